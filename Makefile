@@ -12,11 +12,7 @@ help: ## list the targets
 
 demo: $(VENV)/.runtime $(VENV)/.deep ## run every study on embedded and synthetic data, and say where the exhibits are
 	@$(BIN)/snakemake --cores $(CORES) demo || { \
-	echo "the demo did not finish; what is done stays: start it again with make demo"; \
-	echo "(if Snakemake says that the folder is locked and no other run is under way: make unlock)"; exit 1; }
-	@cat results/caltech12/exhibits/headline.txt results/demo/exhibits/headline.txt results/demo_landmarks/exhibits/headline.txt \
-	results/websim_demo/exhibits/headline.txt results/demo_triplets/exhibits/headline.txt
-	@echo "Report: results/report/index.html (open it in a browser)"
+	echo "the demo did not finish: start it again with make demo (where its folder is locked, first: make unlock)"; exit 1; }
 
 test: $(VENV)/.development $(VENV)/.deep ## run the whole test-suite
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(CORES) --dist loadfile

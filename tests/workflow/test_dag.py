@@ -27,10 +27,10 @@ def with_settings(project, name, settings):
 
 
 def assert_one_sentence(project, config, arguments, words):
-    """Snakemake ends with a line that has these words, and with no traceback."""
+    """Snakemake ends with a sentence that has these words, and with no traceback."""
     done = project.attempt(*arguments, config=config)
     assert done.returncode != 0
-    assert [line for line in done.stdout.splitlines() if all(word in line for word in words)], done.stdout
+    assert all(word in " ".join(done.stdout.split()) for word in words), done.stdout
     assert "Traceback" not in done.stdout, done.stdout
 
 

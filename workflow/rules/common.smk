@@ -27,6 +27,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_table
 from lookalike.core.fingerprint import fingerprint, kernels_fingerprint
 from lookalike.core.seeds import integer_seed
+from lookalike.core.terminal import closing_words, show_run
 from lookalike.core.settings.data_sets import VISTERM_KINDS
 from lookalike.data import archives, ground_truth, subsets
 from lookalike.data.locate import listing_fingerprint, why_not_obtainable
@@ -37,6 +38,11 @@ from lookalike.studies import rooms, settings
 from lookalike.studies.batches import fit_specs
 from lookalike.studies.landmark import plan as landmark
 from lookalike.studies.recipes import painted_folder
+
+# --dry-run, --verbose and --quiet are for Snakemake's own words
+said = workflow.output_settings
+has_own_words = not workflow.is_main_process or said.dryrun or said.verbose or said.quiet
+display = None if has_own_words else show_run(logger, lambda: closing())
 
 # compiled kernels are kept in the work folder, by their code
 os.environ.update(NUMBA_CACHE_DIR=str(Path(".snakemake", "numba", kernels_fingerprint()).resolve()))
@@ -178,6 +184,12 @@ def asked_for():
     if "demo" in targets:
         wanted += studied(synthetic=True)
     return list(dict.fromkeys(wanted))
+
+
+def closing():
+    """What a run ends with: the main numbers of the studies that were asked for, and where the report is."""
+    headlines = [Path(f"results/{dataset}/exhibits/headline.txt") for dataset in asked_for()]
+    return closing_words(headlines, Path(REPORT) / "index.html")
 
 
 def shown_files(datasets):

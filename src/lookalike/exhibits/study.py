@@ -6,6 +6,7 @@ Each room of `lookalike.studies` has a subclass in ``study.py``, which adds what
 from __future__ import annotations
 
 import copy
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,6 +22,9 @@ from lookalike.exhibits.style import title_of
 if TYPE_CHECKING:
     from lookalike.exhibits.registry import Exhibit
     from lookalike.exhibits.verdicts import Claim
+
+HEADLINE_WIDTH = 78
+"""Columns of the sentences that a run ends with: no terminal is narrower."""
 
 
 @dataclass
@@ -139,8 +143,16 @@ class Study:
         return f"{self.title}{', made by code' if self.synthetic else ''}."
 
     def headline(self) -> str:
-        """Return the study's main numbers in a few lines, for the terminal and the index; "" where there are none."""
+        """Return the main numbers as a small table and what they mean, for the terminal, the index and the report."""
         return ""
+
+    def in_lines(self, what: str, columns: Sequence[str], rows: Mapping[str, Sequence[str]], *sentences: str) -> str:
+        """Return an aligned table, one row a method, with a heading above it and sentences below."""
+        grid = [("", *columns), *((f"  {method}", *cells) for method, cells in rows.items())]
+        widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
+        lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in grid]
+        told = [line for sentence in sentences if sentence for line in textwrap.wrap(sentence, HEADLINE_WIDTH)]
+        return "\n".join([f"{self.title}: {what}", *lines, *told]) + "\n"
 
     def notes(self, drawn: Any) -> list[str]:
         """What has to be known of an exhibit besides its caption, a sentence each."""

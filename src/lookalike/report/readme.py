@@ -28,8 +28,7 @@ def readme_numbers(datasets: Sequence[Dataset], made_with: str) -> str:
     for dataset in datasets:
         if not dataset.headline.strip():
             raise LookalikeError(f"{dataset.id} has no headline yet: run `make demo`, then `make readme`")
-    lines = [line for dataset in datasets for line in dataset.headline.strip().splitlines()]
-    kept = "\n".join(lines)
+    kept = "\n\n".join(dataset.headline.strip() for dataset in datasets)
     return f"```\n{kept}\n```\n\nMade by {made_with}.\n"
 
 

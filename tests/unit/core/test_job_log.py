@@ -9,7 +9,7 @@ import pytest
 
 import lookalike
 from lookalike.core.errors import LookalikeError
-from lookalike.core.job_log import logged
+from lookalike.core.job_log import SHOWN, logged
 from lookalike.core.job_record import code_state, record_path
 
 
@@ -41,12 +41,25 @@ def test_a_mistake_of_the_users_is_one_line_in_both_places(tmp_path, capsys):
     assert capsys.readouterr().err == "error: no such class: dgo\n"
 
 
-def test_an_unexpected_error_leaves_its_traceback_and_goes_on(tmp_path, capsys):
+def test_an_unexpected_error_leaves_its_traceback_in_the_log_alone(tmp_path, capsys):
     log = tmp_path / "job.log"
-    with pytest.raises(ZeroDivisionError), logged(job(log)):
+    with pytest.raises(SystemExit), logged(job(log)):
         _ = 1 / 0
+    assert "Traceback" in log.read_text()
     assert "ZeroDivisionError" in log.read_text()
-    assert str(log) in capsys.readouterr().err
+    assert capsys.readouterr().err == f"an unexpected error; its traceback is in {log}\n"
+
+
+def test_a_run_that_shows_its_failures_hears_nothing_from_jobs(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv(SHOWN, "1")
+    log = tmp_path / "job.log"
+    with logged(job(log)) as bar:
+        print("50 %", file=bar)
+    assert log.read_text() == "50 %\n"
+    with pytest.raises(SystemExit), logged(job(log), append=True):
+        raise LookalikeError("no such class: dgo")
+    assert log.read_text() == "50 %\nerror: no such class: dgo\n"
+    assert capsys.readouterr() == ("", "")
 
 
 def test_a_full_disk_does_not_hide_the_sentence(capsys):

@@ -30,7 +30,7 @@ def test_the_picture_shows_only_queries_that_were_drawn_at_random(made, tmp_path
 
 def test_numbers_are_the_headlines(made):
     demo, other = Results(made)["demo"], Results(made)["websim_demo"]
-    assert readme_numbers([demo, demo], "a test") == "```\nmAP 41 %\nmAP 41 %\n```\n\nMade by a test.\n"
+    assert readme_numbers([demo, demo], "a test") == "```\nmAP 41 %\n\nmAP 41 %\n```\n\nMade by a test.\n"
     with pytest.raises(LookalikeError, match="websim_demo has no headline"):
         readme_numbers([demo, other], "a test")
 

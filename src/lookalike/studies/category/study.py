@@ -19,7 +19,6 @@ from lookalike.exhibits.printed import MISSING, NO_RESULT, NOT_COMPARABLE, OTHER
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.study import Study
 from lookalike.exhibits.verdicts import Claim
-from lookalike.ranking.statistics import summarise
 from lookalike.studies.metrics import not_converged, select
 
 JMLR, DRAFT = "oasis-jmlr-2010", "oasis-2009-draft"
@@ -209,25 +208,32 @@ class CategoryStudy(Study):
         return f"{what}; means over {least}{counts[-1]} folds, {spread}."
 
     def headline(self) -> str:
-        """Return mean average precision of every method, a line a subset, and which classes were left out."""
+        """Mean average precision of every method and subset, what it means, and which classes were left out."""
         if self.not_run:
             return f"{self.title}: {self.not_run}\n"
-        summary = summarise(select(self.numbers, metric="map"), by=("subset", "method")).set_index(["subset", "method"])
-        width = max(len(subset.id) for subset in self.all_subsets)
-        lines = []
-        for subset in self.all_subsets:
-            cells = []
-            for method in self.methods:
-                key, number = (subset.id, method), self.without_number(subset.id, method)
-                if key in summary.index and key not in self.not_converged:
-                    number = f"{plus_minus(100 * summary['mean'][key], 100 * summary['std'][key], '.1f')} %"
-                cells.append(f"{self.title_of(method)} {number}")
-            lines.append(f"{subset.id.ljust(width)}  mAP  " + "  ".join(cells))
-        images = ", synthetic images" if self.synthetic else ""
-        star = f"; {STAR}: did not end within its time limit" if any(STAR in line for line in lines) else ""
-        lines.append(f"(mean ± standard deviation over {self.n_folds} folds{images}{star})")
-        beside = [] if self.synthetic else [self.order_beside_print(subset, JMLR) for subset in self.all_subsets]
-        return "\n".join([*lines, *filter(None, beside), *self._left_out()]) + "\n"
+        subsets = self.all_subsets
+        rows = {self.title_of(method): [self._map_cell(one, method) for one in subsets] for method in self.methods}
+        columns = [f"mAP (%), {subset.id}" if len(subsets) > 1 else "mAP (%)" for subset in subsets]
+        star = f" {STAR} marks what did not end within its time limit." if STAR in str(rows) else ""
+        meaning = [self._margin(one) if self.synthetic else self.order_beside_print(one, JMLR) for one in subsets]
+        spread = f"± is the standard deviation over {self.n_folds} folds.{star}"
+        about = "retrieval by class (OASIS, JMLR 2010, Table 4)"
+        return self.in_lines(about, columns, rows, " ".join([*filter(None, meaning), spread]), *self._left_out())
+
+    def _map_cell(self, subset: Subset, method: str) -> str:
+        """``24.1 ± 1.6``, in percent over the folds, or what stands for a missing number."""
+        values = 100 * self.values(subset, method)
+        if len(values) == 0 or (subset.id, method) in self.not_converged:
+            return self.without_number(subset.id, method)
+        return plus_minus(values.mean(), values.std(ddof=1), ".1f")
+
+    def _margin(self, subset: Subset) -> str:
+        """By how much the best method is above Euclidean distance, on images made by code."""
+        means = {method: 100 * self.values(subset, method).mean() for method in self.methods}
+        best = max(means, key=lambda method: (not math.isnan(means[method]), means[method]))
+        gap = means[best] - means.get("euclidean", math.nan)
+        above = "" if math.isnan(gap) else f", {gap:.1f} points above Euclidean distance"
+        return f"{self.title_of(best)} is best{above}; images are made by code."
 
     def _left_out(self) -> list[str]:
         """A line for each subset of which classes were left out: ``classes left out of var10: ...``."""

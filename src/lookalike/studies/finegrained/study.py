@@ -265,25 +265,28 @@ class FinegrainedStudy(Study):
         return [f"{', '.join(titles)}: {why}." for why, titles in reasons.items()]
 
     def headline(self) -> str:
-        """Precision and score of the main systems with their intervals."""
+        """Precision and score of the main systems with their intervals, and what they mean."""
         if self.not_run:
             return f"{self.title}: {self.not_run}\n"
         known = [feature for feature in FEATURES if feature in self.measured]
-        best = max(known, key=lambda feature: self.value(feature, PRECISION).value, default=FEATURES[0])
-        main = (best, OASIS, GOLDEN, CONVNET, SINGLE, DEEP)
-        lines = []
-        for metric, name in ((PRECISION, "precision (%)"), (SCORE, f"score-{self.k}")):
-            cells = [
-                f"{self.title_of(system)} {with_interval(one, FORMS[metric])}"
-                for system in main
-                if not math.isnan((one := self.value(system, metric)).value)
-            ]
-            lines += [f"{name.ljust(13)}  " + "  ".join(cells)] if cells else []
-        lines += self.not_run_notes(set(main) - self.measured)
+        feature = max(known, key=lambda feature: self.value(feature, PRECISION).value, default=FEATURES[0])
+        main = (feature, OASIS, GOLDEN, CONVNET, SINGLE, DEEP)
+        found = {system: [self.value(system, metric) for metric in (PRECISION, SCORE)] for system in main}
+        found = {system: values for system, values in found.items() if not math.isnan(values[0].value)}
+        rows = {
+            self.title_of(system): [with_interval(precision, FORMS[PRECISION]), with_interval(score, FORMS[SCORE])]
+            for system, (precision, score) in found.items()
+        }
+        best = max(found, key=lambda system: found[system][0].value, default="")
         n_queries = self._largest("n_queries")
         about = f"{self.n_triplets:,} triplets of {n_queries:,} query images" if self.values else "no triplets"
-        lines.append(f"({about}, 95% intervals of a bootstrap over query images; data: {SOURCES[self.kind]})")
-        return "\n".join(lines) + "\n"
+        sentence = f"{self.title_of(best)} agrees best with the ratings" if best else "Nothing was measured"
+        if best and best != DEEP and DEEP in found:
+            sentence += f", and not {self.title_of(DEEP)} as in the paper"
+        sentence += f": {about}, {SOURCES[self.kind]}. In brackets: 95% intervals of a bootstrap over query images."
+        columns = ["precision (%)", f"score-{self.k}"]
+        return self.in_lines("triplets of images, rated (Deep Ranking, CVPR 2014, Table 1)",
+                             columns, rows, sentence, *self.not_run_notes(set(main) - self.measured))  # fmt: skip
 
     @cached_property
     def images(self) -> dict[int, tuple[str, str]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from lookalike.exhibits.printed import MISSING, NOT_COMPARABLE, plus_minus
+from lookalike.exhibits.printed import NOT_COMPARABLE, plus_minus
 from lookalike.exhibits.study import Study
 from lookalike.studies.metrics import rows_in, select
 from lookalike.studies.web.numbers import TEST
@@ -90,21 +90,26 @@ class WebStudy(Study):
         return method in {*self.table("metrics")["method"], *self.table("runtime")["learner"].str.lower()}
 
     def headline(self) -> str:
-        """Precision at 1 and 10 of every method with standard errors, and steps a second."""
+        """Precision at 1 and 10 of every method, and what it means."""
         if not self.has("metrics"):
             return f"{self.title}: {self.not_run}\n"
-        speeds = [
-            f"{row.mode}, {row.n_threads} thread{'s' * (row.n_threads > 1)}: {row.steps_per_second:,.0f}"
-            for row in rows_in(self.speeds())
+        first = {method: self.precision_at(method, 1) for method in self.methods}
+        rows = {
+            self.title_of(method): [plus_minus(*self.precision_at(method, k), ".1f") for k in (1, 10)]
+            for method, (mean, _) in first.items()
+            if not math.isnan(mean)
+        }
+        told = [
+            f"{self.title_of(method)} {first[method][0]:.1f}%" for method in ("oasis", "euclidean") if method in first
         ]
-        lines = []
-        for k in (1, 10):
-            cells = {method: plus_minus(*self.precision_at(method, k), ".2f") for method in self.methods}
-            told = (f"{self.title_of(method)} {cell} %" for method, cell in cells.items() if cell != MISSING)
-            lines.append(f"{f'P@{k}'.ljust(5)} {'  '.join(told)}")
-        lines.append(f"steps/s  {'  '.join(speeds)}")
-        about = f"{self.size_of('n_queries'):,} test images as queries, ± standard error over them; simulated data"
-        return "\n".join([*lines, f"({about})"]) + "\n"
+        speeds = [f"{row.steps_per_second:,.0f} steps a second on {row.n_threads} thread{'s' * (row.n_threads > 1)}"
+                  for row in rows_in(self.speeds())]  # fmt: skip
+        sentence = (
+            f"How often the first image is relevant, for {self.size_of('n_queries'):,} test images (± is the standard "
+            f"error over them): {', '.join(told)}. OASIS learned at {', '.join(speeds)}."
+        )
+        return self.in_lines("retrieval learned from a query log (JMLR 2010, Figure 3A)",
+                             ["P@1 (%)", "P@10 (%)"], rows, sentence)  # fmt: skip
 
     def data_sentence(self, drawn: Any) -> str:
         """Which data, and how many."""

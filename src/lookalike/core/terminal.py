@@ -1,0 +1,208 @@
+"""What a run of the workflow shows: on a terminal a bar and what is running, elsewhere a line for each finished stage.
+
+Snakemake tells what happens as log records. `show_run` puts a handler in the place of the one that prints them all;
+Snakemake's log below ``.snakemake/log`` still has everything, and so has the terminal with ``--verbose``.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from lookalike.core.job_log import SHOWN
+
+WIDTH = 158
+"""Columns of a line where there is no terminal to ask."""
+LAST_LINES = 10
+"""Of a failed job's log."""
+SECONDS = 30.0
+"""Between two lines within a long stage, where there is no terminal."""
+CHATTER = ("Building DAG", "Using shell", "Conda environments", "Singularity containers", "Group jobs")
+"""How Snakemake's messages begin that say nothing about this run."""
+
+
+@dataclass
+class Job:
+    """A job that is running."""
+
+    rule: str
+    name: str
+    log: Path | None
+    started: float = field(default_factory=time.monotonic)
+
+
+class RunDisplay(logging.Handler):
+    """Shows the run that Snakemake's log records tell of; `closing` gives what is printed at its end."""
+
+    def __init__(self, console: Console, full_log: str, closing: Callable[[], str]) -> None:
+        super().__init__(logging.INFO)
+        self.console, self.full_log, self.closing = console, full_log, closing
+        self.total = self.done = 0
+        self.left: Counter[str] = Counter()
+        self.jobs: dict[int, Job] = {}
+        self.failed: list[str] = []
+        self.started = self.last_line = time.monotonic()
+        self.live = Live(console=console, get_renderable=self._picture, transient=True)
+        self.shows = {
+            "run_info": self._begin,
+            "job_info": self._job_begins,
+            "job_finished": self._job_ends,
+            "job_error": self._job_fails,
+            "error": self._complain,
+            "": self._say,
+        }
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show a record of Snakemake's, if it is one for people."""
+        event = getattr(record, "event", None)
+        show = self.shows.get(event.value if event else "")
+        if show is not None:
+            try:
+                show(record)
+            except Exception:  # noqa: BLE001 - what cannot be shown must not end a run of hours
+                self.handleError(record)
+
+    def close(self) -> None:
+        """Give the terminal back, whatever ended the run."""
+        self.live.stop()
+        super().close()
+
+    def finish(self) -> None:
+        """Say how the run ended, and what came of it if it went well."""
+        self.live.stop()
+        if not self.failed:
+            self._print(f"{self.done} steps in {clock(time.monotonic() - self.started)}.")
+            print(f"\n{self.closing()}", flush=True)
+            return
+        waited = self.total - self.done - len(self.failed)
+        self._print(
+            f"{len(self.failed)} of {self.total} steps failed: {', '.join(self.failed)}. {waited} more were not run, "
+            "since they need these. What is done is kept: mend the cause, and start the same command again.",
+            "bold red",
+        )
+
+    def _begin(self, record: Any) -> None:
+        self.total = record.stats["total"]
+        self.left.update({rule: jobs for rule, jobs in record.stats.items() if rule != "total"})
+        self._print(f"{self.total} steps; everything that Snakemake says goes to {self.full_log}")
+        if self.console.is_terminal:
+            self.live.start()
+            self.console.show_cursor(True)  # a run that is killed leaves it as it is
+
+    def _job_begins(self, record: Any) -> None:
+        log = Path(record.log[0]) if record.log else None
+        name = " ".join([record.rule_name, *map(str, record.wildcards.values())])
+        self.jobs[record.jobid] = Job(record.rule_name, name, log)
+
+    def _job_ends(self, record: Any) -> None:
+        job = self.jobs.pop(record.job_id)
+        self.done += 1
+        self.left[job.rule] -= 1
+        is_late = time.monotonic() - self.last_line > SECONDS
+        if not self.console.is_terminal and (is_late or not self.left[job.rule]):
+            steps = f"{self.done}/{self.total}".rjust(2 * len(str(self.total)) + 1)
+            seconds = clock(time.monotonic() - job.started)
+            self._print(f"{clock(time.monotonic() - self.started):>7}  {steps}  {job.name} ({seconds})")
+
+    def _job_fails(self, record: Any) -> None:
+        job = self.jobs.pop(record.jobid, None) or Job(record.rule_name, record.rule_name, None)
+        self.failed.append(job.name)
+        self._print(f"FAILED after {clock(time.monotonic() - job.started)}: {job.name}", "bold red")
+        for line in last_lines(job.log):
+            self._print(f"    {line}", "red")
+        if job.log is not None:
+            self._print(f"    its log: {job.log}", "red")
+
+    def _complain(self, record: Any) -> None:
+        # once jobs run, a job that fails is shown with its own words
+        if not self.failed and not (self.total and record.exception == "RuleException"):
+            self._print(record.getMessage(), "bold red")
+
+    def _say(self, record: logging.LogRecord) -> None:
+        message = record.getMessage().strip()
+        if message.startswith("Nothing to be done"):
+            self._print(
+                "Nothing was to be done: all that was asked for is there, and nothing that it depends on has changed."
+            )
+            print(f"\n{self.closing()}", flush=True)
+        elif record.levelno >= logging.WARNING:
+            self._print(message, "red" if record.levelno >= logging.ERROR else "yellow")
+        elif not self.total and message != "None" and not message.startswith(CHATTER):
+            self._print(message)
+
+    def _print(self, text: str, style: str = "") -> None:
+        self.last_line = time.monotonic()
+        self.console.print(Text(text, style))
+
+    def _picture(self) -> RenderableType:
+        """The bar, and a line for each running job with what its log said last."""
+        bar = Table.grid(padding=(0, 1))
+        told = f"{self.done} of {self.total} steps  {clock(time.monotonic() - self.started)}"
+        bar.add_row(ProgressBar(self.total, self.done, width=min(40, self.console.width // 3)), told)
+        running = Table.grid(padding=(0, 1))
+        for width in (None, None, self.console.width // 2):
+            running.add_column(no_wrap=True, overflow="ellipsis", max_width=width)
+        for job in list(self.jobs.values()):
+            said = next(last_lines(job.log, 1), "")
+            running.add_row(f"  {job.name}", clock(time.monotonic() - job.started), Text(said, "dim"))
+        return Group(bar, running)
+
+
+def show_run(logger: logging.Logger, closing: Callable[[], str]) -> RunDisplay | None:
+    """Show the run in place of Snakemake's own words; None where the user has chosen another handler for these."""
+    named = {handler.name: handler for handler in logger.handlers}
+    own, file = named.get("DefaultStreamHandler"), named.get("DefaultLogFileHandler")
+    if own is None:
+        return None
+    is_terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    console = Console(stderr=True, width=None if is_terminal else WIDTH, force_terminal=is_terminal, highlight=False)
+    full_log = os.path.relpath(file.baseFilename) if isinstance(file, logging.FileHandler) else "no file"
+    display = RunDisplay(console, full_log, closing)
+    logger.removeHandler(own)
+    logger.addHandler(display)
+    os.environ[SHOWN] = "1"
+    return display
+
+
+def closing_words(headlines: Iterable[Path], report: Path) -> str:
+    """Return the main numbers of studies that have some, and where the report is."""
+    tables = [path.read_text(encoding="utf-8") for path in headlines if path.is_file()]
+    where = [f"Report: {report} (open it in a browser)"] if tables and report.is_file() else []
+    return "\n".join([*tables, *where])
+
+
+def last_lines(log: Path | None, count: int = LAST_LINES) -> Iterator[str]:
+    """Yield the last lines of a job's log, of a traceback only what went wrong."""
+    try:
+        text = "" if log is None else log.read_bytes()[-20_000:].decode("utf-8", errors="replace")
+    except OSError:
+        return
+    lines = [line for line in re.split(r"[\r\n]+", text) if line.strip()]
+    traces = [number for number, line in enumerate(lines) if line.startswith("Traceback (most recent")]
+    kept = [
+        line
+        for number, line in enumerate(lines)
+        if not traces or number < traces[0] or not line.startswith((" ", "Trace"))
+    ]
+    yield from kept[-count:]
+
+
+def clock(seconds: float) -> str:
+    """Return minutes and seconds, ``3:07``, and hours where there are some."""
+    hours, rest = divmod(int(seconds), 3600)
+    minutes = f"{rest // 60:02d}" if hours else str(rest // 60)
+    return ":".join([*([str(hours)] if hours else []), minutes, f"{rest % 60:02d}"])

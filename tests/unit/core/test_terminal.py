@@ -1,0 +1,112 @@
+"""What a run shows, in a pipe and on a terminal, as Snakemake's records tell of it."""
+
+import io
+import logging
+from types import SimpleNamespace
+
+import pytest
+from rich.console import Console
+
+from lookalike.core.terminal import WIDTH, RunDisplay, clock
+
+TRACEBACK = 'Traceback (most recent call last):\n  File "deep.py", line 3\n    oops()\nValueError: no such fold\n'
+
+
+def tell(display, event="", message="", level=logging.INFO, **fields):
+    """Hand a record to the display as Snakemake does."""
+    record = logging.LogRecord("snakemake", level, "", 0, message, None, None)
+    record.__dict__.update(fields, event=SimpleNamespace(value=event) if event else None)
+    display.handle(record)
+
+
+@pytest.fixture(params=[False, True], ids=["pipe", "terminal"])
+def display(request):
+    console = Console(file=io.StringIO(), width=80 if request.param else WIDTH, force_terminal=request.param)
+    shown = RunDisplay(console, "all.log", lambda: "main numbers")
+    yield shown
+    shown.close()
+
+
+def said(display):
+    return display.console.file.getvalue()
+
+
+def begin(display, *rules, log=()):
+    tell(display, "run_info", stats={rule: rules.count(rule) for rule in rules} | {"total": len(rules)})
+    for number, rule in enumerate(rules):
+        wildcards = {"dataset": "demo", "shard": f"{number:03d}"}
+        tell(display, "job_info", jobid=number, rule_name=rule, wildcards=wildcards, log=list(log))
+
+
+def test_a_run_says_where_all_is_said_what_is_done_and_what_came_of_it(display, capsys):
+    tell(display, message="Building DAG of jobs...")
+    tell(display, message="oxford5k: not run: put images there", level=logging.WARNING)
+    begin(display, "scan", "scan", "draw")
+    for number in range(3):
+        tell(display, "job_finished", job_id=number)
+    display.finish()
+    text = said(display)
+    assert "Building" not in text
+    assert "put images there" in text
+    assert "3 steps; everything that Snakemake says goes to all.log" in text
+    if not display.console.is_terminal:
+        assert [line.split()[1:4] for line in text.splitlines() if "/3" in line] == [
+            ["2/3", "scan", "demo"],
+            ["3/3", "draw", "demo"],
+        ], "a line for each finished stage"
+    assert "3 steps in 0:00." in text
+    assert capsys.readouterr().out == "\nmain numbers\n"
+
+
+def test_what_runs_stands_below_the_bar_with_the_last_words_of_its_log(display, tmp_path):
+    log = tmp_path / "job.log"
+    log.write_text("step 1 of 9\rstep 2 of 9, and much more than there is room for on a narrow terminal: " + 80 * "x")
+    begin(display, "train_networks_demo_triplets", log=[log])
+    display.console.print(display.live.get_renderable())
+    text = said(display)
+    assert "0 of 1 steps" in text
+    assert "train_networks_demo_triplets" in text
+    assert "step 2 of 9" in text
+    assert "step 1 of 9" not in text
+    assert display.console.is_terminal or max(map(len, text.splitlines())) <= WIDTH
+
+
+@pytest.mark.parametrize(
+    ("words", "shown", "hidden"),
+    [
+        ("error: no such class: dgo\n", "error: no such class: dgo", "Traceback"),
+        (f"read 3 images\n{TRACEBACK}", "ValueError: no such fold", "oops"),
+        (None, "FAILED", "Traceback"),
+    ],
+)
+def test_a_failed_job_shows_its_last_lines_and_its_log(display, tmp_path, words, shown, hidden):
+    log = tmp_path / "job.log"
+    if words is not None:
+        log.write_text(words)
+    begin(display, "scan", "draw", log=[log])
+    tell(display, "error", "RuleException: CalledProcessError in file x.smk", logging.ERROR, exception="RuleException")
+    tell(display, "job_error", jobid=0, rule_name="scan", log=[str(log)], level=logging.ERROR)
+    tell(display, "error", "WorkflowError: At least one job failed.", logging.ERROR, exception="WorkflowError")
+    display.finish()
+    text = said(display)
+    assert "FAILED after 0:00: scan demo 000" in text
+    assert "job.log" in text
+    assert "1 of 2 steps failed: scan demo 000" in text
+    assert shown in text
+    assert hidden not in text
+    assert "Exception" not in text
+    assert "At least one job" not in text
+    assert display.console.is_terminal or max(map(len, text.splitlines())) <= WIDTH
+
+
+def test_an_error_before_anything_runs_is_said_and_nothing_to_do_too(display, capsys):
+    tell(display, "error", "config: there is no method 'osis'", logging.ERROR, exception="WorkflowError")
+    tell(display, message="Nothing to be done (all requested files are present and up to date).")
+    assert "no method 'osis'" in said(display)
+    assert "Nothing was to be done" in said(display)
+    assert "main numbers" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(0, "0:00"), (67.9, "1:07"), (3600 * 26 + 61, "26:01:01")])
+def test_times_read_as_on_a_clock(seconds, words):
+    assert clock(seconds) == words
