@@ -40,8 +40,7 @@ def choose_precision(device: torch.device) -> str:
 @contextmanager
 def repeatable(device: torch.device, n_threads: int, seed: int) -> Iterator[None]:
     """Fix threads, algorithms and the seed of dropout for the block, and put all of it back."""
-    before = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
-    warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
+    before = torch.get_num_threads(), torch.get_deterministic_debug_mode()
     settings: Any = torch.utils.deterministic
     fill = settings.fill_uninitialized_memory
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
@@ -49,14 +48,15 @@ def repeatable(device: torch.device, n_threads: int, seed: int) -> Iterator[None
         torch.set_num_threads(n_threads)
         if device.type == "cpu":
             # an accelerator is left its fastest kernels, some of which add in an order that changes
-            torch.use_deterministic_algorithms(True)
+            # `use_deterministic_algorithms` does the same, and loads torch's compiler for it, which takes two seconds
+            torch.set_deterministic_debug_mode("error")
             # it guards against reading memory that nobody has written, and costs time
             settings.fill_uninitialized_memory = False
         try:
             yield
         finally:
             settings.fill_uninitialized_memory = fill
-            torch.use_deterministic_algorithms(before[1], warn_only=warn_only)
+            torch.set_deterministic_debug_mode(before[1])
             torch.set_num_threads(before[0])
 
 

@@ -137,8 +137,10 @@ class _Input(nn.Module):
                 f"this network takes images of shape (n, {self.side}, {self.side}, 3), not {tuple(images.shape)}: "
                 "resize them first"
             )
+        # subtracted from whole rows of pixels: torch is slow along an axis of 3
+        values = images.flatten(2).to(self.mean.dtype) - self.mean.repeat(self.side)
         # (n, 3, side, side) in the memory order of (n, side, side, 3): what torch calls channels last
-        return (images.to(self.mean.dtype) - self.mean).div_(self.deviation).permute(0, 3, 1, 2)
+        return values.div_(self.deviation).view(images.shape).permute(0, 3, 1, 2)
 
 
 class _ConvNet(nn.Module):
@@ -214,7 +216,11 @@ def _pad_same(maps: Tensor, kernel: int, stride: int) -> Tensor:
 
 def _without_initial_values(layer: type[nn.Module], *arguments: Any, **settings: Any) -> Any:
     """Make a layer without drawing its values, which would advance torch's global generator."""
-    return layer(*arguments, **settings, device="meta").to_empty(device="cpu")
+    made = layer(*arguments, **settings, device="meta")
+    # not by `to_empty`, which loads SymPy
+    for name, values in list(made.named_parameters(recurse=False)):
+        setattr(made, name, nn.Parameter(torch.empty(values.shape)))
+    return made
 
 
 def _initialise(network: nn.Module, random_state: int) -> None:

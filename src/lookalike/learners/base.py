@@ -272,16 +272,6 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         return best
 
 
-def class_codes(y: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Number the classes, in the order of the labels, and count their rows; refuse what nothing can be learned from."""
-    labels, codes, sizes = np.unique(y, return_inverse=True, return_counts=True)
-    if len(labels) < 2:
-        raise ValueError("y has fewer than two classes: give rows of at least two classes")
-    if sizes.max() < 2:
-        raise ValueError("no class of y has two rows: give at least two rows of some class")
-    return np.asarray(codes, dtype=np.int64), np.asarray(sizes, dtype=np.int64)
-
-
 def class_deviations(rows: NDArray[Any], codes: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[Any]:
     """Return every row minus the mean of its class, which `class_codes` numbers."""
     sums = np.zeros((len(sizes), rows.shape[1]))

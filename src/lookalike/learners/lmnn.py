@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from lookalike.core.kernels import njit
-from lookalike.learners.base import class_codes, psd_factor
+from lookalike.learners.base import psd_factor
 from lookalike.learners.batch import BatchLearner
 from lookalike.learners.projections import without_negative_part
 from lookalike.learners.span import Span
+from lookalike.learners.triplets import class_codes
 
 Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.learners.base import class_codes, class_deviations
+from lookalike.learners.base import class_deviations
 from lookalike.learners.batch import BatchLearner
 from lookalike.learners.projections import project_psd
+from lookalike.learners.triplets import class_codes
 
 Array = NDArray[np.float64]
 

@@ -12,8 +12,9 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from lookalike.learners.base import SimilarityLearner, class_codes, class_deviations, refuse_overflow
+from lookalike.learners.base import SimilarityLearner, class_deviations, refuse_overflow
 from lookalike.learners.span import Span
+from lookalike.learners.triplets import class_codes
 
 Array = NDArray[np.float64]
 

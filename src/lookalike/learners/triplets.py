@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lookalike.core.seeds import RandomState, as_seed, seed_sequence
-from lookalike.learners.base import class_codes
 
 
 class TripletSampler:
@@ -73,6 +72,16 @@ class TripletSampler:
         triplets[:, 1] = self._by_class[positive]
         triplets[:, 2] = self._by_class[negative]
         return triplets
+
+
+def class_codes(y: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Number the classes, in the order of the labels, and count their rows; refuse what nothing can be learned from."""
+    labels, codes, sizes = np.unique(y, return_inverse=True, return_counts=True)
+    if len(labels) < 2:
+        raise ValueError("y has fewer than two classes: give rows of at least two classes")
+    if sizes.max() < 2:
+        raise ValueError("no class of y has two rows: give at least two rows of some class")
+    return np.asarray(codes, dtype=np.int64), np.asarray(sizes, dtype=np.int64)
 
 
 def check_triplets(triplets: Any, n_rows: int) -> NDArray[np.int32]:
