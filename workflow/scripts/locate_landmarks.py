@@ -2,7 +2,7 @@
 
 from lookalike.core.job_log import logged
 
-with logged(snakemake) as terminal:
+with logged(snakemake):
     from lookalike.core.files import write_json
     from lookalike.data.archives import load_archives
     from lookalike.data.locate import obtain, remove_other_drawings
@@ -14,5 +14,5 @@ with logged(snakemake) as terminal:
         remove_other_drawings(record["root"])
     else:
         archives = load_archives(snakemake.input.archives)
-        record |= obtain(data, archives, wants_words=snakemake.params.wants_words, progress=terminal)
+        record |= obtain(data, archives, wants_words=snakemake.params.wants_words)
     write_json(record, snakemake.output[0])

@@ -13,7 +13,7 @@ import time
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TextIO
+from typing import NoReturn, TextIO
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.job_record import Job, record_path, write_record
@@ -23,15 +23,11 @@ SHOWN = "LOOKALIKE_RUN_IS_SHOWN"
 
 
 @contextlib.contextmanager
-def logged(job: Job, *, append: bool = False) -> Iterator[TextIO]:
-    """Send the block's output to the job's first log, if any, and give it the place for a bar that is not kept.
-
-    That is the terminal, or the log where `lookalike.core.terminal` shows the run.
-    """
+def logged(job: Job, *, append: bool = False) -> Iterator[None]:
+    """Send the block's output to the job's first log, if any."""
     path = next(iter(job.log), None)
     started = time.time()
     terminal = sys.stderr
-    is_shown = SHOWN in os.environ
     with contextlib.ExitStack() as stack:
         if path is not None:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
@@ -42,23 +38,25 @@ def logged(job: Job, *, append: bool = False) -> Iterator[TextIO]:
             stack.enter_context(contextlib.redirect_stdout(stream))
             stack.enter_context(contextlib.redirect_stderr(stream))
         try:
-            yield sys.stderr if is_shown else terminal
+            yield
             if path is not None:
                 write_record(job, path, started)
         except LookalikeError as error:
-            if path is not None and not is_shown:
-                print(f"error: {error}", file=terminal)
-            with contextlib.suppress(OSError):  # a full disk has no room for the log either
-                print(f"error: {error}", file=sys.stderr)
-            sys.exit(1)
-        except Exception:
-            if path is None:
-                raise
-            with contextlib.suppress(OSError):
-                traceback.print_exc()
-            if not is_shown:
-                print(f"an unexpected error; its traceback is in {path}", file=terminal)
-            sys.exit(1)
+            _end(terminal, f"error: {error}", f"error: {error}")
+        except Exception:  # noqa: BLE001 - whatever it is, its reason belongs in the log and the job ends
+            _end(terminal, traceback.format_exc().rstrip(), f"an unexpected error; its traceback is in {path}")
+
+
+def _end(terminal: TextIO, in_log: str, on_terminal: str) -> NoReturn:
+    """End a failed job with its reason in the log, and on the terminal unless that is shown what the log says."""
+    is_told = SHOWN in os.environ
+    try:
+        print(in_log, file=sys.stderr)
+    except OSError:  # a full disk has no room for the log either
+        is_told = False
+    if not is_told and terminal is not sys.stderr:
+        print(on_terminal, file=terminal)
+    sys.exit(1)
 
 
 def _close(stream: TextIO) -> None:

@@ -15,12 +15,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from lzma import LZMAError
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 import yaml
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import write_json
+from lookalike.core.progress import progress_lines
 
 if TYPE_CHECKING:
     import requests
@@ -100,7 +101,7 @@ def is_reachable(archive: Archive, timeout: float = 3.0) -> bool:
     return True
 
 
-def fetch_archive(archive: Archive, folder: str | os.PathLike[str], progress: TextIO | None = None) -> Path:
+def fetch_archive(archive: Archive, folder: str | os.PathLike[str]) -> Path:
     """Return the archive's file in `folder`, verified and recorded beside it; download it if it is not there."""
     target = Path(folder) / archive.filename
     part = target.with_name(target.name + ".part")
@@ -109,7 +110,7 @@ def fetch_archive(archive: Archive, folder: str | os.PathLike[str], progress: Te
         if target.exists():
             sha256 = _sha256(archive, target, "it was left as it is: replace it with a good copy, or remove it")
         else:
-            _download(archive, part, progress)
+            _download(archive, part)
             try:
                 sha256 = _sha256(archive, part, "it was removed: run the same command again")
             except LookalikeError:
@@ -135,12 +136,12 @@ class _Failure(Exception):
         self.may_pass = may_pass
 
 
-def _download(archive: Archive, part: Path, progress: TextIO | None) -> None:
+def _download(archive: Archive, part: Path) -> None:
     """Attempt until the part file is whole; an attempt that brings new bytes starts the count of failures again."""
     failures, furthest = 0, _size(part)
     while True:
         try:
-            return _attempt(archive, part, progress)
+            return _attempt(archive, part)
         except _Failure as failure:
             failures = 0 if _size(part) > furthest else failures + 1
             furthest = max(furthest, _size(part))
@@ -152,7 +153,7 @@ def _download(archive: Archive, part: Path, progress: TextIO | None) -> None:
         time.sleep(min(2.0 ** max(failures - 1, 0), _LONGEST_PAUSE))
 
 
-def _attempt(archive: Archive, part: Path, progress: TextIO | None) -> None:
+def _attempt(archive: Archive, part: Path) -> None:
     """Ask once for what is missing and append it to the part file."""
     import requests
     from urllib3.exceptions import HTTPError
@@ -176,36 +177,25 @@ def _attempt(archive: Archive, part: Path, progress: TextIO | None) -> None:
             if response.status_code not in (200, 206):
                 may_pass = response.status_code in (408, 425, 429) or response.status_code >= 500
                 raise _Failure(f"the server answered {response.status_code} {response.reason}", may_pass)
-            _append(archive, part, response, have if response.status_code == 206 else 0, progress)
+            _append(archive, part, response, have if response.status_code == 206 else 0)
     except (requests.RequestException, HTTPError) as error:  # the latter from the body as sent
         causes = (cause for sign, cause in _CAUSES.items() if sign in str(error))
         raise _Failure(next(causes, type(error).__name__), may_pass=True) from error
 
 
-def _append(archive: Archive, part: Path, response: requests.Response, start: int, progress: TextIO | None) -> None:
+def _append(archive: Archive, part: Path, response: requests.Response, start: int) -> None:
     """Write the body of an answer to the part file from `start` on, never much past the archive's size."""
-    from tqdm import tqdm
-
     length = response.headers.get("Content-Length", "")
     size = start + int(length) if length.isdigit() else archive.size
     if archive.size is not None and size != archive.size:
         raise _Failure(f"it offers {size:,} bytes instead of {archive.size:,}", may_pass=False)
     most = archive.max_bytes if size is None else size
-    bar = tqdm(
-        total=size,
-        initial=start,
-        unit="B",
-        unit_scale=True,
-        desc=archive.filename,
-        file=progress,
-        mininterval=0.1 if progress and progress.isatty() else 10.0,
-        disable=progress is None,
-    )
-    with bar, part.open("ab" if start else "wb") as file:
+    report = progress_lines(f"megabytes of {archive.filename}", seconds=5)
+    with part.open("ab" if start else "wb") as file:
         # as sent: some servers call a .tgz encoded by x-gzip, and decoded it would be another file
         for chunk in response.raw.stream(_CHUNK, decode_content=False):
             file.write(chunk)
-            bar.update(len(chunk))
+            report(file.tell() // 1_000_000, most // 1_000_000)
             if file.tell() > most:
                 break
     have = _size(part)

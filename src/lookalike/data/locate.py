@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import pandas as pd
 
@@ -39,7 +39,6 @@ def obtain(
     class_counts: str | os.PathLike[str] | None = None,
     *,
     wants_words: bool = False,
-    progress: TextIO | None = None,
 ) -> dict[str, Any]:
     """Return where the parts of a data set are, and what was unpacked just now; what is missing is fetched."""
     if data["kind"] == "landmarks":
@@ -47,7 +46,7 @@ def obtain(
             raise LookalikeError(f"the landmarks' data is not in place: {missing}")
         return {"root": Path(data["path"]).as_posix(), "ground_truth": Path(data["ground_truth"]).as_posix()}
     parts = _parts(data, archives, wants_words)
-    found = {what: _obtain_archive(archive, data, class_counts, progress) for what, archive in parts.items()}
+    found = {what: _obtain_archive(archive, data, class_counts) for what, archive in parts.items()}
     if data["kind"] == "caltech256":
         return found["root"]
     unpacked = {part["archive"]: part["md5"] for part in found.values() if "archive" in part}
@@ -76,9 +75,7 @@ def _parts(data: Data, archives: Mapping[str, Archive], wants_words: bool) -> di
     return {what: archives[name] for what, name in names.items()}
 
 
-def _obtain_archive(
-    archive: Archive, data: Data, class_counts: str | os.PathLike[str] | None, progress: TextIO | None
-) -> dict[str, str]:
+def _obtain_archive(archive: Archive, data: Data, class_counts: str | os.PathLike[str] | None) -> dict[str, str]:
     """Where the unpacked archive is, and its name and MD5 if it was unpacked just now."""
     folder, unpacked = data["path"], {}
     named = _as_in_place(archive, folder)
@@ -89,7 +86,7 @@ def _obtain_archive(
                 f"{archive.name} is not in place and may not be downloaded (fetch: false): "
                 f"{archive.put_in_place(folder)}"
             )
-        file = fetch_archive(named, folder, progress)
+        file = fetch_archive(named, folder)
         root = unpack_archive(named, file, Path(folder, named.top_folder))
         unpacked = {"archive": named.filename, "md5": named.md5}
     if lack := _what_root_lacks(root, archive, class_counts):

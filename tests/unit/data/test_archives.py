@@ -3,7 +3,6 @@
 import contextlib
 import gzip
 import hashlib
-import io
 import os
 import tarfile
 import threading
@@ -202,14 +201,6 @@ def test_a_users_own_file_is_verified_used_and_never_changed(tmp_path):
     (tmp_path / "toy.tar.json").write_text("{")  # a damaged record
     assert_fetched(tmp_path, toy())
     assert "is not a file" in refused(toy(filename="."), tmp_path)
-
-
-def test_progress_goes_to_the_stream_that_is_given(tmp_path, server, capsys):
-    stream = io.StringIO()
-    fetch_archive(toy(server.url), tmp_path, stream)
-    assert "toy.tar: 100%" in stream.getvalue()
-    fetch_archive(toy(server.url), tmp_path / "quiet")
-    assert capsys.readouterr().err == ""
 
 
 def test_a_host_is_reachable_also_through_a_proxy(server, monkeypatch):

@@ -1,7 +1,6 @@
 """Where a data set's images are: in place as a folder or an archive, on a server, or nowhere."""
 
 import hashlib
-import io
 import os
 import shutil
 from dataclasses import replace
@@ -133,20 +132,19 @@ def test_landmarks_in_place_are_verified_and_unpacked_once(place):
 def test_words_are_fetched_only_where_they_are_wanted(place, monkeypatch):
     asked = []
 
-    def fetch(archive, path, progress):
-        asked.append((archive.name, progress))
+    def fetch(archive, path):
+        asked.append(archive.name)
         place.put(archive.name)
         return Path(path, archive.filename)
 
     monkeypatch.setattr(locate, "fetch_archive", fetch)
-    terminal = io.StringIO()
-    assert "words" not in place.asked("oxford5k", fetch=True)[1](progress=terminal)
-    assert asked == [("oxford5k_ground_truth", terminal), ("oxford5k_images", terminal)]
+    assert "words" not in place.asked("oxford5k", fetch=True)[1]()
+    assert asked == ["oxford5k_ground_truth", "oxford5k_images"]
     words = place.archives["oxford5k_words"]
     assert place.asked("oxford5k", wants_words=True)[0]() == f"not run: {words.put_in_place(place.folder)}"
     found = place.asked("oxford5k", fetch=True, wants_words=True)[1]()
     assert found["words"] == (place.folder / words.top_folder).as_posix()
-    assert [name for name, _ in asked[2:]] == ["oxford5k_words"]
+    assert asked[2:] == ["oxford5k_words"]
 
 
 def test_own_data(tmp_path):
