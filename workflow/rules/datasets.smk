@@ -66,7 +66,7 @@ rule scan_images:
         dataset=one_of(PICTURED),
     conda:
         "../../envs/images.yaml"
-    threads: 8
+    threads: reading_threads
     params:
         clutter=lambda wildcards: DATASETS[wildcards.dataset]["clutter"],
         listing=folder_listing,

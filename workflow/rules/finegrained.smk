@@ -55,7 +55,7 @@ rule read_triplets:
         dataset=one_of(FINEGRAINED),
     conda:
         "../../envs/images.yaml"
-    threads: 8
+    threads: reading_threads
     params:
         settings=planned(finegrained.triplet_settings),
         folder=planned(finegrained.images_folder),
@@ -177,7 +177,7 @@ rule read_pixels:
     priority: 1
     conda:
         "../../envs/deep.yaml"
-    threads: 8
+    threads: reading_threads
     params:
         folder=planned(finegrained.images_folder),
         settings=lambda wildcards: {key: FINEGRAINED[wildcards.dataset]["network"][key] for key in ("size", "shift")},

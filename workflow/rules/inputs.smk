@@ -20,6 +20,11 @@ def folder_listing(wildcards):
     return listing_fingerprint(data["path"])
 
 
+def reading_threads(wildcards):
+    """Threads that read images: one a shard, so that reading a small data set leaves the other cores to other jobs."""
+    return min(8, DATASETS[wildcards.dataset].get("shards", 1))
+
+
 def block_shards(wildcards):
     """Every shard of the blocks that a representation is made from."""
     return [f"{descriptor_of(wildcards)}/blocks-{shard}.npz" for shard in shards(wildcards.dataset)]

@@ -65,7 +65,7 @@ rule scan_landmarks:
         dataset=one_of(LANDMARK),
     conda:
         "../../envs/images.yaml"
-    threads: 8
+    threads: reading_threads
     params:
         listing=lambda wildcards: landmark.own_listing(config, wildcards.dataset, "path"),
     script:
