@@ -31,7 +31,14 @@ LAST_LINES = 10
 """Of a failed job's log."""
 SECONDS = 30.0
 """Between two lines within a long stage, where there is no terminal."""
-CHATTER = ("Building DAG", "Using shell", "Conda environments", "Singularity containers", "Group jobs")
+CHATTER = (
+    "Building DAG",
+    "Using shell",
+    "Conda environments",
+    "Singularity containers",
+    "Group jobs",
+    "Exiting because",
+)
 """How Snakemake's messages begin that say nothing about this run."""
 
 
@@ -139,9 +146,9 @@ class RunDisplay(logging.Handler):
                 "Nothing was to be done: all that was asked for is there, and nothing that it depends on has changed."
             )
             print(f"\n{self.closing()}", flush=True)
-        elif record.levelno >= logging.WARNING:
+        elif record.levelno >= logging.WARNING and not message.startswith(CHATTER):
             self._print(message, "red" if record.levelno >= logging.ERROR else "yellow")
-        elif not self.total and message != "None" and not message.startswith(CHATTER):
+        elif not self.total and not message.startswith(("None", *CHATTER)):
             self._print(message)
 
     def _print(self, text: str, style: str = "") -> None:
