@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,8 @@ from lookalike.core.job_log import SHOWN
 
 WIDTH = 158
 """Columns of a line where there is no terminal to ask."""
-LAST_LINES = 10
-"""Of a failed job's log."""
+LAST_LINES, LAST_BYTES = 10, 20_000
+"""Of a failed job's log; its last bytes are read to find them."""
 SECONDS = 30.0
 """Between two lines within a long stage, where there is no terminal."""
 CHATTER = (
@@ -194,22 +195,16 @@ def closing_words(headlines: Iterable[Path], report: Path) -> str:
 
 def last_lines(log: Path | None, count: int = LAST_LINES) -> Iterator[str]:
     """Yield the last lines of a job's log, of a traceback only what went wrong."""
-    try:
-        text = "" if log is None else log.read_bytes()[-20_000:].decode("utf-8", errors="replace")
-    except OSError:
+    if log is None or not log.is_file():
         return
-    lines = [line for line in re.split(r"[\r\n]+", text) if line.strip()]
-    traces = [number for number, line in enumerate(lines) if line.startswith("Traceback (most recent")]
-    kept = [
-        line
-        for number, line in enumerate(lines)
-        if not traces or number < traces[0] or not line.startswith((" ", "Trace"))
-    ]
-    yield from kept[-count:]
+    with log.open("rb") as stream:
+        stream.seek(max(0, log.stat().st_size - LAST_BYTES))
+        text = stream.read().decode("utf-8", errors="replace")
+    before, _, trace = text.partition("Traceback (most recent call last):\n")
+    lines = re.split(r"[\r\n]+", before) + [line for line in trace.splitlines() if not line.startswith(" ")]
+    yield from [line for line in lines if line.strip()][-count:]
 
 
 def clock(seconds: float) -> str:
-    """Return minutes and seconds, ``3:07``, and hours where there are some."""
-    hours, rest = divmod(int(seconds), 3600)
-    minutes = f"{rest // 60:02d}" if hours else str(rest // 60)
-    return ":".join([*([str(hours)] if hours else []), minutes, f"{rest % 60:02d}"])
+    """Return hours, minutes and seconds: ``0:03:07``."""
+    return str(timedelta(seconds=int(seconds)))

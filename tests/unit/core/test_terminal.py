@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from lookalike.core.terminal import WIDTH, RunDisplay, clock
+from lookalike.core.terminal import WIDTH, RunDisplay
 
 TRACEBACK = 'Traceback (most recent call last):\n  File "deep.py", line 3\n    oops()\nValueError: no such fold\n'
 
@@ -54,7 +54,7 @@ def test_a_run_says_where_all_is_said_what_is_done_and_what_came_of_it(display, 
             ["2/3", "scan", "demo"],
             ["3/3", "draw", "demo"],
         ], "a line for each finished stage"
-    assert "3 steps in 0:00." in text
+    assert "3 steps in 0:00:00." in text
     assert capsys.readouterr().out == "\nmain numbers\n"
 
 
@@ -89,7 +89,7 @@ def test_a_failed_job_shows_its_last_lines_and_its_log(display, tmp_path, words,
     tell(display, "error", "WorkflowError: At least one job failed.", logging.ERROR, exception="WorkflowError")
     display.finish()
     text = said(display)
-    assert "FAILED after 0:00: scan demo 000" in text
+    assert "FAILED after 0:00:00: scan demo 000" in text
     assert "job.log" in text
     assert "1 of 2 steps failed: scan demo 000" in text
     assert shown in text
@@ -105,8 +105,3 @@ def test_an_error_before_anything_runs_is_said_and_nothing_to_do_too(display, ca
     assert "no method 'osis'" in said(display)
     assert "Nothing was to be done" in said(display)
     assert "main numbers" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(("seconds", "words"), [(0, "0:00"), (67.9, "1:07"), (3600 * 26 + 61, "26:01:01")])
-def test_times_read_as_on_a_clock(seconds, words):
-    assert clock(seconds) == words
