@@ -9,10 +9,8 @@ from functools import reduce
 from operator import getitem
 
 from lookalike.studies.finegrained import plan as finegrained
-from lookalike.studies.finegrained.systems import EMBEDDED, EMBEDDING_ON_TOP, GOLDEN, ON_VECTORS, SINGLE
+from lookalike.studies.finegrained.systems import EMBEDDED, EMBEDDING_ON_TOP, OASIS_ON_TOP, SINGLE
 from lookalike.studies.finegrained.systems import FEATURES as HAND_CRAFTED
-
-SYSTEM = f"{RESULTS}/systems/{{system}}"
 
 # in conda environments torch is at hand
 deployed = {str(method).rpartition(".")[2].lower() for method in workflow.deployment_settings.deployment_method}
@@ -97,101 +95,63 @@ for studied_dataset in FINEGRAINED:
 
     rule:
         name:
-            f"learn_golden_{studied_dataset}"
+            f"learn_on_features_{studied_dataset}"
         input:
+            manifest=f"{RESULTS}/manifest.parquet",
             relevance=f"{RESULTS}/relevance.npz",
             ratings=f"{RESULTS}/ratings.parquet",
             pairs=f"{RESULTS}/pairs.parquet",
             vectors=[f"{RESULTS}/systems/{feature}/vectors.npy" for feature in HAND_CRAFTED],
         output:
-            [f"{RESULTS}/systems/{GOLDEN}/{file}" for file in finegrained.golden_files(config, studied_dataset)],
+            finegrained.learned_files(config, studied_dataset),
         log:
-            f"{LOGS}/learn_golden.log",
+            f"{LOGS}/learn_on_features.log",
         wildcard_constraints:
             dataset=one_of([studied_dataset]),
         conda:
             "../../envs/learning.yaml"
         params:
-            settings=of_section("golden"),
-            sampling=of_system(finegrained.sampling),
+            golden=of_section("golden"),
+            l1hashkpca=of_section("l1hashkpca"),
+            oasis=of_section("oasis"),
+            sampling=planned(finegrained.sampling),
+            buffers=planned(finegrained.buffers),
             seed=SEED,
         script:
-            "../scripts/learn_golden.py"
+            "../scripts/learn_on_features.py"
 
 
-rule learn_l1hashkpca:
-    input:
-        manifest=f"{RESULTS}/manifest.parquet",
-        pairs=f"{RESULTS}/pairs.parquet",
-        golden=f"{RESULTS}/systems/{GOLDEN}/fit.json",
-        vectors=[f"{RESULTS}/systems/{feature}/vectors.npy" for feature in HAND_CRAFTED],
-    output:
-        [f"{RESULTS}/systems/{EMBEDDED}/{file}" for file in ("vectors.npy", "distances.npy", "fit.json")],
-    log:
-        f"{LOGS}/learn_l1hashkpca.log",
-    wildcard_constraints:
-        dataset=one_of(FINEGRAINED),
-    conda:
-        "../../envs/learning.yaml"
-    params:
-        settings=of_section("l1hashkpca"),
-        seed=SEED,
-    script:
-        "../scripts/learn_l1hashkpca.py"
-
-
-rule learn_oasis_on_vectors:
+rule learn_oasis_on_network:
     input:
         relevance=planned(finegrained.relevance_path),
         pairs=f"{RESULTS}/pairs.parquet",
-        vectors=lambda wildcards: f"{RESULTS}/systems/{ON_VECTORS[wildcards.system]}/vectors.npy",
-        network=of_system(finegrained.network_below),
+        vectors=f"{RESULTS}/systems/{SINGLE}/vectors.npy",
+        network=f"{RESULTS}/systems/{SINGLE}/fit.json",
     output:
-        [f"{SYSTEM}/{file}" for file in ("distances.npy", "fit.json")],
+        [f"{RESULTS}/systems/{OASIS_ON_TOP}/{file}" for file in ("distances.npy", "fit.json")],
     log:
-        f"{LOGS}/learn_oasis_on_vectors/{{system}}.log",
+        f"{LOGS}/learn_oasis_on_network.log",
     wildcard_constraints:
         dataset=one_of(FINEGRAINED),
-        system=one_of(ON_VECTORS),
     conda:
         "../../envs/learning.yaml"
     params:
         settings=of_section("oasis"),
-        sampling=of_system(finegrained.sampling),
-        buffers=of_system(finegrained.buffers),
+        sampling=planned(finegrained.sampling),
         seed=SEED,
     script:
-        "../scripts/learn_oasis_on_vectors.py"
-
-
-rule read_pixels:
-    input:
-        manifest=f"{RESULTS}/manifest.parquet",
-        listing=f"{RESULTS}/listing.txt",
-    output:
-        f"{RESULTS}/pixels.npy",
-    log:
-        f"{LOGS}/read_pixels.log",
-    wildcard_constraints:
-        dataset=one_of(FINEGRAINED),
-    priority: 1
-    conda:
-        "../../envs/deep.yaml"
-    threads: reading_threads
-    params:
-        folder=planned(finegrained.images_folder),
-        settings=lambda wildcards: {key: FINEGRAINED[wildcards.dataset]["network"][key] for key in ("size", "shift")},
-    script:
-        "../scripts/read_pixels.py"
+        "../scripts/learn_oasis_on_network.py"
 
 
 rule pretrain_network:
     input:
-        pixels=f"{RESULTS}/pixels.npy",
+        manifest=f"{RESULTS}/manifest.parquet",
+        listing=f"{RESULTS}/listing.txt",
         relevance=planned(finegrained.relevance_path),
         pairs=f"{RESULTS}/pairs.parquet",
     output:
         [f"{RESULTS}/systems/convnet/{file}" for file in finegrained.NETWORK_FILES],
+        pixels=f"{RESULTS}/pixels.npy",
     log:
         f"{LOGS}/networks/convnet.log",
     wildcard_constraints:
@@ -201,8 +161,9 @@ rule pretrain_network:
         "../../envs/deep.yaml"
     threads: of_section("network", "threads")
     params:
+        folder=planned(finegrained.images_folder),
         settings=planned(finegrained.network_settings, ["pretraining"]),
-        sampling=of_system(finegrained.sampling),
+        sampling=planned(finegrained.sampling),
         checkpoint_seconds=of_section("network", "checkpoint_seconds"),
         seed=SEED,
     script:
@@ -260,7 +221,7 @@ rule train_linear_embedding:
     threads: of_section("network", "threads")
     params:
         settings=planned(finegrained.network_settings, ["ranking", "gap", "linear_embedding"]),
-        sampling=of_system(finegrained.sampling),
+        sampling=planned(finegrained.sampling),
         seed=SEED,
     script:
         "../scripts/train_linear_embedding.py"

@@ -66,11 +66,6 @@ def planned(function, *more):
     return lambda wildcards: function(config, wildcards.dataset, *more)
 
 
-def of_system(function):
-    """Input or parameter function of what the study's plan says of a system of a data set."""
-    return lambda wildcards: function(config, wildcards.dataset, wildcards.get("system"))
-
-
 def of_section(*names):
     """Parameter function of a part of the study's settings."""
     return lambda wildcards: reduce(getitem, names, FINEGRAINED[wildcards.dataset])

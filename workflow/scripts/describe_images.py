@@ -3,8 +3,6 @@
 from lookalike.core.job_log import logged
 
 with logged(snakemake):
-    from pathlib import Path
-
     from lookalike.core.files import read_table
     from lookalike.data.rated_triplets import codebook_images
     from lookalike.data.scan import image_paths
@@ -17,5 +15,4 @@ with logged(snakemake):
     chosen = {"seed": snakemake.params.seed, "codebook_from": told, "n_threads": snakemake.threads}
     for system, settings in snakemake.params.settings.items():
         print(f"{system}:", flush=True)
-        result = describe_system(system, settings, paths, rows, pairs, **chosen)
-        write_system(result, [file for file in snakemake.output if Path(file).parent.name == system])
+        write_system(describe_system(system, settings, paths, rows, pairs, **chosen), snakemake.output)

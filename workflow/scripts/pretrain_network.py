@@ -1,22 +1,34 @@
-"""Train the ConvNet path to tell the training categories apart; goes on from its checkpoint after a kill."""
+"""Bring all images to the size that networks take, and train the ConvNet path to tell the training categories apart."""
 
 from lookalike.core.job_log import logged
+from lookalike.core.progress import progress_lines
 
 with logged(snakemake):
     from pathlib import Path
 
     import numpy as np
 
-    from lookalike.core.files import read_table
+    from lookalike.core.files import read_table, write_array
     from lookalike.data.relevance import RelevanceData
-    from lookalike.deep.runs import NetworkRun, run_pretraining
+    from lookalike.deep.runs import NetworkRun, run_pretraining, stored_pixels
     from lookalike.studies.finegrained.files import write_system
 
+    settings, stored = snakemake.params.settings, snakemake.output.pixels
+    pixels = stored_pixels(
+        read_table(snakemake.input.manifest),
+        snakemake.params.folder,
+        size=settings["size"],
+        shift=settings["shift"],
+        n_threads=snakemake.threads,
+        progress=progress_lines("images"),
+    )
+    write_array(pixels, stored)
+    # a killed training goes on from its checkpoint
     run = NetworkRun(
-        pixels=np.load(snakemake.input.pixels, mmap_mode="r"),
+        pixels=np.load(stored, mmap_mode="r"),
         relevance=RelevanceData.load(snakemake.input.relevance),
         pairs=read_table(snakemake.input.pairs),
-        settings=snakemake.params.settings,
+        settings=settings,
         sampling=snakemake.params.sampling,
         seed=snakemake.params.seed,
         n_threads=snakemake.threads,

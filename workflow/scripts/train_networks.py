@@ -17,7 +17,6 @@ with logged(snakemake):
     checkpoints = []
     for system, sampling in snakemake.params.samplings.items():
         print(f"{system}:", flush=True)
-        outputs = [Path(file) for file in snakemake.output if Path(file).parent.name == system]
         run = NetworkRun(
             pixels=pixels,
             relevance=relevance,
@@ -26,13 +25,13 @@ with logged(snakemake):
             sampling=sampling,
             seed=snakemake.params.seed,
             n_threads=snakemake.threads,
-            checkpoint=outputs[0].with_name("checkpoint.pt"),
+            checkpoint=Path(snakemake.input.pretrained).parents[1] / system / "checkpoint.pt",
             checkpoint_seconds=snakemake.params.checkpoint_seconds,
             report=lambda line: print(line, flush=True),
         )
         checkpoints.append(run.checkpoint)
         result = run_ranking(run, system, snakemake.input.pretrained)
-        write_system(result, outputs, model=result.save, filters=result.save_filters)
+        write_system(result, snakemake.output, model=result.save, filters=result.save_filters)
     # only now: the outputs of a job that was killed go, and what is finished comes back from its last checkpoint
     for checkpoint in checkpoints:
         checkpoint.unlink(missing_ok=True)

@@ -232,7 +232,7 @@ class _Run:
         if state is None:
             return
         self._network.load_state_dict(state["network"])
-        self._optimiser.momenta = [values.to(self._device) for values in state["momenta"]]
+        self._optimiser.momenta = [each if each is None else each.to(self._device) for each in state["momenta"]]
         self._scaler.load_state_dict(state["scaler"])
         own = state["processes"][devices.rank()]
         self._task.stream.resume(own["stream"])

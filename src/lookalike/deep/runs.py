@@ -234,7 +234,7 @@ def _classifier(path: str | os.PathLike[str]) -> ClassificationNetwork:
 
 def run_ranking(run: NetworkRun, system: str, pretrained: str | os.PathLike[str]) -> NetworkMeasured:
     """Fine-tune the network of `run_pretraining` by the ranking loss, and measure by its embedding."""
-    warm_up()
+    warm_up(buffers=run.sampling.get("capacity") is not None)
     learned, validation = run.held_out
     network = DeepRankingNetwork(
         run.configuration(multiscale=system != SINGLE_SCALE),
@@ -257,7 +257,7 @@ def run_ranking(run: NetworkRun, system: str, pretrained: str | os.PathLike[str]
 
 def run_linear_embedding(run: RankingRun, parts: Sequence[Floats]) -> Measured:
     """Train one linear layer on the vectors of other systems (section 6.5), and measure by its embedding."""
-    warm_up()
+    warm_up(buffers=run.sampling.get("capacity") is not None)
     started = time.perf_counter()
     learned, validation = run.held_out
     settings = RankingSettings(

@@ -625,8 +625,8 @@ def draw_from_buffers(
     return int(triplets.shape[0])
 
 
-def warm_up() -> None:
-    """Compile the kernels (or load them from numba's cache), so that timed runs do not."""
+def warm_up(*, buffers: bool = False) -> None:
+    """Compile the kernels, those of buffers if asked (or load them from numba's cache), so that timed runs do not."""
     data = RelevanceData.from_pairs([0, 1, 2, 3], ["a", "a", "a", "b"], [0, 0, 1], [1, 2, 2], [1.0, 0.5, 0.2])
-    for capacity in (None, 3):
+    for capacity in (None, 3) if buffers else (None,):
         RelevanceTripletSampler(data, capacity=capacity, random_state=0).draw(1)

@@ -35,8 +35,8 @@ def vectors_by_system(files: Iterable[str | os.PathLike[str]]) -> dict[str, Floa
 
 
 def write_system(result: Any, outputs: Iterable[str | os.PathLike[str]], **writers: Callable[[Path], None]) -> None:
-    """Write to each file what its name says, such as ``vectors.npy``; `writers` write those of other stems."""
-    for output in map(Path, outputs):
+    """Write each file of the system as its name says, such as ``vectors.npy``; `writers` write those of other stems."""
+    for output in (path for path in map(Path, outputs) if path.parent.name == result.fit["system"]):
         if output.stem in writers:
             writers[output.stem](output)
             continue

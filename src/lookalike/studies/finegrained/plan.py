@@ -27,7 +27,6 @@ from lookalike.studies.finegrained.systems import (
     GOLDEN,
     OASIS,
     OASIS_ON_TOP,
-    ON_VECTORS,
     REAL,
     SINGLE,
     SYNTHETIC,
@@ -176,13 +175,6 @@ def measured_files(config: Config, dataset: str, file: str) -> list[str]:
     return system_files(dataset, file, systems_of(config, dataset))
 
 
-def network_below(config: Config, dataset: str, system: str) -> str | list[str]:
-    """What the network recorded whose vectors OASIS learns on; nothing where they are not a network's."""
-    below = ON_VECTORS[system]
-    is_network = below in ranking_networks(config, dataset)
-    return f"results/{dataset}/systems/{below}/fit.json" if is_network else []
-
-
 def describer_module(system: str) -> str:
     """The module that describes images for a hand-crafted baseline, inside the package."""
     described_by = DESCRIBERS[system].partition(":")[0]
@@ -223,9 +215,12 @@ def share_of_ratings(config: Config, dataset: str) -> float:
     return float(config["finegrained"][dataset]["golden"].get("ratings", 0))
 
 
-def golden_files(config: Config, dataset: str) -> list[str]:
-    """What the golden feature leaves: relevance too where it makes that."""
-    return ["distances.npy", "fit.json", *(["relevance.npz"] if share_of_ratings(config, dataset) else [])]
+def learned_files(config: Config, dataset: str) -> list[str]:
+    """What is learned on hand-crafted features leaves; the golden feature relevance too where it makes that."""
+    measured = ["distances.npy", "fit.json"]
+    made = ["relevance.npz"] if share_of_ratings(config, dataset) else []
+    files = {GOLDEN: [*measured, *made], EMBEDDED: ["vectors.npy", *measured], OASIS: measured}
+    return [f"results/{{dataset}}/systems/{one}/{file}" for one in files for file in files[one]]
 
 
 def relevance_path(config: Config, dataset: str) -> str:
@@ -234,9 +229,9 @@ def relevance_path(config: Config, dataset: str) -> str:
     return f"results/{dataset}/{made}relevance.npz"
 
 
-def buffers(config: Config, dataset: str, system: str) -> list[int]:
+def buffers(config: Config, dataset: str) -> list[int]:
     """Sizes of buffers that OASIS on hand-crafted features is learned from too."""
-    return list(config["finegrained"][dataset].get("buffers", [])) if system == OASIS else []
+    return list(config["finegrained"][dataset].get("buffers", []))
 
 
 def samplings(config: Config, dataset: str, systems: Iterable[str]) -> dict[str, dict[str, Any]]:
@@ -275,7 +270,7 @@ def exhibit_settings(config: Config, dataset: str, not_run: str) -> dict[str, An
         "k": config["finegrained"][dataset]["score"]["k"],
         "chosen_percent": chosen_percent(config, dataset),
         "folder": images_folder(config, dataset),
-        "buffers": buffers(config, dataset, OASIS),
+        "buffers": buffers(config, dataset),
         "golden_makes_relevance": share_of_ratings(config, dataset) > 0,
         "sampling": sampling(config, dataset),
         "seed": config["seed"],

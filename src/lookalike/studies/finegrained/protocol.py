@@ -60,15 +60,18 @@ def l1hashkpca_system(
     print(f"l1hashkpca: {model.n_components_} directions of {len(model.landmarks_)} images, {fit_seconds:.1f} s")
     start = time.perf_counter()
     vectors = np.full((len(joined), model.n_components_), np.nan, dtype=np.float32)
-    vectors[usable] = model.transform(joined[usable])
+    landmarks = learned_from[model.landmarks_]
+    others = np.setdiff1d(np.flatnonzero(usable), landmarks)
+    if len(others):
+        vectors[others] = model.transform(joined[others])
     # as if they were not among the directions: OASIS learns from these, and is judged by those of other images
-    vectors[learned_from[model.landmarks_]] = model.held_out_vectors_
+    vectors[landmarks] = model.held_out_vectors_
     seconds = time.perf_counter() - start
     fit = {
         "system": "l1hashkpca",
         "seconds": fit_seconds + seconds,
         "fit_seconds": fit_seconds,
-        "images_per_second": int(usable.sum()) / max(seconds, 1e-9),
+        "images_per_second": len(others) / max(seconds, 1e-9),
         "dimensions": model.n_components_,
         "distance": "l2",
         "settings": dict(settings),
@@ -98,7 +101,7 @@ def oasis_system(
     settings = VALIDATION | dict(settings)
     relevance = training.with_vectors(relevance, np.asarray(np.isfinite(vectors).all(axis=1)))
     oasis.warm_up()
-    relevance_triplets.warm_up()
+    relevance_triplets.warm_up(buffers=len(buffers) > 0)
     start = time.perf_counter()
     # of these W = I, where OASIS starts, ranks by cosine, and a step is as long for every image
     rows = centred_units(vectors, relevance.image_id)

@@ -27,8 +27,6 @@ TABLE1 = (*FEATURES, EMBEDDED, OASIS, GOLDEN, DEEP)
 TABLE2 = (CONVNET, SINGLE, OASIS_ON_TOP, EMBEDDING_ON_TOP, DEEP)
 """Systems of the paper's tables, in its order."""
 IN_ORDER = (*TABLE1[:-1], *TABLE2)
-ON_VECTORS = {OASIS: EMBEDDED, OASIS_ON_TOP: SINGLE}
-"""OASIS on the vectors of another system."""
 TITLES = {
     "wavelet": "Wavelet",
     "color": "Color",

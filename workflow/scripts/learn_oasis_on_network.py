@@ -1,4 +1,4 @@
-"""Learn OASIS on the vectors of another system, from training relevance."""
+"""Learn OASIS on the vectors of the single-scale network, from training relevance."""
 
 from lookalike.core.job_log import logged
 
@@ -9,17 +9,16 @@ with logged(snakemake):
     from lookalike.data.relevance import RelevanceData
     from lookalike.studies.finegrained.files import write_system
     from lookalike.studies.finegrained.protocol import oasis_system
+    from lookalike.studies.finegrained.systems import OASIS_ON_TOP
     from lookalike.studies.finegrained.training import with_sampling
 
-    network = snakemake.input.get("network")
     result = oasis_system(
         np.load(snakemake.input.vectors),
         RelevanceData.load(snakemake.input.relevance),
         read_table(snakemake.input.pairs),
         with_sampling(snakemake.params.settings, snakemake.params.sampling),
         seed=snakemake.params.seed,
-        system=snakemake.wildcards.system,
-        buffers=snakemake.params.buffers,
-        held_out_images=read_json(network)["held_out_images"] if network else None,
+        system=OASIS_ON_TOP,
+        held_out_images=read_json(snakemake.input.network)["held_out_images"],
     )
     write_system(result, snakemake.output)
