@@ -34,8 +34,8 @@ LETTERS, LINES = 20, 3
 """Letters of a line beneath an image, and how many lines there may be."""
 TITLE = 0.9
 """Width of the words left of a row, in inches."""
-BENEATH = 0.32
-"""Height of the words beneath an image, in inches."""
+GAP, LINE = 0.05, 0.12
+"""Room on each side of an image, and the height of a line of words, in inches."""
 PLACEHOLDER_GREY = 215
 
 
@@ -69,26 +69,33 @@ def draw_gallery(gallery: Gallery) -> Canvas:
         empty.paint(canvas)
         return canvas
     n_columns = max(len(row) for row in gallery.rows)
-    beside = TITLE if any(gallery.row_titles) else 0.0
-    heights = [_height(row, gallery.tile) for row in gallery.rows]
-    canvas = new_figure(beside + gallery.tile * n_columns + 0.2, sum(heights) + 0.2 * bool(gallery.heads) + 0.3)
-    axes = canvas.subplots(len(gallery.rows), n_columns, squeeze=False, gridspec_kw={"height_ratios": heights})
-    for place, row in enumerate(gallery.rows):
-        for column, axis in enumerate(axes[place]):
-            _draw_tile(axis, row[column] if column < len(row) else Tile(None))
+    left = TITLE * any(gallery.row_titles)
+    top = max((LINE * len(head.split("\n")) for head in gallery.heads if head), default=0.0)
+    heights = [_heights(row, gallery.tile) for row in gallery.rows]
+    width, height = left + gallery.tile * n_columns, top + sum(map(sum, heights))
+    canvas = new_figure(width + 0.1, height + 0.5)
+    # one pair of axes, in inches: drawing a pair for each image takes several times as long
+    axis = canvas.add_subplot()
+    for column, head in enumerate(gallery.heads):
+        axis.text(left + gallery.tile * (column + 0.5), top, head, fontsize=7.5, ha="center", va="bottom")
+    for place, (row, (tall, beneath)) in enumerate(zip(gallery.rows, heights, strict=True)):
+        for column, tile in enumerate(row):
+            _draw_tile(axis, tile, (left + gallery.tile * column, top, gallery.tile, tall))
         if place < len(gallery.row_titles):
-            _say_beside(axes[place][0], gallery.row_titles[place])
-    for axis, head in zip(axes[0], gallery.heads, strict=False):
-        axis.set_title(head, fontsize=7.5)
+            lines = [line for part in gallery.row_titles[place].split("\n") for line in wrap(part, 16)]
+            axis.text(left - GAP, top + tall / 2, "\n".join(lines), fontsize=7, ha="right", va="center")
+        top += tall + beneath
+    axis.set(xlim=(0, width), ylim=(height, 0), aspect="equal")
+    axis.set_axis_off()
     _legend(canvas, gallery)
     return canvas
 
 
-def _height(row: tuple[Tile, ...], width: float) -> float:
-    """Height of a row in inches: that of its tallest image, and of the words beneath."""
-    tallest = max((tile.image.shape[0] / tile.image.shape[1] for tile in row if tile.image is not None), default=0.3)
-    lines = max((len(_lines(tile.words)) for tile in row if tile.image is not None), default=0)
-    return width * min(tallest, 1.5) + (BENEATH * lines / 2 if lines else 0.06)
+def _heights(row: tuple[Tile, ...], width: float) -> tuple[float, float]:
+    """Height of a row's images, of which the tallest decides, and of the words beneath, in inches."""
+    images = [(tile.image.shape, len(_lines(tile.words))) for tile in row if tile.image is not None]
+    tallest = max((shape[0] / shape[1] for shape, _ in images), default=0.3)
+    return (width - 2 * GAP) * min(tallest, 1.5) + 2 * GAP, LINE * max((lines for _, lines in images), default=0)
 
 
 def _lines(words: str) -> list[str]:
@@ -96,49 +103,33 @@ def _lines(words: str) -> list[str]:
     return lines if len(lines) <= LINES else [*lines[: LINES - 1], f"{lines[LINES - 1][: LETTERS - 1]}…"]
 
 
-def _draw_tile(axis: Axes, tile: Tile) -> None:
-    axis.set(xticks=[], yticks=[], anchor="S")
-    axis.grid(visible=False)
-    axis.spines[:].set_visible(False)
-    words = "\n".join(_lines(tile.words))
+def _draw_tile(axis: Axes, tile: Tile, cell: tuple[float, float, float, float]) -> None:
+    """A tile in a cell, which has its left, top, width and height in inches; its words stand beneath the cell."""
+    from matplotlib.patches import Rectangle
+
+    left, top, width, height = cell
+    words, middle, bottom = "\n".join(_lines(tile.words)), left + width / 2, top + height - GAP
     if tile.image is None:
-        axis.text(0.5, 0.5, words, transform=axis.transAxes, fontsize=6.5, ha="center", va="center")
+        axis.text(middle, top + height / 2, words, fontsize=6.5, ha="center", va="center")
         return
-    if words:
-        axis.set_xlabel(words, fontsize=6.5, labelpad=3)
-    grey: dict[str, Any] = {"cmap": "gray", "vmin": 0, "vmax": 255} if tile.image.ndim == 2 else {}
-    axis.imshow(tile.image, **grey)
-    if tile.mark is None:
-        axis.spines[:].set(visible=True, color=BLACK, linewidth=0.6)
-    else:
-        axis.spines[:].set(visible=True, color=tile.mark.colour, linewidth=2.0, linestyle=tile.mark.line)
-        _in_corner(axis, 0.97, "top", tile.mark.sign, tile.mark.colour)
+    axis.text(middle, bottom + GAP, words, fontsize=6.5, ha="center", va="top")
+    rows, columns = tile.image.shape[:2]
+    scale = min((width - 2 * GAP) / columns, (height - 2 * GAP) / rows)
+    left, wide, high = middle - scale * columns / 2, scale * columns, scale * rows
+    axis.imshow(tile.image, cmap="gray", vmin=0, vmax=255, extent=(left, left + wide, bottom, bottom - high))
+    colour, line, thick = (tile.mark.colour, tile.mark.line, 2.0) if tile.mark is not None else (BLACK, "-", 0.6)
+    frame: dict[str, Any] = {"fill": False, "joinstyle": "miter", "clip_on": False}
+    axis.add_patch(Rectangle((left, bottom), wide, -high, edgecolor=colour, linestyle=line, linewidth=thick, **frame))
+    corner: dict[str, Any] = {"fontsize": 7, "fontweight": "bold", "ha": "left"}
+    corner["bbox"] = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
+    if tile.mark is not None:
+        axis.text(left + 0.03, bottom - high + 0.03, tile.mark.sign, color=colour, va="top", **corner)
     if tile.corner:
-        _in_corner(axis, 0.03, "bottom", tile.corner, BLACK)
+        axis.text(left + 0.03, bottom - 0.03, tile.corner, va="bottom", **corner)
     if tile.box is not None:
-        left, top, right, bottom = tile.box
-        height, width = tile.image.shape[:2]
-        axis.plot(
-            np.array([left, right, right, left, left]) * width - 0.5,
-            np.array([top, top, bottom, bottom, top]) * height - 0.5,
-            color=VERMILLION,
-            linewidth=1.0,
-        )
-
-
-def _in_corner(axis: Axes, y: float, align: Any, text: str, colour: str) -> None:
-    axis.text(
-        0.03, y, text, transform=axis.transAxes, fontsize=7, color=colour, ha="left", va=align, fontweight="bold",
-        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
-    )  # fmt: skip
-
-
-def _say_beside(axis: Axes, text: str) -> None:
-    lines = [line for part in text.split("\n") for line in wrap(part, 16)]
-    axis.annotate(
-        "\n".join(lines), (0, 0.5), xycoords="axes fraction", xytext=(-6, 0), textcoords="offset points",
-        ha="right", va="center", fontsize=7, annotation_clip=False,
-    )  # fmt: skip
+        across, up, right, down = tile.box
+        start, size = (left + wide * across, bottom - high * (1 - up)), (wide * (right - across), high * (down - up))
+        axis.add_patch(Rectangle(start, *size, edgecolor=VERMILLION, linewidth=1.0, **frame))
 
 
 def _legend(canvas: Canvas, gallery: Gallery) -> None:

@@ -5,7 +5,6 @@ Each room of `lookalike.studies` has a subclass in ``study.py``, which adds what
 
 from __future__ import annotations
 
-import copy
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -117,10 +116,9 @@ class Study:
         return title_of(method, self.settings.get("titles"))
 
     def drawing(self, exhibit: Exhibit) -> Self:
-        """Return the same study for another exhibit; tables that were read are shared."""
-        study = copy.copy(self)
-        study.exhibit = exhibit
-        return study
+        """Return this study for another exhibit; the tables that it has read, and what it has computed, stay."""
+        self.exhibit = exhibit
+        return self
 
     def about_claim(self, claim: Claim) -> tuple[Self | None, str]:
         """The study narrowed to the parts that a claim is about, and words on others; None and why, without any."""

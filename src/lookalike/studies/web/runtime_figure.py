@@ -121,7 +121,7 @@ class PowerLaw(NamedTuple):
 
 def power_law(times: pd.DataFrame) -> PowerLaw | None:
     """Fit how time grows with the number of images, over fits that ended by their own rule; None below two sizes."""
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     times = times[~was_cut_off(times)]
     x, y = (np.log(times[column].to_numpy(dtype=np.float64)) for column in ("n_images", "seconds"))
@@ -131,7 +131,7 @@ def power_law(times: pd.DataFrame) -> PowerLaw | None:
     exponent = float(centred @ y / (centred @ centred))
     residuals, free = y - y.mean() - exponent * centred, len(x) - 2
     error = math.sqrt(residuals @ residuals / free / (centred @ centred)) if free else math.nan
-    half_width = float(t.ppf(0.975, free)) * error if free else math.nan
+    half_width = float(stdtrit(free, 0.975)) * error if free else math.nan
     return PowerLaw(exponent, half_width, math.exp(y.mean() - exponent * x.mean()), len(x))
 
 
