@@ -9,7 +9,7 @@ import html
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import Any, Literal
 
@@ -36,7 +36,7 @@ MARKERS = {
 """Markers of the static figures to those of Bokeh."""
 TURNS = {"<": math.pi / 2, ">": -math.pi / 2}
 """Radians by which a marker is turned, against the clock: triangles of Bokeh point up."""
-DASHES = {"-": "solid", "--": "dashed", ":": "dotted", "-.": "dashdot"}
+DASHES = {"-": [], "--": [6], ":": [2, 4], "-.": [6, 4, 2, 4]}
 MISSING = "–"
 TIP = '<div class="curves-tip" style="font:12px/1.35 sans-serif;color:#111">{}</div>'
 UNSEEN = {"fill_alpha": 0.0, "line_alpha": 0.0}
@@ -47,6 +47,18 @@ return +(tick / worth).toPrecision(6) + unit
 PLAIN = "return (+tick.toPrecision(6)).toLocaleString('en', { maximumFractionDigits: 8 })"
 NAMED = "return names[String(tick)] ?? ''"
 DECADE = f"return tick == 0 ? '0' : (10 ** Math.round(tick - {START})).toLocaleString('en')"
+
+
+@dataclass(eq=False)
+class Model:
+    """An object of Bokeh's JSON; to make and to write Bokeh's own takes seconds a page."""
+
+    kind: str
+    attributes: dict[str, Any] = field(default_factory=dict)
+
+    def add(self, attribute: str, *models: Model) -> None:
+        """Add to one of its lists."""
+        self.attributes[attribute] = [*self.attributes.get(attribute, ()), *models]
 
 
 @dataclass(frozen=True)
@@ -99,18 +111,46 @@ def curves_of(figure: Figure, place: str) -> Curves | None:
     shown = [(panel, traces) for panel in figure.panels if (traces := _traces(panel, figure))]
     if not shown or find_spec("bokeh") is None:
         return None
-    from bokeh.embed import json_item
+    from bokeh import __version__
 
     legend: dict[str, Trace] = {}
     for trace in sorted((trace for _, traces in shown for trace in traces), key=lambda trace: bool(trace.straight)):
         if trace.series.name:
             legend.setdefault(trace.series.name, trace)
-    plots = [dict(json_item(_plot(panel, traces, list(legend)))) for panel, traces in shown]
-    items = [{**plot, "target_id": f"{place}-{number}"} for number, plot in enumerate(plots)]
+    items = []
+    for number, (panel, traces) in enumerate(shown):
+        target, ids = f"{place}-{number}", dict[Model, str]()
+        root = _written(_plot(panel, traces, list(legend)), target, ids)
+        document = {"version": __version__, "title": "", "roots": [root]}
+        document["config"] = _written(Model("DocumentConfig"), target, ids)
+        items.append({"target_id": target, "root_id": root["id"], "doc": document, "version": __version__})
     # no text of the data may end the script element in which it stands
     data = json.dumps(items, separators=(",", ":"), allow_nan=False, ensure_ascii=False).replace("<", "\\u003c")
     says = tuple(_says(panel) for panel, _ in shown)
     return Curves(place, says, tuple(legend.values()), shown[0][0].reads_points, data)
+
+
+def _written(value: Any, prefix: str, ids: dict[Model, str]) -> Any:
+    """A value as Bokeh's JSON; a model that stands in a second place is named there by its id."""
+    if isinstance(value, Model):
+        if value in ids:
+            return {"id": ids[value]}
+        ids[value] = f"{prefix}-{len(ids)}"
+        head = {"type": "object", "name": value.kind, "id": ids[value]}
+        return {**head, "attributes": _written(value.attributes, prefix, ids)}
+    if isinstance(value, dict):
+        return {name: _written(one, prefix, ids) for name, one in value.items()}
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [_written(one, prefix, ids) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"type": "number", "value": "nan" if math.isnan(value) else f"{value:+}"}
+    return value
+
+
+def _map(entries: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "map", "entries": list(entries.items())}
 
 
 def _traces(panel: Panel, figure: Figure) -> list[Trace]:
@@ -131,32 +171,36 @@ def _of_line(line: Line) -> Trace:
     return Trace(series, nothing, at, nothing, nothing, straight="level")
 
 
-def _plot(panel: Panel, traces: Sequence[Trace], names: Sequence[str]) -> Any:
+def _plot(panel: Panel, traces: Sequence[Trace], names: Sequence[str]) -> Model:
     """One panel; every glyph is called ``series-`` and its place in the figure's legend, by which the page fades it."""
-    from bokeh.models import CrosshairTool, Range1d
-    from bokeh.plotting import figure
-
     reach = {side: [part for trace in traces if trace.series.sideways is side for part in (trace.low, trace.high)]
              for side in (False, True)}  # fmt: skip
     x_range = _range(panel.x, [*(placed(trace.x, panel.x) for trace in traces), *reach[True]], 0.03)
     y_range = _range(panel.y, [*(trace.y for trace in traces), *reach[False]], 0.06)
-    plot = figure(
-        height=max(HEIGHT, BESIDES + ROW * len(panel.y.ticks or ())), sizing_mode="stretch_width", min_width=200,
-        x_range=Range1d(start=x_range[0], end=x_range[1]), y_range=Range1d(start=y_range[0], end=y_range[1]),
-        toolbar_location=None, tools="", title=panel.title,
-        x_axis_type="log" if panel.x.scale == "log" else "linear",
-        y_axis_type="log" if panel.y.scale == "log" else "linear",
-    )  # fmt: skip
-    _dress(plot, panel)
+    axes = [_axis(form) for form in (panel.x, panel.y)]
+    title = {"text": panel.title, "text_font_size": "11pt", "text_font_style": "normal"}
+    toolbar = Model("Toolbar")
+    plot = Model("Figure", {
+        "height": max(HEIGHT, BESIDES + ROW * len(panel.y.ticks or ())), "min_width": 200,
+        "sizing_mode": "stretch_width", "title": Model("Title", title), "toolbar_location": None,
+        "x_range": Model("Range1d", {"start": x_range[0], "end": x_range[1]}),
+        "y_range": Model("Range1d", {"start": y_range[0], "end": y_range[1]}),
+        "x_scale": Model("LogScale" if panel.x.scale == "log" else "LinearScale"),
+        "y_scale": Model("LogScale" if panel.y.scale == "log" else "LinearScale"),
+        "outline_line_color": None, "below": axes[:1], "left": axes[1:], "toolbar": toolbar,
+        "center": [Model("Grid", {"dimension": place, "axis": axis, "grid_line_color": "#e4e4e4"})
+                   for place, axis in enumerate(axes)],
+    })  # fmt: skip
     for trace in traces:
         _draw(plot, trace, panel, _called(trace, names), (x_range, y_range))
     for label in panel.labels:
-        _write(plot, label)
+        plot.add("center", _words(label))
     if panel.reads_points:
-        _read_points(plot, panel, traces, names)
+        toolbar.add("tools", *_read_points(plot, panel, traces, names))
     else:
-        _read_strips(plot, panel, traces)
-        plot.add_tools(CrosshairTool(dimensions="height", line_color=GREY, line_alpha=0.6))
+        toolbar.add("tools", _read_strips(plot, panel, traces))
+        look = {"dimensions": "height", "line_color": GREY, "line_alpha": 0.6}
+        toolbar.add("tools", Model("CrosshairTool", look))
     return plot
 
 
@@ -164,30 +208,20 @@ def _called(trace: Trace, names: Sequence[str]) -> str:
     return f"series-{names.index(trace.series.name)}" if trace.series.name else "line"
 
 
-def _dress(plot: Any, panel: Panel) -> None:
-    """Labels, ticks and colours of the static figures."""
-    from bokeh.models import CustomJSTickFormatter, FixedTicker, LogTicker
-
-    for axis, form in ((plot.xaxis[0], panel.x), (plot.yaxis[0], panel.y)):
-        axis.axis_label = form.label or None
-        axis.axis_label_text_font_style = "normal"
-        axis.minor_tick_line_color = None
-        axis.formatter = CustomJSTickFormatter(code=SHORT_COUNT if form.tick_form else PLAIN)
-        ticks = ticks_of(form)
-        if ticks is not None:
-            names = {f"{place:.12g}": name for place, name in ticks}
-            axis.ticker = FixedTicker(ticks=[place for place, _ in ticks])
-            axis.formatter = CustomJSTickFormatter(args={"names": names}, code=NAMED)
-        elif form.scale == "log":
-            axis.ticker = LogTicker(mantissas=[1], desired_num_ticks=5)
-        elif form.scale == "start and log":
-            axis.ticker = FixedTicker(ticks=DECADES)
-            axis.formatter = CustomJSTickFormatter(code=DECADE)
-    plot.background_fill_color = plot.border_fill_color = "#ffffff"
-    plot.grid.grid_line_color = "#e4e4e4"
-    plot.outline_line_color = None
-    plot.title.text_font_size = "11pt"
-    plot.title.text_font_style = "normal"
+def _axis(form: Axis) -> Model:
+    """An axis with the label and ticks of the static figures."""
+    ticks, code, args = ticks_of(form), SHORT_COUNT if form.tick_form else PLAIN, dict[str, Any]()
+    ticker = Model("LogTicker", {"mantissas": [1], "desired_num_ticks": 5})
+    if ticks is not None:
+        ticker = Model("FixedTicker", {"ticks": [place for place, _ in ticks]})
+        code, args = NAMED, {"names": _map({f"{place:.12g}": name for place, name in ticks})}
+    elif form.scale == "start and log":
+        ticker, code = Model("FixedTicker", {"ticks": DECADES}), DECADE
+    elif form.scale == "linear":
+        ticker = Model("BasicTicker", {"mantissas": [1, 2, 5]})
+    formatter = Model("CustomJSTickFormatter", {"args": _map(args), "code": code})
+    look = {"axis_label": form.label or None, "axis_label_text_font_style": "normal", "minor_tick_line_color": None}
+    return Model("LogAxis" if form.scale == "log" else "LinearAxis", {"ticker": ticker, "formatter": formatter, **look})
 
 
 def _range(form: Axis, parts: Sequence[Floats], share: float) -> Ends:
@@ -206,18 +240,21 @@ def _range(form: Axis, parts: Sequence[Floats], share: float) -> Ends:
     return (high, low) if form.reversed else (low, high)
 
 
-def _glyph(plot: Any, kind: str, name: str, columns: Mapping[str, Any], **look: Any) -> Any:
-    """Add a glyph whose columns are called as its properties; leaner than the methods of Bokeh's figures."""
-    from bokeh.models import ColumnDataSource, glyphs
+def _glyph(
+    plot: Model, kind: str, name: str, columns: Mapping[str, Any], told: Mapping[str, Any] | None = None, **look: Any
+) -> Model:
+    """Add a glyph whose columns are called as its properties, beside what the pointer tells; return its renderer."""
+    glyph = {column: {"type": "field", "field": column} for column in columns} | look
+    source = Model("ColumnDataSource", {"data": _map({**columns, **(told or {})})})
+    renderer = Model("GlyphRenderer", {"name": name, "data_source": source, "glyph": Model(kind, glyph)})
+    plot.add("renderers", renderer)
+    return renderer
 
-    glyph = getattr(glyphs, kind)(**{column: column for column in columns}, **look)
-    return plot.add_glyph(ColumnDataSource(dict(columns)), glyph, name=name)
 
-
-def _draw(plot: Any, trace: Trace, panel: Panel, name: str, ranges: tuple[Ends, Ends]) -> None:
+def _draw(plot: Model, trace: Trace, panel: Panel, name: str, ranges: tuple[Ends, Ends]) -> None:
     """All glyphs of one trace."""
     line: dict[str, Any] = {
-        "line_color": trace.series.look.colour, "line_dash": DASHES.get(trace.series.look.line, "solid"),
+        "line_color": trace.series.look.colour, "line_dash": DASHES.get(trace.series.look.line, []),
         "line_width": 1.0 if trace.series.thin else 1.8, "line_alpha": 0.45 if trace.series.thin else 1.0,
     }  # fmt: skip
     if trace.straight:
@@ -241,14 +278,13 @@ def _draw(plot: Any, trace: Trace, panel: Panel, name: str, ranges: tuple[Ends, 
         _glyph(plot, "Scatter", name, {"x": x[marked], "y": y[marked]}, **_marker(trace))
 
 
-def _write(plot: Any, label: Label) -> None:
+def _words(label: Label) -> Model:
     """Words at a place."""
-    from bokeh.models.annotations import Label as Words
-
     across, up, dx, dy = SIDES[label.side]
-    where: dict[str, Any] = {"x": label.x, "y": label.y, "x_offset": dx, "y_offset": dy}
-    where |= {"text_align": across, "text_baseline": "middle" if up == "center" else up}
-    plot.add_layout(Words(text=label.text, text_color=label.colour, text_font_size="9pt", **where))
+    where = {"x": label.x, "y": label.y, "x_offset": dx, "y_offset": dy}
+    align = {"text_align": across, "text_baseline": "middle" if up == "center" else up}
+    look = {"text": label.text, "text_color": label.colour, "text_font_size": "9pt"}
+    return Model("Label", {**where, **align, **look})
 
 
 def _marker(trace: Trace) -> dict[str, Any]:
@@ -263,7 +299,7 @@ def _marker(trace: Trace) -> dict[str, Any]:
     }
 
 
-def _spread(plot: Any, panel: Panel, trace: Trace, name: str, numbers: Sequence[Floats], marked: Any) -> None:
+def _spread(plot: Model, panel: Panel, trace: Trace, name: str, numbers: Sequence[Floats], marked: Any) -> None:
     """Band, bars or range of a trace."""
     x, y, low, high = numbers
     has = np.isfinite(low) & np.isfinite(high)
@@ -283,29 +319,26 @@ def _spread(plot: Any, panel: Panel, trace: Trace, name: str, numbers: Sequence[
     _glyph(plot, "Segment", name, ends, line_color=trace.series.look.colour, line_width=6 if trace.is_range else 1.2)
 
 
-def _read_points(plot: Any, panel: Panel, traces: Sequence[Trace], names: Sequence[str]) -> None:
-    """Let the pointer tell the point beneath it: its series, x, y with bounds, and what else is known of it."""
-    from bokeh.models import HoverTool
-
+def _read_points(plot: Model, panel: Panel, traces: Sequence[Trace], names: Sequence[str]) -> list[Model]:
+    """Tools by which the pointer tells the point beneath it: its series, x, y with bounds, and what else is known."""
+    tools = []
     for trace in traces:
         if trace.straight or not trace.series.look.marker:
             continue
-        points = {"x": placed(trace.x, panel.x), "y": trace.y}
-        look = _marker(trace)
-        look["size"] += 2
-        renderer = _glyph(plot, "Scatter", _called(trace, names), points, **look)
-        notes = list(trace.notes or ("",) * len(trace.x))
         of, along, values = (panel.y, panel.x, trace.y) if trace.series.sideways else (panel.x, panel.y, trace.x)
         places = [_named(of, value) for value in values.tolist()]
-        renderer.data_source.data.update({"t": places, "v": _values(trace, along), "n": notes})
+        told = {"t": places, "v": _values(trace, along), "n": list(trace.notes or ("",) * len(trace.x))}
+        look = _marker(trace)
+        look["size"] += 2
+        points = {"x": placed(trace.x, panel.x), "y": trace.y}
+        renderer = _glyph(plot, "Scatter", _called(trace, names), points, told, **look)
         tip = TIP.format(f"<b>{trace.swatch} {_said(trace.series.name)}</b><br>@t<br>@v<br>@n")
-        plot.add_tools(HoverTool(renderers=[renderer], tooltips=tip, mode="mouse", attachment="horizontal"))
+        tools.append(Model("HoverTool", {"renderers": [renderer], "tooltips": tip, "sort_by": None}))
+    return tools
 
 
-def _read_strips(plot: Any, panel: Panel, traces: Sequence[Trace]) -> None:
-    """Let the pointer tell all series at the x nearest to it, whose strip is tinted."""
-    from bokeh.models import HoverTool
-
+def _read_strips(plot: Model, panel: Panel, traces: Sequence[Trace]) -> Model:
+    """A tool by which the pointer tells all series at the x nearest to it, whose strip is tinted."""
     every = np.concatenate([trace.x for trace in traces if not trace.straight])
     places = np.unique(every[np.isfinite(every) & ((every > 0) if panel.x.scale == "log" else True)])
     columns = {"t": [_named(panel.x, value) for value in places.tolist()]}
@@ -318,11 +351,11 @@ def _read_strips(plot: Any, panel: Panel, traces: Sequence[Trace]) -> None:
             columns[f"c{len(columns)}"] = texts
             rows.append(_row(trace, f"@c{len(columns) - 1}"))
     edges = _edges(placed(places, panel.x), is_log=panel.x.scale == "log")
-    renderer = _glyph(plot, "VStrip", "read", {"x0": edges[:-1], "x1": edges[1:]}, **UNSEEN)
-    renderer.hover_glyph = renderer.glyph.clone(fill_alpha=0.18, fill_color="#56B4E9")
-    renderer.data_source.data.update(columns)
+    renderer = _glyph(plot, "VStrip", "read", {"x0": edges[:-1], "x1": edges[1:]}, columns, **UNSEEN)
+    seen = {**renderer.attributes["glyph"].attributes, "fill_alpha": 0.18, "fill_color": "#56B4E9"}
+    renderer.attributes["hover_glyph"] = Model("VStrip", seen)
     tip = TIP.format(f"<b>@t</b><table>{''.join(rows)}</table>")
-    plot.add_tools(HoverTool(renderers=[renderer], tooltips=tip, mode="mouse", limit=1, attachment="horizontal"))
+    return Model("HoverTool", {"renderers": [renderer], "tooltips": tip, "sort_by": None, "limit": 1})
 
 
 def _merged(traces: Sequence[Trace]) -> list[Trace]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -143,8 +144,6 @@ def new_figure(width: float, height: float) -> Figure:
 
 def save_figure(figure: Figure, stem: Path) -> None:
     """Write a figure as PNG (200 dpi), SVG and PDF, without dates or program names: same figure, same bytes."""
-    from fontTools.subset import Options
-
     formats: dict[str, dict[str, Any]] = {
         # more compression takes twice as long and saves a tenth
         "png": {"metadata": {"Software": None}, "pil_kwargs": {"compress_level": 1}},
@@ -152,7 +151,8 @@ def save_figure(figure: Figure, stem: Path) -> None:
         "pdf": {"metadata": {"CreationDate": None, "Creator": "lookalike", "Producer": None}},
     }
     # a PDF places every glyph itself: the tables that shape text cost most of the time to embed a font
-    Options._drop_tables_default = sorted({*Options._drop_tables_default, "GDEF", "GPOS", "GSUB", "kern"})
+    embedding: Any = import_module("fontTools.subset").Options
+    embedding._drop_tables_default = sorted({*embedding._drop_tables_default, "GDEF", "GPOS", "GSUB", "kern"})
     with paper_style():
         # laid out once, for all three; Matplotlib would do so for each
         if figure.axes and (layout := figure.get_layout_engine()) is not None:

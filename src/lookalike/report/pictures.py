@@ -11,8 +11,8 @@ from lookalike.core.errors import LookalikeError
 
 LONGEST_SIDE = 1600
 """Pixels of the longest side of a montage."""
-QUALITY = 82
-"""Of WebP, from 0 to 100: montages."""
+QUALITY, EFFORT = 82, 0
+"""Of WebP, from 0 to 100: how exact montages are, and how long plots are compressed."""
 MOST_BITS_OF_A_PLOT = 2.0
 """Bits a pixel of a PNG: of plots 0.5 to 1.6, of montages of photographs more than 4."""
 
@@ -45,7 +45,7 @@ def encode(path: Path) -> Picture:
     if not is_plot:
         picture.thumbnail((LONGEST_SIDE, LONGEST_SIDE), Image.Resampling.LANCZOS)
     memory = io.BytesIO()
-    picture.save(memory, "WEBP", lossless=is_plot, quality=QUALITY, method=4)
+    picture.save(memory, "WEBP", lossless=is_plot, quality=EFFORT if is_plot else QUALITY, method=1 if is_plot else 2)
     encoded, kind = memory.getvalue(), "webp"
     if len(encoded) >= len(original) and picture.size == pixels.size:
         encoded, kind = original, "png"
@@ -64,6 +64,6 @@ def encode_thumbnail(path: Path, side: int, quality: int) -> Picture | None:
         return None
     memory = io.BytesIO()
     picture = Image.fromarray(pixels)
-    picture.save(memory, "WEBP", quality=quality, method=5)
+    picture.save(memory, "WEBP", quality=quality, method=2)
     address = f"data:image/webp;base64,{base64.b64encode(memory.getvalue()).decode('ascii')}"
     return Picture(address, picture.width, picture.height, is_plot=False)

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property
-from pathlib import Path, PurePosixPath
+from functools import cache, cached_property
+from pathlib import Path
 from posixpath import normpath
 
 import pandas as pd
@@ -164,9 +164,10 @@ def project_path(path: str) -> str:
     return shown.rpartition("/")[2] if shown.startswith("/") else shown
 
 
+@cache
 def _folders(path: str) -> list[str]:
     """Every folder that a path lies in."""
-    return [str(folder) for folder in PurePosixPath(path).parents if str(folder) not in (".", "/")]
+    return [path[:place] for place in range(len(path) - 1, 0, -1) if path[place] == "/"]
 
 
 def _version(text: str) -> list[tuple[int, int | str]]:

@@ -12,7 +12,7 @@ from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from lookalike.exhibits.sheets import Sheet, html
 
-MOST_ROWS = 1000
+MOST_ROWS = 250
 """Rows of a data frame that a page shows; the file has all."""
 MISSING = "–"
 """What stands where there is no number, so that no cell is empty to a screen reader."""
