@@ -229,7 +229,7 @@ class OnlineDiagonalLearner(OnlineTripletLearner, ProductsLearner):
         self.w_ = np.full(self.n_features_in_, self.untouched)
         self.w_[self.state_["feature"]] = self._weights(self.state_)
 
-    def _finish(self) -> None:
+    def _finish(self, traced: bool = False) -> None:
         if not np.isfinite(self.w_).all():
             raise ValueError("w overflowed during learning: scale the rows of X, for instance to length 1")
         if self.projection == "psd":  # the nearest diagonal matrix that is positive semidefinite

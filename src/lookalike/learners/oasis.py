@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lookalike.core.kernels import njit
 from lookalike.learners.base import Matrix
 from lookalike.learners.online import OnlineTripletLearner
-from lookalike.learners.projections import project_psd
+from lookalike.learners.projections import nearest_psd, project_psd
 from lookalike.learners.sparse_rows import (
     OrderedRows,
     Rows,
@@ -73,11 +73,13 @@ class PassiveAggressive(OnlineTripletLearner):
         rows, W = work
         setattr(self, self.matrix_name, rows.restored(W))
 
-    def _finish(self) -> None:
+    def _finish(self, traced: bool = False) -> None:
         matrix = self._matrix()
         self._refuse_overflow(matrix)
         if self.projection == "symmetric":
             matrix = (matrix + matrix.T) / 2
+        elif self.projection == "psd" and traced:
+            matrix = nearest_psd(matrix)
         elif self.projection == "psd":
             matrix, self.components_ = project_psd(matrix)
             self.n_projections_ += 1
@@ -190,7 +192,7 @@ class OASIS(PassiveAggressive):
         losses, updates = oasis_steps(W, rows.rows, examples, float(self.aggressiveness), np.empty(0))
         if self.projection_interval is not None and (self.n_steps_ + len(examples)) % self.projection_interval == 0:
             self._refuse_overflow(W)
-            W[:] = project_psd(W)[0]
+            W[:] = nearest_psd(W)
             self.n_projections_ += 1
         return losses, updates
 

@@ -70,13 +70,13 @@ class OnlineLearner(SimilarityLearner):
         """Return how many examples `_take` may be given at most from step ``n_steps_`` on."""
         return self.chunk
 
-    def _finish(self) -> None:
-        """Do what is done once at the end of every pass, such as a projection."""
+    def _finish(self, traced: bool = False) -> None:
+        """Do what is done once at the end of every pass, such as a projection; of a `traced` model only its matrix."""
 
     def as_stopped(self) -> Self:
         """Return, within a trace, the model of a fit of so many steps, with what is done at the end of a pass."""
         stopped = copy.copy(self)
-        stopped._finish()
+        stopped._finish(traced=True)
         return stopped
 
     def fit(

@@ -22,6 +22,11 @@ def project_psd(W: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.float64]]:
     return ((projected + projected.T) / 2).astype(W.dtype), factor
 
 
+def nearest_psd(W: NDArray[Any]) -> NDArray[Any]:
+    """Return the matrix of `project_psd`, up to rounding, in half the time where few eigenvalues are negative."""
+    return without_negative_part(((W + W.T) / 2).astype(np.float64), True)[0].astype(W.dtype)
+
+
 def without_negative_part(matrix: NDArray[np.float64], few_negative: bool) -> tuple[NDArray[np.float64], int]:
     """Do as `project_psd` for a symmetric matrix; return it and how many of its eigenvalues were negative."""
     # whether few are expected decides the cost only: a third of that of all, but twice as much where many are

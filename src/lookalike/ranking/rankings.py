@@ -19,8 +19,8 @@ from lookalike.core.files import replacing
 IntArray = npt.NDArray[np.integer[Any]]
 FloatArray = npt.NDArray[np.floating[Any]]
 
-# The block of scores, the learner's own temporary of the same shape and one cast of it are alive at the same time.
-BLOCKS_ALIVE = 3
+# The block of scores, those without the diagonal, these sorted, and two masks are alive at the same time.
+BLOCKS_ALIVE = 4
 
 
 class Similarity(Protocol):
@@ -177,7 +177,6 @@ def rank_leave_one_out(
     ids = np.arange(n, dtype=np.int32) if query_ids is None else np.asarray(query_ids, dtype=np.int32)
     if ids.shape != (n,):
         raise ValueError(f"{n} images need {n} query ids; got an array of shape {ids.shape}")
-    rows_by_class = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
     kept = min(n_neighbours, n - 1)
     neighbours = np.empty((n, kept), dtype=np.int32)
     neighbour_scores = np.empty((n, kept), dtype=np.float32)
@@ -185,14 +184,17 @@ def rank_leave_one_out(
     batch = max(1, memory_bytes // (n * np.dtype(np.float64).itemsize * BLOCKS_ALIVE))
     for start in range(0, n, batch):
         scores = _checked(model.similarity(X[start : start + batch], X), (min(batch, n - start), n))
-        for query in range(start, start + len(scores)):
-            others = np.delete(scores[query - start], query)
-            ranks.append(_ranks_of(others, _without(rows_by_class[codes[query]], query)))
-            first = _first(others, kept)
-            neighbour_scores[query] = others[first]
+        queries = np.arange(start, start + len(scores))
+        elsewhere = queries[:, None] != np.arange(n)
+        others = scores[elsewhere].reshape(len(scores), n - 1)
+        positives = (codes[queries, None] == codes)[elsewhere].reshape(others.shape)
+        ranks.append(_ranks_of(others, positives))
+        for query, row in zip(queries if kept else (), others, strict=False):
+            first = _first(row, kept)
+            neighbour_scores[query] = row[first]
             neighbours[query] = first + (first >= query)
     return Rankings(
-        offsets=np.concatenate([[0], np.cumsum([len(r) for r in ranks])]).astype(np.int64),
+        offsets=np.concatenate([[0], np.cumsum(np.bincount(codes)[codes] - 1)]).astype(np.int64),
         ranks=np.concatenate(ranks).astype(np.int32),
         n_gallery=n - 1,
         query_ids=ids,
@@ -219,25 +221,18 @@ def _checked(scores: Any, shape: tuple[int, int]) -> FloatArray:
     return dense
 
 
-def _without(rows: IntArray, query: int) -> IntArray:
-    """Rows of the query's class as positions among the others, where those behind the query move up by one."""
-    others = rows[rows != query]
-    positions: IntArray = others - (others > query)
-    return positions
-
-
-def _ranks_of(others: FloatArray, positives: IntArray) -> IntArray:
-    """1-based ranks of `positives` among `others`, from most to least similar, lower position first in ties."""
-    # counting in one sorted copy costs less than half of a full stable argsort
-    ascending = np.sort(others)
-    values = others[positives]
-    above = len(others) - np.searchsorted(ascending, values, side="right")
-    equal = len(others) - above - np.searchsorted(ascending, values, side="left")
-    ranks: IntArray = above + 1
-    for i in np.flatnonzero(equal > 1):
-        ranks[i] += np.count_nonzero(others[: positives[i]] == values[i])
-    ranks.sort()
-    return ranks
+def _ranks_of(others: FloatArray, positives: npt.NDArray[np.bool_]) -> IntArray:
+    """1-based ranks of the positives of each row, ascending, from most to least similar, lower column first in ties."""
+    # counting in sorted copies costs less than half of a full stable argsort
+    ascending, values = np.sort(others, axis=1), others[positives]
+    ends = np.cumsum(positives.sum(axis=1)).tolist()
+    parts = [(row, values[start:end]) for row, start, end in zip(ascending, [0, *ends], ends, strict=False)]
+    right, left = (np.concatenate([row.searchsorted(of, side) for row, of in parts]) for side in ("right", "left"))
+    rows, columns = np.nonzero(positives)
+    ranks: IntArray = others.shape[1] - right + 1
+    for i in np.flatnonzero(right - left > 1):
+        ranks[i] += np.count_nonzero(others[rows[i], : columns[i]] == values[i])
+    return np.asarray(np.sort(ranks + rows * others.shape[1]) - rows * others.shape[1])
 
 
 def _first(others: FloatArray, k: int) -> IntArray:

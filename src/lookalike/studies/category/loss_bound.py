@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lookalike.learners.curve import log_spaced_steps
-from lookalike.learners.oasis import OASIS, oasis_steps
+from lookalike.learners.oasis import oasis_steps
 from lookalike.learners.sparse_rows import OrderedRows
 from lookalike.learners.triplets import TripletSampler
 from lookalike.studies.category.folds import Fold
@@ -31,10 +31,14 @@ def numbers_of(fold: Fold, settings: Mapping[str, Any]) -> pd.DataFrame:
     X, _ = fold.rows("train", "train")
     C = float(settings["aggressiveness"])
     triplets = TripletSampler(fold.images["train"].labels, fold.seed("fit")).draw(settings["steps"])
-    W = OASIS(C, dtype="float64").fit_triplets(X, triplets).W_
-    counted = {("oasis", "mistakes"): mistakes_of(X, triplets, C)}
-    for name, U in {"I": np.eye(len(W)), "W": W, "W / 2": W / 2, "2 W": 2 * W}.items():
-        counted[name, "bound"] = bound(U, sp.csr_array(X, dtype=np.float64), triplets, C)
+    mistakes, W = mistakes_of(X, triplets, C)
+    rows, identity = sp.csr_array(X, dtype=np.float64), np.eye(len(W))
+    squares = squared_step_norms(rows, triplets)
+    of_identity, of_learned = (triplet_margins(U, rows, triplets) for U in (identity, W))
+    # the margins of a multiple of W are multiples of its own
+    counted = {("oasis", "mistakes"): mistakes, ("I", "bound"): bound(identity, of_identity, squares, C)}
+    counted |= {(name, "bound"): bound(times * W, times * of_learned, squares, C)
+                for name, times in {"W": 1.0, "W / 2": 0.5, "2 W": 2.0}.items()}  # fmt: skip
     steps = log_spaced_steps(settings["steps"], settings["points"])
     rows = [
         {"method": method, "metric": metric, "x": step, "value": values[step - 1]}
@@ -44,25 +48,22 @@ def numbers_of(fold: Fold, settings: Mapping[str, Any]) -> pd.DataFrame:
     return metrics_frame(pd.DataFrame(rows).assign(subset=fold.subset, fold=fold.number))
 
 
-def mistakes_of(X: Any, triplets: NDArray[np.int32], aggressiveness: float) -> NDArray[Any]:
-    """Count the triplets up to each with S(p, p+) <= S(p, p-) before their own step of OASIS, from W = I."""
-    rows = OrderedRows(X, np.dtype(np.float64)).rows
+def mistakes_of(X: Any, triplets: NDArray[np.int32], C: float) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Count the triplets up to each with S(p, p+) <= S(p, p-) before their own step of OASIS; return its last W too."""
+    rows = OrderedRows(X, np.dtype(np.float64))
     W = np.eye(X.shape[1])
     margins = np.empty(len(triplets))
-    # from the identity, which is the same in every order of features, and W is not handed out
-    for start in range(0, len(triplets), CHUNK):
-        chunk = slice(start, start + CHUNK)
-        oasis_steps(W, rows, triplets[chunk], aggressiveness, margins[chunk])
-    return np.cumsum(margins <= 0)
+    # from the identity, which is the same in every order of features
+    oasis_steps(W, rows.rows, triplets, C, margins)
+    return np.cumsum(margins <= 0), rows.restored(W)
 
 
-def bound(U: NDArray[Any], rows: sp.csr_array, triplets: NDArray[np.int32], aggressiveness: float) -> NDArray[Any]:
+def bound(U: NDArray[Any], margins: NDArray[Any], squares: NDArray[Any], aggressiveness: float) -> NDArray[Any]:
     """Bound on the mistakes of OASIS up to and with each triplet, by a matrix U (JMLR Theorem 1)."""
-    losses = np.maximum(0.0, 1.0 - triplet_margins(U, rows, triplets))
-    radius = np.maximum.accumulate(_squared_step_norms(rows, triplets))
+    losses = np.maximum(0.0, 1.0 - margins)
     # ||U - I||_F^2; the paper's n is d, the length of U
     distance = np.sum(U * U) - 2 * np.trace(U) + len(U)
-    factor = np.maximum(radius, 1 / aggressiveness)
+    factor = np.maximum(np.maximum.accumulate(squares), 1 / aggressiveness)
     return np.asarray(factor * (distance + 2 * aggressiveness * np.cumsum(losses)))
 
 
@@ -84,7 +85,7 @@ def triplet_margins(U: NDArray[np.float64], rows: sp.csr_array, triplets: NDArra
     return margins
 
 
-def _squared_step_norms(rows: sp.csr_array, triplets: NDArray[np.int32]) -> NDArray[np.float64]:
+def squared_step_norms(rows: sp.csr_array, triplets: NDArray[np.int32]) -> NDArray[np.float64]:
     """||V||_F^2 of every triplet, V = p (p+ - p-)' (JMLR eq. 7)."""
     norms = np.asarray(rows.power(2).sum(axis=1), dtype=np.float64)[triplets[:, 0]]
     for start in range(0, len(triplets), CHUNK):
