@@ -20,7 +20,7 @@ from lookalike.studies.finegrained.systems import (
 )
 
 DEMO, RATED = "demo_triplets", "triplets"
-SHARES = [f"multiscale-weighted-{share:03d}" for share in (0, 40, 60, 80, 100)]
+SHARES = [f"multiscale-weighted-{share:03d}" for share in (0, 60, 100)]
 
 
 @pytest.fixture(scope="module")
