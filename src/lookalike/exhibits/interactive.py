@@ -117,36 +117,32 @@ def curves_of(figure: Figure, place: str) -> Curves | None:
     for trace in sorted((trace for _, traces in shown for trace in traces), key=lambda trace: bool(trace.straight)):
         if trace.series.name:
             legend.setdefault(trace.series.name, trace)
-    items = []
+    items, ids = [], dict[Model, str]()
     for number, (panel, traces) in enumerate(shown):
-        target, ids = f"{place}-{number}", dict[Model, str]()
-        root = _written(_plot(panel, traces, list(legend)), target, ids)
-        document = {"version": __version__, "title": "", "roots": [root]}
-        document["config"] = _written(Model("DocumentConfig"), target, ids)
-        items.append({"target_id": target, "root_id": root["id"], "doc": document, "version": __version__})
+        target, root = f"{place}-{number}", _plot(panel, traces, list(legend))
+        ids[root] = f"{target}-plot"
+        document = {"version": __version__, "title": "", "config": Model("DocumentConfig"), "roots": [_json(root, ids)]}
+        items.append({"target_id": target, "root_id": ids[root], "doc": document, "version": __version__})
+
+    def plain(value: Any) -> Any:
+        """A model or an array as JSON; a model that stands in a second place is named there by its id."""
+        if isinstance(value, Model):
+            if value in ids:
+                return {"id": ids[value]}
+            ids[value] = f"{place}-{len(ids)}"
+            return _json(value, ids)
+        # what is infinite is on no plot
+        return [one if math.isfinite(one) else {"type": "number", "value": "nan"} for one in value.tolist()]
+
     # no text of the data may end the script element in which it stands
-    data = json.dumps(items, separators=(",", ":"), allow_nan=False, ensure_ascii=False).replace("<", "\\u003c")
+    text = json.dumps(items, separators=(",", ":"), allow_nan=False, ensure_ascii=False, default=plain)
+    data = text.replace("<", "\\u003c")
     says = tuple(_says(panel) for panel, _ in shown)
     return Curves(place, says, tuple(legend.values()), shown[0][0].reads_points, data)
 
 
-def _written(value: Any, prefix: str, ids: dict[Model, str]) -> Any:
-    """A value as Bokeh's JSON; a model that stands in a second place is named there by its id."""
-    if isinstance(value, Model):
-        if value in ids:
-            return {"id": ids[value]}
-        ids[value] = f"{prefix}-{len(ids)}"
-        head = {"type": "object", "name": value.kind, "id": ids[value]}
-        return {**head, "attributes": _written(value.attributes, prefix, ids)}
-    if isinstance(value, dict):
-        return {name: _written(one, prefix, ids) for name, one in value.items()}
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
-    if isinstance(value, list | tuple):
-        return [_written(one, prefix, ids) for one in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return {"type": "number", "value": "nan" if math.isnan(value) else f"{value:+}"}
-    return value
+def _json(model: Model, ids: Mapping[Model, str]) -> dict[str, Any]:
+    return {"type": "object", "name": model.kind, "id": ids[model], "attributes": model.attributes}
 
 
 def _map(entries: Mapping[str, Any]) -> dict[str, Any]:

@@ -185,13 +185,13 @@ def find_words(
     for path, entries in zip(block_files, with_blocks, strict=True):
         chosen = entries[wanted[(wanted >= start) & (wanted < start + len(entries))] - start]
         start += len(entries)
-        if not len(chosen):
-            continue
-        image_id, offsets, counts = load_shard(Blocks, path)
-        for entry in chosen:
-            blocks = counts[offsets[entry] : offsets[entry + 1]]
-            words = assign(normalise(blocks, hellinger), codebook)
-            parts.append(pd.DataFrame({"image_id": image_id[entry], "block": range(len(blocks)), "word": words}))
+        if len(chosen):
+            image_id, offsets, counts = load_shard(Blocks, path)
+            sizes = offsets[chosen + 1] - offsets[chosen]
+            block = np.concatenate([np.arange(size) for size in sizes])
+            words = assign(normalise(counts[np.repeat(offsets[chosen], sizes) + block], hellinger), codebook)
+            found = {"image_id": np.repeat(image_id[chosen], sizes), "block": block, "word": words}
+            parts.append(pd.DataFrame(found))
     return pd.concat(parts, ignore_index=True), len(wanted)
 
 
