@@ -32,9 +32,9 @@ def numbers_of(fold: Fold, settings: Mapping[str, Any]) -> pd.DataFrame:
     C = float(settings["aggressiveness"])
     triplets = TripletSampler(fold.images["train"].labels, fold.seed("fit")).draw(settings["steps"])
     mistakes, W = mistakes_of(X, triplets, C)
-    rows, identity = sp.csr_array(X, dtype=np.float64), np.eye(len(W))
-    squares = squared_step_norms(rows, triplets)
-    of_identity, of_learned = (triplet_margins(U, rows, triplets) for U in (identity, W))
+    images, identity = sp.csr_array(X, dtype=np.float64), np.eye(len(W))
+    squares = squared_step_norms(images, triplets)
+    of_identity, of_learned = (triplet_margins(U, images, triplets) for U in (identity, W))
     # the margins of a multiple of W are multiples of its own
     counted = {("oasis", "mistakes"): mistakes, ("I", "bound"): bound(identity, of_identity, squares, C)}
     counted |= {(name, "bound"): bound(times * W, times * of_learned, squares, C)
