@@ -19,7 +19,8 @@ def njit(**options: Any) -> Callable[[Function], Function]:
     """Compile a function where it is first called, or load it from the cache; options as of ``numba.njit``."""
 
     def compiled(function: Function) -> Function:
-        dispatcher = numba.njit(**options)(function)
+        # C code calls no kernel: its wrapper would take a sixth of the time of compiling
+        dispatcher = numba.njit(no_cfunc_wrapper=True, **options)(function)
         dispatcher._cache = _SharedCache(function)  # type: ignore[no-untyped-call]
         kernel: Function = dispatcher
         return kernel

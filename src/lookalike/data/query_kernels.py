@@ -8,7 +8,7 @@ the same order, queries ascending, so one that compares a relevance with a thres
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,36 +96,36 @@ def relevance_of_pairs(log: Incidence, p1: Places, p2: Places) -> Floats:
 
 @kernel
 def relevant_to(log: Incidence, image: Index, theta: float) -> tuple[Numbers, Floats]:
-    """Return the other images with a relevance above `theta`, ascending, and the relevances, by sorting."""
+    """Return the other images with a relevance above `theta`, ascending, and the relevances, by merging."""
+    first = log.image_start[image]
+    queries = log.image_queries[first : log.image_start[image + 1]]
+    place = np.empty(queries.shape[0], dtype=np.int64)  # up to where the images of each query are merged
     length = 0
-    for k in range(log.image_start[image], log.image_start[image + 1]):
-        q = log.image_queries[k]
-        length += log.query_start[q + 1] - log.query_start[q]
-    others = np.empty(length, dtype=np.int32)
-    products = np.empty(length, dtype=np.float64)
-    n = 0
-    for k in range(log.image_start[image], log.image_start[image + 1]):
-        q = log.image_queries[k]
-        for j in range(log.query_start[q], log.query_start[q + 1]):
-            others[n] = log.query_images[j]
-            products[n] = log.image_weights[k] * log.query_weights[j] * log.factor[q]
-            n += 1
-    order = np.argsort(others, kind="mergesort")  # stable: a candidate's products stay in the order of the queries
+    for k in range(queries.shape[0]):
+        place[k] = log.query_start[queries[k]]
+        length += log.query_start[queries[k] + 1] - place[k]
     images = np.empty(length, dtype=np.int32)
     values = np.empty(length, dtype=np.float64)
+    n_images = log.image_start.shape[0] - 1
     n = 0
-    i = 0
-    while i < length:
-        other = others[order[i]]
+    while True:
+        other = n_images
+        for k in range(queries.shape[0]):
+            if place[k] < log.query_start[queries[k] + 1]:
+                candidate = np.int64(log.query_images[place[k]])
+                other = candidate if candidate < other else other
+        if other == n_images:
+            return images[:n], values[:n]
         total = 0.0
-        while i < length and others[order[i]] == other:
-            total += products[order[i]]
-            i += 1
+        for k in range(queries.shape[0]):
+            q, j = queries[k], place[k]
+            if j < log.query_start[q + 1] and log.query_images[j] == other:
+                total += log.image_weights[first + k] * log.query_weights[j] * log.factor[q]
+                place[k] = j + 1
         if other != image and total > theta:
             images[n] = other
             values[n] = total
             n += 1
-    return images[:n].copy(), values[:n].copy()
 
 
 @kernel
@@ -144,32 +144,35 @@ def _accumulate(log: Incidence, image: Index, value: Floats, touched: Numbers) -
     return n
 
 
-@kernel
 def stream(log: Incidence, images: Places, theta: float) -> tuple[Places, Floats]:
     """Return, for each of `images`, how many others are above `theta` and their share of a proposal's probability."""
+    counts, accepted = np.zeros(len(images), dtype=np.int64), np.zeros(len(images))
+    # images of one query after each other: what one touches the next finds near
+    order = np.argsort(np.append(log.image_queries, 0)[log.image_start[images]])
+    count_positives(log, images[order], theta, order, counts, accepted)
+    return counts, accepted
+
+
+@kernel
+def count_positives(
+    log: Incidence, images: Places, theta: float, order: Places, counts: Places, accepted: Floats
+) -> None:
+    """Do as `stream`, and write what is found of image i to place ``order[i]``."""
     n_images = log.image_start.shape[0] - 1
     value = np.zeros(n_images, dtype=np.float64)
     touched = np.empty(n_images, dtype=np.int32)
-    counts = np.zeros(images.shape[0], dtype=np.int64)
-    accepted = np.zeros(images.shape[0], dtype=np.float64)
-    first_query = np.full(images.shape[0], -1, dtype=np.int32)
     for i in range(images.shape[0]):
-        if log.image_start[images[i]] < log.image_start[images[i] + 1]:
-            first_query[i] = log.image_queries[log.image_start[images[i]]]
-    for i in np.argsort(first_query):  # images of one query after each other: what one touches the next finds near
-        image = images[i]
         kept = 0.0
         total = 0.0
-        for k in range(_accumulate(log, image, value, touched)):
+        for k in range(_accumulate(log, images[i], value, touched)):
             other = touched[k]
             total += value[other]
-            if value[other] > theta and other != image:
+            if value[other] > theta and other != images[i]:
                 kept += value[other]
-                counts[i] += 1
+                counts[order[i]] += 1
             value[other] = 0.0
         if total > 0.0:
-            accepted[i] = kept / total
-    return counts, accepted
+            accepted[order[i]] = kept / total
 
 
 @kernel
@@ -215,15 +218,20 @@ def pick(states: States, i: int, cumulative: Floats, start: int, end: int) -> in
     """Return a place of the row [start, end) with probability proportional to what its running sum grows by there."""
     if end - start == 1:
         return start
-    target = uniform(states, i) * cumulative[end - 1]
-    low, high = start, end - 1  # u * total may round up to the total: the last place is the answer then too
-    while low < high:
-        middle = (low + high) >> 1
-        if cumulative[middle] > target:
-            high = middle
+    # u * total may round up to the total: the last place is the answer then too
+    return first_above(cumulative, start, end - 1, uniform(states, i) * cumulative[end - 1])
+
+
+@kernel
+def first_above(ascending: Any, start: int, end: int, value: Any) -> int:
+    """Return the first place of [start, end) that holds more than `value`, or `end`, by bisection."""
+    while start < end:
+        middle = (start + end) >> 1
+        if ascending[middle] > value:
+            end = middle
         else:
-            low = middle + 1
-    return low
+            start = middle + 1
+    return start
 
 
 @kernel
@@ -264,7 +272,9 @@ def _positive(
         if _is_positive(log, image, other, theta):
             return other
     images, values = relevant_to(log, image, theta)
-    return np.int64(images[pick(states, i, np.cumsum(values), 0, values.shape[0])])
+    for k in range(1, values.shape[0]):
+        values[k] += values[k - 1]
+    return np.int64(images[pick(states, i, values, 0, values.shape[0])])
 
 
 @kernel
@@ -275,12 +285,15 @@ def _irrelevant(states: States, i: int, log: Incidence, image: Index, theta: flo
         other = below(states, i, n_images)
         if not (other == image or relevance_of(log, image, other)[0] > theta):
             return other
-    excluded = np.sort(np.append(relevant_to(log, image, theta)[0], np.int32(image)))
-    place = below(states, i, n_images - excluded.shape[0])
+    excluded = relevant_to(log, image, theta)[0]
+    place = below(states, i, n_images - excluded.shape[0] - 1)
+    own = 1  # the image itself, in its place among the others
     for k in range(excluded.shape[0]):  # ascending: every excluded image at or below the place moves it up by one
-        if excluded[k] <= place:
-            place += 1
-    return place
+        if own == 1 and image < excluded[k]:
+            place += image <= place
+            own = 0
+        place += excluded[k] <= place
+    return place + (own == 1 and image <= place)
 
 
 @kernel

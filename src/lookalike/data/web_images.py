@@ -78,7 +78,7 @@ def draw_images(
     words: Words,
     counts: NDArray[np.uint8],
 ) -> bool:
-    """Draw the visterms of images from `first` on into a CSR (without room, `indptr` alone); False: too little room."""
+    """Draw the visterms of images from `first` on into an unsorted CSR (without room, `indptr` alone); False: full."""
     found = np.zeros(n_words, dtype=np.int32)
     seen = np.empty(min(n_words, MAX_TERMS), dtype=np.uint32)
     background_words, background_threshold, background_other = tables.background
@@ -124,7 +124,6 @@ def draw_images(
         if not counting:
             if end + n_seen > words.shape[0]:
                 return False
-            seen[:n_seen].sort()
             for k in range(n_seen):
                 words[end + k] = seen[k]
                 counts[end + k] = np.uint8(min(found[seen[k]], MAX_COUNT))
@@ -136,29 +135,16 @@ def draw_images(
 
 
 def alias_table(weights: Floats) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
-    """Return the alias table of each row: out of 2**32 how often a place is its own, and whose it is otherwise."""
-    threshold = np.full(weights.shape, 1 << 32, dtype=np.uint64)  # what rounding leaves over owns its place wholly
-    other = np.tile(np.arange(weights.shape[1], dtype=np.int32), (len(weights), 1))
-    _fill_alias_tables(np.ascontiguousarray(weights, dtype=np.float64), threshold, other)
+    """Return an alias table: out of 2**32 how often a place is its own, and whose it is otherwise."""
+    threshold = np.full(len(weights), 1 << 32, dtype=np.uint64)  # what rounding leaves over owns its place wholly
+    other = np.arange(len(weights), dtype=np.int32)
+    scaled = weights * (len(weights) / np.cumsum(weights)[-1])
+    small, large = np.flatnonzero(scaled < 1.0).tolist(), np.flatnonzero(scaled >= 1.0).tolist()
+    # each place that has too little for itself goes to one that has too much (Vose's algorithm)
+    while small and large:
+        less, more = small.pop(), large[-1]
+        threshold[less], other[less] = np.uint64(scaled[less] * 4294967296.0), more
+        scaled[more] -= 1.0 - scaled[less]
+        if scaled[more] < 1.0:
+            small.append(large.pop())
     return threshold, other
-
-
-@njit(cache=True, nogil=True)
-def _fill_alias_tables(weights: Floats, threshold: NDArray[np.uint64], other: NDArray[np.int32]) -> None:
-    """Give each place that has too little for itself to one that has too much (Vose's algorithm)."""
-    n = weights.shape[1]
-    for row in range(weights.shape[0]):
-        scaled = weights[row] * (n / weights[row].sum())
-        small, large = np.flatnonzero(scaled < 1.0), np.flatnonzero(scaled >= 1.0)
-        small = np.append(small, np.empty_like(large))  # room for those that become small
-        n_small, n_large = n - large.shape[0], large.shape[0]
-        while n_small > 0 and n_large > 0:
-            n_small -= 1
-            less, more = small[n_small], large[n_large - 1]
-            threshold[row, less] = np.uint64(scaled[less] * 4294967296.0)
-            other[row, less] = more
-            scaled[more] -= 1.0 - scaled[less]
-            if scaled[more] < 1.0:
-                n_large -= 1
-                small[n_small] = more
-                n_small += 1

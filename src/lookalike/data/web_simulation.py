@@ -153,10 +153,9 @@ class WebSimulation:
         numbers = generator(self.seed, "web", "words").permutation(self.words).astype(np.uint32)
         topics = self._sparse_tables("topics", self.n_topics, self.topic_words, frequency, numbers)
         styles = self._sparse_tables("styles", self.styles, self.style_words, frequency, numbers)
-        threshold, other = alias_table(frequency[None, :])
         places = generator(self.seed, "web", "queries").random((self.n_queries, OWN_WORDS))
         drawn = np.minimum(np.searchsorted(np.cumsum(frequency), places), self.words - 1)
-        return Tables((numbers, threshold[0], other[0]), topics, styles, numbers[drawn])
+        return Tables((numbers, *alias_table(frequency)), topics, styles, numbers[drawn])
 
     def _sparse_tables(
         self, name: str, n: int, n_words: int, frequency: NDArray[np.float64], numbers: NDArray[np.uint32]
@@ -169,7 +168,8 @@ class WebSimulation:
             first = random.standard_exponential(self.words) / frequency
             chosen = np.argpartition(first, n_words)[:n_words]
             words[row] = numbers[random.permutation(chosen)]
-        return words, *alias_table(np.tile(_powers(n_words, WORD_DECAY), (n, 1)))
+        threshold, other = (np.tile(table, (n, 1)) for table in alias_table(_powers(n_words, WORD_DECAY)))
+        return words, threshold, other
 
     @cached_property
     def n_terms(self) -> float:
@@ -201,8 +201,12 @@ class WebSimulation:
             words, counts = np.empty(room, dtype=np.uint32), np.empty(room, dtype=np.uint8)
             images = (log.image_topic[first:stop], log.main_query[first:stop])
             if web_images.draw_images(key, first, *images, shares, tables, self.words, indptr, words, counts):
-                n = 0 if count_only else int(indptr[-1])
-                return indptr, words[:n], counts[:n]
+                if count_only:
+                    return indptr, words, counts
+                end, shape = int(indptr[-1]), (stop - first, self.words)
+                drawn = sp.csr_array((counts[:end], words[:end].view(np.int32), indptr), shape=shape)
+                drawn.sort_indices()
+                return indptr, drawn.indices.astype(np.uint32), drawn.data
             room *= 2
 
     def visterms(self, first: int, stop: int) -> sp.csr_array[Any, tuple[int, int]]:

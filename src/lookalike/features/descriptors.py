@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from lookalike.core.images import check_pixels
+from lookalike.core.images import check_pixels, luma
 from lookalike.core.kernels import njit
 from lookalike.core.progress import Progress
 from lookalike.features import lbp, pyramid
@@ -48,7 +48,7 @@ def describe_levels(levels: Iterable[Image], palette: npt.NDArray[np.float32]) -
     """Count edges and colours in every block of pyramid levels."""
     keys, bins = palette_keys(palette), lbp.pattern_bins()
     none = np.empty((0, lbp.N_BINS + len(keys)), np.uint16)
-    counts = [count_level(level, lbp.luma_padded(level), bins, lbp.N_BINS, keys) for level in levels]
+    counts = [count_level(level, lbp.padded(luma(level)), bins, lbp.N_BINS, keys) for level in levels]
     return np.concatenate([none, *counts])
 
 

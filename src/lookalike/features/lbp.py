@@ -44,30 +44,16 @@ def pattern_bins() -> Bytes:
     return bins
 
 
-@njit(cache=True, nogil=True)
-def luma_padded(image: Bytes) -> Bytes:
-    """Return `lookalike.core.images.luma` with its border replicated `RADIUS` pixels wide, in half the time."""
-    height, width = image.shape[0], image.shape[1]
-    padded = np.empty((height + 2 * RADIUS, width + 2 * RADIUS), np.uint8)
-    for y in range(height):
-        source, row = image[y], padded[y + RADIUS]
-        for x in range(width):
-            red, green, blue = np.uint32(source[x, 0]), np.uint32(source[x, 1]), np.uint32(source[x, 2])
-            weighted = red * np.uint32(19595) + green * np.uint32(38470) + blue * np.uint32(7471)
-            row[x + RADIUS] = np.uint8((weighted + np.uint32(0x8000)) >> np.uint32(16))
-    for side in range(RADIUS):
-        padded[:, side], padded[:, width + RADIUS + side] = padded[:, RADIUS], padded[:, width + RADIUS - 1]
-    for side in range(RADIUS):
-        padded[side], padded[height + RADIUS + side] = padded[RADIUS], padded[height + RADIUS - 1]
-    return padded
-
-
 def lbp_patterns(grey: Bytes) -> Bytes:
     """Return the 8-bit LBP(8, 2) pattern of every pixel; bit i is the point at 45 degrees times i, anticlockwise."""
     if grey.ndim != 2 or grey.dtype != np.uint8 or grey.size == 0:
         raise ValueError(f"expected uint8 grey values of shape (height, width), not {grey.dtype} {grey.shape}")
-    # zeros would put an edge along every side
-    return _patterns(np.pad(grey, RADIUS, mode="edge"))
+    return _patterns(padded(grey))
+
+
+def padded(grey: Bytes) -> Bytes:
+    """Replicate the border `RADIUS` pixels wide: zeros would put an edge along every side."""
+    return np.pad(grey, RADIUS, mode="edge")
 
 
 @njit(cache=True, nogil=True, inline="always")

@@ -312,7 +312,7 @@ def lego_steps(
     for p in range(pairs.shape[0]):
         if n_recent == recent.shape[0]:
             return p, losses, updates
-        i, j, same = pairs[p]
+        i, j, same = pairs[p, 0], pairs[p, 1], pairs[p, 2]
         n = subtract_rows(rows, i, j, z_index, z_value)
         index, value = z_index[:n], z_value[:n]
         distance = 0.0
@@ -334,7 +334,8 @@ def lego_steps(
             continue
         updates += 1
         direction = recent[n_recent]
-        direction[:] = 0.0
+        for k in range(direction.shape[0]):
+            direction[k] = 0.0
         for k in range(n):
             _add(direction, value[k], A[index[k]])
         for k in range(n_recent):

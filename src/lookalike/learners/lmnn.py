@@ -468,7 +468,8 @@ def all_slacks(
     n, k = targets.shape
     pull, push = 0.0, 0.0
     for i in range(n):
-        weights[i, :] = 0.0
+        for other in range(n):
+            weights[i, other] = 0.0
         if targets[i, 0] < 0:
             continue
         furthest = distances[i, targets[i, 0]]
@@ -499,7 +500,8 @@ def listed_slacks(
     """Do as `all_slacks` over listed impostors; distances and weights are of n k pairs of targets, then of these."""
     n, k = targets.shape
     pull, push = 0.0, 0.0
-    weights[:] = 0.0
+    for pair in range(weights.shape[0]):
+        weights[pair] = 0.0
     for i in range(n):
         for t in range(k):
             if targets[i, t] >= 0:

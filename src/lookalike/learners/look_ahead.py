@@ -149,12 +149,12 @@ def spread_block(
 ) -> None:
     """Write p and v = p+ - p- of every triplet, their leading features into `dense` too, and ||v||^2 of each."""
     for t in range(triplets.shape[0]):
-        query, positive, negative = triplets[t]
+        query, positive, negative = triplets[t, 0], triplets[t, 1], triplets[t, 2]
         index, value = row_of(rows, query)
         begin = queries.start[t]
         end = begin + index.shape[0]
-        queries.indices[begin:end] = index
-        queries.data[begin:end] = value
+        for k in range(index.shape[0]):
+            queries.indices[begin + k], queries.data[begin + k] = index[k], value[k]
         queries.start[t + 1] = end
         fill_head(index, value, dense[0, t])
 

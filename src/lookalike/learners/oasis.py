@@ -207,7 +207,7 @@ def oasis_steps(
     head = empty_head(W)
     losses = updates = 0
     for t in range(triplets.shape[0]):
-        query, positive, negative = triplets[t]
+        query, positive, negative = triplets[t, 0], triplets[t, 1], triplets[t, 2]
         p_index, p_value = row_of(rows, query)
         n = subtract_rows(rows, positive, negative, v_index, v_value)
         n_head = fill_head(v_index[:n], v_value[:n], head)

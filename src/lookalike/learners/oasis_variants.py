@@ -132,7 +132,7 @@ def symmetric_steps(
     u_index, u_s, u_v = np.empty_like(s_index), np.empty_like(s_value), np.empty_like(s_value)
     losses = updates = 0
     for t in range(triplets.shape[0]):
-        query, positive, negative = triplets[t]
+        query, positive, negative = triplets[t, 0], triplets[t, 1], triplets[t, 2]
         p_index, p_value = row_of(rows, query)
         n_v = subtract_rows(rows, positive, negative, v_index, v_value)
         if dissimilarity:
@@ -142,8 +142,8 @@ def symmetric_steps(
             n_s = add_scaled(2.0, p_index, p_value, -1.0, sum_index[:n], sum_value[:n], s_index, s_value)
         else:
             n_s = p_index.shape[0]
-            s_index[:n_s] = p_index
-            s_value[:n_s] = p_value
+            for k in range(n_s):
+                s_index[k], s_value[k] = p_index[k], p_value[k]
         v_start = fill_head(v_index[:n_v], v_value[:n_v], v_head)
         s_start = fill_head(s_index[:n_s], s_value[:n_s], s_head)
         v_tail, v_tail_value = v_index[v_start:n_v], v_value[v_start:n_v]
@@ -172,11 +172,13 @@ def symmetric_steps(
             continue
         updates += 1
         half = 0.5 * min(aggressiveness, loss / norm)
-        for values in (s_value[:n_s], u_s[:n]):
-            for k in range(values.shape[0]):
-                values[k] = dtype.type(half * float(values[k]))
+        for k in range(n_s):
+            s_value[k] = dtype.type(half * float(s_value[k]))
         fill_head(s_index[:n_s], s_value[:n_s], s_head)
-        u_start = np.searchsorted(u_index[:n], v_head.shape[0])
+        u_start = 0  # where the tail of the union begins
+        for k in range(n):
+            u_s[k] = dtype.type(half * float(u_s[k]))
+            u_start += u_index[k] < v_head.shape[0]
         for k in range(n):
             row = W[u_index[k]]
             if u_v[k] == 0:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lookalike.core.kernels import njit
 from lookalike.core.seeds import RandomState, as_seed
-from lookalike.data.query_kernels import below, pick, running_sums, seed_row, uniform
+from lookalike.data.query_kernels import below, first_above, pick, running_sums, seed_row, uniform
 from lookalike.data.relevance import RelevanceData
 from lookalike.learners.triplets import stream_key
 
@@ -361,7 +361,7 @@ def _end_of_negatives(rows: Relevance, start: Any, positive: Any, margin: float)
 def _relevance_of(rows: Relevance, query: Any, image: Any) -> Any:
     """Look the relevance of two images up; 0 where none is stored."""
     start, end = rows.start[query], rows.start[query + 1]
-    at = start + np.searchsorted(rows.images_in_order[start:end], image)
+    at = first_above(rows.images_in_order, start, end, image - 1)
     return rows.values_in_order[at] if at < end and rows.images_in_order[at] == image else np.float32(0.0)
 
 
@@ -578,7 +578,7 @@ def _out_of_buffer_negative(
     number = below(states, 0, buffer_start[-1] - size)
     if number >= buffer_start[category]:
         number += size
-    other = np.searchsorted(buffer_start, number, side="right") - 1
+    other = first_above(buffer_start, 0, buffer_start.shape[0], number) - 1
     return buffers.members[other, number - buffer_start[other]]
 
 
@@ -598,7 +598,8 @@ def draw_from_buffers(
     """Do as `draw_triplets` with images of the buffers alone, which one image is offered before each example."""
     states = np.empty(2, dtype=np.uint64)
     buffer_start = np.zeros(buffers.sizes.shape[0] + 1, dtype=np.int64)
-    buffer_start[1:] = np.cumsum(buffers.sizes)  # every pass fills a buffer to the same size
+    for k in range(buffers.sizes.shape[0]):  # every pass fills a buffer to the same size
+        buffer_start[k + 1] = buffer_start[k] + buffers.sizes[k]
     for i in range(triplets.shape[0]):
         seed_row(states, 0, key, first + i)
         outside = uniform(states, 0) < choice.out_of_class

@@ -276,8 +276,11 @@ class SOMLDA(OnlineDiagonalLearner):
         made_with = self.made_with_.copy()  # that of a copy of the model stays as it is
         sign = 1.0 if self.literal_sign else -1.0
         every_step = bool(self.average_every_step)
+        # an earlier pass may have added on every step where this one does not
+        some_unseen = every_step or bool(np.any(averages.touched_after == self.last_update_))
+        changing = made_with, self._strengths(), sign, every_step, some_unseen
         losses, self.last_update_ = dual_averaging_steps(
-            averages, n_steps, self.last_update_, products, triplets, made_with, self._strengths(), sign, every_step
+            averages, n_steps, self.last_update_, products, triplets, *changing
         )
         self.made_with_ = made_with
         return losses, losses
@@ -305,13 +308,12 @@ def dual_averaging_steps(
     strengths: Floats,
     gradient_sign: float,
     every_step: bool,
+    some_unseen: bool,
 ) -> tuple[int, int]:
     """Take one step of SOML-DA (Algorithm 2) per triplet, in place; return losses and the step of the last of them."""
     losses = 0
     # w is -truncate(sum, s lambda_s) / (gamma sqrt(s)) of the sums up to s, the last step with a loss (eq. 16, times s)
-    gamma, rho, regularization = made_with
-    # an earlier pass may have added on every step where this one does not
-    some_unseen = every_step or bool(np.any(averages.touched_after == last_update))
+    gamma, rho, regularization = made_with[0], made_with[1], made_with[2]
     for t in range(triplets.shape[0]):
         plus_places, plus_values = row_of(products, triplets[t, 0])
         minus_places, minus_values = row_of(products, triplets[t, 1])
@@ -329,14 +331,14 @@ def dual_averaging_steps(
         if 1.0 - margin > 0.0:
             losses += 1
             last_update = n_steps
-            gamma, rho, regularization = strengths
+            gamma, rho, regularization = strengths[0], strengths[1], strengths[2]
             some_unseen = every_step
             add_product(averages.sums, plus_places, plus_values, gradient_sign)
             add_product(averages.sums, minus_places, minus_values, -gradient_sign)
         elif every_step:
             _add_unused(averages, last_update, plus_places, plus_values, gradient_sign)
             _add_unused(averages, last_update, minus_places, minus_values, -gradient_sign)
-    made_with[:] = gamma, rho, regularization
+    made_with[0], made_with[1], made_with[2] = gamma, rho, regularization
     return losses, last_update
 
 

@@ -136,7 +136,8 @@ def empty_head(W: NDArray[Any]) -> NDArray[Any]:
 @njit(cache=True, nogil=True)
 def fill_head(index: NDArray[np.uint32], value: NDArray[Any], head: NDArray[Any]) -> int:
     """Write the leading entries of a sparse vector into a dense head; return where the tail begins."""
-    head[:] = 0
+    for k in range(head.shape[0]):
+        head[k] = 0
     n = 0
     while n < index.shape[0] and index[n] < head.shape[0]:
         head[index[n]] = value[n]

@@ -61,8 +61,8 @@ def top_k(
     available = n_gallery - int((own_rows >= 0).any())
     if not 1 <= k <= available:
         raise ValueError(f"k must be from 1 to {available}, the rows that a query can find, not {k}")
-    found = np.empty((n_queries, k), dtype=np.int32)
-    scores = np.empty((n_queries, k), dtype=np.float32)
+    found = np.full((n_queries, k), NO_ROW, dtype=np.int32)
+    scores = np.full((n_queries, k), -np.inf, dtype=np.float32)
 
     def find(part: slice) -> None:
         block = _project(W, asked, np.arange(part.start, part.stop), d)
@@ -97,9 +97,12 @@ def average_precision(
     values = np.empty(len(queries))
 
     def score(part: slice) -> None:
-        block = _project(W, ranked, queries[part], d)
-        starts = relevant_indptr[part.start : part.stop + 1]
-        average_precisions_of_block(block, *ranked, queries[part], starts, relevant_indices, values[part])
+        all_scores = np.empty((LANES, len(ranked[0]) - 1), dtype=np.float32)
+        score_block(_project(W, ranked, queries[part], d), *ranked, all_scores)
+        for i, scores in zip(range(part.start, part.stop), all_scores, strict=False):
+            positives = np.sort(relevant_indices[relevant_indptr[i] : relevant_indptr[i + 1]])
+            best_first = positives[np.argsort(-scores[positives], kind="stable")]  # the lower row of equals first
+            values[i] = average_precision_of(scores, queries[i], best_first) if len(positives) else np.nan
 
     _for_blocks(len(queries), score, n_threads)
     return values
@@ -142,11 +145,17 @@ def _for_blocks(n: int, work: Callable[[slice], None], n_threads: int) -> None:
 def _project(W: NDArray[Any] | None, rows: Rows, members: NDArray[np.int64], d: int) -> NDArray[np.float32]:
     """Return q'W of at most LANES of the rows, a lane each: (d, LANES), zeros in lanes without a row."""
     line = LANES * 4
-    memory = np.empty((d + 1) * line, dtype=np.uint8)
+    memory = np.zeros((d + 1) * line, dtype=np.uint8)
     # a row of the block that crosses two cache lines takes up to a quarter longer
     start = -memory.ctypes.data % line
     block = memory[start : start + d * line].view(np.float32).reshape(d, LANES)
-    project_rows(W, *rows, members, block)
+    if W is None:
+        indptr, indices, data = rows
+        for lane, member in enumerate(members):
+            own = slice(indptr[member], indptr[member + 1])
+            np.add.at(block, (indices[own], lane), data[own])
+    else:
+        project_rows(W, *rows, members, block)
     if not np.isfinite(block).all():
         raise ValueError("a query times W is not finite in float32: check W, or scale it or the rows")
     return block
@@ -154,7 +163,7 @@ def _project(W: NDArray[Any] | None, rows: Rows, members: NDArray[np.int64], d: 
 
 @njit(cache=True, nogil=True)
 def project_rows(
-    W: NDArray[Any] | None,
+    W: NDArray[Any],
     indptr: NDArray[np.int64],
     indices: NDArray[np.uint32],
     data: NDArray[np.float32],
@@ -162,26 +171,16 @@ def project_rows(
     block: NDArray[np.float32],
 ) -> None:
     """Write q'W of each member into its lane; SciPy's product of so few rows takes up to half as long again."""
-    block[:] = 0
+    projected = np.empty(W.shape[1], dtype=W.dtype)
     for lane in range(members.shape[0]):
-        first, end = indptr[members[lane]], indptr[members[lane] + 1]
-        if W is None:
-            for place in range(first, end):
-                block[indices[place], lane] += data[place]
-        else:
-            _project_row(W, indices[first:end], data[first:end], block[:, lane])
-
-
-@njit(cache=True, nogil=True)
-def _project_row(W: NDArray[Any], words: NDArray[np.uint32], values: NDArray[np.float32], lane: NDArray[Any]) -> None:
-    projected = np.zeros(W.shape[1], dtype=W.dtype)
-    for place in range(words.shape[0]):
-        factor = W.dtype.type(values[place])
-        row = W[words[place]]
         for j in range(projected.shape[0]):
-            projected[j] += factor * row[j]
-    for j in range(projected.shape[0]):
-        lane[j] = projected[j]
+            projected[j] = 0
+        for place in range(indptr[members[lane]], indptr[members[lane] + 1]):
+            factor, word = W.dtype.type(data[place]), indices[place]
+            for j in range(projected.shape[0]):
+                projected[j] += factor * W[word, j]
+        for j in range(projected.shape[0]):
+            block[j, lane] = projected[j]
 
 
 @intrinsic
@@ -273,17 +272,15 @@ def top_k_of_block(
 ) -> None:
     """Find the k gallery rows of highest score for each lane but its `own`, best first; NO_ROW where it has fewer."""
     n, k = found.shape
-    found[:] = NO_ROW
-    found_scores[:] = -np.inf
-    thresholds = np.full(LANES, np.inf, dtype=np.float32)
-    thresholds[:n] = -np.inf
-    scores = np.empty(LANES, dtype=np.float32)
+    thresholds, scores = np.empty(LANES, dtype=np.float32), np.empty(LANES, dtype=np.float32)
+    for lane in range(LANES):
+        thresholds[lane] = -np.inf if lane < n else np.inf
     for row in range(indptr.shape[0] - 1):
         if _score_row(block, indices, data, indptr[row], indptr[row + 1], thresholds, scores):  # type: ignore[call-arg]
             for lane in range(n):
                 # rows come in ascending order, so that one as good as the worst that is kept comes too late
                 if scores[lane] > thresholds[lane] and own[lane] != row:
-                    _sink(found_scores[lane], found[lane], k, scores[lane], row)
+                    _sink(found_scores[lane], found[lane], k, scores[lane], np.int32(row))
                     thresholds[lane] = found_scores[lane, 0]
     for lane in range(n):
         for last in range(k - 1, 0, -1):
@@ -303,60 +300,49 @@ def _bucket(score: Any, best: Any, per_score: Any) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _average_precision(scores: NDArray[np.float32], own: int, positives: NDArray[np.int64]) -> float:
-    """Return the average precision of one query among all rows but its own."""
+def average_precision_of(scores: NDArray[np.float32], own: int, ranked: NDArray[np.int64]) -> float:
+    """Return the average precision of one query among all rows but its own; `ranked` are the positives, best first."""
     # Every row is put before the first positive that it precedes, sought from its bucket's first on: buckets are
     # numbered by falling score. Bisection takes several times as long, as no processor can guess its turns.
-    ascending = np.sort(positives)
-    ranked = ascending[np.argsort(-scores[ascending], kind="mergesort")]  # from best to worst, lower row first
-    values = scores[ranked]
-    best, spread = values[0], values[0] - values[-1]
+    n = ranked.shape[0]
+    best, spread = scores[ranked[0]], scores[ranked[0]] - scores[ranked[n - 1]]
     per_score = np.float32(BUCKETS - 1) / spread if spread > 0 else np.float32(0)
     starts = np.zeros(BUCKETS + 1, dtype=np.int64)
-    for value in values:
-        starts[_bucket(value, best, per_score) + 1] += 1
-    starts = np.cumsum(starts)
-    counts = np.zeros(len(ranked) + 1, dtype=np.int64)
+    values = np.empty(n, dtype=np.float32)
+    for position in range(n):
+        values[position] = scores[ranked[position]]
+        starts[_bucket(values[position], best, per_score) + 1] += 1
+    for bucket in range(BUCKETS):
+        starts[bucket + 1] += starts[bucket]
+    counts = np.zeros(n + 1, dtype=np.int64)
     for row in range(scores.shape[0]):
         score = scores[row]
         place = starts[_bucket(score, best, per_score)]
         # a positive does not precede itself, and is counted by those behind it
-        while place < len(values) and (values[place] > score or (values[place] == score and ranked[place] <= row)):
+        while place < n and (values[place] > score or (values[place] == score and ranked[place] <= row)):
             place += 1
         if row != own:
             counts[place] += 1
     total = 0.0
     before = 0
-    for position in range(len(ranked)):
+    for position in range(n):
         before += counts[position]
         total += (position + 1) / (before + 1)
-    return total / len(ranked)
+    return total / n
 
 
 @njit(cache=True, nogil=True)
-def average_precisions_of_block(
+def score_block(
     block: NDArray[np.float32],
     indptr: NDArray[np.int64],
     indices: NDArray[np.uint32],
     data: NDArray[np.float32],
-    own: NDArray[np.int64],
-    relevant_indptr: NDArray[np.int64],
-    relevant_indices: NDArray[np.int64],
-    average_precisions: NDArray[np.float64],
+    all_scores: NDArray[np.float32],
 ) -> None:
-    """Write the average precision of each lane that is asked for, NaN where it has no positive; `own` is left out."""
-    n_rows = indptr.shape[0] - 1
-    all_scores = np.empty((LANES, n_rows), dtype=np.float32)
+    """Write the scores of all rows for each lane."""
     scores = np.empty(LANES, dtype=np.float32)
     thresholds = np.empty(LANES, dtype=np.float32)  # nothing is made of the comparison here
-    thresholds[:] = np.inf
-    for row in range(n_rows):
+    for row in range(indptr.shape[0] - 1):
         _score_row(block, indices, data, indptr[row], indptr[row + 1], thresholds, scores)  # type: ignore[call-arg]
         for lane in range(LANES):
             all_scores[lane, row] = scores[lane]
-    for lane in range(own.shape[0]):
-        positives = relevant_indices[relevant_indptr[lane] : relevant_indptr[lane + 1]]
-        if len(positives):
-            average_precisions[lane] = _average_precision(all_scores[lane], own[lane], positives)
-        else:
-            average_precisions[lane] = np.nan

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ class Clock:
             self.cpu_seconds[name] = time.process_time() - cpu_start
 
 
+@cache
 def warm_up(learner: str) -> None:
     """Load what a learner has compiled, so that no fit is timed with it."""
     module = import_module("lookalike." + learner_module(learner).removesuffix(".py").replace("/", "."))

@@ -79,10 +79,10 @@ def test_a_log_is_well_formed_at_every_size(n_images):
 def test_terms_come_from_their_sources_in_the_given_shares():
     """Words 0-9 are the background's alone, 10-19 those of two topics, 20-29 of two styles, 30-39 of two queries."""
     n, words, shares = 20_000, np.arange(40, dtype=np.uint32), (0.2, 0.05, 0.3)
-    plain = [web_images.alias_table(np.ones((rows, 10 // rows))) for rows in (1, 2)]
+    of_two = tuple(np.tile(table, (2, 1)) for table in web_images.alias_table(np.ones(5)))
     pairs = words[10:].reshape(3, 2, 5)
-    background = words[:10], plain[0][0][0], plain[0][1][0]
-    tables = web_images.Tables(background, (pairs[0], *plain[1]), (pairs[1], *plain[1]), pairs[2])
+    background = words[:10], *web_images.alias_table(np.ones(10))
+    tables = web_images.Tables(background, (pairs[0], *of_two), (pairs[1], *of_two), pairs[2])
     topics, queries = (np.arange(n, dtype=np.int32) // step % 2 for step in (1, 2))
     indptr, found, counts = np.empty(n + 1, np.int64), np.empty(40 * n, np.uint32), np.empty(40 * n, np.uint8)
     mixed = web_images.Shares(*shares, 20.0, 0.3)
