@@ -109,7 +109,7 @@ def relevant_to(log: Incidence, image: Index, theta: float) -> tuple[Numbers, Fl
     n_images = log.image_start.shape[0] - 1
     n = 0
     while True:
-        other = n_images
+        other: Index = n_images
         for k in range(queries.shape[0]):
             if place[k] < log.query_start[queries[k] + 1]:
                 candidate = np.int64(log.query_images[place[k]])
@@ -290,10 +290,10 @@ def _irrelevant(states: States, i: int, log: Incidence, image: Index, theta: flo
     own = 1  # the image itself, in its place among the others
     for k in range(excluded.shape[0]):  # ascending: every excluded image at or below the place moves it up by one
         if own == 1 and image < excluded[k]:
-            place += image <= place
-            own = 0
-        place += excluded[k] <= place
-    return place + (own == 1 and image <= place)
+            place, own = place + (1 if image <= place else 0), 0
+        if excluded[k] <= place:
+            place += 1
+    return place + 1 if own == 1 and image <= place else place
 
 
 @kernel

@@ -168,8 +168,8 @@ class WebSimulation:
             first = random.standard_exponential(self.words) / frequency
             chosen = np.argpartition(first, n_words)[:n_words]
             words[row] = numbers[random.permutation(chosen)]
-        threshold, other = (np.tile(table, (n, 1)) for table in alias_table(_powers(n_words, WORD_DECAY)))
-        return words, threshold, other
+        threshold, other = alias_table(_powers(n_words, WORD_DECAY))
+        return words, np.tile(threshold, (n, 1)), np.tile(other, (n, 1))
 
     @cached_property
     def n_terms(self) -> float:

@@ -178,7 +178,8 @@ def symmetric_steps(
         u_start = 0  # where the tail of the union begins
         for k in range(n):
             u_s[k] = dtype.type(half * float(u_s[k]))
-            u_start += u_index[k] < v_head.shape[0]
+            if u_index[k] < v_head.shape[0]:
+                u_start = k + 1
         for k in range(n):
             row = W[u_index[k]]
             if u_v[k] == 0:
