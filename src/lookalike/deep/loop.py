@@ -145,16 +145,14 @@ class GradientDescent:
 
     def __init__(self, parameters: Iterable[torch.Tensor], settings: Settings) -> None:
         self._settings = settings
-        self.momenta: list[torch.Tensor | None] = []
-        """One for each parameter after the first step."""
         self.param_groups = [{"params": list(parameters)}]
         """As torch asks an optimiser for them, where it scales gradients."""
+        self.momenta: list[torch.Tensor | None] = [None] * len(self.param_groups[0]["params"])
 
     @torch.no_grad()
     def step(self, number: int) -> None:
         """Descend along the gradients at the learning rate of step `number`."""
         settings, parameters = self._settings, self.param_groups[0]["params"]
-        self.momenta = self.momenta or [None] * len(parameters)
         sgd(
             parameters,
             [parameter.grad for parameter in parameters if parameter.grad is not None],

@@ -100,7 +100,8 @@ def oasis_system(
     """Learn OASIS on vectors from training relevance, by itself and from `buffers` of sizes; measure by -similarity."""
     settings = VALIDATION | dict(settings)
     relevance = training.with_vectors(relevance, np.asarray(np.isfinite(vectors).all(axis=1)))
-    oasis.warm_up()
+    # compiles kernels of float32 alone, which vectors are
+    oasis.OASIS().fit_triplets(np.eye(3), [[0, 1, 2]])
     relevance_triplets.warm_up(buffers=len(buffers) > 0)
     start = time.perf_counter()
     # of these W = I, where OASIS starts, ranks by cosine, and a step is as long for every image
