@@ -5,19 +5,24 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test golden lint docs readme caltech12 lock benchmarks unlock clean
+.PHONY: help demo test test-quick golden lint docs readme caltech12 lock benchmarks unlock clean
 
 help: ## list the targets
-	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
-demo: $(VENV)/.runtime $(VENV)/.deep ## run every study on embedded and synthetic data, and say where the exhibits are
+demo: $(VENV)/.runtime ## run every study on embedded and synthetic data, and say where the exhibits are
 	@$(BIN)/snakemake --cores $(CORES) demo || { \
 	echo "the demo did not finish: start it again with make demo (where its folder is locked, first: make unlock)"; exit 1; }
 
-test: $(VENV)/.development $(VENV)/.deep ## run the whole test-suite
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(CORES) --dist loadfile
+test: $(VENV)/.development ## run the whole test-suite, or what ARGS="tests/learners -k OASIS" says
+	@$(PYTEST) $(ARGS)
 
-golden: $(VENV)/.development $(VENV)/.deep ## make the tiny run of the tests and write its numbers into tests/golden.csv
+test-quick: $(VENV)/.development ## run the tests that need neither the workflow nor a browser, without lint
+	@$(PYTEST) -m "not workflow and not browser and not lint" $(ARGS)
+
+PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(CORES) --dist worksteal
+
+golden: $(VENV)/.development ## make the tiny run of the tests and write its numbers into tests/golden.csv
 	@$(BIN)/snakemake --cores $(CORES) demo --directory results/tiny --configfile tests/workflow/tiny.yaml
 	@$(BIN)/python tests/workflow/golden.py results/tiny/results
 
@@ -28,7 +33,7 @@ lint: $(VENV)/.development ## run every check that is not a test
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
 
-docs: $(VENV)/.development $(VENV)/.deep ## build the documentation site, strictly: results/docs/index.html
+docs: $(VENV)/.development ## build the documentation site, strictly: results/docs/index.html
 	$(BIN)/sphinx-build -q -W --keep-going -n -b html docs results/docs
 
 readme: demo ## put the demo's numbers and picture into README.md
@@ -41,7 +46,7 @@ caltech12: $(VENV)/.runtime ## make workflow/resources/caltech12 again, from the
 	@cp results/some-classes/published/words1000/* workflow/resources/caltech12/
 	@git rev-parse HEAD > workflow/resources/caltech12/commit.txt
 
-benchmarks: $(VENV)/.runtime $(VENV)/.deep ## measure speed beside named peers; IMAGES=folder adds whole files, PEERS=python other packages
+benchmarks: $(VENV)/.runtime ## measure speed beside named peers; IMAGES=folder adds whole files, PEERS=python other packages
 	$(BIN)/python benchmarks/descriptors.py $(if $(IMAGES),--images $(IMAGES)) --output results/benchmarks/descriptors.json
 	$(BIN)/python benchmarks/oasis_steps.py --output results/benchmarks/oasis_steps.json
 	$(BIN)/python benchmarks/competitors.py $(if $(PEERS),--peers $(PEERS)) --output results/benchmarks/competitors.json
@@ -78,42 +83,43 @@ endef
 clean: ## remove what the workflow made; fetched and hand-placed data stay
 	rm -rf results logs .snakemake
 
-# a stamp, not the interpreter: a virtual environment that was left half-made is made anew
-$(VENV)/.created:
+# A stamp, not the interpreter: a virtual environment that was left half-made is made anew. uv installs the locks faster than
+# pip; where it cannot be had or fails, pip installs the same files
+$(VENV)/.installer: envs/requirements-bootstrap.txt
 	@$(PYTHON) -c 'import sys; ok = (3, 11) <= sys.version_info[:2] <= (3, 13); \
 	sys.exit(None if ok else "lookalike needs Python 3.11, 3.12 or 3.13, and $(PYTHON) is " + sys.version.split()[0] \
 	+ ": name another with make PYTHON=...")'
 	@rm -rf $(VENV)
 	@$(PYTHON) -m venv $(VENV)
-	@touch $@
-
-# uv installs the locks faster than pip; where it cannot be had or fails, pip installs the same files. Compiling what is
-# installed, as pip does, pays at once: a workflow starts a process for every job, and where Python may not write
-# bytecode (PYTHONDONTWRITEBYTECODE, common in containers) each of them would compile its imports anew
-$(VENV)/.installer: envs/requirements-bootstrap.txt | $(VENV)/.created
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $< \
+	@$(BIN)/$(PIP) --require-hashes -r $< \
 	|| echo "uv could not be installed; pip alone installs the dependencies, which takes a few minutes"
 	@touch $@
 
+PIP := python -m pip install -qq --disable-pip-version-check
+UV := uv pip install --quiet --compile-bytecode --python $(BIN)/python
+TORCH := envs/requirements-deep-cpu.txt envs/requirements-deep.txt
+
+# One command installs a lock together with torch, which only the networks need: its build for processors only, a tenth of the
+# public one, where pip is told of a place that has it (uv is told the same), else the public one. Where neither can be had,
+# everything else runs: no stamp is left, and the next `make` tries again. What is installed is compiled at once: a workflow
+# starts a process for every job, and where Python may not write bytecode (PYTHONDONTWRITEBYTECODE, common in containers)
+# each of them would compile its imports anew; for the same reason it may write that of src
 define install
 	@echo "installing the locked dependencies of $< into $(VENV)"
-	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r $< \
-	|| $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index -e .
-	@touch $@
+	@links=$${PIP_FIND_LINKS:-$$($(BIN)/python -m pip config get global.find-links 2> /dev/null)}; \
+	export UV_FIND_LINKS="$$(echo $$links | tr ' ' ,)"; \
+	for installer in "$(UV)" "$(PIP)"; do for torch in $(TORCH:%="-r %") ""; do \
+	if $(BIN)/$$installer --require-hashes -r $< $$torch > $(VENV)/install.log 2>&1; then \
+	$(BIN)/$$installer --no-deps --no-build-isolation --no-index -e . || exit 1; \
+	if [ -n "$$torch" ]; then touch $@; exit 0; fi; \
+	echo "torch could not be installed: exhibits of the networks will read 'not run'"; exit 0; fi; done; done; \
+	cat $(VENV)/install.log; exit 1
 endef
+unexport PYTHONDONTWRITEBYTECODE
 
-$(VENV)/.runtime: envs/requirements.txt pyproject.toml | $(VENV)/.installer
+$(VENV)/.runtime: envs/requirements.txt $(TORCH) pyproject.toml | $(VENV)/.installer
 	$(install)
 
-$(VENV)/.development: envs/requirements-dev.txt pyproject.toml | $(VENV)/.installer
+$(VENV)/.development: envs/requirements-dev.txt $(TORCH) pyproject.toml | $(VENV)/.installer
 	$(install)
-	@touch $(VENV)/.runtime
-
-# torch, which only the networks need. What is a stamp is made only by an install that went well: without torch
-# everything else runs, and the next `make` tries again. The build for processors only is a tenth of the public one
-$(VENV)/.deep: envs/requirements-deep-cpu.txt envs/requirements-deep.txt | $(VENV)/.runtime
-	@for lock in $^; do \
-	if $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $$lock > $(VENV)/deep.log 2>&1; \
-	then echo "installed torch into $(VENV) from $$lock"; touch $@; exit 0; fi; done; \
-	echo "torch could not be installed ($(VENV)/deep.log says why): exhibits of the networks will read 'not run'"
+	@if [ -f $@ ]; then touch $(VENV)/.runtime; fi

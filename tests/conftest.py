@@ -13,6 +13,11 @@ from lookalike.core.fingerprint import kernels_fingerprint
 os.environ["NUMBA_CACHE_DIR"] = str(ROOT / ".snakemake" / "numba" / kernels_fingerprint())
 
 
+def pytest_collection_modifyitems(items):
+    """Tests of the tiny run come first: one process waits for it while the others run what does not need it."""
+    items.sort(key=lambda item: "tiny_demo" not in item.fixturenames)
+
+
 @pytest.fixture(scope="session")
 def shared_data():
     """Folder with the real images and ground truth; skips where there is none."""
@@ -68,3 +73,9 @@ def changeable(tiny_demo, tmp_path_factory):
         return Project(folder)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def finished(changeable):
+    """The project after the tiny run; tests leave its results as they found them."""
+    return changeable("finished")

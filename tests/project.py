@@ -16,9 +16,9 @@ from snakemake.utils import update_config
 from lookalike.studies.settings import checked
 
 ROOT = Path(__file__).resolve().parents[1]
-COPIED = ["Snakefile", "config.yaml", "workflow", "src", "envs", "profiles", "tests/workflow/tiny.yaml"]
+COPIED = ["Snakefile", "config.yaml", "workflow", "envs", "profiles", "tests/workflow/tiny.yaml"]
 TINY_DEMO = "demo"
-TINY_SECONDS = 2400  # five or six minutes on two free cores, and half an hour on two that are shared
+TINY_SECONDS = 2400  # a minute or two on two free cores, and half an hour on two that are shared
 
 needs_torch = pytest.mark.skipif(
     find_spec("torch") is None, reason="torch is not installed: make test installs envs/requirements-deep-cpu.txt"
@@ -44,7 +44,7 @@ class Project:
         ]
 
     def environment(self):
-        kept = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "NUMBA_CACHE_DIR")}
+        kept = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
         return kept | {"NO_COLOR": "1", "TERM": "dumb"}
 
     def snakemake(self, *arguments, cores=2, config="tests/workflow/tiny.yaml"):
@@ -71,7 +71,8 @@ class Project:
 
 
 def copy_project(folder):
-    """Copy the project, without results, into an empty folder."""
+    """Copy the project, without results, into an empty folder; the package is linked, so that it compiles only once."""
+    (folder / "src").symlink_to(ROOT / "src")
     for part in COPIED:
         source, target = ROOT / part, folder / part
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -83,15 +84,19 @@ def copy_project(folder):
 
 
 @contextmanager
-def edited(project, module):
-    """The project while one module of its package has another line."""
-    file = project.folder / "src/lookalike" / module
-    original = file.read_bytes()
+def edited(project, *modules):
+    """The project while some modules of its package have another line; for plans, since a copy compiles anew."""
+    source = project.folder / "src"
+    source.unlink()
+    shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__"))
     try:
-        file.write_bytes(original + b"\nEDITED = True\n")
+        for module in modules:
+            with (source / "lookalike" / module).open("a") as file:
+                file.write("\nEDITED = True\n")
         yield
     finally:
-        file.write_bytes(original)
+        shutil.rmtree(source)
+        source.symlink_to(ROOT / "src")
 
 
 def tiny_settings():

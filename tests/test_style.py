@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.lint
+
 ROOT = Path(__file__).resolve().parents[1]
 PYTHON_TOOLS = Path(sys.executable).parent
 

@@ -3,10 +3,8 @@
 import json
 import os
 import re
-import shutil
 import sys
 import tempfile
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -24,8 +22,6 @@ pytestmark = pytest.mark.workflow
 OF_PAPERS = sorted(path.stem for path in (ROOT / "notebooks").glob("*_2*.ipynb"))
 TIMEOUT = 300
 """Seconds a cell may take: kernels may have to be compiled first, on a machine that does other things too."""
-
-Execute = Callable[..., "Executed"]
 
 
 class Executed:
@@ -90,31 +86,21 @@ def execute(kernels, tmp_path):
         yield run
 
 
-@pytest.fixture(scope="module")
-def of_papers():
-    """Notebooks that were run already, by name."""
-    return {}
-
-
-@pytest.fixture
-def read(execute, tiny_demo, of_papers):
-    """Run a paper's notebook on the tiny results, once."""
-
-    def run(name):
-        if name not in of_papers:
-            of_papers[name] = execute(name, LOOKALIKE_RESULTS=tiny_demo.folder / "results")
-        return of_papers[name]
-
-    return run
-
-
 def numbers(text):
     return [float(number) for number in re.findall(r"\d\.?\d*e[-+]\d+", text)]
 
 
+# cells that do an algorithm's steps by hand and print how far the learner is from them
+BY_HAND = {
+    "oasis_jmlr_2010": ["step-by-hand"],
+    "oasis_2009_draft": ["steps"],
+    "soml_aaai_2014": ["tg-by-hand", "da-by-hand"],
+}
+
+
 @pytest.mark.parametrize("name", OF_PAPERS)
-def test_a_papers_notebook_shows_its_exhibits(read, name):
-    done = read(name)
+def test_a_papers_notebook_shows_its_exhibits(execute, tiny_demo, name):
+    done = execute(name, LOOKALIKE_RESULTS=tiny_demo.folder / "results")
     assert not done.warnings()
     assert "synthetic" in done.html("setup")
     shown = [done.html(cell) for cell in done.outputs if cell.startswith("show-")]
@@ -129,22 +115,14 @@ def test_a_papers_notebook_shows_its_exhibits(read, name):
     assert "Verdicts: " in done.html("claims") or name == "oasis_nips_2009"
     for cell in done.outputs:
         assert all(difference < 1e-6 for difference in numbers(done.text(cell))), done.text(cell)
-
-
-def test_steps_by_hand_are_the_learners(read):
-    done = read("oasis_jmlr_2010")
-    assert "loss 1.400 -> 0.400" in done.text("step-by-hand")
-    assert len(numbers(done.text("step-by-hand"))) == 1
-    for cell, paper in (
-        ("tg-by-hand", "soml_aaai_2014"),
-        ("da-by-hand", "soml_aaai_2014"),
-        ("steps", "oasis_2009_draft"),
-    ):
-        assert numbers(read(paper).text(cell))  # each below 1e-6, see above
-    assert "make demo" not in read("deep_ranking_cvpr_2014").text("hinge") or find_spec("torch") is None
-    assert "<td" in done.html("show-table4")
-    assert "data:image/png;base64," in done.html("show-fig6")
-    assert "holds" in done.html("claims")
+    assert all(numbers(done.text(cell)) for cell in BY_HAND.get(name, ()))
+    if name == "oasis_jmlr_2010":
+        assert "loss 1.400 -> 0.400" in done.text("step-by-hand")
+        assert "<td" in done.html("show-table4")
+        assert "data:image/png;base64," in done.html("show-fig6")
+        assert "holds" in done.html("claims")
+    if name == "deep_ranking_cvpr_2014":
+        assert "make demo" not in done.text("hinge") or find_spec("torch") is None
 
 
 def test_without_results_it_says_how_to_get_them(execute, tmp_path):
@@ -156,30 +134,15 @@ def test_without_results_it_says_how_to_get_them(execute, tmp_path):
     assert len(done.shown("dual", "image/png")) == 1
 
 
-def judged(done):
-    """What the notebook of own images shows, whatever the images."""
-    assert "map" in done.html("evaluate")
-    assert len(done.shown("evaluate-drawn", "image/png")) == 1
-    assert len(done.shown("rank-drawn", "image/png")) == 1
-    assert "mine.lookalike" in done.text("save")
-
-
 def test_own_images_shows_neighbours(execute, tmp_path):
     images = tmp_path / "images"
     recipe = PaintedCategories(classes=3, images_per_class=12, width=160, height=128, difficulty=0.2, clutter_images=0)
     recipe.write_images(images)
     before = sorted(images.rglob("*"))
     done = execute("your_own_images", LOOKALIKE_IMAGES=images)
-    judged(done)
+    assert "map" in done.html("evaluate")
+    assert len(done.shown("evaluate-drawn", "image/png")) == 1
+    assert len(done.shown("rank-drawn", "image/png")) == 1
+    assert "mine.lookalike" in done.text("save")
     assert "synthetic images stand in" not in done.text("setup")
     assert sorted(images.rglob("*")) == before, "nothing is written beside the images"
-
-
-@pytest.mark.real_images
-def test_own_images_shows_neighbours_of_photographs(execute, tmp_path, real_images):
-    images = tmp_path / "images"
-    for category in sorted(real_images.iterdir())[:3]:
-        (images / category.name).mkdir(parents=True)
-        for photograph in sorted(category.glob("*.jpg"))[:16]:
-            shutil.copy(photograph, images / category.name)
-    judged(execute("your_own_images", LOOKALIKE_IMAGES=images))

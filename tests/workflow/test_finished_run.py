@@ -17,7 +17,7 @@ from lookalike.studies.metrics import COLUMNS
 
 pytestmark = pytest.mark.workflow
 
-RUN = "runs/words500/demo10/oasis/0"
+RUN = "runs/words500/demo20/oasis/0"
 FILES_OF = {
     "demo": f"""
         manifest.parquet codebook_pool.parquet timing.parquet comparison.csv category/metrics.parquet
@@ -28,7 +28,7 @@ FILES_OF = {
     "demo_landmarks": """
         manifest.parquet queries.parquet relevance.parquet learning_images.parquet dimensions.parquet
         landmark/metrics.parquet landmark/timing.parquet keypoints/sift/keypoints-000.npz
-        features/sift-demo-1k/codebook.npy features/sift-demo-1k/words-001.npz
+        features/sift-demo-1k/codebook.npy features/sift-demo-1k/words-000.npz
         features/sift-demo-1k/counts.npz features/sift-demo-1k/query_counts.npz
         """,
     "websim_demo": """

@@ -15,6 +15,8 @@ import yaml
 from PIL import Image
 from project import ROOT
 
+pytestmark = pytest.mark.workflow
+
 PROFILES = ROOT / "profiles"
 OWN = "own"
 
@@ -152,13 +154,13 @@ def test_what_is_timed_has_a_node_to_itself(project, tmp_path):
     assert not (cluster.notes / "asked.txt").exists()
 
 
-@pytest.mark.parametrize("profile", ["slurm", "kubernetes"])
-def test_a_profile_names_rules_that_there_are(project, profile):
-    settings = yaml.safe_load((PROFILES / profile / "config.yaml").read_text())
+def test_profiles_name_rules_that_there_are(project):
     rules = project.snakemake("--list-rules", config="config.yaml").split()
-    unknown = set(settings["set-resources"]) - set(rules)
-    assert not unknown, f"profiles/{profile} sets resources of what is no rule"
-    assert {"jobs", "latency-wait", "retries", "default-resources"} <= settings.keys()
+    for profile in ("slurm", "kubernetes"):
+        settings = yaml.safe_load((PROFILES / profile / "config.yaml").read_text())
+        unknown = set(settings["set-resources"]) - set(rules)
+        assert not unknown, f"profiles/{profile} sets resources of what is no rule"
+        assert {"jobs", "latency-wait", "retries", "default-resources"} <= settings.keys()
 
 
 def test_a_kubernetes_job_states_what_became_of_it(tmp_path):

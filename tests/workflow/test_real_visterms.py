@@ -9,15 +9,14 @@ from project import ROOT
 
 from lookalike.core.files import read_csr
 
+pytestmark = pytest.mark.workflow
+
 EMBEDDED = ROOT / "workflow" / "resources" / "caltech12"
 
 
-@pytest.fixture(scope="module")
-def project(new_project):
-    return new_project("visterms")
-
-
-def test_the_counts_are_those_of_the_images(project, real_images):
+@pytest.mark.real_images
+def test_the_counts_are_those_of_the_images(new_project, real_images):
+    project = new_project("visterms")
     (project.folder / "data").mkdir()
     (project.folder / "data" / "some-classes").symlink_to(real_images)
     shutil.copy(ROOT / "examples" / "some-classes.yaml", project.folder)
@@ -31,7 +30,8 @@ def test_the_counts_are_those_of_the_images(project, real_images):
     assert abs(new - kept).sum() <= 0.02 * 2 * kept.sum()
 
 
-def test_no_image_of_the_pool_is_in_a_split(project):
+def test_no_image_of_the_pool_is_in_a_split(new_project):
+    project = new_project("splits")
     project.snakemake("results/caltech12/splits/ten.parquet")
     splits = pd.read_parquet(project.folder / "results/caltech12/splits/ten.parquet")
     manifest = pd.read_csv(EMBEDDED / "manifest.csv")

@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import time
+from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,6 @@ from project import (
     LANDMARK,
     WEB,
     edited,
-    needs_torch,
     tiny_settings,
     write_settings,
 )
@@ -27,75 +27,57 @@ from lookalike.core.files import read_json
 pytestmark = pytest.mark.workflow
 
 
-def test_a_finished_run_does_nothing_again_and_a_deleted_figure_is_redrawn_with_its_study(finished):
-    assert finished.planned(CATEGORY, LANDMARK, WEB, FINEGRAINED) == {}
+ALL = (CATEGORY, LANDMARK, WEB, FINEGRAINED)
+
+
+def test_a_deleted_figure_is_redrawn_with_its_study_and_nothing_else_is_done_again(finished):
     figure = finished.folder / "results/demo/exhibits/oasis-jmlr-2010/fig6.png"
     before = figure.read_bytes()
     figure.unlink()
-    assert set(finished.planned(CATEGORY)) == {"draw_category_demo", "index_exhibits", CATEGORY}
+    assert set(finished.planned(*ALL)) == {"draw_category_demo", "index_exhibits", CATEGORY}
     finished.snakemake(CATEGORY)
     assert figure.read_bytes() == before
-    assert finished.planned(CATEGORY) == {}
+    assert finished.planned(*ALL) == {}
 
 
 @pytest.mark.parametrize(
-    ("module", "target", "reruns", "stays"),
+    ("modules", "targets", "reruns", "stays"),
     [
         (
-            "learners/oasis.py",
-            CATEGORY,
+            ["learners/oasis.py"],
+            [CATEGORY],
             # fits of OASIS in batches of a fold, its variants in those of a subset
-            {"run_fold_demo": 4, "trace_fold_demo": 4, "run_subset_words500_demo10_demo": 1,
+            {"run_fold_demo": 4, "trace_fold_demo": 2, "run_subset_words500_demo10_demo": 1,
              "run_subset_words500_demo20_demo": 1, "run_side_study": 3},
-            "run_method_demo trace_method_demo describe_blocks learn_codebook scan_images draw_splits",
+            "describe_blocks learn_codebook scan_images draw_splits",
         ),
         (
-            "learners/lego.py",
-            CATEGORY,
-            {"run_subset_words500_demo10_demo": 1},
-            "run_fold_demo trace_fold_demo run_method_demo run_side_study",
+            # one of each study
+            ["learners/lego.py", "learners/soml.py", "learners/look_ahead.py", "features/hog.py"],
+            ALL,
+            {"run_subset_words500_demo10_demo": 1, "run_subset_demo_landmarks": 2, "sweep_settings": 1,
+             "time_dimensions": 1, "train_on_log_websim_demo": 1, "describe_images_demo_triplets": 1},
+            "run_fold_demo trace_fold_demo run_side_study extract_keypoints train_words simulate_log simulate_visterms"
+            " measure_marginals train_networks_demo_triplets read_triplets",
         ),
         (
-            "learners/soml.py",
-            LANDMARK,
-            {"run_subset_demo_landmarks": 2, "run_method_demo_landmarks": 2, "sweep_settings": 1, "time_dimensions": 1},
-            "extract_keypoints train_words run_fold_demo_landmarks",
-        ),
-        (
-            "learners/look_ahead.py",
-            WEB,
-            {"train_on_log_websim_demo": 1},
-            "simulate_log simulate_visterms measure_marginals",
-        ),
-        (
-            "features/hog.py",
-            FINEGRAINED,
-            {"describe_images_demo_triplets": 1},
-            "train_networks_demo_triplets read_triplets",
-        ),
-        pytest.param(
-            "deep/ranking.py",
-            FINEGRAINED,
-            {"train_networks_demo_triplets": 1},
-            "describe_images_demo_triplets read_triplets",
-            marks=needs_torch,
-        ),
-        (
-            "studies/category/claims.py",
-            "demo",
-            {"draw_category_demo": 1},
-            "draw_landmark_demo_landmarks draw_web_websim_demo draw_human_demo run_fold_demo",
+            ["studies/category/claims.py", "deep/ranking.py"],
+            ["demo"],
+            {"draw_category_demo": 1, "train_networks_demo_triplets": int(find_spec("torch") is not None)},
+            "draw_landmark_demo_landmarks draw_web_websim_demo draw_human_demo run_fold_demo"
+            " describe_images_demo_triplets read_triplets",
         ),
     ],
+    ids=["oasis", "four-studies", "claims"],
 )  # fmt: skip
-def test_an_edit_reruns_what_it_changes(finished, module, target, reruns, stays):
-    with edited(finished, module):
-        planned = finished.planned(target)
+def test_an_edit_reruns_what_it_changes(finished, modules, targets, reruns, stays):
+    with edited(finished, *modules):
+        planned = finished.planned(*targets)
     assert {rule: planned.get(rule, 0) for rule in reruns} == reruns
     assert not set(stays.split()) & set(planned)
 
 
-OTHER_BATCHES = {"oasis": "subset", "euclidean": "method", "lego": "method", "mcml": "fold", "lmnn": "fold"}
+OTHER_BATCHES = {"oasis": "subset", "euclidean": "method", "mcml": "fold"}
 
 
 def test_killed_runs_one_core_and_batches_of_another_size_end_in_the_same_bytes(finished, new_project):
@@ -112,12 +94,11 @@ def test_killed_runs_one_core_and_batches_of_another_size_end_in_the_same_bytes(
     names += ["loss_bound/words500/demo10.parquet", "transfer/words500/demo20.parquet"]
     numbers = [f"results/demo/{name}" for name in names]
     for n_started in (3, 12):
-        running = start(project, *numbers, cores=1, config=config)
+        running = start(project, "--nolock", *numbers, cores=1, config=config)
         wait_until(lambda n=n_started: len(list((project.folder / "logs").rglob("*.log"))) >= n, running)
         kill_group(running)
         assert not all((project.folder / number).exists() for number in numbers)
-        project.snakemake("--unlock", config=config)
-    project.snakemake(*numbers, cores=1, config=config)
+    project.snakemake("--nolock", *numbers, cores=1, config=config)
     for file in ("manifest.parquet", "features/words500/counts.npz", *names):
         made, expected = (of.folder / "results/demo" / file for of in (project, finished))
         assert made.read_bytes() == expected.read_bytes(), file
@@ -125,7 +106,7 @@ def test_killed_runs_one_core_and_batches_of_another_size_end_in_the_same_bytes(
 
 def test_landmark_batches_of_other_sizes_write_the_same_bytes(changeable):
     project = changeable("landmark-batches")
-    sizes = {"soml-da": "method", "tfidf": "fold", "soml-tg": "subset"}  # in the tiny run: subset, subset and method
+    sizes = {"soml-da": "method", "tfidf": "fold", "soml-tg": "subset"}  # in the tiny run all of a subset
     settings = tiny_settings()
     study = settings["landmark"]["demo_landmarks"] | {"batch": "method", "methods": list(sizes), "variants": []}
     study["overrides"] = {method: {"batch": size} for method, size in sizes.items()}

@@ -44,8 +44,8 @@ said = workflow.output_settings
 has_own_words = not workflow.is_main_process or said.dryrun or said.verbose or said.quiet
 display = None if has_own_words else show_run(logger, lambda: closing())
 
-# compiled kernels are kept in the work folder, by their code
-os.environ.update(NUMBA_CACHE_DIR=str(Path(".snakemake", "numba", kernels_fingerprint()).resolve()))
+# compiled kernels are kept in the work folder, by their code, or where the environment says
+os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(".snakemake", "numba", kernels_fingerprint()).resolve()))
 
 try:
     config = settings.checked(config)

@@ -3,7 +3,6 @@
 import re
 import shutil
 from html.parser import HTMLParser
-from importlib import resources
 from itertools import pairwise
 from pathlib import Path
 
@@ -280,26 +279,3 @@ def test_an_empty_folder_makes_a_report_and_a_page_that_cannot_be_written_leaves
     with pytest.raises(LookalikeError, match="cannot write"):
         write_report(results, None, tmp_path)
     assert not list(tmp_path.glob(".*"))
-
-
-def _colours(block):
-    return dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})\b", block))
-
-
-def _luminance(colour):
-    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out_from_its_ground(scheme):
-    css = resources.files("lookalike.report").joinpath("static", "report.css").read_text(encoding="utf-8")
-    light, dark = re.findall(r":root \{(.*?)\}", css, flags=re.DOTALL)[:2]
-    colours = _colours(light) | (_colours(dark) if scheme == "dark" else {})
-    pairs = [("ink", "paper"), ("muted", "paper"), ("muted", "card"), ("muted", "row"), ("accent", "paper")]
-    pairs += [("accent-ink", "accent"), ("ink", "warn"), ("good", "paper"), ("bad", "paper")]
-    pairs += [(f"{state}-ink", state) for state in ("agrees", "higher", "lower", "mixed", "open")]
-    for ink, ground in pairs:
-        one, other = sorted((_luminance(colours[ink]), _luminance(colours[ground])))
-        assert (other + 0.05) / (one + 0.05) >= 4.5, (ink, ground)
