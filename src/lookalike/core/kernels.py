@@ -20,7 +20,8 @@ def njit(**options: Any) -> Callable[[Function], Function]:
 
     def compiled(function: Function) -> Function:
         # C code calls no kernel: its wrapper would take a sixth of the time of compiling
-        dispatcher = numba.njit(no_cfunc_wrapper=True, **options)(function)
+        options["no_cfunc_wrapper"] = True
+        dispatcher = numba.njit(**options)(function)
         dispatcher._cache = _SharedCache(function)  # type: ignore[no-untyped-call]
         kernel: Function = dispatcher
         return kernel

@@ -153,7 +153,7 @@ def _project(W: NDArray[Any] | None, rows: Rows, members: NDArray[np.int64], d: 
         indptr, indices, data = rows
         for lane, member in enumerate(members):
             own = slice(indptr[member], indptr[member + 1])
-            np.add.at(block, (indices[own], lane), data[own])
+            np.add.at(block[:, lane], indices[own], data[own])
     else:
         project_rows(W, *rows, members, block)
     if not np.isfinite(block).all():
@@ -304,7 +304,7 @@ def average_precision_of(scores: NDArray[np.float32], own: int, ranked: NDArray[
     """Return the average precision of one query among all rows but its own; `ranked` are the positives, best first."""
     # Every row is put before the first positive that it precedes, sought from its bucket's first on: buckets are
     # numbered by falling score. Bisection takes several times as long, as no processor can guess its turns.
-    n = ranked.shape[0]
+    n = len(ranked)
     best, spread = scores[ranked[0]], scores[ranked[0]] - scores[ranked[n - 1]]
     per_score = np.float32(BUCKETS - 1) / spread if spread > 0 else np.float32(0)
     starts = np.zeros(BUCKETS + 1, dtype=np.int64)
