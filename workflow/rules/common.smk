@@ -199,9 +199,10 @@ def shown_files(datasets):
 
 def other_exhibits(wildcards):
     """Data sets that were not asked for and have exhibits, with the time of those: a change of them makes a new report."""
-    lists = {dataset: Path(f"results/{dataset}/exhibits/index.md") for dataset in studied()}
-    return {
-        dataset: path.stat().st_mtime_ns
-        for dataset, path in lists.items()
-        if path.exists() and dataset not in asked_for()
+    others = {dataset: Path(f"results/{dataset}/exhibits").glob("*/*.json") for dataset in studied()}
+    times = {
+        dataset: max((file.stat().st_mtime_ns for file in files), default=0)
+        for dataset, files in others.items()
+        if dataset not in asked_for()
     }
+    return {dataset: time for dataset, time in times.items() if time}

@@ -1,7 +1,7 @@
 """From numbers to the papers' tables and figures: one job draws all exhibits of a study of a data set.
 
 Needs: the tables that the study's rules make (where a data set cannot be run nothing: the exhibits then say why). Makes:
-exhibits/{paper}/, exhibits/headline.txt and exhibits/index.md. Which exhibits there are is in studies/*/exhibits.py and what
+exhibits/{paper}/ and exhibits/headline.txt. Which exhibits there are is in studies/*/exhibits.py and what
 these import.
 """
 
@@ -45,26 +45,3 @@ for room in rooms.ROOMS:
                 claims=CLAIMS[room],
             script:
                 "../scripts/draw_exhibits.py"
-
-
-rule index_exhibits:
-    input:
-        headline=f"{RESULTS}/exhibits/headline.txt",
-        sidecars=lambda wildcards: [
-            file
-            for exhibits in rooms.drawn_exhibits(config, wildcards.dataset).values()
-            for file in rooms.exhibit_paths(wildcards.dataset, exhibits)
-            if file.endswith(".json")
-        ],
-    output:
-        f"{RESULTS}/exhibits/index.md",
-    log:
-        f"{LOGS}/exhibits/index.log",
-    wildcard_constraints:
-        dataset=one_of([dataset for room in rooms.ROOMS for dataset in config.get(room, ())]),
-    conda:
-        "../../envs/exhibits.yaml"
-    params:
-        title=lambda wildcards: DATASETS[wildcards.dataset].get("title", wildcards.dataset),
-    script:
-        "../scripts/index_exhibits.py"

@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
-from pydantic import TypeAdapter
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import replacing, write_json, write_table
 from lookalike.exhibits.drawing import save
 from lookalike.exhibits.model import Axis, Drawn, Entry, Figure, Gallery, Panel, Table
 from lookalike.exhibits.printed import CELLS, FAILED, NOT_RUN, count_statuses, state_of
-from lookalike.exhibits.registry import PAPERS, Exhibit
+from lookalike.exhibits.registry import Exhibit
 from lookalike.exhibits.sheets import Sheet, latex, markdown, sheets_of
 
 if TYPE_CHECKING:
@@ -163,28 +162,3 @@ def _write_text(text: str, path: Path) -> Path:
     with replacing(path) as part:
         part.write_text(text, encoding="utf-8")
     return path
-
-
-def write_index(folder: Path, *, title: str, headline: str = "") -> Path:
-    """Write ``index.md``: title, headline, then every exhibit of a data set with caption and status, by paper."""
-    read = TypeAdapter(Sidecar).validate_json
-    sidecars = sorted((read(path.read_bytes()) for path in sorted(folder.glob("*/*.json"))), key=lambda one: one.order)
-    groups = {paper: named.citation for paper, named in PAPERS.items()}
-    groups |= {paper: paper.capitalize() for paper in sorted({one.paper for one in sidecars} - set(PAPERS))}
-    parts = [f"# {title}: exhibits\n"]
-    if headline:
-        parts.append("```\n" + headline.rstrip("\n") + "\n```\n")
-    for paper, citation in groups.items():
-        entries = [_entry(one) for one in sidecars if one.paper == paper]
-        parts += [f"## {citation}\n", *entries] if entries else []
-    return _write_text("\n".join(parts), folder / "index.md")
-
-
-def _entry(one: Sidecar) -> str:
-    picture = f"{one.name}.png"
-    lines = [f"### {one.heading}\n"]
-    lines += [f"![{one.heading}]({one.paper}/{picture})\n"] if picture in one.files else []
-    lines.append(f"{one.caption}\n")
-    lines += [f"{one.problem}.\n"] if one.problem else []
-    lines += [f"Printed numbers: {one.status}.\n"] if one.status else []
-    return "\n".join([*lines, f"Files: {', '.join(f'[{file}]({one.paper}/{file})' for file in one.files)}\n"])

@@ -6,7 +6,7 @@ import toy
 from pydantic import TypeAdapter
 
 from lookalike.core.files import read_json
-from lookalike.exhibits.writing import Sidecar, write_exhibits, write_index
+from lookalike.exhibits.writing import Sidecar, write_exhibits
 
 
 @pytest.fixture
@@ -55,12 +55,3 @@ def test_csv_and_sidecar_hold_the_whole_figure(written):
     figure = toy.figure(None)
     pd.testing.assert_frame_equal(pd.read_csv(fig6.with_suffix(".csv")), figure.frame, check_dtype=False)
     assert TypeAdapter(Sidecar).validate_json(fig6.with_suffix(".json").read_bytes()).panels == figure.panels
-
-
-def test_the_index_lists_papers_first_with_caption_and_state(written):
-    folder, _ = written
-    text = write_index(folder, title="toy data", headline="mAP 1").read_text()
-    places = [text.index(part) for part in ("mAP 1", "Table 4", "Figure 6", "Images", "Needs more", "Fails")]
-    assert places == sorted(places)
-    assert "not run: put images at data/toy" in text
-    assert "Printed numbers: 1 higher." in text

@@ -87,7 +87,7 @@ def test_a_study_overrides_parts_of_a_method(settings):
     put(settings, "category.demo.overrides.euclidean", {"trace": {"steps": 50}})
     config = checked(settings)
     demo, papers = method_spec(config, "demo", "oasis"), method_spec(config, "caltech256", "oasis")
-    assert demo["trace"] == papers["trace"] | {"steps": 60_000, "points": 15}
+    assert demo["trace"] == papers["trace"] | {"steps": 60_000, "points": 9}
     assert demo["parameters"] == papers["parameters"]
     assert papers["select"]["aggressiveness"] == [0.003, 0.01, 0.03, 0.1, 0.3]
     assert config["category"]["demo"]["overrides"]["lego"] == settings["category"]["demo"]["overrides"]["lego"]
