@@ -21,8 +21,8 @@ def folder_listing(wildcards):
 
 
 def reading_threads(wildcards):
-    """Threads that read images: one a shard, so that reading a small data set leaves the other cores to other jobs."""
-    return min(8, DATASETS[wildcards.dataset].get("shards", 1))
+    """Threads that read images: one, unless there are many; a job that asks for all cores waits until nothing runs."""
+    return 8 if DATASETS[wildcards.dataset].get("shards", 1) >= 8 else 1
 
 
 def block_shards(wildcards):
