@@ -27,7 +27,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_table
 from lookalike.core.fingerprint import fingerprint, kernels_fingerprint
 from lookalike.core.seeds import integer_seed
-from lookalike.core.terminal import closing_words, show_run
+from lookalike.core.terminal import show_run
 from lookalike.core.settings.data_sets import VISTERM_KINDS
 from lookalike.data import archives, ground_truth, subsets
 from lookalike.data.locate import listing_fingerprint, why_not_obtainable
@@ -189,7 +189,13 @@ def asked_for():
 def closing():
     """What a run ends with: the main numbers of the studies that were asked for, and where the report is."""
     headlines = [Path(f"results/{dataset}/exhibits/headline.txt") for dataset in asked_for()]
-    return closing_words(headlines, Path(REPORT) / "index.html")
+    tables = [path.read_text(encoding="utf-8") for path in headlines if path.is_file()]
+    where = (
+        [f"Report: {REPORT}/index.html (open it in a browser)"]
+        if tables and Path(REPORT, "index.html").is_file()
+        else []
+    )
+    return "\n".join([*tables, *where])
 
 
 def shown_files(datasets):

@@ -12,7 +12,7 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -32,14 +32,7 @@ LAST_LINES, LAST_BYTES = 10, 20_000
 """Of a failed job's log; its last bytes are read to find them."""
 SECONDS = 30.0
 """Between two lines within a long stage, where there is no terminal."""
-CHATTER = (
-    "Building DAG",
-    "Using shell",
-    "Conda environments",
-    "Singularity containers",
-    "Group jobs",
-    "Exiting because",
-)
+CHATTER = ("Building DAG", "Using shell", "Conda environments", "Singularity containers", "Exiting because")
 """How Snakemake's messages begin that say nothing about this run."""
 
 
@@ -143,9 +136,7 @@ class RunDisplay(logging.Handler):
     def _say(self, record: logging.LogRecord) -> None:
         message = record.getMessage().strip()
         if message.startswith("Nothing to be done"):
-            self._print(
-                "Nothing was to be done: all that was asked for is there, and nothing that it depends on has changed."
-            )
+            self._print("Nothing was to be done: all is there that was asked for, and nothing behind it has changed.")
             print(f"\n{self.closing()}", flush=True)
         elif record.levelno >= logging.WARNING and not message.startswith(CHATTER):
             self._print(message, "red" if record.levelno >= logging.ERROR else "yellow")
@@ -184,13 +175,6 @@ def show_run(logger: logging.Logger, closing: Callable[[], str]) -> RunDisplay |
     logger.addHandler(display)
     os.environ[SHOWN] = "1"
     return display
-
-
-def closing_words(headlines: Iterable[Path], report: Path) -> str:
-    """Return the main numbers of studies that have some, and where the report is."""
-    tables = [path.read_text(encoding="utf-8") for path in headlines if path.is_file()]
-    where = [f"Report: {report} (open it in a browser)"] if tables and report.is_file() else []
-    return "\n".join([*tables, *where])
 
 
 def last_lines(log: Path | None, count: int = LAST_LINES) -> Iterator[str]:

@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from lookalike.deep.devices import choose_device, repeatable
-from lookalike.deep.loop import GradientDescent
+from lookalike.deep.loop import optimiser_of
 from lookalike.deep.loss import triplet_hinges
 from lookalike.deep.settings import RankingSettings
 from lookalike.deep.streams import Sampler
@@ -124,7 +124,7 @@ def _looks(
 ) -> Iterator[tuple[dict[str, float], Tensor]]:
     """Train at one learning rate; yield a row of the curve and the matrix at every look at the validation triplets."""
     matrix = start.clone().requires_grad_()
-    optimiser = GradientDescent([matrix], settings)
+    optimiser = optimiser_of([matrix], settings)
     losses: list[Tensor] = []
     for step in range(settings.n_steps + 1):
         if step % settings.validation_interval == 0 or step == settings.n_steps:
@@ -138,11 +138,12 @@ def _looks(
             yield dict(zip(CURVE_COLUMNS, row, strict=True)), matrix
             losses = []
         if step < settings.n_steps:
+            optimiser.param_groups[0]["lr"] = settings.learning_rate_at(step)
             triplets = training[step * settings.batch : (step + 1) * settings.batch]
             mean = _hinges(vectors, matrix, triplets, settings.gap).mean()
-            matrix.grad = None
+            optimiser.zero_grad()
             torch.autograd.backward(len(triplets) * mean)
-            optimiser.step(step)
+            optimiser.step()
             losses.append(mean.detach())
 
 

@@ -22,7 +22,6 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
-from torch.optim.sgd import sgd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.deep import devices
@@ -140,32 +139,11 @@ class Task:
     """What the mean loss of a batch is multiplied by: the number of its triplets makes it the sum of eq. 4."""
 
 
-class GradientDescent:
-    """Nesterov's gradient descent with weight decay: that of `torch.optim.SGD`, which loads torch's compiler for it."""
-
-    def __init__(self, parameters: Iterable[torch.Tensor], settings: Settings) -> None:
-        self._settings = settings
-        self.param_groups = [{"params": list(parameters)}]
-        """As torch asks an optimiser for them, where it scales gradients."""
-        self.momenta: list[torch.Tensor | None] = [None] * len(self.param_groups[0]["params"])
-
-    @torch.no_grad()
-    def step(self, number: int) -> None:
-        """Descend along the gradients at the learning rate of step `number`."""
-        settings, parameters = self._settings, self.param_groups[0]["params"]
-        sgd(
-            parameters,
-            [parameter.grad for parameter in parameters if parameter.grad is not None],
-            self.momenta,
-            # one pass over the weights of a large network instead of six
-            fused=True,
-            weight_decay=settings.weight_decay,
-            momentum=settings.momentum,
-            lr=settings.learning_rate_at(number),
-            dampening=0.0,
-            nesterov=settings.momentum > 0,
-            maximize=False,
-        )
+def optimiser_of(parameters: Iterable[torch.Tensor], settings: Settings) -> torch.optim.SGD:
+    """Return Nesterov's gradient descent with weight decay."""
+    rate, momentum, decay = settings.learning_rate, settings.momentum, settings.weight_decay
+    # fused: one pass over the weights of a large network instead of six
+    return torch.optim.SGD(parameters, rate, momentum, weight_decay=decay, nesterov=momentum > 0, fused=True)
 
 
 def process_seeds(seed: int) -> tuple[int, int, int]:
@@ -215,7 +193,7 @@ class _Run:
         self._network = task.network.to(device, memory_format=torch.channels_last)
         self._precision = devices.choose_precision(device)
         # weights of all parameters decay (section 3), biases included
-        self._optimiser: Any = GradientDescent(self._network.parameters(), settings)
+        self._optimiser = optimiser_of(self._network.parameters(), settings)
         self._scaler = torch.amp.GradScaler(device.type, enabled=self._precision == "float16")
 
         self._step, self._resumed, self._seconds, self._n_images = 0, 0, 0.0, 0
@@ -230,7 +208,7 @@ class _Run:
         if state is None:
             return
         self._network.load_state_dict(state["network"])
-        self._optimiser.momenta = [each if each is None else each.to(self._device) for each in state["momenta"]]
+        self._optimiser.load_state_dict(state["optimiser"])
         self._scaler.load_state_dict(state["scaler"])
         own = state["processes"][devices.rank()]
         self._task.stream.resume(own["stream"])
@@ -303,12 +281,14 @@ class _Run:
 
     def _take_step(self, forward: nn.Module, images: torch.Tensor, target: torch.Tensor) -> None:
         """Descend along the gradient of one batch."""
+        for group in self._optimiser.param_groups:
+            group["lr"] = self._settings.learning_rate_at(self._step)
         half = getattr(torch, self._precision) if self._precision != "float32" else None
         with torch.autocast(self._device.type, dtype=half) if half is not None else nullcontext():
             loss, right = self._task.objective(forward(images), target)
-        self._network.zero_grad()
+        self._optimiser.zero_grad(set_to_none=True)
         torch.autograd.backward(self._scaler.scale(self._task.weight * loss))
-        self._scaler.step(self._optimiser, self._step)
+        self._scaler.step(self._optimiser)
         self._scaler.update()
         # stays on the device: to look at a number there would wait for all its work
         self._sums += torch.stack([loss.detach(), right, torch.ones_like(right)])
@@ -347,7 +327,7 @@ class _Run:
                 "resumed": self._resumed,
                 "seconds": self._seconds,
                 "network": self._network.state_dict(),
-                "momenta": self._optimiser.momenta,
+                "optimiser": self._optimiser.state_dict(),
                 "scaler": self._scaler.state_dict(),
                 "processes": processes,
                 "curve": self._task.curve.rows,

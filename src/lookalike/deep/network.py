@@ -216,11 +216,7 @@ def _pad_same(maps: Tensor, kernel: int, stride: int) -> Tensor:
 
 def _without_initial_values(layer: type[nn.Module], *arguments: Any, **settings: Any) -> Any:
     """Make a layer without drawing its values, which would advance torch's global generator."""
-    made = layer(*arguments, **settings, device="meta")
-    # not by `to_empty`, which loads SymPy
-    for name, values in list(made.named_parameters(recurse=False)):
-        setattr(made, name, nn.Parameter(torch.empty(values.shape)))
-    return made
+    return layer(*arguments, **settings, device="meta").to_empty(device="cpu")
 
 
 def _initialise(network: nn.Module, random_state: int) -> None:

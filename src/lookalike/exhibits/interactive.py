@@ -9,7 +9,7 @@ import html
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any, Literal
 
@@ -36,7 +36,7 @@ MARKERS = {
 """Markers of the static figures to those of Bokeh."""
 TURNS = {"<": math.pi / 2, ">": -math.pi / 2}
 """Radians by which a marker is turned, against the clock: triangles of Bokeh point up."""
-DASHES = {"-": [], "--": [6], ":": [2, 4], "-.": [6, 4, 2, 4]}
+DASHES = {"-": "solid", "--": "dashed", ":": "dotted", "-.": "dashdot"}
 MISSING = "–"
 TIP = '<div class="curves-tip" style="font:12px/1.35 sans-serif;color:#111">{}</div>'
 UNSEEN = {"fill_alpha": 0.0, "line_alpha": 0.0}
@@ -47,18 +47,6 @@ return +(tick / worth).toPrecision(6) + unit
 PLAIN = "return (+tick.toPrecision(6)).toLocaleString('en', { maximumFractionDigits: 8 })"
 NAMED = "return names[String(tick)] ?? ''"
 DECADE = f"return tick == 0 ? '0' : (10 ** Math.round(tick - {START})).toLocaleString('en')"
-
-
-@dataclass(eq=False)
-class Model:
-    """An object of Bokeh's JSON; to make and to write Bokeh's own takes seconds a page."""
-
-    kind: str
-    attributes: dict[str, Any] = field(default_factory=dict)
-
-    def add(self, attribute: str, *models: Model) -> None:
-        """Add to one of its lists."""
-        self.attributes[attribute] = [*self.attributes.get(attribute, ()), *models]
 
 
 @dataclass(frozen=True)
@@ -111,42 +99,18 @@ def curves_of(figure: Figure, place: str) -> Curves | None:
     shown = [(panel, traces) for panel in figure.panels if (traces := _traces(panel, figure))]
     if not shown or find_spec("bokeh") is None:
         return None
-    from bokeh import __version__
+    from bokeh.embed import json_item
 
     legend: dict[str, Trace] = {}
     for trace in sorted((trace for _, traces in shown for trace in traces), key=lambda trace: bool(trace.straight)):
         if trace.series.name:
             legend.setdefault(trace.series.name, trace)
-    items, ids = [], dict[Model, str]()
-    for number, (panel, traces) in enumerate(shown):
-        target, root = f"{place}-{number}", _plot(panel, traces, list(legend))
-        ids[root] = f"{target}-plot"
-        document = {"version": __version__, "title": "", "config": Model("DocumentConfig"), "roots": [_json(root, ids)]}
-        items.append({"target_id": target, "root_id": ids[root], "doc": document, "version": __version__})
-
-    def plain(value: Any) -> Any:
-        """A model or an array as JSON; a model that stands in a second place is named there by its id."""
-        if isinstance(value, Model):
-            if value in ids:
-                return {"id": ids[value]}
-            ids[value] = f"{place}-{len(ids)}"
-            return _json(value, ids)
-        # what is infinite is on no plot
-        return [one if math.isfinite(one) else {"type": "number", "value": "nan"} for one in value.tolist()]
-
+    plots = [dict(json_item(_plot(panel, traces, list(legend)))) for panel, traces in shown]
+    items = [{**plot, "target_id": f"{place}-{number}"} for number, plot in enumerate(plots)]
     # no text of the data may end the script element in which it stands
-    text = json.dumps(items, separators=(",", ":"), allow_nan=False, ensure_ascii=False, default=plain)
-    data = text.replace("<", "\\u003c")
+    data = json.dumps(items, separators=(",", ":"), allow_nan=False, ensure_ascii=False).replace("<", "\\u003c")
     says = tuple(_says(panel) for panel, _ in shown)
     return Curves(place, says, tuple(legend.values()), shown[0][0].reads_points, data)
-
-
-def _json(model: Model, ids: Mapping[Model, str]) -> dict[str, Any]:
-    return {"type": "object", "name": model.kind, "id": ids[model], "attributes": model.attributes}
-
-
-def _map(entries: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "map", "entries": list(entries.items())}
 
 
 def _traces(panel: Panel, figure: Figure) -> list[Trace]:
@@ -167,36 +131,32 @@ def _of_line(line: Line) -> Trace:
     return Trace(series, nothing, at, nothing, nothing, straight="level")
 
 
-def _plot(panel: Panel, traces: Sequence[Trace], names: Sequence[str]) -> Model:
+def _plot(panel: Panel, traces: Sequence[Trace], names: Sequence[str]) -> Any:
     """One panel; every glyph is called ``series-`` and its place in the figure's legend, by which the page fades it."""
+    from bokeh.models import CrosshairTool, Range1d
+    from bokeh.plotting import figure
+
     reach = {side: [part for trace in traces if trace.series.sideways is side for part in (trace.low, trace.high)]
              for side in (False, True)}  # fmt: skip
     x_range = _range(panel.x, [*(placed(trace.x, panel.x) for trace in traces), *reach[True]], 0.03)
     y_range = _range(panel.y, [*(trace.y for trace in traces), *reach[False]], 0.06)
-    axes = [_axis(form) for form in (panel.x, panel.y)]
-    title = {"text": panel.title, "text_font_size": "11pt", "text_font_style": "normal"}
-    toolbar = Model("Toolbar")
-    plot = Model("Figure", {
-        "height": max(HEIGHT, BESIDES + ROW * len(panel.y.ticks or ())), "min_width": 200,
-        "sizing_mode": "stretch_width", "title": Model("Title", title), "toolbar_location": None,
-        "x_range": Model("Range1d", {"start": x_range[0], "end": x_range[1]}),
-        "y_range": Model("Range1d", {"start": y_range[0], "end": y_range[1]}),
-        "x_scale": Model("LogScale" if panel.x.scale == "log" else "LinearScale"),
-        "y_scale": Model("LogScale" if panel.y.scale == "log" else "LinearScale"),
-        "outline_line_color": None, "below": axes[:1], "left": axes[1:], "toolbar": toolbar,
-        "center": [Model("Grid", {"dimension": place, "axis": axis, "grid_line_color": "#e4e4e4"})
-                   for place, axis in enumerate(axes)],
-    })  # fmt: skip
+    plot = figure(
+        height=max(HEIGHT, BESIDES + ROW * len(panel.y.ticks or ())), sizing_mode="stretch_width", min_width=200,
+        x_range=Range1d(start=x_range[0], end=x_range[1]), y_range=Range1d(start=y_range[0], end=y_range[1]),
+        toolbar_location=None, tools="", title=panel.title,
+        x_axis_type="log" if panel.x.scale == "log" else "linear",
+        y_axis_type="log" if panel.y.scale == "log" else "linear",
+    )  # fmt: skip
+    _dress(plot, panel)
     for trace in traces:
         _draw(plot, trace, panel, _called(trace, names), (x_range, y_range))
     for label in panel.labels:
-        plot.add("center", _words(label))
+        _write(plot, label)
     if panel.reads_points:
-        toolbar.add("tools", *_read_points(plot, panel, traces, names))
+        _read_points(plot, panel, traces, names)
     else:
-        toolbar.add("tools", _read_strips(plot, panel, traces))
-        look = {"dimensions": "height", "line_color": GREY, "line_alpha": 0.6}
-        toolbar.add("tools", Model("CrosshairTool", look))
+        _read_strips(plot, panel, traces)
+        plot.add_tools(CrosshairTool(dimensions="height", line_color=GREY, line_alpha=0.6))
     return plot
 
 
@@ -204,20 +164,30 @@ def _called(trace: Trace, names: Sequence[str]) -> str:
     return f"series-{names.index(trace.series.name)}" if trace.series.name else "line"
 
 
-def _axis(form: Axis) -> Model:
-    """An axis with the label and ticks of the static figures."""
-    ticks, code, args = ticks_of(form), SHORT_COUNT if form.tick_form else PLAIN, dict[str, Any]()
-    ticker = Model("LogTicker", {"mantissas": [1], "desired_num_ticks": 5})
-    if ticks is not None:
-        ticker = Model("FixedTicker", {"ticks": [place for place, _ in ticks]})
-        code, args = NAMED, {"names": _map({f"{place:.12g}": name for place, name in ticks})}
-    elif form.scale == "start and log":
-        ticker, code = Model("FixedTicker", {"ticks": DECADES}), DECADE
-    elif form.scale == "linear":
-        ticker = Model("BasicTicker", {"mantissas": [1, 2, 5]})
-    formatter = Model("CustomJSTickFormatter", {"args": _map(args), "code": code})
-    look = {"axis_label": form.label or None, "axis_label_text_font_style": "normal", "minor_tick_line_color": None}
-    return Model("LogAxis" if form.scale == "log" else "LinearAxis", {"ticker": ticker, "formatter": formatter, **look})
+def _dress(plot: Any, panel: Panel) -> None:
+    """Labels, ticks and colours of the static figures."""
+    from bokeh.models import CustomJSTickFormatter, FixedTicker, LogTicker
+
+    for axis, form in ((plot.xaxis[0], panel.x), (plot.yaxis[0], panel.y)):
+        axis.axis_label = form.label or None
+        axis.axis_label_text_font_style = "normal"
+        axis.minor_tick_line_color = None
+        axis.formatter = CustomJSTickFormatter(code=SHORT_COUNT if form.tick_form else PLAIN)
+        ticks = ticks_of(form)
+        if ticks is not None:
+            names = {f"{place:.12g}": name for place, name in ticks}
+            axis.ticker = FixedTicker(ticks=[place for place, _ in ticks])
+            axis.formatter = CustomJSTickFormatter(args={"names": names}, code=NAMED)
+        elif form.scale == "log":
+            axis.ticker = LogTicker(mantissas=[1], desired_num_ticks=5)
+        elif form.scale == "start and log":
+            axis.ticker = FixedTicker(ticks=DECADES)
+            axis.formatter = CustomJSTickFormatter(code=DECADE)
+    plot.background_fill_color = plot.border_fill_color = "#ffffff"
+    plot.grid.grid_line_color = "#e4e4e4"
+    plot.outline_line_color = None
+    plot.title.text_font_size = "11pt"
+    plot.title.text_font_style = "normal"
 
 
 def _range(form: Axis, parts: Sequence[Floats], share: float) -> Ends:
@@ -236,21 +206,18 @@ def _range(form: Axis, parts: Sequence[Floats], share: float) -> Ends:
     return (high, low) if form.reversed else (low, high)
 
 
-def _glyph(
-    plot: Model, kind: str, name: str, columns: Mapping[str, Any], told: Mapping[str, Any] | None = None, **look: Any
-) -> Model:
-    """Add a glyph whose columns are called as its properties, beside what the pointer tells; return its renderer."""
-    glyph = {column: {"type": "field", "field": column} for column in columns} | look
-    source = Model("ColumnDataSource", {"data": _map({**columns, **(told or {})})})
-    renderer = Model("GlyphRenderer", {"name": name, "data_source": source, "glyph": Model(kind, glyph)})
-    plot.add("renderers", renderer)
-    return renderer
+def _glyph(plot: Any, kind: str, name: str, columns: Mapping[str, Any], **look: Any) -> Any:
+    """Add a glyph whose columns are called as its properties; leaner than the methods of Bokeh's figures."""
+    from bokeh.models import ColumnDataSource, glyphs
+
+    glyph = getattr(glyphs, kind)(**{column: column for column in columns}, **look)
+    return plot.add_glyph(ColumnDataSource(dict(columns)), glyph, name=name)
 
 
-def _draw(plot: Model, trace: Trace, panel: Panel, name: str, ranges: tuple[Ends, Ends]) -> None:
+def _draw(plot: Any, trace: Trace, panel: Panel, name: str, ranges: tuple[Ends, Ends]) -> None:
     """All glyphs of one trace."""
     line: dict[str, Any] = {
-        "line_color": trace.series.look.colour, "line_dash": DASHES.get(trace.series.look.line, []),
+        "line_color": trace.series.look.colour, "line_dash": DASHES.get(trace.series.look.line, "solid"),
         "line_width": 1.0 if trace.series.thin else 1.8, "line_alpha": 0.45 if trace.series.thin else 1.0,
     }  # fmt: skip
     if trace.straight:
@@ -274,13 +241,14 @@ def _draw(plot: Model, trace: Trace, panel: Panel, name: str, ranges: tuple[Ends
         _glyph(plot, "Scatter", name, {"x": x[marked], "y": y[marked]}, **_marker(trace))
 
 
-def _words(label: Label) -> Model:
+def _write(plot: Any, label: Label) -> None:
     """Words at a place."""
+    from bokeh.models.annotations import Label as Words
+
     across, up, dx, dy = SIDES[label.side]
-    where = {"x": label.x, "y": label.y, "x_offset": dx, "y_offset": dy}
-    align = {"text_align": across, "text_baseline": "middle" if up == "center" else up}
-    look = {"text": label.text, "text_color": label.colour, "text_font_size": "9pt"}
-    return Model("Label", {**where, **align, **look})
+    where: dict[str, Any] = {"x": label.x, "y": label.y, "x_offset": dx, "y_offset": dy}
+    where |= {"text_align": across, "text_baseline": "middle" if up == "center" else up}
+    plot.add_layout(Words(text=label.text, text_color=label.colour, text_font_size="9pt", **where))
 
 
 def _marker(trace: Trace) -> dict[str, Any]:
@@ -295,7 +263,7 @@ def _marker(trace: Trace) -> dict[str, Any]:
     }
 
 
-def _spread(plot: Model, panel: Panel, trace: Trace, name: str, numbers: Sequence[Floats], marked: Any) -> None:
+def _spread(plot: Any, panel: Panel, trace: Trace, name: str, numbers: Sequence[Floats], marked: Any) -> None:
     """Band, bars or range of a trace."""
     x, y, low, high = numbers
     has = np.isfinite(low) & np.isfinite(high)
@@ -315,26 +283,29 @@ def _spread(plot: Model, panel: Panel, trace: Trace, name: str, numbers: Sequenc
     _glyph(plot, "Segment", name, ends, line_color=trace.series.look.colour, line_width=6 if trace.is_range else 1.2)
 
 
-def _read_points(plot: Model, panel: Panel, traces: Sequence[Trace], names: Sequence[str]) -> list[Model]:
-    """Tools by which the pointer tells the point beneath it: its series, x, y with bounds, and what else is known."""
-    tools = []
+def _read_points(plot: Any, panel: Panel, traces: Sequence[Trace], names: Sequence[str]) -> None:
+    """Let the pointer tell the point beneath it: its series, x, y with bounds, and what else is known of it."""
+    from bokeh.models import HoverTool
+
     for trace in traces:
         if trace.straight or not trace.series.look.marker:
             continue
-        of, along, values = (panel.y, panel.x, trace.y) if trace.series.sideways else (panel.x, panel.y, trace.x)
-        places = [_named(of, value) for value in values.tolist()]
-        told = {"t": places, "v": _values(trace, along), "n": list(trace.notes or ("",) * len(trace.x))}
+        points = {"x": placed(trace.x, panel.x), "y": trace.y}
         look = _marker(trace)
         look["size"] += 2
-        points = {"x": placed(trace.x, panel.x), "y": trace.y}
-        renderer = _glyph(plot, "Scatter", _called(trace, names), points, told, **look)
+        renderer = _glyph(plot, "Scatter", _called(trace, names), points, **look)
+        notes = list(trace.notes or ("",) * len(trace.x))
+        of, along, values = (panel.y, panel.x, trace.y) if trace.series.sideways else (panel.x, panel.y, trace.x)
+        places = [_named(of, value) for value in values.tolist()]
+        renderer.data_source.data.update({"t": places, "v": _values(trace, along), "n": notes})
         tip = TIP.format(f"<b>{trace.swatch} {_said(trace.series.name)}</b><br>@t<br>@v<br>@n")
-        tools.append(Model("HoverTool", {"renderers": [renderer], "tooltips": tip, "sort_by": None}))
-    return tools
+        plot.add_tools(HoverTool(renderers=[renderer], tooltips=tip, mode="mouse", attachment="horizontal"))
 
 
-def _read_strips(plot: Model, panel: Panel, traces: Sequence[Trace]) -> Model:
-    """A tool by which the pointer tells all series at the x nearest to it, whose strip is tinted."""
+def _read_strips(plot: Any, panel: Panel, traces: Sequence[Trace]) -> None:
+    """Let the pointer tell all series at the x nearest to it, whose strip is tinted."""
+    from bokeh.models import HoverTool
+
     every = np.concatenate([trace.x for trace in traces if not trace.straight])
     places = np.unique(every[np.isfinite(every) & ((every > 0) if panel.x.scale == "log" else True)])
     columns = {"t": [_named(panel.x, value) for value in places.tolist()]}
@@ -347,11 +318,11 @@ def _read_strips(plot: Model, panel: Panel, traces: Sequence[Trace]) -> Model:
             columns[f"c{len(columns)}"] = texts
             rows.append(_row(trace, f"@c{len(columns) - 1}"))
     edges = _edges(placed(places, panel.x), is_log=panel.x.scale == "log")
-    renderer = _glyph(plot, "VStrip", "read", {"x0": edges[:-1], "x1": edges[1:]}, columns, **UNSEEN)
-    seen = {**renderer.attributes["glyph"].attributes, "fill_alpha": 0.18, "fill_color": "#56B4E9"}
-    renderer.attributes["hover_glyph"] = Model("VStrip", seen)
+    renderer = _glyph(plot, "VStrip", "read", {"x0": edges[:-1], "x1": edges[1:]}, **UNSEEN)
+    renderer.hover_glyph = renderer.glyph.clone(fill_alpha=0.18, fill_color="#56B4E9")
+    renderer.data_source.data.update(columns)
     tip = TIP.format(f"<b>@t</b><table>{''.join(rows)}</table>")
-    return Model("HoverTool", {"renderers": [renderer], "tooltips": tip, "sort_by": None, "limit": 1})
+    plot.add_tools(HoverTool(renderers=[renderer], tooltips=tip, mode="mouse", limit=1, attachment="horizontal"))
 
 
 def _merged(traces: Sequence[Trace]) -> list[Trace]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -150,9 +149,6 @@ def save_figure(figure: Figure, stem: Path) -> None:
         "svg": {"metadata": {"Date": None, "Creator": "lookalike"}},
         "pdf": {"metadata": {"CreationDate": None, "Creator": "lookalike", "Producer": None}},
     }
-    # a PDF places every glyph itself: the tables that shape text cost most of the time to embed a font
-    embedding: Any = import_module("fontTools.subset").Options
-    embedding._drop_tables_default = sorted({*embedding._drop_tables_default, "GDEF", "GPOS", "GSUB", "kern"})
     with paper_style():
         # laid out once, for all three; Matplotlib would do so for each
         if figure.axes and (layout := figure.get_layout_engine()) is not None:

@@ -99,14 +99,11 @@ class WebStudy(Study):
             for method, (mean, _) in first.items()
             if not math.isnan(mean)
         }
-        told = [
-            f"{self.title_of(method)} {first[method][0]:.1f}%" for method in ("oasis", "euclidean") if method in first
-        ]
         speeds = [f"{row.steps_per_second:,.0f} steps a second on {row.n_threads} thread{'s' * (row.n_threads > 1)}"
                   for row in rows_in(self.speeds())]  # fmt: skip
         sentence = (
-            f"How often the first image is relevant, for {self.size_of('n_queries'):,} test images (± is the standard "
-            f"error over them): {', '.join(told)}. OASIS learned at {', '.join(speeds)}."
+            f"P@1 is how often the first image is relevant, over {self.size_of('n_queries'):,} test images; ± is the "
+            f"standard error over them. OASIS learned at {', '.join(speeds)}."
         )
         return self.in_lines("retrieval learned from a query log (JMLR 2010, Figure 3A)",
                              ["P@1 (%)", "P@10 (%)"], rows, sentence)  # fmt: skip

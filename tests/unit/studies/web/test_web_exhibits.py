@@ -94,7 +94,7 @@ def test_speed_is_the_mean_over_rankers_beside_the_papers(tmp_path):
     headline = made_study(tmp_path, "web/speed").headline()
     assert "P@1 (%)" in headline
     assert "OASIS 1.6 ± 0.1" in " ".join(headline.split())
-    assert "for 10,000 test images" in headline
+    assert "over 10,000 test images" in headline
     assert "2,000 steps a second on 1 thread" in " ".join(headline.split())
 
 
