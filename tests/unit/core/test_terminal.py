@@ -2,6 +2,7 @@
 
 import io
 import logging
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -28,7 +29,7 @@ def display(request):
 
 
 def said(display):
-    return display.console.file.getvalue()
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", display.console.file.getvalue())
 
 
 def begin(display, *rules, log=()):
