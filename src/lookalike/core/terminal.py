@@ -86,20 +86,25 @@ class RunDisplay(logging.Handler):
         """Say how the run ended, and what came of it if it went well."""
         self.live.stop()
         if not self.failed:
-            self._print(f"{self.done} steps in {clock(time.monotonic() - self.started)}.")
-            print(f"\n{self.closing()}", flush=True)
+            self._print(f"{_steps(self.done)} in {clock(time.monotonic() - self.started)}.")
+            self._close()
             return
         waited = self.total - self.done - len(self.failed)
         self._print(
-            f"{len(self.failed)} of {self.total} steps failed: {', '.join(self.failed)}. {waited} more were not run, "
+            f"{len(self.failed)} of {_steps(self.total)} failed: {', '.join(self.failed)}. {waited} more were not run, "
             "since they need these. What is done is kept: mend the cause, and start the same command again.",
             "bold red",
         )
 
+    def _close(self) -> None:
+        words = self.closing()
+        if words:
+            print(f"\n{words}", flush=True)
+
     def _begin(self, record: Any) -> None:
         self.total = record.stats["total"]
         self.left.update({rule: jobs for rule, jobs in record.stats.items() if rule != "total"})
-        self._print(f"{self.total} steps; everything that Snakemake says goes to {self.full_log}")
+        self._print(f"{_steps(self.total)}; everything that Snakemake says goes to {self.full_log}")
         if self.console.is_terminal:
             self.live.start()
             self.console.show_cursor(True)  # a run that is killed leaves it as it is
@@ -137,7 +142,7 @@ class RunDisplay(logging.Handler):
         message = record.getMessage().strip()
         if message.startswith("Nothing to be done"):
             self._print("Nothing was to be done: all is there that was asked for, and nothing behind it has changed.")
-            print(f"\n{self.closing()}", flush=True)
+            self._close()
         elif record.levelno >= logging.WARNING and not message.startswith(CHATTER):
             self._print(message, "red" if record.levelno >= logging.ERROR else "yellow")
         elif not self.total and not message.startswith(("None", *CHATTER)):
@@ -150,7 +155,7 @@ class RunDisplay(logging.Handler):
     def _picture(self) -> RenderableType:
         """The bar, and a line for each running job with what its log said last."""
         bar = Table.grid(padding=(0, 1))
-        told = f"{self.done} of {self.total} steps  {clock(time.monotonic() - self.started)}"
+        told = f"{self.done} of {_steps(self.total)}  {clock(time.monotonic() - self.started)}"
         bar.add_row(ProgressBar(self.total, self.done, width=min(40, self.console.width // 3)), told)
         running = Table.grid(padding=(0, 1))
         for width in (None, None, self.console.width // 2):
@@ -187,6 +192,10 @@ def last_lines(log: Path | None, count: int = LAST_LINES) -> Iterator[str]:
     before, _, trace = text.partition("Traceback (most recent call last):\n")
     lines = re.split(r"[\r\n]+", before) + [line for line in trace.splitlines() if not line.startswith(" ")]
     yield from [line for line in lines if line.strip()][-count:]
+
+
+def _steps(count: int) -> str:
+    return f"{count} step{'s' * (count != 1)}"
 
 
 def clock(seconds: float) -> str:

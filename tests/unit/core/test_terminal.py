@@ -65,7 +65,7 @@ def test_what_runs_stands_below_the_bar_with_the_last_words_of_its_log(display, 
     begin(display, "train_networks_demo_triplets", log=[log])
     display.console.print(display.live.get_renderable())
     text = said(display)
-    assert "0 of 1 steps" in text
+    assert "0 of 1 step " in text
     assert "train_networks_demo_triplets" in text
     assert "step 2 of 9" in text
     assert "step 1 of 9" not in text
