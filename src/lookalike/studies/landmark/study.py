@@ -247,19 +247,16 @@ class LandmarkStudy(Study):
         columns = [f"mAP (%), {codebook.title} words" for codebook in self.codebooks]
         last = {method: found[-1]["ours"] for method, found in cells.items() if not math.isnan(found[-1]["ours"])}
         best = max(last, key=lambda method: float(last[method]), default="")
-        n_draws = self.settings["draws"]
+        n_draws, n_landmarks, words = self.settings["draws"], len(self.landmarks), self.codebooks[-1].title
         gap = float(last.get(best, math.nan)) - float(last.get("tfidf", math.nan))
-        sentences = [
-            ""
-            if math.isnan(gap)
-            else f"With {self.codebooks[-1].title} words, {self.title_of(best)} is best, {gap:.1f} points above "
-            f"TF-IDF, which learns nothing{'; images are made by code' if self.synthetic else ''}.",
-            f"Means over {len(self.landmarks)} landmarks"
-            + (f"; ± is the standard deviation over {n_draws} draws." if n_draws > 1 else ", one draw."),
-            f"{STAR} marks what did not end within its time limit." if STAR in str(rows) else "",
-        ]
+        above = f"{gap:.1f} points above TF-IDF, which learns nothing"
+        best_one = "" if math.isnan(gap) else f"With {words} words, {self.title_of(best)} is best, {above}. "
+        spread = f"; ± is the standard deviation over {n_draws} draws" if n_draws > 1 else ", one draw"
+        made = ", whose images are made by code" if self.synthetic else ""
+        star = f" {STAR} marks what did not end within its time limit." if STAR in str(rows) else ""
+        sentence = f"{best_one}Means over {n_landmarks} landmarks{made}{spread}.{star}"
         about = "retrieval of landmarks (SOML, AAAI 2014, Table 1)"
-        return self.in_lines(about, columns, rows, " ".join(filter(None, sentences)))
+        return self.in_lines(about, columns, rows, sentence)
 
     @property
     def corner(self) -> str:
