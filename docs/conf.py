@@ -26,6 +26,7 @@ extensions = [
     "command_line",
     "configuration_keys",
     "exhibit_list",
+    "glossary_terms",
     "mathml",
     "run_numbers",
     "workflow_rules",

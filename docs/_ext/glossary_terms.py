@@ -1,0 +1,28 @@
+"""The directive ``{terms}``: every term of the glossary, which the report shows too."""
+
+from __future__ import annotations
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from lookalike.report import glossary
+
+
+class Terms(SphinxDirective):
+    """All terms, each with its sentence."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a list of definitions."""
+        self.env.note_dependency(glossary.__file__.replace(".py", ".yaml"))
+        items = [
+            nodes.definition_list_item("", nodes.term("", term), nodes.definition("", nodes.paragraph("", sentence)))
+            for term, sentence in glossary.terms().items()
+        ]
+        return [nodes.definition_list("", *items)]
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the directive."""
+    app.add_directive("terms", Terms)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
