@@ -45,6 +45,7 @@ for studied_dataset in CATEGORY:
                 batch.log,
             wildcard_constraints:
                 **constraints_of(batch),
+            priority: 1
             conda:
                 "../../envs/learning.yaml"
             resources:

@@ -7,6 +7,7 @@ which also leaves a record of the job beside it (`lookalike.core.job_record`).
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import sys
 import time
@@ -25,6 +26,8 @@ SHOWN = "LOOKALIKE_RUN_IS_SHOWN"
 @contextlib.contextmanager
 def logged(job: Job, *, append: bool = False) -> Iterator[None]:
     """Send the block's output to the job's first log, if any."""
+    # most objects of a job are imported modules, and Python would look through them for garbage again and again
+    gc.set_threshold(100_000, 50)
     path = next(iter(job.log), None)
     started = time.time()
     terminal = sys.stderr
@@ -41,6 +44,7 @@ def logged(job: Job, *, append: bool = False) -> Iterator[None]:
             yield
             if path is not None:
                 write_record(job, path, started)
+            gc.freeze()  # nothing is left to do: Python need not go through all objects once more when it ends
         except LookalikeError as error:
             _end(terminal, f"error: {error}", f"error: {error}")
         except Exception:  # noqa: BLE001 - whatever it is, its reason belongs in the log and the job ends
