@@ -52,6 +52,12 @@ class Table:
     """Sentences that have to be known besides the caption."""
     below: Table | None = None
     """A further table of the same exhibit, whose frame is not in the CSV."""
+    compared: str = ""
+    """Of a table of cells: the key whose values are compared, such as methods; the best of them is bold."""
+    best: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+    """Metric of its cells, "" where they have one alone, to ``max`` or ``min``; other metrics have no best."""
+    number: str = "ours"
+    """Column of the frame with the number of each cell."""
 
 
 @dataclass(frozen=True)
@@ -212,6 +218,8 @@ class Ranking:
     """The nearest first."""
     summary: str = ""
     """``3 of 10 of its class (30 %); average precision 17.0 %``."""
+    measure: Literal["score", "distance"] = "score"
+    """What it ranks by: a score, the larger the nearer, or a distance, the smaller the nearer."""
 
 
 @dataclass(frozen=True)

@@ -110,7 +110,7 @@ def _judged(row: Mapping[Any, Any], judge: Judge) -> tuple[str, str]:
         # without remarks on how we read it
         return NO_PRINTED_VALUE, str(row["note"]).partition(" (our reading")[0] or "the paper prints no number"
     if math.isnan(row["ours"]):
-        return NO_RESULT, f"this run has no {row.get('metric', 'number')}"
+        return NO_RESULT, "this run has no such number"
     ours_std, printed_std = (0.0 if math.isnan(row[name]) else row[name] for name in ("ours_std", "printed_std"))
     n_folds = row.get("n_folds", PARTITIONS)
     n_folds = n_folds if n_folds > 0 else 1
@@ -190,6 +190,13 @@ def significant(value: float, std: float = math.nan) -> str:
 def times_over(ratio: float) -> str:
     """Return a ratio to two significant digits: ``1,200x``, ``0.31x``; "" for a NaN."""
     return "" if math.isnan(ratio) else f"{significant(float(f'{ratio:.1e}'))}x"
+
+
+def minutes_text(mean: float, std: float = math.nan) -> str:
+    """Return minutes as ``42 ± 15 min``, below a tenth in seconds: ``0.46 ± 0.32 s``; ``-`` for a NaN `mean`."""
+    if math.isnan(mean):
+        return MISSING
+    return f"{significant(60 * mean, 60 * std)} s" if mean < 0.1 else f"{significant(mean, std)} min"
 
 
 def human_time(seconds: float) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from lookalike.exhibits.model import Table
 
 OURS, PAPER = "ours", "paper"
+NOTHING: dict[Any, Any] = {"ours_cell": MISSING}
+"""Cell of a row that lacks a column."""
 WIDE = 60
 """Letters from which on a column of text may break its lines."""
 
@@ -33,6 +35,8 @@ class Sheet:
     """Places of the rows that hold a paper's numbers."""
     heading: str = ""
     """What stands above it where a further table begins."""
+    best: tuple[tuple[int, int], ...] = ()
+    """Row and column of what is bold: the best number of those compared."""
 
 
 def sheets_of(table: Table) -> list[Sheet]:
@@ -68,23 +72,42 @@ def _records(table: Table, frame: pd.DataFrame, title: str) -> Sheet:
 
 def _cells(table: Table, frame: pd.DataFrame, title: str) -> Sheet:
     """Rows of ours, each with the paper's row beneath it where the paper prints one of its cells."""
+    frame = _with_best(table, frame)
     columns = list(dict.fromkeys(frame[table.columns]))
     rows: list[tuple[str, ...]] = []
     printed: list[int] = []
+    best: list[tuple[int, int]] = []
     has_print = "printed_cell" in frame and bool((frame["printed_cell"] != "").any())
+    n_names = len(table.rows) + has_print
     for keys, cells in _groups(frame, list(table.rows)):
         names = [_title(table, key, value) for key, value in zip(table.rows, keys, strict=True)]
-        by_column: Mapping[Any, Any] = {cell[table.columns]: cell for cell in cells.to_dict("records")}
-        ours = [str(by_column[column]["ours_cell"]) if column in by_column else MISSING for column in columns]
-        rows.append((*names, *([OURS] if has_print else []), *ours))
-        beneath = [str(by_column[column].get("printed_cell", "")) if column in by_column else "" for column in columns]
-        if any(beneath):
-            printed.append(len(rows))
-            rows.append((*("" for _ in names), PAPER, *beneath))
-    n_names = len(table.rows) + has_print
+        by_column = {cell[table.columns]: cell for cell in cells.to_dict("records")}
+        for who, prefix in ((OURS, "ours"), (PAPER, "printed")):
+            found = [by_column.get(column, NOTHING) for column in columns]
+            texts = [str(cell.get(f"{prefix}_cell", "")) for cell in found]
+            if not any(texts):
+                continue
+            printed += [len(rows)] if who == PAPER else []
+            best += [(len(rows), n_names + place) for place, cell in enumerate(found) if cell.get(f"{prefix}_best")]
+            rows.append((*names, *([who] if has_print else []), *texts))
+            names = [""] * len(names)
     heads = (title, *("" for _ in range(n_names - 1)), *(_title(table, table.columns, column) for column in columns))
     numbers = tuple(place >= n_names for place in range(len(heads)))
-    return Sheet(title, heads, tuple(rows), numbers, tuple(printed))
+    return Sheet(title, heads, tuple(rows), numbers, tuple(printed), best=tuple(best))
+
+
+def _with_best(table: Table, frame: pd.DataFrame) -> pd.DataFrame:
+    """Cells with ``ours_best`` and ``printed_best``: whether a number is the best of those it is compared with."""
+    frame = frame.reset_index(drop=True).assign(ours_best=False, printed_best=False)
+    if not table.compared:
+        return frame
+    for _, cells in _groups(frame, [key for key in (*table.rows, table.columns) if key != table.compared]):
+        best = table.best.get(cells["metric"].iloc[0] if "metric" in cells else "")
+        for mark, number in (("ours_best", table.number), ("printed_best", "printed")):
+            known = cells[number].dropna() if number in cells else pd.Series(dtype=float)
+            if best is not None and known.nunique() > 1:
+                frame.loc[known.index[known == best(known)], mark] = True
+    return frame
 
 
 def _text(value: Any) -> str:
@@ -101,15 +124,19 @@ def markdown(sheets: Sequence[Sheet]) -> str:
     for sheet in sheets:
         if sheet.heading:
             parts.append(f"**{sheet.heading}**")
-        frame = _frame(sheet).map(cell).set_axis(list(map(cell, sheet.heads)), axis=1)
+        frame = _frame(sheet, cell, "**{}**").set_axis(list(map(cell, sheet.heads)), axis=1)
         align = ["right" if is_number else "left" for is_number in sheet.numbers]
         parts.append(frame.to_markdown(index=False, colalign=align, disable_numparse=True))
     return "\n\n".join(parts) + "\n" if parts else ""
 
 
-def _frame(sheet: Sheet) -> pd.DataFrame:
+def _frame(sheet: Sheet, form: Callable[[str], str] = str, bold: str = "{}") -> pd.DataFrame:
     """A sheet as a frame of text with numbered columns, since heads may repeat, such as the empty ones."""
-    return pd.DataFrame(list(sheet.rows), columns=range(len(sheet.heads)), dtype=str)
+    rows = [
+        [bold.format(form(text)) if (row, place) in sheet.best else form(text) for place, text in enumerate(cells)]
+        for row, cells in enumerate(sheet.rows)
+    ]
+    return pd.DataFrame(rows, columns=range(len(sheet.heads)), dtype=str)
 
 
 def latex(sheets: Sequence[Sheet]) -> str:
@@ -118,11 +145,13 @@ def latex(sheets: Sequence[Sheet]) -> str:
     for sheet in sheets:
         if sheet.heading:
             parts.append(rf"\par\medskip\textbf{{{latex_text(sheet.heading)}}}\par")
-        styler = _styler(sheet, [latex_text(head) for head in sheet.heads]).format(escape="latex")
+        styler = _styler(_frame(sheet), [latex_text(head) for head in sheet.heads]).format(escape="latex")
         if sheet.printed:
             styler = styler.map(
                 lambda text: "textit:--rwrap;" if text else "", subset=(list(sheet.printed), slice(None))
             )
+        for row, place in sheet.best:
+            styler = styler.map(lambda _: "textbf:--rwrap;", subset=([row], [place]))
         parts.append(styler.to_latex(hrules=True, column_format=_column_format(sheet)))
     return "\n".join(parts)
 
@@ -137,7 +166,7 @@ def html(sheets: Sequence[Sheet], uuid: str) -> str:
             f'<span class="number">{escape(head)}</span>' if is_number else escape(head)
             for head, is_number in zip(sheet.heads, sheet.numbers, strict=True)
         ]
-        styler = _styler(sheet, heads).format(escape="html")
+        styler = _styler(_frame(sheet, escape, "<b>{}</b>"), heads)
         styler = styler.set_td_classes(_classes(sheet)).set_uuid(f"{uuid}-{place}")
         text = styler.to_html(table_attributes='class="sheet"')
         # pages have their styles in one place
@@ -171,6 +200,6 @@ def _classes(sheet: Sheet) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=range(len(sheet.heads)))
 
 
-def _styler(sheet: Sheet, heads: Sequence[str]) -> Styler:
+def _styler(frame: pd.DataFrame, heads: Sequence[str]) -> Styler:
     """A styler that shows the heads."""
-    return Styler(_frame(sheet), cell_ids=False).hide(axis="index").relabel_index(list(heads), axis="columns")
+    return Styler(frame, cell_ids=False).hide(axis="index").relabel_index(list(heads), axis="columns")

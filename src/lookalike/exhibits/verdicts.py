@@ -36,6 +36,8 @@ LIMITS = {
     "grid": "chose an end of its grid",
 }
 """Limits that claims.csv names, and what a method did that ran into one."""
+AS_CLAIMED, NOT_AS_CLAIMED = "as claimed", "not as claimed"
+"""What numbers without intervals say of a claim."""
 MARGIN = 0.01
 """Differences of mAP up to this are none in practice: one point, the last digit that the papers print."""
 COLUMNS = ("id", "paper", "place", "text", "study", "settings", "rule", "parameters", "methods", "limits",
@@ -177,7 +179,10 @@ def sentence_of(rule: Rule | None) -> str:
 
 
 def together(findings: Sequence[Finding]) -> Finding:
-    """Holds if all do, fails as soon as one does, else open; what was left out or not run counts only alone."""
+    """Holds if all do, fails as soon as one does, else open; what was left out or not run counts only alone.
+
+    The evidence begins with what decided, parts apart by ``; ``: pages show the first and fold the rest.
+    """
     verdicts = {finding.verdict for finding in findings}
     if FAILS in verdicts:
         verdict = FAILS
@@ -185,8 +190,9 @@ def together(findings: Sequence[Finding]) -> Finding:
         verdict = OPEN
     else:
         verdict = next(one for one in (HOLDS, LEFT_OUT, NOT_TESTED) if one in verdicts)
-    evidence = dict.fromkeys(finding.evidence for finding in findings if finding.evidence)
-    return Finding(verdict, ", ".join(evidence))
+    ordered = sorted(findings, key=lambda finding: finding.verdict != verdict)
+    evidence = dict.fromkeys(finding.evidence for finding in ordered if finding.evidence)
+    return Finding(verdict, "; ".join(evidence))
 
 
 def of_parts(parts: Mapping[str, Finding]) -> Finding:
@@ -194,7 +200,8 @@ def of_parts(parts: Mapping[str, Finding]) -> Finding:
     verdict = together(list(parts.values())).verdict
     said = {finding.evidence for finding in parts.values()}
     alike = len(said) == 1 < len(parts)
-    evidence = list(said) if alike else [f"{title}: {finding.evidence}" for title, finding in parts.items()]
+    ordered = sorted(parts.items(), key=lambda part: part[1].verdict != verdict)
+    evidence = list(said) if alike else [f"{title}: {finding.evidence}" for title, finding in ordered]
     return Finding(OPEN if verdict == LEFT_OUT else verdict, "; ".join(evidence))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,6 +63,8 @@ class Sidecar:
     sheets: tuple[Sheet, ...]
     panels: tuple[Panel, ...]
     entries: tuple[Entry, ...]
+    titles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Column of the CSV to the names of its values for readers, such as methods."""
 
     @property
     def heading(self) -> str:
@@ -112,9 +114,23 @@ def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
         sheets=tuple(sheets_of(drawn)) if isinstance(drawn, Table) else (),
         panels=drawn.panels if isinstance(drawn, Figure) else (),
         entries=tuple(drawn.entries) if isinstance(drawn, Gallery) else (),
+        titles=_titles(drawn),
     )
     write_json(asdict(sidecar), folder / f"{exhibit.id}.json")
     return sidecar
+
+
+def _titles(drawn: Drawn | None) -> dict[str, dict[str, str]]:
+    """Names of values by column: those of a table, or of a figure's series."""
+    found: dict[str, dict[str, str]] = {}
+    if isinstance(drawn, Table):
+        found = {key: {str(value): title for value, title in names.items()} for key, names in drawn.titles.items()}
+    for series in [series for panel in getattr(drawn, "panels", ()) for series in panel.series if series.name]:
+        # what one column alone chooses is named by the legend
+        named = [(key, value) for key, value in series.where.items() if key in ("series", "system", "method")]
+        for key, value in named if len(named) == 1 else ():
+            found.setdefault(key, {})[str(value)] = series.name
+    return found
 
 
 def _draw(exhibit: Exhibit, study: Study) -> tuple[Drawn | None, str]:

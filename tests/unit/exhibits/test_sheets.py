@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 from toy import table
@@ -23,6 +24,17 @@ def test_a_cell_that_is_not_there_is_a_dash():
     frame = table(None).frame.iloc[:3]
     cut = replace(table(None), frame=frame, blocks="", rows=("subset",))
     assert sheets_of(cut)[0].rows[-1] == ("Twenty", "ours", "3", "-")
+
+
+def test_the_best_of_those_compared_is_bold_in_every_format_ours_and_in_print():
+    frame = table(None).frame.assign(ours=[1.0, 2, 3, 4], printed=[9.0, 8, np.nan, np.nan], metric="map")
+    compared = replace(table(None), frame=frame, compared="method", best={"map": max})
+    first, second = sheets_of(compared)
+    assert (first.best, second.best) == (((0, 3), (1, 2)), ((0, 2),))
+    assert sheets_of(replace(compared, best={"map": min}))[0].best == ((0, 2),)
+    assert "**2**" in markdown([first])
+    assert r"\textbf{2}" in latex([first])
+    assert "<b>2</b>" in html([first], "toy")
 
 
 def test_records_show_the_named_columns():

@@ -7,17 +7,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from lookalike.exhibits.printed import p_value, significant, times_over
+from lookalike.exhibits.printed import minutes_text, p_value, times_over
 from lookalike.exhibits.verdicts import (
+    AS_CLAIMED,
     FAILS,
     HOLDS,
     LEFT_OUT,
     MARGIN,
+    NOT_AS_CLAIMED,
     OPEN,
+    Claim,
     Finding,
     Interval,
     of_parts,
@@ -31,10 +35,10 @@ from lookalike.ranking.comparison import holm
 from lookalike.studies.category.comparison import compared_with
 from lookalike.studies.category.evidence import attempt, by_t, each, in_points, missing, subset_rule, t_test
 from lookalike.studies.category.precision import K_MAX
-from lookalike.studies.category.study import CategoryStudy, Subset
+from lookalike.studies.category.study import PRINTED_TABLE, CategoryStudy, Subset
 from lookalike.studies.category.times import minutes_of, triplets_of
 from lookalike.studies.category.training_claims import at_validation_stop, traced_schemes
-from lookalike.studies.metrics import select
+from lookalike.studies.metrics import rows_in, select
 
 OVERFITTED_TIMES = 5
 """A method overfits that gains this many times as much on its training images as on new ones."""
@@ -143,6 +147,27 @@ def minus(study: CategoryStudy, subset: Subset, first: str, second: str, bounds:
     return by_t(study, differences, names, missing(study, subset, (first, second), "mAP of two folds"), bounds)
 
 
+def by_printed_numbers(study: CategoryStudy, claim: Claim) -> str:
+    """What a paper's table of mAP says of a claim about differences, without intervals; "" of any other claim."""
+    asked: dict[str, Any] = {"better": ["oasis"], "low": 0.0, "high": math.inf, **claim.parameters}
+    if "margin" in asked:
+        asked |= {"better": [asked["method"]], "methods": [asked["other"]]}
+        asked |= {"low": -asked["margin"], "high": asked["margin"]}
+    others = asked.get("than") or asked.get("worse") or asked.get("methods")
+    rules = (oasis_is_better, oasis_gains_within, ranks_higher, is_near)
+    if claim.rule not in [one.__name__ for one in rules] or claim.paper not in PRINTED_TABLE:
+        return ""
+    printed = study.printed_in(PRINTED_TABLE[claim.paper], claim.paper)
+    printed = printed[(printed["metric"] == "map") & printed["setting"].isin(claim.settings) & printed["value"].notna()]
+    maps = {(row.setting, row.method): row.value / 100 for row in rows_in(printed)}
+    pairs = product(claim.settings, asked["better"], others)
+    gaps = [maps[of, one] - maps[of, other] for of, one, other in pairs if {(of, one), (of, other)} <= set(maps)]
+    against = sum(not asked["low"] <= round(gap, 6) <= asked["high"] for gap in gaps)
+    if not against:
+        return AS_CLAIMED if gaps else ""
+    return f"{NOT_AS_CLAIMED} (in {against} of {len(gaps)} comparisons)"
+
+
 @subset_rule
 def overfits(study: CategoryStudy, subset: Subset, method: str) -> Finding:
     """A method fits its training images much better than new ones, by two conditions."""
@@ -166,7 +191,7 @@ def does_not_end(study: CategoryStudy, subset: Subset, method: str) -> Finding:
     if key in study.not_converged:
         return Finding(HOLDS, f"{title}: {study.not_converged[key]}")
     if key in (times := minutes_of(study)):
-        return Finding(FAILS, f"{title} took {significant(times[key][0])} minutes")
+        return Finding(FAILS, f"{title} took {minutes_text(times[key][0])}")
     raise missing(study, subset, (method,), "times")
 
 
@@ -182,8 +207,8 @@ def takes_longest(study: CategoryStudy, subset: Subset, method: str, than: Seque
     if method not in seconds or not ended:
         raise missing(study, subset, (method,), "times to hold against others")
     slowest, stopped = max(ended, key=seconds.__getitem__), (subset.id, method) in study.not_converged
-    minutes = {of: significant(seconds[of] / 60) for of in (method, slowest)}
-    told = f"{study.title_of(method)} {minutes[method]} minutes{' and more' if stopped else ''}"
+    minutes = {of: minutes_text(seconds[of] / 60) for of in (method, slowest)}
+    told = f"{study.title_of(method)} {minutes[method]}{' and more' if stopped else ''}"
     # a limit of its own that is shorter than what others took decides nothing
     verdict = HOLDS if seconds[method] > seconds[slowest] else LEFT_OUT if stopped else FAILS
     return Finding(verdict, f"{told}, {study.title_of(slowest)} {minutes[slowest]}")

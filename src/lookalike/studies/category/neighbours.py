@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -44,8 +45,8 @@ def neighbours(study: CategoryStudy) -> Gallery:
             f"Subset {shown['subset']}, partition {shown['fold'] + 1}: each of its {len(ids):,} test images queries "
             "all others, and none of them was learned from.",
             choice_note(candidates, choices, seed=seed, groups="classes", measure="average precision"),
-            "Score: what the method ranks by, larger is more alike (of a distance, its negative square); scores of the "
-            "two methods have no common scale.",
+            "Euclidean ranks by distance: smaller is nearer. OASIS ranks by score: larger is nearer. The two have no "
+            "common scale.",
         ),
     )
 
@@ -66,6 +67,9 @@ def _entry(
         images = manifest.loc[ranking.query_ids[ranking.neighbours[row, :N_FOUND]]]
         right = (images["label"] == own).tolist()
         scores = ranking.neighbour_scores[row, :N_FOUND].tolist()
+        # Euclidean ranks by the negative square of its distance
+        is_distance = method == BEFORE
+        scores = [math.sqrt(max(0.0, -score)) for score in scores] if is_distance else scores
         found = tuple(
             Found(str(root / path), class_name(label), marks[is_right], score_text(score))
             for path, label, is_right, score in zip(images["path"], images["label"], right, scores, strict=True)
@@ -73,7 +77,8 @@ def _entry(
         share = f"{sum(right)} of {len(right)} of its class ({100 * sum(right) / max(1, len(right)):.0f} %)"
         average = precision[row]
         summary = share if average != average else f"{share}; average precision {100 * average:.1f} %"
-        told.append(Ranking(f"{when} learning: {study.title_of(method)}", found, summary))
+        title = f"{when} learning: {study.title_of(method)}"
+        told.append(Ranking(title, found, summary, "distance" if is_distance else "score"))
         n_right.append(sum(right))
     change = change_text(n_right[1] - n_right[0], OWN)
     return Entry(str(root / manifest["path"][query]), class_name(own), tuple(told), chosen, change)

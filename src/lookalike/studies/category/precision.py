@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from lookalike.exhibits.model import Axis, Figure, Line, Panel, Table
-from lookalike.exhibits.printed import STAR, beside_print, plus_minus
+from lookalike.exhibits.printed import STAR, beside_print, plus_minus, significant
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, Look, looks_of
 from lookalike.ranking.statistics import summarise
@@ -24,6 +24,8 @@ TABLE_METHODS = ("oasis", "mcml", "lego", "lmnn", "euclidean")
 """Columns of these tables, in their order."""
 TABLE_METRICS = {"map": "Mean avg. prec.", "p@1": "Top 1 prec.", "p@10": "Top 10 prec.", "p@50": "Top 50 prec."}
 """Their rows."""
+BEST: Mapping[str, Any] = {"compared": "method", "best": {**dict.fromkeys(TABLE_METRICS, max), "cpu_seconds_fit": min}}
+"""The best method of a row is bold."""
 QUANTITIES = {
     "map": ("Mean avg. prec.", "percent"),
     "nonzeros_per_image_train": ("Different visterms", "an image"),
@@ -45,7 +47,7 @@ def main_table(study: CategoryStudy) -> Table:
     below = comparison_below(study, others) if study.has("comparison") else None
     orders = [] if study.synthetic else [study.order_beside_print(subset, study.paper) for subset in study.subsets]
     notes = (*filter(None, orders), *(() if below is None else below.notes))
-    return Table(cells, rows=("metric",), columns="method", blocks="subset", titles=titles, notes=notes, below=below)
+    return Table(cells, ("metric",), "method", "subset", titles=titles, notes=notes, below=below, **BEST)
 
 
 @exhibit("oasis-jmlr-2010/fig6", "oasis-2009-draft/fig4", title="Precision at top k", needs=("metrics", "fits"))
@@ -76,13 +78,15 @@ def ablations(study: CategoryStudy) -> Table:
     rows = product([subset.id for subset in study.subsets], representations, QUANTITIES, study.methods)
     cells = pd.DataFrame(rows, columns=keys).merge(summary, on=keys, how="left")
     cells = cells.rename(columns={"mean": "ours", "std": "ours_std"}).drop(columns="sem")
-    cells["ours_cell"] = [plus_minus(*of, ".1f") for of in zip(cells["ours"], cells["ours_std"], strict=True)]
+    numbers = zip(cells["metric"], cells["ours"], cells["ours_std"], strict=True)
+    cells["ours_cell"] = [significant(*of) if name == "cpu_seconds_fit" else plus_minus(*of, ".1f")
+                          for name, *of in numbers]  # fmt: skip
     cells["n_folds"] = cells["n_folds"].fillna(0).astype(int)
     cells["n_classes"] = cells["subset"].map({subset.id: subset.n_classes for subset in study.subsets})
     cells["unit"] = cells["metric"].map({name: unit for name, (_, unit) in QUANTITIES.items()})
     titles = {"method": {method: study.title_of(method) for method in study.methods}, "subset": study.titles,
               "metric": {name: f"{title}, {unit}" for name, (title, unit) in QUANTITIES.items()}}  # fmt: skip
-    return Table(cells, ("representation", "metric"), "method", "subset", titles=titles)
+    return Table(cells, ("representation", "metric"), "method", "subset", titles=titles, **BEST)
 
 
 def main_cells(study: CategoryStudy) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from lookalike.exhibits.model import Table
-from lookalike.exhibits.printed import MISSING, NOT_COMPARABLE, STAR, beside_print, plus_minus, significant, times_over
+from lookalike.exhibits.printed import MISSING, NOT_COMPARABLE, STAR, beside_print, minutes_text, plus_minus, times_over
 from lookalike.exhibits.registry import exhibit
 from lookalike.ranking.statistics import summarise
 from lookalike.studies.category.study import CategoryStudy
@@ -44,13 +44,15 @@ RATIOS = {
 
 @exhibit("oasis-jmlr-2010/table5", "oasis-2009-draft/table2", title="Training times", needs=("fits",))
 def training_times(study: CategoryStudy) -> Table:
-    """Training time of the compared methods in minutes of CPU time, ours beside the paper's."""
+    """Training time of the compared methods in CPU time, ours beside the paper's."""
     cells = _with_ratios(study, _cells(study))
     cells = cells.assign(row="Minutes")
     named = {column: PRINTED_COLUMNS.get(column, ("", study.title_of(column))) for column in cells["column"].unique()}
     titles = {"column": {column: title for column, (_, title) in named.items()}, "subset": study.titles}
-    below = _ratios(cells, titles)
-    return Table(cells, ("row",), "column", "subset", titles=titles, notes=_notes(study, cells), below=below)
+    notes, below = _notes(study, cells), _ratios(cells, titles)
+    titles["row"] = {"Minutes": "CPU time"}
+    best: Any = {"compared": "column", "best": {"train_time": min}}
+    return Table(cells, ("row",), "column", "subset", titles=titles, notes=notes, below=below, **best)
 
 
 def _cells(study: CategoryStudy) -> pd.DataFrame:
@@ -72,7 +74,7 @@ def _cells(study: CategoryStudy) -> pd.DataFrame:
     records = cells.to_dict("records")
     ours = [
         study.without_number(row["subset"], row["method"])
-        if math.isnan(row["ours"]) else significant(row["ours"], row["ours_std"]) for row in records
+        if math.isnan(row["ours"]) else minutes_text(row["ours"], row["ours_std"]) for row in records
     ]  # fmt: skip
     return cells.assign(ours_cell=ours, printed_cell=[_printed_cell(row) for row in records])
 
@@ -110,7 +112,7 @@ def _printed_cell(row: Mapping[Any, Any]) -> str:
         return ""
     if math.isnan(row["printed"]):
         return STAR if "converge" in row["note"] else MISSING
-    return plus_minus(row["printed"], row["printed_std"], ",g")
+    return f"{plus_minus(row['printed'], row['printed_std'], ',g')} min"
 
 
 def _with_ratios(study: CategoryStudy, cells: pd.DataFrame) -> pd.DataFrame:

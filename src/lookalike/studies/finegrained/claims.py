@@ -8,7 +8,18 @@ from dataclasses import replace
 from itertools import pairwise, product
 from typing import NamedTuple
 
-from lookalike.exhibits.verdicts import FAILS, HOLDS, NOT_TESTED, OPEN, Finding, rule, verdict_of, within
+from lookalike.exhibits.verdicts import (
+    AS_CLAIMED,
+    FAILS,
+    HOLDS,
+    NOT_AS_CLAIMED,
+    NOT_TESTED,
+    OPEN,
+    Finding,
+    rule,
+    verdict_of,
+    within,
+)
 from lookalike.studies.finegrained.pictures import filters_of, pretrained_colours
 from lookalike.studies.finegrained.study import Difference, FinegrainedStudy
 from lookalike.studies.finegrained.systems import ALL, CONVNET, DEEP, PER_TRIPLET, PRECISION, SCORE, weighted_systems
@@ -16,7 +27,6 @@ from lookalike.studies.finegrained.systems import ALL, CONVNET, DEEP, PER_TRIPLE
 BOTH = (PRECISION, SCORE)
 LEARNED = 0.7
 """Filters whose median correlation with their random start is higher have half of their energy from that."""
-AS_CLAIMED, NOT_AS_CLAIMED = "as claimed", "not as claimed"
 ABOVE_0 = math.nextafter(0.0, 1.0)
 """Above 0 is not 0: two systems that rank alike do not bear out that one is better."""
 UNITS = {PRECISION: ("points", ".1f"), SCORE: ("triplets", ",.0f"), PER_TRIPLET: ("% of triplets", ".1f")}
@@ -128,12 +138,16 @@ def decided(study: FinegrainedStudy, bounds: Sequence[Bound], but: str = "") -> 
         told.setdefault(_pair(study, bound), []).append(_text(bound, one))
     # p-values are those of a bound at 0; one of several that lies beyond it by chance does not refute a claim
     p_values = holm([one.p if ABOVE_0 in (bound.low, -bound.high) else math.nan for bound, one in known])
-    verdicts = [verdict for verdict, _ in missing]
+    verdicts = {verdict for verdict, _ in missing}
+    of_pairs: dict[str, set[str]] = {}
     for (bound, one), p in zip(known, p_values, strict=True):
         verdict = verdict_of(within([(one.low, one.high)], bound.low, bound.high))
-        verdicts.append(OPEN if verdict == FAILS and p >= LEVEL else verdict)
+        of_pairs.setdefault(_pair(study, bound), set()).add(OPEN if verdict == FAILS and p >= LEVEL else verdict)
+    verdicts.update(*of_pairs.values())
     verdict = next(verdict for verdict in (FAILS, NOT_TESTED, OPEN, HOLDS) if verdict in verdicts)
-    evidence = [f"{pair} {' and '.join(differences)}" for pair, differences in told.items()]
+    # what decided comes first
+    pairs = sorted(told, key=lambda pair: verdict not in of_pairs[pair])
+    evidence = [f"{pair} {' and '.join(told[pair])}" for pair in pairs]
     evidence += [reason for _, reason in missing]
     # such a claim is about a golden feature that makes the relevance, as in the paper
     if but and verdict in (HOLDS, FAILS) and not study.settings.get("golden_makes_relevance"):

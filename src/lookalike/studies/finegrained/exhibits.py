@@ -14,11 +14,10 @@ from lookalike.exhibits.model import Axis, Figure, Line, Panel, Series, Table
 from lookalike.exhibits.printed import MISSING, NO_RESULT, beside_print, human_time, plus_minus, significant
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, Look
-from lookalike.exhibits.verdicts import Claim, Rule, claims_of, claims_table, rules_of
+from lookalike.exhibits.verdicts import AS_CLAIMED, NOT_AS_CLAIMED, Claim, Rule, claims_of, claims_table, rules_of
 from lookalike.studies.finegrained import claims as rules
 from lookalike.studies.finegrained import pictures as pictures
 from lookalike.studies.finegrained import sampler_drawing as sampler_drawing
-from lookalike.studies.finegrained.claims import AS_CLAIMED, NOT_AS_CLAIMED
 from lookalike.studies.finegrained.numbers import COUNTS
 from lookalike.studies.finegrained.study import FORMS, ONCE, PAPER_POOL, FinegrainedStudy
 from lookalike.studies.finegrained.systems import (
@@ -29,6 +28,7 @@ from lookalike.studies.finegrained.systems import (
     OASIS,
     PAPER,
     PAPER_K,
+    PER_TRIPLET,
     PRECISION,
     SCORE,
     SINGLE,
@@ -50,6 +50,10 @@ SPREAD_OF_INTERVAL = 2 * 1.959963985
 """Standard errors between the ends of a 95% interval."""
 FIT_COLUMNS = ("dimensions", "distance", "images_per_second", "n_images", "seconds", "codebook_from", "settings",
                "processor", "status")  # fmt: skip
+BEST: Mapping[str, Any] = {"compared": "system", "best": dict.fromkeys((PRECISION, SCORE, PER_TRIPLET), max)}
+"""The best system of a column is bold."""
+DISTANCES = {"l1": "L1", "l2": "Euclidean", "chi2": "chi-squared", "-similarity": "similarity, negative"}
+"""Distance, as fits name it, to its name for readers."""
 LONGEST_SETTINGS = 160
 """Letters of a system's settings that a cell shows at most; the CSV has them in full."""
 SAMPLING_LOOKS = {WEIGHTED: Look(VERMILLION, "o"), UNIFORM: Look(BLUE, "D", "")}
@@ -95,7 +99,8 @@ def kinds(study: FinegrainedStudy) -> Table:
     heads = {kind: f"{kind} negatives" if "class" in kind else kind for kind in found} | {ALL: "all triplets"}
     titles = {"system": {system: study.title_of(system) for system in systems}, "subset": heads}
     notes = (_kinds_note(study, list(found)),)
-    return Table(pd.DataFrame(rows, columns=columns), rows=("system",), columns="subset", titles=titles, notes=notes)
+    return Table(pd.DataFrame(rows, columns=columns), rows=("system",), columns="subset", titles=titles, notes=notes,
+                 compared="system", best={"": max}, number=PRECISION)  # fmt: skip
 
 
 @exhibit("finegrained/features", title="Systems and what they cost", needs=("fits",), optional=("metrics",))
@@ -113,7 +118,7 @@ def costs(study: FinegrainedStudy) -> Table:
     )
     notes = (note, *([f"Measured on {' and '.join(processors)}."] if processors else []))
     numbers = frozenset({"dimensions_cell", "speed_cell", "time_cell"})
-    titles = {"system": {system: study.title_of(system) for system in systems}}
+    titles = {"system": {system: study.title_of(system) for system in systems}, "distance": DISTANCES}
     return Table(frame, shown=shown, numbers=numbers, titles=titles, notes=notes)
 
 
@@ -228,7 +233,7 @@ def systems_table(study: FinegrainedStudy, systems: Sequence[str]) -> Table:
     cells["printed_cell"] = [f"{value:{FORMS[metric]}}" if status else "" for value, metric, status in found]
     titles = {"metric": heads, "system": {system: study.title_of(system) for system in systems}}
     notes = _system_notes(study, set(systems) & study.measured)
-    return Table(cells, rows=("system",), columns="metric", titles=titles, notes=notes)
+    return Table(cells, rows=("system",), columns="metric", titles=titles, notes=notes, **BEST)
 
 
 def _system_row(study: FinegrainedStudy, system: str, metric: str) -> dict[str, Any]:
@@ -309,8 +314,11 @@ def _cost(study: FinegrainedStudy, system: str, fit: Mapping[Any, Any]) -> dict[
         missing = math.nan if column in ("dimensions", "images_per_second", "n_images", "seconds") else ""
         row[column] = fit[column] if _is_there(fit.get(column)) else missing
     named = {str(name).removeprefix("settings_"): fit[name] for name in fit if str(name).startswith("settings_")}
-    settings = ", ".join(f"{name} {_setting(value)}" for name, value in named.items() if _is_there(value))
-    shown = settings if len(settings) <= LONGEST_SETTINGS else settings[:LONGEST_SETTINGS].rpartition(",")[0] + ", ..."
+    there = {name: value for name, value in named.items() if _is_there(value)}
+    settings = ", ".join(f"{name} {_setting(value)}" for name, value in there.items())
+    words = {name.removeprefix("n_").replace("_", " "): _setting(value, ",") for name, value in there.items()}
+    told = ", ".join(f"{name} {value}" for name, value in words.items())
+    shown = told if len(told) <= LONGEST_SETTINGS else told[:LONGEST_SETTINGS].rpartition(", ")[0] + ", ..."
     status = "" if fit else study.why_not_run(system) or NO_RESULT
     return row | {
         "settings": settings,
@@ -322,11 +330,13 @@ def _cost(study: FinegrainedStudy, system: str, fit: Mapping[Any, Any]) -> dict[
     }
 
 
-def _setting(value: Any) -> str:
+def _setting(value: Any, thousands: str = "") -> str:
     value = value.tolist() if hasattr(value, "tolist") else value
-    if isinstance(value, float):
-        return f"{value:g}"
-    return "/".join(map(_setting, value)) if isinstance(value, (list, tuple)) else str(value)
+    if isinstance(value, (list, tuple)):
+        return "/".join(_setting(one, thousands) for one in value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return format(value, f"{thousands}{'g' if isinstance(value, float) else ''}")
+    return {True: "yes", False: "no"}.get(value, str(value)) if thousands else str(value)
 
 
 def _is_there(value: Any) -> bool:

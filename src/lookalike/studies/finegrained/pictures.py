@@ -142,7 +142,7 @@ def before_and_after(study: FinegrainedStudy) -> Gallery:
     measure = "the share of right triplets"
     notes = [
         f"The pool of each query by distance of {study.title_of(before)}, before learning from triplets, and of "
-        f"{study.title_of(after)}, after it; smaller is more alike, and the two have no common scale. A triplet is "
+        f"{study.title_of(after)}, after it. A smaller distance is nearer; the two have no common scale. A triplet is "
         "right where its positive is nearer than its negative.",
         choice_note(candidates, choices, seed=seed, groups="categories", measure=measure),
     ]
@@ -371,4 +371,4 @@ def _ranking(study: FinegrainedStudy, rows: pd.DataFrame, row: pd.Series, when: 
     parts = [f"{n_same} of {len(found)} of its category"] if study.kind != REAL and found else []
     parts += [] if math.isnan(share) else [f"{right} of its {n} triplet{'' if n == 1 else 's'} right"]
     system = study.title_of(str(rows["system"].iloc[0])) if len(rows) else ""
-    return Ranking(f"{when}: {system}", tuple(found), "; ".join(parts))
+    return Ranking(f"{when}: {system}", tuple(found), "; ".join(parts), "distance")

@@ -21,6 +21,7 @@ from lookalike.exhibits.verdicts import rules_of
 from lookalike.studies.landmark import claims, montage, times
 from lookalike.studies.landmark.rankings import COST, LAMBDA, MAP, MAP_FULL, ORDERS, SPARSITY
 from lookalike.studies.landmark.study import (
+    LANDMARKS,
     MEAN,
     NO_NUMBER,
     PAPER,
@@ -34,6 +35,7 @@ from lookalike.studies.landmark.study import (
     Form,
     LandmarkStudy,
     Number,
+    landmark_title,
 )
 from lookalike.studies.metrics import rows_in, select
 
@@ -41,6 +43,8 @@ LEARNED = TABLE_METHODS[1:]
 LITERAL_OF = ("soml-tg", "soml-da")
 """Methods whose printed form differs from what can work; their variants stand beneath them."""
 LITERAL_METRICS = {MAP: "mAP (%)", SPARSITY: "Sparsity (%)", UPDATE_SHARE: "Steps with an update (%)"}
+BEST: Mapping[str, Any] = {MAP: max, SPARSITY: max, TRAIN_TIME: min}
+"""What is best of each quantity."""
 REGIONS = {"box": "rectangle", "full": "whole image"}
 CLOSE = 1.8
 """Lines whose last seconds differ by less than this factor end together, as far as their labels go."""
@@ -92,12 +96,13 @@ def quantity_table(study: LandmarkStudy, quantity: str) -> Table:
     methods = columns_of(study, quantity)
     titles = {
         "representation": {codebook.id: f"{codebook.title} words"},
-        "landmark": {**study.landmarks, MEAN: "mAP" if quantity == MAP else MEAN},
+        "landmark": {**study.landmarks, **paper_landmarks(study), MEAN: "mAP" if quantity == MAP else MEAN},
         "method": {method: study.title_of(method) for method in methods},
     }
     notes = time_notes(study) if quantity == TRAIN_TIME else ()
     cells = table_cells(study, codebook, quantity, methods)
-    return Table(cells, rows=("landmark",), columns="method", blocks="representation", titles=titles, notes=notes)
+    return Table(cells, rows=("landmark",), columns="method", blocks="representation", titles=titles, notes=notes,
+                 compared="method", best=BEST)  # fmt: skip
 
 
 def columns_of(study: LandmarkStudy, quantity: str = MAP) -> tuple[str, ...]:
@@ -108,12 +113,13 @@ def columns_of(study: LandmarkStudy, quantity: str = MAP) -> tuple[str, ...]:
 
 def table_cells(study: LandmarkStudy, codebook: Codebook, quantity: str, methods: Sequence[str]) -> pd.DataFrame:
     """Every cell of one of the paper's tables, ours beside the paper's, in percent or seconds."""
-    setting = f"codebook={codebook.printed};landmark=" if study.shows_printed else ""
+    others = paper_landmarks(study)
     records = [
         {"representation": codebook.id, "n_words": codebook.n_words, "landmark": landmark,
-         "setting": setting and setting + landmark, "metric": quantity, "method": method,
-         **study.cell(codebook.id, landmark, method, quantity, FORMS[quantity])}
-        for landmark, method in product((*study.landmarks, MEAN), methods)
+         "setting": f"codebook={codebook.printed};landmark={landmark}", "metric": quantity, "method": method,
+         **study.cell(codebook.id, landmark, method, quantity, FORMS[quantity]),
+         **({"ours_cell": ""} if landmark in others else {})}
+        for landmark, method in product((*study.landmarks, *others, MEAN), methods)
     ]  # fmt: skip
     printed = study.printed_in()
     printed = printed.assign(method=printed["method"].replace(PRINTED_METHOD))
@@ -121,6 +127,12 @@ def table_cells(study: LandmarkStudy, codebook: Codebook, quantity: str, methods
     form = "{:,g}" if quantity == TRAIN_TIME else "{:.2f}"
     cells["printed_cell"] = ["" if math.isnan(value) else form.format(value) for value in cells["printed"]]
     return cells.assign(unit="seconds" if quantity == TRAIN_TIME else "percent")
+
+
+def paper_landmarks(study: LandmarkStudy) -> dict[str, str]:
+    """The paper's landmarks where ours are others: they have rows of their own, which say so."""
+    others = () if study.shows_printed else LANDMARKS
+    return {landmark: f"{landmark_title(landmark)} (Oxford)" for landmark in others if landmark not in study.landmarks}
 
 
 def time_notes(study: LandmarkStudy) -> tuple[str, ...]:
@@ -184,7 +196,8 @@ def means_table(
     row, column = cells[0][0]
     titles = {**titles, "representation": {one.id: f"{one.title} words" for one in study.codebooks}}
     frame = pd.DataFrame(records)
-    return Table(frame, rows=(row,), columns=column, blocks="representation", titles=titles, notes=(note,))
+    return Table(frame, rows=(row,), columns=column, blocks="representation", titles=titles, notes=(note,),
+                 compared="method", best={MAP: max, "": max})  # fmt: skip
 
 
 @exhibit("landmark/claims", title="Claims of the paper", needs=("metrics", "fits"), optional=("dimensions",))

@@ -198,6 +198,8 @@ class LandmarkStudy(Study):
         def judge(cell: Mapping[str, Any]) -> tuple[str, str] | None:
             if math.isnan(cell["printed"]):
                 return None
+            if cell["landmark"] not in (*self.landmarks, MEAN):
+                return NOT_COMPARABLE, codebook.why_not_comparable
             if math.isnan(cell["ours"]):
                 failed = self.why_without(codebook.id, cell["landmark"], cell["method"])
                 if failed:

@@ -11,7 +11,17 @@ import pandas as pd
 from numpy.polynomial.polynomial import polyval
 
 from lookalike.exhibits.model import Axis, Figure, Label, Panel, Series
-from lookalike.exhibits.printed import DAY, HOUR, MINUTE, NO_RESULT, NOT_COMPARABLE, YEAR, beside_print, human_time
+from lookalike.exhibits.printed import (
+    DAY,
+    HOUR,
+    MINUTE,
+    MISSING,
+    NO_RESULT,
+    NOT_COMPARABLE,
+    YEAR,
+    beside_print,
+    human_time,
+)
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import GREY, LOOKS, Look
 from lookalike.studies.metrics import rows_in
@@ -193,7 +203,8 @@ def times_beside_print(study: WebStudy, measured: pd.DataFrame) -> pd.DataFrame:
     minutes, told = [seconds / MINUTE for seconds, _ in found], [said for _, said in found]
     ours = rows.assign(ours=minutes, ours_std=math.nan, told=told)
     cells = beside_print(ours, printed.drop(columns="n_images"), judge=_without_verdict)
-    return cells.drop(columns="told").assign(unit="minutes")
+    cells["ours_cell"] = [human_time(MINUTE * value) or MISSING for value in cells["ours"]]
+    return cells.drop(columns="told").assign(unit="minutes", printed_cell=[f"{one:,g} min" for one in cells["printed"]])
 
 
 def time_at(measured: pd.DataFrame, learner: str, n_images: int) -> tuple[float, str]:

@@ -112,7 +112,7 @@ def test_kinds_stand_beside_each_other(tmp_path):
 def test_costs_tell_dimensions_speed_and_settings(tmp_path):
     fits = {"fits": made.made_fits(TABLE1[:6])}
     table = made.drawn(made.made_study(tmp_path, fits, deep_not_run="install torch"), "features")
-    assert row(table, "Wavelet") == ("Wavelet", "64", "l2", "100", "10 s", "", "step 8, sizes 16/24")
+    assert row(table, "Wavelet") == ("Wavelet", "64", "Euclidean", "100", "10 s", "", "step 8, sizes 16/24")
     told = row(table, "HOG")[5], row(table, "ConvNet")[-1], row(table, "OASIS")[-1]
     assert told == ("training images", "not run: install torch", NO_RESULT)
     assert "Measured on a processor." in table.notes

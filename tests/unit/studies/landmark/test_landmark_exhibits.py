@@ -8,6 +8,7 @@ from contract import check_exhibits, check_not_run
 from made_numbers import LANDMARKS, SETTINGS, dimensions, fits, metrics, pictures, study, tables
 
 from lookalike.exhibits.registry import exhibits_of
+from lookalike.exhibits.sheets import sheets_of
 from lookalike.studies.landmark import exhibits
 from lookalike.studies.landmark.rankings import MAP, SPARSITY
 from lookalike.studies.landmark.study import TRAIN_TIME
@@ -51,12 +52,16 @@ def test_every_exhibit_is_drawn_and_says_which_data_it_shows(tmp_path):
         assert ours == (told["name"] not in ("literal", "order", "montage")), id
 
 
-def test_synthetic_landmarks_are_said_to_be_and_stand_beside_no_print():
-    demo = study(tables(), synthetic=True, kind="synthetic_landmarks", title="demo landmarks")
+def test_print_stands_beside_synthetic_landmarks_in_rows_of_its_own_without_a_verdict():
+    landmarks = {"landmarks": [*SETTINGS["landmarks"][:-1], "duke_tower"]}
+    demo = study(tables(), synthetic=True, kind="synthetic_landmarks", title="demo landmarks", **landmarks)
     table, made = table_of(demo)
     assert "demo landmarks, synthetic images" in made.data_sentence(table)
     assert "Not comparable with the printed numbers: synthetic images." in made.notes(table)
-    assert set(table.frame["status"]) == {""}
+    assert set(table.frame["status"]) == {"", "not comparable", "no result"}
+    (sheet,) = sheets_of(table)
+    assert sheet.rows[-3][:4] == ("Radcliffe Camera (Oxford)", "paper", "52.22", "82.44")
+    assert [row[:2] for row in sheet.rows[-2:]] == [("mAP", "ours"), ("", "paper")]
 
 
 def test_a_row_is_the_mean_and_spread_of_its_draws_beside_print(oxford):
