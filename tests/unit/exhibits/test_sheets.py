@@ -31,7 +31,7 @@ def test_the_best_of_those_compared_is_bold_in_every_format_ours_and_in_print():
     compared = replace(table(None), frame=frame, compared="method", best={"map": max})
     first, second = sheets_of(compared)
     assert (first.best, second.best) == (((0, 3), (1, 2)), ((0, 2),))
-    assert sheets_of(replace(compared, best={"map": min}))[0].best == ((0, 2),)
+    assert sheets_of(replace(compared, best={"map": min}))[0].best == ((0, 2), (1, 3))
     assert "**2**" in markdown([first])
     assert r"\textbf{2}" in latex([first])
     assert "<b>2</b>" in html([first], "toy")
