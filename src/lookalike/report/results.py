@@ -45,7 +45,7 @@ def group_title(group: str) -> str:
 class Exhibit(Sidecar):
     """One table, figure, gallery or picture of one data set, as its sidecar tells it."""
 
-    folder: Path = field(repr=False)
+    folder: Path = field(repr=False, kw_only=True)
     """Where its files lie."""
 
     @property

@@ -153,7 +153,7 @@ def by_printed_numbers(study: CategoryStudy, claim: Claim) -> str:
     if "margin" in asked:
         asked |= {"better": [asked["method"]], "methods": [asked["other"]]}
         asked |= {"low": -asked["margin"], "high": asked["margin"]}
-    others = asked.get("than") or asked.get("worse") or asked.get("methods")
+    others = asked.get("than") or asked.get("worse") or asked.get("methods") or ()
     rules = (oasis_is_better, oasis_gains_within, ranks_higher, is_near)
     if claim.rule not in [one.__name__ for one in rules] or claim.paper not in PRINTED_TABLE:
         return ""

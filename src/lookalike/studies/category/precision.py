@@ -18,7 +18,7 @@ from lookalike.ranking.statistics import summarise
 from lookalike.studies.category import curves
 from lookalike.studies.category.comparison import comparison_below
 from lookalike.studies.category.study import DRAFT, PRINTED_TABLE, CategoryStudy, Subset
-from lookalike.studies.metrics import select
+from lookalike.studies.metrics import rows_in, select
 
 TABLE_METHODS = ("oasis", "mcml", "lego", "lmnn", "euclidean")
 """Columns of these tables, in their order."""
@@ -78,9 +78,12 @@ def ablations(study: CategoryStudy) -> Table:
     rows = product([subset.id for subset in study.subsets], representations, QUANTITIES, study.methods)
     cells = pd.DataFrame(rows, columns=keys).merge(summary, on=keys, how="left")
     cells = cells.rename(columns={"mean": "ours", "std": "ours_std"}).drop(columns="sem")
-    numbers = zip(cells["metric"], cells["ours"], cells["ours_std"], strict=True)
-    cells["ours_cell"] = [significant(*of) if name == "cpu_seconds_fit" else plus_minus(*of, ".1f")
-                          for name, *of in numbers]  # fmt: skip
+    cells["ours_cell"] = [
+        significant(row.ours, row.ours_std)
+        if row.metric == "cpu_seconds_fit"
+        else plus_minus(row.ours, row.ours_std, ".1f")
+        for row in rows_in(cells)
+    ]
     cells["n_folds"] = cells["n_folds"].fillna(0).astype(int)
     cells["n_classes"] = cells["subset"].map({subset.id: subset.n_classes for subset in study.subsets})
     cells["unit"] = cells["metric"].map({name: unit for name, (_, unit) in QUANTITIES.items()})
