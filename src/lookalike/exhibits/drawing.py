@@ -36,6 +36,8 @@ DECADES = [0.0, *(START + power for power in range(8))]
 SIDES = {"left": ("right", "center", -4, 0), "right": ("left", "center", 4, 0)} | {
     "above": ("center", "bottom", 0, 4),
     "below": ("center", "top", 0, -4),
+    "upper left": ("right", "bottom", -2, 2),
+    "lower right": ("left", "top", 2, -2),
 }
 TIMES = ((1e-3, "1 ms"), (1.0, "1 s"), (60.0, "1 min"), (3600.0, "1 h"), (86400.0, "1 day"), (31557600.0, "1 year"))
 """Ticks of an axis of seconds."""

@@ -129,7 +129,8 @@ class Label:
     y: Number
     text: str
     colour: str = "#000000"
-    side: Literal["left", "right", "above", "below"] = "right"
+    side: str = "right"
+    """A key of `lookalike.exhibits.drawing.SIDES`."""
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ BLUE, VERMILLION, PURPLE = "#0072B2", "#D55E00", "#CC79A7"
 
 METHODS = {
     "oasis": ("OASIS", Look(VERMILLION, "o")),
+    "oasis-averaged": ("OASIS, averaged", Look(ORANGE, "<", "--")),
     "mcml": ("MCML", Look(BLUE, "s")),
     "lego": ("LEGO", Look(GREEN, "^")),
     "lmnn": ("LMNN", Look(PURPLE, "D")),
@@ -45,6 +46,7 @@ METHODS = {
     "oasis-psd": ("PSD-OASIS", Look(GREEN, "*", ":")),
     "tfidf": ("TF-IDF", Look(BLACK, "P")),
     "qpao": ("QPAO", Look(PURPLE, "s")),
+    "qpao-sum": ("QPAO, sum fixed", Look(PURPLE, "P", "--")),
     "oasis-diagonal": ("OASIS", Look(VERMILLION, "h")),
     "soml-tg": ("S-TG", Look(GREEN, "v")),
     "soml-da": ("S-DA", Look(BLUE, "D")),

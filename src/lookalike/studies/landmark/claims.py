@@ -97,7 +97,7 @@ def difference_within(
     high: float = math.inf,
     most: bool = False,
 ) -> Finding:
-    """Holds where the interval of each difference lies within the bounds, fails where one lies beyond."""
+    """Holds if the whole interval of each difference lies within the bounds; fails if one lies outside."""
     # in points, of times the logarithm of their ratio; `most`: about most landmarks, not about the mean over them
     pairs = [pair for pair in product(_methods(study, first), _methods(study, second)) if pair[0] != pair[1]]
     if metric == TRAIN_TIME:
@@ -107,7 +107,7 @@ def difference_within(
 
 @rule
 def is_dense(study: LandmarkStudy, method: str) -> Finding:
-    """Holds where its sparsity rounds to 0.00% on every landmark, as in print, fails where it does not."""
+    """Holds if its sparsity rounds to 0.00% on every landmark, as in print; fails if it does not."""
     rows = _rows(study, method, SPARSITY)
     if rows.empty:
         return _missing(study, method)
@@ -119,7 +119,7 @@ def is_dense(study: LandmarkStudy, method: str) -> Finding:
 
 @rule
 def grows_with_codebook(study: LandmarkStudy, methods: Sequence[str], metric: str, grows: bool = True) -> Finding:
-    """Holds where the interval of each step to the next larger codebook lies on the claimed side of 0, fails beyond."""
+    """Holds if each step to the next larger codebook changes it as claimed, with its whole interval, or else fails."""
     if len(study.codebooks) < 2:
         return Finding(OPEN, "one codebook alone was run")
     found: list[Difference | Finding] = []
@@ -134,7 +134,7 @@ def grows_with_codebook(study: LandmarkStudy, methods: Sequence[str], metric: st
 
 @rule
 def time_over_words(study: LandmarkStudy, methods: Sequence[str], grows: bool) -> Finding:
-    """Holds where each takes more than 1.3 times as long at the largest d as at the smallest, or does not, as claimed.
+    """Holds if each takes, as claimed, more than 1.3 times as long with the most visterms as with the fewest, or not.
 
     Times are of simulated rows, else of the study's own fits.
     """
@@ -246,7 +246,7 @@ def _decided(
 
 
 def _in_words(test: Difference, metric: str) -> str:
-    """``+3.4 [1.2, 5.6] (6 of 7 above 0)`` of points; ``12x [8.1x, 17x]`` of times."""
+    """``+3.4 [1.2, 5.6] (above 0 on 6 of 7 landmarks)`` of points; ``12x [8.1x, 17x]`` of times."""
     n = len(test.of_landmarks)
     low, high = min(low for low, _ in test.intervals), max(high for _, high in test.intervals)
     if metric in TIMES:
@@ -254,7 +254,7 @@ def _in_words(test: Difference, metric: str) -> str:
         return f"{times_over(math.exp(test.mean))} {interval if n > 1 else '(one landmark)'}"
     if n == 1:
         return f"{test.mean:+.1f} (one landmark)"
-    above = f"{np.count_nonzero(test.of_landmarks > 0)} of {n} above 0"
+    above = f"above 0 on {np.count_nonzero(test.of_landmarks > 0)} of {n} landmarks"
     return f"{test.mean:+.1f} [{low:.1f}, {high:.1f}] ({above})"
 
 
@@ -377,7 +377,7 @@ def _decided_by(claim: Claim, rules: Mapping[str, Rule]) -> str:
     bounds = f"above {low:g} points" if high == math.inf else f"within {low:g} and {high:g} points"
     if claim.parameters.get("metric") == TRAIN_TIME:
         # of a ratio of times, whose logarithm is the difference
-        bounds = f"above {math.exp(low):g}"
+        bounds = f"above {math.exp(low):g} as a ratio"
     return sentence_of(rules.get(claim.rule)).replace(BOUNDS, bounds)
 
 
@@ -390,15 +390,15 @@ def _notes(study: LandmarkStudy, frame: pd.DataFrame) -> tuple[str, ...]:
     words = ", ".join(f"{words:,}" for words in list(PRINTED_CODEBOOKS)[: len(study.codebooks)])
     return (
         f"Of {len(frame)} verdicts, {', '.join(parts)}.",
-        f"The verdict asks whether other landmarks would agree; the paper's own numbers of {len(LANDMARKS)} landmarks "
-        f"would leave it undecided in {undecided} of {len(of_map)} comparisons of methods.",
-        "Our means: what the landmarks at hand say by themselves, on average or, where a claim is about most cases, by "
-        f"their number; the printed ones beside them are of the paper's codebook of the same place ({words} words).",
-        "Differences are in points, with 95% intervals in brackets that span two: that of a t-test over landmarks, "
-        "whose draws are averaged first, and that of a bootstrap clustered by landmark; beside them how many landmarks "
-        "differ that way.",
-        "A verdict needs both to lie on one side of the bound, else it is not decidable; with few landmarks both are "
-        "wide. A claim about several methods holds if it holds for all of them, and fails for one only with a p-value "
+        f"A verdict asks whether other landmarks would show the same. The paper's own numbers, of {len(LANDMARKS)} "
+        f"landmarks, would leave {undecided} of {len(of_map)} comparisons of methods undecided.",
+        *study.of_printed_sign(),
+        "Our means: what the means of our landmarks say without intervals, or, if a claim is about most cases, on how "
+        f"many landmarks it is so. Printed means: the same of the paper's numbers ({words} words).",
+        "Differences are in points. Brackets span two 95% intervals: that of a t-test over landmarks, after averaging "
+        "the draws of each, and that of a bootstrap over landmarks.",
+        "Both intervals have to lie on one side of the bound, or else the claim is undecided; few landmarks make them "
+        "wide. A claim about several methods holds if it holds for all of them. It fails if it fails for one, with p "
         "below 0.05 after Holm's adjustment.",
-        "All times of ours are CPU time.",
+        "Times are processor time.",
     )

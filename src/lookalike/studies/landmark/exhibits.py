@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from lookalike.exhibits.drawing import lettered
-from lookalike.exhibits.model import Axis, Drawn, Figure, Gallery, Label, Line, Panel, Series, Table
+from lookalike.exhibits.model import Axis, Drawn, Figure, Gallery, Line, Panel, Series, Table
 from lookalike.exhibits.printed import beside_print, plus_minus, significant
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, GREY, Look, looks_of
@@ -22,6 +22,7 @@ from lookalike.studies.landmark import claims, montage, times
 from lookalike.studies.landmark.rankings import COST, LAMBDA, MAP, MAP_FULL, ORDERS, SPARSITY
 from lookalike.studies.landmark.study import (
     LANDMARKS,
+    LITERAL_OF,
     MEAN,
     NO_NUMBER,
     PAPER,
@@ -37,19 +38,15 @@ from lookalike.studies.landmark.study import (
     Number,
     landmark_title,
 )
-from lookalike.studies.metrics import rows_in, select
+from lookalike.studies.metrics import select
 
 LEARNED = TABLE_METHODS[1:]
-LITERAL_OF = ("soml-tg", "soml-da")
-"""Methods whose printed form differs from what can work; their variants stand beneath them."""
 LITERAL_METRICS = {MAP: "mAP (%)", SPARSITY: "Sparsity (%)", UPDATE_SHARE: "Steps with an update (%)"}
 BEST: Mapping[str, Any] = {MAP: max, SPARSITY: max, TRAIN_TIME: min}
 """What is best of each quantity."""
 REGIONS = {"box": "rectangle", "full": "whole image"}
-CLOSE = 1.8
-"""Lines whose last seconds differ by less than this factor end together, as far as their labels go."""
 PRINTED, WITHOUT_PAIRS = "printed", times.WITHOUT_PAIRS
-PRINTED_TIMES = "Hollow markers: Tables 7 to 9 of the paper, means over their landmarks, on another machine."
+PRINTED_TIMES = "Hollow markers are means of the paper's Tables 7 to 9 over its landmarks, from another machine."
 SHARES = (100, 50, 10, 1, 0.1, 0.01, 0.001)
 """Ticks of an axis of sparsity, as the share of weights that are not zero, in percent."""
 
@@ -73,19 +70,19 @@ def paper_tables(*numbers: int, title: str) -> Callable[..., Callable[..., Drawn
 
 @paper_tables(1, 2, 3, title="Mean average precision by landmark")
 def mean_average_precision(study: LandmarkStudy) -> Table:
-    """Mean average precision (mAP) in percent; a query asks with the descriptors inside its rectangle."""
+    """How well each method finds the images of a landmark: mean average precision (mAP) of its queries, in percent."""
     return quantity_table(study, MAP)
 
 
 @paper_tables(4, 5, 6, title="Sparsity of the learned weights by landmark")
 def sparsity_of_weights(study: LandmarkStudy) -> Table:
-    """Sparsity of the learned weights, the share of |w| <= 1e-10, in percent."""
+    """How many of the learned weights are zero (up to 1e-10), in percent."""
     return quantity_table(study, SPARSITY)
 
 
 @paper_tables(7, 8, 9, title="Training time by landmark")
 def training_time(study: LandmarkStudy) -> Table:
-    """Training time in seconds of CPU time of one thread."""
+    """How long each method trains, in seconds of processor time of one thread."""
     return quantity_table(study, TRAIN_TIME)
 
 
@@ -140,10 +137,9 @@ def time_notes(study: LandmarkStudy) -> tuple[str, ...]:
     fits = study.table("fits")
     processors = " and ".join(sorted(set(fits["processor"].dropna()))) or "a processor that was not recorded"
     return (
-        f"Ours: one thread of {processors}; fits may have run beside other jobs.",
-        "No verdict: the paper's times are of another machine and of other programs, and ours of OASIS (with a "
-        "diagonal matrix, whose steps do no work of O(d)) and of QPAO (reconstructed) need not even be their "
-        "algorithms.",
+        f"Ours ran on one thread of {processors}, maybe beside other jobs.",
+        "Times get no verdict: the paper's are of another machine and other programs. Our OASIS (with a diagonal "
+        "matrix, whose steps touch few weights) and our QPAO (reconstructed) may not even be the same algorithms.",
     )
 
 
@@ -157,20 +153,20 @@ FORMS: Mapping[str, Form] = {MAP: percent, SPARSITY: percent, TRAIN_TIME: signif
 
 @exhibit("landmark/query_region", title="Rectangle or whole image as query", needs=("metrics", "fits"))
 def query_region(study: LandmarkStudy) -> Table:
-    """Mean average precision over landmarks in percent, with the query's rectangle alone and with its whole image."""
+    """What it changes to ask with the whole query image and not with its rectangle: mAP over landmarks, in percent."""
     methods = columns_of(study)
     metrics = dict(zip(REGIONS, (MAP, MAP_FULL), strict=True))
     cells = [({"region": region, "method": method}, method, metric)
              for (region, metric), method in product(metrics.items(), methods)]  # fmt: skip
     return means_table(
         study, cells, {"region": REGIONS, "method": {method: study.title_of(method) for method in methods}},
-        "The paper does not say which it takes; all other exhibits show the rectangle.",
+        "The paper does not say which of the two it takes; all other exhibits take the rectangle.",
     )  # fmt: skip
 
 
 @exhibit("landmark/literal", title="SOML as it is printed", needs=("metrics", "fits"))
 def literal_forms(study: LandmarkStudy) -> Table:
-    """Both SOML algorithms with the true subgradient of the loss, beside what the paper's equations 12 and 15 print."""
+    """What both SOML algorithms give with the update as it is printed, beside the true one of all other exhibits."""
     methods = ["tfidf"] if "tfidf" in study.methods else []
     for method in LITERAL_OF:
         methods += [method, *(one for one in study.settings["variants"] if one.startswith(f"{method}-"))]
@@ -178,12 +174,14 @@ def literal_forms(study: LandmarkStudy) -> Table:
              for method, metric in product(methods, LITERAL_METRICS)]  # fmt: skip
     return means_table(
         study, cells, {"method": {method: study.title_of(method) for method in methods}, "metric": LITERAL_METRICS},
-        "In print the sign is the opposite one, and S-DA averages over every step, also over those without a loss.",
+        *study.of_printed_sign(),
+        "Equations 12 and 15 print the subgradient of the loss with the opposite sign. The paper's Algorithm 2 also "
+        "averages over steps without a loss, where the subgradient is 0 (averaging as printed).",
     )  # fmt: skip
 
 
 def means_table(
-    study: LandmarkStudy, cells: Sequence[tuple[dict[str, str], str, str]], titles: Mapping[str, Any], note: str
+    study: LandmarkStudy, cells: Sequence[tuple[dict[str, str], str, str]], titles: Mapping[str, Any], *notes: str
 ) -> Table:
     """Our means over landmarks in percent, a block a codebook; cells are their row and column, method and metric."""
     records = []
@@ -196,20 +194,20 @@ def means_table(
     row, column = cells[0][0]
     titles = {**titles, "representation": {one.id: f"{one.title} words" for one in study.codebooks}}
     frame = pd.DataFrame(records)
-    return Table(frame, rows=(row,), columns=column, blocks="representation", titles=titles, notes=(note,),
+    return Table(frame, rows=(row,), columns=column, blocks="representation", titles=titles, notes=notes,
                  compared="method", best={MAP: max, "": max})  # fmt: skip
 
 
 @exhibit("landmark/claims", title="Claims of the paper", needs=("metrics", "fits"), optional=("dimensions",))
 def claims_of_paper(study: LandmarkStudy) -> Table:
-    """What the paper claims about the methods compared, in our words, and whether it holds, by codebook."""
+    """Which claims of the paper about its methods hold in this run, by number of visterms."""
     return claims.claims_table(study, rules_of(claims))
 
 
 @exhibit("landmark/time", title="Training time over the number of features", needs=("dimensions",),
          when=lambda settings: "dimensions" in settings["parts"])  # fmt: skip
 def time_over_features(study: LandmarkStudy) -> Figure:
-    """Training time in seconds of CPU time over the number of features, both axes logarithmic."""
+    """How training time grows with the number of visterms."""
     measured = study.table("dimensions")
     ours = times.medians(measured)
     printed = [
@@ -222,21 +220,11 @@ def time_over_features(study: LandmarkStudy) -> Figure:
     methods += [method for method in dict.fromkeys(frame["method"]) if method not in methods]
     looks = looks_of(methods)
     series = [one for method in methods for one in _time_series(study, frame, method, looks[method])]
-    x = Axis("Number of features d (words of the codebook)", "log", told="d = {:,.0f}")
-    y = Axis("Training time in CPU seconds", "log", told="{:.3g} s")
-    panel = Panel("", x, y, tuple(series), labels=tuple(_last_seconds(ours, looks)))
+    x = Axis("Number of visterms d", "log", tick_form="short", told="d = {:,.0f}")
+    y = Axis("Training time (seconds of processor time)", "log", tick_form="short", told="{:.3g} s")
+    panel = Panel("", x, y, tuple(series))
     notes = [*times.notes(measured, study.title_of), PRINTED_TIMES]
     return Figure(frame, (panel,), notes=tuple(notes), size=(5.2, 3.6))
-
-
-def _last_seconds(ours: pd.DataFrame, looks: Mapping[str, Look]) -> Iterable[Label]:
-    """Seconds beside the last point of each line, the slowest first; no two stand upon each other."""
-    last = ours[ours["series"] == times.OURS].sort_values("n_features").groupby("method").tail(1)
-    above: dict[int, float] = {}
-    for row in rows_in(last.sort_values("seconds", ascending=False)):
-        y = min(float(row.seconds), above.get(row.n_features, math.inf) / CLOSE)
-        above[row.n_features] = y
-        yield Label(row.n_features, y, f"{significant(row.seconds)} s", looks[row.method].colour)
 
 
 def _time_series(study: LandmarkStudy, frame: pd.DataFrame, method: str, look: Look) -> Iterable[Series]:
@@ -247,7 +235,7 @@ def _time_series(study: LandmarkStudy, frame: pd.DataFrame, method: str, look: L
         yield Series(study.title_of(method), where | {"series": times.OURS}, *columns, look, "low", "high")
     if WITHOUT_PAIRS in set(own["series"]):
         dotted = Look(look.colour, "", ":")
-        yield Series(WITHOUT_PAIRS, where | {"series": WITHOUT_PAIRS}, *columns, dotted)
+        yield Series(f"{study.title_of(method)}, {WITHOUT_PAIRS}", where | {"series": WITHOUT_PAIRS}, *columns, dotted)
     if PRINTED in set(own["series"]):
         # what is printed is of the authors' own QPAO, not of ours
         title = f"{study.as_printed().title_of(method)}, printed"
@@ -257,7 +245,7 @@ def _time_series(study: LandmarkStudy, frame: pd.DataFrame, method: str, look: L
 @exhibit("landmark/sparsity", title="Sparsity and mean average precision over lambda", needs=("metrics", "fits"),
          when=lambda settings: "sweep" in settings["parts"])  # fmt: skip
 def sparsity_over_lambda(study: LandmarkStudy) -> Figure:
-    """Mean average precision against the share of weights that are zero, along the regularization lambda."""
+    """What zero weights cost: mean average precision against the share of zero weights, for several lambdas."""
     frame = pd.concat([_sparsity_points(study, codebook) for codebook in study.codebooks], ignore_index=True)
     methods = dict.fromkeys(str(name).partition(", ")[0] for name in frame["series"])
     looks = looks_of([method for method in methods if method != "tfidf"])
@@ -267,12 +255,12 @@ def sparsity_over_lambda(study: LandmarkStudy) -> Figure:
         for codebook, title in zip(study.codebooks, titles, strict=True)
     ]
     notes = [
-        "The axis of sparsity is logarithmic in the share of weights that are not zero; 100%, which has no place on "
-        "it, stands where half a weight would be left.",
-        "Lambda grows along each line, towards sparser weights; that of the study is ringed.",
+        "Lambda, the strength of the regularization, grows along each line. A ring marks that of all other exhibits.",
+        "The axis of sparsity is logarithmic in the share of weights that are not zero. It has no place for 100%: that "
+        "stands where half a weight would be left.",
     ]
     if study.shows_printed:
-        notes.append("Hollow markers: the paper's means over landmarks (Tables 1 to 6).")
+        notes.append("Hollow markers are the paper's means over landmarks (Tables 1 to 6).")
     return Figure(frame, tuple(panels), notes=tuple(notes), size=(3.2, 2.6))
 
 
@@ -346,71 +334,74 @@ def _sparsity_axis(frame: pd.DataFrame) -> Axis:
     """Axis on which 90%, 99% and 99.9% lie equally far apart, since codebooks differ there alone."""
     places = frame["nonzero"].dropna()
     left, right = max([100.0, *places]), min([10.0, *places])
-    ticks = tuple((float(share), f"{100 - share:g}") for share in SHARES if share >= right / 1.6)
-    # as much room on the right as the number of a lambda takes
-    low, high = right / (left / right) ** 0.12 / 1.8, left * 1.6
-    return Axis("Sparsity of w (%)", "log", low, high, ticks, reversed=True, told="{:.3g}% of weights are not zero")
+    low, high = right / (left / right) ** 0.05, left * 1.6
+    # over many decades every second name has room
+    shares = SHARES[:: 1 if high / low < 3e4 else 2]
+    ticks = tuple((float(share), f"{100 - share:g}") for share in shares if share >= low)
+    told = "{:.3g}% of weights are not zero"
+    return Axis("Weights that are zero (%)", "log", low, high, ticks, reversed=True, told=told)
 
 
 @exhibit("landmark/cost", title="QPAO over C", needs=("metrics",),
          when=lambda settings: "cost_sweep" in settings["parts"])  # fmt: skip
 def qpao_over_cost(study: LandmarkStudy) -> Figure:
-    """Mean average precision (mAP) and sparsity of QPAO over C, with the sum of its weights free and fixed."""
+    """How the cost C of QPAO, which the paper does not print, changes its mean average precision and its sparsity."""
     frame = swept_means(study, COST)
     looks = looks_of(list(dict.fromkeys(frame["method"])))
-    drawn = {
-        f"{study.title_of(method)}: {name}": ({"kind": COST, "method": method}, column, replace(look, line=line))
-        for method, look in looks.items()
-        for column, name, line in ((MAP, "mAP", "-"), (SPARSITY, "sparsity", ":"))
-    }
+    drawn = {study.title_of(method): ({"kind": COST, "method": method}, look) for method, look in looks.items()}
     lines: list[Line] = []
     if (own := study.settings["parameters"].get(RECONSTRUCTED, {}).get("C")) is not None:
         lines.append(Line("C of the tables", own, Look(GREY, "", "-."), upright=True))
     notes = (
-        "Every point is the minimum, found in one block; the tables' descent over many blocks ends close to it.",
-        "Sum fixed: the mean of the weights stays at 1; the printed bound of each, the number of words, follows.",
+        "C is the cost of a unit of loss. Every point is the exact minimum, found in one block of weights; the tables "
+        "descend over many blocks and end close to it.",
+        "Sum fixed: the mean of the weights stays at 1. The bound of each weight that the paper prints, the number of "
+        "visterms, follows from that.",
     )
-    return _sweep_figure(study, frame, "C, the cost of a unit of loss", drawn, lines, notes)
+    titles = {MAP: "Mean average precision (%)", SPARSITY: "Weights that are zero (%)"}
+    return _sweep_figure(study, frame, "C", titles, drawn, lines, notes)
 
 
 @exhibit("landmark/order", title="Order of the triplets and number of negatives", needs=("metrics",),
          when=lambda settings: "triplet_order" in settings["parts"])  # fmt: skip
 def triplet_order(study: LandmarkStudy) -> Figure:
-    """Mean average precision over the number of negatives to learn from, with the triplets in three orders."""
+    """How mean average precision depends on the number of negatives and on the order in which triplets come."""
     frame = swept_means(study, *ORDERS)
     looks = looks_of(list(dict.fromkeys(frame["method"])))
     drawn = {
-        f"{study.title_of(method)}, {told}": ({"kind": order, "method": method}, MAP, replace(look, line=line))
+        f"{study.title_of(method)}, {told}": ({"kind": order, "method": method}, replace(look, line=line))
         for method, look in looks.items()
         for (order, told), line in zip(ORDERS.items(), ("-", "--", ":"), strict=True)
     }
     notes = (
-        "One pass in every case, over all pairs of positives with so many negatives; the gallery is the same.",
-        "Shuffled is the order of all other exhibits: the paper prints none.",
+        "Each point is one pass over all pairs of positives with so many negatives; the gallery is always the same.",
+        "The paper prints no order; all other exhibits shuffle the triplets.",
     )
-    return _sweep_figure(study, frame, "Negatives", drawn, (), notes)
+    return _sweep_figure(study, frame, "Number of negatives", {MAP: "Mean average precision (%)"}, drawn, (), notes)
 
 
 def _sweep_figure(
     study: LandmarkStudy,
     frame: pd.DataFrame,
     label: str,
-    drawn: Mapping[str, tuple[dict[str, str], str, Look]],
+    columns: Mapping[str, str],
+    drawn: Mapping[str, tuple[dict[str, str], Look]],
     lines: Sequence[Line],
     notes: tuple[str, ...],
 ) -> Figure:
-    """A panel a codebook with TF-IDF as a line; `drawn` names each series with its rows, its column and its look."""
-    titles = lettered([f"{codebook.title} words" for codebook in study.codebooks])
+    """A row of panels a column, a panel a codebook; `drawn` names each series with its rows and its look."""
+    shown = list(product(columns.items(), study.codebooks))
+    titles = lettered([f"{codebook.title} words" for _, codebook in shown])
     panels = []
-    for codebook, title in zip(study.codebooks, titles, strict=True):
+    for ((column, name), codebook), title in zip(shown, titles, strict=True):
         here = {"representation": codebook.id}
         places = select(frame, **here)
-        series = [Series(name, here | where, "x", column, look) for name, (where, column, look) in drawn.items()]
+        series = [Series(name, here | where, "x", column, look) for name, (where, look) in drawn.items()]
         ticks = tuple((value, f"{value:g}") for value in sorted(set(places["x"])))
-        y = Axis("" if codebook.place else "%" if lines else "Mean average precision (%)", told="{:.1f}%")
-        every = (*_unlearned(study, codebook, places), *lines)
-        panels.append(Panel(title, Axis(label, "log", ticks=ticks), y, tuple(series), every))
-    return Figure(frame, tuple(panels), notes=notes, size=(3.2, 2.6))
+        y = Axis("" if codebook.place else name, told="{:.1f}%")
+        levels = _unlearned(study, codebook, places) if column == MAP else ()
+        panels.append(Panel(title, Axis(label, "log", ticks=ticks), y, tuple(series), (*levels, *lines)))
+    return Figure(frame, tuple(panels), notes=notes, n_columns=len(study.codebooks), size=(3.2, 2.4))
 
 
 def _unlearned(study: LandmarkStudy, codebook: Codebook, places: pd.DataFrame) -> Iterable[Line]:
@@ -425,5 +416,5 @@ def _unlearned(study: LandmarkStudy, codebook: Codebook, places: pd.DataFrame) -
          needs=("manifest", "queries", "relevance", "images", "ranks"),
          when=lambda settings: montage.compared(settings["methods"]) is not None)  # fmt: skip
 def first_results(study: LandmarkStudy) -> Gallery:
-    """A query with its rectangle and its first results, by TF-IDF and by a learned metric."""
+    """What a query finds before learning (TF-IDF) and after it, where learning gains the most and loses the most."""
     return montage.montage(study)

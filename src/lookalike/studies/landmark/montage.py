@@ -85,21 +85,17 @@ def montage(study: LandmarkStudy) -> Gallery:
     rows, titles, frames = [], [], []
     for choice in extremes(candidates(pairs, material.methods)):
         pair = pairs.loc[choice.key].to_dict()
-        image = tile_of(
-            material.path(material.image_of(pair["query"])),
-            landmark_title(pair["query"]),
-            box=material.box(pair["query"]),
-        )
-        # the query with its rectangle before the first of its two rows, and why it is shown before the second
-        asked = (image, Tile(None, f"{choice.chosen}, draw {pair['draw']}"))
-        for query, method in zip(asked, material.methods, strict=True):
+        words = f"{landmark_title(pair['query'])}\n{choice.chosen}\n(draw {pair['draw']})"
+        image = tile_of(material.path(material.image_of(pair["query"])), words, box=material.box(pair["query"]))
+        # the query with its rectangle before the first of its two rows
+        for query, method in zip((image, Tile(None)), material.methods, strict=True):
             shown = material.first(pair, method, N_RESULTS)
             results = (
-                tile_of(material.path(one.image_id), mark=MARKS[one.relevance], corner=str(one.rank))
-                for one in rows_in(shown)
+                tile_of(material.path(one.image_id), mark=MARKS[one.relevance], corner=str(place))
+                for place, one in enumerate(rows_in(shown), start=1)
             )
             rows.append((query, *results))
-            titles.append(f"{study.title_of(method)} AP {100 * pair[method]:.1f} %")
+            titles.append(f"{study.title_of(method)}\nAP {100 * pair[method]:.1f}%")
             frames.append(shown.assign(chosen_as=choice.chosen, place=range(1, len(shown) + 1))[COLUMNS])
     frame = pd.concat(frames, ignore_index=True)
     entries, how = chosen_entries(material)
@@ -128,13 +124,13 @@ def notes(material: Material, frame: pd.DataFrame) -> list[str]:
     told = []
     for chosen, rows in frame.groupby("chosen_as", sort=False):
         values = " to ".join(f"{100 * value:.1f}" for value in rows.drop_duplicates("method")["average_precision"])
-        told.append(f"{chosen}: {rows['query'].iloc[0]}, average precision from {values} %")
+        told.append(f"{chosen}: {rows['query'].iloc[0]}, average precision (AP) from {values}%")
     return [
-        f"Queries of the picture by rule, of all {len(material.pairs)} pairs of a query and a draw, "
-        f"{study.codebooks[-1].title} words, {study.title_of(before)} against {study.title_of(after)}: "
+        f"A rule chose the queries of the picture, of all {len(material.pairs)} pairs of a query and a draw, with "
+        f"{study.codebooks[-1].title} words, by what {study.title_of(after)} gains over {study.title_of(before)}: "
         f"{'; '.join(told)}.",
-        "Images to learn from are not in the rankings, and the query's own image, which is, is not shown; AP: average "
-        "precision; small numbers: ranks. Right is what the ground truth calls good or ok.",
+        "Numbers are ranks, without the query's own image; images to learn from are not ranked. Right is what the "
+        "ground truth calls good or ok. The rectangle is the part that asks.",
     ]
 
 

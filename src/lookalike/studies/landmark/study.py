@@ -41,14 +41,20 @@ NONZEROS, UPDATE_SHARE, N_TRIPLETS = "nonzeros", "update_share", "n_triplets"
 MEAN = "mean"
 """Row of the mean over landmarks, which the paper prints for mean average precision alone."""
 OTHER_MACHINE = "other machine and implementation"
-OF_OURS = {
-    RECONSTRUCTED: "ours, built from what this paper says of it",
-    "oasis-diagonal": (
-        "its passive-aggressive step on a diagonal metric that starts at 1, because a full matrix of so many words "
-        "cannot be stored"
-    ),
+ABOUT_METHODS = {
+    "tfidf": "ranks by weighted counts of visterms and learns nothing",
+    RECONSTRUCTED: "ours, a quadratic programme built from what this paper says of it, as its own paper is not at hand",
+    "oasis-diagonal": "its step on one weight a visterm, from 1 on, as a full matrix of so many words cannot be stored",
+    "soml-tg": "SOML by truncated gradients, which moves every weight towards zero after each step",
+    "soml-da": "SOML by dual averaging, which makes the weights anew from the mean of all gradients",
 }
-"""Method to what notes say of ours, where it is not the method that the paper names."""
+"""Method to what notes say of it."""
+LITERAL_OF = ("soml-tg", "soml-da")
+"""Methods whose printed form differs from what can work; their variants stand beneath them."""
+LEARNED_FROM = (
+    "A metric is learned for each landmark from {positives} of its images and {negatives} others, which then leave the "
+    "gallery. A draw is one random choice of them."
+)
 
 Form = Callable[[float, float], str]
 """How a mean and its standard deviation are written."""
@@ -253,7 +259,7 @@ class LandmarkStudy(Study):
         gap = float(last.get(best, math.nan)) - float(last.get("tfidf", math.nan))
         above = f"{gap:.1f} points above TF-IDF, which learns nothing"
         best_one = "" if math.isnan(gap) else f"With {words} words, {self.title_of(best)} is best, {above}. "
-        spread = f"; ± is the standard deviation over {n_draws} draws" if n_draws > 1 else ", one draw"
+        spread = f"; ± standard deviation over {n_draws} draws" if n_draws > 1 else ", one draw"
         made = ", whose images are made by code" if self.synthetic else ""
         star = f" {STAR} marks what did not end within its time limit." if STAR in str(rows) else ""
         sentence = f"{best_one}Means over {n_landmarks} landmarks{made}{spread}.{star}"
@@ -273,23 +279,31 @@ class LandmarkStudy(Study):
     def data_sentence(self, drawn: Any) -> str:
         """Which data, how many landmarks and draws, and what ± is; of times over d, that rows are simulated."""
         if self._is_simulated:
-            return "Rows are simulated: no images are behind them."
+            return "Data: simulated rows, with no images behind them."
         # a sweep may be of fewer
         n_landmarks, n_draws = (
             int(drawn.frame[name].max()) if isinstance(drawn, Figure) and name in drawn.frame else every
             for name, every in (("n_landmarks", len(self.landmarks)), ("n_draws", self.settings["draws"]))
         )
-        learning = (
-            f"{self.title}{', synthetic images' if self.synthetic else ''}: "
-            f"{n_landmarks} landmark{'s' * (n_landmarks != 1)}, each learned from {self.settings['positives']} of its "
-            f"images and {self.settings['negatives']} others, which leave the gallery"
-        )
+        made = " (images made by code)" if self.synthetic else ""
+        data = f"Data: {self.title}{made}, {n_landmarks} landmark{'s' * (n_landmarks != 1)}"
         if drawn is None or isinstance(drawn, Gallery):
-            return f"{learning}."
+            return f"{data}."
         if n_draws == 1:
-            return f"{learning}; one draw of them."
-        spread = ", ± is the standard deviation" if isinstance(drawn, Table) and not drawn.shown else ""
-        return f"{learning}; means over {n_draws} draws of them{spread}."
+            return f"{data}, one draw."
+        spread = "± standard deviation" if isinstance(drawn, Table) and not drawn.shown else "means"
+        return f"{data}; {spread} over {n_draws} draws."
+
+    def of_printed_sign(self) -> list[str]:
+        """One note on what the printed sign of the update gives beside the true one; none where that was not run."""
+        told = []
+        for codebook, method in product(self.codebooks, LITERAL_OF):
+            pair = [(codebook.id, MEAN, name, MAP) for name in (f"{method}-literal", method)]
+            printed, true = (self.summary.get(key, NO_NUMBER)[0] for key in pair)
+            of = f"{self.title_of(method)}, {codebook.title} words"
+            if not math.isnan(printed + true):
+                told.append(f"{printed:.1f}% mAP where the true one gives {true:.1f}% ({of})")
+        return [f"The printed sign of the update does not work: it gives {', '.join(told)}."] if told else []
 
     def notes(self, drawn: Any) -> list[str]:
         """What ours of a method is, limits that ended a fit, and why numbers may not be held against print."""
@@ -297,8 +311,9 @@ class LandmarkStudy(Study):
             return []
         words = set(drawn.frame.get("representation", ()))
         shown, codebooks = self._methods_in(drawn.frame), [one for one in self.codebooks if one.id in words]
-        said = [*OF_OURS.items(), *self.settings["notes"].items()]
+        said = [*ABOUT_METHODS.items(), *self.settings["notes"].items()]
         told = [f"{self.title_of(method)}: {note.rstrip('.')}." for method, note in said if method in shown]
+        told += [LEARNED_FROM.format(**self.settings)] if not self._is_simulated else []
         if self.exhibit is not None and "fits" in self.exhibit.needs:
             told += self._stopped_notes(codebooks, shown) + self._not_converged_notes(codebooks, shown)
         why = dict.fromkeys(codebook.why_not_comparable for codebook in codebooks if codebook.why_not_comparable)

@@ -39,12 +39,12 @@ def notes(times: pd.DataFrame, title_of: Callable[[str], str]) -> list[str]:
     told = []
     if len(rows):
         repeats = int(rows.groupby(["learner", "n_features"])["repeat"].nunique().max())
-        spread = f", median of {repeats} repeats; bars: the least and the largest" if repeats > 1 else ", one repeat"
-        told.append(f"Filled markers: ours, CPU time of training on {_triplets(rows, title_of)}{spread}.")
+        spread = f", median of {repeats} repeats (bars: least and largest)" if repeats > 1 else ", one repeat"
+        told.append(f"Filled markers are ours: processor time of training on {_triplets(rows, title_of)}{spread}.")
         told.append(f"The rows are simulated, with {_nonzeros(rows)}.")
-        told.append(f"Ours: one thread of {' and '.join(sorted(set(rows['processor'].dropna())))}.")
+        told.append(f"Ours ran on one thread of {' and '.join(sorted(set(rows['processor'].dropna())))}.")
     if rows["pair_cpu_seconds"].notna().any():
-        told.append("Dotted: the same without the products of pairs, which are computed once before the first step.")
+        told.append("Dotted: the same, not counting the products of pairs, which are computed once before all steps.")
     failed: Any = times[(times["reason"] != "") & (times["learner"] != "tfidf")]
     for row in failed.drop_duplicates(["learner", "n_features"]).itertuples():
         told.append(f"{title_of(row.learner)} at d = {row.n_features:,} is not drawn: {row.reason}.")

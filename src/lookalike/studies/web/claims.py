@@ -13,11 +13,14 @@ from lookalike.studies.web.study import WebStudy
 
 @rule
 def time_grows(study: WebStudy, learner: str, low: float, high: float = math.inf, than: str = "") -> Finding:
-    """The power of the number of images by which time grows, or its excess over another learner's, lies in bounds."""
+    """Holds if time grows by a power of the number of images that lies within bounds: 0.75 to 1.25 for linear growth.
+
+    Where a claim compares two learners, the bounds are of the difference of their powers.
+    """
     measured = measured_times(study.table("runtime"))
     laws = {name: growth(measured, name) for name in (learner, than) if name}
-    told = [f"{name}: ({UNITS[name]})^{law} over {law.n_sizes} sizes" if law else f"{name}: too few sizes to the end"
-            for name, law in laws.items()]  # fmt: skip
+    told = [f"{name}: time ~ {UNITS[name]}^{law} (95% interval, {law.n_sizes} sizes)" if law
+            else f"{name}: fewer than three sizes, so no fit" for name, law in laws.items()]  # fmt: skip
     ends = measured[measured["series"] == OASIS].sort_values("n_images")[["n_images", "steps", "seconds"]]
     told += [triplets_seen(f"{row.n_images:,} images", row.steps, row.seconds) for row in rows_in(ends)]
     known = [law for law in laws.values() if law]
@@ -29,19 +32,9 @@ def time_grows(study: WebStudy, learner: str, low: float, high: float = math.inf
 
 
 @rule
-def log_misses_most(study: WebStudy, k: int, times: float) -> Finding:
-    """Precision at top k by latent topics, which stand for raters, is at least a multiple of that by the log."""
-    (topic, error), (log, of_log) = (study.precision_at("oasis", k, metric) for metric in ("topic_p@k", "p@k"))
-    low = (topic - 2 * error) / (log + 2 * of_log)
-    high = (topic + 2 * error) / max(log - 2 * of_log, 1e-9)
-    told = f"top {k}: {topic:.1f}% by topics, {log:.1f}% by the log, {topic / log:.1f} times [{low:.1f}, {high:.1f}]"
-    return Finding(verdict_of(within([(low, high)], times, math.inf)), told)
-
-
-@rule
 def any_negative_will_do(study: WebStudy, k: int, margin: float) -> Finding:
-    """Precision at top k with negatives from all images is at most a margin below that with irrelevant ones alone."""
+    """Holds if negatives from all images cost less precision at top k than the claim's margin; fails if more."""
     gain, error = study.precision_at(IRRELEVANT, k, GAIN)
     low, high = gain - 2 * error, gain + 2 * error
-    told = f"top {k}: {gain:+.2f} [{low:+.2f}, {high:+.2f}] points with negatives from all images"
+    told = f"top {k}: {gain:+.2f} [{low:+.2f}, {high:+.2f}] points, negatives from all images minus irrelevant ones"
     return Finding(verdict_of(within([(low, high)], -margin, math.inf)), told)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from lookalike.exhibits.drawing import lettered
+from lookalike.exhibits.labels import on_free_sides
 from lookalike.exhibits.model import Axis, Figure, Label, Line, Panel, Series, Table
 from lookalike.exhibits.printed import MISSING, beside_print, human_time, plus_minus, significant, times_over
 from lookalike.exhibits.registry import exhibit
@@ -45,7 +46,7 @@ PREFERRED_K = 10
 
 @exhibit("oasis-jmlr-2010/table1", "oasis-2009-draft/table3", title="Statistics of the collection", needs=("metrics",))
 def collection(study: WebStudy) -> Table:
-    """Statistics of the collection, counted in what is simulated, beside the paper's."""
+    """How large the collection is: its queries and images, and the visterms and relevant images that an image has."""
     rows = [
         {"part": part, "setting": name if quantity in IN_TABLE else "", "metric": quantity,
          "ours": study.counts.get((part, quantity), math.nan), "ours_std": math.nan}
@@ -60,16 +61,16 @@ def collection(study: WebStudy) -> Table:
               "metric": {quantity: heading for quantity, (heading, _) in QUANTITIES.items()}}  # fmt: skip
     notes = ["Printed numbers are those of JMLR Table 1."] if study.paper != JMLR else []
     notes += [
-        "Non-zeros are printed in running text, of all images (JMLR section 3).",
-        "Relevant images: the others of its part that share a query with an image, counted for a sample where there "
-        f"are many; in print {ABOUT_RELEVANT}.",
+        "Non-zeros: how many different visterms an image has. The paper prints the mean of all (JMLR section 3).",
+        "Relevant images share a query with an image and are of its part. They are counted for a sample where there "
+        f"are many; the paper says {ABOUT_RELEVANT}.",
     ]
     return Table(cells, rows=("part",), columns="metric", titles=titles, notes=tuple(notes))
 
 
 @exhibit("oasis-jmlr-2010/fig3a", "oasis-2009-draft/fig6", title="Precision at top k", needs=("metrics",))
 def precision_by_log(study: WebStudy) -> Figure:
-    """Precision at top k, an image being relevant where it shares a query of the log with the query image (theta 0)."""
+    """How many of the first k images are relevant, that is, share a query of the log with the query image."""
     images, relevant = (study.counts["test", quantity] for quantity in ("images", "relevant_per_image"))
     chance = 100 * relevant / (images - 1)
     printed = study.printed[study.printed["metric"] == "web_p@1"].replace({"web_p@1": "p@1"})
@@ -79,8 +80,9 @@ def precision_by_log(study: WebStudy) -> Figure:
     ours = {"setting": "", "method": "oasis", "metric": "p@1", "ours": study.precision_at("oasis", 1)[0]}
     cells = beside_print(pd.DataFrame([ours | {"ours_std": math.nan}]), printed, judge=study.judge)
     notes = (
-        f"Chance: {chance:.2g}%, the share of relevant images.",
-        "Hollow: precision at 1 as JMLR section 5.2.2 prints it; curves in print have no numbers.",
+        "One shared query is enough: the papers' threshold theta on relevance is 0 here.",
+        f"Chance is {chance:.2g}%, the share of relevant images among all.",
+        "Hollow: the precision at top 1 that JMLR section 5.2.2 prints. The printed curves have no numbers.",
     )
     frame = pd.concat([study.precision("p@k"), pd.DataFrame(beside)], ignore_index=True)
     return precision_figure(study, frame, "Precision at top k (%)", cells, notes)
@@ -88,14 +90,14 @@ def precision_by_log(study: WebStudy) -> Figure:
 
 @exhibit("web/topics", title="Precision at top k by latent topic", needs=("metrics",))
 def precision_by_topic(study: WebStudy) -> Figure:
-    """Share of the top k that were made from the query image's own latent topic, which no learner is told."""
-    return precision_figure(study, study.precision("topic_p@k"), "Top k of the query's latent topic (%)")
+    """How many of the first k images were made from the query image's own topic, which no learner is told."""
+    return precision_figure(study, study.precision("topic_p@k"), "Top k of the query's topic (%)")
 
 
 @exhibit("web/negatives", title="Negatives drawn from all images and from irrelevant ones", needs=("metrics",),
          when=lambda settings: settings["irrelevant_negatives"])  # fmt: skip
 def negatives(study: WebStudy) -> Table:
-    """Precision at top k of OASIS whose negatives are any images, as in the papers, beside irrelevant images alone."""
+    """How precise OASIS is if its negatives are any images, as in the papers, and if they are irrelevant ones alone."""
     parts = {"any image": study.precision("p@k", ["oasis"]), "irrelevant images": study.precision("p@k", [IRRELEVANT]),
              "difference": study.precision(GAIN, [IRRELEVANT])}  # fmt: skip
     frame = pd.concat([rows.assign(negatives=name) for name, rows in parts.items()], ignore_index=True)
@@ -104,8 +106,10 @@ def negatives(study: WebStudy) -> Table:
     frame["ours_cell"] = list(map(plus_minus, frame["ours"], frame["error"], forms, [".2f"] * len(forms)))
     share = study.counts["train", "relevant_per_image"] / (study.counts["train", "images"] - 1)
     notes = (
-        "In percent by the log, ± one standard error over the query images; the difference is taken query by query.",
-        f"Both have the same triplets but for relevant negatives: {100 * share:.2g}% of the training images are so.",
+        "Precision at top k by the log, in percent, ± standard error over the query images. The difference is taken "
+        "query by query.",
+        f"Both learn from the same triplets but for relevant negatives; {100 * share:.2g}% of the training images are "
+        "relevant to an image.",
     )
     titles = {"k": {k: f"top {k}" for k in SHOWN_K}}
     return Table(frame, rows=("negatives",), columns="k", titles=titles, notes=notes)
@@ -128,17 +132,17 @@ def precision_figure(
     x = Axis("Number of neighbours k", low=0, high=1.03 * float(frame["k"].max()), told="k = {:.0f}")
     panel = Panel("", x, Axis(label, low=0, told="{:.1f}%"), tuple(series), tuple(chance))
     common = (
-        f"{study.size_of('n_queries'):,} query images drawn from the test images, each against all "
-        f"{study.size_of('n_gallery'):,} of them but itself; bands: one standard error of the mean over query images.",
-        "The gap to Euclidean is made by the simulation, whose images share styles that mean nothing to queries, and "
-        "cannot be read as the papers'.",
+        f"Each of {study.size_of('n_queries'):,} query images, drawn from the test images, ranks all other "
+        f"{study.size_of('n_gallery') - 1:,} of them. Bands: ± standard error over query images.",
+        "The gap to Euclidean says nothing about the papers': the simulation makes it, since its images share styles "
+        "that mean nothing to queries.",
     )
     return Figure(frame, (panel,), cells, (*common, *notes), size=(4.3, 2.85))
 
 
 @exhibit("web/calibration", title="Simulated marginals beside printed ones", needs=("metrics",))
 def calibration(study: WebStudy) -> Figure:
-    """Marginals of the query log and the visterms, and what the papers print of theirs."""
+    """How close the simulated query log and its images are to the counts and means that the papers print."""
     records = [record for marginal in MARGINALS for record in marginal_records(study, marginal)]
     frame = pd.DataFrame([*records, *count_records(study)], columns=["quantity", "part", "source", "x", "y"])
     titles = lettered([*(marginal.title for marginal in MARGINALS), "Counts"])
@@ -162,13 +166,15 @@ class Marginal:
 BIN = 5
 """Numbers of non-zeros that are counted together."""
 MARGINALS = (
-    Marginal("nonzeros_per_image", "Words of an image", "Non-zeros of an image",
-             f"Share of images (bins of {BIN})", "histogram"),
-    Marginal("word_frequency", "Word frequencies", "Rank of the word", "Share of images with it", "rank"),
+    Marginal("nonzeros_per_image", "Words of an image", "Different words of an image",
+             f"Share of images\n(bins of {BIN})", "histogram"),
+    Marginal("word_frequency", "Word frequencies", "Rank of the word", "Share of images\nwith the word", "rank"),
     Marginal("relevant_per_image", "Relevant images", "Relevant images of an image",
-             "Share with at least as many", "tail"),
-    Marginal("images_per_query", "Images of a query", "Images of a query", "Share with at least as many", "tail"),
-    Marginal("queries_per_image", "Queries of an image", "Queries of an image", "Share with at least as many", "tail"),
+             "Share of images with\nso many or more", "tail"),
+    Marginal("images_per_query", "Images of a query", "Images of a query", "Share of queries with\nso many or more",
+             "tail"),
+    Marginal("queries_per_image", "Queries of an image", "Queries of an image",
+             "Share of images with\nso many or more", "tail"),
 )  # fmt: skip
 LOOKS_OF_PARTS = {"train": Look(BLUE, "o"), "test": Look(ORANGE, "s", "--")}
 MOST_POINTS = 300
@@ -234,7 +240,7 @@ def marginal_panel(marginal: Marginal, title: str, frame: pd.DataFrame) -> Panel
         bare, dotted = Look(look.colour, "", look.line), Look(look.colour, "", ":")
         series.append(Series(f"simulated, {PARTS[part]} part", where, "x", "y", bare, kind=kind))
         means = own.loc[(own["source"] == "counted mean") & (own["part"] == part), "x"]
-        lines += [Line("mean", mean, dotted, upright=True) for mean in means]
+        lines += [Line("simulated mean", mean, dotted, upright=True) for mean in means]
     means = own.loc[own["source"] == "printed mean", "x"]
     lines += [Line("printed mean", mean, Look(BLACK, "", "-"), upright=True) for mean in means]
     largest = own.loc[own["source"] == marginal.form, "x"].max()
@@ -281,22 +287,24 @@ def calibration_notes(frame: pd.DataFrame) -> list[str]:
     nonzeros, relevant = (told("counted mean", f"{name}_per_image", ".3g") for name in ("nonzeros", "relevant"))
     first, last = ZIPF_RANKS
     return [
-        f"Non-zeros of an image, mean: {nonzeros}, printed {told('printed mean', 'nonzeros_per_image', 'g')}.",
-        f"Relevant images of an image, mean: {relevant}, printed {ABOUT_RELEVANT}.",
-        f"Slope of log frequency over log rank, {first} to {last:,}: {told('slope', 'word_frequency', '.2f')}.",
-        "Dotted vertical: means; black: printed (JMLR Table 1 and running text).",
+        f"Mean number of different words of an image: {nonzeros}, in print "
+        f"{told('printed mean', 'nonzeros_per_image', 'g')}.",
+        f"Mean number of relevant images of an image: {relevant}, in print {ABOUT_RELEVANT}.",
+        "Slope of a word's log frequency over its log rank, between ranks "
+        f"{first} and {last:,}: {told('slope', 'word_frequency', '.2f')}.",
+        "Upright lines are means: dotted ones ours, black ones printed (JMLR Table 1 and running text).",
     ]
 
 
 @exhibit("web/claims", title="Claims of the papers", needs=("metrics", "runtime", "fits"))
 def papers_claims(study: WebStudy) -> Table:
-    """Claims of the papers about learning from a query log, each with a verdict computed from this run."""
+    """Which claims of the papers about learning from a query log hold in this run."""
     return claims_table(study, rules_of(claims))
 
 
 @exhibit("web/learning", title="Training", needs=("metrics", "curve_times", "fits"))
 def learning(study: WebStudy) -> Figure:
-    """Validation mAP (mean average precision) and the share of steps with a loss over training steps."""
+    """How OASIS improves while it learns: its mAP (mean average precision) on held-out images, and its loss."""
     curves = ranker_curves(study)
     stops = study.table("fits")[["ranker", "chosen_step", "stopped"]].rename(columns={"chosen_step": "step"})
     frame = pd.concat([curves, mean_curve(curves), stops.assign(series="stop")], ignore_index=True)
@@ -338,7 +346,7 @@ def learning_panel(frame: pd.DataFrame, quantity: str, y: Axis) -> Panel:
     if not alone:
         series.append(Series("mean of the rankers' curves", {"series": "mean"}, "step", quantity, LOOKS["oasis"]))
     steps = sorted(set(frame.loc[frame["series"] == "stop", "step"]))
-    stops = [Line("best mAP of a ranker", float(step), Look(BLACK, "", ":"), upright=True) for step in steps]
+    stops = [Line("best step of a ranker", float(step), Look(BLACK, "", ":"), upright=True) for step in steps]
     last = 1.04 * float(frame["step"].max())
     x = Axis("Training steps", low=0, high=last, tick_form="short", told="{:,.0f} training steps")
     return Panel("", x, y, tuple(series), tuple(stops))
@@ -350,18 +358,21 @@ def learning_notes(study: WebStudy, curves: pd.DataFrame, stops: pd.DataFrame) -
     steps = ", ".join(f"{step:,}" for step in sorted(set(stops["step"])))
     last = curves[curves["ranker"] == curves["ranker"].min()].iloc[-1]
     notes = [
-        f"Mean average precision over {held_out:,} training images held out for validation.",
-        f"Dotted: the step of the best validation mAP, whose matrix is kept ({steps}).",
-        f"Ranker {last['ranker']} took {human_time(3600 * last['hours'])} for {last['step']:,} steps, without the "
-        "time of validation itself.",
+        f"Validation mAP is over {held_out:,} training images that are held out.",
+        f"Dotted: the step with the best validation mAP, whose matrix is kept ({steps}).",
+        f"Ranker {last['ranker']} took {human_time(3600 * last['hours'])} for {last['step']:,} steps, not counting "
+        "validation.",
     ]
     if n_rankers > 1:
-        notes.append(f"Thin: {n_rankers} rankers on triplets of their own; thick: their mean, of curves not of models.")
+        notes.append(
+            f"A ranker is one OASIS model. Thin: {n_rankers} rankers, each on triplets of its own; thick: the mean of "
+            "their curves, which is no model."
+        )
     limited = sorted(stops.loc[stops["stopped"] == "limit", "ranker"])
     if limited:
         notes.append(
             f"Training of ranker{'s' * (len(limited) > 1)} {' and '.join(map(str, limited))} ended at its limit of "
-            "steps, not because mAP had saturated."
+            "steps, while mAP could still grow."
         )
     return notes
 
@@ -385,7 +396,7 @@ SPEEDS = {
 
 @exhibit("web/speed", title="Speed of training", needs=("fits",), optional=("metrics",))
 def speed(study: WebStudy) -> Table:
-    """Steps a second, time and memory of training OASIS, by mode, beside what the paper prints."""
+    """How fast OASIS trains, and how much time and memory it takes, beside what the paper prints."""
     ours, printed = study.speeds().assign(n_words=study.settings["words"], source="ours"), printed_speed(study)
     ours["training"] = [f"{study.title_of(row.method)}, {row.mode}" for row in rows_in(ours)]
     alike = study.settings["words"] == PAPER_WORDS and printed
@@ -424,22 +435,22 @@ def printed_speed(study: WebStudy) -> dict[str, Any]:
 def speed_notes(study: WebStudy, ours: pd.DataFrame) -> tuple[str, ...]:
     """What rows are means of, what the modes are, and on what machine."""
     notes = [
-        "Steps, steps/s and time are of one ranker (means over those of a row), from the first triplet to the last "
-        "without validation, by the clock; steps/CPU s is over processor time; memory is the largest peak of a process."
+        "A row is the mean over its rankers, each one OASIS model. Time is by the clock, from the first triplet to the "
+        "last, without validation; steps/CPU s is by processor time; memory is the largest peak of a process."
     ]
     if study.settings["words"] != PAPER_WORDS:
-        notes.append(f"Only steps on {PAPER_WORDS:,} words are set beside the paper's.")
+        notes.append(f"Speeds are compared with the paper's for {PAPER_WORDS:,} words only, the paper's number.")
     if (ours["mode"] != "sequential").any():
-        notes.append("Sequential: every step sees the matrix as the step before left it; other modes are named.")
+        notes.append("Sequential: every step sees the matrix as the step before left it.")
     if study.processors:
-        notes.append(f"Ours: {study.processors}.")
-    return (*notes, "The paper: JMLR section 5.2.1, one CPU of a machine that it does not name; no verdict.")
+        notes.append(f"Ours ran on {study.processors}.")
+    return (*notes, "The paper's run (JMLR section 5.2.1) was on one processor that it does not name: no verdict.")
 
 
 @exhibit("web/approximate", title="Approximate search", needs=("metrics", "searched"),
          when=lambda settings: settings["approximate"])  # fmt: skip
 def approximate(study: WebStudy) -> Table:
-    """Recall and time of a search through indices that hold projected images, beside the exact search."""
+    """How many of the exact first images an approximate search finds, and in which time."""
     found = searches(study)
     exact = float(found.loc[found["index"] == "exact", "milliseconds"].mean())
     rows: list[dict[str, Any]] = []
@@ -459,23 +470,26 @@ def approximate(study: WebStudy) -> Table:
 @exhibit("web/recall", title="Recall of approximate search over time", needs=("metrics", "searched"),
          when=lambda settings: settings["approximate"])  # fmt: skip
 def recall(study: WebStudy) -> Figure:
-    """Recall of the exact first k over milliseconds a query, a line an index."""
+    """How many of the exact first images each approximate search finds, and how long a query takes."""
     found = searches(study)
     k = PREFERRED_K if (found["k"] == PREFERRED_K).any() else int(found["k"].min())
     frame = found[found["k"] == k].reset_index(drop=True)
     looks = looks_of(list(dict.fromkeys(frame["series"]))) | {"exact": Look(BLACK, "*")}
     series = [
         Series(name, {"series": name}, "milliseconds", "recall", look, note="note",
-               kind="points" if name == "exact" else "line")
+               kind="line" if (frame.loc[frame["series"] == name, "parameter"] > 0).any() else "points")
         for name, look in looks.items()
     ]  # fmt: skip
-    labels = [label for name, look in looks.items() for label in ends_of(frame[frame["series"] == name], look)]
+    labels = [
+        Label(row.milliseconds, row.recall, str(row.parameter), looks[row.series].colour, "below")
+        for row in rows_in(frame[frame["parameter"] > 0])
+    ]
     low, high = frame["milliseconds"].min() / 1.5, frame["milliseconds"].max() * 1.5
     x = Axis("Milliseconds a query", "log", low, high, ticks=round_numbers(low, high), told="{:,.3g} ms a query")
     y = Axis(f"Recall of the exact first {k} (%)", low=0, high=105, told="{:.1f}%")
-    panel = Panel("", x, y, tuple(series), labels=tuple(labels), by_point=True)
-    notes = (*search_notes(found), "Numbers: the least and the largest parameter of a line.")
-    return Figure(frame, (panel,), notes=notes, size=(4.6, 3.05))
+    panel = Panel("", x, y, tuple(series), by_point=True)
+    notes = (*search_notes(found), "Numbers beside points are these parameters.")
+    return on_free_sides(Figure(frame, (panel,), notes=notes, size=(4.6, 3.05)), labels)
 
 
 def searches(study: WebStudy) -> pd.DataFrame:
@@ -497,19 +511,11 @@ def searches(study: WebStudy) -> pd.DataFrame:
 def search_notes(found: pd.DataFrame) -> tuple[str, ...]:
     """Queries, gallery, and what parameters and dimensions are."""
     return (
-        f"Mean over {found['n_queries'].max():,} query images against a gallery of {found['n_gallery'].max():,}.",
-        "Recall: share of the first k of the exact search by the learned matrix that the index finds too.",
-        "Exact search goes through all images; the other indices hold images projected to the dimensions named, and "
-        "their parameter is how much of the index a query visits.",
+        f"Means over {found['n_queries'].max():,} query images, each searched for among {found['n_gallery'].max():,}.",
+        "Recall: the share of the first k images of the exact search, by the learned matrix, that an index finds too.",
+        "Exact search compares the query with all images. An index holds images projected to few dimensions: Flat goes "
+        "through all of them; IVF visits as many clusters, and HNSW keeps as many candidates, as its parameter says.",
     )
-
-
-def ends_of(rows: pd.DataFrame, look: Look) -> list[Label]:
-    """The least and the largest parameter of a line, beneath its ends."""
-    ordered = rows.sort_values("milliseconds")
-    ends = ordered.iloc[[0, -1]] if len(ordered) > 1 else ordered.iloc[:0]
-    points = zip(ends["milliseconds"], ends["recall"], ends["parameter"], strict=True)
-    return [Label(x, y, str(parameter), look.colour, "below") for x, y, parameter in points]
 
 
 def round_numbers(low: float, high: float) -> tuple[tuple[float, str], ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 from numpy.polynomial.polynomial import polyval
 
+from lookalike.exhibits.labels import on_free_sides
 from lookalike.exhibits.model import Axis, Figure, Label, Panel, Series
 from lookalike.exhibits.printed import (
     DAY,
@@ -43,7 +45,7 @@ TICKS = (0.001, 0.01, 0.1, 1, 10, MINUTE, 10 * MINUTE, HOUR, 10 * HOUR, 4 * DAY,
 FIT_FROM = 100
 """Size from which LMNN's times are continued: below, fixed costs hide how they grow."""
 LEAST_SIZES = 3
-"""Sizes of at least `FIT_FROM` without which nothing is continued."""
+"""Sizes without which nothing is fitted or continued: a line goes through any two points."""
 EXTRAPOLATED_POINTS = 20
 SIZE = (5.4, 3.65)
 """Width and height of the panel, in inches."""
@@ -54,14 +56,15 @@ Floats = npt.NDArray[np.float64]
 @exhibit("oasis-jmlr-2010/fig4", "oasis-nips-2009/fig1b", title="Training time over the number of images",
          needs=("runtime",), optional=("fits",), when=lambda settings: bool(settings["runtime"]))  # fmt: skip
 def runtime(study: WebStudy) -> Figure:
-    """Training time of OASIS over the number of images and of LMNN over that of rows, both axes logarithmic."""
+    """How training time grows with the number of images, for OASIS and for LMNN."""
     measured, printed = measured_times(study.table("runtime")), printed_times(study)
     largest = int(printed["n_images"].max()) if len(printed) else 0
     beside = [printed, law_line(measured), continued(measured, largest)]
     frame = pd.concat([measured, *(part for part in beside if len(part))], ignore_index=True)
     frame["note"] = [note_of(row) for row in rows_in(frame)]
     cells, notes = times_beside_print(study, measured), notes_of(study, frame)
-    return Figure(frame, (panel_of(frame),), cells, tuple(notes), size=SIZE)
+    figure = Figure(frame, (panel_of(frame),), cells, tuple(notes), size=SIZE)
+    return on_free_sides(figure, times_in_words(frame))
 
 
 def measured_times(runtime: pd.DataFrame) -> pd.DataFrame:
@@ -120,28 +123,26 @@ class PowerLaw(NamedTuple):
 
     exponent: float
     half_width: float
-    """Half of the 95% interval of the exponent (Student's t, sizes - 2 degrees of freedom); NaN of two sizes."""
+    """Half of the 95% interval of the exponent (Student's t, sizes - 2 degrees of freedom)."""
     factor: float
     n_sizes: int
 
     def __str__(self) -> str:
-        spread = "" if math.isnan(self.half_width) else f" ± {self.half_width:.2f}"
-        return f"{self.exponent:.2f}{spread}"
+        return f"{self.exponent:.2f} ± {self.half_width:.2f}"
 
 
 def power_law(times: pd.DataFrame) -> PowerLaw | None:
-    """Fit how time grows with the number of images, over fits that ended by their own rule; None below two sizes."""
+    """Fit how time grows with the number of images, over fits that ended by their own rule; None below three sizes."""
     from scipy.special import stdtrit
 
     times = times[~was_cut_off(times)]
     x, y = (np.log(times[column].to_numpy(dtype=np.float64)) for column in ("n_images", "seconds"))
-    if len(np.unique(x)) < 2:
+    if len(np.unique(x)) < LEAST_SIZES:
         return None
     centred = x - x.mean()
     exponent = float(centred @ y / (centred @ centred))
     residuals, free = y - y.mean() - exponent * centred, len(x) - 2
-    error = math.sqrt(residuals @ residuals / free / (centred @ centred)) if free else math.nan
-    half_width = float(stdtrit(free, 0.975)) * error if free else math.nan
+    half_width = float(stdtrit(free, 0.975)) * math.sqrt(residuals @ residuals / free / (centred @ centred))
     return PowerLaw(exponent, half_width, math.exp(y.mean() - exponent * x.mean()), len(x))
 
 
@@ -233,26 +234,32 @@ def _without_verdict(cell: Any) -> tuple[str, str]:
 
 
 def panel_of(frame: pd.DataFrame) -> Panel:
-    """Lines of ours, hollow printed points, the two lines that continue them, and times in words."""
+    """Lines of ours, hollow printed points, and the two lines that continue them."""
     low, high = frame["seconds"].min() / 4, frame["seconds"].max() * 4
     left, right = frame["n_images"].min() / 5, 6.0 * frame["n_images"].max()
     ticks = tuple((tick, human_time(tick)) for tick in TICKS if low <= tick <= high)
-    law = power_law(frame[frame["series"] == OASIS])
-    series = [series_of(name, rows, law) for name, rows in frame.groupby("series", sort=False)]
-    size = "Training images (OASIS) or rows (LMNN)"
-    x = Axis(size, "log", left, right, tick_form="short", told="{:,.0f} images or rows")
+    x = Axis("Training images (OASIS) or rows (LMNN)", "log", left, right, tick_form="short",
+             told="{:,.0f} images or rows")  # fmt: skip
     y = Axis("Training time (ours: processor time)", "log", low, high, ticks=ticks, told="time")
-    bounds = [label_of(row, "above", "↑") for row in rows_in(frame[frame["lower_bound"].astype(bool)])]
-    return Panel("", x, y, tuple(series), labels=(*bounds, *names_of_times(frame, low, high)), by_point=True)
+    names = series_names(frame)
+    series = [series_of(str(name), names, rows) for name, rows in frame.groupby("series", sort=False)]
+    return Panel("", x, y, tuple(series), by_point=True)
 
 
-def series_of(name: Any, rows: pd.DataFrame, law: PowerLaw | None) -> Series:
+def series_names(frame: pd.DataFrame) -> dict[str, str]:
+    """Names of series in the legend; that of an extrapolation says how far it goes."""
+    law, sizes = power_law(frame[frame["series"] == OASIS]), frame.loc[frame["series"] == EXTRAPOLATION, "n_images"]
+    names = {OASIS: "OASIS, ours", LMNN: "LMNN, ours", OWN_SERIES: "OASIS, the study's own run",
+             "OASIS, printed": "OASIS, printed (NIPS)", "LMNN, printed": "LMNN, printed (NIPS)"}  # fmt: skip
+    names |= {POWER_LAW: f"OASIS, fitted: images^{law.exponent:.2f}"} if law else {}
+    return names | {EXTRAPOLATION: f"LMNN, extrapolated {sizes.max() / sizes.min():,.0f}-fold"}
+
+
+def series_of(name: str, names: Mapping[str, str], rows: pd.DataFrame) -> Series:
     """Points or a line of one series, with the least and the largest time where there are repeats."""
     source, repeated = rows["source"].iloc[0], bool((rows["n_repeats"] > 1).any())
-    titles = {OASIS: "OASIS, ours", LMNN: "LMNN, ours", OWN_SERIES: "OASIS, own run"}
-    titles |= {POWER_LAW: f"OASIS: (images)^{law.exponent:.2f}"} if law else {}
     return Series(
-        titles.get(name, name), {"series": name}, "n_images", "seconds", look_of(name), "low" if repeated else "",
+        names.get(name, name), {"series": name}, "n_images", "seconds", look_of(name), "low" if repeated else "",
         "high" if repeated else "", kind="points" if source in (OWN_RUN, PRINTED) else "line",
         hollow=source == PRINTED, note="note",
     )  # fmt: skip
@@ -266,33 +273,13 @@ def look_of(series: str) -> Look:
     return others.get(series, of_learner)
 
 
-def label_of(row: Any, side: Any, text: str = "", y: float | None = None) -> Label:
-    """A time in words, or other words, beside its point or at another height."""
-    height = row.seconds if y is None else y
-    return Label(row.n_images, height, text or human_time(row.seconds), look_of(row.series).colour, side)
-
-
-def names_of_times(frame: pd.DataFrame, low: float, high: float) -> list[Label]:
-    """Times in words: at the least and the largest size outside, others above; where our lines end, LMNN's below."""
-    inner = (frame["source"] == EXTRAPOLATED) & frame.duplicated("series", "last")
-    shown = frame[(frame["source"] != FITTED) & ~inner]
-    least, largest = shown["n_images"].min(), shown["n_images"].max()
-    at_left, at_right = shown["n_images"] <= SAME_SIZE * least, shown["n_images"] * SAME_SIZE >= largest
-    labels = [*_apart(shown[at_left], "left", low, high), *_apart(shown[at_right], "right", low, high)]
-    ends = ~shown.duplicated("series", keep="last")
-    for row in rows_in(shown[~at_left & ~at_right & ((shown["source"] != MEASURED) | ends)]):
-        labels.append(label_of(row, "below" if row.source == OWN_RUN or row.series == LMNN else "above"))
-    return labels
-
-
-def _apart(rows: pd.DataFrame, side: Any, low: float, high: float) -> list[Label]:
-    """Times beside points of one size, from the bottom, as far apart as the letters need."""
-    step = 8 / (72 * 2.9) * math.log(high / low)
-    labels, last = [], -math.inf
-    for row in rows_in(rows.sort_values("seconds")):
-        last = max(math.log(row.seconds), last + step)
-        labels.append(label_of(row, side, y=math.exp(last)))
-    return labels
+def times_in_words(frame: pd.DataFrame) -> Iterator[Label]:
+    """Arrows of lower bounds, then printed times, then those of ours at the ends of lines."""
+    bounds, printed = frame["lower_bound"].astype(bool), frame["source"] == PRINTED
+    ends = ~frame.duplicated("series", keep="last") & ~printed & (frame["source"] != FITTED)
+    for chosen, side, text in ((bounds, "above", "↑"), (printed, "above", ""), (ends, "right", "")):
+        for row in rows_in(frame[chosen]):
+            yield Label(row.n_images, row.seconds, text or human_time(row.seconds), look_of(row.series).colour, side)
 
 
 def note_of(row: Any) -> str:
@@ -312,19 +299,19 @@ def notes_of(study: WebStudy, frame: pd.DataFrame) -> list[str]:
         f"{series} at {', '.join(f'{n:,}' for n in rows['n_images'])} {UNITS[rows['learner'].iloc[0]]} ({stopped})"
         for (series, stopped), rows in measured.groupby(["series", "stopped"], sort=False)
     ]
-    notes.append(f"How training ended: {'; '.join(ends)}.")
+    notes.append(f"How each training ended: {'; '.join(ends)}.")
     if was_cut_off(measured).any():
-        notes.append("No line is fitted through times of runs that ended at a limit.")
+        notes.append("Runs that ended at a limit are in no fit.")
     if measured["lower_bound"].any():
-        notes.append("Arrows: lower bounds, since mAP was still growing (OASIS) or the fit had not converged (LMNN).")
+        notes.append("Arrows mark lower bounds: mAP still grew (OASIS), or the fit had not converged (LMNN).")
     notes += _growth_notes(frame)
     nothing = runtime[is_unlearned(runtime)].drop_duplicates(["learner", "n_images"])
     told = [f"{row.learner} at {row.n_images:,} {UNITS[row.learner]}" for row in rows_in(nothing)]
     if told:
-        notes.append(f"Without a time, since no step beat the start on validation images: {', '.join(told)}.")
+        notes.append(f"Some runs have no time, since no step beat the start on validation images: {', '.join(told)}.")
     notes.append(
-        "Hollow: printed, on other machines; circles and diamonds by the labels of NIPS Figure 1b (its LMNN on MNIST, "
-        "that of the largest size projected in print), the square by JMLR section 5.2.1."
+        "Hollow markers are printed times, of other machines: circles and diamonds as NIPS Figure 1b labels them, the "
+        "square by JMLR section 5.2.1. The paper's LMNN learns MNIST, and its time at the largest size is a projection."
     )
     return notes
 
@@ -334,18 +321,18 @@ def _timed_notes(study: WebStudy, measured: pd.DataFrame) -> list[str]:
     told = ", ".join(f"{name} = {settings[key]:g}" for key, name in SETTINGS.items() if key in settings)
     repeats = [f"{row.n_repeats} of {row.series}" for row in rows_in(measured[measured["n_repeats"] > 1])]
     threads = " and ".join(str(n_threads) for n_threads in sorted(set(measured["n_threads"])))
+    machine = f" on {study.processors}" if study.processors else ""
     notes = [
-        f"Filled: ours, processor time of training, of all threads ({threads}){' on ' * bool(study.processors)}"
-        f"{study.processors}.",
-        f"OASIS ({told}) is timed up to the step of the best validation mAP, every size a simulated collection of its "
-        "own with topics to its scale.",
+        f"Filled markers are ours: processor time of training, summed over all threads ({threads}){machine}.",
+        f"OASIS ({told}) is timed up to the step with the best validation mAP. Each size is a simulated collection of "
+        "its own, with as many topics as suit its size.",
     ]
     if (measured["learner"] == LMNN).any():
-        notes.append("LMNN (active set) learns rows of a labelled synthetic set of MNIST's shape, 10 classes x 784.")
+        notes.append("LMNN learns rows of a synthetic set in the shape of MNIST: 10 classes, 784 features.")
     if (measured["source"] == OWN_RUN).any():
-        notes.append("Star: the study's own training, whose collection, C and stopping rule are its own.")
+        notes.append("Star: the training of this study itself, with its own collection, C and stopping rule.")
     if repeats:
-        notes.append(f"Medians and bars (least and largest) of repeats: {', '.join(dict.fromkeys(repeats))}.")
+        notes.append(f"Repeated runs show their median, with bars from the least to the largest: {', '.join(repeats)}.")
     return notes
 
 
@@ -354,15 +341,18 @@ def _growth_notes(frame: pd.DataFrame) -> list[str]:
     law, printed = (power_law(frame[frame["series"] == name]) for name in (OASIS, "OASIS, printed"))
     if law is not None:
         notes.append(
-            f"Dotted: time of OASIS grows as (images)^{law} over {law.n_sizes} sizes, by least squares in logarithms "
-            f"(±: 95% interval){f'; through the printed points: {printed}' if printed else ''}."
+            f"Dotted: the power law through our times of OASIS, time ~ images^{law} (least squares in logarithms over "
+            f"{law.n_sizes} sizes, ±: 95% interval)."
         )
+    else:
+        notes.append(f"No power law is fitted to ours of OASIS: fewer than {LEAST_SIZES} sizes ended by themselves.")
+    notes += [f"The printed times of OASIS grow as images^{printed}."] if printed else []
     line = frame[frame["series"] == EXTRAPOLATION]
     if len(line):
         sizes, last = continued_through(frame)["n_images"], line.iloc[-1]
         notes.append(
-            "Dashed: extrapolation of LMNN, a polynomial of second degree (coefficients not negative) through its "
-            f"{len(sizes)} measured sizes of {FIT_FROM} rows or more, to {last['n_images'] / sizes.max():,.0f} times "
-            f"as many rows as were measured: at {last['n_images']:,} rows it says {human_time(last['seconds'])}."
+            "Dashed: a polynomial of second degree (no coefficient negative) through the times of LMNN at "
+            f"{len(sizes)} sizes from {FIT_FROM} rows on, drawn on to {last['n_images'] / sizes.max():,.0f} times as "
+            f"many rows as were measured. At {last['n_images']:,} rows it guesses {human_time(last['seconds'])}."
         )
     return notes

@@ -102,8 +102,8 @@ class WebStudy(Study):
         speeds = [f"{row.steps_per_second:,.0f} steps a second on {row.n_threads} thread{'s' * (row.n_threads > 1)}"
                   for row in rows_in(self.speeds())]  # fmt: skip
         sentence = (
-            f"P@1 is how often the first image is relevant, over {self.size_of('n_queries'):,} test images; ± is the "
-            f"standard error over them. OASIS learned at {', '.join(speeds)}."
+            f"P@1 is how often the first image is relevant, over {self.size_of('n_queries'):,} test images; ± standard "
+            f"error over them. OASIS learned at {', '.join(speeds)}."
         )
         return self.in_lines("retrieval learned from a query log (JMLR 2010, Figure 3A)",
                              ["P@1 (%)", "P@10 (%)"], rows, sentence)  # fmt: skip
@@ -112,8 +112,8 @@ class WebStudy(Study):
         """Which data, and how many."""
         counts = {name: self.counts.get((part, "images")) for part, name in PARTS.items()}
         images = [f"{n_images:,.0f} {name} images" for name, n_images in counts.items() if n_images is not None]
-        size = f": {' and '.join(images)}, {self.settings['words']:,} words" if images else ""
-        return f"Simulated query log and visterms of {self.title}{size}."
+        size = f": {' and '.join(images)} of {self.settings['words']:,} visterms" if images else ""
+        return f"Data: {self.title} (query log and images made by code){size}."
 
     def notes(self, drawn: Any) -> list[str]:
         """Why no printed number has a verdict, where there is one."""

@@ -35,7 +35,7 @@ def of_gains(gain, sparsity=None, **shape):
 def test_every_claim_names_a_rule_that_says_how_it_decides():
     rules = rules_of(claims)
     assert set(RULES.values()) == set(rules)
-    assert all(sentence_of(rule).startswith("Holds where") for rule in rules.values())
+    assert all(sentence_of(rule).startswith("Holds if") for rule in rules.values())
 
 
 CASES = {
@@ -53,7 +53,7 @@ CASES = {
 def test_differences_of_precision(claim):
     for change, verdict in CASES[claim]:
         found = decide(claim, of_gains(BEATS | change))
-        assert (found.verdict, "of 7 above 0)" in found.evidence) == (verdict, True), change
+        assert (found.verdict, "of 7 landmarks)" in found.evidence) == (verdict, True), change
 
 
 def test_sparsity():

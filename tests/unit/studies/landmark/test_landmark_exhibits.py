@@ -1,7 +1,5 @@
 """The landmark study's tables, figures and montage: what is averaged, what stands beside it, what is not judged."""
 
-import itertools
-
 import pandas as pd
 import pytest
 from contract import check_exhibits, check_not_run
@@ -47,7 +45,7 @@ def test_every_exhibit_is_drawn_and_says_which_data_it_shows(tmp_path):
     assert [sum(sidecars[id]["statuses"].values()) for id in TABLES] == [40] * 3 + [28] * 6
     assert [sidecars[id]["state"] == "not comparable" for id in TABLES] == [False] * 6 + [True] * 3
     for id, told in sidecars.items():
-        assert ("Rows are simulated" if id == "landmark/time" else "Oxford5K") in told["caption"]
+        assert ("simulated rows" if id == "landmark/time" else "Oxford5K") in told["caption"]
         ours = any(note.startswith("QPAO (reconstructed): ours") for note in told["notes"])
         assert ours == (told["name"] not in ("literal", "order", "montage")), id
 
@@ -56,7 +54,7 @@ def test_print_stands_beside_synthetic_landmarks_in_rows_of_its_own_without_a_ve
     landmarks = {"landmarks": [*SETTINGS["landmarks"][:-1], "duke_tower"]}
     demo = study(tables(), synthetic=True, kind="synthetic_landmarks", title="demo landmarks", **landmarks)
     table, made = table_of(demo)
-    assert "demo landmarks, synthetic images" in made.data_sentence(table)
+    assert "demo landmarks (images made by code)" in made.data_sentence(table)
     assert "Not comparable with the printed numbers: synthetic images." in made.notes(table)
     assert set(table.frame["status"]) == {"", "not comparable", "no result"}
     (sheet,) = sheets_of(table)
@@ -118,7 +116,7 @@ def test_the_headline_has_a_column_a_codebook_and_one_draw_no_spread(oxford):
     lines = oxford.headline().splitlines()
     assert lines[1].split("  ")[-3:] == [f"mAP (%), {words} words" for words in ("10,000", "100,000", "1,000,000")]
     assert lines[2].split()[0] == "TF-IDF"
-    assert "Means over 7 landmarks; ± is the standard deviation over 5 draws." in " ".join(lines)
+    assert "Means over 7 landmarks; ± standard deviation over 5 draws." in " ".join(lines)
     made = study(tables(metrics=metrics(draws=1), fits=fits(draws=1)), draws=1)
     assert not cells(made)["ours_cell"].str.contains("±").any()
     assert "one draw" in made.headline()
@@ -129,11 +127,15 @@ def test_means_over_landmarks_by_region_and_by_form(oxford):
     table = exhibits.query_region(oxford).frame.set_index(["representation", "region", "method"])["ours"]
     assert len(table) == 3 * 2 * 5
     assert table["sift-1m", "box", "tfidf"] - table["sift-1m", "full", "tfidf"] == pytest.approx(4.0)
-    table = exhibits.literal_forms(oxford).frame.set_index(["representation", "method", "metric"])
+    literal = exhibits.literal_forms(oxford)
+    table = literal.frame.set_index(["representation", "method", "metric"])
     methods = list(dict.fromkeys(table.index.get_level_values("method")))
     assert methods == ["tfidf", "soml-tg", "soml-tg-literal", "soml-da"]
     assert table.loc[("sift-10k", "soml-tg-literal", "update_share"), "ours"] == pytest.approx(100)
     assert table.loc[("sift-10k", "tfidf", "sparsity"), "ours_cell"] == "-"
+    printed, true = (table.loc[("sift-10k", name, "map"), "ours"] for name in ("soml-tg-literal", "soml-tg"))
+    told = f"it gives {printed:.1f}% mAP where the true one gives {true:.1f}% (S-TG, 10,000 words)"
+    assert told in literal.notes[0]
 
 
 def test_times_are_medians_with_the_printed_means_beside_them():
@@ -154,8 +156,6 @@ def test_times_are_medians_with_the_printed_means_beside_them():
     assert "QPAO (reconstructed) at d = 1,000,000 is not drawn: the fit took more than 600 s" in told
     assert "about 2,000 non-zeros each (500 at d = 1,000)" in told
     assert {one.name for one in drawn.panels[0].series} >= {"QPAO (reconstructed)", "QPAO, printed"}
-    places = sorted((label.y for label in drawn.panels[0].labels if label.x == 1_000_000), reverse=True)
-    assert all(above >= 1.79 * below for above, below in itertools.pairwise(places))
 
 
 def test_a_point_of_a_curve_is_a_mean_over_landmarks_and_draws(oxford):
@@ -178,7 +178,7 @@ def test_sweeps_of_few_landmarks_and_draws_say_so_and_stand_beside_tf_idf_of_the
     cost, order = exhibits.qpao_over_cost(study(tables(metrics=numbers))), exhibits.triplet_order(oxford)
     lines = {line.name: line.at for line in cost.panels[1].lines}
     assert lines == {"TF-IDF": pytest.approx(35), "C of the tables": 10.0}
-    for drawn, sizes in ((cost, ("3 landmarks", "one draw of")), (order, ("7 landmarks", "means over 2 draws of"))):
+    for drawn, sizes in ((cost, ("3 landmarks", "one draw")), (order, ("7 landmarks", "means over 2 draws"))):
         assert all(size in oxford.data_sentence(drawn) for size in sizes)
     shuffled, sorted_ = (select(order.frame, kind=kind)["map"].to_numpy() for kind in ("shuffled", "by_negative"))
     assert shuffled - sorted_ == pytest.approx(10)
@@ -203,8 +203,9 @@ def test_the_montage_shows_the_largest_gain_and_the_largest_loss(tmp_path):
     assert chosen.loc[("largest gain", "soml-da"), "query"] == "all_souls_1"
     assert set(chosen.loc["largest loss"]["query"]) <= {"all_souls_2", "bodleian_1"}
     assert (drawn.frame["rank"] == drawn.frame["place"] + 1).all(), "the query's own image is the first of the list"
+    assert [tile.corner for tile in drawn.rows[1][1:]] == [str(place) for place in range(1, 9)], "it is not counted"
     assert drawn.rows[0][0].box == (0.25, 0.25, 0.5, 0.75)
-    assert "of all 3 pairs of a query and a draw, 1,000,000 words, TF-IDF against S-DA" in drawn.notes[0]
+    assert "of all 3 pairs of a query and a draw, with 1,000,000 words, by what S-DA gains over" in drawn.notes[0]
     assert [entry.words for entry in drawn.entries] == ["All Souls", "All Souls", "Bodleian"]
     gained = next(entry for entry in drawn.entries if entry.chosen == "largest gain")
     assert gained.rankings[1].summary.startswith("3 of 9 of its landmark (33 %); average precision")
