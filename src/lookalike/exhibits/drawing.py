@@ -153,16 +153,19 @@ def ticks_of(form: Axis) -> Sequence[tuple[Number, str]] | None:
     return form.ticks or (TIMES if form.tick_form == "time" else None)
 
 
-def placed(values: Floats, form: Axis) -> Floats:
-    """Where values stand on an axis."""
+def placed(values: Floats, form: Axis, aside: Number = 0) -> Floats:
+    """Where values stand on an axis, or so far beside it."""
     if form.scale != "start and log":
-        return values
-    return np.where(values <= 1, START * values, START + np.log10(np.maximum(values, 1)))
+        return values * 10**aside if form.scale == "log" else values + aside
+    return np.where(values <= 1, START * values, START + np.log10(np.maximum(values, 1))) + aside
 
 
 def _draw_series(axis: Axes, panel: Panel, series: Series, frame: pd.DataFrame, shift: float) -> None:
     x, y, low, high = values_of(rows_of(frame, series), series)
-    x = placed(x, panel.x)
+    if panel.x.scale == "log":
+        # a start at 0 has no place there
+        x, y, low, high = (part[x > 0] for part in (x, y, low, high))
+    x = placed(x, panel.x, series.aside)
     look, face = series.look, "none" if series.hollow else series.look.colour
     line = "none" if series.kind == "points" else look.line
     style: dict[str, Any] = {"color": look.colour, "linestyle": line}
@@ -184,8 +187,8 @@ def _draw_series(axis: Axes, panel: Panel, series: Series, frame: pd.DataFrame, 
     kept = np.arange(len(x)) if every else marked_points(x, panel.x, shift)
     if not look.marker:
         kept = kept[:0] if not series.low else kept
-    # the points of a star hold little colour
-    size = (4 if series.kind == "points" else MARKER) * (2 if look.marker == "*" else 1)
+    # the points of a star hold little colour, and a ring lies around what it covers
+    size = (4 if series.kind == "points" else MARKER) * (2 if look.marker == "*" else 1.5 if series.hollow else 1)
     axis.plot(x[kept], y[kept], linestyle="none", marker=look.marker, color=look.colour, markerfacecolor=face,
               markersize=size, zorder=2.5)  # fmt: skip
     if series.low and not series.band and len(kept):
@@ -198,8 +201,7 @@ def _draw_series(axis: Axes, panel: Panel, series: Series, frame: pd.DataFrame, 
 
 def marked_points(x: Floats, form: Axis, shift: float = 0.0) -> npt.NDArray[np.intp]:
     """Places of the points that carry a marker; those of several series stand beside, not upon, each other."""
-    # a start at 0 has no place on a logarithmic axis
-    along = np.log(np.maximum(x, x[x > 0].min(initial=1.0))) if form.scale == "log" else x
+    along = np.log(x) if form.scale == "log" else x
     spacing = float(np.ptp(along)) / MARKS if len(x) > 1 else 0.0
     if not spacing or (len(x) <= FEW and not (np.diff(along) < spacing / 3).any()):
         return np.arange(len(x))
@@ -229,6 +231,13 @@ def _limits(axis: Axes, panel: Panel) -> None:
         axis.invert_xaxis()
     if panel.y.reversed:
         axis.invert_yaxis()
+    axis.set_ylabel(label_of(panel.y, axis.get_ylim()))
+
+
+def label_of(form: Axis, ends: Sequence[float]) -> str:
+    """The label of an axis of amounts, which says where it leaves 0 out: heights mislead there."""
+    is_cut = form.label and form.scale == "linear" and not form.ticks and min(ends) > 0
+    return f"{form.label} (axis cut)" if is_cut else form.label
 
 
 def short_count(value: float, position: float | None = None) -> str:

@@ -17,7 +17,17 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from lookalike.exhibits.drawing import DECADES, SIDES, START, marked_points, placed, rows_of, ticks_of, values_of
+from lookalike.exhibits.drawing import (
+    DECADES,
+    SIDES,
+    START,
+    label_of,
+    marked_points,
+    placed,
+    rows_of,
+    ticks_of,
+    values_of,
+)
 from lookalike.exhibits.model import Axis, Figure, Label, Line, Panel, Series
 from lookalike.exhibits.printed import human_time
 from lookalike.exhibits.style import GREY, sign_of
@@ -60,6 +70,10 @@ class Trace:
     high: Floats
     notes: tuple[str, ...] = ()
     straight: Literal["", "level", "upright"] = ""
+
+    def placed(self, form: Axis) -> Floats:
+        """Where its points stand along x."""
+        return placed(self.x, form, self.series.aside)
 
     @property
     def is_range(self) -> bool:
@@ -138,7 +152,7 @@ def _plot(panel: Panel, traces: Sequence[Trace], names: Sequence[str]) -> Any:
 
     reach = {side: [part for trace in traces if trace.series.sideways is side for part in (trace.low, trace.high)]
              for side in (False, True)}  # fmt: skip
-    x_range = _range(panel.x, [*(placed(trace.x, panel.x) for trace in traces), *reach[True]], 0.03)
+    x_range = _range(panel.x, [*(trace.placed(panel.x) for trace in traces), *reach[True]], 0.03)
     y_range = _range(panel.y, [*(trace.y for trace in traces), *reach[False]], 0.06)
     plot = figure(
         height=max(HEIGHT, BESIDES + ROW * len(panel.y.ticks or ())), sizing_mode="stretch_width", min_width=200,
@@ -148,6 +162,7 @@ def _plot(panel: Panel, traces: Sequence[Trace], names: Sequence[str]) -> Any:
         y_axis_type="log" if panel.y.scale == "log" else "linear",
     )  # fmt: skip
     _dress(plot, panel)
+    plot.yaxis[0].axis_label = label_of(panel.y, y_range) or None
     for trace in traces:
         _draw(plot, trace, panel, _called(trace, names), (x_range, y_range))
     for label in panel.labels:
@@ -228,7 +243,7 @@ def _draw(plot: Any, trace: Trace, panel: Panel, name: str, ranges: tuple[Ends, 
         return
     shown = np.isfinite(trace.x) & ((trace.x > 0) if panel.x.scale == "log" else True)
     shown &= (np.isfinite(trace.y) & ((trace.y > 0) if panel.y.scale == "log" else True)) | trace.is_range
-    x, y, low, high = (part[shown] for part in (placed(trace.x, panel.x), trace.y, trace.low, trace.high))
+    x, y, low, high = (part[shown] for part in (trace.placed(panel.x), trace.y, trace.low, trace.high))
     every = trace.series.kind == "points" or trace.series.each or panel.reads_points
     marked = np.arange(len(x)) if every else marked_points(x, panel.x)
     _spread(plot, panel, trace, name, (x, y, low, high), marked)
@@ -290,7 +305,7 @@ def _read_points(plot: Any, panel: Panel, traces: Sequence[Trace], names: Sequen
     for trace in traces:
         if trace.straight or not trace.series.look.marker:
             continue
-        points = {"x": placed(trace.x, panel.x), "y": trace.y}
+        points = {"x": trace.placed(panel.x), "y": trace.y}
         look = _marker(trace)
         look["size"] += 2
         renderer = _glyph(plot, "Scatter", _called(trace, names), points, **look)

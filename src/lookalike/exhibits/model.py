@@ -94,7 +94,9 @@ class Series:
     high: str = ""
     kind: Literal["line", "points", "steps"] = "line"
     hollow: bool = False
-    """Whether a paper prints it."""
+    """Whether its markers are rings: what a paper prints, or what may cover another curve."""
+    aside: Number = 0
+    """How far it is drawn beside its x, so that bars do not cover each other; in decades on a logarithmic axis."""
     band: bool = False
     """Whether errors are a band, not bars."""
     sideways: bool = False

@@ -77,12 +77,12 @@ def choice_note(
     """Say how queries were chosen from the `groups` (such as classes), and how many gain and lose in `measure`."""
     n_random = sum(choice.chosen == RANDOM for choice in choices)
     extremes = [choice.chosen for choice in choices if choice.chosen != RANDOM]
-    marked = f"; the {' and the '.join(extremes)} in {measure} of all {len(candidates):,} are added, and marked"
+    marked = f" The {' and the '.join(extremes)} in {measure} of all {len(candidates):,} are added, and marked."
     shown = {choice.key for choice in choices}
     return (
-        f"Queries by rule, none picked by hand: {n_random} drawn at random (seed {seed}), the {groups} in turn"
-        f"{marked if extremes else ''}. By learning, {_outcomes(candidates)} in {measure} of all {len(candidates):,} "
-        f"queries, and {_outcomes([one for one in candidates if one.key in shown])} of the {len(shown)} shown."
+        f"No query was picked by hand: {n_random} are drawn at random (seed {seed}), from the {groups} in turn."
+        f"{marked if extremes else ''} In {measure}, {_outcomes(candidates)} of all {len(candidates):,} queries after "
+        f"learning, and {_outcomes([one for one in candidates if one.key in shown])} of the {len(shown)} shown."
     )
 
 

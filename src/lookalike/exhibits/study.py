@@ -55,6 +55,12 @@ class Study:
         return str(self.settings["title"])
 
     @property
+    def data(self) -> str:
+        """Its data set, as a sentence begins, and that its images are made by code where the title does not say so."""
+        told = "" if "synthetic" in self.title or not self.synthetic else ", synthetic images"
+        return f"{self.title[:1].upper()}{self.title[1:]}{told}"
+
+    @property
     def synthetic(self) -> bool:
         """Whether its images, or its log, are made by code; captions say so."""
         return bool(self.settings["synthetic"])
@@ -138,7 +144,7 @@ class Study:
 
     def data_sentence(self, drawn: Any) -> str:
         """Second sentence of a caption: which data, how many repeats, and what ± and error bars are."""
-        return f"{self.title}{', made by code' if self.synthetic else ''}."
+        return f"{self.data}."
 
     def headline(self) -> str:
         """Return the main numbers as a small table and what they mean, for the terminal, the index and the report."""

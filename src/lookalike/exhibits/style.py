@@ -50,9 +50,16 @@ METHODS = {
     "oasis-diagonal": ("OASIS", Look(VERMILLION, "h")),
     "soml-tg": ("S-TG", Look(GREEN, "v")),
     "soml-da": ("S-DA", Look(BLUE, "D")),
+    "oasis-psd-100": ("projected every 100 steps", Look(BLUE, "s", "--")),
+    "oasis-psd-500": ("projected every 500 steps", Look(PURPLE, "P", "-.")),
+    "oasis-psd-2000": ("projected every 2,000 steps", Look(GREEN, "^", "--")),
+    "oasis-psd-20000": ("projected every 20,000 steps", Look(SKY, "D", "-.")),
+    "oasis-psd-end": ("projected only at the end", Look(BLACK, "v", ":")),
 }
 """Methods to the papers' names and their looks; those of one figure of the papers differ in colour and in marker."""
 LOOKS = {method: look for method, (_, look) in METHODS.items()}
+TRAINING, RATERS = Look(PURPLE, "v", "--"), Look(GREY, "s")
+"""Training images, of whatever method, beside test images in the method's own look; and people who rate."""
 OTHERS = (Look(SKY, "v", "--"), Look(ORANGE, "P", "--"), Look(GREY, "*", "--"), Look(BLUE, "<", "--"))
 """Looks of all other methods; yellow is too pale for lines on white."""
 

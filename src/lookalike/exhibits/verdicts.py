@@ -139,10 +139,10 @@ def _methods_not_run(claim: Claim, study: Study) -> str:
 def _cannot_tell(claim: Claim, study: Study) -> Iterator[tuple[str, str]]:
     """The gates that leave a claim undecided whatever its numbers are, each with the reason in one sentence."""
     if claim.implementation:
-        yield "implementation", f"It is about our implementation and not about the method: {claim.implementation}."
+        yield "implementation", f"It tells of our implementation, not of the method: {claim.implementation}."
     if claim.printed_number and (other := study.other_data()):
-        where = f"and the data are not the paper's: {other}"
-        yield "printed number", f"It is about a printed number, {claim.printed_number}, {where}."
+        where = f"and these are not the paper's data ({other})"
+        yield "printed number", f"The claim is about a printed number ({claim.printed_number}) {where}."
     run = [method for methods in claim.methods for method in methods.split("|") if study.was_run(method)]
     for limit in claim.limits:
         fits = [(method, part, of) for method in run for part, of in study.ended_by(limit, method).items()]
@@ -162,12 +162,13 @@ def claims_table(study: Study, rules: Mapping[str, Rule]) -> Table:
     ]  # fmt: skip
     frame = pd.DataFrame(records, columns=list(VERDICT_COLUMNS), dtype=str)
     counts = frame["verdict"].value_counts()
-    told = ", ".join(f"{verdict}: {int(counts.get(verdict, 0))}" for verdict in VERDICTS)
+    holds, fails, undecided, untested = (int(counts.get(verdict, 0)) for verdict in VERDICTS)
+    told = f"{holds} hold, {fails} do not, {undecided} are undecided and {untested} were not tested"
     return Table(
         frame,
         shown={column: column for column in VERDICT_COLUMNS[1:6]} | {"decided_by": "decided by"},
         titles={"paper": {id: paper.short for id, paper in PAPERS.items()}},
-        notes=() if study.not_run else (f"Of {len(frame)} claims, {told}.",),
+        notes=() if study.not_run else (f"Of {len(frame)} claims {told}.",),
     )
 
 

@@ -70,9 +70,9 @@ def test_gates_come_before_the_rule(tmp_path):
         ({}, {"without": ["lmnn", "lmnn-naive"]}, "not run", "LMNN or LMNN (naive) not run"),
         # one of several implementations is enough
         ({}, {"without": ["lmnn"]}, "", ""),
-        (ours, {}, "implementation", "It is about our implementation and not about the method: it is fast."),
+        (ours, {}, "implementation", "It tells of our implementation, not of the method: it is fast."),
         (printed, {}, "printed number",
-         "It is about a printed number, 0.94, and the data are not the paper's: made by code."),
+         "The claim is about a printed number (0.94) and these are not the paper's data (made by code)."),
         (printed, {"synthetic": False}, "", ""),
         ({"limits": "steps;grid"}, {"at_end_of_grid": 2}, "limit: grid",
          "LMNN chose an end of its grid in 2 of 5 fits (Ten)."),

@@ -51,13 +51,13 @@ def oasis_minus(study: CategoryStudy, subset: Subset, method: str) -> tuple[dict
         raise missing(study, subset, (method,), "comparison with OASIS")
     intervals = [(row[f"{of}_low"], row[f"{of}_high"]) for of in ("t", "bootstrap")]
     lows, highs = zip(*intervals, strict=True)
-    told = f"{100 * row['difference']:+.1f} [{100 * min(lows):+.1f}, {100 * max(highs):+.1f}]"
+    told = f"{100 * row['difference']:+.1f} points [{100 * min(lows):+.1f}, {100 * max(highs):+.1f}]"
     return row, intervals, f"OASIS minus {study.title_of(method)} {told}"
 
 
 @subset_rule
 def oasis_is_better(study: CategoryStudy, subset: Subset, than: Sequence[str]) -> Finding:
-    """OASIS has a higher mAP than each method, by the verdict of the comparison."""
+    """Holds where OASIS has a higher mAP than each method: both 95% intervals lie above 0, and p is below 0.05."""
 
     def decide(method: str) -> Finding:
         row, intervals, told = oasis_minus(study, subset, method)
@@ -79,9 +79,7 @@ def oasis_gains_within(
     *,
     and_projections: bool = False,
 ) -> Finding:
-    """OASIS minus each method in mAP lies within a range: both intervals; fails where both lie beyond it on one
-    side.
-    """
+    """Holds where both 95% intervals of OASIS minus each method lie in the claim's range; fails where both miss it."""
 
     def decide(method: str) -> Finding:
         _, intervals, told = oasis_minus(study, subset, method)
@@ -96,7 +94,7 @@ def oasis_gains_within(
 
 @subset_rule
 def oasis_is_best_at_every_k(study: CategoryStudy, subset: Subset, than: Sequence[str]) -> Finding:
-    """OASIS has the highest precision at top k for every k."""
+    """Holds where OASIS has the higher precision at every k, and on average over k by the corrected t-test."""
     return each(lambda method: _at_every_k(study, subset, method), than)
 
 
@@ -118,7 +116,7 @@ def _at_every_k(study: CategoryStudy, subset: Subset, method: str) -> Finding:
     adjusted = holm([test.p for test in tests])
     lower = [float(p) for test, p in zip(tests, adjusted, strict=True) if test.mean <= 0]
     lower_for_sure = any(test.mean < 0 and p < 0.05 for test, p in zip(tests, adjusted, strict=True))
-    where = f"at {len(tests) - len(lower)} of {len(tests)} k, on average {in_points(average)}"
+    where = f"at {len(tests) - len(lower)} of {len(tests)} values of k, on average by {in_points(average)}"
     # the k at which OASIS is lower are decided by their p-values
     where += f", p {p_value(min(lower))} where it is not" if lower else ""
     figures = f"OASIS above {study.title_of(method)} {where}"
@@ -129,14 +127,14 @@ def _at_every_k(study: CategoryStudy, subset: Subset, method: str) -> Finding:
 
 @subset_rule
 def ranks_higher(study: CategoryStudy, subset: Subset, better: Sequence[str], worse: Sequence[str]) -> Finding:
-    """Each of some methods has a higher mAP than each of others, in the differences of folds (corrected t)."""
+    """Holds where the difference in mAP is above 0: its 95% interval over folds, by the corrected t-test."""
     pairs = [(first, second) for first in better for second in worse]
     return each(lambda pair: minus(study, subset, *pair), pairs)
 
 
 @subset_rule
 def is_near(study: CategoryStudy, subset: Subset, method: str, other: str, margin: float) -> Finding:
-    """A method has about the mAP of another: the interval of their difference (corrected t) lies within a margin."""
+    """Holds where the 95% interval of the difference in mAP, by the corrected t-test, lies within a margin."""
     return minus(study, subset, method, other, (-margin, margin))
 
 
@@ -170,23 +168,23 @@ def by_printed_numbers(study: CategoryStudy, claim: Claim) -> str:
 
 @subset_rule
 def overfits(study: CategoryStudy, subset: Subset, method: str) -> Finding:
-    """A method fits its training images much better than new ones, by two conditions."""
+    """Holds where the gain over Euclidean is 5 times as large on training as on test images, and larger by t-test."""
     # over the Euclidean distance, which learns nothing
     on_training, on_test = (
         study.values(subset, method, metric) - study.values(subset, "euclidean", metric)
         for metric in ("train_map", "map")
     )
     lacking = missing(study, subset, (method, "euclidean"), "training and test mAP")
-    found = by_t(study, on_training - on_test, "gap less Euclidean's", lacking, (MARGIN, math.inf))
+    found = by_t(study, on_training - on_test, "difference", lacking, (MARGIN, math.inf))
     train, test = (100 * float(gain.mean()) for gain in (on_training, on_test))
     verdict = found.verdict if (train > 0 and train >= OVERFITTED_TIMES * test) or found.verdict == OPEN else FAILS
-    told = f"gains over Euclidean {train:+.1f} on training and {test:+.1f} on test images"
-    return Finding(verdict, f"{found.evidence}, {told}")
+    told = f"gain over Euclidean {train:+.1f} points on training and {test:+.1f} on test images"
+    return Finding(verdict, f"{told}, {found.evidence}")
 
 
 @subset_rule
 def does_not_end(study: CategoryStudy, subset: Subset, method: str) -> Finding:
-    """A method does not converge within the time limit (the papers': five days; here: that of this study)."""
+    """Holds where a method does not converge within the time limit of this study; the papers' was five days."""
     title, key = study.title_of(method), (subset.id, method)
     if key in study.not_converged:
         return Finding(HOLDS, f"{title}: {study.not_converged[key]}")
@@ -197,7 +195,7 @@ def does_not_end(study: CategoryStudy, subset: Subset, method: str) -> Finding:
 
 @subset_rule
 def takes_longest(study: CategoryStudy, subset: Subset, method: str, than: Sequence[str]) -> Finding:
-    """A method takes more processor time, choosing and fitting together, than each of others that ended."""
+    """Holds where a method takes more CPU time, for choosing and fitting, than each other one that ended."""
     seconds = {}
     for of in (method, *than):
         parts = [study.recorded(subset, of, f"cpu_seconds_{part}") for part in ("selection", "fit")]
@@ -218,7 +216,7 @@ def takes_longest(study: CategoryStudy, subset: Subset, method: str, than: Seque
 def takes_longer(
     study: CategoryStudy, methods: Sequence[str], than: str, times: float, *, on_average: bool = False
 ) -> Finding:
-    """The mean CPU time of each method over that of another is at least a factor, in total and by the triplet seen."""
+    """Holds where the mean CPU time is so many times that of the other method, in total and by the triplet seen."""
     minutes, triplets = minutes_of(study), triplets_of(study)
     known = {method for _, method in (*minutes, *study.not_converged)}
     # of several implementations those count that were run
@@ -235,7 +233,7 @@ def takes_longer(
         by_triplet = slow / fast * seen[1] / seen[0]
         # a method that takes all images in every iteration has no time by the triplet
         ratios.append([slow / fast] if math.isnan(by_triplet) else [slow / fast, by_triplet])
-        told = f"{study.title_of(method)} {times_over(slow / fast)} the time of {study.title_of(than)}"
+        told = f"{study.title_of(method)} takes {times_over(slow / fast)} the time of {study.title_of(than)}"
         told += "" if math.isnan(by_triplet) else f", {times_over(by_triplet)} by the triplet"
         counts = [triplets_seen(study.title_of(of), n, 60 * time)
                   for of, n, time in zip((method, than), seen, (slow, fast), strict=True)]  # fmt: skip
@@ -259,7 +257,7 @@ def _at_least(ratios: Sequence[float], times: float) -> str:
 
 @subset_rule
 def selection_hardly_matters(study: CategoryStudy, subset: Subset, method: str) -> Finding:
-    """The choice of its hyper-parameter hardly changes a method's validation mAP."""
+    """Holds where validation mAP varies less over the candidates of a hyper-parameter than over the folds."""
     if not study.has("selections"):
         return Finding(OPEN, "no validation scores of the candidates are gathered here")
     rows = select(study.own(study.table("selections")), subset=subset.id, method=method)
@@ -270,14 +268,14 @@ def selection_hardly_matters(study: CategoryStudy, subset: Subset, method: str) 
     scores = rows.pivot_table(index="fold", columns=candidate[0], values="map", aggfunc="max")
     of_candidates, of_folds = float(scores.mean(axis=0).std()), float(scores.mean(axis=1).std())
     told = f"{100 * of_candidates:.2f} over {scores.shape[1]} candidates, {100 * of_folds:.2f} over {len(scores)} folds"
-    return Finding(HOLDS if of_candidates < of_folds else FAILS, f"standard deviation {told}")
+    return Finding(HOLDS if of_candidates < of_folds else FAILS, f"standard deviation in points: {told}")
 
 
 @subset_rule
 def symmetry_index_is(
     study: CategoryStudy, subset: Subset, low: float = -math.inf, near_print: float | None = None
 ) -> Finding:
-    """The mean symmetry index of W of OASIS after training is at least a number, or so near to the printed one."""
+    """Holds where the mean symmetry index of W after training is high enough, or near the printed one."""
     high = math.inf
     if near_print is not None:
         level = study.printed_number("symmetry_index")
@@ -285,4 +283,4 @@ def symmetry_index_is(
     index = study.recorded(subset, "oasis", "symmetry_index").astype(np.float64)
     if index.empty:
         return Finding(OPEN, "no symmetry index was recorded")
-    return Finding(HOLDS if low <= index.mean() <= high else FAILS, f"index {index.mean():.3f}")
+    return Finding(HOLDS if low <= index.mean() <= high else FAILS, f"symmetry index {index.mean():.3f}")

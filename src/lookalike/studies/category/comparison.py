@@ -15,9 +15,9 @@ from lookalike.studies.category.study import PRINTED_TABLE, CategoryStudy, Subse
 
 HEADING = "Methods compared: OASIS minus method, in points of mAP (1 point = 0.01)"
 RULE = (
-    "OASIS is better (worse) where two 95% intervals of the difference lie above (below) 0, that of the corrected "
-    "resampled t-test (Nadeau and Bengio 2003) over partitions and that of a bootstrap clustered by image, and the "
-    "test's p-value, adjusted by Holm's method, is below 0.05; else it is not decidable."
+    "OASIS counts as better or worse where two 95% intervals of the difference leave out 0 and p is below 0.05; else "
+    "the difference is not decidable. One interval is of the corrected resampled t-test over partitions (Nadeau and "
+    "Bengio 2003), the other of a bootstrap over images; p is of the t-test, after Holm's correction."
 )
 FAMILIES = {"compared": "compared methods", "variants": "symmetric variants", "set_aside": "set aside by the papers"}
 """Families of p-values that Holm's method adjusts over, one a question, with their titles."""
@@ -50,7 +50,7 @@ def families_of(settings: Mapping[str, Any]) -> dict[str, list[str]]:
 
 @exhibit("learning/comparison", title="Methods compared", needs=("comparison", "fits"), when=can_compare)
 def comparison(study: CategoryStudy) -> Table:
-    """Methods compared: OASIS minus method, in points of mAP (1 point = 0.01), of every method that was run."""
+    """Whether OASIS is better than each other method: differences in mAP, in points (1 point = 0.01)."""
     return _table(study, families_of(study.settings))
 
 
@@ -86,7 +86,7 @@ def _family_notes(study: CategoryStudy, frame: pd.DataFrame) -> list[str]:
         for (family, subset), rows in frame.groupby(["family", "subset"], sort=False)
         if rows["n_adjusted"].max() > 0
     ]
-    return [f"Number of methods that p is adjusted over: {'; '.join(told)}."] if told else []
+    return [f"Holm's correction is over so many differences: {'; '.join(told)}."] if told else []
 
 
 def _record(study: CategoryStudy, subset: Subset, family: str, method: str) -> dict[str, Any]:

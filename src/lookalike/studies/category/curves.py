@@ -18,6 +18,7 @@ from lookalike.studies.category.study import CategoryStudy, Subset
 from lookalike.studies.metrics import select
 
 STEPS = Axis("Training steps", low=0, tick_form="short")
+LOG_STEPS = Axis("Training steps", "log", tick_form="short", told="{:,.0f}")
 MAP = Axis("Mean average precision", told="{:.4f}")
 COLUMNS = ("subset", "series", "step", "map", "low", "high", "sem", "n_folds")
 """Columns of a curve along training."""

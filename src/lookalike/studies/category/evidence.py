@@ -1,4 +1,4 @@
-"""What rules about claims share; evidence marked ``(t)`` is decided by the corrected resampled t-test over folds."""
+"""What rules about claims share."""
 
 from __future__ import annotations
 
@@ -84,5 +84,5 @@ def t_test(study: CategoryStudy, differences: pd.Series) -> CorrectedT | None:
 
 
 def in_points(test: CorrectedT) -> str:
-    """``+4.0 [+2.1, +5.9] (t)``: a mean difference and its 95% interval by the corrected t-test alone, in points."""
-    return f"{100 * test.mean:+.1f} [{100 * test.low:+.1f}, {100 * test.high:+.1f}] (t)"
+    """``+4.0 points [+2.1, +5.9]``: a mean difference and its 95% interval by the corrected t-test."""
+    return f"{100 * test.mean:+.1f} points [{100 * test.low:+.1f}, {100 * test.high:+.1f}]"

@@ -37,7 +37,7 @@ WORDS_IN_TEXT = 10_000
 
 @exhibit("oasis-jmlr-2010/text", title="Numbers in the running text", needs=("fits", "manifest"))
 def numbers_in_text(study: CategoryStudy) -> Table:
-    """Images kept, how many different visterms an image has, and the share of W that is symmetric after training."""
+    """What the paper says in its text: images kept, visterms of an image, and how symmetric W is after training."""
     # the first subset that the paper of the text prints, else the first
     among = study.subsets or study.all_subsets
     subset = next((one for one in among if study.setting_of(one)), among[0])
@@ -96,7 +96,7 @@ def _judged(study: CategoryStudy, subset: Subset, cell: Mapping[str, Any]) -> tu
 @exhibit("learning/claims", title="Claims of the papers", needs=("metrics", "fits"),
          optional=("comparison", "selections"))  # fmt: skip
 def claims(study: CategoryStudy) -> Table:
-    """What the JMLR paper and its draft claim about Caltech-256, in our words, and whether it holds here."""
+    """Which of the papers' claims about Caltech-256, told in our words, hold in this run."""
     table = claims_table(study, rules_of(claim_rules) | rules_of(training_claim_rules))
     told = [claim_rules.by_printed_numbers(study, claim) for claim in claims_of(study.claim_rows)]
     return replace(table, frame=table.frame.assign(by_printed_numbers=told))

@@ -26,7 +26,7 @@ OWN = "images of its class"
 @exhibit("learning/neighbours", title="Neighbours before and after learning", needs=("ranks", "images", "manifest"),
          when=lambda settings: {BEFORE, AFTER} <= set(settings["methods"]))  # fmt: skip
 def neighbours(study: CategoryStudy) -> Gallery:
-    """Nearest images of some test images, by Euclidean distance of their visterms and by OASIS."""
+    """Whether OASIS finds more images of the same class: neighbours of test images before and after learning."""
     before, after = (Rankings.load(path) for path in study.files["ranks"])
     ids = after.query_ids.tolist()
     if before.query_ids.tolist() != ids or not ids:
@@ -42,8 +42,8 @@ def neighbours(study: CategoryStudy) -> Gallery:
     return gallery_of(
         sorted(entries, key=lambda entry: entry.words),
         (
-            f"Subset {shown['subset']}, partition {shown['fold'] + 1}: each of its {len(ids):,} test images queries "
-            "all others, and none of them was learned from.",
+            f"Queries are among the {len(ids):,} test images of subset {shown['subset']}, partition "
+            f"{shown['fold'] + 1}. Each queries all others, and none of them was learned from.",
             choice_note(candidates, choices, seed=seed, groups="classes", measure="average precision"),
             "Euclidean ranks by distance: smaller is nearer. OASIS ranks by score: larger is nearer. The two have no "
             "common scale.",

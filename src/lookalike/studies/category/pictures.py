@@ -32,7 +32,7 @@ N_WORDS, N_SAMPLES, N_IMAGES = 12, 8, 400
 
 @exhibit("oasis-jmlr-2010/fig2", title="A local binary pattern", needs=("images", "manifest", "pool"))
 def local_binary_pattern(study: CategoryStudy) -> Picture:
-    """How a pixel's local binary pattern LBP(8,2) is read off its neighbours, by the code that describes images."""
+    """How the local binary pattern LBP(8,2) of a pixel is read off its neighbours."""
     from lookalike.core.images import luma
     from lookalike.features import lbp
     from lookalike.studies.category import lbp_example
@@ -45,13 +45,13 @@ def local_binary_pattern(study: CategoryStudy) -> Picture:
 
 @exhibit("representation/block_grid", title="Blocks of an image", needs=("images", "manifest", "pool"))
 def block_grid(study: CategoryStudy) -> Picture:
-    """The blocks of 64×64 pixels that are described at each scale; two neighbours, which share a half, are outlined."""
+    """Which parts of an image are described: blocks of 64×64 pixels at each scale, two of which are outlined."""
     return picture_of_blocks(example_image(study))
 
 
 @exhibit("representation/palette", title="The colour palette", needs=("palette", "blocks"))
 def colour_palette(study: CategoryStudy) -> Picture:
-    """The colours that pixels are counted by, learned by k-means, with the share of the pixels of all blocks."""
+    """Which colours pixels are counted by, with their shares of all pixels; k-means learned them."""
     from lookalike.features import lbp
     from lookalike.features.descriptors import Blocks
     from lookalike.features.shards import load_shard
@@ -65,7 +65,7 @@ def colour_palette(study: CategoryStudy) -> Picture:
 
 @exhibit("representation/visterms", title="The commonest visterms", needs=("images", "manifest", "codebook", "blocks"))
 def common_visterms(study: CategoryStudy) -> Gallery:
-    """The commonest visterms: each row shows blocks of different images, enlarged from their own scale."""
+    """What visterms stand for: each row shows blocks of one of the commonest, each from another image."""
     codebook = np.load(study.path("codebook"))
     hellinger = study.settings["representation_settings"]["hellinger"]
     found, n_images = find_words(study.files["blocks"], codebook, hellinger)
@@ -144,7 +144,7 @@ def _draw_level(axis: Axes, level: Image, number: int, full_height: int) -> None
     for corner, colour, dashes in ((left, VERMILLION, "-"), (left + pyramid.STRIDE, BLUE, (0, (2, 2)))):
         look: dict[str, Any] = {"edgecolor": colour, "linestyle": dashes, "linewidth": 2.2, "zorder": 3}
         axis.add_patch(Rectangle((corner, top), pyramid.BLOCK, pyramid.BLOCK, **outline, **look))
-    label = f"level {number}\n{width}×{height}\n{columns}×{rows} = {rows * columns:,}"
+    label = f"level {number}\n{width}×{height} pixels\n{columns}×{rows} = {rows * columns:,} blocks"
     axis.set_title(label, fontsize=7, loc="left")
 
 

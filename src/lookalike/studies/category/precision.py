@@ -39,7 +39,7 @@ K_MAX = 60
 @exhibit("oasis-jmlr-2010/table4", "oasis-2009-draft/table1", title="Precision of the compared methods",
          needs=("metrics", "fits"), optional=("comparison",))  # fmt: skip
 def main_table(study: CategoryStudy) -> Table:
-    """Mean average precision (mAP) and precision at top 1, 10 and 50 of all compared methods."""
+    """How precise each method is: mean average precision (mAP) and precision at top 1, 10 and 50."""
     cells = main_cells(study)
     named = {method: study.title_of(method) for method in dict.fromkeys(cells["method"])}
     titles = {"metric": TABLE_METRICS, "method": named, "subset": study.titles}
@@ -52,22 +52,20 @@ def main_table(study: CategoryStudy) -> Table:
 
 @exhibit("oasis-jmlr-2010/fig6", "oasis-2009-draft/fig4", title="Precision at top k", needs=("metrics", "fits"))
 def precision_at_k(study: CategoryStudy) -> Figure:
-    """Precision at top k of all compared methods; the dashed line is chance."""
+    """How precise each method is among the first k neighbours of a test image."""
     return precision_figure(study, study.methods, printed=True)
 
 
 @exhibit("oasis-jmlr-2010/fig8", "oasis-2009-draft/fig5", title="Symmetric variants of OASIS",
          needs=("metrics", "fits"), when=lambda settings: bool(settings["variants"]))  # fmt: skip
 def variants_at_k(study: CategoryStudy) -> Figure:
-    """Precision at top k of OASIS and of its symmetric variants; the dashed line is chance."""
+    """Whether a symmetric W helps: precision of OASIS and of its symmetric variants among the first k neighbours."""
     return precision_figure(study, ["oasis", *study.settings["variants"]], printed=False)
 
 
 @exhibit("representation/ablations", title="Representations compared", needs=("metrics", "fits"))
 def ablations(study: CategoryStudy) -> Table:
-    """Every method in every representation that was run: mean average precision, different visterms of a training
-    image, and processor time of the final fit.
-    """
+    """Whether the image representation matters: mAP, different visterms of a training image, and training time."""
     numbers, fits, own = study.table("metrics"), study.table("fits"), study.settings["representation"]
     ended = fits[fits["not_converged"].fillna("") == ""]
     parts = [select(numbers, metric="map").assign(value=lambda rows: 100 * rows["value"])]
@@ -163,10 +161,7 @@ def precision_figure(study: CategoryStudy, methods: Sequence[str], *, printed: b
         y = Axis("Precision at top k", low=0, high=curves.top(own["high"]), told="{:.3f}")
         return curves.panel(study, subset, own, shown, lines, x=x, y=y, why="not run here")
 
-    told = (
-        f"The curves end at {K_MAX} neighbours, or at all images but the query where these are fewer: the paper's text "
-    )
-    told += "does not say how many its own figure shows."
+    told = f"The curves show at most {K_MAX} neighbours; the paper does not say how many its own figure shows."
     return curves.figure(study, pd.concat(parts, ignore_index=True), draw, cells, (told,))
 
 

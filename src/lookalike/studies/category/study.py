@@ -194,18 +194,17 @@ class CategoryStudy(Study):
         words = (
             "" if "representation" in columns else f", {self.settings['representation_settings']['words']:,} visterms"
         )
-        what = f"{self.title}{', synthetic images' if self.synthetic else ''}{words}"
-        spread = ""
-        if isinstance(drawn, Figure):
-            bars = columns & {"sem", "error"}
-            spread = "error bars are standard errors" if bars else "bands go from the least to the largest fold"
-        elif any(str(column).endswith("_std") for column in columns):
-            spread = "± is the standard deviation"
-        if not spread or drawn is None:
+        what, is_figure = f"{self.data}{words}", isinstance(drawn, Figure)
+        if drawn is None or not (is_figure or any(str(column).endswith("_std") for column in columns)):
             return f"{what}."
         counts = sorted({int(n) for n in drawn.frame.get("n_folds", ()) if n > 0}) or [self.n_folds]
-        least = f"{counts[0]} to " if counts[0] < counts[-1] else ""
-        return f"{what}; means over {least}{counts[-1]} folds, {spread}."
+        if counts == [1]:
+            return f"{what}; one fold."
+        folds = f"{f'{counts[0]} to ' if counts[0] < counts[-1] else ''}{counts[-1]} folds"
+        if not is_figure:
+            return f"{what}; mean ± standard deviation over {folds}."
+        bars = "error bars: standard error" if columns & {"sem", "error"} else "bands: lowest to highest fold"
+        return f"{what}; means over {folds}, {bars}."
 
     def headline(self) -> str:
         """Mean average precision of every method and subset, what it means, and which classes were left out."""
@@ -260,9 +259,7 @@ class CategoryStudy(Study):
         for head, part in self._of_fits(methods, selected="step" not in drawn.frame):
             parts.setdefault(head, []).append(part)
         if "status" in drawn.frame or getattr(drawn, "cells", None) is not None:
-            others = {subset.unjudged for subset in self.subsets} == {OTHER_CLASSES}
-            head = "To be looked at beside" if others else "Not comparable with"
-            parts[f"{head} the printed numbers"] = self._not_comparable()
+            parts["Not comparable with the printed numbers"] = self._not_comparable()
         return told + [f"{head}: {'; '.join(found)}." for head, found in parts.items() if found]
 
     def _of_fits(self, methods: Sequence[str], *, selected: bool) -> Iterator[tuple[str, str]]:
@@ -270,20 +267,20 @@ class CategoryStudy(Study):
         pairs = [(method, subset) for method in methods for subset in self.subsets]
         for method, subset in pairs:
             if why := self.not_converged.get((subset.id, method)):
-                head = f"{STAR}: a fit did not end within its time limit"
+                head = f"{STAR} marks a fit that did not end within its time limit"
                 yield head, f"{self.title_of(method)} on {subset.title}: {why}"
         for method, subset in pairs:
             if any(flags := self._ran_into("iterations", method, subset)):
                 counts = f"{sum(flags)} of {len(flags)} folds ({subset.title})"
-                yield "Stopped at the limit of iterations", f"{self.title_of(method)} in {counts}"
+                yield "Fits were stopped at the limit of iterations", f"{self.title_of(method)} in {counts}"
         # curves along training are of one aggressiveness, which no selection chose
-        ends = {"grid": "the end of the grid", "steps": "the last traced step"}
+        ends = {"grid": "an end of its grid", "steps": "the last traced step"}
         for method in methods if selected else ():
             flags_of = {end: [flag for subset in self.subsets for flag in self._ran_into(limit, method, subset)]
                         for limit, end in ends.items()}  # fmt: skip
-            told = [f"in {sum(of)} of {len(of)} folds {end}" for end, of in flags_of.items() if any(of)]
+            told = [f"{end} in {sum(of)} of {len(of)} folds" for end, of in flags_of.items() if any(of)]
             if told:
-                yield "Selection ended at an end of what was tried", f"{self.title_of(method)}: {', '.join(told)}"
+                yield "Validation chose an extreme of what was tried", f"{self.title_of(method)} {' and '.join(told)}"
 
     def _not_comparable(self) -> list[str]:
         """The distinct reasons of the subsets, each with their titles unless it holds for all."""
@@ -301,10 +298,10 @@ class CategoryStudy(Study):
         if not of and (traced := self._traced_elsewhere(claim)):
             return self.about(traced), "; on other classes than the claim's"
         if not of:
-            return None, "none of the subsets that it is about was run"
+            return None, "none of its subsets was run"
         run = {subset.printed.get(claim.paper) for subset in self.all_subsets}
         lacking = [_setting_title(setting) for setting in claim.settings if setting not in run]
-        return self.about(of), f"; subsets not run: {', '.join(lacking)}" if lacking else ""
+        return self.about(of), f"; not run: {', '.join(lacking)}" if lacking else ""
 
     def was_run(self, method: str) -> bool:
         """Whether the study runs a method."""

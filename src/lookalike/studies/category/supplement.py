@@ -9,17 +9,16 @@ from typing import Any
 
 import pandas as pd
 
-from lookalike.exhibits.model import Axis, Figure, Panel, Table
+from lookalike.exhibits.model import Figure, Panel, Table
 from lookalike.exhibits.printed import MISSING, plus_minus, significant
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, Look, looks_of
-from lookalike.studies.category.curves import MAP, figure, joined, mean_curve, panel, series
+from lookalike.studies.category.curves import LOG_STEPS, MAP, figure, joined, mean_curve, panel, series
 from lookalike.studies.category.study import CategoryStudy, Subset
-from lookalike.studies.category.training import NOT_FROM_ZERO, traced_at
+from lookalike.studies.category.training import traced_at
 from lookalike.studies.metrics import select
 
-LOG_STEPS = Axis("Training steps", "log", tick_form="short", told="{:,.0f}")
-VALIDATION_MAP = replace(MAP, label="Mean average precision, validation")
+VALIDATION_MAP = replace(MAP, label="Validation mAP")
 GRID = (Look(BLUE, "s"), Look(SKY, "v"), Look(GREEN, "^"), Look(ORANGE, "D"), Look(VERMILLION, "o"), Look(PURPLE, "P"))
 """Looks of values of C, from the smallest; `looks_of` has more."""
 HALVES = {"learned": "learned from", "new": "new"}
@@ -32,7 +31,7 @@ ENDS = {"early": "at best validation mAP", "own": "at its own end", "last": "at 
 @exhibit("learning/transfer", title="Classes that OASIS did not learn from", needs=("metrics", "transfer"),
          when=lambda settings: "transfer" in settings["sides"])  # fmt: skip
 def transfer(study: CategoryStudy) -> Table:
-    """Precision on the classes that OASIS learned from, a random half of all, and on the other half, in percent."""
+    """Whether OASIS helps on new classes: precision, in percent, on the half that it learned from and on the other."""
     cells: list[dict[str, Any]] = []
     for subset, which, metric in product(study.subsets, HALVES, HALF_METRICS):
         rows = select(study.numbers, subset=subset.id, metric=f"{which}_{metric}")
@@ -42,8 +41,9 @@ def transfer(study: CategoryStudy) -> Table:
     titles = {"classes": HALVES, "metric": HALF_METRICS, "column": columns, "subset": study.titles}
     C = study.settings["sides"]["transfer"]
     notes = (
-        f"OASIS learns from each half in turn, with C = {C:g} and the steps that validation images of its half choose.",
-        "Test images are ranked among those of their half: of fewer classes than in JMLR Table 4, precision is higher.",
+        f"OASIS learns from each half in turn, with C = {C:g}; validation images of that half choose the steps.",
+        "Test images are ranked among those of their half: these are fewer classes, so precision is higher than in "
+        "JMLR Table 4.",
     )
     return Table(pd.DataFrame(cells), ("classes", "metric"), "column", "subset", titles=titles, notes=notes)
 
@@ -59,18 +59,20 @@ def beside(keys: Mapping[str, str], **folds: pd.Series) -> list[dict[str, Any]]:
 @exhibit("learning/aggressiveness", title="Aggressiveness against steps", needs=("fits", "selections"),
          when=lambda settings: "oasis" in settings["traced"])  # fmt: skip
 def aggressiveness_curves(study: CategoryStudy) -> Figure:
-    """Validation mAP of OASIS along training, for each aggressiveness C that selection tries."""
+    """Which aggressiveness C is best, and after how many steps: validation mAP of OASIS for each C that was tried."""
     frame = joined([_candidate_rows(study, subset) for subset in study.subsets])
     names = list(dict.fromkeys(frame["series"]))
     looks = dict(zip(names, GRID, strict=False)) | looks_of(names[len(GRID) :])
 
     def draw(subset: Subset, own: pd.DataFrame) -> Panel:
-        shown = [series(subset, name, name, looks[name]) for name in names]
+        shown = [series(subset, name, name, looks[name], aside=0.03 * (place - (len(names) - 1) / 2))
+                 for place, name in enumerate(names)]  # fmt: skip
         return panel(study, subset, own, shown, x=LOG_STEPS, y=VALIDATION_MAP, why="nothing was chosen here")
 
     best = frame.loc[frame.groupby(["subset", "series"], sort=False)["map"].idxmax()].itertuples()
-    told = [f"{row.series}: {row.map:.3f} at {row.step:,.0f} steps ({study.titles[str(row.subset)]})" for row in best]
-    return figure(study, frame, draw, notes=(f"Highest means over folds: {'; '.join(told)}.", NOT_FROM_ZERO))
+    told = [f"{row.map:.3f} with {row.series} at step {row.step:,.0f} ({study.titles[str(row.subset)]})"
+            for row in best]  # fmt: skip
+    return figure(study, frame, draw, notes=(f"The highest mean over folds is {', '.join(told)}.",))
 
 
 def _candidate_rows(study: CategoryStudy, subset: Subset) -> pd.DataFrame:
@@ -84,9 +86,9 @@ def _candidate_rows(study: CategoryStudy, subset: Subset) -> pd.DataFrame:
 @exhibit("learning/fixed_aggressiveness", title="A fixed C beside the chosen one", needs=("metrics", "fits"),
          when=lambda settings: "oasis" in settings["traced"])  # fmt: skip
 def fixed_aggressiveness(study: CategoryStudy) -> Table:
-    """Test mAP of OASIS in percent, with the C of the papers' figures and with the C that validation chooses."""
+    """Whether choosing C matters: test mAP, in percent, with the C of the papers' figures and with the chosen C."""
     cells: list[dict[str, Any]] = []
-    notes = ["Both stop where validation is best for their C."]
+    notes = ["Both are stopped where validation mAP is highest for their C."]
     for subset in study.subsets:
         fits = select(study.fits, subset=subset.id, method="oasis").set_index("fold")
         curves = study.curves(subset, "oasis")
@@ -98,7 +100,7 @@ def fixed_aggressiveness(study: CategoryStudy) -> Table:
         cells.append({"subset": subset.id, "column": "C", "ours_cell": chosen})
         cells += beside({"subset": subset.id}, fixed=at(curves, stops), chosen=study.values(subset, "oasis"))
         steps = f"{stops.mean():,.0f} at {traced_at(study)}, {fits['n_steps'].mean():,.0f} at the chosen C"
-        notes.append(f"Steps, mean over folds ({subset.title}): {steps}.")
+        notes.append(f"Mean steps over folds ({subset.title}): {steps}.")
     columns = {"C": "C chosen (folds)", "fixed": traced_at(study), "chosen": "C chosen", "gain": "chosen minus fixed"}
     titles = {"subset": study.titles, "column": columns}
     return Table(pd.DataFrame(cells), ("subset",), "column", titles=titles, notes=tuple(notes))
@@ -107,14 +109,15 @@ def fixed_aggressiveness(study: CategoryStudy) -> Table:
 @exhibit("learning/minimum", title="MCML and LMNN stopped early and at their minimum",
          needs=("metrics", "fits", "batch_traces"), when=lambda settings: "lmnn" in settings["traced"])  # fmt: skip
 def minima(study: CategoryStudy) -> Table:
-    """Mean average precision of MCML and LMNN stopped early, at their own end, and far down their objectives."""
+    """Whether MCML and LMNN would gain from stopping early: their mAP at three ends of their training."""
     records = [row for subset, method in product(study.subsets, DESCENTS) for row in _end_rows(study, subset, method)]
     shown = {"method": "", "end": "stopped", "steps_cell": "iterations", "objective": "objective, % of start",
              "train_cell": "mAP, training images, %", "ours_cell": "mAP, test images, %"}  # fmt: skip
     titles = {"subset": study.titles, "end": ENDS, "method": {of: study.title_of(of) for of in DESCENTS}}
     notes = (
-        "Early stopping looks no further than the learner's own end on the cut that it is chosen on.",
-        "LMNN's trace has one omega and an accelerated descent; its own end has the papers' and the omega of its fold.",
+        "The best validation mAP is looked for up to the learner's own end, and not beyond it.",
+        "LMNN's trace has one omega and an accelerated descent. Its own end is of the papers' descent, with the omega "
+        "that its fold chose.",
     )
     numbers = frozenset(shown) - {"method", "end"}
     return Table(pd.DataFrame(records), shown=shown, blocks="subset", titles=titles, numbers=numbers, notes=notes)

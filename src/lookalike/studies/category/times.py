@@ -30,8 +30,8 @@ COLUMNS = {
 }
 """Columns by paper; the draft does not print the active-set implementation of LMNN."""
 MACHINES = {
-    "oasis-jmlr-2010": "on a 1.8 GHz Intel Xeon, with a limit of five days",
-    "oasis-2009-draft": "on a processor that it does not name",
+    "oasis-jmlr-2010": "The paper's times are of a 1.8 GHz Intel Xeon, with a limit of five days.",
+    "oasis-2009-draft": "The paper does not name its processor. It prints no time of LMNN (active set).",
 }
 RATIOS = {
     "printed_over_ours": "Paper / ours",
@@ -44,7 +44,7 @@ RATIOS = {
 
 @exhibit("oasis-jmlr-2010/table5", "oasis-2009-draft/table2", title="Training times", needs=("fits",))
 def training_times(study: CategoryStudy) -> Table:
-    """Training time of the compared methods in CPU time, ours beside the paper's."""
+    """How long each method trains: its CPU time, ours beside the paper's."""
     cells = _with_ratios(study, _cells(study))
     cells = cells.assign(row="Minutes")
     named = {column: PRINTED_COLUMNS.get(column, ("", study.title_of(column))) for column in cells["column"].unique()}
@@ -140,14 +140,12 @@ def _notes(study: CategoryStudy, cells: pd.DataFrame) -> tuple[str, ...]:
     """What is in the times, whose machines they are of, and why printed cells have no number."""
     processors = sorted(set(study.table("fits").get("processor", ())))
     told = [
-        f"Ours: one thread of {' and '.join(processors) or 'an unrecorded processor'}, on all training images "
-        "of a fold, OASIS and LEGO from the untrained start to the stopping point that validation chose, MCML and LMNN "
-        "to their own end; fits may have run beside other jobs.",
-        "Not in the time: images, visterms and tf-idf, the ranking of test images, and the choice of hyper-parameters "
-        "and stopping point, whose time timing.parquet has as cpu_seconds_selection.",
-        "Ours is one compiled implementation of OASIS, which stands beside each printed one.",
-        f"The paper's times: {MACHINES[study.paper]}.",
+        f"Ours are of one thread of {' and '.join(processors) or 'an unrecorded processor'}, for the final fit on all "
+        "training images of a fold. Other jobs may have run beside it.",
+        "OASIS and LEGO are timed up to the step that validation chose, MCML and LMNN up to their own end. Neither the "
+        "making of visterms, nor the choice of hyper-parameters, nor the ranking of test images is counted.",
+        "We have one implementation of OASIS, a compiled one; it stands beside each printed one.",
+        MACHINES[study.paper],
     ]
-    told += ["The draft does not print LMNN (active set)."] if study.paper == "oasis-2009-draft" else []
     dashes = sorted(set(cells.loc[cells["printed_cell"] == MISSING, "reason"]))
-    return (*told, *(f"{MISSING} in the paper's row: {reason}." for reason in dashes))
+    return (*told, *(f"{MISSING} in the paper's row means: {reason}." for reason in dashes))

@@ -11,8 +11,9 @@ import pandas as pd
 from lookalike.exhibits.model import Axis, Figure, Line, Panel
 from lookalike.exhibits.printed import NOT_COMPARABLE, beside_print
 from lookalike.exhibits.registry import exhibit
-from lookalike.exhibits.style import BLACK, BLUE, GREEN, GREY, LOOKS, ORANGE, PURPLE, VERMILLION, Look, looks_of
+from lookalike.exhibits.style import BLACK, BLUE, GREY, LOOKS, ORANGE, SKY, TRAINING, VERMILLION, Look, looks_of
 from lookalike.studies.category.curves import (
+    LOG_STEPS,
     MAP,
     STEPS,
     curve,
@@ -29,13 +30,13 @@ from lookalike.studies.category.precision import main_cells
 from lookalike.studies.category.study import JMLR, CategoryStudy, Subset
 from lookalike.studies.metrics import select
 
-NOT_FROM_ZERO = "The vertical axis does not start at 0."
 STOP_IS_NO_SATURATION = "the paper reads saturation off its test curve; ours is the validation stop"
 EASY10 = "The caption of the paper's figure names Var10 and Var20; its text tells of Easy10 as well (section 5.2.3)."
 RANKER_STEPS = {"step": "Training steps of each ranker", "total_steps": "Training steps of all rankers together"}
 AVERAGES = (Look(BLUE, "s"), Look(VERMILLION, "o"))
 """Looks of averages of rankers, from the smallest; `looks_of` has more."""
-COMPARATORS = {"I": Look(BLACK, "X"), "W": Look(BLUE, "s"), "W / 2": Look(GREEN, "^"), "2 W": Look(PURPLE, "D")}
+COMPARATORS = {"I": Look(BLACK, "X", "--"), "W": Look(BLUE, "s", "--"), "W / 2": Look(SKY, "^", "--"),
+               "2 W": Look(ORANGE, "D", "--")}  # fmt: skip
 """Looks of the bounds by the matrix U."""
 
 
@@ -47,8 +48,8 @@ def traced_at(study: CategoryStudy) -> str:
 @exhibit("oasis-jmlr-2010/fig5", "oasis-2009-draft/fig3", title="Mean average precision along training",
          needs=("metrics", "fits", "oasis_traces"), when=lambda settings: "oasis" in settings["traced"])  # fmt: skip
 def training_curves(study: CategoryStudy) -> Figure:
-    """Mean average precision (mAP) of OASIS over training and test images as a function of its training steps."""
-    names = {"train": ("OASIS, training images", Look(BLUE, "s")), "test": ("OASIS, test images", LOOKS["oasis"])}
+    """When OASIS stops improving: its mean average precision (mAP) on training and on test images along training."""
+    names = {"train": ("OASIS, training images", TRAINING), "test": ("OASIS, test images", LOOKS["oasis"])}
 
     def draw(subset: Subset, own: pd.DataFrame) -> Panel:
         shown = [series(subset, of, name, look) for of, (name, look) in names.items()]
@@ -122,12 +123,12 @@ def _stop_notes(study: CategoryStudy) -> tuple[str, ...]:
 @exhibit("oasis-jmlr-2010/fig7", title="Rankers trained in parallel and averaged", needs=("metrics", "fits", "rankers"),
          when=lambda settings: "rankers" in settings["sides"])  # fmt: skip
 def ranker_curves(study: CategoryStudy) -> Figure:
-    """Mean average precision on the test images of single OASIS rankers, and of the averages of their W."""
+    """Whether averaging helps: test mAP of single OASIS rankers, and of averages of their W, along training."""
     frame = joined([_ranker_rows(study, subset) for subset in study.subsets])
     n_rankers = frame.loc[frame["series"] == "single", "ranker"].nunique()
     C = f"C = {study.settings['sides']['rankers']:g}"
-    told = (f"{n_rankers} rankers a fold, each on triplets of its own, {C}.",
-            "A thin line is the mean of one ranker over the folds.", NOT_FROM_ZERO)  # fmt: skip
+    told = (f"Each fold has {n_rankers} rankers with {C}, each trained on triplets of its own.",
+            "A thin line is one ranker, averaged over the folds.")  # fmt: skip
     x = replace(STEPS, label=RANKER_STEPS["step"])
     return figure(study, frame, lambda subset, own: _ranker_panel(study, subset, own, "step", x), notes=told)
 
@@ -135,20 +136,20 @@ def ranker_curves(study: CategoryStudy) -> Figure:
 @exhibit("learning/ranker_cost", title="What averaged rankers cost", needs=("metrics", "fits"),
          when=lambda settings: "rankers" in settings["sides"])  # fmt: skip
 def ranker_costs(study: CategoryStudy) -> Figure:
-    """Test mAP of single OASIS rankers and of averages, against the steps of each ranker and of all together."""
+    """What averaging costs: test mAP against the steps of each ranker (left) and of all rankers together (right)."""
     frame = joined([_ranker_rows(study, subset) for subset in study.subsets])
     frame = frame[frame["step"] > 0]
     frame = frame.assign(total_steps=frame.get("n_rankers", 1) * frame["step"])
     panels, told = [], []
     for subset in [subset for subset in study.subsets if subset.id in set(frame["subset"])]:
         for column, label in RANKER_STEPS.items():
-            x = Axis(label, "log", tick_form="short", told="{:,.0f}")
+            x = replace(LOG_STEPS, label=label)
             drawn = _ranker_panel(study, subset, frame[frame["subset"] == subset.id], column, x)
             panels.append(replace(drawn, title=study.block_title(subset)))
         fits = select(study.fits, subset=subset.id, method="oasis")
         seconds = 1e4 * fits["cpu_seconds_fit"].sum() / fits["n_steps"].sum()
-        told.append(f"10,000 steps of OASIS took {seconds:.2g} s of processor time in its own fits ({subset.title}).")
-    notes = ("Left: equal time on as many machines as rankers; right: equal time on one machine.", *told, NOT_FROM_ZERO)
+        told.append(f"10,000 steps of OASIS take {seconds:.2g} s of CPU time ({subset.title}).")
+    notes = ("On the left rankers train side by side, on the right one after the other.", *told)
     return Figure(frame, tuple(panels), notes=notes, n_columns=2)
 
 
@@ -180,7 +181,7 @@ def _ranker_rows(study: CategoryStudy, subset: Subset) -> pd.DataFrame:
          needs=("metrics", "fits", "oasis_traces", "projected_traces"),
          when=lambda settings: bool(set(settings["projected"]) & set(settings["traced"])))  # fmt: skip
 def projection_curves(study: CategoryStudy) -> Figure:
-    """Mean average precision of OASIS on the test images along training, without and with projections of W."""
+    """Whether projecting W onto positive semidefinite matrices helps: test mAP along the training of OASIS."""
     methods = ["oasis", *study.settings["projected"]]
     looks, names = looks_of(methods), {"oasis": "OASIS, not projected"}
     frame = joined(
@@ -188,29 +189,32 @@ def projection_curves(study: CategoryStudy) -> Figure:
     )
 
     def draw(subset: Subset, own: pd.DataFrame) -> Panel:
-        shown = [series(subset, of, names.get(of, study.title_of(of)), looks[of]) for of in methods]
-        return panel(study, subset, own, shown)
+        # the first points of all are nearly the same: rings lie around them
+        shown = [series(subset, of, names.get(of, study.title_of(of)), looks[of], hollow=of == methods[-1])
+                 for of in methods]  # fmt: skip
+        return panel(study, subset, own, shown, x=LOG_STEPS)
 
-    told = f"{traced_at(study)}; each point is the test mAP of the model that a fit of so many steps gives. "
-    told += "The intervals between projections are ours: the paper's text does not print its own."
-    return figure(study, frame, draw, notes=(told, NOT_FROM_ZERO))
+    told = (f"All have {traced_at(study)}. Each point is the model that a fit of so many steps gives.",
+            "The paper's text does not print how often it projects; the intervals here are ours.")  # fmt: skip
+    return figure(study, frame, draw, notes=told)
 
 
 @exhibit("learning/mcml", title="MCML along its iterations", needs=("metrics", "fits", "mcml_traces"),
          when=lambda settings: "mcml" in settings["traced"])  # fmt: skip
 def mcml_curves(study: CategoryStudy) -> Figure:
-    """Mean average precision of MCML over training and test images as a function of its iterations."""
+    """Whether MCML overfits: its mean average precision (mAP) on training and on test images along its iterations."""
     frame = joined([part for subset in study.subsets for part in _mcml_rows(study, subset)])
     ends = {subset.title: study.recorded(subset, "mcml", "n_steps") for subset in study.subsets}
     told = [f"{steps.mean():,.0f} ({title})" for title, steps in ends.items() if len(steps)]
-    notes = (f"Iterations after which it ends by itself, mean over folds: {', '.join(told)}.",) if told else ()
+    notes = (f"Mean number of iterations after which MCML ends by itself: {', '.join(told)}.",) if told else ()
 
     def draw(subset: Subset, own: pd.DataFrame) -> Panel:
-        shown = [series(subset, "train", "MCML, training images", Look(ORANGE, "^")),
+        shown = [series(subset, "train", "MCML, training images", TRAINING),
                  series(subset, "test", "MCML, test images", LOOKS["mcml"])]  # fmt: skip
         lines = [Line("MCML ends by itself, mean over folds", float(at), Look(GREY, "", ":"), upright=True)
                  for at in own.loc[own["series"] == "end", "step"]]  # fmt: skip
-        lines += _euclidean_line(own, label_left=True)
+        # its value would stand on the curves
+        lines += [replace(line, label="") for line in _euclidean_line(own)]
         last = max(10.0, 1.1 * own["step"].max()) if len(own) else 10.0
         x, y = Axis("Iterations", "start and log", low=0, high=last), replace(MAP, low=0, high=_top(own))
         return panel(study, subset, own, shown, lines, x=x, y=y, method="mcml")
@@ -244,7 +248,7 @@ def kept_after_the_end(curves: pd.DataFrame) -> pd.DataFrame:
 @exhibit("learning/symmetry", title="Symmetry of W along training", needs=("metrics", "fits", "oasis_traces"),
          when=lambda settings: "oasis" in settings["traced"])  # fmt: skip
 def symmetry_curves(study: CategoryStudy) -> Figure:
-    """Share of W that is symmetric, ||sym W|| / ||W||, as a function of the training steps of OASIS from W = I."""
+    """How symmetric W stays: the symmetry index ||sym W|| / ||W|| along the training of OASIS, from W = I."""
     level = study.printed_number("symmetry_index")
     beside = [subset for subset in study.subsets if subset.printed.get(JMLR) and not subset.why_not_comparable]
     parts = [curve(study, subset, "oasis", "symmetry_index", "oasis", "symmetry_index") for subset in study.subsets]
@@ -257,15 +261,13 @@ def symmetry_curves(study: CategoryStudy) -> Figure:
         shown = [series(subset, "oasis", "OASIS", LOOKS["oasis"], y="symmetry_index")]
         return panel(study, subset, own, shown, lines, y=Axis("Symmetry index of W", told="{:.4f}"))
 
-    return figure(study, joined(parts), draw, notes=(f"{traced_at(study)}.", NOT_FROM_ZERO))
+    return figure(study, joined(parts), draw, notes=(f"OASIS has {traced_at(study)}.",))
 
 
 @exhibit("learning/loss_bound", title="Mistakes of OASIS and the bound on them", needs=("metrics", "fits", "mistakes"),
          when=lambda settings: "loss_bound" in settings["sides"])  # fmt: skip
 def bound_curves(study: CategoryStudy) -> Figure:
-    """Triplets that OASIS ranks wrongly before it learns from them, and the bounds on their number of JMLR Theorem
-    1.
-    """
+    """How many triplets OASIS ranks wrongly before it learns from them, and the bounds of JMLR Theorem 1 on them."""
     frame = joined([part for subset in study.subsets for part in _bound_rows(study, subset)])
 
     def draw(subset: Subset, own: pd.DataFrame) -> Panel:
@@ -274,10 +276,12 @@ def bound_curves(study: CategoryStudy) -> Figure:
         named = [*((name, name, looks[name]) for name in bounds), ("mistakes", "mistakes of OASIS", LOOKS["oasis"]),
                  ("triplets", "triplets seen", Look(GREY, "", ":"))]  # fmt: skip
         shown = [series(subset, of, name, look, y="value", band=True) for of, name, look in named]
-        x, y = Axis("Triplets seen", "log", told="{:,.0f}"), Axis("Mistakes, bound on mistakes", "log", told="{:,.0f}")
+        x, y = replace(LOG_STEPS, label="Triplets seen"), replace(LOG_STEPS, label="Mistakes, bound on mistakes")
         return panel(study, subset, own, shown, x=x, y=y, why="mistakes were not counted here")
 
-    told = ("W: the matrix after the last triplet; I: the identity.", *_bound_notes(study, frame))
+    told = ("The theorem has a bound for any matrix U: here the identity I, the last W, and multiples of W.",
+            "A bound above the dotted line says nothing: OASIS cannot make more mistakes than it sees triplets.",
+            *_bound_notes(study, frame))  # fmt: skip
     return figure(study, frame, draw, notes=told)
 
 
@@ -310,17 +314,17 @@ def _bound_notes(study: CategoryStudy, frame: pd.DataFrame) -> list[str]:
     if bounds.empty:
         return []
     n_below, n_points = int(bounds["n_folds_below"].sum()), int(bounds["n_folds"].sum())
-    told = [f"Bounds that lie below the mistakes: {n_below} of {n_points} points of single folds."]
+    told = [f"OASIS makes more mistakes than a bound at {n_below} of {n_points} points of single folds."]
     for subset in study.subsets:
         rows = bounds[bounds["subset"] == subset.id]
         ends = rows[rows["step"] == rows["step"].max()].sort_values("value", kind="stable").to_dict("records")
         for end in ends[:1]:
             times = "" if math.isnan(end["ratio"]) else f", {end['ratio']:.1f} times the mistakes"
-            told.append(f"After the last triplet the tightest is that of {end['series'][7:]}{times} ({subset.title}).")
+            told.append(f"The tightest bound after the last triplet has {end['series'][7:]}{times} ({subset.title}).")
     return told
 
 
-def _euclidean_line(own: pd.DataFrame, *, label_left: bool) -> list[Line]:
+def _euclidean_line(own: pd.DataFrame, *, label_left: bool = False) -> list[Line]:
     levels = list(own.loc[own["series"] == "euclidean", "map"]) if "map" in own else []
     return [Line("Euclidean, test images", float(level), Look(BLACK, "", "--"), label=f"{level:.2f}",
                  label_left=label_left) for level in levels]  # fmt: skip

@@ -64,7 +64,7 @@ def saturation_of(study: CategoryStudy, subset: Subset) -> tuple[int, str]:
 
 @subset_rule
 def saturates_early(study: CategoryStudy, subset: Subset, times: float, *, of_all_triplets: bool = False) -> Finding:
-    """The test mAP of OASIS saturates about as early in training as in print, or earlier."""
+    """Holds where the test mAP of OASIS saturates no later than a multiple of what is printed."""
     in_print = study.printed_number("var10_saturation_steps")
     step, rising = saturation_of(study, subset)
     if not step:
@@ -88,7 +88,7 @@ def saturates_early(study: CategoryStudy, subset: Subset, times: float, *, of_al
 
 @rule
 def more_classes_saturate_later(study: CategoryStudy) -> Finding:
-    """Test mAP saturates later on the subset with the most classes than on each that has fewer, at equal C."""
+    """Holds where test mAP saturates later on the subset with the most classes than on each other one, at equal C."""
     found_in: dict[Subset, tuple[int, str]] = {}
     for subset in study.subsets:
         with suppress(UndecidedError):
@@ -112,7 +112,7 @@ def more_classes_saturate_later(study: CategoryStudy) -> Finding:
 
 @rule
 def more_classes_take_smaller_aggressiveness(study: CategoryStudy) -> Finding:
-    """Validation chooses a smaller aggressiveness on the subset with the most classes than on each that has fewer."""
+    """Holds where validation chooses a smaller C on the subset with the most classes than on each other one."""
     chosen = {subset.id: study.recorded(subset, "oasis", "aggressiveness").median() for subset in study.subsets}
     known = {subset: float(median) for subset, median in chosen.items() if not math.isnan(median)}
     return _most_against_fewer(study, known, "median C {:g}", lambda most, fewer: most < fewer)
@@ -133,7 +133,7 @@ def _most_against_fewer(
 
 @subset_rule
 def declines_slowly(study: CategoryStudy, subset: Subset) -> Finding:
-    """After its peak, the test mAP of OASIS declines slowly."""
+    """Holds where the test mAP of OASIS has lost at most 10% of its peak by the last traced step."""
     curve = mean_curve(study, subset)
     peak, last = int(curve.index[int(curve.argmax())]), int(curve.index[-1])
     if rising := rising_at_end(curve):
@@ -147,28 +147,28 @@ def declines_slowly(study: CategoryStudy, subset: Subset) -> Finding:
 
 @subset_rule
 def validation_stop_generalizes(study: CategoryStudy, subset: Subset) -> Finding:
-    """Stopping where held-out images say so is about as precise as the best stop on the test images would be."""
+    """Holds where stopping by validation costs at most two points of mAP against the best stop on test images."""
     if rising := rising_at_end(mean_curve(study, subset)):
         return Finding(OPEN, f"the test curve is {rising}: its best stop is not known")
     differences = study.values(subset, "oasis") - traced(study, subset).max()
     lacking = missing(study, subset, ("oasis",), "mAP of two folds")
-    names = "as chosen minus the peak of the test curve"
+    names = "mAP at the validation stop minus the peak of the test curve"
     return by_t(study, differences, names, lacking, (-2 * MARGIN, math.inf))
 
 
 @subset_rule
 def identity_is_euclidean(study: CategoryStudy, subset: Subset) -> Finding:
-    """OASIS at step 0 has the mAP of the Euclidean distance: within `SAME` in every fold."""
+    """Holds where OASIS before its first step has the mAP of the Euclidean distance, to 0.1 points in every fold."""
     differences = (traced(study, subset).T[0] - study.values(subset, "euclidean")).dropna().abs()
     if differences.empty:
         raise missing(study, subset, ("euclidean",), "mAP")
     largest = float(differences.max())
-    return Finding(HOLDS if largest <= SAME else FAILS, f"largest difference of a fold {100 * largest:.2f} points")
+    return Finding(HOLDS if largest <= SAME else FAILS, f"largest difference in a fold {100 * largest:.2f} points")
 
 
 @subset_rule
 def symmetry_index_decreases_from_one(study: CategoryStudy, subset: Subset) -> Finding:
-    """The symmetry index starts at 1 and decreases until the test mAP of OASIS peaks."""
+    """Holds where the symmetry index starts at 1 and decreases until the test mAP of OASIS peaks."""
     precision = mean_curve(study, subset)
     peak, rising = int(precision.index[int(precision.argmax())]), rising_at_end(precision)
     curve = mean_curve(study, subset, "symmetry_index", "the symmetry index was not traced")
@@ -177,7 +177,7 @@ def symmetry_index_decreases_from_one(study: CategoryStudy, subset: Subset) -> F
     rise = float((curve - curve.cummin()).max())
     falls = abs(curve.iloc[0] - 1) <= 0.001 and curve.iloc[-1] < curve.iloc[0] and not rise > 0.005
     ends = f"from {curve.iloc[0]:.3f} to {curve.iloc[-1]:.3f} at the peak of test mAP, step {peak:,}"
-    told = f"{ends}{', ' * bool(rising)}{rising}, {rise:.3f} above its lowest value at most"
+    told = f"{ends}{', ' * bool(rising)}{rising}, at most {rise:.3f} above its lowest value before"
     return Finding(FAILS if not falls else OPEN if rising else HOLDS, told)
 
 
@@ -193,20 +193,20 @@ def rankers_of(study: CategoryStudy, subset: Subset) -> tuple[pd.DataFrame, list
 
 @subset_rule
 def averages_beat_single_rankers(study: CategoryStudy, subset: Subset) -> Finding:
-    """The average of several rankers has a higher test mAP than a single ranker after the same number of steps."""
+    """Holds where averages of rankers have a higher test mAP than single rankers, averaged over steps (t-test)."""
     rows, averages = rankers_of(study, subset)
     means = rows.pivot_table(index="fold", columns="series", values="value")
 
     def decide(average: str) -> Finding:
-        lacking = UndecidedError(OPEN, f"{average}: no folds to compare")
-        return by_t(study, means[average] - means["single"], f"{average} minus single", lacking)
+        lacking = UndecidedError(OPEN, f"{average}: fewer than two folds to compare")
+        return by_t(study, means[average] - means["single"], f"{average} minus single rankers", lacking)
 
     return each(decide, averages)
 
 
 @subset_rule
 def averages_need_fewer_steps(study: CategoryStudy, subset: Subset) -> Finding:
-    """An average of rankers reaches what single ones reach at best, after fewer steps of each."""
+    """Holds where an average of rankers reaches the best test mAP of single ones after fewer steps of each."""
     rows, averages = rankers_of(study, subset)
     curves = rows.groupby(["series", "x"])["value"].mean()
     peak = int(curves.loc["single"].idxmax())
@@ -215,16 +215,16 @@ def averages_need_fewer_steps(study: CategoryStudy, subset: Subset) -> Finding:
 
     def decide(average: str) -> Finding:
         reached = curves.loc[average][curves.loc[average] >= curves.loc["single"].max()].index
-        when = f"at step {int(reached[0]):,}" if len(reached) else "never"
-        return Finding(HOLDS if len(reached) and reached[0] < peak else FAILS, f"{average} there {when}")
+        when = f"as good at step {int(reached[0]):,}" if len(reached) else "never as good"
+        return Finding(HOLDS if len(reached) and reached[0] < peak else FAILS, f"{average} {when}")
 
     found = each(decide, averages)
-    return Finding(found.verdict, f"single at its best at step {peak:,}, {found.evidence}")
+    return Finding(found.verdict, f"single rankers best at step {peak:,}; {found.evidence}")
 
 
 @subset_rule
 def single_rankers_agree(study: CategoryStudy, subset: Subset) -> Finding:
-    """Runs with other triplets come to about the same test mAP."""
+    """Holds where rankers trained on other triplets differ in test mAP by at most one point (standard deviation)."""
     rows, _ = rankers_of(study, subset)
     last = rows[(rows["series"] == "single") & (rows["x"] == rows["x"].max())]
     spread = float(last.groupby("fold")["value"].std().mean())
@@ -236,15 +236,15 @@ def single_rankers_agree(study: CategoryStudy, subset: Subset) -> Finding:
 
 @subset_rule
 def mistake_bound_holds(study: CategoryStudy, subset: Subset) -> Finding:
-    """OASIS makes no more mistakes than the bound of Theorem 1, for every matrix compared with and at every step."""
+    """Holds where OASIS makes no more mistakes than the bound of Theorem 1, for every matrix U, at every step."""
     mistakes = traced(study, subset, "mistakes", "mistakes were not counted")
     limits = select(study.numbers, subset=subset.id, metric="bound")
     made = [mistakes.loc[x, fold] for x, fold in zip(limits["x"], limits["fold"], strict=True)]
     broken = int((np.asarray(made) > limits["value"]).sum())
     tightest = limits[limits["x"] == limits["x"].max()].groupby("method")["value"].mean().sort_values(kind="stable")
     told = f"{mistakes.iloc[-1].mean():,.0f} mistakes after {int(mistakes.index[-1]):,} steps"
-    bound = f"bound {tightest.iloc[0]:,.0f} ({tightest.index[0]})"
-    return Finding(FAILS if broken else HOLDS, f"{told}, {bound}; broken at {broken} of {len(limits)} points")
+    bound = f"tightest bound {tightest.iloc[0]:,.0f} (U = {tightest.index[0]})"
+    return Finding(FAILS if broken else HOLDS, f"{told}, {bound}, broken at {broken} of {len(limits)} points")
 
 
 def traced_schemes(study: CategoryStudy, subset: Subset) -> list[str]:
@@ -277,7 +277,7 @@ def at_validation_stop(
         raise UndecidedError(OPEN, "the curves have no traced step in common")
     nearest = int(steps[np.abs(steps - stops.mean()).argmin()])
     if not stops.mean() / NEAR <= nearest <= stops.mean() * NEAR:
-        told = f"both curves are traced at no step near the validation stop of OASIS, {stops.mean():,.0f}"
+        told = f"no traced step of both curves is near the validation stop of OASIS, {stops.mean():,.0f}"
         raise UndecidedError(OPEN, told)
     names = f"{study.title_of(first)} minus {study.title_of(second)}"
     differences = curves[0].T[nearest] - curves[1].T[nearest]
@@ -300,7 +300,7 @@ def past_peaks(study: CategoryStudy, subset: Subset, first: str, second: str) ->
 
 @subset_rule
 def projecting_often_slows_the_decline(study: CategoryStudy, subset: Subset) -> Finding:
-    """Projecting onto positive matrices every few steps makes the test mAP decline more slowly than not at all."""
+    """Holds where test mAP loses less of its peak with projections every few steps than without (t-test)."""
     often, _ = schemes_during(study)
     lost = [1 - of.ffill().iloc[-1] / of.max() for of in past_peaks(study, subset, "oasis", often)]
     most = max(float(share.mean()) for share in lost)
@@ -312,7 +312,7 @@ def projecting_often_slows_the_decline(study: CategoryStudy, subset: Subset) -> 
 
 @subset_rule
 def projecting_rarely_beats_often(study: CategoryStudy, subset: Subset) -> Finding:
-    """Projecting after many steps reaches a higher test mAP than projecting every few steps."""
+    """Holds where projecting after many steps reaches a higher test mAP than projecting every few steps (t-test)."""
     often, rarely = schemes_during(study)
     peaks = [of.max() for of in past_peaks(study, subset, rarely, often)]
     names = f"peak of test mAP, {study.title_of(rarely)} minus {study.title_of(often)}"
@@ -321,7 +321,7 @@ def projecting_rarely_beats_often(study: CategoryStudy, subset: Subset) -> Findi
 
 @subset_rule
 def projecting_at_the_end_is_best(study: CategoryStudy, subset: Subset) -> Finding:
-    """Projecting only once, after learning, has the highest test mAP of the schemes where validation stops OASIS."""
+    """Holds where projecting once, after learning, has the highest test mAP at the validation stop of OASIS."""
     intervals, schemes = study.settings["projection_intervals"], study.settings["projected"]
     ends = [scheme for scheme in schemes if intervals.get(scheme, 0) is None][:1]
     others = [scheme for scheme in schemes if scheme not in ends]

@@ -8,22 +8,24 @@ from lookalike.studies.human.study import HumanStudy
 
 @rule
 def precision_is_as_printed(study: HumanStudy, paper: str, k: int) -> Finding:
-    """The printed precision at top k lies within two standard errors, over queries, of ours."""
+    """Holds where the printed precision at top k is within two standard errors, over queries, of ours."""
     curve, printed = study.curve("p@k by query", paper=paper), study.printed_share(f"human_p@{k}", paper)
     if k not in curve.index:
         return Finding(OPEN, f"raters saw {study.n_retrieved} images, not {k}")
     mean, high = (float(curve[end].loc[[k]].iloc[0]) for end in ("value", "high"))
-    told = f"{100 * mean:.1f} ± {100 * (high - mean):.1f}% of the first {k}, printed {100 * printed:g}%"
-    return Finding(HOLDS if abs(mean - printed) <= 2 * (high - mean) else FAILS, told)
+    ours = f"{100 * mean:.1f} ± {100 * (high - mean):.1f}% of the first {k} (± standard error)"
+    verdict = HOLDS if abs(mean - printed) <= 2 * (high - mean) else FAILS
+    return Finding(verdict, f"{ours}, printed {100 * printed:g}%")
 
 
 @rule
 def reaches_raters(study: HumanStudy, paper: str, raters: str, share: float, margin: float = 0.0) -> Finding:
-    """OASIS is, on at least a share of the queries, as precise as the mean rater less a margin, or as the lowest."""
+    """Holds where OASIS is as precise as the mean or the lowest rater, less a margin, on enough of the queries."""
     oasis, human = (study.curve(*of, paper) for of in (("query precision", "oasis"), ("query range", "raters")))
     level = (human["value"] - margin if raters == "mean" else human["low"]).dropna()
     if level.empty:
         return Finding(OPEN, "no query has two raters")
     met = int((oasis.loc[level.index, "value"] >= level).sum())
-    told = f"at most {margin:g} below the {raters} rater on {met} of {len(level)} queries"
+    told = f"OASIS at least as precise as the {raters} rater on {met} of {len(level)} queries"
+    told += f", less {margin:g}" if margin else ""
     return Finding(HOLDS if met >= share * len(level) else FAILS, told)

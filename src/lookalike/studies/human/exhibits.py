@@ -13,7 +13,7 @@ from lookalike.exhibits.drawing import lettered
 from lookalike.exhibits.model import Axis, Figure, Gallery, Line, Panel, Series, Table
 from lookalike.exhibits.printed import beside_print, plus_minus
 from lookalike.exhibits.registry import exhibit
-from lookalike.exhibits.style import BLACK, BLUE, GREEN, GREY, LOOKS, ORANGE, PURPLE, Look
+from lookalike.exhibits.style import BLACK, BLUE, GREEN, GREY, LOOKS, ORANGE, PURPLE, RATERS, Look
 from lookalike.exhibits.verdicts import claims_table, rules_of
 from lookalike.studies.human import claims
 from lookalike.studies.human.galleries import gallery
@@ -25,7 +25,6 @@ K_MAX = 10
 SELECTED = (1, 6, 11, 16, 21)
 """Ranks, by mean average precision, of the queries in JMLR Figure 3C."""
 SELECTED_LOOKS = (Look(ORANGE, "P"), Look(BLUE, "s"), Look(GREEN, "^"), Look(PURPLE, "D"), Look(BLACK, "v"))
-RATERS = Look(BLUE, "s")
 QUANTITIES = {
     "map_std_over_queries":
         ("Mean standard deviation of mAP over queries", "standard_deviation_over_queries", 1, ".2f"),
@@ -39,50 +38,50 @@ PRINTED_IN = {JMLR: "JMLR 2010, draft 2009", NIPS: "NIPS 2009"}
 """Where a printed number stands; the draft prints those of JMLR too."""
 GALLERY_FILES = ("ranks", "manifest", "images")
 OVER_PAIRS = (
-    "Errors of the mean are over all pairs of a query and a rater. Those over the queries' own means, which are wider "
-    "where raters agree, are error_over_queries in the CSV file."
+    "Error bars are over all pairs of a query and a rater. Errors over queries alone are larger where raters agree; "
+    "the CSV file has them as error_over_queries."
 )
 LEFT_OUT_RATER = (
-    "The precision of OASIS is the mean share of raters who call one of its images good. That of a rater is the mean "
-    "share of all other raters who call good what this rater does, among all images shown."
+    "The precision of OASIS is the share of raters who call its images good. The precision of one rater is measured "
+    "in the same way by the others: of the images that this rater calls good, the share that they call good, too."
 )
 
 
 @exhibit("oasis-jmlr-2010/table2", "oasis-2009-draft/table4", "oasis-nips-2009/table1",
          title="Queries that OASIS answers best", needs=GALLERY_FILES)  # fmt: skip
 def best_queries(study: HumanStudy) -> Gallery:
-    """Query images for which OASIS does best, each with the first five images that it finds."""
+    """What OASIS does best: query images, each with the first five images that it finds."""
     return gallery(study, "best", 2 if study.paper == NIPS else 4)
 
 
 @exhibit("oasis-jmlr-2010/table3", "oasis-2009-draft/table5", title="Queries that OASIS fails", needs=GALLERY_FILES)
 def worst_queries(study: HumanStudy) -> Gallery:
-    """Query images for which OASIS fails, each with the first five images that it finds."""
+    """Where OASIS fails: query images, each with the first five images that it finds."""
     return gallery(study, "worst", 3)
 
 
 @exhibit("oasis-jmlr-2010/fig3b", title="Precision at top k as raters judge it", needs=("metrics",))
 def mean_curve(study: HumanStudy) -> Figure:
-    """Precision at top k of OASIS as raters judge it, mean over queries and raters."""
+    """How many of the first k images that OASIS finds raters call good: mean over queries and raters."""
     return _curves(study, _of_all_queries)
 
 
 @exhibit("oasis-jmlr-2010/fig3c", title="Precision at top k of single queries as raters judge it", needs=("metrics",))
 def selected_curves(study: HumanStudy) -> Figure:
-    """Precision at top k of OASIS as raters judge it, for queries that span the range of mean average precision."""
+    """How many of the first k images that OASIS finds raters call good, for single queries from good to bad."""
     return _curves(study, _of_selected_queries)
 
 
 @exhibit("oasis-2009-draft/fig7", title="Precision at top k as raters judge it", needs=("metrics",))
 def both_curves(study: HumanStudy) -> Figure:
-    """Precision at top k of OASIS as raters judge it: (A) mean over queries and raters, (B) of single queries."""
+    """How many of the first k images that OASIS finds raters call good: (A) on average, (B) for single queries."""
     return _curves(study, _of_all_queries, _of_selected_queries)
 
 
 @exhibit("oasis-jmlr-2010/fig3d", "oasis-nips-2009/fig1a", title="Precision of OASIS and of raters for each query",
          needs=("metrics", "nips"))  # fmt: skip
 def query_precision(study: HumanStudy) -> Figure:
-    """Precision of OASIS and of raters for each query, other raters being the truth."""
+    """Whether OASIS is as precise as a person: OASIS and each rater, judged by the other raters, for each query."""
     frame = _query_rows(study)
     cells = None
     if study.paper == NIPS:
@@ -98,7 +97,7 @@ def query_precision(study: HumanStudy) -> Figure:
 
 @exhibit("human/deviations", title="Deviations between queries and between raters", needs=("metrics", "nips"))
 def deviations(study: HumanStudy) -> Table:
-    """How much mean average precision (mAP), as raters judge it, differs between queries and between raters."""
+    """How much mean average precision (mAP) differs between queries, and how much between raters."""
     of_jmlr = [(JMLR, metric) for metric in QUANTITIES]
     cells = _cells(study, (*of_jmlr, (NIPS, "human_p@10")))
     cells["n_raters"] = [int(study.number("n_raters", paper)) for paper in cells["paper"]]
@@ -106,8 +105,8 @@ def deviations(study: HumanStudy) -> Table:
              "status": "status"}  # fmt: skip
     titles = {"metric": {metric: row[0] for metric, row in QUANTITIES.items()}, "paper": PRINTED_IN}
     notes = (
-        "Over queries: mean over raters of the standard deviation over queries. Over raters: mean over queries of the "
-        "standard deviation over raters.",
+        "The deviation over queries is computed for each rater and averaged over raters; that over raters is computed "
+        "for each query and averaged over queries.",
     )
     numbers = frozenset({"ours_cell", "n_raters", "printed_cell"})
     return Table(cells, shown=shown, titles=titles, numbers=numbers, notes=notes)
@@ -115,7 +114,7 @@ def deviations(study: HumanStudy) -> Table:
 
 @exhibit("human/claims", title="Claims of the papers", needs=("metrics", "nips"))
 def papers_claims(study: HumanStudy) -> Table:
-    """Claims of the papers about human ratings, each with a verdict computed from this run."""
+    """Which of the papers' claims about human ratings, told in our words, hold in this run."""
     return claims_table(study, rules_of(claims))
 
 
@@ -178,17 +177,16 @@ def _of_selected_queries(study: HumanStudy) -> tuple[str, pd.DataFrame, Panel]:
     shown = [rank for rank in SELECTED if rank <= len(maps)]
     parts, series = [], []
     for place, (rank, look) in enumerate(zip(shown, SELECTED_LOOKS, strict=False)):
-        query, shift = maps.index[rank - 1], 0.09 * (place - (len(shown) - 1) / 2)
+        query = maps.index[rank - 1]
         own = points.xs(query, level="query").reset_index().rename(columns={"value": "precision"})
         parts.append(own.assign(series=f"rank {rank}", query_image=images[query], map=maps[query], n_queries=1,
-                                n_raters=int(raters[query]), place=own["k"] + shift,
-                                error=own["high"] - own["precision"]))  # fmt: skip
+                                n_raters=int(raters[query]), error=own["high"] - own["precision"]))  # fmt: skip
         name, where = f"rank {rank}: mAP {maps[query]:.2f}", {"series": f"rank {rank}"}
-        series.append(Series(name, where, "place", "precision", look, "low", "high"))
-    columns = ["series", "query_image", "map", "k", "place", "precision", "low", "high", "error", "n_queries",
-               "n_raters"]  # fmt: skip
+        aside = 0.09 * (place - (len(shown) - 1) / 2)
+        series.append(Series(name, where, "k", "precision", look, "low", "high", aside=aside))
+    columns = ["series", "query_image", "map", "k", "precision", "low", "high", "error", "n_queries", "n_raters"]
     frame = pd.concat(parts)[columns].assign(simulated=study.simulated)
-    return "Single queries, by rank of mAP", frame, Panel("", *_axes(study), tuple(series), by_point=True)
+    return "Single queries, by rank of mAP", frame, Panel("", *_axes(study), tuple(series))
 
 
 def _falling(values: pd.Series) -> pd.Series:
@@ -231,8 +229,8 @@ def _query_panel(study: HumanStudy, frame: pd.DataFrame) -> Panel:
     if frame.loc[frame["series"] == "human", "precision"].notna().any():
         where = {"series": "human"}
         series += [
-            Series("raters, mean", where, "order", "precision", RATERS, "low", "high", each=True),
-            Series("lowest to highest rater", where, "order", "precision", Look(BLUE, ""), "lowest", "highest",
+            Series("raters, mean", where, "order", "precision", RATERS, "low", "high", kind="points"),
+            Series("lowest to highest rater", where, "order", "precision", Look(GREY, ""), "lowest", "highest",
                    kind="points", band=True),
         ]  # fmt: skip
     lines = _levels(frame, {

@@ -78,6 +78,6 @@ def _rule(cases: Cases, n: int, n_shown: int, n_candidates: int) -> str:
     which = "highest" if cases == "best" else "lowest"
     few = "" if n_shown == n else f"; the paper shows {n}"
     return (
-        f"Queries by rule, none picked by hand: of {among} ({n_candidates:,}), the {n_shown} of {which} average "
-        f"precision (AP), at most one a class, of equal ones the lower image id{few}."
+        f"No query was picked by hand: of {among} ({n_candidates:,}), these are the {n_shown} of {which} average "
+        f"precision (AP), at most one a class{few}. Of equal ones, the one with the lower image id is shown."
     )

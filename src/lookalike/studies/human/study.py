@@ -10,7 +10,7 @@ import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_json
-from lookalike.exhibits.model import Figure, Gallery
+from lookalike.exhibits.model import Figure
 from lookalike.exhibits.printed import NO_RESULT, NOT_COMPARABLE
 from lookalike.exhibits.study import Study
 from lookalike.ranking.rankings import Rankings
@@ -90,35 +90,28 @@ class HumanStudy(Study):
         return NOT_COMPARABLE, self.other_data()
 
     def data_sentence(self, drawn: Any) -> str:
-        """Which images, how many queries and raters, and what error bars are."""
-        images = "Synthetic images" if self.synthetic else "Images"
-        run = f"partition {self.settings['fold'] + 1} of {self.settings['n_folds']}"
-        data = f"{images} of {self.title}, {self.settings['subset_title']}, {self.settings['representation']}, {run}"
-        if drawn is None:
-            return f"{data}."
-        if isinstance(drawn, Gallery):
-            return f"{data}: each of its {self.rankings.n_queries:,} test images queries all others."
+        """Which data, how many queries and raters, and what error bars are."""
+        if drawn is None or self.shows_images:
+            return f"{self.data}{'' if drawn is None else f', {self.rankings.n_queries:,} test images'}."
         kind = "simulated rater" if self.simulated else "rater"
-        random = counted(self.number("n_random"), "random one")
-        bars = "; error bars are standard errors" if isinstance(drawn, Figure) else ""
-        return (
-            f"{data}: {counted(self.number('n_queries'), 'query image')}, each with the first {self.n_retrieved} "
-            f"images of OASIS and {random}, judged by {counted(self.number('n_raters'), kind)}{bars}."
-        )
+        bars = "; error bars: standard error" if isinstance(drawn, Figure) else ""
+        queries, raters = counted(self.number("n_queries"), "query image"), counted(self.number("n_raters"), kind)
+        return f"{self.data}, {queries}, {raters}{bars}."
 
     def notes(self, drawn: Any) -> list[str]:
-        """How the ratings came about, and why they may not be held against print."""
+        """Which images, how the ratings came about, and why they may not be held against print."""
+        where = f"{self.settings['subset_title']}, partition {self.settings['fold'] + 1} of {self.settings['n_folds']}"
         if self.shows_images:
-            return ["The papers show images of the web."]
-        notes = []
+            queries = f"Each of the {self.rankings.n_queries:,} test images queries all others ({where})."
+            return [queries, "The papers show images of the web."]
+        random = counted(self.number("n_random"), "random image")
+        notes = [f"Each query is shown with the first {self.n_retrieved} images of OASIS and {random} ({where})."]
         if self.simulated:
-            notes.append(
-                "No person rated: all ratings are simulated from whether the classes agree, with errors of each rater."
-            )
+            notes.append("No person rated: answers follow from whether the classes agree, with errors of each rater.")
         share = self.number("answered_share")
         if share < 1:
             notes.append(
-                f"Raters answered {100 * share:.1f}% of the candidates; the rest counts as not good, as does can't say."
+                f'Raters answered {100 * share:.1f}% of the images. No answer and "can\'t say" count as not good.'
             )
         return [*notes, f"Not comparable with the printed numbers: {self.other_data()}."]
 

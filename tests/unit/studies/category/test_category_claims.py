@@ -216,14 +216,14 @@ LAST_STOP = {"stop_at_traced_aggressiveness": 1000.0, "traced_stop_at_last_step"
     [
         # a difference that may be both is open
         ("jmlr-proj", {"tables": against(reach=0.03, oasis_proj=0.005)}, OPEN, "OASIS minus Proj-OASIS +0.5"),
-        ("jmlr-mcml-second", {"metrics": NOISY}, OPEN, "MCML minus LEGO +0.5 [-3.9, +4.9] (t)"),
+        ("jmlr-mcml-second", {"metrics": NOISY}, OPEN, "MCML minus LEGO +0.5 points [-3.9, +4.9]"),
         # the p-value that a verdict needs is told
-        ("jmlr-better-map", {"tables": {"comparison": UNSURE}}, OPEN, "OASIS minus MCML +4.0 [+3.6, +4.4], p 0.051"),
-        ("jmlr-better-map", compared(**FOUR | {"mcml": 0.001}), FAILS, "+0.1 ["),
-        ("jmlr-never-worse", compared(**FOUR | {"mcml": 0.001}), HOLDS, "+0.1 ["),
+        ("jmlr-better-map", {"tables": {"comparison": UNSURE}}, OPEN, "MCML +4.0 points [+3.6, +4.4], p 0.051"),
+        ("jmlr-better-map", compared(**FOUR | {"mcml": 0.001}), FAILS, "+0.1 points ["),
+        ("jmlr-never-worse", compared(**FOUR | {"mcml": 0.001}), HOLDS, "+0.1 points ["),
         # a claim holds only if it does on all subsets, but for what did not converge
-        ("jmlr-mcml-time", on_both(FAST, SLOW), FAILS, "Var20: MCML 10x the time of OASIS; Var10: MCML 100x the time "
-         "of OASIS; subsets not run: 50 classes, 249 classes"),
+        ("jmlr-mcml-time", on_both(FAST, SLOW), FAILS, "Var20: MCML takes 10x the time of OASIS; Var10: MCML takes "
+         "100x the time of OASIS; not run: 50 classes, 249 classes"),
         ("jmlr-mcml-time", on_both(FAST, {}), OPEN, "Var20: MCML and OASIS: no times"),
         ("jmlr-mcml-time", on_both(FAST, unfinished("mcml")), HOLDS, "Var20: MCML did not converge"),
         # where it is stopped before others end, it is not known how long it takes
@@ -246,7 +246,7 @@ LAST_STOP = {"stop_at_traced_aggressiveness": 1000.0, "traced_stop_at_last_step"
         ("jmlr-psd-end", psd(psd_100=0.3, psd_1000=0.3, psd_end=0.33) | {"fits": fits("var20", **LAST_STOP)}, OPEN,
          "in 5 of 5 folds validation stops OASIS at the last traced step"),
         ("jmlr-psd-end", psd(psd_100=0.3, psd_1000=0.3, psd_end=0.33) | {"fits": fits("var20", **LATE_STOP)}, OPEN,
-         "no step near the validation stop of OASIS, 4,000"),
+         "is near the validation stop of OASIS, 4,000"),
         ("draft-index-decreases", oasis(*LATE, and_=curve("oasis", (1, 0.99, 0.98, 0.97, 0.96), "symmetry_index")),
          OPEN, RISING),
         # in total it takes longer, by the triplet it does not
@@ -261,11 +261,11 @@ LAST_STOP = {"stop_at_traced_aggressiveness": 1000.0, "traced_stop_at_last_step"
         # schemes are scored at the validation stop and not at their peaks, which are read on their own steps
         ("jmlr-psd-end", psd(psd_100=(0.3, 0.31, 0.3), psd_1000=(0.3, 0.31, 0.3), psd_end=(0.28, 0.4, 0.3)), FAILS,
          "at step 1,000 (validation stop of OASIS: 1,000)"),
-        ("jmlr-psd-rarely", peak_between(), FAILS, "-1.0 [-1.0, -1.0] (t)"),
+        ("jmlr-psd-rarely", peak_between(), FAILS, "-1.0 points [-1.0, -1.0]"),
         ("jmlr-constraints", constrained(), FAILS, "OASIS minus psd-100 -5.0"),
         # at the size of the gallery all rankings have the same images
-        ("jmlr-every-k", top_k(last=30), HOLDS, "at 29 of 29 k"),
-        ("jmlr-every-k", unsure_at_one_k(), OPEN, "OASIS above MCML at 28 of 29 k"),
+        ("jmlr-every-k", top_k(last=30), HOLDS, "at 29 of 29 values of k"),
+        ("jmlr-every-k", unsure_at_one_k(), OPEN, "OASIS above MCML at 28 of 29 values of k"),
     ],
 )  # fmt: skip
 def test_a_verdict_and_what_it_is_told_by(claim, numbers, verdict, words):
@@ -303,7 +303,7 @@ def test_the_table_has_a_row_for_every_claim():
     frame = claims_table(study(**oasis(*EARLY), claims=ROWS), RULES).frame.set_index("id")
     assert list(frame.index) == list(CLAIMS)
     assert (frame["evidence"] != "").all()
-    assert frame.loc["jmlr-active-set-large", "evidence"] == "none of the subsets that it is about was run"
+    assert frame.loc["jmlr-active-set-large", "evidence"] == "none of its subsets was run"
 
 
 def test_claims_about_figure_9_fall_back_on_what_was_traced():

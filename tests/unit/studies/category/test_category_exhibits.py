@@ -165,7 +165,8 @@ def test_numbers_of_other_data_get_no_verdict():
     assert "Not comparable with the printed numbers: synthetic images." in made.notes(table)
     # no hollow markers, and a caption that says so
     assert not drawn(f"{JMLR}/fig6", **SYNTHETIC).frame["series"].str.contains("printed").any()
-    assert "toys, synthetic images, 1,000 visterms; means over 5 folds" in made.data_sentence(table)
+    said = "Toys, synthetic images, 1,000 visterms; mean ± standard deviation over 5 folds."
+    assert made.data_sentence(table) == said
     assert set(drawn(f"{JMLR}/text", **SYNTHETIC).frame["reason"]) == {"synthetic images"}
     told = drawn(f"{JMLR}/text", kind="folder").frame.set_index("metric")["reason"]
     assert [told[metric] for metric in ("images_kept", "symmetry_index")] == [
@@ -192,7 +193,7 @@ def test_figures_show_what_was_run_and_printed():
     assert frame["k"].max() == 60
     assert set(frame.loc[frame["series"] == "oasis, printed", "k"]) == {1, 10, 50}
     assert "mcml" not in set(frame["series"])
-    assert any("The curves end at 60 neighbours" in note for note in drawn(f"{JMLR}/fig6").notes)
+    assert any("at most 60 neighbours" in note for note in drawn(f"{JMLR}/fig6").notes)
     of = {name: {"a": VAR10 | {"printed": {DRAFT: name}}} for name in ("easy10", "var10")}
     assert ["Easy10" in str(drawn(f"{DRAFT}/fig3", subsets=of[name]).notes) for name in of] == [True, False]
     assert set(drawn(f"{JMLR}/fig8").frame["series"]) == {"oasis", "oasis-proj", "chance"}
@@ -202,7 +203,7 @@ def test_figures_show_what_was_run_and_printed():
     assert (stop.ours, stop.printed, stop.status) == (1000, 35_000, "not comparable")
     assert [series.thin for series in drawn(f"{JMLR}/fig7").panels[0].series] == [True, True, False]
     notes = drawn("learning/loss_bound").notes
-    assert "Bounds that lie below the mistakes: 0 of 20 points of single folds." in notes
+    assert "OASIS makes more mistakes than a bound at 0 of 20 points of single folds." in notes
     # a fold that ended keeps its last value; the second has no number at step 1 and goes on
     curves = pd.DataFrame({0: [0.2, 0.3, np.nan], 1: [0.2, np.nan, 0.5]}, index=[0, 1, 2])
     assert training.kept_after_the_end(curves).T.to_dict("list") == {0: [0.2, 0.2], 2: [0.3, 0.5]}
@@ -211,10 +212,10 @@ def test_figures_show_what_was_run_and_printed():
 def test_notes_tell_ends_of_grids_and_limits_of_iterations():
     made = whole(f"{JMLR}/table4", notes={"lego": "at most 10 steps", "tfidf": "not shown"})
     told = made.notes(EVERY[f"{JMLR}/table4"].draw(made))
-    assert f"*: a fit did not end within its time limit: MCML on Var10: {WHY}." in told
+    assert f"* marks a fit that did not end within its time limit: MCML on Var10: {WHY}." in told
     assert "LEGO: at most 10 steps." in told
-    assert "Stopped at the limit of iterations: LEGO in 5 of 5 folds (Var10)." in told
-    assert "Selection ended at an end of what was tried: OASIS: in 5 of 5 folds the end of the grid." in told
+    assert "Fits were stopped at the limit of iterations: LEGO in 5 of 5 folds (Var10)." in told
+    assert "Validation chose an extreme of what was tried: OASIS an end of its grid in 5 of 5 folds." in told
     assert not any("not shown" in note for note in told)
 
 

@@ -61,7 +61,7 @@ def test_the_grid_of_blocks_has_a_panel_per_level(width, height, n_drawn):
     picture = pictures.picture_of_blocks(np.zeros((height, width, 3), np.uint8))
     rows, columns = pyramid.grid_shape(width, height)
     first, *others = words_of(picture)
-    assert first == f"level 0\n{width}×{height}\n{columns}×{rows} = {rows * columns}"
+    assert first == f"level 0\n{width}×{height} pixels\n{columns}×{rows} = {rows * columns} blocks"
     assert len(others) == n_drawn - 1
     assert picture.frame["blocks"].sum() == pyramid.count_blocks(width, height)
 
@@ -103,7 +103,7 @@ def test_neighbours_are_those_of_the_rankings_and_all_queries_are_counted(descri
             told = f"{sum(right)} of {len(right)} of its class ({share:.0f} %); average precision {precision:.1f} %"
             assert shown.summary == told
     where, how, _ = gallery.notes
-    assert where.startswith("Subset three, partition 1: each of its 12 test images")
+    assert where.startswith("Queries are among the 12 test images of subset three, partition 1.")
     gains = rankings[1].average_precision() - rankings[0].average_precision()
     assert f"{(gains > 0).sum()} gain, {(gains < 0).sum()} lose" in how
     assert "(seed 7)" in how
