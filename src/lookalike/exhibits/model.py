@@ -94,7 +94,7 @@ class Series:
     high: str = ""
     kind: Literal["line", "points", "steps"] = "line"
     hollow: bool = False
-    """Whether its markers are rings: what a paper prints, or what may cover another curve."""
+    """Whether a paper prints it."""
     aside: Number = 0
     """How far it is drawn beside its x, so that bars do not cover each other; in decades on a logarithmic axis."""
     band: bool = False

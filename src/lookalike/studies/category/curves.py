@@ -19,6 +19,7 @@ from lookalike.studies.metrics import select
 
 STEPS = Axis("Training steps", low=0, tick_form="short")
 LOG_STEPS = Axis("Training steps", "log", tick_form="short", told="{:,.0f}")
+ASIDE = "Curves stand a little beside each other, so that their error bars do not cover each other."
 MAP = Axis("Mean average precision", told="{:.4f}")
 COLUMNS = ("subset", "series", "step", "map", "low", "high", "sem", "n_folds")
 """Columns of a curve along training."""
@@ -63,6 +64,11 @@ def panel(
 def series(subset: Subset, of: str, name: str, look: Look, x: str = "step", y: str = "map", **more: Any) -> Series:
     """A series of the frame, with its errors."""
     return Series(name, {"subset": subset.id, "series": of}, x, y, look, "low", "high", **more)
+
+
+def aside(place: int, n: int) -> float:
+    """How far one of several curves along logarithmic steps stands aside."""
+    return 0.03 * (place - (n - 1) / 2)
 
 
 def top(highest: pd.Series) -> float:

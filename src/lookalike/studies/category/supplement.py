@@ -13,7 +13,7 @@ from lookalike.exhibits.model import Figure, Panel, Table
 from lookalike.exhibits.printed import MISSING, plus_minus, significant
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, Look, looks_of
-from lookalike.studies.category.curves import LOG_STEPS, MAP, figure, joined, mean_curve, panel, series
+from lookalike.studies.category.curves import ASIDE, LOG_STEPS, MAP, aside, figure, joined, mean_curve, panel, series
 from lookalike.studies.category.study import CategoryStudy, Subset
 from lookalike.studies.category.training import traced_at
 from lookalike.studies.metrics import select
@@ -65,14 +65,14 @@ def aggressiveness_curves(study: CategoryStudy) -> Figure:
     looks = dict(zip(names, GRID, strict=False)) | looks_of(names[len(GRID) :])
 
     def draw(subset: Subset, own: pd.DataFrame) -> Panel:
-        shown = [series(subset, name, name, looks[name], aside=0.03 * (place - (len(names) - 1) / 2))
+        shown = [series(subset, name, name, looks[name], aside=aside(place, len(names)))
                  for place, name in enumerate(names)]  # fmt: skip
         return panel(study, subset, own, shown, x=LOG_STEPS, y=VALIDATION_MAP, why="nothing was chosen here")
 
     best = frame.loc[frame.groupby(["subset", "series"], sort=False)["map"].idxmax()].itertuples()
     told = [f"{row.map:.3f} with {row.series} at step {row.step:,.0f} ({study.titles[str(row.subset)]})"
             for row in best]  # fmt: skip
-    return figure(study, frame, draw, notes=(f"The highest mean over folds is {', '.join(told)}.",))
+    return figure(study, frame, draw, notes=(f"The highest mean over folds is {', '.join(told)}.", ASIDE))
 
 
 def _candidate_rows(study: CategoryStudy, subset: Subset) -> pd.DataFrame:

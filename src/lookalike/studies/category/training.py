@@ -13,9 +13,11 @@ from lookalike.exhibits.printed import NOT_COMPARABLE, beside_print
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, BLUE, GREY, LOOKS, ORANGE, SKY, TRAINING, VERMILLION, Look, looks_of
 from lookalike.studies.category.curves import (
+    ASIDE,
     LOG_STEPS,
     MAP,
     STEPS,
+    aside,
     curve,
     euclidean_rows,
     figure,
@@ -189,13 +191,14 @@ def projection_curves(study: CategoryStudy) -> Figure:
     )
 
     def draw(subset: Subset, own: pd.DataFrame) -> Panel:
-        # the first points of all are nearly the same: rings lie around them
-        shown = [series(subset, of, names.get(of, study.title_of(of)), looks[of], hollow=of == methods[-1])
-                 for of in methods]  # fmt: skip
+        shown = [
+            series(subset, of, names.get(of, study.title_of(of)), looks[of], aside=aside(place, len(methods)))
+            for place, of in enumerate(methods)
+        ]
         return panel(study, subset, own, shown, x=LOG_STEPS)
 
     told = (f"All have {traced_at(study)}. Each point is the model that a fit of so many steps gives.",
-            "The paper's text does not print how often it projects; the intervals here are ours.")  # fmt: skip
+            "The paper's text does not print how often it projects; the intervals here are ours.", ASIDE)  # fmt: skip
     return figure(study, frame, draw, notes=told)
 
 
