@@ -28,7 +28,7 @@ extensions = [
     "exhibit_list",
     "glossary_terms",
     "mathml",
-    "run_numbers",
+    "kept_runs",
     "workflow_rules",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
@@ -48,8 +48,8 @@ copybutton_prompt_text = r"\$ |>>> |\.\.\. "
 copybutton_prompt_is_regexp = True
 copybutton_exclude = ".linenos, .gp, .go"
 
-# the numbers that pages show come from here; -D lookalike_work_folder=PATH names another run
-lookalike_work_folder = str(HERE.parent)
+# the numbers that pages show come from here
+lookalike_kept_runs = str(HERE.parent / "workflow" / "resources" / "runs")
 
 # types stand in the sections of the docstrings, which are numpydoc's; in signatures they would be said twice
 autodoc_typehints = "none"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from docutils import nodes
-from run_numbers import table
+from kept_runs import table
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 

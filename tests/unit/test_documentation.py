@@ -17,6 +17,7 @@ from lookalike.learners.registry import MODULES
 from lookalike.studies.settings import checked
 
 DOCS = ROOT / "docs"
+KEPT_RUNS = ROOT / "workflow/resources/runs"
 PAGES = sorted(DOCS.rglob("*.md"))
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES]
 SPHINX = Path(sys.executable).with_name("sphinx-build")
@@ -24,15 +25,13 @@ SPHINX = Path(sys.executable).with_name("sphinx-build")
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """The site, built strictly beside a run of a few records, in about a minute; `make docs` writes all its pages."""
+    """The site, built strictly with changed numbers of a kept run, in a minute; `make docs` writes all its pages."""
     work, built = tmp_path_factory.mktemp("work"), tmp_path_factory.mktemp("site")
-    headline = work / "results/demo/exhibits/headline.txt"
-    headline.parent.mkdir(parents=True)
-    headline.write_text("demo10  mAP  OASIS 12.3 %\n")
-    record = work / "logs/demo/scan_images.job.json"
-    record.parent.mkdir(parents=True)
-    record.write_text(json.dumps({"rule": "scan_images", "cpu_seconds": 41.0, "seconds": 43.0, "peak_megabytes": 97}))
-    common = ["-n", "-q", "-d", work / "doctrees", "-D", f"lookalike_work_folder={work}", DOCS]
+    kept = Path(shutil.copytree(KEPT_RUNS, work / "runs"))
+    run = json.loads((kept / "demo.json").read_text())
+    first = {"rule": "scan_images", "jobs": 1, "cpu_seconds": 41.0, "seconds": 43.0, "peak_megabytes": 97}
+    (kept / "demo.json").write_text(json.dumps(run | {"headline": "mAP  OASIS 12.3 %", "rules": [first]}))
+    common = ["-n", "-q", "-d", work / "doctrees", "-D", f"lookalike_kept_runs={kept}", DOCS]
     # Every page is read and every link followed. Written are those by hand and those of the learners, as samples of the
     # rest (not strictly, because a search index of some pages only is a warning).
     learners = (DOCS / f"reference/api/modules/lookalike.learners.{module}.rst" for module in MODULES.values())
@@ -58,10 +57,15 @@ def test_the_site_builds_strictly_and_needs_no_network(site):
         assert not loaded, f"{page.name} loads {loaded}"
 
 
-def test_numbers_come_from_the_run(site):
+def test_numbers_come_from_kept_runs(site):
     assert "OASIS 12.3 %" in text_of(site / "index.html")
-    assert "built without a run of demo_landmarks: make demo" in text_of(site / "index.html")
     assert "scan_images 1 41 43 97" in text_of(site / "how-to/full-runs.html")
+    runs = text_of(site / "reference/runs.html")
+    assert "OASIS 12.3 %" in runs
+    assert "41 s of processor time in 1 jobs" in runs
+    for name, data in yaml.safe_load((ROOT / "config.yaml").read_text())["datasets"].items():
+        told = runs[runs.index("in full") :]
+        assert (data["title"] in told) == (not (KEPT_RUNS / f"{name}.json").exists()), name
 
 
 def test_every_key_rule_command_and_learner_is_in_the_reference(site):
@@ -97,15 +101,16 @@ def test_every_file_and_make_target_that_is_named_exists(page):
     assert set(re.findall(r"`make ([a-z-]+)`", text)) <= targets
 
 
-def test_the_readmes_example_runs(tmp_path, monkeypatch):
+@pytest.mark.parametrize("page", ["README.md", "docs/reference/package.md"])
+def test_the_example_of_the_first_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
+    code = re.search(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
     assert code is not None
     X, y = np.random.default_rng(0).random((40, 6)), np.repeat(np.arange(4), 10)
     names = {"X": X, "y": y, "queries": X[:3], "gallery": X}
-    exec(compile(code[1], "README.md", "exec"), names)
+    exec(compile(code[1], page, "exec"), names)
     assert np.shape(names["neighbours"]) == (3, 10)
-    assert (tmp_path / "model.npz").is_file()
+    assert (tmp_path / "model.npz").is_file() == ("model.save" in code[1])
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(DOCS)))

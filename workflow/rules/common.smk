@@ -15,6 +15,12 @@ def from_here(path):
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
+def from_root(path):
+    """A path as seen from the project, where it is below it, else the file's name."""
+    root, path = ROOT.resolve(), Path(path).resolve()
+    return path.relative_to(root) if path.is_relative_to(root) else path.name
+
+
 ROOT = from_here(Path(workflow.current_basedir).parents[1])
 RESOURCES = ROOT / "workflow" / "resources"
 SOURCE = ROOT / "src"
@@ -184,6 +190,14 @@ def asked_for():
     if "demo" in targets:
         wanted += studied(synthetic=True)
     return list(dict.fromkeys(wanted))
+
+
+def command_of(wildcards):
+    """The command that runs a data set's study, with the files that are laid over config.yaml."""
+    if settings.in_demo(DATASETS[wildcards.dataset]):
+        return "make demo"
+    laid = [from_root(path) for path in workflow.overwrite_configfiles]
+    return " ".join(["snakemake --cores 2", target_of(wildcards.dataset), *(f"--configfile {path}" for path in laid)])
 
 
 def closing():

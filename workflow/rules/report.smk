@@ -42,6 +42,22 @@ rule report_complete:
         "tee {log} < {input} >&2; test ! -s {input}"
 
 
+# what documentation shows of a run: copied into workflow/resources/runs, where runs are kept
+rule keep_run:
+    input:
+        exhibits=lambda wildcards: shown_files([wildcards.dataset]),
+    output:
+        f"{RESULTS}/run.json",
+    log:
+        "logs/keep_run/{dataset}.log",
+    conda:
+        "../../envs/report.yaml"
+    params:
+        command=command_of,
+    script:
+        "../scripts/keep_run.py"
+
+
 rule readme_parts:
     input:
         exhibits=lambda wildcards: shown_files(studied(synthetic=True)),

@@ -1,5 +1,6 @@
 """What lies in a folder of results, whole, half made or broken."""
 
+import json
 import shutil
 
 import pandas as pd
@@ -10,7 +11,9 @@ from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.printed import STATES
 from lookalike.report.display import SIGNS
 from lookalike.report.pages import MEANINGS
+from lookalike.report.provenance import read_jobs
 from lookalike.report.results import Results
+from lookalike.report.runs import run_summary
 
 
 def names(results, **chosen):
@@ -167,3 +170,13 @@ def test_results_are_found_by_the_variable_then_here_then_beside(folder, tmp_pat
     monkeypatch.delenv("LOOKALIKE_RESULTS")
     monkeypatch.chdir("/")
     refused(r"results or \.\./results")
+
+
+def test_a_run_is_summed_up_in_one_file(made):
+    kept = run_summary(Results(made)["demo"], made / "demo", read_jobs(made.parent / "logs"), "make demo")
+    assert (kept["dataset"], kept["synthetic"], kept["headline"]) == ("demo", True, "mAP 41 %")
+    assert (kept["commits"], kept["processors"], kept["date"]) == (["aaaa"], ["a processor"], "2026-01-01")
+    assert [kept["rules"][0][column] for column in ("rule", "cpu_seconds")] == ["learn_lego", 6.0]
+    assert kept["statuses"] == {"agrees": 1, "higher": 3, "no printed value": 1, "no result": 1}
+    assert set(kept["stored_megabytes"]) == {"exhibits", "images"}
+    assert json.loads(json.dumps(kept)) == kept

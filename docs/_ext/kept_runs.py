@@ -1,0 +1,248 @@
+"""Numbers of runs on the pages: read from the summaries in workflow/resources/runs, never typed in.
+
+``{headline} DATASET`` shows a run's main numbers. ``{kept-runs}`` shows every run that was kept, and ``{not-run}`` what
+has not been run. ``{job-costs} DATASET...`` shows what the rules of a run took, and ``{full-costs}`` what the papers'
+full runs would take.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import yaml
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+HERE = Path(__file__).parent
+DATA_SETS = yaml.safe_load((HERE.parents[1] / "config.yaml").read_text(encoding="utf-8"))["datasets"]
+ORDER = ("category", "landmark", "web", "finegrained")
+"""Studies in the papers' order."""
+MOST_RULES = 12
+
+Run = dict[str, Any]
+
+
+class KeptDirective(SphinxDirective):
+    """A directive that shows kept runs."""
+
+    final_argument_whitespace = True
+
+    @property
+    def folder(self) -> Path:
+        """Where the summaries are."""
+        return Path(self.config.lookalike_kept_runs)
+
+    def runs(self) -> list[Run]:
+        """Every kept run, those of real images first, then in the papers' order."""
+        found = []
+        for path in sorted(self.folder.glob("*.json")):
+            self.env.note_dependency(str(path))
+            found.append(json.loads(path.read_text(encoding="utf-8")))
+        return sorted(found, key=lambda run: (run["synthetic"], ORDER.index(run["studies"][0])))
+
+    def named(self) -> list[Run]:
+        """The runs that the argument names."""
+        by_name = {run["dataset"]: run for run in self.runs()}
+        return [by_name[name] for name in self.arguments[0].split() if name in by_name]
+
+
+class Headline(KeptDirective):
+    """The main numbers of one run."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return the text as the run wrote it."""
+        return [_text(run["headline"]) for run in self.named()]
+
+
+class JobCosts(KeptDirective):
+    """Jobs, processor time and memory of the rules of some runs."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return a table for each run with a row for each rule, the most expensive first."""
+        return [_costs_table(run) for run in self.named()]
+
+
+class KeptRuns(KeptDirective):
+    """All runs: one table, then a section for each."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table and the sections."""
+        runs = self.runs()
+        head = ("data", "images", "size", "made on", "processor time")
+        rows = [(run["title"], _kind(run), run["size"], run["date"], _time(_cpu_seconds(run))) for run in runs]
+        return [table(head, rows), *(self._section(run) for run in runs)]
+
+    def _section(self, run: Run) -> nodes.section:
+        section = nodes.section("", nodes.title("", run["title"]), ids=[f"run-{run['dataset']}"])
+        self.state.document.note_explicit_target(section)
+        section += _facts(run)
+        if run["margins"]:
+            section += table(
+                ("difference", "here", "in print", "best here", "order of methods"),
+                [_margin(margin) for margin in run["margins"]],
+            )
+        section += _text(run["headline"])
+        return section
+
+
+class NotRun(KeptDirective):
+    """Data sets of config.yaml that no kept run is of."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a list of their titles."""
+        kept = {run["dataset"] for run in self.runs()}
+        titles = [data["title"] for name, data in DATA_SETS.items() if name not in kept]
+        return [nodes.bullet_list("", *(nodes.list_item("", nodes.paragraph("", title)) for title in titles))]
+
+
+class FullCosts(KeptDirective):
+    """What studies of the papers' size would take: rules of kept runs, times how much more of their work there is."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a table of all studies, then one of the parts of each."""
+        path = self.folder / "full-size" / "parts.csv"
+        self.env.note_dependency(str(path))
+        with path.open(encoding="utf-8", newline="") as file:
+            parts = [_scaled(part, self.runs()) for part in csv.DictReader(file)]
+        studies = {name: [part for part in parts if part["study"] == name] for name in DATA_SETS}
+        rows = {name: _total(own) for name, own in studies.items() if own}
+        head = ("", "on 2 cores", "on 16 cores", "memory of a job", "disk", "what dominates")
+        found: list[nodes.Node] = [table(head, [(DATA_SETS[name]["title"], *row) for name, row in rows.items()])]
+        head = ("part", "processor time", "jobs", "memory", "disk", "how it was scaled")
+        for name in rows:
+            found += [nodes.rubric("", DATA_SETS[name]["title"]), table(head, map(_part, studies[name]))]
+        return found
+
+
+def _scaled(part: Run, runs: list[Run]) -> Run:
+    """A row of the table of parts with its numbers: processor seconds, gigabytes of memory and of files."""
+    (run,) = [run for run in runs if run["dataset"] == part["run"]]
+    wanted, times = part["rules"].split(), float(part["times"])
+    rules = [rule for rule in run["rules"] if rule["rule"] in wanted]
+    if len(rules) != len(wanted):
+        raise ValueError(f"parts.csv: {part['run']} has not all of the rules {part['rules']}")
+    stored = sum(run["stored_megabytes"][folder] for folder in part["stored"].split())
+    return part | {
+        "cpu_seconds": sum(rule["cpu_seconds"] for rule in rules) * times,
+        "jobs": int(part["jobs"]),
+        "memory": max(rule["peak_megabytes"] for rule in rules) * float(part["memory_times"] or 1) / 1000,
+        "disk": stored * times / 1000,
+    }
+
+
+def _total(parts: list[Run]) -> tuple[str, ...]:
+    """Time on 2 and 16 cores, memory and disk of a study, and its dearest part."""
+    # a part has so many jobs that can run beside each other
+    on = [sum(part["cpu_seconds"] / min(cores, part["jobs"]) for part in parts) for cores in (2, 16)]
+    memory, disk = max(part["memory"] for part in parts), sum(part["disk"] for part in parts)
+    dearest = max(parts, key=lambda part: part["cpu_seconds"])
+    share = dearest["cpu_seconds"] / sum(part["cpu_seconds"] for part in parts)
+    return (*map(_time, on), _gigabytes(memory), _gigabytes(disk), f"{dearest['part']} ({share:.0%})")
+
+
+def _part(part: Run) -> tuple[str, ...]:
+    numbers = _time(part["cpu_seconds"]), str(part["jobs"]), _gigabytes(part["memory"]), _gigabytes(part["disk"])
+    return part["part"], *numbers, part["how"]
+
+
+def _facts(run: Run) -> nodes.table:
+    """Data, command, machine and cost of a run."""
+    jobs = sum(rule["jobs"] for rule in run["rules"])
+    peak = max(rule["peak_megabytes"] for rule in run["rules"])
+    stored = sum(run["stored_megabytes"].values())
+    commits = ", ".join(commit[:10] for commit in run["commits"]) + (", changed since" if run["modified"] else "")
+    facts = {
+        "Data": f"{run['size']}; {_kind(run)}",
+        "Command": run["command"],
+        "Made": f"on {run['date']}, from commit {commits}",
+        "Machine": f"{', '.join(run['processors'])}, {run['cores']} cores, {run['memory_gigabytes']} GB of memory",
+        "Took": f"{_time(_cpu_seconds(run))} of processor time in {jobs} jobs",
+        "Needed": f"{_gigabytes(peak / 1000)} of memory for the largest job, {_gigabytes(stored / 1000)} of files",
+        "Beside print": ", ".join(f"{n:,} {status}" for status, n in run["statuses"].items()) or "nothing",
+    }
+    return table((), facts.items(), widths=(1, 6))
+
+
+def _margin(margin: Run) -> tuple[str, ...]:
+    """A row of the table of differences."""
+    where = ", ".join(filter(None, (margin["metric"], margin["setting"])))
+    ours = f"{margin['ours']:+.1f} [{margin['low']:+.1f}, {margin['high']:+.1f}] {margin['unit']}"
+    # NaN where none is printed
+    printed = f"{margin['printed']:+.1f}" if margin["printed"] == margin["printed"] else "–"
+    order = {True: "as printed", False: "another one", None: "–"}[margin["same_order"]]
+    return f"{where}: {margin['method']} minus {margin['other']}", ours, printed, margin["best"], order
+
+
+def _kind(run: Run) -> str:
+    return "made by code" if run["synthetic"] else "real photographs"
+
+
+def _cpu_seconds(run: Run) -> float:
+    return float(sum(rule["cpu_seconds"] for rule in run["rules"]))
+
+
+def _time(seconds: float) -> str:
+    """A length of time in one unit."""
+    for length, unit in ((86400 * 2, "days"), (3600, "h"), (60, "min")):
+        if seconds >= length:
+            return f"{seconds / (86400 if unit == 'days' else length):,.1f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def _gigabytes(number: float) -> str:
+    return f"{number:,.1f} GB" if number >= 0.1 else f"{number * 1000:,.0f} MB"
+
+
+def _costs_table(run: Run) -> nodes.table:
+    """The dearest rules of a run, the others together, and all."""
+    rules = run["rules"]
+    dear, rest = rules[:MOST_RULES], rules[MOST_RULES:]
+    rows = [_costs(rule["rule"], [rule]) for rule in dear]
+    rows += [_costs(f"{len(rest)} other rules", rest)] if rest else []
+    head = (f"rule ({run['title']})", "jobs", "processor s", "s by the clock", "most MB of a job")
+    return table(head, [*rows, _costs("all", rules)])
+
+
+def _costs(name: str, rules: list[Run]) -> tuple[str, ...]:
+    sums = [sum(rule[column] for rule in rules) for column in ("jobs", "cpu_seconds", "seconds")]
+    return name, *(f"{number:,.0f}" for number in (*sums, max(rule["peak_megabytes"] for rule in rules)))
+
+
+def _text(text: str) -> nodes.literal_block:
+    return nodes.literal_block("", text.rstrip(), language="text")
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]], widths: Iterable[int] = ()) -> nodes.table:
+    """A table of plain text."""
+    head = list(head)
+    widths = list(widths) or [1] * len(head)
+    group = nodes.tgroup("", *(nodes.colspec(colwidth=width) for width in widths), cols=len(widths))
+    if head:
+        group += nodes.thead("", _row(head))
+    group += nodes.tbody("", *(_row(list(row)) for row in rows))
+    return nodes.table("", group)
+
+
+def _row(cells: list[str]) -> nodes.row:
+    return nodes.row("", *(nodes.entry("", nodes.paragraph("", cell)) for cell in cells))
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the directives and the folder that they read."""
+    app.add_config_value("lookalike_kept_runs", "", "env")
+    app.add_directive("headline", Headline)
+    app.add_directive("job-costs", JobCosts)
+    app.add_directive("kept-runs", KeptRuns)
+    app.add_directive("not-run", NotRun)
+    app.add_directive("full-costs", FullCosts)
+    app.add_directive("per-image", NotRun)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
