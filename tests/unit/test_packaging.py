@@ -57,7 +57,12 @@ def test_the_wheels_metadata_ask_for_the_learners_alone(wheel):
     assert metadata["Version"] == lookalike.__version__
     needed = [entry for entry in metadata.get_all("Requires-Dist") or [] if "extra ==" not in entry]
     assert {re.match(r"[a-z-]+", entry)[0] for entry in needed} == {"numba", "numpy", "scikit-learn", "scipy"}
-    assert set(metadata.get_all("Provides-Extra") or []) == {"images", "workflow", "deep", "report"}
+    extras = set(metadata.get_all("Provides-Extra") or [])
+    assert extras == {"images", "workflow", "deep", "report"}
+    page = metadata.get_payload()
+    assert {f"| `{extra}` |" in page for extra in extras} == {True}
+    # an index shows this page alone: neither files of the repository nor directives of the documentation
+    assert not re.findall(r"\]\((?!https:)|```\{|^:::", page, flags=re.MULTILINE)
 
 
 # which extra, itself or another that it names, has what these rooms of the package import
@@ -120,7 +125,8 @@ def test_the_version_has_one_place():
     assert PROJECT["dynamic"] == ["version"]
     assert "version" not in PROJECT
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
-    assert citation.get("version", lookalike.__version__) == lookalike.__version__
+    assert citation["version"] == lookalike.__version__
+    assert f"## {lookalike.__version__} ({citation['date-released']})" in (ROOT / "CHANGELOG.md").read_text()
     written = [path for path in PACKAGE.rglob("*.py") if re.search(r"^__version__\s*=", path.read_text(), re.MULTILINE)]
     assert written == [PACKAGE / "__init__.py"]
 
