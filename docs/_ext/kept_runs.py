@@ -109,10 +109,12 @@ class FullCosts(KeptDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return a table of all studies, then one of the parts of each."""
-        path = self.folder / "full-size" / "parts.csv"
+        path, measured = (self.folder / "full-size" / name for name in ("parts.csv", "measured.json"))
         self.env.note_dependency(str(path))
+        self.env.note_dependency(str(measured))
+        runs = {run["dataset"]: run for run in (*self.runs(), json.loads(measured.read_text(encoding="utf-8")))}
         with path.open(encoding="utf-8", newline="") as file:
-            parts = [_scaled(part, self.runs()) for part in csv.DictReader(file)]
+            parts = [_scaled(part, runs) for part in csv.DictReader(file)]
         studies = {name: [part for part in parts if part["study"] == name] for name in DATA_SETS}
         rows = {name: _total(own) for name, own in studies.items() if own}
         head = ("", "on 2 cores", "on 16 cores", "memory of a job", "disk", "what dominates")
@@ -123,19 +125,18 @@ class FullCosts(KeptDirective):
         return found
 
 
-def _scaled(part: Run, runs: list[Run]) -> Run:
+def _scaled(part: Run, runs: dict[str, Run]) -> Run:
     """A row of the table of parts with its numbers: processor seconds, gigabytes of memory and of files."""
-    (run,) = [run for run in runs if run["dataset"] == part["run"]]
-    wanted, times = part["rules"].split(), float(part["times"])
-    rules = [rule for rule in run["rules"] if rule["rule"] in wanted]
-    if len(rules) != len(wanted):
-        raise ValueError(f"parts.csv: {part['run']} has not all of the rules {part['rules']}")
+    run = runs.get(part["run"], {"rules": [], "stored_megabytes": {}})
+    rules = {rule["rule"]: rule for rule in run["rules"]}
+    wanted = [rules[name] for name in part["rules"].split()]
     stored = sum(run["stored_megabytes"][folder] for folder in part["stored"].split())
+    number = {name: float(part[name] or 0) for name in ("times", "hours", "memory_times", "stored_times", "gigabytes")}
     return part | {
-        "cpu_seconds": sum(rule["cpu_seconds"] for rule in rules) * times,
+        "cpu_seconds": sum(rule["cpu_seconds"] for rule in wanted) * number["times"] + number["hours"] * 3600,
         "jobs": int(part["jobs"]),
-        "memory": max(rule["peak_megabytes"] for rule in rules) * float(part["memory_times"] or 1) / 1000,
-        "disk": stored * times / 1000,
+        "memory": max((rule["peak_megabytes"] for rule in wanted), default=0) * number["memory_times"] / 1000,
+        "disk": stored * number["stored_times"] / 1000 + number["gigabytes"],
     }
 
 
@@ -244,5 +245,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("kept-runs", KeptRuns)
     app.add_directive("not-run", NotRun)
     app.add_directive("full-costs", FullCosts)
-    app.add_directive("per-image", NotRun)
+    app.add_directive("per-image", type("PerImage", (NotRun,), {"optional_arguments": 2, "run": lambda self: []}))
     return {"parallel_read_safe": True, "parallel_write_safe": True}
