@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick golden lint docs readme caltech12 lock benchmarks unlock clean
+.PHONY: help demo test test-quick golden lint docs readme tutorial caltech12 lock benchmarks unlock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -40,6 +40,10 @@ readme: demo ## put the demo's numbers and picture into README.md
 	@$(BIN)/snakemake --cores $(CORES) readme_parts
 	@mkdir -p docs/pictures && cp results/readme/picture.webp docs/pictures/demo.webp
 	@$(BIN)/python -m lookalike.report.readme results/readme/numbers.md README.md
+
+tutorial: $(VENV)/.development ## run the tutorial's commands and keep what they print, for its page
+	@$(BIN)/snakemake --cores $(CORES) results/demo/images.json
+	@$(BIN)/python docs/tutorial/record.py
 
 caltech12: $(VENV)/.runtime ## make workflow/resources/caltech12 again, from the images in data/some-classes
 	@$(BIN)/snakemake --cores $(CORES) results/some-classes/published/words1000/manifest.csv --configfile examples/some-classes.yaml

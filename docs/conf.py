@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,6 +11,9 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent / "src")]
 
 import lookalike  # noqa: E402 - found by the line above, installed or not
+
+for talkative in ("faiss", "traitlets"):
+    logging.getLogger(talkative).setLevel(logging.ERROR)
 
 project = "lookalike"
 author = "The lookalike developers"
@@ -27,8 +31,9 @@ extensions = [
     "configuration_keys",
     "exhibit_list",
     "glossary_terms",
-    "mathml",
     "kept_runs",
+    "mathml",
+    "notebook_pages",
     "workflow_rules",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
@@ -50,6 +55,8 @@ copybutton_exclude = ".linenos, .gp, .go"
 
 # the numbers that pages show come from here
 lookalike_kept_runs = str(HERE.parent / "workflow" / "resources" / "runs")
+# notebooks are run on these results, where there are any
+lookalike_results = str(HERE.parent / "results")
 
 # types stand in the sections of the docstrings, which are numpydoc's; in signatures they would be said twice
 autodoc_typehints = "none"

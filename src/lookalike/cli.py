@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if error.filename is not None or error.errno not in _OUTPUT_FAILS:
             raise
         _drop_output()
-        return _fail(f"the output cannot be written: {error.strerror}; send it elsewhere")
+        return _fail(f"the output cannot be written: {error.strerror}; write it elsewhere")
     except KeyboardInterrupt:
         status = INTERRUPTED
     return _fail("interrupted", status) if status == INTERRUPTED else status

@@ -51,18 +51,18 @@ examples:
   lookalike fit photos --learner OASIS --set aggressiveness=0.03 --set n_steps=50000
   lookalike fit photos --representation hog --learner LMNN
 
-labels.csv has the columns path and label; judged.csv has query, positive and negative:
-the first image is more like the second than like the third. Representations: visterms
-(words for edges and colours, as in the papers), wavelet, color, sift-like, fisher, hog,
-texton, or a .lookalike file, whose codebook is taken over."""
+labels.csv has the columns path and label. judged.csv has query, positive and negative:
+the first image is more similar to the second than to the third. Representations: visterms
+(visual words for edges and colours, as in the papers), wavelet, color, sift-like, fisher,
+hog, texton, or a .lookalike file, to use its codebook."""
 
 _RANK_EXAMPLES = """\
 examples:
   lookalike rank pets.lookalike new.jpg --gallery photos -k 5
   lookalike rank pets.lookalike *.jpg --gallery photos --html neighbours.html --compare
 
-With --html, one page with the images inside is written, which works without a network.
-With --compare, the neighbours by the untrained Euclidean distance stand beside them."""
+--html writes one page with the images inside. It needs no network. --compare adds the
+neighbours without learning, by Euclidean distance."""
 
 _EVALUATE_EXAMPLES = """\
 examples:
@@ -70,9 +70,9 @@ examples:
   lookalike evaluate pets.lookalike photos --labels labels.csv -k 1,10,50
   lookalike evaluate pets.lookalike photos --triplets judged.csv --json
 
-Each image queries all others; those of its class are what it should find. Of a triplet,
-the positive should be more like the query than the negative; only triplets whose query
-the model has not learned from are evaluated. Intervals: 95%, over query images."""
+Each image is a query, and all others are ranked for it. Images of its class are right. In a
+triplet, the positive should be more similar to the query than the negative. Triplets whose
+query the model learned from are left out. Intervals: 95%, over query images."""
 
 _FEATURES_EXAMPLES = """\
 examples:
@@ -81,11 +81,11 @@ examples:
   lookalike features photos --output vectors.npz --representation pets.lookalike
   lookalike features photos --output counts --words 1000
 
-.npz is a sparse matrix of SciPy (scipy.sparse.load_npz) and for visterms only, .npy an
-array of NumPy. Columns of the table: path, label, sha256, width, height. Codebooks are
-learned from these images unless a model is named, whose codebook is then taken. A name
-without a suffix is a folder of visterm counts, which stands in for the images: the category
-study reads it as a data set of kind visterms, and anybody can publish it."""
+.npz is a sparse matrix of SciPy (scipy.sparse.load_npz), for visterms only. .npy is an
+array of NumPy. Columns of the table: path, label, sha256, width, height. The codebook is
+learned from these images, or taken from a model if one is named. A name without a suffix
+is a folder of visterm counts. It can replace the images: the category study reads it as a
+data set of kind visterms."""
 
 _INFO_EXAMPLES = """\
 examples:
@@ -141,19 +141,19 @@ def fit(
         Option(
             metavar="SHARE",
             callback=_below_one,
-            help="share of every class (of triplets: of their queries) that is kept for `evaluate`, such as 0.25",
+            help="share of every class (or of the triplets' queries) to keep for `evaluate`, such as 0.25",
         ),
     ] = 0.0,
     representation: Representation = "visterms",
     words: Words = None,
-    learner: Annotated[str, Option(metavar="NAME", help="what learns")] = "OASIS",
+    learner: Annotated[str, Option(metavar="NAME", help="the learner")] = "OASIS",
     set_: Annotated[
         list[str] | None,
         Option(
             "--set",
             metavar="KEY=VALUE",
-            help="a setting of the learner; may be repeated. Without n_steps or early_stopping, learners that take "
-            "steps stop by themselves, judged by images that they set aside",
+            help="a setting of the learner; may be repeated. Without n_steps or early_stopping, a learner that takes "
+            "steps sets some images aside and stops when these are ranked best",
         ),
     ] = None,
     seed: Seed = 0,
@@ -163,9 +163,9 @@ def fit(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Learn from a folder of your own images which of them are alike, and write a model file.
+    """Learn from a folder of your own images which of them are similar, and write a model file.
 
-    FOLDER holds one folder of images per class; or name a table of labels, or of triplets, with paths relative to
+    FOLDER holds one folder of images per class. Or name a table of labels or triplets, with paths relative to
     FOLDER. Images that cannot be used are left out and named.
     """
     settings = _settings(set_ or [])
@@ -238,15 +238,15 @@ def rank(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Print the images of a folder that are most like each query image, best first.
+    """Print the images of a folder that are most similar to each query image, best first.
 
-    The model is one that `lookalike fit` wrote. Copies of the query in the folder are passed over.
+    `lookalike fit` writes the model. Copies of the query in the folder are left out.
     """
     from lookalike.app.similarity import ImageSimilarity
 
     if html is not None:
         if html.suffix.lower() not in (".html", ".htm"):
-            raise LookalikeError(f"{html} is not named like a page: let it end in .html")
+            raise LookalikeError(f"{html} must end in .html: name the page so")
         refuse_same(html, model, *queries)
         make_folder(html)
     with Told(quiet) as told:
@@ -272,7 +272,8 @@ def _warn(ranked: pd.DataFrame, left_out: pd.DataFrame, k: int) -> None:
     found = int(ranked.groupby("query")["rank"].max().min())
     if found < k:
         warnings.warn(
-            f"the gallery has {found} images besides a query: as many neighbours are given, not {k}", stacklevel=2
+            f"the gallery has only {found} images besides a query, fewer than {k}",
+            stacklevel=2,
         )
     if len(left_out):
         first = left_out.iloc[0]
@@ -313,11 +314,11 @@ def _rankings(ranked: dict[bool, pd.DataFrame]) -> list[dict[str, Any]]:
 @command("evaluate", _EVALUATE_EXAMPLES)
 def evaluate(
     model: Model,
-    folder: Annotated[Path, Argument(metavar="FOLDER", help="class folders, or what tables start from")],
+    folder: Annotated[Path, Argument(metavar="FOLDER", help="class folders, or where the table's paths start")],
     labels: Labels = None,
     triplets: Triplets = None,
-    k: Annotated[str, Option("-k", metavar="N,N", help="where precision is measured")] = "1,5,10",
-    everything: Annotated[bool, Option("--all", help="evaluate images that were learned from too")] = False,
+    k: Annotated[str, Option("-k", metavar="N,N", help="numbers of first images to measure precision on")] = "1,5,10",
+    everything: Annotated[bool, Option("--all", help="also evaluate images that the model learned from")] = False,
     seed: Seed = 0,
     jobs: Jobs = None,
     cache: Cache = None,
@@ -327,9 +328,8 @@ def evaluate(
 ) -> None:
     """Print how well a model orders labelled images (mean average precision, precision at k) or triplets.
 
-    Beside it stands the Euclidean distance in the same representation, for which nothing was learned. Images that the
-    model has learned from, known by their content, are passed over as long as others can be evaluated: fit with
-    --hold-out to keep some.
+    The Euclidean distance in the same representation, without learning, is shown beside it. Images that the model
+    learned from are left out if there are others. Use `lookalike fit --hold-out` to keep some.
     """
     places = _places(k)
     refuse_both(labels, triplets)
@@ -344,7 +344,7 @@ def evaluate(
     if counts["learned_from"]:
         warnings.warn(
             f"the model has learned from {counts['learned_from']:,} of the {counts['images']:,} images that "
-            "are evaluated: these numbers do not hold for new images; fit with --hold-out 0.25 for some that do",
+            "are evaluated: new images would be ranked worse; use fit --hold-out 0.25 to measure that",
             stacklevel=2,
         )
     if as_json:
@@ -354,7 +354,7 @@ def evaluate(
     what = counted(counts["images"], "image")
     if "triplets" in counts:
         what = f"{counted(counts['triplets'], 'triplet')} of {what}"
-    passed = f"; {counts['passed_over']:,} that the model has learned from are passed over"
+    passed = f"; {counts['passed_over']:,} that the model has learned from are left out"
     left_out = [] if quiet else left_out_lines(opened.left_out_)
     tell([f"{folder}: {what}{passed if counts['passed_over'] else ''}", *left_out, *_measure_lines(table)])
 
@@ -374,7 +374,7 @@ def _measure_lines(table: pd.DataFrame) -> list[str]:
 @command("features", _FEATURES_EXAMPLES)
 def features(
     folder: Annotated[Path, Argument(metavar="FOLDER", help="the images, at any depth")],
-    output: Annotated[Path, Option(metavar="FILE", help="vectors to write: .npz or .npy; or a folder of counts")],
+    output: Annotated[Path, Option(metavar="FILE", help="vectors to write (.npz or .npy), or a folder of counts")],
     paths: Annotated[
         Path | None, Option(metavar="TABLE", help="table to write: .csv or .parquet (default: .csv beside them)")
     ] = None,
@@ -382,7 +382,11 @@ def features(
     words: Words = None,
     pool: Annotated[
         float,
-        Option(metavar="SHARE", callback=_below_one, help="images that the codebook of a folder of counts takes"),
+        Option(
+            metavar="SHARE",
+            callback=_below_one,
+            help="share of images for the codebook of a folder of counts",
+        ),
     ] = 0.25,
     seed: Seed = 0,
     jobs: Jobs = None,
@@ -391,9 +395,9 @@ def features(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Describe all images of a folder and write their vectors, rows of unit length, or their visterm counts.
+    """Describe all images of a folder, and write their vectors (rows of unit length) or their visterm counts.
 
-    A table beside them says which row is which image.
+    A table beside them lists the image of each row.
     """
     from lookalike.app.similarity import ImageSimilarity
     from lookalike.core.files import write_array, write_csr, write_table
@@ -404,7 +408,7 @@ def features(
     if output.suffix not in (".npz", ".npy") and not is_folder:
         raise LookalikeError(f"{output} must end in .npz or .npy: name the vectors so")
     if is_folder and output.is_dir() and not table.is_file():
-        raise LookalikeError(f"{output} exists and is no folder of visterm counts: name another one to write")
+        raise LookalikeError(f"{output} exists and is no folder of visterm counts: name another one")
     check_table(table)
     if output.suffix != ".npy":
         _check_sparse(output, representation, words)
@@ -436,7 +440,7 @@ def features(
         print_json({**about, "representation": name, "left_out": records(left_out)})
     elif not quiet:
         first = f"{output}: {counted(len(images), 'image')} x {dimensions:,} dimensions of {name}"
-        tell([first, f"{table}: which row is which image", *left_out_lines(left_out)])
+        tell([first, f"{table}: the image of each row", *left_out_lines(left_out)])
 
 
 def _check_sparse(output: Path, representation: str, words: int | None) -> None:
@@ -450,7 +454,7 @@ def _check_sparse(output: Path, representation: str, words: int | None) -> None:
     else:
         name = make_representation(representation, words).describer.system
     if name != BagOfVisterms.system:
-        raise LookalikeError(f"vectors of {name} are dense: let {output} end in .npy")
+        raise LookalikeError(f"vectors of {name} are dense: name a file that ends in .npy, not {output}")
 
 
 def _check_default(table: Path) -> None:
@@ -461,7 +465,7 @@ def _check_default(table: Path) -> None:
         first = stream.readline(1000).strip()
     if first != ",".join(_COLUMNS).encode():
         raise LookalikeError(
-            f"{table} exists and was not written by lookalike features: name the table by --paths, or other vectors"
+            f"{table} exists and was not written by lookalike features: name another table with --paths"
         )
 
 
@@ -469,8 +473,7 @@ def _check_default(table: Path) -> None:
 def info(model: Model, as_json: AsJson = False) -> None:
     """Print what a model file holds.
 
-    Learner, settings, representation, classes, images, the time that its making took, and the versions that it was
-    made with.
+    That is its learner, settings, representation, classes, images, times, and the versions of the libraries.
     """
     from lookalike.app.model_file import read_about
 

@@ -91,9 +91,7 @@ def choose_roles(found: ImageSet, hold_out: float, seed: int) -> npt.NDArray[np.
         names, sizes = np.unique(labels, return_counts=True)
         if len(names) < 2:
             only = f"only {names[0]}" if len(names) else "none"
-            raise LookalikeError(
-                f"a similarity is learned from two classes or more, and {found.root} has {only}: add another"
-            )
+            raise LookalikeError(f"learning needs two classes or more, and {found.root} has {only}: add another")
         if sizes.max() < 2:
             raise LookalikeError(
                 f"every class of {found.root} has a single image: give at least two images of some class"
@@ -103,16 +101,14 @@ def choose_roles(found: ImageSet, hold_out: float, seed: int) -> npt.NDArray[np.
                 roles[held_out_rows(labels, hold_out, rng)] = HELD_OUT
             except ValueError:
                 raise LookalikeError(
-                    "no class has four images, two to hold out and two to learn from: give more, or hold none out"
+                    "no class has four images (two to hold out and two to learn from): add images, or hold none out"
                 ) from None
     elif hold_out:
         queries = np.unique(found.triplets[:, 0])
         roles[rng.permutation(queries)[: max(1, round(hold_out * len(queries)))]] = HELD_OUT
         kept = (roles[found.triplets] == TRAIN).all(axis=1)
         if not kept.any():
-            raise LookalikeError(
-                "no triplet is left to learn from once queries are held out: give more, or hold fewer out"
-            )
+            raise LookalikeError("all triplets belong to held-out queries: add triplets, or hold out fewer")
         # an image that only held-out triplets name is not learned from either
         roles[np.setdiff1d(np.arange(len(roles)), found.triplets[kept])] = HELD_OUT
     return roles
@@ -256,7 +252,7 @@ def nearest(learner: Any, queries: tuple[pd.DataFrame, Any], gallery: tuple[pd.D
     for number, (path, sha256) in enumerate(zip(wanted["path"], wanted["sha256"], strict=True)):
         others = np.flatnonzero(contents != sha256)
         if not len(others):
-            raise LookalikeError(f"the gallery holds no image but the query {path}: give a folder of others")
+            raise LookalikeError(f"the gallery holds only the query {path}: name another folder")
         places, scores = learner.rank(query_rows[[number]], gallery_rows[others], min(k, len(others)))
         best = images.iloc[others[places[0]]][["path", "label"]].reset_index(drop=True)
         part = best.assign(query=path, rank=range(1, len(best) + 1), score=scores[0].astype(np.float64))

@@ -133,7 +133,7 @@ def checked_name(path: PathLike) -> Path:
     """Return the path of a model file, which ends in ``.lookalike``."""
     path = Path(path)
     if path.suffix != SUFFIX:
-        raise LookalikeError(f"a model of images ends in {SUFFIX}, {path} does not: name it {path.with_suffix(SUFFIX)}")
+        raise LookalikeError(f"{path} must end in {SUFFIX}: name it {path.with_suffix(SUFFIX)}")
     return path
 
 
@@ -148,7 +148,7 @@ def fits_together(path: PathLike) -> Iterator[None]:
             first = error.errors()[0]
             told = f"{'.'.join(map(str, first['loc']))} {first['msg']}".strip()
         raise LookalikeError(
-            f"{path} lacks a part of a model, or its parts do not fit ({told}): fit the model anew"
+            f"{path} lacks a part of a model, or its parts do not fit ({told}): fit the model again"
         ) from error
 
 
@@ -162,13 +162,13 @@ def _opened(path: Path) -> Iterator[tuple[dict[str, Any], Any]]:
     except (FileNotFoundError, NotADirectoryError):
         raise LookalikeError(f"there is no model {path}: make one with lookalike fit, or check the name") from None
     except PermissionError as error:
-        raise LookalikeError(f"{path} cannot be read: {error.strerror}; mend its permissions") from error
+        raise LookalikeError(f"{path} cannot be read: {error.strerror}; change its permissions") from error
     except IsADirectoryError:
         raise LookalikeError(f"{path} is a folder: name a model file") from None
     except _DAMAGED as error:
         told = next(iter(str(error).strip().splitlines()), type(error).__name__)
         raise LookalikeError(
-            f"{path} is not a whole model file ({told}): copy it again, or fit the model anew"
+            f"{path} is not a complete model file ({told}): copy it again, or fit the model again"
         ) from error
 
 
@@ -183,8 +183,8 @@ def _check_start(path: Path) -> None:
         )
     if size > LARGEST:
         raise LookalikeError(
-            f"{path} would take {size / 2**30:.1f} GB of memory, more than any model of lookalike: get it from whom "
-            "you trust"
+            f"{path} would take {size / 2**30:.1f} GB of memory, more than any model of lookalike: get it from a "
+            "source that you trust"
         )
 
 
@@ -192,12 +192,12 @@ def _checked_about(text: str | None, path: Path) -> dict[str, Any]:
     """Read the JSON values of a file of this format and version."""
     if text is not None and len(text) > LARGEST_JSON:
         raise LookalikeError(
-            f"{path} holds {len(text) / 2**20:.0f} MB of text, more than any model of lookalike: get it from whom "
-            "you trust"
+            f"{path} holds {len(text) / 2**20:.0f} MB of text, more than any model of lookalike: get it from a "
+            "source that you trust"
         )
     about = None if text is None else json.loads(text)
     if not isinstance(about, dict) or about.get("format") != FORMAT:
-        raise LookalikeError(f"{path} is not a model of lookalike: give a file that lookalike fit wrote")
+        raise LookalikeError(f"{path} is not a model of lookalike: name a file that lookalike fit wrote")
     version = about.get("format_version")
     if version != FORMAT_VERSION:
         made_by = about.get("made_by")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., None])
 
 STATUS = """\
-exit status: 0 all went well; 1 a mistake in the input, told in one sentence;
+exit status: 0 success; 1 a mistake in the input, explained in one sentence;
 2 a mistake in the command line"""
 
 CACHE = ".lookalike-cache"
@@ -35,7 +35,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=f"lookalike COMMAND --help tells more, with examples.\n\n\b\n{STATUS}",
+    epilog=f"lookalike COMMAND --help says more, with examples.\n\n\b\n{STATUS}",
 )
 
 # options that several commands have
@@ -47,21 +47,25 @@ Words = Annotated[
     Option(
         metavar="N",
         min=1,
-        help="words of the visterms' codebook (default: 100 to 1,000, suited to the number of images)",
+        help="words of the codebook of visterms (default: 100 to 1,000, depending on the number of images)",
     ),
 ]
-Seed = Annotated[int, Option(metavar="N", min=0, help="root of every random draw")]
+Seed = Annotated[int, Option(metavar="N", min=0, help="seed of all random draws")]
 Jobs = Annotated[
     int | None,
-    Option(metavar="N", min=1, help="images read at a time; results do not depend on it (default: one per processor)"),
+    Option(
+        metavar="N",
+        min=1,
+        help="images read in parallel; does not change the result (default: one per processor)",
+    ),
 ]
 Cache = Annotated[
     Path | None,
     Option(metavar="FOLDER", help=f"where descriptions of images are kept (default: {CACHE} beside the file)"),
 ]
-NoCache = Annotated[bool, Option("--no-cache", help="keep no descriptions of images")]
+NoCache = Annotated[bool, Option("--no-cache", help="do not keep descriptions of images")]
 AsJson = Annotated[bool, Option("--json", help="print the result as one JSON object")]
-Quiet = Annotated[bool, Option("--quiet", help="no progress, and no summary of what was written")]
+Quiet = Annotated[bool, Option("--quiet", help="print no progress and no summary")]
 
 
 def command(name: str, examples: str) -> Callable[[Command], Command]:
@@ -115,7 +119,7 @@ def make_folder(path: Path) -> None:
         reason = error.strerror or str(error)
         raise LookalikeError(f"the folder {path.parent} cannot be made: {reason}; name another one") from error
     if not os.access(path.parent, os.W_OK):
-        raise LookalikeError(f"the folder {path.parent} cannot be written: mend its permissions or name another one")
+        raise LookalikeError(f"the folder {path.parent} cannot be written: change its permissions or name another one")
 
 
 def check_table(path: Path) -> None:

@@ -52,10 +52,10 @@ examples:
   lookalike rate results/demo/ratings/plan.csv --images results/demo/images/* --output page.html
   lookalike rate plan.csv --neighbours neighbours.csv --images photos --output page.html
 
-With --neighbours, PLAN.csv is drawn first. FILE.csv has the columns query_path, path and
-rank (1 is the nearest), with paths relative to the folder of images. Unrelated images are
-drawn from all that the file names, except those that it lists for the query: list more
-than ten neighbours where more are related."""
+--neighbours draws PLAN.csv first. FILE.csv has the columns query_path, path and rank (1 is
+the nearest), with paths relative to the folder of images. Unrelated images are drawn from
+the images in the file, except those listed for the query. If more than ten images are
+related to a query, list them all."""
 
 _RATINGS_EXAMPLES = """\
 example:
@@ -69,15 +69,15 @@ examples:
 
 DIR holds CSV files with the columns Image1, Image1_Path, Image2, Image2_Path, Similarity
 (1 or -1) and Text Query: two rows a triplet, Image1 is the query. Optional: pool/<text
-query>/ with the images to rank (without it, score@K ranks the triplets' own images and
-cannot be compared with scores of other pools), training/<category>/ with images that
-codebooks are learned from. Features: wavelet, color, sift-like, fisher, hog,
+query>/ with the images to rank, and training/<category>/ with images to learn codebooks
+from. Without a pool, score@K ranks the triplets' own images, and cannot be compared with
+scores of other pools. Features: wavelet, color, sift-like, fisher, hog,
 spmk-texton-1024-max, or all."""
 
 _INTERVAL = {"": "value", "_low": "low", "_high": "high"}
 
-Plan = Annotated[Path, Argument(metavar="PLAN.csv", help="which images are shown where")]
-Table = Annotated[Path | None, Option(metavar="TABLE", help="write the table too (.csv or .parquet)")]
+Plan = Annotated[Path, Argument(metavar="PLAN.csv", help="the plan: which images are shown where")]
+Table = Annotated[Path | None, Option(metavar="TABLE", help="also write the table (.csv or .parquet)")]
 
 
 @command("rate", _RATE_EXAMPLES)
@@ -89,18 +89,17 @@ def rate(
     neighbours: Annotated[
         Path | None, Option(metavar="FILE.csv", help="draw PLAN.csv from these neighbours first")
     ] = None,
-    queries: Annotated[int, Option(metavar="N", min=1, help="query images of a plan that is drawn")] = 25,
-    retrieved: Annotated[int, Option(metavar="N", min=1, help="neighbours shown of each")] = 10,
-    random: Annotated[int, Option(metavar="N", min=0, help="unrelated images")] = 10,
+    queries: Annotated[int, Option(metavar="N", min=1, help="query images to draw")] = 25,
+    retrieved: Annotated[int, Option(metavar="N", min=1, help="neighbours shown for each query")] = 10,
+    random: Annotated[int, Option(metavar="N", min=0, help="unrelated images shown for each query")] = 10,
     seed: Seed = 0,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Write a page on which people rate how well images were retrieved.
 
-    Each query image is shown with its ten first neighbours and ten unrelated images, mixed. The page is one file that
-    works without a network; a rater opens it in a browser, answers, and exports a CSV file, which `lookalike ratings`
-    reads.
+    The page shows each query image with its ten first neighbours and ten unrelated images, mixed. It is one file and
+    needs no network. A rater opens it in a browser, answers, and exports a CSV file for `lookalike ratings`.
     """
     from lookalike.app.sources import read_csv
     from lookalike.core.files import write_table
@@ -138,7 +137,7 @@ def ratings(
 ) -> None:
     """Read the CSV files that raters exported from the page and print the numbers of the human evaluation.
 
-    Precision of the neighbours, its deviations, and how well raters agree.
+    These are the precision of the neighbours, its standard deviations, and how well raters agree.
     """
     from lookalike.core.files import write_table
     from lookalike.studies.human.collect import read_ratings
@@ -185,12 +184,12 @@ def evaluate_triplets(
         Option(metavar="NAMES", callback=_names, help="separated by commas (default: all, if there is no --model)"),
     ] = None,
     model: Annotated[Path | None, Option(metavar="FILE.npz", help="a network; needs the extra `deep` (torch)")] = None,
-    k: Annotated[int, Option("--k", metavar="N", min=1, help="nearest images of score@K")] = 30,
+    k: Annotated[int, Option("--k", metavar="N", min=1, help="K of score@K: how many first images count")] = 30,
     codebook_images: Annotated[
         Path | None,
         Option(
             metavar="FOLDER",
-            help="images to learn codebooks from (default: DIR/training, else the triplets' images without their "
+            help="images to learn codebooks from (default: DIR/training, or else the triplets' images, without "
             "ratings)",
         ),
     ] = None,
@@ -201,9 +200,9 @@ def evaluate_triplets(
 ) -> None:
     """Print how well image features, or a network of yours, agree with people who rated triplets.
 
-    Of two images, which one is more like a query image? Similarity precision is the share of triplets that are ordered
-    as people did; score@K counts triplets with an image among the query's K nearest of its text query's pool, right
-    ones minus wrong ones. Both come with 95% intervals over query images.
+    A rating says which of two images is more similar to a query image. Similarity precision is the share of triplets
+    in the raters' order. score@K takes only triplets with an image among the first K of the query's pool, and counts
+    right ones minus wrong ones. Both have 95% intervals over query images.
     """
     from lookalike.core.files import write_table
     from lookalike.data.rated_triplets import read_release
@@ -222,7 +221,7 @@ def evaluate_triplets(
         check_table(output)
         refuse_same(output, model)
         if output.exists() and output.resolve().is_relative_to(folder.resolve()):
-            raise LookalikeError(f"{output} is a file of the rated triplets: name a table outside {folder}")
+            raise LookalikeError(f"{output} is one of the rated triplets' files: name a table outside {folder}")
         make_folder(output)
     with Told() as told:
         rated = read_release(folder, n_threads=n_threads, progress=partial(told, "reading images"))
@@ -278,7 +277,7 @@ def _codebook_files(rated: RatedTriplets, folder: Path | None, seed: int, n_thre
         evaluated = rated.manifest.loc[rated.manifest["part"] == "evaluation", "sha256"]
         found = found[(found["status"] == "ok") & ~found["sha256"].isin(evaluated)]
         if found.empty:
-            raise LookalikeError(f"{folder} holds no image but those that are evaluated: name a folder of others")
+            raise LookalikeError(f"{folder} holds only images that are evaluated: name another folder")
         files, what = [folder / path for path in found["path"]], f"images of {folder}"
     else:
         rows, what = codebook_images(rated.manifest)
@@ -298,7 +297,7 @@ def _load_network(path: Path) -> tuple[Any, dict[str, Any]]:
             raise
         raise LookalikeError(
             f"{path} needs PyTorch, which is not installed: install the extra `deep` "
-            "(pip install 'lookalike[deep]'), or measure --features alone"
+            "(pip install 'lookalike[deep]'), or measure only --features"
         ) from error
     return load_network(path), read_about(path)
 
@@ -361,7 +360,7 @@ def _lines(table: pd.DataFrame, rated: RatedTriplets, k: int) -> list[str]:
     sizes = rated.pool.groupby("text_query").size()
     size = f"{int(sizes.median()):,} images (median of {len(sizes):,} text queries, {sizes.min():,} to {sizes.max():,})"
     if (rated.pool["source"] == "triplets").any():
-        size += "; some or all are only the triplets' own images: scores of other pools do not compare"
+        size += "; some have only the triplets' own images, so do not compare these scores with other pools'"
     lines.append(f"pools: {size}")
     lines += [f"codebooks: {told}" for told in sorted(set(table["codebook_from"])) if told]
     score = f"score@{k}"

@@ -41,7 +41,7 @@ def make_representation(name: str, words: int | None = None, **settings: Any) ->
         known = ", ".join([BagOfVisterms.system, *NAMES])
         raise LookalikeError(f"there is no representation {name!r}: take one of {known}, or a .lookalike file")
     if words is not None:
-        raise LookalikeError(f"--words is of visterms, and {name} has none: leave it out or take visterms")
+        raise LookalikeError(f"--words is for visterms only, and {name} has none: leave it out, or use visterms")
     return Representation(make_describer(name, **settings))
 
 

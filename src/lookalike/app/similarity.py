@@ -145,7 +145,7 @@ class ImageSimilarity:
         learning.check_learner(name, triplets=triplets is not None)
         settings = learning.checked_settings(name, self.parameters)
         if not 0 <= self.hold_out < 1:
-            raise LookalikeError(f"the share that is held out is from 0 to below 1, not {self.hold_out}: try 0.25")
+            raise LookalikeError(f"the held-out share must be from 0 to below 1, not {self.hold_out}: try 0.25")
         representation = self._make_representation()
         self.seconds_ = {}
         with self._timed("reading images"):
@@ -203,7 +203,7 @@ class ImageSimilarity:
         """Rank as `rank` does, after learning (True) and before it (False), reading images once."""
         self._check_fitted()
         if k < 1:
-            raise LookalikeError(f"there is no ranking of {k} neighbours: ask for at least 1")
+            raise LookalikeError(f"a ranking needs at least 1 neighbour, not {k}")
         wanted = read_files(list(dict.fromkeys(os.fspath(query) for query in queries)), n_threads=self.jobs)
         found = read_images(gallery, n_threads=self.jobs, progress=partial(self.progress, "reading images"))
         self.left_out_ = found.left_out
@@ -313,7 +313,7 @@ class ImageSimilarity:
         """
         self.representation_ = self._make_representation()
         if self.representation_.describer.system != BagOfVisterms.system:
-            raise LookalikeError(f"{self.representation} counts no visterms: take visterms, or a model of them")
+            raise LookalikeError(f"{self.representation} has no visterms: use visterms, or a model of them")
         found = read_images(folder, n_threads=self.jobs, progress=partial(self.progress, "reading images"))
         self.left_out_, names = found.left_out, found.images["sha256"]
         if self.representation_.learned:
@@ -411,7 +411,7 @@ class ImageSimilarity:
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "learner_"):
-            raise LookalikeError("this similarity has learned nothing yet: call fit, or load a model")
+            raise LookalikeError("nothing has been learned yet: call fit, or load a model")
 
     def _check_parts(self) -> None:
         """Refuse parts of a file that are not of one model, and parameters that are not of the learner's kinds."""
@@ -435,7 +435,7 @@ class ImageSimilarity:
         """Return the representation asked for, which may have learned already."""
         if str(self.representation).endswith(SUFFIX):
             if self.words is not None:
-                raise LookalikeError(f"the words of {self.representation} are what they are: leave --words out")
+                raise LookalikeError(f"the words of {self.representation} are fixed: leave --words out")
             return ImageSimilarity.load(self.representation).representation_
         return make_representation(str(self.representation), self.words)
 
@@ -443,7 +443,7 @@ class ImageSimilarity:
         """Read images with their triplets or labels, of tables or of class folders."""
         how: dict[str, Any] = {"n_threads": self.jobs, "progress": partial(self.progress, "reading images")}
         if labels is not None and triplets is not None:
-            raise LookalikeError("labels and triplets cannot be learned from at once: give one of the two")
+            raise LookalikeError("give labels or triplets, not both")
         if triplets is not None:
             return read_triplets(folder, triplets, **how)
         return read_class_folders(folder, **how) if labels is None else read_labels(folder, labels, **how)

@@ -35,7 +35,7 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # one slash: a Path has los
 _STARTS = {
     b"\xff\xfe": "is written in UTF-16: export it as UTF-8",
     b"\xfe\xff": "is written in UTF-16: export it as UTF-8",
-    b"PK\x03\x04": "is a spreadsheet or a zip, and no text: export it as CSV",
+    b"PK\x03\x04": "is a spreadsheet or a zip file: export it as CSV",
     b"\x1f\x8b": "is compressed: unpack it first",
 }
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
@@ -113,7 +113,7 @@ def read_triplets(
     usable = (numbers >= 0).all(axis=1) & (numbers[:, 0] != numbers[:, 1]) & (numbers[:, 0] != numbers[:, 2])
     usable &= numbers[:, 1] != numbers[:, 2]
     if not usable.any():
-        raise LookalikeError(f"{named} holds no triplet of three images that can be used{_first(damaged)}: mend it")
+        raise LookalikeError(f"{named} holds no triplet of three images that can be used{_first(damaged)}: correct it")
     kept = np.ascontiguousarray(numbers[usable])
     return ImageSet(root, images[COLUMNS], _with_reasons(damaged), kept, int((~usable).sum()))
 
@@ -153,7 +153,7 @@ def read_csv(path: PathLike, columns: Sequence[str], *, what: str = "file", **op
         _check_separator(content, columns, path)
         reason = str(error).removeprefix("Error tokenizing data. ").removeprefix("C error: ")
         raise LookalikeError(
-            f"{path} cannot be read as CSV: {' '.join(reason.split()).rstrip('.')}; mend it or export it again"
+            f"{path} cannot be read as CSV: {' '.join(reason.split()).rstrip('.')}; correct it or export it again"
         ) from error
     table = table.rename(columns=lambda name: str(name).strip())
     if not set(columns) & set(table.columns):
@@ -169,12 +169,10 @@ def _read_bytes(path: Path, what: str) -> bytes:
         raise LookalikeError(f"{path} is a folder: name a CSV file in it") from None
     except (FileNotFoundError, NotADirectoryError):
         if _ADDRESS.match(str(path)):
-            raise LookalikeError(
-                f"{path} is an address, and nothing is fetched: download it and name the file"
-            ) from None
+            raise LookalikeError(f"{path} is an address: download it and name the file") from None
         raise LookalikeError(f"there is no {what} {path}: check the name") from None
     except OSError as error:
-        raise LookalikeError(f"{path} cannot be read: {error.strerror}; mend its permissions or its disk") from error
+        raise LookalikeError(f"{path} cannot be read: {error.strerror}; check its permissions and the disk") from error
 
 
 def _check_text(content: bytes, path: PathLike) -> None:
@@ -183,9 +181,9 @@ def _check_text(content: bytes, path: PathLike) -> None:
         if content.startswith(start):
             raise LookalikeError(f"{path} {told}")
     if not content.removeprefix(b"\xef\xbb\xbf").strip():
-        raise LookalikeError(f"{path} is empty: list images in it, below a line with the names of columns")
+        raise LookalikeError(f"{path} is empty: write the names of columns into the first line, and images below")
     if b"\0" in content:
-        raise LookalikeError(f"{path} holds zero bytes, as UTF-16 and files that are no text do: export it as UTF-8")
+        raise LookalikeError(f"{path} holds zero bytes, so it is UTF-16 or no text: export it as UTF-8")
     try:
         content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -224,7 +222,7 @@ def _folder(folder: PathLike) -> Path:
     """Return the folder of a table, if it is one."""
     root = Path(folder)
     if not root.is_dir():
-        raise LookalikeError(f"there is no folder {root}: name the one that the table's paths start from")
+        raise LookalikeError(f"there is no folder {root}: name the folder that the table's paths start from")
     return root
 
 
@@ -243,7 +241,7 @@ def _look_at_files(
         except OSError as error:
             return path, f"it cannot be read: {error.strerror}"
         if min(width, height) < MIN_SIDE:
-            return path, f"{width} x {height} pixels, and an image needs {MIN_SIDE} or more a side"
+            return path, f"{width} x {height} pixels, and each side needs {MIN_SIDE} or more"
         return path, sha256, width, height
 
     with warnings.catch_warnings(), ThreadPoolExecutor(max(1, n_threads)) as pool:
@@ -270,7 +268,7 @@ def _from_manifest(root: Path, manifest: pd.DataFrame) -> ImageSet:
     usable = (manifest["status"] == "ok") | ((manifest["status"] == "too_small") & (sides >= MIN_SIDE))
     if not usable.any():
         raise LookalikeError(
-            f"{root} holds no image of at least {MIN_SIDE} x {MIN_SIDE} pixels: give a folder of photographs"
+            f"{root} holds no image of at least {MIN_SIDE} x {MIN_SIDE} pixels: name a folder of photographs"
         )
     images = manifest.loc[usable, COLUMNS].reset_index(drop=True)
     others = manifest[~usable & (manifest["reason"] != "hidden")]
@@ -291,6 +289,6 @@ def _links_told(root: Path) -> Iterator[None]:
         if files:
             raise LookalikeError(f"{error} ({links:,} links in it are not followed)") from error
         raise LookalikeError(
-            f"{root} holds links and no file of its own, and links inside a folder are not followed: copy or move the "
-            "images themselves there"
+            f"{root} holds only links, and links inside a folder are not followed: copy or move the images themselves "
+            "there"
         ) from error

@@ -28,16 +28,16 @@ GOOD = {
 MISTAKES = [
     ("fit nowhere", "there is no folder nowhere"),
     ("fit empty", "empty is empty"),
-    ("fit photos --output m.npz", "ends in .lookalike"),
+    ("fit photos --output m.npz", "must end in .lookalike"),
     ("fit photos --output photos.lookalike --learner Oases", "there is no learner 'Oases'"),
     ("fit photos --set n_steps=1 --set n_steps=2", "a setting is given twice"),
     ("fit photos --representation sifter", "there is no representation 'sifter'"),
     ("fit photos --words 1", "a codebook has 2 to 10,000 words"),
-    ("fit photos --representation hog --words 5", "--words is of visterms"),
-    ("fit photos --representation m.lookalike --words 5", "the words of m.lookalike are what they are"),
+    ("fit photos --representation hog --words 5", "--words is for visterms"),
+    ("fit photos --representation m.lookalike --words 5", "the words of m.lookalike are fixed"),
     ("rank none.lookalike photos/red/1.png --gallery photos", "there is no model none.lookalike"),
     ("rank m.lookalike corrupt/red/broken.png --gallery photos", "the query corrupt/red/broken.png cannot be used"),
-    ("rank m.lookalike photos/red/1.png --gallery photos --html p.txt", "p.txt is not named like a page"),
+    ("rank m.lookalike photos/red/1.png --gallery photos --html p.txt", "p.txt must end in .html"),
     ("rank m.lookalike photos/red/1.png --gallery photos --html m.lookalike/p.html", "cannot be made: "),
     ("features photos --output v.txt", "v.txt must end in .npz or .npy"),
     ("features photos --output v.npy --paths v.txt", "v.txt must end in .csv or .parquet"),
@@ -51,8 +51,8 @@ MISTAKES = [
     ("rate plan.csv --images photos --output p.html --neighbours neighbours.csv --queries 3 --retrieved 2 --random 3",
      "holds another plan"),
     ("evaluate-triplets release --features hog --output table.txt", "must end in .csv or .parquet"),
-    ("evaluate-triplets release --features hog --output release/ratings.csv", "is a file of the rated triplets"),
-    ("evaluate-triplets release --features fisher --codebook-images release/t0", "holds no image but those"),
+    ("evaluate-triplets release --features hog --output release/ratings.csv", "is one of the rated triplets' files"),
+    ("evaluate-triplets release --features fisher --codebook-images release/t0", "holds only images that are evaluated"),
     ("rate plan.csv --images photos --output plan.csv", "name another file to write"),
     ("rate plan.csv --images . --neighbours neighbours.csv --output ./neighbours.csv", "name another file to write"),
     ("ratings plan.csv ada.csv --output plan.csv", "name another file to write"),
@@ -86,7 +86,7 @@ def python(code, *arguments, **options):
 def test_a_command_has_help_and_prints_for_people_and_as_json(name, here, call, result):
     said = call(name, "--help")
     assert (said.status, said.err) == (0, "")
-    assert "exit status: 0 all went well" in said.out
+    assert "exit status: 0 success" in said.out
     assert f"lookalike {name} " in said.out.partition("example")[2]
     assert call(name, "-h") == said
     assert result(GOOD[name])
@@ -171,7 +171,7 @@ def test_an_output_that_cannot_be_written(here):
         done = subprocess.run(
             [sys.executable, "-m", "lookalike", *rate], stdout=full, stderr=subprocess.PIPE, text=True
         )
-    assert done.stderr == "lookalike: the output cannot be written: No space left on device; send it elsewhere\n"
+    assert done.stderr == "lookalike: the output cannot be written: No space left on device; write it elsewhere\n"
     assert done.returncode == 1
 
 

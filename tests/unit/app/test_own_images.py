@@ -62,7 +62,7 @@ def test_triplets_are_learned_from_and_held_out(here, result, call):
     assert told["triplets"] == (~TRIPLETS["query"].isin(learned_from)).sum()
     assert all(row["value"] > 0.8 for row in told["rows"])
     assert f"{told['triplets']} triplets of " in call("evaluate t.lookalike photos --triplets judged.csv").out
-    with pytest.raises(LookalikeError, match="no triplet is left to learn from"):
+    with pytest.raises(LookalikeError, match="all triplets belong to held-out queries"):
         ImageSimilarity("color", hold_out=0.99).fit("photos", triplets=TRIPLETS)
 
 
@@ -76,9 +76,9 @@ def test_rank_finds_images_of_the_class_and_no_copy_of_the_query(here, fitted):
     assert len(fitted.rank([query], photos, k=99)) == 23
     (here / "empty" / "copy.png").write_bytes(query.read_bytes())
     for model, k, gallery, sentence in (
-        (fitted, 0, photos, "ask for at least 1"),
-        (fitted, 1, here / "empty", "holds no image but the query"),
-        (ImageSimilarity(), 1, photos, "has learned nothing yet"),
+        (fitted, 0, photos, "needs at least 1 neighbour"),
+        (fitted, 1, here / "empty", "holds only the query"),
+        (ImageSimilarity(), 1, photos, "nothing has been learned yet"),
     ):
         with pytest.raises(LookalikeError, match=sentence):
             model.rank([query], gallery, k)
@@ -91,7 +91,7 @@ def test_rank_prints_writes_and_says_when_the_gallery_is_small(here, result, cal
     assert len(ranked["before_learning"]) == 3
     assert call(*rank, "-k 3 --html n.html").out == "n.html: 1 query, 3 neighbours each\n"
     said = call(*rank, "-k 99 --compare")
-    assert "the gallery has 23 images besides a query" in said.err
+    assert "the gallery has only 23 images besides a query" in said.err
     assert "1 file of the gallery left out (red/broken.png: " in said.err
     first, second, *others = said.out.splitlines()
     assert (first, second.split(), len(others)) == (rank[2], ["after", "learning", "before", "learning"], 23)

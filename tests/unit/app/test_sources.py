@@ -45,7 +45,7 @@ def test_where_all_are_links_one_sentence_says_so(photos):
         (folder / name / "0.png").symlink_to(photos / name / "0.png")
     (folder / "green").symlink_to(photos / "green")
     for read in (read_class_folders, read_images):
-        with pytest.raises(LookalikeError, match=r"holds links and no file of its own, .* copy or move the images"):
+        with pytest.raises(LookalikeError, match=r"holds only links, .* copy or move the images"):
             read(folder)
     table = pd.DataFrame([("red/0.png", "warm"), ("blue/0.png", "cold")], columns=["path", "label"])
     assert read_labels(folder, table).images["path"].tolist() == ["blue/0.png", "red/0.png"]  # by name they are read
@@ -90,11 +90,11 @@ TABLES = [
     (b"path;label\na;b,c\nd;e,f,g\n", "separates its columns by semicolons"),
     (b"path\tlabel\na\tb\n", "separates its columns by tabs"),
     ("path,label\na,b\n".encode("utf-16"), "is written in UTF-16: export it as UTF-8"),
-    ("path,label\na,b\n".encode("utf-16-le"), "holds zero bytes, as UTF-16"),
+    ("path,label\na,b\n".encode("utf-16-le"), "holds zero bytes, so it is UTF-16"),
     ("path,label\na,b\nc,\u00fc\n".encode("latin-1"), "is not written in UTF-8 (line 3)"),
     (b"\xef\xbb\xbf \n\n", "is empty"),
     (b"PK\x03\x04rest", "is a spreadsheet or a zip"),
-    (b"path,label\na,b\na,b,c,d\n", "cannot be read as CSV: Expected 2 fields in line 3, saw 4; mend it"),
+    (b"path,label\na,b\na,b,c,d\n", "cannot be read as CSV: Expected 2 fields in line 3, saw 4; correct it"),
     (b"path,kind\na,b\n", "lacks the column label: it needs path, label"),
     (b"path,label\n", "has no rows"),
     (b"path,label\nnowhere.png,a\n", "names no image that can be used"),
@@ -108,6 +108,6 @@ def test_what_is_wrong_with_a_table_is_said(photos):
             read_labels(photos, photos / "labels.csv")
     addresses = ("https://localhost/labels.csv", Path("https://localhost/labels.csv"), "file:///etc/hostname")
     places = {photos: "is a folder: name a CSV file", photos / "none.csv": "there is no list "}
-    for path, told in (places | dict.fromkeys(addresses, "is an address, and nothing is fetched")).items():
+    for path, told in (places | dict.fromkeys(addresses, "is an address: download it")).items():
         with pytest.raises(LookalikeError, match=told):
             read_csv(path, ("path", "label"), what="list")

@@ -1,0 +1,61 @@
+"""Run the tutorial's commands as its page prints them, and keep beside the page what they print: `make tutorial`.
+
+It runs in an empty folder, on the images that the page's second step draws. The last page that a command writes is kept
+as a picture, which needs Chromium.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from PIL import Image
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+WIDTH, HEIGHT = 1300, 760
+"""Size of the window that the picture is taken of."""
+
+
+def steps(page: str) -> Iterator[tuple[str, str, str]]:
+    """Language and text of every block whose output the page includes, and the name of that output."""
+    block = r"^```(console|python)\n((?:(?!^```).)*)^```\n+```\{literalinclude\} (\w+\.txt)$"
+    for found in re.finditer(block, page, flags=re.MULTILINE | re.DOTALL):
+        yield found[1], found[2], found[3]
+
+
+def run(language: str, text: str, folder: Path) -> str:
+    """What a block prints on standard output."""
+    shell = "\n".join(line.removeprefix("$ ") for line in text.splitlines() if line.startswith("$ "))
+    command = ["bash", "-ec", shell] if language == "console" else [sys.executable, "-c", text]
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    return done.stdout
+
+
+def main() -> None:
+    """Write the outputs and the picture."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / ".venv").symlink_to(ROOT / ".venv")
+        for source in sorted((ROOT / "results/demo/images").glob("*/0*")):
+            shutil.copytree(source, folder / "photos" / source.name)
+        for language, text, output in steps((HERE / "index.md").read_text(encoding="utf-8")):
+            (HERE / output).write_text(run(language, text, folder), encoding="utf-8")
+        browser = shutil.which("chromium") or "chromium-browser"
+        shot = folder / "neighbours.png"
+        command = [browser, "--headless", "--no-sandbox", "--hide-scrollbars", f"--screenshot={shot}"]
+        page = (folder / "neighbours.html").as_uri()
+        subprocess.run([*command, f"--window-size={WIDTH},{HEIGHT}", page], check=True, stderr=subprocess.DEVNULL)
+        with Image.open(shot) as picture:
+            picture.convert("RGB").save(HERE / "neighbours.webp", quality=80, method=6)
+
+
+if __name__ == "__main__":
+    main()
