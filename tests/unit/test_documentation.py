@@ -31,7 +31,8 @@ def site(tmp_path_factory):
     run = json.loads((kept / "demo.json").read_text())
     first = {"rule": "scan_images", "jobs": 1, "cpu_seconds": 41.0, "seconds": 43.0, "peak_megabytes": 97}
     (kept / "demo.json").write_text(json.dumps(run | {"headline": "mAP  OASIS 12.3 %", "rules": [first]}))
-    common = ["-n", "-q", "-d", work / "doctrees", "-D", f"lookalike_kept_runs={kept}", "-D", "lookalike_results=none", DOCS]
+    settings = ("-D", f"lookalike_kept_runs={kept}", "-D", "lookalike_results=none")  # no notebook is run
+    common = ["-n", "-q", "-d", work / "doctrees", *settings, DOCS]
     # Every page is read and every link followed. Written are those by hand and those of the learners, as samples of the
     # rest (not strictly, because a search index of some pages only is a warning).
     learners = (DOCS / f"reference/api/modules/lookalike.learners.{module}.rst" for module in MODULES.values())

@@ -52,7 +52,7 @@ MISTAKES = [
      "holds another plan"),
     ("evaluate-triplets release --features hog --output table.txt", "must end in .csv or .parquet"),
     ("evaluate-triplets release --features hog --output release/ratings.csv", "is one of the rated triplets' files"),
-    ("evaluate-triplets release --features fisher --codebook-images release/t0", "holds only images that are evaluated"),
+    ("evaluate-triplets release --features fisher --codebook-images release/t0", "holds only images"),
     ("rate plan.csv --images photos --output plan.csv", "name another file to write"),
     ("rate plan.csv --images . --neighbours neighbours.csv --output ./neighbours.csv", "name another file to write"),
     ("ratings plan.csv ada.csv --output plan.csv", "name another file to write"),
