@@ -57,7 +57,7 @@ def execute(notebook: Any, results: Path) -> None:
         )
         client = NotebookClient(notebook, km=manager, timeout=600, resources={"metadata": {"path": folder}})
         paths = os.pathsep.join(filter(None, (str(ROOT / "src"), os.environ.get("PYTHONPATH"))))
-        client.execute(env=os.environ | {"LOOKALIKE_RESULTS": str(results), "PYTHONPATH": paths})
+        client.execute(env=os.environ | {"LOOKALIKE_RESULTS": str(results), "PYTHONPATH": paths}, cleanup_kc=True)
 
 
 def parts(cell: Any) -> Iterator[str]:
