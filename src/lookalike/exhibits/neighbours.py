@@ -81,8 +81,8 @@ def choice_note(
     shown = {choice.key for choice in choices}
     return (
         f"No query was picked by hand: {n_random} are drawn at random (seed {seed}), from the {groups} in turn."
-        f"{marked if extremes else ''} In {measure}, {_outcomes(candidates)} of all {len(candidates):,} queries after "
-        f"learning, and {_outcomes([one for one in candidates if one.key in shown])} of the {len(shown)} shown."
+        f"{marked if extremes else ''} Of all {len(candidates):,} queries, {_outcomes(candidates)} in {measure} by "
+        f"learning; of the {len(shown)} shown, {_outcomes([one for one in candidates if one.key in shown])}."
     )
 
 

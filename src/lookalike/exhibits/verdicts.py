@@ -142,7 +142,7 @@ def _cannot_tell(claim: Claim, study: Study) -> Iterator[tuple[str, str]]:
         yield "implementation", f"It tells of our implementation, not of the method: {claim.implementation}."
     if claim.printed_number and (other := study.other_data()):
         where = f"and these are not the paper's data ({other})"
-        yield "printed number", f"The claim is about a printed number ({claim.printed_number}) {where}."
+        yield "printed number", f"The claim is about a printed number ({claim.printed_number}), {where}."
     run = [method for methods in claim.methods for method in methods.split("|") if study.was_run(method)]
     for limit in claim.limits:
         fits = [(method, part, of) for method in run for part, of in study.ended_by(limit, method).items()]

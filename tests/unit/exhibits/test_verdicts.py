@@ -72,7 +72,7 @@ def test_gates_come_before_the_rule(tmp_path):
         ({}, {"without": ["lmnn"]}, "", ""),
         (ours, {}, "implementation", "It tells of our implementation, not of the method: it is fast."),
         (printed, {}, "printed number",
-         "The claim is about a printed number (0.94) and these are not the paper's data (made by code)."),
+         "The claim is about a printed number (0.94), and these are not the paper's data (made by code)."),
         (printed, {"synthetic": False}, "", ""),
         ({"limits": "steps;grid"}, {"at_end_of_grid": 2}, "limit: grid",
          "LMNN chose an end of its grid in 2 of 5 fits (Ten)."),

@@ -127,7 +127,7 @@ def _at_every_k(study: CategoryStudy, subset: Subset, method: str) -> Finding:
 
 @subset_rule
 def ranks_higher(study: CategoryStudy, subset: Subset, better: Sequence[str], worse: Sequence[str]) -> Finding:
-    """Holds where the difference in mAP is above 0: its 95% interval over folds, by the corrected t-test."""
+    """Holds where the 95% interval of each difference in mAP, by the corrected t-test over folds, lies above 0."""
     pairs = [(first, second) for first in better for second in worse]
     return each(lambda pair: minus(study, subset, *pair), pairs)
 
@@ -216,7 +216,7 @@ def takes_longest(study: CategoryStudy, subset: Subset, method: str, than: Seque
 def takes_longer(
     study: CategoryStudy, methods: Sequence[str], than: str, times: float, *, on_average: bool = False
 ) -> Finding:
-    """Holds where the mean CPU time is so many times that of the other method, in total and by the triplet seen."""
+    """Holds where the mean CPU time is the claimed multiple of the other method's, in total and by the triplet seen."""
     minutes, triplets = minutes_of(study), triplets_of(study)
     known = {method for _, method in (*minutes, *study.not_converged)}
     # of several implementations those count that were run
@@ -275,7 +275,7 @@ def selection_hardly_matters(study: CategoryStudy, subset: Subset, method: str) 
 def symmetry_index_is(
     study: CategoryStudy, subset: Subset, low: float = -math.inf, near_print: float | None = None
 ) -> Finding:
-    """Holds where the mean symmetry index of W after training is high enough, or near the printed one."""
+    """Holds where the mean symmetry index of W after training is at least 0.9, or within 0.02 of the printed one."""
     high = math.inf
     if near_print is not None:
         level = study.printed_number("symmetry_index")

@@ -15,7 +15,7 @@ from lookalike.studies.category.study import PRINTED_TABLE, CategoryStudy, Subse
 
 HEADING = "Methods compared: OASIS minus method, in points of mAP (1 point = 0.01)"
 RULE = (
-    "OASIS counts as better or worse where two 95% intervals of the difference leave out 0 and p is below 0.05; else "
+    "OASIS counts as better or worse where two 95% intervals of the difference exclude 0 and p is below 0.05; else "
     "the difference is not decidable. One interval is of the corrected resampled t-test over partitions (Nadeau and "
     "Bengio 2003), the other of a bootstrap over images; p is of the t-test, after Holm's correction."
 )
@@ -82,11 +82,11 @@ def _family_notes(study: CategoryStudy, frame: pd.DataFrame) -> list[str]:
     """Over how many methods the p-values of each family are adjusted, on each subset."""
     titles = {subset.id: subset.title for subset in study.subsets}
     told = [
-        f"{FAMILIES[str(family)]} {int(rows['n_adjusted'].max())} ({titles[str(subset)]})"
+        f"{int(rows['n_adjusted'].max())} {FAMILIES[str(family)]} ({titles[str(subset)]})"
         for (family, subset), rows in frame.groupby(["family", "subset"], sort=False)
         if rows["n_adjusted"].max() > 0
     ]
-    return [f"Holm's correction is over so many differences: {'; '.join(told)}."] if told else []
+    return [f"Holm's correction is made within each of these groups: {'; '.join(told)}."] if told else []
 
 
 def _record(study: CategoryStudy, subset: Subset, family: str, method: str) -> dict[str, Any]:

@@ -39,11 +39,12 @@ def neighbours(study: CategoryStudy) -> Gallery:
     choices = choose(candidates, N_QUERIES, seed=seed, dataset=study.dataset)
     entries = [_entry(study, (before, after), precisions, choice.key, choice.chosen) for choice in choices]
     shown = study.settings["neighbours"]
+    title = next((of.title for of in study.all_subsets if of.id == shown["subset"]), shown["subset"])
     return gallery_of(
         sorted(entries, key=lambda entry: entry.words),
         (
-            f"Queries are among the {len(ids):,} test images of subset {shown['subset']}, partition "
-            f"{shown['fold'] + 1}. Each queries all others, and none of them was learned from.",
+            f"Queries are among the {len(ids):,} test images of {title}, partition {shown['fold'] + 1}. Each queries "
+            "all others, and none of them was learned from.",
             choice_note(candidates, choices, seed=seed, groups="classes", measure="average precision"),
             "Euclidean ranks by distance: smaller is nearer. OASIS ranks by score: larger is nearer. The two have no "
             "common scale.",

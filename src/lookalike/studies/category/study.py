@@ -253,10 +253,15 @@ class CategoryStudy(Study):
         column = next((name for name in ("method", "series") if name in drawn.frame), None)
         shown = set() if column is None else set(drawn.frame[column].astype(str))
         methods = [method for method in self.run if method in shown]
-        told = [f"{self.title_of(method)}: {note.rstrip('.')}." for method, note in self.settings["notes"].items()
-                if method in methods]  # fmt: skip
+        # curves along training are of parameters that no selection chose
+        along = "step" in drawn.frame
+        noted: dict[str, list[str]] = {}
+        for method, note in self.settings["notes"].items():
+            if method in methods and not along:
+                noted.setdefault(note.rstrip("."), []).append(self.title_of(method))
+        told = [f"{' and '.join(titles)}: {note}." for note, titles in noted.items()]
         parts: dict[str, list[str]] = {}
-        for head, part in self._of_fits(methods, selected="step" not in drawn.frame):
+        for head, part in self._of_fits(methods, selected=not along):
             parts.setdefault(head, []).append(part)
         if "status" in drawn.frame or getattr(drawn, "cells", None) is not None:
             parts["Not comparable with the printed numbers"] = self._not_comparable()
@@ -273,7 +278,6 @@ class CategoryStudy(Study):
             if any(flags := self._ran_into("iterations", method, subset)):
                 counts = f"{sum(flags)} of {len(flags)} folds ({subset.title})"
                 yield "Fits were stopped at the limit of iterations", f"{self.title_of(method)} in {counts}"
-        # curves along training are of one aggressiveness, which no selection chose
         ends = {"grid": "an end of its grid", "steps": "the last traced step"}
         for method in methods if selected else ():
             flags_of = {end: [flag for subset in self.subsets for flag in self._ran_into(limit, method, subset)]

@@ -72,7 +72,7 @@ def aggressiveness_curves(study: CategoryStudy) -> Figure:
     best = frame.loc[frame.groupby(["subset", "series"], sort=False)["map"].idxmax()].itertuples()
     told = [f"{row.map:.3f} with {row.series} at step {row.step:,.0f} ({study.titles[str(row.subset)]})"
             for row in best]  # fmt: skip
-    return figure(study, frame, draw, notes=(f"The highest mean over folds is {', '.join(told)}.", ASIDE))
+    return figure(study, frame, draw, notes=(f"The highest means over folds: {', '.join(told)}.", ASIDE))
 
 
 def _candidate_rows(study: CategoryStudy, subset: Subset) -> pd.DataFrame:

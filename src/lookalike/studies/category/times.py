@@ -142,8 +142,8 @@ def _notes(study: CategoryStudy, cells: pd.DataFrame) -> tuple[str, ...]:
     told = [
         f"Ours are of one thread of {' and '.join(processors) or 'an unrecorded processor'}, for the final fit on all "
         "training images of a fold. Other jobs may have run beside it.",
-        "OASIS and LEGO are timed up to the step that validation chose, MCML and LMNN up to their own end. Neither the "
-        "making of visterms, nor the choice of hyper-parameters, nor the ranking of test images is counted.",
+        "OASIS and LEGO are timed up to the step that validation chose, MCML and LMNN up to their own end. The times "
+        "leave out making visterms, choosing hyper-parameters and ranking test images.",
         "We have one implementation of OASIS, a compiled one; it stands beside each printed one.",
         MACHINES[study.paper],
     ]

@@ -323,7 +323,7 @@ def _bound_notes(study: CategoryStudy, frame: pd.DataFrame) -> list[str]:
         ends = rows[rows["step"] == rows["step"].max()].sort_values("value", kind="stable").to_dict("records")
         for end in ends[:1]:
             times = "" if math.isnan(end["ratio"]) else f", {end['ratio']:.1f} times the mistakes"
-            told.append(f"The tightest bound after the last triplet has {end['series'][7:]}{times} ({subset.title}).")
+            told.append(f"The tightest bound after the last triplet is of {end['series'][7:]}{times} ({subset.title}).")
     return told
 
 

@@ -64,7 +64,7 @@ def saturation_of(study: CategoryStudy, subset: Subset) -> tuple[int, str]:
 
 @subset_rule
 def saturates_early(study: CategoryStudy, subset: Subset, times: float, *, of_all_triplets: bool = False) -> Finding:
-    """Holds where the test mAP of OASIS saturates no later than a multiple of what is printed."""
+    """Holds where the test mAP of OASIS saturates no later than at twice the printed step, or share of triplets."""
     in_print = study.printed_number("var10_saturation_steps")
     step, rising = saturation_of(study, subset)
     if not step:

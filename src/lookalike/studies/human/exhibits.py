@@ -42,15 +42,15 @@ OVER_PAIRS = (
     "the CSV file has them as error_over_queries."
 )
 LEFT_OUT_RATER = (
-    "The precision of OASIS is the share of raters who call its images good. The precision of one rater is measured "
-    "in the same way by the others: of the images that this rater calls good, the share that they call good, too."
+    "The precision of OASIS is the share of raters who call its images good, mean over its images. The precision of a "
+    "rater is the same for the images that this rater calls good, judged by all others."
 )
 
 
 @exhibit("oasis-jmlr-2010/table2", "oasis-2009-draft/table4", "oasis-nips-2009/table1",
          title="Queries that OASIS answers best", needs=GALLERY_FILES)  # fmt: skip
 def best_queries(study: HumanStudy) -> Gallery:
-    """What OASIS does best: query images, each with the first five images that it finds."""
+    """Where OASIS does best: query images, each with the first five images that it finds."""
     return gallery(study, "best", 2 if study.paper == NIPS else 4)
 
 
@@ -62,26 +62,26 @@ def worst_queries(study: HumanStudy) -> Gallery:
 
 @exhibit("oasis-jmlr-2010/fig3b", title="Precision at top k as raters judge it", needs=("metrics",))
 def mean_curve(study: HumanStudy) -> Figure:
-    """How many of the first k images that OASIS finds raters call good: mean over queries and raters."""
+    """Which share of the first k images of OASIS is good for raters: mean over queries and raters."""
     return _curves(study, _of_all_queries)
 
 
 @exhibit("oasis-jmlr-2010/fig3c", title="Precision at top k of single queries as raters judge it", needs=("metrics",))
 def selected_curves(study: HumanStudy) -> Figure:
-    """How many of the first k images that OASIS finds raters call good, for single queries from good to bad."""
+    """Which share of the first k images of OASIS is good for raters: single queries, from good to bad ones."""
     return _curves(study, _of_selected_queries)
 
 
 @exhibit("oasis-2009-draft/fig7", title="Precision at top k as raters judge it", needs=("metrics",))
 def both_curves(study: HumanStudy) -> Figure:
-    """How many of the first k images that OASIS finds raters call good: (A) on average, (B) for single queries."""
+    """Which share of the first k images of OASIS is good for raters: (A) mean, (B) single queries."""
     return _curves(study, _of_all_queries, _of_selected_queries)
 
 
 @exhibit("oasis-jmlr-2010/fig3d", "oasis-nips-2009/fig1a", title="Precision of OASIS and of raters for each query",
          needs=("metrics", "nips"))  # fmt: skip
 def query_precision(study: HumanStudy) -> Figure:
-    """Whether OASIS is as precise as a person: OASIS and each rater, judged by the other raters, for each query."""
+    """Whether OASIS is as precise as a person: for each query, both are judged by the other raters."""
     frame = _query_rows(study)
     cells = None
     if study.paper == NIPS:

@@ -79,5 +79,5 @@ def _rule(cases: Cases, n: int, n_shown: int, n_candidates: int) -> str:
     few = "" if n_shown == n else f"; the paper shows {n}"
     return (
         f"No query was picked by hand: of {among} ({n_candidates:,}), these are the {n_shown} of {which} average "
-        f"precision (AP), at most one a class{few}. Of equal ones, the one with the lower image id is shown."
+        f"precision (AP), at most one of each class{few}. Of equal ones, the one with the lower image id is shown."
     )

@@ -107,7 +107,9 @@ class HumanStudy(Study):
         random = counted(self.number("n_random"), "random image")
         notes = [f"Each query is shown with the first {self.n_retrieved} images of OASIS and {random} ({where})."]
         if self.simulated:
-            notes.append("No person rated: answers follow from whether the classes agree, with errors of each rater.")
+            notes.append(
+                "No person rated: simulated raters call images of the query's class good, each with errors of its own."
+            )
         share = self.number("answered_share")
         if share < 1:
             notes.append(

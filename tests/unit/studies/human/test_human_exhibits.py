@@ -53,7 +53,7 @@ def test_a_gallery_shows_the_queries_of_its_rule_and_their_first_five(study, id,
         assert row[0].words == f"{query['class'][4:]}\nAP {100 * query['average_precision']:.1f}%"
         assert results["score"].is_monotonic_decreasing
     rule = {
-        4: "picked by hand: of all (12), these are the 4 of highest average precision (AP), at most one a class",
+        4: "picked by hand: of all (12), these are the 4 of highest average precision (AP), at most one of each class",
         3: "of those without an image of their class among the first five (5), these are the 3 of lowest",
     }
     assert rule.get(len(shown), "the 2 of highest") in made.notes[0]
