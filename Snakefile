@@ -1,5 +1,5 @@
 include: "workflow/Snakefile"
 
 
-# `default_target: True` in an included file is ignored without a word, so the root names the default
+# Snakemake ignores `default_target: True` in an included file, so the root names the default
 workflow.default_target = "all"

@@ -28,7 +28,7 @@ rule draw_splits:
         "../scripts/draw_splits.py"
 
 
-# nothing but the setting `batch` says how many fits a job makes. Fits are timed for a table: with --resources exclusive=1
+# Only the setting `batch` says how many fits a job makes. A table shows their times: with --resources exclusive=1, only
 # one job that learns runs at a time
 for studied_dataset in CATEGORY:
     for batch in category.batches(config, studied_dataset):
@@ -113,7 +113,7 @@ rule run_side_study:
     params:
         settings=lambda wildcards: CATEGORY[wildcards.dataset][wildcards.side],
         made_by=lambda wildcards: fingerprint(f"studies/category/{wildcards.side}.py"),
-        # rankers may be trained on fewer partitions
+        # rankers may be trained on fewer folds
         folds=lambda wildcards: category.folds(config, wildcards.dataset)[
             : CATEGORY[wildcards.dataset][wildcards.side].get("folds")
         ],

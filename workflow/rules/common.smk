@@ -10,13 +10,13 @@ from snakemake.logging import logger
 
 
 def from_here(path):
-    """A path as seen from the work folder, where it is below it: what is done stays done when the folder is moved."""
+    """A path relative to the work folder, if it is below it: so results stay valid when the folder is moved."""
     path = Path(path)
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 def from_root(path):
-    """A path as seen from the project, where it is below it, else the file's name."""
+    """A path relative to the project, if it is below it, else the file's name."""
     root, path = ROOT.resolve(), Path(path).resolve()
     return path.relative_to(root) if path.is_relative_to(root) else path.name
 
@@ -50,13 +50,13 @@ said = workflow.output_settings
 has_own_words = not workflow.is_main_process or said.dryrun or said.verbose or said.quiet
 display = None if has_own_words else show_run(logger, lambda: closing())
 
-# compiled kernels are kept in the work folder, by their code, or where the environment says
+# compiled kernels are kept in the work folder, or where the environment says; the name has a hash of their code
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(".snakemake", "numba", kernels_fingerprint()).resolve()))
 
 try:
     config = settings.checked(config)
     for studied_dataset in config["landmark"]:
-        # read once, before planning asks: a user's ground truth may have a line that cannot be read
+        # read before planning, because a user's ground truth may have a line that cannot be read
         landmark.landmarks_of(config, studied_dataset)
     PRINTED = {room: rooms.printed_rows(RESOURCES / "reference-values.csv", room) for room in rooms.ROOMS}
     CLAIMS = {room: rooms.claim_rows(RESOURCES / "claims.csv", room) for room in rooms.ROOMS}
@@ -95,12 +95,12 @@ wildcard_constraints:
 
 
 def one_of(names):
-    """A wildcard constraint that lets some names pass, and none if there are none."""
+    """A wildcard constraint that allows only these names."""
     return "|".join(names) or "(?!)"
 
 
 def studied(synthetic=None):
-    """Data sets of all studies; only those of the demo (synthetic ones) or only the other ones if told so."""
+    """Data sets of all studies, or only those of the demo, or only the others."""
     return [
         dataset
         for study in settings.STUDIES
@@ -110,7 +110,7 @@ def studied(synthetic=None):
 
 
 def has_results(dataset):
-    """Whether a finished run of this data set is there to draw from."""
+    """Whether there is a finished run of this data set to draw from."""
     results = Path(f"results/{dataset}")
     return (results / "metrics.parquet").exists() or any(results.glob("*/metrics.parquet"))
 
@@ -122,13 +122,13 @@ def visterm_folder(dataset):
 
 
 def visterm_files(dataset):
-    """Those files of a folder of published visterm counts that are there; the job says which it lacks."""
+    """Existing files of a folder of published visterm counts; the job says which is missing."""
     return [str(file) for file in sorted(visterm_folder(dataset).glob("*")) if file.name in VISTERM_FILES]
 
 
 @cache
 def not_run(dataset):
-    """Why a data set cannot be run now, as the sentence its exhibits show and the terminal once; empty if it can."""
+    """Why a data set cannot be run now: a sentence for its exhibits and the terminal, or nothing if it can."""
     data = DATASETS[dataset]
     published = archives.load_archives(RESOURCES / "archives.yaml")
     if has_results(dataset) or data["kind"] in settings.MADE_BY_CODE:
@@ -160,19 +160,19 @@ def learner_code(*methods):
 
 
 def specs_of(batch):
-    """Parameter function of what decides the fits of a job of a batch, by method."""
+    """Parameter function: settings of a batch's fits, by method."""
     return lambda wildcards: fit_specs(
         config, wildcards.dataset, batch.fitted_by(wildcards), wildcards.get("representation")
     )
 
 
 def learners_of(batch):
-    """Parameter function of the code of the learners that a job of a batch fits."""
+    """Parameter function: code of the learners that a batch fits."""
     return lambda wildcards: learner_code(*batch.fitted_by(wildcards))
 
 
 def constraints_of(batch):
-    """What the wildcards of a batch's files may be."""
+    """Constraints for the wildcards of a batch's files."""
     return {name: one_of(values) for name, values in batch.allowed.items()}
 
 
@@ -182,7 +182,7 @@ def code_of(*modules):
 
 
 def asked_for():
-    """Data sets that this start of Snakemake was asked for, whose exhibits the report waits for."""
+    """Data sets that this run was asked for. The report waits for their exhibits."""
     targets = set(workflow.dag_settings.targets)
     wanted = [dataset for dataset in studied() if target_of(dataset) in targets]
     if not targets or "all" in targets:
@@ -193,7 +193,7 @@ def asked_for():
 
 
 def command_of(wildcards):
-    """The command that runs a data set's study, with the files that are laid over config.yaml."""
+    """The command that runs a data set's study, with its --configfile."""
     if settings.in_demo(DATASETS[wildcards.dataset]):
         return "make demo"
     laid = [from_root(path) for path in workflow.overwrite_configfiles]
@@ -201,7 +201,7 @@ def command_of(wildcards):
 
 
 def closing():
-    """What a run ends with: the main numbers of the studies that were asked for, and where the report is."""
+    """Last words of a run: the main numbers of its studies, and where the report is."""
     headlines = [Path(f"results/{dataset}/exhibits/headline.txt") for dataset in asked_for()]
     tables = [path.read_text(encoding="utf-8") for path in headlines if path.is_file()]
     where = (
@@ -213,12 +213,12 @@ def closing():
 
 
 def shown_files(datasets):
-    """Of the exhibits of some data sets, the files that the report reads."""
+    """The files that the report reads, of the exhibits of some data sets."""
     return [file for file in exhibits_of(datasets) if file.endswith((".json", ".csv", ".png", "headline.txt"))]
 
 
 def other_exhibits(wildcards):
-    """Data sets that were not asked for and have exhibits, with the time of those: a change of them makes a new report."""
+    """Other data sets that have exhibits, with their times: if these change, the report is made again."""
     others = {dataset: Path(f"results/{dataset}/exhibits").glob("*/*.json") for dataset in studied()}
     times = {
         dataset: max((file.stat().st_mtime_ns for file in files), default=0)

@@ -12,7 +12,7 @@ from lookalike.studies.finegrained import plan as finegrained
 from lookalike.studies.finegrained.systems import EMBEDDED, EMBEDDING_ON_TOP, OASIS_ON_TOP, SINGLE
 from lookalike.studies.finegrained.systems import FEATURES as HAND_CRAFTED
 
-# in conda environments torch is at hand
+# conda environments have torch
 deployed = {str(method).rpartition(".")[2].lower() for method in workflow.deployment_settings.deployment_method}
 config["conda"] = "conda" in deployed
 
@@ -170,7 +170,7 @@ rule pretrain_network:
         "../scripts/pretrain_network.py"
 
 
-# a network that was killed goes on from its checkpoint, which stands beside its files until they are there
+# a killed network continues from its checkpoint, which is removed when its files are complete
 for studied_dataset in FINEGRAINED:
     batch = finegrained.network_batch(config, studied_dataset)
 

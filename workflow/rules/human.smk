@@ -16,7 +16,7 @@ rule write_questionnaire:
         unpack(lambda wildcards: human_plan.images(config, wildcards.dataset)),
         template=SOURCE / "lookalike" / "studies" / "human" / "page.html",
     output:
-        # kept where the job refuses to replace a plan that raters have answered
+        # kept if the job fails: it does not replace a plan that raters have answered
         plan=update(f"{RATINGS}/plan.csv"),
         page=f"{RATINGS}/page.html",
     log:

@@ -2,7 +2,7 @@
 
 
 def drawing_seed(dataset):
-    """Seed of a synthetic data set, named by it."""
+    """Seed of a synthetic data set, from its name."""
     return integer_seed(SEED, "datasets", dataset)
 
 
@@ -21,7 +21,7 @@ def folder_listing(wildcards):
 
 
 def reading_threads(wildcards):
-    """Threads that read images: one, unless there are many; a job that asks for all cores waits until nothing runs."""
+    """Threads that read images: one for few images, because a job that asks for all cores waits until nothing runs."""
     return 8 if DATASETS[wildcards.dataset].get("shards", 1) >= 8 else 1
 
 
@@ -37,7 +37,7 @@ def exhibit_files(dataset, paper=""):
 
 
 def exhibits_of(datasets):
-    """Every file of the exhibits of some data sets, and their main numbers: a target that notices each missing file."""
+    """Every file of the exhibits of some data sets, and their main numbers, so that a missing file is noticed."""
     return [
         file for dataset in datasets for file in [f"results/{dataset}/exhibits/headline.txt", *exhibit_files(dataset)]
     ]
@@ -49,32 +49,32 @@ def target_of(dataset):
 
 
 def own_target(dataset):
-    """Input function of a data set's own target; where it cannot be run, the scan fails and says why, unlike `all`."""
+    """Input function of a data set's own target. If it cannot be run, the scan fails and says why, unlike `all`."""
     return lambda wildcards: f"results/{dataset}/manifest.parquet" if not_run(dataset) else exhibits_of([dataset])
 
 
 def paper_exhibits(paper):
-    """Every exhibit of a paper, for each data set that is not of the demo."""
+    """Every exhibit of a paper, for each data set outside the demo."""
     return [file for dataset in studied(synthetic=False) for file in exhibit_files(dataset, f"{paper}/")]
 
 
 def planned(function, *more):
-    """Input or parameter function of what the study's plan says of a data set."""
+    """Input or parameter function: what the study's plan says about a data set."""
     return lambda wildcards: function(config, wildcards.dataset, *more)
 
 
 def of_section(*names):
-    """Parameter function of a part of the study's settings."""
+    """Parameter function: a part of the study's settings."""
     return lambda wildcards: reduce(getitem, names, FINEGRAINED[wildcards.dataset])
 
 
 def of_batch(batch, function):
-    """Parameter function of what the study's plan says of the systems that a job of a batch measures."""
+    """Parameter function: what the study's plan says about the systems of a batch."""
     return lambda wildcards: function(config, wildcards.dataset, batch.fitted_by(wildcards))
 
 
 def describers_of(batch):
-    """Parameter function of the code that describes images for the systems of a job of a batch."""
+    """Parameter function: code that describes images for the systems of a batch."""
     return lambda wildcards: fingerprint(*map(finegrained.describer_module, batch.fitted_by(wildcards)))
 
 

@@ -72,7 +72,7 @@ rule scan_landmarks:
         "../scripts/scan_landmarks.py"
 
 
-# apart from the scan, so that a line mended in the ground truth extracts no keypoint anew
+# separate from the scan, so that a corrected line of the ground truth extracts no keypoints again
 rule read_ground_truth:
     input:
         images=f"{RESULTS}/images.json",
@@ -108,7 +108,7 @@ rule extract_keypoints:
         "../scripts/extract_keypoints.py"
 
 
-# a run that was killed goes on from its checkpoint, which stands beside the codebook until that is there
+# a killed run continues from its checkpoint, which is removed when the codebook is complete
 rule train_words:
     input:
         keypoints=lambda wildcards: landmark.keypoint_shards(config, wildcards.dataset, wildcards.representation),
@@ -205,8 +205,8 @@ rule draw_learning_images:
         "../scripts/draw_learning_images.py"
 
 
-# a job for every landmark of a slow method, or for more fits, as the setting `batch` says. Fits are timed for a table: with
-# --resources exclusive=1 one job that learns runs at a time
+# The setting `batch` says how many fits a job makes. A table shows their times: with --resources exclusive=1, only one
+# job that learns runs at a time
 for studied_dataset in LANDMARK:
     for batch in landmark.batches(config, studied_dataset):
 

@@ -28,7 +28,7 @@ rule report_html:
         "../scripts/write_report.py"
 
 
-# a rule of its own: Snakemake removes what a failed job has made, and the pages say why an exhibit has failed
+# a separate rule: Snakemake removes the files of a failed job, and the pages must stay to say why an exhibit failed
 rule report_complete:
     input:
         f"{REPORT}/failed.txt",
@@ -42,7 +42,7 @@ rule report_complete:
         "tee {log} < {input} >&2; test ! -s {input}"
 
 
-# what documentation shows of a run: copied into workflow/resources/runs, where runs are kept
+# summary of a run for the documentation; copy it into workflow/resources/runs to keep it
 rule keep_run:
     input:
         exhibits=lambda wildcards: shown_files([wildcards.dataset]),

@@ -89,7 +89,7 @@ rule prepare_training:
         "../scripts/prepare_training.py"
 
 
-# a ranker that was killed goes on from its checkpoint, which stands beside its files until they are there
+# a killed ranker continues from its checkpoint, which is removed when its files are complete
 for studied_dataset in WEB:
     batch = web_plan.ranker_batch(config, studied_dataset)
 

@@ -12,9 +12,7 @@ from lookalike.core.settings.model import ABSENT, Distinct, Id, Number, Section,
 
 
 class Printed(Section):
-    """Setting of the printed numbers that stand beside ours, by paper id; compared only where the classes are the
-    papers' own.
-    """
+    """The printed numbers to show beside ours, by paper id. They are compared only if the classes are the papers'."""
 
     oasis_jmlr_2010: Literal["classes=10", "classes=20", "classes=50", "classes=249"] = left_out(
         alias="oasis-jmlr-2010", description="Row block of JMLR Table 4 or panel of Figure 6."
@@ -36,7 +34,7 @@ class Subset(Section):
     folders, or `published`: the list that the papers print under this subset's id."""
     printed: Printed = Printed()
     too_small: Literal["error", "drop"] = "error"
-    """What to do with a class that has fewer usable images than a split needs: `error` or `drop` it and list it."""
+    """If a class has too few usable images for a fold: `error` stops the run, `drop` leaves it out and lists it."""
 
 
 class Ratings(Section):
@@ -63,7 +61,7 @@ class OneAggressiveness(Section):
 
 
 class Rankers(OneAggressiveness):
-    """Rankers, each trained without the others, and their averages (JMLR Figure 7); none if left out."""
+    """Rankers, trained independently, and their averages (JMLR Figure 7); not run if left out."""
 
     count: int = Field(10, ge=2, le=100, description="Number of rankers.")
     averages: Distinct[Annotated[int, Field(ge=2)]] = Field([5, 10], min_length=1)
@@ -72,11 +70,11 @@ class Rankers(OneAggressiveness):
 
 
 class LossBound(OneAggressiveness):
-    """The sequence of triplets on which mistakes are counted beside the bound of JMLR Theorem 1; none if left out."""
+    """Counts of mistakes beside the bound of JMLR Theorem 1; not run if left out."""
 
 
 class Transfer(OneAggressiveness):
-    """OASIS learned from one half of a subset's classes and tried on the other half; none if left out."""
+    """OASIS that learns from one half of a subset's classes and ranks the other half; not run if left out."""
 
 
 class Splits(Section):
@@ -98,21 +96,20 @@ class CategoryStudy(Section):
     representation: str = Field(description="Id of the representation that the exhibits show.")
     methods: Distinct[str] = Field(min_length=1, description="Ids of the methods to run, in the order of the exhibits.")
     variants: Distinct[str] = Field([])
-    """Ids of the symmetric variants of OASIS that are run besides (JMLR Figure 8, draft Figure 5), and of OASIS that is
-    projected onto positive matrices (NIPS abstract)."""
+    """Ids of symmetric variants of OASIS to run too (JMLR Figure 8, draft Figure 5), and of OASIS projected onto
+    positive matrices (NIPS abstract)."""
     timed: Distinct[str] = Field([])
-    """Ids of further methods that are run for their training times (JMLR Table 5, draft Table 2)."""
+    """Ids of further methods, run only for their training times (JMLR Table 5, draft Table 2)."""
     set_aside: Distinct[str] = Field([])
-    """Ids of methods that the papers tried and set aside (JMLR section 5.3.1): run for the claims about them, compared
-    with OASIS, and in no table of a paper."""
+    """Ids of methods that the papers tried and set aside (JMLR section 5.3.1). They appear in claims and in the
+    comparison with OASIS, and in no table of a paper."""
     projected: Distinct[str] = Field([])
-    """Ids of OASIS with projections onto the positive semidefinite cone, of which only the curves are traced (JMLR
-    Figure 9)."""
+    """Ids of OASIS with projections onto positive semidefinite matrices. Only their curves are made (JMLR Figure 9)."""
     rankers: Rankers = ABSENT
     loss_bound: LossBound = ABSENT
     transfer: Transfer = ABSENT
     ablations: Distinct[str] = Field([])
-    """Ids of further representations that are run with the same subsets."""
+    """Ids of further representations to run with the same subsets."""
     ablation_methods: Distinct[str] = left_out(min_length=1)
     """Ids of the methods that are run in the further representations; all of `methods` if left out."""
     splits: Splits = Splits()
@@ -131,7 +128,9 @@ def with_likes(studies: Any) -> Any:
         other = study.get("like", dataset)
         if other not in studies or ("like" in studies[other] and other != dataset):
             told = {"dataset": dataset, "other": repr(other)}
-            raise PydanticCustomError("like", "{dataset} is like {other}, which must be a study of its own", told)
+            raise PydanticCustomError(
+                "like", "{dataset} is like {other}, but there is no study of {other} with settings of its own", told
+            )
         filled[dataset] = {**studies[other], **study}
     return filled
 

@@ -57,8 +57,8 @@ class Pool(Section):
     share: Number = Field(0.25, ge=0, le=1)
     """With `classes`: share of each class's usable images that goes to the pool, on top of all clutter images."""
     keep: int = left_out(ge=2)
-    """With `classes`: no class is left with fewer usable images than this; as many as a split of the study needs (65 in
-    the papers' protocol) if left out."""
+    """With `classes`: each class keeps at least this many usable images. If left out, it keeps as many as a fold needs
+    (65 in the papers' protocol)."""
 
 
 class SyntheticClasses(Section):
@@ -76,10 +76,10 @@ class SyntheticTriplets(Section):
     """Settings of synthetic images with a graded relevance, and of the ratings of their triplets."""
 
     categories: int = Field(20, ge=3, description="Number of categories.")
-    held_out: int = Field(4, ge=0, description="Categories among them that are only evaluated on, never trained on.")
+    held_out: int = Field(4, ge=0, description="Categories among them that are only used for evaluation.")
     images_per_category: int = Field(60, ge=4, description="Training images of a category.")
     evaluation_images_per_category: int = Field(40, ge=4)
-    """Further images of a category, which the rated triplets are drawn from."""
+    """Further images of a category. The rated triplets are drawn from these."""
     triplets: int = Field(2000, ge=10, description="Rated triplets.")
     noise_images: Number = Field(0.25, ge=0, lt=1)
     """Share of the images of other categories among the results of a text query."""
@@ -92,13 +92,13 @@ class ClassTriplets(Section):
     """How triplets are drawn from a folder of class folders and rated by code, by class and appearance."""
 
     training_share: Number = Field(0.5, gt=0, lt=1)
-    """Share of a class's images that is trained on; the rest is evaluated on."""
-    held_out: int = Field(2, ge=0, description="How many classes are never trained on, drawn by chance.")
+    """Share of a class's images used for training; the others are used for evaluation."""
+    held_out: int = Field(2, ge=0, description="Number of classes, drawn at random, that are never trained on.")
     queries: int = Field(20, ge=1, description="Query images of a class.")
     in_class: int = Field(2, ge=0, description="Triplets of a query image whose images are all of its class.")
     out_of_class: int = Field(2, ge=0, description="Triplets of a query image whose negative is of another class.")
     margin: Number = Field(0.1, ge=0)
-    """By how much the relevance of a positive is larger than that of its negative, at least."""
+    """Least difference between the relevance of a positive and that of its negative."""
     pool_noise: int = Field(100, ge=0, description="Images of other classes in the pool of a class.")
 
 
@@ -111,13 +111,13 @@ class Simulation(Section):
     words: int = Field(10000, ge=200, le=1000000, description="Size of the codebook.")
     nonzeros: Number = Field(70, ge=5, le=200, description="Mean number of distinct words of an image.")
     topics: int = Field(1000, ge=2, le=20000)
-    """Latent topics, shared by queries and images; at most one for every 100 images are made."""
+    """Hidden topics of queries and images; at most one for every 100 images."""
     topic_words: int = Field(80, ge=5, description="Distinct words of a topic.")
-    styles: int = Field(300, ge=1, le=20000, description="Number of styles, all as common.")
+    styles: int = Field(300, ge=1, le=20000, description="Number of styles, all equally common.")
     topic_share: Number = Field(0.14, ge=0, le=1)
     """Mean share of an image's terms that come from its topic."""
     style_share: Number = Field(0.3, ge=0, le=1)
-    """Mean share of an image's terms that come from its style, which means nothing."""
+    """Mean share of an image's terms that come from its style, which has no meaning."""
 
 
 class SyntheticLandmarks(Section):
@@ -125,7 +125,7 @@ class SyntheticLandmarks(Section):
 
     landmarks: int = Field(7, ge=1, le=24, description="Number of landmarks; each has five queries.")
     images_per_landmark: int = Field(26, ge=12)
-    """Images that show a landmark, those in which little of it is seen included."""
+    """Images that show a landmark, including those that show little of it."""
     good: Number = Field(0.55, ge=0, le=1)
     """Share of a landmark's images that show it clearly; queries are taken from them."""
     ok: Number = Field(0.27, ge=0, le=1)

@@ -20,9 +20,7 @@ class NetworkTraining(Section):
 
 
 class Pretraining(NetworkTraining):
-    """Soft-max training of the ConvNet path on the training categories, or on `images`, or none where `weights` are
-    given.
-    """
+    """Soft-max training of the ConvNet path on the training categories, or on `images`; none if `weights` are given."""
 
     weight_decay: Number = Field(0.0005, ge=0, description="Weight decay (Krizhevsky et al. 2012, section 5).")
     images: str = left_out(description="Folder of class folders of images to learn from, such as those of ImageNet.")
@@ -38,8 +36,8 @@ class RankingTraining(NetworkTraining):
 
 
 class Features(Section):
-    """Settings of the hand-crafted baselines that differ from their own defaults, by the id of the system; `lookalike
-    evaluate-triplets --help` lists the ids, the describers' docstrings the settings.
+    """Settings of hand-crafted features that replace their defaults, by the feature's id. `lookalike evaluate-triplets
+    --help` lists the ids, and the features' docstrings list the settings.
     """
 
     wavelet: dict[str, Any] = left_out(description="Of `lookalike.features.wavelet`.")
@@ -65,10 +63,10 @@ class Sampler(Section):
     """Share of triplets whose negative is of another category; the paper's Table 1 has 0.2."""
     capacity: int = left_out(ge=3, description="Images that the buffer of a category holds; all of them if left out.")
     positive_threshold: Number = left_out(gt=0)
-    """T_p, above which a more relevant image is no likelier to be the positive (eq. 7); none if left out."""
+    """T_p (eq. 7): images with a larger relevance are equally likely to be the positive. None if left out."""
     margin: Number = Field(0.05, ge=0)
-    """T_r, by which the relevance of the positive is larger than that of an in-class negative (eq. 8)."""
-    tries: int = Field(50, ge=1, description="Draws of an in-class negative before the triplet is given up.")
+    """T_r (eq. 8): least difference between the relevance of the positive and that of an in-class negative."""
+    tries: int = Field(50, ge=1, description="Draws of an in-class negative before the sampler drops the triplet.")
 
 
 class GoldenFeature(Section):
@@ -77,11 +75,11 @@ class GoldenFeature(Section):
     C: list[Annotated[Number, Field(gt=0)]] = Field([0.01, 0.1, 1.0, 10.0, 100.0, 1000.0], min_length=1)
     """Weights of the hinge loss to choose from by cross-validation on training data."""
     n_triplets: int = Field(20000, ge=10, description="Training triplets.")
-    folds: int = Field(3, ge=2, description="Parts of the training data that take turns in choosing C.")
+    folds: int = Field(3, ge=2, description="Folds of the cross-validation that chooses C.")
     ratings: Number = left_out(gt=0, lt=1)
-    """Share of the text queries from whose rated triplets it learns its weights, as in the paper. Then its distances
-    make the relevance that all else learns from, and these triplets are not evaluated. If left out, it learns from the
-    relevance of training images, like all else."""
+    """Share of the text queries whose rated triplets teach it its weights, as in the paper. Its distances then give the
+    relevance that all other methods learn from, and these triplets are not evaluated. If left out, it learns from the
+    relevance of training images, like the other methods."""
 
 
 class L1HashKPCA(Section):
@@ -103,7 +101,7 @@ class EmbeddingOasis(Section):
 
 
 class HeldOutImages(Section):
-    """Training images that are held out of the networks' training, for its curves and what is chosen."""
+    """Training images that are held out of the networks' training. They draw its curves and choose settings."""
 
     share: Number = Field(0.1, gt=0, le=0.5, description="Share of each category's training images.")
     triplets: int = Field(2000, ge=10, description="Triplets of these images that validation scores.")
@@ -120,14 +118,14 @@ class Networks(Section):
     """The networks; they need torch."""
 
     size: Literal["paper", "small"] = "paper"
-    """`paper`: 225 x 225 pixels in, 4,096 numbers out; `small`: for two cores and minutes."""
+    """`paper`: 225 x 225 pixels in, 4,096 numbers out; `small`: trains in minutes on two cores."""
     shift: int = Field(8, ge=0, le=64, description="Pixels by which training images are shifted at random, at most.")
     device: str = "auto"
     """Torch's name of the device, such as `cuda`; `auto`: an accelerator where there is one."""
     threads: int = Field(1, ge=1)
-    """Threads of a network in training on processors; more than one changes bits of the result."""
+    """Threads of a network that trains on processors. More than one changes the last digits of the result."""
     checkpoint_seconds: Number = Field(60, gt=0)
-    """Seconds between two checkpoints; what a kill loses at most."""
+    """Seconds between two checkpoints. A kill loses no more than this."""
     pretraining: Pretraining = Field(default_factory=Pretraining)
     ranking: RankingTraining = Field(default_factory=RankingTraining)
     gap: Number = Field(0.5, gt=0, description="g of the ranking loss (eq. 3), which is not printed.")
@@ -140,7 +138,7 @@ class SamplingStudy(Section):
     """
 
     out_of_class: Distinct[Annotated[Number, Field(ge=0, le=1)]] = Field(min_length=2)
-    """Shares of out-of-class negatives; that of `sampler` is drawn from DeepRanking itself."""
+    """Shares of out-of-class negatives. For the share in `sampler`, the figure shows DeepRanking itself."""
 
 
 class FinegrainedStudy(Section):
@@ -159,4 +157,4 @@ class FinegrainedStudy(Section):
     network: Networks = Networks()
     sampling_study: SamplingStudy | None = ABSENT
     buffers: Distinct[Annotated[int, Field(ge=3)]] = left_out()
-    """Sizes of the sampler's buffers that `finegrained/buffers` holds against exact sampling; not run if left out."""
+    """Sizes of the sampler's buffers that `finegrained/buffers` compares with exact sampling; not run if left out."""

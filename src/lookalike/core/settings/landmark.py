@@ -15,7 +15,7 @@ class LearningImages(Section):
 
     positives: int = Field(7, ge=2, description="Images of the landmark, none of them a query.")
     negatives: int = Field(500, ge=1, description="Images of other things.")
-    draws: int = Field(5, ge=1, le=100, description="How often they are drawn anew; the paper prints one draw.")
+    draws: int = Field(5, ge=1, le=100, description="How often they are drawn; the paper prints one draw.")
 
 
 class Sweep(Section):
@@ -26,7 +26,7 @@ class Sweep(Section):
 
 
 class CostSweep(Section):
-    """What a unit of loss costs QPAO against sparsity and mAP; not run if left out."""
+    """C of QPAO, the cost of a unit of loss, against sparsity and mAP; not run if left out."""
 
     methods: Distinct[str] = Field(min_length=1, description="Ids of the methods whose C is varied.")
     C: Distinct[Annotated[Number, Field(gt=0)]] = Field(min_length=2, description="Values of C.")
@@ -39,7 +39,7 @@ class TripletOrder(Section):
 
     methods: Distinct[str] = Field(min_length=1, description="Ids of the methods that learn.")
     negatives: Distinct[Annotated[int, Field(ge=1)]] = Field(min_length=2)
-    """Numbers of negatives, which are the first of the draw's in a random order."""
+    """Numbers of negatives. Each takes the first ones of the draw, in a random order."""
     draws: int = Field(2, ge=1, description="Draws of learning images that it is run on.")
 
 
@@ -66,7 +66,7 @@ class LandmarkStudy(Section):
     the third 3, 6 and 9."""
     methods: Distinct[str] = Field(min_length=1, description="Ids of the methods to run, in the order of the exhibits.")
     variants: Distinct[str] = Field([])
-    """Ids of methods run besides, which show what the paper's equations do as they are printed."""
+    """Ids of methods to run too. They show what the paper's equations do as printed."""
     landmarks: Landmarks = "all"
     """The landmarks to learn; one with too few images is an error. `all`: those of the ground truth that have enough
     images; `oxford5k` must list them."""

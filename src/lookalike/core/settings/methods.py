@@ -17,20 +17,18 @@ Batch = Literal["fold", "method", "subset"]
 BatchOfStudy = Annotated[
     Batch,
     Field(
-        description="`batch` of all methods of the study but those whose `overrides` have one; that of each method if "
-        "left out. With `subset`, traces along training are in the same job, and all rankers in one."
+        description="`batch` of all methods of the study, except those whose `overrides` set one. If left out, each "
+        "method has its own. With `subset`, traces of training run in the same job, and all rankers in one job."
     ),
 ]
 
 
 class Trace(Section):
-    """For learners that take steps; how far and how densely mAP is traced along training, which is what early stopping
-    chooses the number of steps from.
-    """
+    """For learners that take steps: where mAP is computed along training. Early stopping chooses one of these steps."""
 
     stop: bool = True
-    """Whether the best traced step is where the final fit stops; if not, the learner runs to its own end, and the trace
-    is for figures only."""
+    """`true`: the final fit stops at the best traced step. `false`: the learner runs to its own end, and the trace is
+    only for figures."""
     first: int = Field(100, ge=1, description="First traced step after 0.")
     steps: int = Field(250000, ge=1, description="Longest run, in training steps.")
     points: int = Field(60, ge=2, description="Number of log-spaced points at which mAP is traced.")
@@ -43,20 +41,20 @@ class Method(Section):
     title: str = left_out(description="Name in tables and legends; the id if left out.")
     learner: str = left_out(description="Class name in `lookalike.learners`; an entry of `methods` needs one.")
     note: str = ABSENT
-    """What the captions of exhibits that show it say of it, such as a limit that the papers have not."""
+    """A note for captions of exhibits that show the method, such as a limit that the papers do not have."""
     batch: Batch = "fold"
-    """Which fits share a job; no number depends on it. `fold`: a job for every fold of a subset; `method`: one job for
+    """Which fits share a job. It changes no number. `fold`: a job for every fold of a subset; `method`: one job for
     all its folds; `subset`: one job for all folds of all methods that say so. In the landmark study a fold is a
     landmark, and a subset all landmarks with a codebook."""
     parameters: dict[str, Any] = Field({})
-    """Constructor arguments of the learner that are not selected. `n_blocks` of QPAO, if left out, is 50 for codebooks
+    """Constructor arguments of the learner that are not chosen. `n_blocks` of QPAO, if left out, is 50 for codebooks
     of up to 100,000 words and 500 for larger ones."""
     select: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field({})
-    """Grid of values for constructor arguments; one combination per fold is chosen on the 32 / 8 cut."""
+    """Values to choose from, by constructor argument. Each fold chooses one combination on held-out images."""
     time_limit: Number = left_out(gt=0)
-    """Seconds of processor time for what is learned of a fold: choosing among candidates and the final fit together (a
-    trace for figures has as many again; in the landmark study nothing is chosen). A method that takes longer gets the
-    papers' `*` and a reason. The papers gave up after five days. No limit if left out."""
+    """Seconds of processor time on a fold, for choosing settings and the final fit together (a trace for figures has as
+    many again). A method that takes longer gets the papers' `*` and a reason. The papers gave up after five days. No
+    limit if left out."""
     trace: Trace = ABSENT
 
 
@@ -65,10 +63,7 @@ Changes = Annotated[Method, WrapValidator(as_written)]
 
 Overrides = Annotated[
     dict[str, Changes],
-    Field(
-        description="Changes to `methods` for this data set only, by method id; keys that are left out stay as "
-        "they are."
-    ),
+    Field(description="Changes to `methods` for this data set only, by method id. Other keys stay as they are."),
 ]
 
 

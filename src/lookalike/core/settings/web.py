@@ -14,7 +14,7 @@ class LogTraining(Section):
 
     aggressiveness: Number = Field(0.1, gt=0, description="C of OASIS.")
     steps: int = Field(160000000, ge=1)
-    """The most triplets; training stops before, where mean average precision on held-out images no longer grows."""
+    """The most triplets. Training stops earlier if mean average precision on held-out images no longer grows."""
     interval: int = Field(2097152, ge=1)
     """Triplets between two scores on held-out images; a multiple of `block`."""
     patience: int = Field(8, ge=0)
@@ -25,16 +25,16 @@ class LogTraining(Section):
     the other on one thread."""
     block: int = Field(2048, ge=1, le=16384, description="Triplets of a block.")
     threads: int = Field(2, ge=1)
-    """Threads of a ranker in mode `look-ahead`; they change no bit of the result."""
+    """Threads of a ranker in mode `look-ahead`. They do not change the result."""
     rankers: int = Field(1, ge=1)
     """Rankers that are trained, each in a job of its own, and averaged (JMLR section 5.4)."""
     checkpoint_seconds: Number = Field(300, gt=0)
-    """Seconds between two checkpoints; what a kill loses at most."""
+    """Seconds between two checkpoints. A kill loses no more than this."""
     relevance: Literal["joint", "co_clicks"] = "joint"
     """`joint`: Pr(p1, p2) of draft eq. 19; `co_clicks`: C'C of the NIPS version."""
     theta: Number = Field(0, ge=0, description="Cut of the joint relevance (JMLR eq. 10).")
     share: Number = left_out(gt=0, le=1)
-    """Share of the largest values that is kept of `co_clicks`, which are not used without it."""
+    """Needed by `co_clicks`: the share of its largest values to keep."""
 
 
 class HeldOutLog(Section):
@@ -58,7 +58,7 @@ class Index(Section):
     """Leading eigenvectors of the positive semidefinite part of W that rows are projected on."""
     index: str = Field(description="Factory string of faiss, such as `Flat`, `HNSW32` or `IVF1024,Flat`.")
     parameters: Distinct[Annotated[int, Field(ge=1)]] = ABSENT
-    """Values of efSearch or nprobe, one measurement each; none for an index without if left out."""
+    """Values of efSearch or nprobe, one measurement each. Leave it out for an index without such a parameter."""
 
 
 class Approximate(Section):
@@ -75,9 +75,9 @@ class Runtime(Section):
     """Time to early stopping against the number of images (JMLR Figure 4); not run if left out."""
 
     images: Distinct[Annotated[int, Field(ge=60)]] = Field(min_length=1)
-    """Sizes of further simulated data sets that OASIS is trained on; the study's own is drawn too."""
+    """Sizes of further simulated data sets to train OASIS on. The figure also shows the study's own."""
     aggressiveness: Number = Field(1.0, gt=0)
-    """C of OASIS at these sizes, chosen on held-out images of other simulated sets; with a smaller one, mean average
+    """C of OASIS at these sizes, chosen on held-out images of other simulated sets. With a smaller C, mean average
     precision first falls for tens of passes over so few images."""
     patience: int = Field(20, ge=1)
     """Scores in a row, about one for each pass over the images, that may fail to beat the best before training
@@ -99,8 +99,7 @@ class WebStudy(Section):
     sizes."""
     training: LogTraining = LogTraining()
     irrelevant_negatives: bool = False
-    """Whether a twin of the first ranker is trained, whose negatives are drawn from irrelevant images instead of all
-    (JMLR section 2.3)."""
+    """Whether a second ranker is trained, with irrelevant negatives only (JMLR section 2.3)."""
     validation: HeldOutLog = HeldOutLog()
     test: LogTest = LogTest()
     approximate: Approximate = ABSENT
