@@ -68,7 +68,5 @@ rule readme_parts:
         "logs/readme_parts.log",
     conda:
         "../../envs/report.yaml"
-    params:
-        datasets=studied(synthetic=True),
     script:
         "../scripts/make_readme_parts.py"

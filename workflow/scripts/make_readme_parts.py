@@ -16,6 +16,5 @@ with logged(snakemake):
         f"`make demo`: {len(whole.jobs)} jobs, {whole.cpu_seconds / 60:.0f} minutes of processor time on "
         f"{', '.join(whole.processors)}; commit {', '.join(commit[:10] for commit in whole.commits)}"
     )
-    datasets = [results[dataset] for dataset in snakemake.params.datasets]
     with replacing(snakemake.output.numbers) as part:
-        part.write_text(readme_numbers(datasets, made_with), encoding="utf-8")
+        part.write_text(readme_numbers(results, made_with), encoding="utf-8")

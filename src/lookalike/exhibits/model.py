@@ -28,6 +28,35 @@ Names = Mapping[str, Mapping[Any, str]]
 
 
 @dataclass(frozen=True)
+class Margin:
+    """By how much a paper's own method is better than another one, ours beside print: a line of the front page."""
+
+    setting: str
+    """What it is of, such as ``10 classes``; "" where the data set says it."""
+    metric: str
+    method: str
+    other: str
+    """Titles of the paper's method and of the other one."""
+    ours: Number
+    """Method minus other."""
+    low: Number
+    high: Number
+    """Ends of the interval of ours."""
+    printed: Number
+    """The same difference in print; NaN where none is printed."""
+    unit: str
+    """``points``, or what else is counted."""
+    interval: str
+    """What the interval is, in a sentence."""
+    levels: tuple[str, str]
+    """What the two methods reach here: ``24.1%``."""
+    best: str
+    """Title of our best method."""
+    same_order: bool | None = None
+    """Whether methods come in the printed order; None where print has no order."""
+
+
+@dataclass(frozen=True)
 class Table:
     """What a table's CSV holds, and which of its columns make rows, columns and blocks.
 
@@ -58,6 +87,7 @@ class Table:
     """Metric of its cells, "" where they have one alone, to ``max`` or ``min``; other metrics have no best."""
     number: str = "ours"
     """Column of the frame with the number of each cell."""
+    margins: tuple[Margin, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -169,6 +199,7 @@ class Figure:
     """Panels beside each other; 0: by their number."""
     size: tuple[float, float] | None = None
     """Width and height of a panel in inches; None: the usual ones."""
+    margins: tuple[Margin, ...] = ()
 
 
 @dataclass(frozen=True)

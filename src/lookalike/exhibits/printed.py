@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -155,6 +156,16 @@ def state_of(statuses: Mapping[str, int]) -> str:
     if not differ:
         return next((state for state in (CLOSE, AGREES, OTHER_CLASSES) if state in found), NOT_COMPARABLE)
     return MIXED if len(differ) == 2 else differ.pop()
+
+
+def swapped(ours: Mapping[Any, float], printed: Mapping[Any, float]) -> list[tuple[Any, Any]] | None:
+    """Pairs of methods that come the other way round than in print; None where print has no order of two of ours."""
+    both = [name for name in printed if not math.isnan(printed[name] + ours.get(name, math.nan))]
+    if len(both) < 2:
+        return None
+    # methods whose printed numbers are equal may come in any order
+    pairs = combinations(both, 2)
+    return [(a, b) for a, b in pairs if (printed[a] - printed[b]) * (ours[a] - ours[b]) < 0]
 
 
 def plus_minus(mean: float, std: float, form: str, std_form: str = "") -> str:

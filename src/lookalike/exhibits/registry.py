@@ -26,6 +26,8 @@ class Paper(NamedTuple):
     """Short title: the method and where it was printed."""
     citation: str
     """Authors, place and year."""
+    address: str = ""
+    """Where it can be read; "" where we know of no lasting address."""
 
     @property
     def short(self) -> str:
@@ -35,14 +37,20 @@ class Paper(NamedTuple):
 
 _OASIS = "Chechik, Sharma, Shalit and Bengio"
 PAPERS = {
-    "oasis-jmlr-2010": Paper("jmlr2010", "OASIS, JMLR 2010", f"{_OASIS}, JMLR 11 (2010)"),
+    "oasis-jmlr-2010": Paper(
+        "jmlr2010",
+        "OASIS, JMLR 2010",
+        f"{_OASIS}, JMLR 11 (2010), pages 1109-1135",
+        "https://jmlr.org/papers/v11/chechik10a.html",
+    ),
     "oasis-2009-draft": Paper("draft2009", "OASIS, draft of 2009", f"{_OASIS}, draft of 2009"),
-    "oasis-nips-2009": Paper("nips2009", "OASIS, NIPS 2009", "Chechik, Shalit, Sharma and Bengio, NIPS 2009"),
+    "oasis-nips-2009": Paper("nips2009", "OASIS, NIPS 2009", f"{_OASIS}, NIPS 2009"),
     "soml-aaai-2014": Paper("aaai2014", "SOML, AAAI 2014", "Gao, Hoi, Zhang, Wan and Li, AAAI 2014"),
     "deep-ranking-cvpr-2014": Paper(
         "cvpr2014",
         "Deep Ranking, CVPR 2014",
         "Wang, Song, Leung, Rosenberg, Wang, Philbin, Chen and Wu, CVPR 2014",
+        "https://doi.org/10.1109/CVPR.2014.180",
     ),
 }
 """Papers by id, in the order in which an index lists them. Any other group of exhibits is our own."""

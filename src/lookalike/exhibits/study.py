@@ -146,6 +146,11 @@ class Study:
         """Second sentence of a caption: which data, how many repeats, and what ± and error bars are."""
         return f"{self.data}."
 
+    @property
+    def size(self) -> str:
+        """What the data set has, counted, such as ``1,080 images of 12 classes``; "" where that is not known."""
+        return ""
+
     def headline(self) -> str:
         """Return the main numbers as a small table and what they mean, for the terminal, the index and the report."""
         return ""

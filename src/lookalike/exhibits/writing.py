@@ -13,7 +13,7 @@ import pandas as pd
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import replacing, write_json, write_table
 from lookalike.exhibits.drawing import save
-from lookalike.exhibits.model import Axis, Drawn, Entry, Figure, Gallery, Panel, Table
+from lookalike.exhibits.model import Axis, Drawn, Entry, Figure, Gallery, Margin, Panel, Table
 from lookalike.exhibits.printed import CELLS, FAILED, NOT_RUN, count_statuses, state_of
 from lookalike.exhibits.registry import Exhibit
 from lookalike.exhibits.sheets import Sheet, latex, markdown, sheets_of
@@ -65,6 +65,9 @@ class Sidecar:
     entries: tuple[Entry, ...]
     titles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Column of the CSV to the names of its values for readers, such as methods."""
+    size: str = ""
+    """What the data set has, counted: ``1,080 images of 12 classes``."""
+    margins: tuple[Margin, ...] = ()
 
     @property
     def heading(self) -> str:
@@ -115,6 +118,8 @@ def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
         panels=drawn.panels if isinstance(drawn, Figure) else (),
         entries=tuple(drawn.entries) if isinstance(drawn, Gallery) else (),
         titles=_titles(drawn),
+        size="" if drawn is None else study.size,
+        margins=drawn.margins if isinstance(drawn, Table | Figure) else (),
     )
     write_json(asdict(sidecar), folder / f"{exhibit.id}.json")
     return sidecar

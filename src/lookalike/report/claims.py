@@ -11,7 +11,6 @@ import pandas as pd
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.verdicts import VERDICTS
 from lookalike.report.results import CLAIMS, Results
-from lookalike.report.tables import Grid, frame_grid
 
 FURTHER = {
     "gate": "Gate",
@@ -65,20 +64,6 @@ def verdict_choices(claims: pd.DataFrame) -> list[Choice]:
     """Verdicts with their counts: those that hold, do not hold and are open first."""
     order = {verdict: place for place, verdict in enumerate(VERDICTS)}
     return sorted(choices(claims, "verdict"), key=lambda one: order.get(one.title, len(order)))
-
-
-def counts_grid(claims: pd.DataFrame) -> Grid:
-    """How many claims of a paper have each verdict, by data set: the front page's table."""
-    verdicts = [one.title for one in verdict_choices(claims)]
-    rows = [
-        {
-            "Paper": paper,
-            "Data set": f"{dataset}{',' * bool(run)}{run}",
-            **{verdict: list(own["verdict"]).count(verdict) for verdict in verdicts},
-        }
-        for (paper, dataset, run), own in claims.groupby(["paper_title", "dataset_title", "in_this_run"], sort=False)
-    ]
-    return frame_grid(pd.DataFrame(rows), "Claims by paper, data set and verdict", "claims-counted")
 
 
 def notes(results: Results) -> list[str]:

@@ -42,7 +42,7 @@ def facts_of(exhibit: Exhibit, jobs: Jobs | None, seed: int | None) -> list[Fact
     settings = configuration_keys([exhibit.study] if exhibit.study else [], exhibit.dataset)
     kind = "made by code" if exhibit.synthetic else "real data"
     facts = [
-        Fact("Command", f"snakemake --cores 2 --force {where}/{files[0] if files else exhibit.name + '.json'}", True),
+        Fact("Command", command_of(exhibit), True),
         Fact("Rule", made[0].rule if made else ""),
         Fact("Drawn by", exhibit.made_by, True),
         Fact("Data set", f"{exhibit.dataset_title} ({exhibit.dataset}), {kind}"),
@@ -53,6 +53,12 @@ def facts_of(exhibit: Exhibit, jobs: Jobs | None, seed: int | None) -> list[Fact
         Fact("Files", f"{where}/: {', '.join(files)}" if files else "", True),
     ]
     return [fact for fact in facts if fact.text]
+
+
+def command_of(exhibit: Exhibit) -> str:
+    """What makes an exhibit again, from the project's folder."""
+    name = exhibit.paths[0].name if exhibit.paths else f"{exhibit.name}.json"
+    return f"snakemake --cores 2 --force results/{exhibit.dataset}/exhibits/{exhibit.paper}/{name}"
 
 
 def _of_job(job: JobRecord, work: Work) -> list[Fact]:

@@ -7,30 +7,13 @@ from typing import Any, NamedTuple
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.interactive import Curves, curves_of
-from lookalike.exhibits.printed import AGREES, CLOSE, HIGHER, LOWER, MIXED
 from lookalike.exhibits.registry import PAPERS
 from lookalike.report.display import UNREADABLE, sentence
 from lookalike.report.facts import Fact
 from lookalike.report.pictures import Picture, encode
-from lookalike.report.results import CLAIMS, Dataset, Exhibit, Results, group_title
+from lookalike.report.results import CLAIMS, Dataset, Exhibit, Results
 from lookalike.report.tables import Grid, comparison_grid, frame_grid, grids_of
 
-MEANINGS = {
-    "agrees": "every number that can be compared agrees with the printed one, within the tolerance beneath it",
-    "close": "some lie beyond two standard errors of the printed ones, and all within two standard deviations",
-    "higher": "some are not even close, and of those all of ours are higher; higher than the paper is a difference too",
-    "lower": "some are not even close, and of those all of ours are lower",
-    "mixed": "some of ours are higher and some are lower",
-    "other classes": "ours are of real images of other classes than the paper's: they are to be looked at, not judged",
-    "not comparable": "the paper prints numbers, but of other data or another machine: there is no verdict",
-    "not run": "no run has made it here; its section says what to do",
-    "failed": "drawing it ended in an error, which its section shows",
-    "no printed number": "no printed number stands beside ours: the paper prints a picture, a curve or numbers of "
-    "what this data set has not, or the exhibit is our own",
-}
-"""What a state says, for the legend of the front page."""
-SEVERAL = (AGREES, CLOSE, HIGHER, LOWER, MIXED)
-"""States that numbers with other statuses may stand behind."""
 BEYOND = "beyond.html"
 
 
@@ -86,18 +69,11 @@ def by_name(results: Results, paper: str) -> dict[str, list[Exhibit]]:
 
 
 def matrix(results: Results, paper: str) -> Matrix:
-    """States of all exhibits of a paper, or of a group of our own."""
+    """States of all exhibits of a paper."""
     page, found = page_of(paper), by_name(results, paper)
     rows = {f"{page}#{section_id(paper, name)}": {one.dataset: one for one in own} for name, own in found.items()}
     datasets = [one for one in results.datasets if any(one.id in row for row in rows.values())]
-    if paper in PAPERS:
-        return Matrix(paper, PAPERS[paper].title, page, datasets, rows)
-    return Matrix(paper, group_title(paper), f"{page}#group-{paper}", datasets, rows)
-
-
-def detail_of(exhibit: Exhibit) -> str:
-    """What is counted beneath its state, where one word stands for several statuses."""
-    return exhibit.status if exhibit.state in SEVERAL and len(exhibit.statuses) > 1 else ""
+    return Matrix(paper, PAPERS[paper].title, page, datasets, rows)
 
 
 def view_of(exhibit: Exhibit, made: list[Fact]) -> View:

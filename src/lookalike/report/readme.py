@@ -14,22 +14,35 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import replacing
 from lookalike.exhibits.image_grid import draw_gallery
 from lookalike.exhibits.neighbours import RANDOM, gallery_of
+from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.style import paper_style
+from lookalike.report import front
 
 if TYPE_CHECKING:
-    from lookalike.report.results import Dataset, Exhibit
+    from lookalike.report.results import Exhibit, Results
 
+DRAFT = "oasis-2009-draft"
+"""Its numbers of ours are those of its paper of 2010."""
 BEGIN, END = "<!-- made by `make readme`: begin -->", "<!-- made by `make readme`: end -->"
 N_QUERIES = 3
 
 
-def readme_numbers(datasets: Sequence[Dataset], made_with: str) -> str:
-    """Return the headlines of some data sets as Markdown, and what made them; a `LookalikeError` where one has none."""
-    for dataset in datasets:
-        if not dataset.headline.strip():
-            raise LookalikeError(f"{dataset.id} has no headline yet: run `make demo`, then `make readme`")
-    kept = "\n\n".join(dataset.headline.strip() for dataset in datasets)
-    return f"```\n{kept}\n```\n\nMade by {made_with}.\n"
+def readme_numbers(results: Results, made_with: str) -> str:
+    """Return the margins of a run as Markdown: a table, a heading and a sentence for each data set, what made them."""
+    told = front.summary(results)
+    if not told:
+        raise LookalikeError("no data set has a result yet: run `make demo`, then `make readme`")
+    rows = [row for paper in PAPERS if paper != DRAFT for row in front.rows_of(results, paper)]
+    cells = [
+        (f"{PAPERS[row.exhibit.paper].title}, {row.exhibit.label}", row.exhibit.dataset_title,
+         f"{one.method} − {one.other}, {one.metric}", front.with_interval(one), front.in_print(one))
+        for row in rows for one in row.margins if one.unit == "points"
+    ]  # fmt: skip
+    heads = ("Exhibit", "Data", "Difference", "Here", "In print")
+    lines = [f"| {' | '.join(line)} |" for line in (heads, ("---", "---", "---", "---:", "---:"), *cells)]
+    parts = [f"#### {one.title}: {one.kind}\n\n{one.text}" for one in told]
+    note = "Percentage points, with intervals of about 95% in brackets; a dash stands where the paper prints no number."
+    return "\n\n".join(("\n".join(lines), note, *parts, f"Made by {made_with}.")) + "\n"
 
 
 def write_readme_picture(gallery: Exhibit, path: str | os.PathLike[str]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import gzip
 import os
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property, partial
 from importlib import resources
@@ -14,15 +13,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
+import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 import lookalike
 from lookalike.core.files import replacing
 from lookalike.exhibits.neighbours import RANDOM
-from lookalike.exhibits.printed import AGREES, CLOSE, FAILED, HIGHER, LOWER, NO_PRINTED_VALUE, RULE
+from lookalike.exhibits.printed import FAILED, RULE
 from lookalike.exhibits.registry import PAPERS
-from lookalike.report import claims, display, facts, pages
+from lookalike.report import claims, display, facts, front, pages
 from lookalike.report.gallery import CLASSES, galleries_of
 from lookalike.report.provenance import Jobs
 from lookalike.report.results import Results, group_title
@@ -91,22 +91,30 @@ class _Site:
         self.seed = self.configuration.get("seed")
 
     def front(self) -> str:
-        """The state of every exhibit in one glance."""
+        """What was reproduced, how well, and what went against the papers."""
         results, found = self.results, self.all_claims
-        datasets = results.datasets
+        papers = {paper: front.rows_of(results, paper) for paper in PAPERS}
         return self.render(
             "index.html",
             heading="Learning image similarity, reproduced",
-            states=results.states(),
-            summary=_summary(results),
-            meanings=pages.MEANINGS,
-            only_synthetic=bool(datasets) and all(one.synthetic or one.not_run for one in datasets),
+            summary=front.summary(results),
+            forest=front.forest(results),
+            papers={PAPERS[paper]: rows for paper, rows in papers.items()},
+            kinds=front.KINDS,
+            orders=front.ORDERS,
+            in_print=front.in_print,
+            with_interval=front.with_interval,
+            against=front.against(results, found),
+            cited=list(PAPERS.values()),
+            states=display.count_states(results.states()),
             matrices=[pages.matrix(results, paper) for paper in PAPERS],
-            beyond=[pages.matrix(results, group) for group in results.groups],
-            claims=None if found.empty else claims.counts_grid(found),
+            verdicts=claims.verdict_choices(found),
             n_claims=len(found),
-            datasets=datasets,
+            unmade=[one for one in results.datasets if one.not_run],
+            failed=[one for one in results.exhibits() if one.state == FAILED],
+            real=[one.title for one in results.datasets if not (one.synthetic or one.not_run)],
             work=self.jobs.whole if self.jobs else None,
+            terms=yaml.safe_load(resources.files("lookalike.report").joinpath("glossary.yaml").read_text("utf-8")),
         )
 
     def paper(self, paper: str) -> str:
@@ -196,7 +204,7 @@ class _Site:
             lead=lead,
             commands=commands,
             groups=groups,
-            states=self.results.states(papers),
+            states=display.count_states(self.results.states(papers)),
             curves_script=bokeh_script() if any(view.curves for view in views) else "",
         )
 
@@ -209,33 +217,24 @@ class _Site:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        environment.filters.update(sentence=display.sentence, duration=facts.duration, slug=claims.slug)
+        environment.filters.update(
+            shown_state=display.SHOWN.__getitem__,
+            sentence=display.sentence,
+            duration=facts.duration,
+            slug=claims.slug,
+        )
         environment.globals.update(
             navigation=NAVIGATION,
             css=_static("report.css"),
             script=_static("report.js"),
             signs=display.SIGNS,
+            meanings=display.MEANINGS,
+            shown_states=display.SHOWN,
             view_id=pages.view_id,
-            detail_of=pages.detail_of,
             status_rule=RULE,
             version=lookalike.__version__,
         )
         return environment
-
-
-def _summary(results: Results) -> str:
-    """One sentence: how many exhibits there are, and of how many numbers a verdict was possible."""
-    exhibits, states = results.exhibits(), results.states()
-    statuses = sum((Counter(one.statuses) for one in exhibits), Counter[str]())
-    printed = statuses.total() - statuses[NO_PRINTED_VALUE]
-    decided = sum(statuses[one] for one in (AGREES, CLOSE, HIGHER, LOWER))
-    failed = f" and {states['failed']} failed" if states["failed"] else ""
-    n_made = sum(one.was_drawn for one in exhibits)
-    verdicts = f"{decided:,} of them can be compared" if decided else "none can be compared, so there is no verdict"
-    return (
-        f"{n_made} exhibits were made, {states['not run']} were not{failed}. Beside ours stand {printed:,} printed "
-        f"numbers; {verdicts}."
-    )
 
 
 @cache

@@ -15,7 +15,7 @@ def test_an_exhibit_is_shown_with_its_caption_and_notes_and_as_text(folder):
     shown = PaperReader(JMLR, results).show("table4")
     first, second = shown._repr_html_().split("<hr>")
     assert second == results.exhibit("demo", JMLR, "table4")._repr_html_()
-    for part in (">41 ± 1.6<", "<li>A &lt;note&gt;.</li>", "▲ higher: 1 agrees, 3 higher, "):
+    for part in (">41 ± 1.6<", "<li>A &lt;note&gt;.</li>", "≠ differs: 1 agrees, 3 higher, "):
         assert part in second, part
     assert "– not run</p>" in first
     assert "Not run: put archive.tar at data/caltech256." in first

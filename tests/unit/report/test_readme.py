@@ -28,11 +28,14 @@ def test_the_picture_shows_only_queries_that_were_drawn_at_random(made, tmp_path
         write_readme_picture(replace(gallery, entries=gallery.entries[3:]), path)
 
 
-def test_numbers_are_the_headlines(made):
-    demo, other = Results(made)["demo"], Results(made)["websim_demo"]
-    assert readme_numbers([demo, demo], "a test") == "```\nmAP 41 %\n\nmAP 41 %\n```\n\nMade by a test.\n"
-    with pytest.raises(LookalikeError, match="websim_demo has no headline"):
-        readme_numbers([demo, other], "a test")
+def test_numbers_are_the_margins_with_a_heading_and_a_sentence_for_each_data_set(made, tmp_path):
+    lines = readme_numbers(Results(made), "a test").splitlines()
+    assert lines[2] == "| OASIS, JMLR 2010, Table 4 | demo title | OASIS − MCML, mAP | +2.0 [−1.0, +5.0] | −6 |"
+    assert [line for line in lines if line.startswith("#")] == ["#### demo title: made by code; 1,234 images; ten"]
+    assert lines[-1] == "Made by a test."
+    (tmp_path / "results").mkdir()
+    with pytest.raises(LookalikeError, match="no data set has a result yet"):
+        readme_numbers(Results(tmp_path / "results"), "a test")
 
 
 def test_only_what_stands_between_the_marks_is_replaced(tmp_path):

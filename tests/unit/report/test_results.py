@@ -9,8 +9,7 @@ from made_report import DEEP, DRAFT, JMLR, NOT_RUN, edit_sidecar
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.printed import STATES
-from lookalike.report.display import SIGNS
-from lookalike.report.pages import MEANINGS
+from lookalike.report import display
 from lookalike.report.provenance import read_jobs
 from lookalike.report.results import Results
 from lookalike.report.runs import run_summary
@@ -30,7 +29,7 @@ def test_data_sets_come_by_study_real_ones_first_and_other_folders_are_passed_ov
         ("websim_demo", ["web"], True, ""),
         ("demo_triplets", ["finegrained"], True, ""),
     ]
-    assert (found[1].title, found[1].headline) == ("demo title", "mAP 41 %")
+    assert found[1].title == "demo title"
 
 
 def test_exhibits_come_by_paper_and_its_numbering_whichever_study_they_are_of(made):
@@ -54,7 +53,10 @@ def test_states_are_those_of_the_sidecars(made):
     found = {state: n for state, n in states.items() if n}
     assert found == {"higher": 1, "not run": 6, "failed": 1, "no printed number": 6}
     assert sum(Results(made).states([DRAFT]).values()) == 2
-    assert set(STATES) == set(MEANINGS) <= set(SIGNS)
+    assert set(STATES) <= set(display.SHOWN)
+    assert set(display.SHOWN.values()) == {*display.STATES, ""}
+    assert len(display.STATES) == 5
+    assert display.count_states(states) == {"agrees": 0, "close": 0, "differs": 1, "other data": 0, "not run": 7}
 
 
 def test_files_of_an_exhibit_and_none_of_another_whose_name_it_begins(folder):

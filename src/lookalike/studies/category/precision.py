@@ -16,7 +16,7 @@ from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, Look, looks_of
 from lookalike.ranking.statistics import summarise
 from lookalike.studies.category import curves
-from lookalike.studies.category.comparison import comparison_below
+from lookalike.studies.category.comparison import comparison_below, margins
 from lookalike.studies.category.study import DRAFT, PRINTED_TABLE, CategoryStudy, Subset
 from lookalike.studies.metrics import rows_in, select
 
@@ -47,7 +47,8 @@ def main_table(study: CategoryStudy) -> Table:
     below = comparison_below(study, others) if study.has("comparison") else None
     orders = [] if study.synthetic else [study.order_beside_print(subset, study.paper) for subset in study.subsets]
     notes = (*filter(None, orders), *(() if below is None else below.notes))
-    return Table(cells, ("metric",), "method", "subset", titles=titles, notes=notes, below=below, **BEST)
+    of = {"titles": titles, "notes": notes, "below": below, "margins": margins(study), **BEST}
+    return Table(cells, ("metric",), "method", "subset", **of)
 
 
 @exhibit("oasis-jmlr-2010/fig6", "oasis-2009-draft/fig4", title="Precision at top k", needs=("metrics", "fits"))

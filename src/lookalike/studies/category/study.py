@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,11 +14,11 @@ import pandas as pd
 
 from lookalike.core.files import read_table
 from lookalike.exhibits.model import Drawn, Figure
-from lookalike.exhibits.printed import MISSING, NO_RESULT, NOT_COMPARABLE, OTHER_CLASSES, STAR, plus_minus
+from lookalike.exhibits.printed import MISSING, NO_RESULT, NOT_COMPARABLE, OTHER_CLASSES, STAR, plus_minus, swapped
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.study import Study
 from lookalike.exhibits.verdicts import Claim
-from lookalike.studies.metrics import not_converged, select
+from lookalike.studies.metrics import not_converged, rows_in, select
 
 JMLR, DRAFT = "oasis-jmlr-2010", "oasis-2009-draft"
 PRINTED_TABLE = {JMLR: "table4", DRAFT: "table1"}
@@ -151,22 +150,37 @@ class CategoryStudy(Study):
         rows = text.loc[(text["metric"] == metric) & (text["method"] == "oasis"), "value"]
         return float(rows.iloc[0]) if len(rows) else math.nan
 
-    def order_beside_print(self, subset: Subset, paper: str) -> str:
-        """Whether the order of mAP is the printed one, and the gaps to Euclidean; empty without print."""
+    def maps(self, subset: Subset) -> dict[str, float]:
+        """Mean average precision of each compared method on a subset, in percent; none where a fit did not end."""
+        means = {method: 100 * self.values(subset, method).mean() for method in self.methods}
+        return {method: float(mean) for method, mean in means.items() if not math.isnan(mean)}
+
+    def printed_maps(self, subset: Subset, paper: str) -> dict[str, float]:
+        """The same of the methods that a paper prints, as it prints them."""
         printed = self.printed_in(PRINTED_TABLE[paper], paper)
         printed = printed[(printed["setting"] == subset.printed.get(paper, "")) & (printed["metric"] == "map")]
-        theirs = printed.set_index("method")["value"].dropna()
-        ours = pd.Series({method: 100 * self.values(subset, str(method)).mean() for method in theirs.index}).dropna()
-        if len(ours) < 2:
+        return {str(row.method): float(row.value) for row in rows_in(printed.dropna(subset="value"))}
+
+    @property
+    def size(self) -> str:
+        """Images and classes that were kept."""
+        if not self.has("manifest"):
             return ""
-        title = self.title_of
-        # methods whose printed numbers are equal may come in any order
-        swapped = [f"{title(one)} and {title(other)}" for one, other in combinations(ours.index, 2)
-                   if (theirs[one] - theirs[other]) * (ours[one] - ours[other]) < 0]  # fmt: skip
-        order = ", ".join(map(title, ours.sort_values(ascending=False).index))
-        told = f"The order by mAP is {order}: {'not ' if swapped else ''}that of {PAPERS[paper].title}"
-        told += f", which has {'; '.join(swapped)} the other way round" if swapped else ""
-        if {"oasis", "euclidean"} <= set(ours.index):
+        kept = self.table("manifest").loc[lambda rows: rows["status"] == "ok", "label"]
+        return f"{len(kept):,} images of {kept.nunique()} classes"
+
+    def order_beside_print(self, subset: Subset, paper: str) -> str:
+        """Whether the order of mAP is the printed one, and the gaps to Euclidean; empty without print."""
+        theirs, title = self.printed_maps(subset, paper), self.title_of
+        ours = {method: gap for method, gap in self.maps(subset).items() if method in theirs}
+        pairs = swapped(ours, theirs)
+        if pairs is None:
+            return ""
+        order = ", ".join(map(title, sorted(ours, key=ours.__getitem__, reverse=True)))
+        told = f"The order by mAP is {order}: {'not ' if pairs else ''}that of {PAPERS[paper].title}"
+        others = "; ".join(f"{title(one)} and {title(other)}" for one, other in pairs)
+        told += f", which has {others} the other way round" if pairs else ""
+        if {"oasis", "euclidean"} <= set(ours):
             gaps = [of["oasis"] - of["euclidean"] for of in (ours, theirs)]
             told += f". OASIS minus Euclidean is {gaps[0]:.1f} points here, {gaps[1]:.0f} in print"
         return f"{told}."
@@ -228,8 +242,8 @@ class CategoryStudy(Study):
 
     def _margin(self, subset: Subset) -> str:
         """By how much the best method is above Euclidean distance, on images made by code."""
-        means = {method: 100 * self.values(subset, method).mean() for method in self.methods}
-        best = max(means, key=lambda method: (not math.isnan(means[method]), means[method]))
+        means = self.maps(subset)
+        best = max(means, key=means.__getitem__)
         gap = means[best] - means.get("euclidean", math.nan)
         above = "" if math.isnan(gap) else f", {gap:.1f} points above Euclidean distance"
         return f"{self.title_of(best)} is best{above}; images are made by code."

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lookalike.exhibits.model import Axis, Figure, Line, Panel, Series, Table
-from lookalike.exhibits.printed import MISSING, NO_RESULT, beside_print, human_time, plus_minus, significant
+from lookalike.exhibits.model import Axis, Figure, Line, Margin, Panel, Series, Table
+from lookalike.exhibits.printed import MISSING, NO_RESULT, beside_print, human_time, plus_minus, significant, swapped
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, Look
 from lookalike.exhibits.verdicts import AS_CLAIMED, NOT_AS_CLAIMED, Claim, Rule, claims_of, claims_table, rules_of
@@ -233,7 +233,26 @@ def systems_table(study: FinegrainedStudy, systems: Sequence[str]) -> Table:
     cells["printed_cell"] = [f"{value:{FORMS[metric]}}" if status else "" for value, metric, status in found]
     titles = {"metric": heads, "system": {system: study.title_of(system) for system in systems}}
     notes = _system_notes(study, set(systems) & study.measured)
-    return Table(cells, rows=("system",), columns="metric", titles=titles, notes=notes, **BEST)
+    margins = tuple(one for metric in (PRECISION, SCORE) if (one := _margin(study, systems, metric)) is not None)
+    return Table(cells, ("system",), "metric", titles=titles, notes=notes, margins=margins, **BEST)
+
+
+def _margin(study: FinegrainedStudy, systems: Sequence[str], metric: str) -> Margin | None:
+    """DeepRanking minus the best other system of a table in print, in one metric; None where it was not measured."""
+    theirs = study.printed_study()
+    ours, printed = ({system: of.value(system, metric).value for system in systems} for of in (study, theirs))
+    others = [one for one in systems if one != DEEP and not math.isnan(ours[one] + printed[one])]
+    other = max(others, key=printed.__getitem__, default="")
+    gap, order = study.difference(DEEP, other, metric), swapped(ours, printed)
+    if gap is None:
+        return None
+    name, unit = ("precision", "points") if metric == PRECISION else (f"score-{study.k}", "triplets")
+    levels = [f"{ours[one]:{FORMS[metric]}}{'%' * (metric == PRECISION)}" for one in (DEEP, other)]
+    return Margin(
+        "", name, study.title_of(DEEP), study.title_of(other), gap.value, gap.low, gap.high,
+        printed[DEEP] - printed[other], unit, "95%, of a paired bootstrap over query images", (levels[0], levels[1]),
+        study.title_of(max(systems, key=lambda one: np.nan_to_num(ours[one]))), None if order is None else not order,
+    )  # fmt: skip
 
 
 def _system_row(study: FinegrainedStudy, system: str, metric: str) -> dict[str, Any]:

@@ -264,6 +264,11 @@ class FinegrainedStudy(Study):
                 reasons.setdefault(why, []).append(self.title_of(system))
         return [f"{', '.join(titles)}: {why}." for why, titles in reasons.items()]
 
+    @property
+    def size(self) -> str:
+        """Triplets and query images that were measured."""
+        return f"{self.n_triplets:,} triplets of {self._largest('n_queries'):,} query images" if self.values else ""
+
     def headline(self) -> str:
         """Precision and score of the main systems with their intervals, and what they mean."""
         if self.not_run:

@@ -86,6 +86,11 @@ class Difference:
         """Mean over landmarks."""
         return float(self.of_landmarks.mean())
 
+    @property
+    def widest(self) -> Interval:
+        """Lowest and highest end of both intervals."""
+        return min(low for low, _ in self.intervals), max(high for _, high in self.intervals)
+
 
 @rule
 def difference_within(
@@ -102,7 +107,7 @@ def difference_within(
     pairs = [pair for pair in product(_methods(study, first), _methods(study, second)) if pair[0] != pair[1]]
     if metric == TRAIN_TIME:
         return _longer(study, pairs, low, high)
-    return _decided([_compare(study, *pair, metric) for pair in pairs], metric, low, high, most=most)
+    return _decided([compare(study, *pair, metric) for pair in pairs], metric, low, high, most=most)
 
 
 @rule
@@ -152,7 +157,7 @@ def _longer(
 ) -> Finding:
     """Decide a claim about the first time of each pair over the second, in total and by the triplet."""
     total, by_triplet = (
-        _decided([_compare(study, *pair, metric) for pair in pairs], metric, low, high) for metric in TIMES
+        _decided([compare(study, *pair, metric) for pair in pairs], metric, low, high) for metric in TIMES
     )
     if study.is_print:
         # it prints no counts of triplets
@@ -184,7 +189,7 @@ def _missing(study: LandmarkStudy, method: str) -> Finding:
     return Finding(OPEN, f"{study.title_of(method)} has no result here")
 
 
-def _compare(study: LandmarkStudy, first: str, second: str, metric: str) -> Difference | Finding:
+def compare(study: LandmarkStudy, first: str, second: str, metric: str) -> Difference | Finding:
     """First minus second with the codebook at hand, or why there is no such difference."""
     titles = [study.title_of(method) for method in (first, second)]
     # of a method that lacks landmarks, the others would be the easier ones
@@ -247,8 +252,7 @@ def _decided(
 
 def _in_words(test: Difference, metric: str) -> str:
     """``+3.4 [1.2, 5.6] (above 0 on 6 of 7 landmarks)`` of points; ``12x [8.1x, 17x]`` of times."""
-    n = len(test.of_landmarks)
-    low, high = min(low for low, _ in test.intervals), max(high for _, high in test.intervals)
+    n, (low, high) = len(test.of_landmarks), test.widest
     if metric in TIMES:
         interval = f"[{times_over(math.exp(low))}, {times_over(math.exp(high))}]"
         return f"{times_over(math.exp(test.mean))} {interval if n > 1 else '(one landmark)'}"

@@ -239,6 +239,12 @@ class LandmarkStudy(Study):
             found[f"{codebook.title} words"] = ended[limit].tolist() if limit in ended else []
         return found
 
+    @property
+    def size(self) -> str:
+        """Landmarks, and all images that are ranked or learned from."""
+        n_landmarks = len(self.landmarks)
+        return f"{len(self.table('manifest')):,} images, {n_landmarks} landmarks" if self.has("manifest") else ""
+
     def headline(self) -> str:
         """Mean average precision of every method and codebook, over landmarks, and what it means."""
         if self.not_run or not self.has("metrics"):

@@ -89,6 +89,12 @@ class WebStudy(Study):
         """Whether a method retrieved, or was timed."""
         return method in {*self.table("metrics")["method"], *self.table("runtime")["learner"].str.lower()}
 
+    @property
+    def size(self) -> str:
+        """Images of both parts."""
+        images = [self.counts.get((part, "images"), 0) for part in PARTS]
+        return f"{sum(images):,.0f} simulated images" if all(images) else ""
+
     def headline(self) -> str:
         """Precision at 1 and 10 of every method, and what it means."""
         if not self.has("metrics"):
