@@ -123,8 +123,9 @@ def _of_dataset(row: Row) -> Told:
         )
     else:
         said = f"The best method is {margin.best}. {'; '.join(map(reached, row.margins))}"
-    order = {True: " The methods come in the printed order.", False: " The order of methods is not the printed one."}
-    return Told(exhibit.dataset_title, kind, f"{said}.{order.get(margin.same_order, '')}", row.address)
+    order = f" The methods {'come' if margin.same_order else 'do not come'} in the printed order."
+    text = f"{said}.{'' if margin.same_order is None else order}"
+    return Told(exhibit.dataset_title, kind, text, row.address)
 
 
 def against(results: Results, claims: pd.DataFrame) -> list[Told]:

@@ -106,16 +106,17 @@ def quantity_table(study: LandmarkStudy, quantity: str) -> Table:
 def margins(study: LandmarkStudy, codebook: Codebook, pairs: Iterable[tuple[str, str]]) -> tuple[Margin, ...]:
     """The first method of each pair minus the second in mAP over landmarks, beside the paper's, with one codebook."""
     words = list(PRINTED_CODEBOOKS)[codebook.place]
-    ours = {method: study.summary.get((codebook.id, MEAN, method, MAP), NO_NUMBER)[0] for method in TABLE_METHODS}
+    methods = (*TABLE_METHODS, *study.settings["variants"])
+    ours = {method: study.summary.get((codebook.id, MEAN, method, MAP), NO_NUMBER)[0] for method in methods}
     printed = {method: study.printed_means(MAP, method).get(words, math.nan) for method in TABLE_METHODS}
-    best, order, found = max(ours, key=lambda one: np.nan_to_num(ours[one])), swapped(ours, printed), []
+    best, order, found = max(printed, key=lambda one: np.nan_to_num(ours[one])), swapped(ours, printed), []
     for pair in pairs:
-        test = claims.compare(study.at(codebook), *pair, MAP)
-        if isinstance(test, claims.Difference):
-            gap, (low, high) = test.mean, test.widest
-            titles, levels = map(study.title_of, pair), [study.summary[codebook.id, MEAN, one, MAP][0] for one in pair]
+        test, levels = claims.compare(study.at(codebook), *pair, MAP), [ours[method] for method in pair]
+        # a mean over the landmarks at hand is not one over all
+        if isinstance(test, claims.Difference) and not math.isnan(sum(levels)):
             found.append(Margin(
-                f"{codebook.title} words", "mAP", *titles, gap, low, high,
+                f"{codebook.title} words", "mAP", study.title_of(pair[0]), study.title_of(pair[1]), test.mean,
+                *test.widest,
                 printed.get(pair[0], math.nan) - printed.get(pair[1], math.nan), "points",
                 "95%, of a t-test over landmarks and a bootstrap over them, whichever reaches further",
                 (f"{levels[0]:.1f}%", f"{levels[1]:.1f}%"), study.title_of(best), None if order is None else not order,
