@@ -98,6 +98,8 @@ class Dataset:
     title: str
     synthetic: bool
     """Whether its images are made by code."""
+    headline: str
+    """Its main numbers in a few lines; "" where the study has written none."""
     not_run: str
     """What to do to run it, where no exhibit of it was run; else ""."""
     exhibits: tuple[Exhibit, ...] = field(repr=False)
@@ -221,10 +223,12 @@ def _dataset(folder: Path, exhibits: list[Exhibit]) -> Dataset:
     exhibits = sorted(exhibits, key=_place)
     # a broken sidecar tells neither title nor kind of images
     telling = next((exhibit for exhibit in exhibits if exhibit.study), exhibits[0])
+    headline = folder / "exhibits" / "headline.txt"
     return Dataset(
         id=folder.name,
         title=telling.dataset_title,
         synthetic=telling.synthetic,
+        headline=headline.read_text(encoding="utf-8").strip("\n") if headline.is_file() else "",
         not_run=telling.problem if all(exhibit.state == NOT_RUN for exhibit in exhibits) else "",
         exhibits=tuple(exhibits),
     )
