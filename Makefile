@@ -36,8 +36,9 @@ lint: $(VENV)/.development ## run every check that is not a test
 docs: $(VENV)/.development ## build the documentation site, strictly: results/docs/index.html
 	$(BIN)/sphinx-build -q -W --keep-going -n -b html docs results/docs
 
-readme: demo ## put the demo's numbers and picture into README.md
+readme: demo ## put the demo's numbers and picture into README.md, and keep its runs for the documentation
 	@$(BIN)/snakemake --cores $(CORES) readme_parts
+	@for run in results/*/run.json; do cp $$run workflow/resources/runs/$$(basename $$(dirname $$run)).json; done
 	@mkdir -p docs/pictures && cp results/readme/picture.webp docs/pictures/demo.webp
 	@$(BIN)/python -m lookalike.report.readme results/readme/numbers.md README.md
 

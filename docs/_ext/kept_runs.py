@@ -18,13 +18,24 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from lookalike.exhibits.model import Margin
+from lookalike.exhibits.registry import PAPERS
+from lookalike.report.display import count_states
+from lookalike.report.front import KINDS, ORDERS, in_print, with_interval
+from lookalike.studies.rooms import all_exhibits
+
 HERE = Path(__file__).parent
 DATA_SETS = yaml.safe_load((HERE.parents[1] / "config.yaml").read_text(encoding="utf-8"))["datasets"]
 ORDER = ("category", "landmark", "web", "finegrained")
 """Studies in the papers' order."""
 MOST_RULES = 12
+WIDTHS = (4, 2, 1, 2, 2, 6)
+"""Of the columns of the table of parts."""
+
+DRAFT = "oasis-2009-draft"
 
 Run = dict[str, Any]
+Cell = str | nodes.Node
 
 
 class KeptDirective(SphinxDirective):
@@ -87,8 +98,9 @@ class KeptRuns(KeptDirective):
         section += _facts(run)
         if run["margins"]:
             section += table(
-                ("difference", "here", "in print", "best here", "order of methods"),
-                [_margin(margin) for margin in run["margins"]],
+                ("exhibit", "difference", "here", "in print", "best here", "printed order"),
+                # those of the draft are those of its paper
+                [_margin(margin) for margin in run["margins"] if not margin["exhibit"].startswith(DRAFT)],
             )
         section += _text(run["headline"])
         return section
@@ -121,16 +133,15 @@ class FullCosts(KeptDirective):
         found: list[nodes.Node] = [table(head, [(DATA_SETS[name]["title"], *row) for name, row in rows.items()])]
         head = ("part", "processor time", "jobs", "memory", "disk", "how it was scaled")
         for name in rows:
-            found += [nodes.rubric("", DATA_SETS[name]["title"]), table(head, map(_part, studies[name]))]
+            found += [nodes.rubric("", DATA_SETS[name]["title"]), table(head, map(_part, studies[name]), WIDTHS)]
         return found
 
 
 def _scaled(part: Run, runs: dict[str, Run]) -> Run:
     """A row of the table of parts with its numbers: processor seconds, gigabytes of memory and of files."""
-    run = runs.get(part["run"], {"rules": [], "stored_megabytes": {}})
-    rules = {rule["rule"]: rule for rule in run["rules"]}
+    rules = {rule["rule"]: rule for rule in runs[part["run"]]["rules"]} if part["run"] else {}
     wanted = [rules[name] for name in part["rules"].split()]
-    stored = sum(run["stored_megabytes"][folder] for folder in part["stored"].split())
+    stored = sum(runs[part["store"]]["stored_megabytes"][folder] for folder in part["stored"].split())
     number = {name: float(part[name] or 0) for name in ("times", "hours", "memory_times", "stored_times", "gigabytes")}
     return part | {
         "cpu_seconds": sum(rule["cpu_seconds"] for rule in wanted) * number["times"] + number["hours"] * 3600,
@@ -160,31 +171,33 @@ def _facts(run: Run) -> nodes.table:
     jobs = sum(rule["jobs"] for rule in run["rules"])
     peak = max(rule["peak_megabytes"] for rule in run["rules"])
     stored = sum(run["stored_megabytes"].values())
+    states = count_states(run["statuses"])
     commits = ", ".join(commit[:10] for commit in run["commits"]) + (", changed since" if run["modified"] else "")
     facts = {
         "Data": f"{run['size']}; {_kind(run)}",
-        "Command": run["command"],
+        "Command": nodes.literal("", run["command"]),
         "Made": f"on {run['date']}, from commit {commits}",
         "Machine": f"{', '.join(run['processors'])}, {run['cores']} cores, {run['memory_gigabytes']} GB of memory",
         "Took": f"{_time(_cpu_seconds(run))} of processor time in {jobs} jobs",
         "Needed": f"{_gigabytes(peak / 1000)} of memory for the largest job, {_gigabytes(stored / 1000)} of files",
-        "Beside print": ", ".join(f"{n:,} {status}" for status, n in run["statuses"].items()) or "nothing",
+        "Printed numbers": ", ".join(f"{state}: {n:,}" for state, n in states.items() if n) or "none to compare with",
     }
     return table((), facts.items(), widths=(1, 6))
 
 
-def _margin(margin: Run) -> tuple[str, ...]:
+def _margin(told: Run) -> tuple[str, ...]:
     """A row of the table of differences."""
-    where = ", ".join(filter(None, (margin["metric"], margin["setting"])))
-    ours = f"{margin['ours']:+.1f} [{margin['low']:+.1f}, {margin['high']:+.1f}] {margin['unit']}"
-    # NaN where none is printed
-    printed = f"{margin['printed']:+.1f}" if margin["printed"] == margin["printed"] else "–"
-    order = {True: "as printed", False: "another one", None: "–"}[margin["same_order"]]
-    return f"{where}: {margin['method']} minus {margin['other']}", ours, printed, margin["best"], order
+    paper = told["exhibit"].partition("/")[0]
+    margin = Margin(**{key: value for key, value in told.items() if key != "exhibit"})
+    what = ": ".join(filter(None, (margin.setting, f"{margin.method} − {margin.other}, {margin.metric}")))
+    exhibit = all_exhibits()[told["exhibit"]]
+    where = f"{PAPERS[paper].short}, {exhibit.label}" if paper in PAPERS else exhibit.title
+    unit = "" if margin.unit == "points" else f" {margin.unit}"
+    return where, what, with_interval(margin) + unit, in_print(margin), margin.best, ORDERS[margin.same_order]
 
 
 def _kind(run: Run) -> str:
-    return "made by code" if run["synthetic"] else "real photographs"
+    return KINDS[run["synthetic"]]
 
 
 def _cpu_seconds(run: Run) -> float:
@@ -192,7 +205,9 @@ def _cpu_seconds(run: Run) -> float:
 
 
 def _time(seconds: float) -> str:
-    """A length of time in one unit."""
+    """A length of time in one unit; a dash for none."""
+    if not seconds:
+        return "–"
     for length, unit in ((86400 * 2, "days"), (3600, "h"), (60, "min")):
         if seconds >= length:
             return f"{seconds / (86400 if unit == 'days' else length):,.1f} {unit}"
@@ -200,6 +215,8 @@ def _time(seconds: float) -> str:
 
 
 def _gigabytes(number: float) -> str:
+    if not number:
+        return "–"
     return f"{number:,.1f} GB" if number >= 0.1 else f"{number * 1000:,.0f} MB"
 
 
@@ -222,19 +239,20 @@ def _text(text: str) -> nodes.literal_block:
     return nodes.literal_block("", text.rstrip(), language="text")
 
 
-def table(head: Iterable[str], rows: Iterable[Iterable[str]], widths: Iterable[int] = ()) -> nodes.table:
-    """A table of plain text."""
+def table(head: Iterable[str], rows: Iterable[Iterable[Cell]], widths: Iterable[int] = ()) -> nodes.table:
+    """A table of plain text and nodes; all of a page are as wide."""
     head = list(head)
     widths = list(widths) or [1] * len(head)
     group = nodes.tgroup("", *(nodes.colspec(colwidth=width) for width in widths), cols=len(widths))
     if head:
         group += nodes.thead("", _row(head))
-    group += nodes.tbody("", *(_row(list(row)) for row in rows))
-    return nodes.table("", group)
+    group += nodes.tbody("", *map(_row, rows))
+    return nodes.table("", group, width="100%")
 
 
-def _row(cells: list[str]) -> nodes.row:
-    return nodes.row("", *(nodes.entry("", nodes.paragraph("", cell)) for cell in cells))
+def _row(cells: Iterable[Cell]) -> nodes.row:
+    texts = (nodes.Text(cell) if isinstance(cell, str) else cell for cell in cells)
+    return nodes.row("", *(nodes.entry("", nodes.paragraph("", "", text)) for text in texts))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

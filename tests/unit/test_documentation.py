@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 import yaml
 from documented_edits import ROOT, apply_edits, documented_edits
+from snakemake.utils import update_config
 
 from lookalike.core.settings.schema import Settings
 from lookalike.learners.registry import MODULES
+from lookalike.studies.category.plan import run_methods
 from lookalike.studies.settings import checked
 
 DOCS = ROOT / "docs"
@@ -204,3 +206,13 @@ def test_adding_a_data_set_is_a_valid_configuration():
     config = checked(settings)
     assert name == "examples/shapes.yaml"
     assert config["category"]["shapes"]["splits"]["train"] == 25
+
+
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.yaml")), ids=lambda path: path.stem)
+def test_an_example_is_a_valid_configuration(example):
+    settings = yaml.safe_load((ROOT / "config.yaml").read_text())
+    update_config(settings, yaml.safe_load(example.read_text()))
+    config = checked(settings)
+    if example.stem == "fast":
+        assert not {"mcml", "lmnn", "lmnn-naive", "mmc"} & set(run_methods(config, "caltech256"))
+        assert config["landmark"]["oxford5k"]["codebooks"] == ["sift-10k"]

@@ -61,6 +61,8 @@ rule keep_run:
 rule readme_parts:
     input:
         exhibits=lambda wildcards: shown_files(studied(synthetic=True)),
+        # kept beside the numbers, for the page on what has been run
+        runs=lambda wildcards: expand(f"{RESULTS}/run.json", dataset=studied(synthetic=True)),
     output:
         numbers="results/readme/numbers.md",
         picture="results/readme/picture.webp",

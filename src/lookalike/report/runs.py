@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from lookalike.core.files import read_json
 
 if TYPE_CHECKING:
     from lookalike.report.provenance import Jobs
@@ -18,14 +17,13 @@ def run_summary(dataset: Dataset, folder: Path, jobs: Jobs, command: str) -> dic
     """Sum up a finished run from ``results/{dataset}`` and its jobs' records; this is the machine that it ran on."""
     work = jobs.whole
     drawn = [one for one in dataset.exhibits if one.was_drawn]
-    told = {one.id: read_json(one.folder / f"{one.name}.json") for one in drawn}
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {
         "dataset": dataset.id,
         "title": dataset.title,
         "synthetic": dataset.synthetic,
         "studies": dataset.studies,
-        "size": next((sidecar["size"] for sidecar in told.values() if sidecar.get("size")), ""),
+        "size": next((one.size for one in drawn if one.size), ""),
         "command": command,
         "date": f"{work.started:%Y-%m-%d}" if work.started else "",
         "commits": work.commits,
@@ -33,19 +31,14 @@ def run_summary(dataset: Dataset, folder: Path, jobs: Jobs, command: str) -> dic
         "processors": work.processors,
         "cores": os.cpu_count(),
         "memory_gigabytes": round(memory / 1e9),
-        "stored_megabytes": stored_megabytes(folder),
+        "stored_megabytes": {part.name: _megabytes(part) for part in sorted(folder.iterdir())},
         "rules": jobs.by_rule().round(3).to_dict("records"),
         "headline": dataset.headline,
         "statuses": dict(sum((Counter(one.statuses) for one in drawn), Counter())),
-        "margins": [{"exhibit": name, **row} for name, sidecar in told.items() for row in sidecar.get("margins", ())],
+        "margins": [asdict(margin) | {"exhibit": one.id} for one in drawn for margin in one.margins],
     }
 
 
-def stored_megabytes(folder: Path) -> dict[str, float]:
-    """Megabytes of each folder of a data set's results, and of the files beside them."""
-    stored: Counter[str] = Counter()
-    for path in folder.rglob("*"):
-        if path.is_file():
-            below = path.relative_to(folder)
-            stored[below.parts[0] if len(below.parts) > 1 else "files"] += path.stat().st_size
-    return {name: round(size / 1e6, 3) for name, size in stored.items()}
+def _megabytes(path: Path) -> float:
+    """Size of a file, or of all files in a folder."""
+    return round(sum(one.stat().st_size for one in (path, *path.rglob("*")) if one.is_file()) / 1e6, 3)
