@@ -182,7 +182,7 @@ def sentence_of(rule: Rule | None) -> str:
 def together(findings: Sequence[Finding]) -> Finding:
     """Holds if all do, fails as soon as one does, else open; what was left out or not run counts only alone.
 
-    The evidence begins with what decided, parts apart by ``; ``: pages show the first and fold the rest.
+    The evidence begins with what decided, parts apart by semicolons; pages show the first and fold the rest.
     """
     verdicts = {finding.verdict for finding in findings}
     if FAILS in verdicts:
