@@ -263,5 +263,4 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("kept-runs", KeptRuns)
     app.add_directive("not-run", NotRun)
     app.add_directive("full-costs", FullCosts)
-    app.add_directive("per-image", type("PerImage", (NotRun,), {"optional_arguments": 2, "run": lambda self: []}))
     return {"parallel_read_safe": True, "parallel_write_safe": True}
