@@ -88,8 +88,8 @@ class KeptRuns(KeptDirective):
     def run(self) -> list[nodes.Node]:
         """Return the table and the sections."""
         runs = self.runs()
-        head = ("data", "images", "size", "made on", "processor time")
-        rows = [(run["title"], _kind(run), run["size"], run["date"], _time(_cpu_seconds(run))) for run in runs]
+        head = ("data", "images", "size", "processor time")
+        rows = [(run["title"], _kind(run), run["size"], _time(_cpu_seconds(run))) for run in runs]
         return [table(head, rows), *(self._section(run) for run in runs)]
 
     def _section(self, run: Run) -> nodes.section:

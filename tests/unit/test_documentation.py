@@ -198,21 +198,21 @@ print(*table.frame.loc[0, ["method", "n_folds", "median", "least", "most"]])
 """
 
 
-def test_adding_a_data_set_is_a_valid_configuration():
+def laid_over(text):
     settings = yaml.safe_load((ROOT / "config.yaml").read_text())
+    update_config(settings, yaml.safe_load(text))
+    return checked(settings)
+
+
+def test_adding_a_data_set_is_a_valid_configuration():
     ((_, name, text),) = documented_edits(DOCS / "how-to/add-a-data-set.md")
-    for part, entries in yaml.safe_load(text).items():
-        settings[part].update(entries)
-    config = checked(settings)
     assert name == "examples/shapes.yaml"
-    assert config["category"]["shapes"]["splits"]["train"] == 25
+    assert laid_over(text)["category"]["shapes"]["splits"]["train"] == 25
 
 
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.yaml")), ids=lambda path: path.stem)
 def test_an_example_is_a_valid_configuration(example):
-    settings = yaml.safe_load((ROOT / "config.yaml").read_text())
-    update_config(settings, yaml.safe_load(example.read_text()))
-    config = checked(settings)
+    config = laid_over(example.read_text())
     if example.stem == "fast":
         assert not {"mcml", "lmnn", "lmnn-naive", "mmc"} & set(run_methods(config, "caltech256"))
         assert config["landmark"]["oxford5k"]["codebooks"] == ["sift-10k"]
