@@ -61,10 +61,11 @@ rule keep_run:
 rule readme_parts:
     input:
         exhibits=lambda wildcards: shown_files(studied(synthetic=True)),
+        readme=ROOT / "README.md",
         # kept beside the numbers, for the page on what has been run
         runs=lambda wildcards: expand(f"{RESULTS}/run.json", dataset=studied(synthetic=True)),
     output:
-        numbers="results/readme/numbers.md",
+        readme="results/readme/README.md",
         picture="results/readme/picture.webp",
     log:
         "logs/readme_parts.log",

@@ -1,11 +1,13 @@
-"""Make the numbers and the picture that README.md shows; `make readme` puts them there."""
+"""Make README.md with the numbers of a run, and its picture; `make readme` puts both in place."""
 
 from lookalike.core.job_log import logged
 
 with logged(snakemake):
+    from pathlib import Path
+
     from lookalike.core.files import replacing
     from lookalike.report.provenance import read_jobs
-    from lookalike.report.readme import readme_numbers, write_readme_picture
+    from lookalike.report.readme import readme_numbers, replace_between_marks, write_readme_picture
     from lookalike.report.results import Results
 
     results, jobs = Results("results"), read_jobs("logs")
@@ -16,5 +18,6 @@ with logged(snakemake):
         f"`make demo`: {len(whole.jobs)} jobs, {whole.cpu_seconds / 60:.0f} minutes of processor time on "
         f"{', '.join(whole.processors)}; commit {', '.join(commit[:10] for commit in whole.commits)}"
     )
-    with replacing(snakemake.output.numbers) as part:
-        part.write_text(readme_numbers(results, made_with), encoding="utf-8")
+    readme = Path(snakemake.input.readme).read_text(encoding="utf-8")
+    with replacing(snakemake.output.readme) as part:
+        part.write_text(replace_between_marks(readme, readme_numbers(results, made_with)), encoding="utf-8")

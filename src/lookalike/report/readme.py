@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-import sys
-from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lookalike.core.errors import LookalikeError
@@ -63,16 +60,3 @@ def replace_between_marks(text: str, content: str) -> str:
     if text.count(BEGIN) != 1 or text.count(END) != 1 or not re.search(pattern, text, flags=re.DOTALL):
         raise LookalikeError(f"README.md has no place for the numbers: put the lines {BEGIN} and {END} into it")
     return re.sub(pattern, lambda _: f"{BEGIN}\n{content.strip()}\n{END}", text, flags=re.DOTALL)
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """``python -m lookalike.report.readme NUMBERS.md README.md``: put the numbers into the README."""
-    numbers, readme = map(Path, sys.argv[1:] if arguments is None else arguments)
-    text = replace_between_marks(readme.read_text(encoding="utf-8"), numbers.read_text(encoding="utf-8"))
-    with replacing(readme) as part:
-        part.write_text(text, encoding="utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -8,7 +8,7 @@ from PIL import Image
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.neighbours import GAIN, RANDOM
-from lookalike.report.readme import BEGIN, END, main, readme_numbers, replace_between_marks, write_readme_picture
+from lookalike.report.readme import BEGIN, END, readme_numbers, replace_between_marks, write_readme_picture
 from lookalike.report.results import Results
 
 README = Path(__file__).resolve().parents[3] / "README.md"
@@ -38,11 +38,9 @@ def test_numbers_are_the_margins_with_a_heading_and_a_sentence_for_each_data_set
         readme_numbers(Results(tmp_path / "results"), "a test")
 
 
-def test_only_what_stands_between_the_marks_is_replaced(tmp_path):
-    (tmp_path / "numbers.md").write_text("new \\1\n")
-    (tmp_path / "README.md").write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
-    assert main([str(tmp_path / "numbers.md"), str(tmp_path / "README.md")]) == 0
-    assert (tmp_path / "README.md").read_text() == f"before\n{BEGIN}\nnew \\1\n{END}\nafter\n"
+def test_only_what_stands_between_the_marks_is_replaced():
+    before = f"before\n{BEGIN}\nold\n{END}\nafter\n"
+    assert replace_between_marks(before, "new \\1\n") == f"before\n{BEGIN}\nnew \\1\n{END}\nafter\n"
     for text in ("nothing", f"{END}\n{BEGIN}", f"{BEGIN}\n{END}\n" * 2):
         with pytest.raises(LookalikeError, match="no place"):
             replace_between_marks(text, "new")
