@@ -120,12 +120,12 @@ def gallery_of(entries: Sequence[Entry], notes: Sequence[str] = ()) -> Gallery:
     ]  # fmt: skip
     heads: list[str] = [""]
     for ranking in entries[0].rankings if entries else ():
-        # a title is wider than an image: it stands in the middle of its own
-        heads += ["" if place != N_TILES // 2 else ranking.title for place in range(N_TILES)]
+        # a title is wider than an image: it stands in the middle of its own; an empty place keeps rankings apart
+        heads += [ranking.title if place == N_TILES // 2 else "" for place in range(N_TILES + 1)]
     return Gallery(
         pd.DataFrame(records, columns=columns),
         tuple(_row(entry) for entry in entries[:N_DRAWN]),
-        heads=tuple(heads),
+        heads=tuple(heads[:-1]),
         notes=tuple(notes),
         entries=tuple(entries),
         tile=0.7,
@@ -136,5 +136,5 @@ def _row(entry: Entry) -> tuple[Tile, ...]:
     tiles = [tile_of(Path(entry.image), entry.words, box=entry.box)]
     for ranking in entry.rankings:
         shown = [tile_of(Path(one.image), mark=one.mark) for one in ranking.found[:N_TILES]]
-        tiles += shown + [Tile(None)] * (N_TILES - len(shown))
-    return tuple(tiles)
+        tiles += shown + [Tile(None)] * (N_TILES + 1 - len(shown))
+    return tuple(tiles[:-1])

@@ -86,9 +86,9 @@ def test_the_gallery_draws_the_first_entries_and_lists_all_images(tmp_path):
     found = tuple(Found(str(image), "dog", right, score_text(score)) for score in (0.9, 0.8))
     rankings = (Ranking("Before learning: Euclidean", found), Ranking("After learning: OASIS", found * 4))
     gallery = gallery_of([Entry(str(image), "dog", rankings, RANDOM)] * 6, ["A note."])
-    assert [len(row) for row in gallery.rows] == [11] * 4
+    assert [len(row) for row in gallery.rows] == [12] * 4
     assert gallery.heads[3] == "Before learning: Euclidean"
-    assert gallery.heads[8] == "After learning: OASIS"
+    assert gallery.heads[9] == "After learning: OASIS"
     assert len(gallery.frame) == 6 * 10
     assert gallery.frame.iloc[1].to_list() == [
         "dog.png", "dog", "Before learning: Euclidean", 2, "dog.png", "dog", "same class", "0.800",

@@ -48,7 +48,7 @@ class Bound(NamedTuple):
 def better(
     study: FinegrainedStudy, *, pairs: Sequence[Sequence[str]], metrics: Sequence[str] = BOTH, but: str = ""
 ) -> Finding:
-    """Holds where the intervals of all differences, first minus second, lie above 0; fails where one lies below 0."""
+    """Holds if the interval of every difference, first minus second, lies above 0; fails if one lies below 0."""
     return decided(study, _bounds(pairs, metrics, ABOVE_0, math.inf), but)
 
 
@@ -62,13 +62,13 @@ def between(
     high: float = math.inf,
     but: str = "",
 ) -> Finding:
-    """Holds where the intervals of all differences lie between the claim's bounds; fails where one lies beyond."""
+    """Holds if the interval of every difference lies within the claim's bounds; fails if one lies outside."""
     return decided(study, _bounds(pairs, metrics, low, high), but)
 
 
 @rule
 def score_falls(study: FinegrainedStudy) -> Finding:
-    """Holds where no share scores above a smaller one and the ends' interval lies below 0, fails where above 0."""
+    """Holds if the score never rises with the share, and the interval of last minus first lies below 0."""
     there = [system for system, subset, metric in study.values if (subset, metric) == (ALL, SCORE)]
     shares = weighted_systems(there, study.settings["chosen_percent"])
     if len(shares) < 2:
@@ -88,7 +88,7 @@ def score_falls(study: FinegrainedStudy) -> Finding:
 
 @rule
 def colourful_filters(study: FinegrainedStudy) -> Finding:
-    """Holds where the filters of DeepRanking have a larger share of colour than those of its pre-trained ConvNet.
+    """Holds if the filters of DeepRanking have a larger share of colour than those of the ConvNet it starts from.
 
     Judged by the 95% interval of the difference of means. Filters of shallow paths are left out where half of their
     energy is their random start's: the colours of that were drawn.

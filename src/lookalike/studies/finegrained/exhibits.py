@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import cycle, product
+from itertools import product
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import pandas as pd
 from lookalike.exhibits.model import Axis, Figure, Line, Margin, Panel, Series, Table
 from lookalike.exhibits.printed import MISSING, NO_RESULT, beside_print, human_time, plus_minus, significant, swapped
 from lookalike.exhibits.registry import exhibit
-from lookalike.exhibits.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, Look
+from lookalike.exhibits.style import BLACK, BLUE, GREY, TRAINING, VERMILLION, Look
 from lookalike.exhibits.verdicts import AS_CLAIMED, NOT_AS_CLAIMED, Claim, Rule, claims_of, claims_table, rules_of
 from lookalike.studies.finegrained import claims as rules
 from lookalike.studies.finegrained import pictures as pictures
@@ -57,28 +58,28 @@ DISTANCES = {"l1": "L1", "l2": "Euclidean", "chi2": "chi-squared", "-similarity"
 LONGEST_SETTINGS = 160
 """Letters of a system's settings that a cell shows at most; the CSV has them in full."""
 SAMPLING_LOOKS = {WEIGHTED: Look(VERMILLION, "o"), UNIFORM: Look(BLUE, "D", "")}
-PHASES = {"classification": ("Images classified rightly (%)", "Cross-entropy", "Images seen"),
-          "ranking": ("Precision on triplets (%)", "Hinge loss", "Triplets seen")}  # fmt: skip
-"""Phase of training to what its panels show along y and x."""
-LINE_COLOURS = (BLACK, BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY)
-"""Of the lines of networks; yellow is too pale on white."""
+PHASES = {"classification": {"precision": "Rightly classified (%)", "loss": "Cross-entropy"},
+          "ranking": {"precision": "Precision (%)", "loss": "Hinge loss"}}  # fmt: skip
+"""Phase of training to what its panels show of each quantity."""
+CURVES = {"training": ("training", TRAINING), "validation": ("held out", Look(BLACK, "o"))}
+"""Part of a curve to its name and look."""
 
 
 @exhibit(f"{PAPER}/table1", title="Hand-crafted features and what is learned", needs=("metrics",), optional=BESIDE)
 def features_beside_learning(study: FinegrainedStudy) -> Table:
-    """Similarity precision and score-at-top-30 of hand-crafted features and what is learned."""
+    """How well hand-crafted features and what is learned order rated triplets: similarity precision and score-30."""
     return systems_table(study, TABLE1)
 
 
 @exhibit(f"{PAPER}/table2", title="Architectures of networks", needs=("metrics",), optional=BESIDE)
 def architectures(study: FinegrainedStudy) -> Table:
-    """Similarity precision and score-at-top-30 of architectures of networks."""
+    """How well each architecture of networks orders rated triplets: similarity precision and score-30."""
     return systems_table(study, TABLE2)
 
 
 @exhibit(f"{PAPER}/fig6", title="Out-of-class negatives", needs=("metrics",), optional=("pool",))
 def sampling(study: FinegrainedStudy) -> Figure:
-    """Similarity precision and score-at-top-30 over the percent of triplets with an out-of-class negative."""
+    """How the share of training triplets with an out-of-class negative changes similarity precision and score-30."""
     columns = ["series", "system", "percent", "metric", "value", "low", "high", "n_triplets", "n_queries"]
     frame = pd.DataFrame(_sampled(study), columns=columns)
     titles = {PRECISION: "Similarity precision (%)", SCORE: f"Score at top {study.k} (triplets)"}
@@ -88,7 +89,7 @@ def sampling(study: FinegrainedStudy) -> Figure:
 
 @exhibit("finegrained/kinds", title="Precision by kind of negative", needs=("metrics",))
 def kinds(study: FinegrainedStudy) -> Table:
-    """Similarity precision of every system by whether the negative is of the query's own category."""
+    """How precise each system is where the negative is of the query's own category, and where it is of another."""
     found = dict.fromkeys(subset for _, subset, metric in study.values if subset != ALL and metric == PRECISION)
     systems = ordered_systems(study.measured | set(study.settings["systems"]) | {*TABLE1, *TABLE2})
     rows = []
@@ -105,7 +106,7 @@ def kinds(study: FinegrainedStudy) -> Table:
 
 @exhibit("finegrained/features", title="Systems and what they cost", needs=("fits",), optional=("metrics",))
 def costs(study: FinegrainedStudy) -> Table:
-    """Size, distance and speed of every system, and what it was learned from."""
+    """What each system costs: its size, distance and speed, and what it learned from."""
     fits = {str(fit["system"]): fit for fit in study.table("fits").to_dict("records")}
     systems = ordered_systems({*fits, *study.settings["systems"], *TABLE1, *TABLE2})
     frame = pd.DataFrame([_cost(study, system, fits.get(system, {})) for system in systems])
@@ -113,8 +114,8 @@ def costs(study: FinegrainedStudy) -> Table:
     shown = {"system": "System", "dimensions_cell": "dimensions", "distance": "distance", "speed_cell": "images/s",
              "time_cell": "time", "codebook_from": "learned from", "settings_cell": "settings"}  # fmt: skip
     note = (
-        "Images/s: images described a second: decoded and described by a feature, hashed from ready features by "
-        "L1HashKPCA, embedded from decoded pixels by a network; time: learning among it."
+        "Images/s: how many images are described in a second. For a feature that includes reading the file; L1HashKPCA "
+        "starts from ready features, and a network from decoded pixels. Time includes learning."
     )
     notes = (note, *([f"Measured on {' and '.join(processors)}."] if processors else []))
     numbers = frozenset({"dimensions_cell", "speed_cell", "time_cell"})
@@ -125,7 +126,7 @@ def costs(study: FinegrainedStudy) -> Table:
 @exhibit("finegrained/buffers", title="Buffers of the sampler", needs=("fits",), optional=("metrics",),
          when=lambda settings: bool(settings["buffers"]))  # fmt: skip
 def buffers(study: FinegrainedStudy) -> Table:
-    """Triplets of buffers that hold some images of each category (Figure 4) beside exact sampling of all images."""
+    """What is lost if triplets come from buffers of some images of each category (Figure 4) and not from all images."""
     fits = study.table("fits").set_index("system")
     found = fits["buffers"].get(OASIS) if "buffers" in fits else None
     shown = {"size": "buffer", "hand": "images at hand", "far": "total variation", "right": "precision of OASIS (%)"}
@@ -140,19 +141,18 @@ def buffers(study: FinegrainedStudy) -> Table:
         right=[f"{100 * value:.1f}" for value in frame["precision"]],
     )
     notes = (
-        f"Total variation: between how often an image was the query of {found[0]['n_drawn']:,.0f} triplets, and its "
-        "share of the total relevance (eq. 6); of all images it is the chance of so many draws. A buffer that holds "
-        "all of its category draws its queries uniformly.",
+        f"Total variation: how far the queries of {found[0]['n_drawn']:,.0f} triplets are from equation 6, by which an "
+        "image is a query as often as its share of the total relevance says. With all images this is chance. A buffer "
+        "that holds all of its category draws uniformly.",
         f"Precision: of OASIS, learned on L1HashKPCA from the first {found[0]['n_triplets']:,.0f} of these triplets, "
-        "on triplets of held-out training images; one stream of triplets each. Networks draw from buffers where the "
-        "setting `sampler.capacity` says their size.",
+        "on triplets of held-out training images.",
     )
     return Table(frame, shown=shown, numbers=frozenset(shown), notes=notes)
 
 
 @exhibit("finegrained/contrasts", title="Differences of systems", needs=("metrics", "contrasts"), optional=("pool",))
 def contrasts(study: FinegrainedStudy) -> Figure:
-    """Paired differences of the systems that the paper's claims are about, in both metrics."""
+    """By how much one system is better than another, for every pair that a claim of the paper is about."""
     printed = study.printed_study()
     pairs = contrast_pairs(study.measured | printed.measured, study.settings["chosen_percent"])
     found = [_contrast(study, printed, pair, metric) for metric, pair in product((PRECISION, SCORE), pairs)]
@@ -165,10 +165,11 @@ def contrasts(study: FinegrainedStudy) -> Figure:
         " − ".join(system_title(system, study.settings["titles"], short=True) for system in pair) for pair in shown
     ]
     notes = (
-        "Each row is the first system minus the second on the same triplets, by a paired bootstrap. Intervals are not "
+        "Each row is the first system minus the second on the same triplets (paired bootstrap). Intervals are not "
         "adjusted for their number.",
         ONCE,
-        "Hollow: differences of what Tables 1 and 2 print, of the paper's own triplets.",
+        _sampling_names(study),
+        "Hollow markers are differences of the numbers in Tables 1 and 2 of the paper.",
     )
     panels = (
         _contrast_panel(frame, PRECISION, "Precision, difference (points)", names),
@@ -179,34 +180,28 @@ def contrasts(study: FinegrainedStudy) -> Figure:
 
 @exhibit("finegrained/curves", title="Training of the networks", needs=("metrics",))
 def training_curves(study: FinegrainedStudy) -> Figure:
-    """Precision and loss of every network over the triplets, or images, that it has seen."""
+    """How each network learns: its precision and its loss on the triplets that it learns from, and on held-out ones."""
     frame = _curve_rows(study)
-    phases = [phase for phase in PHASES if (frame["phase"] == phase).any()] or ["ranking"]
     systems = ordered_systems(frame["system"])
-    # lines differ in colour, then in dashes
-    many = (Look(colour, "", line) for line in ("-", "--", ":", "-.") for colour in LINE_COLOURS)
-    looks = dict(zip(systems, cycle(many), strict=False))
-    panels = [
-        _curve_panel(study, frame[(frame["phase"] == phase) & (frame["quantity"] == quantity)], phase, looks)
-        for quantity, phase in product(("precision", "loss"), phases)
-    ]
-    notes = [
-        "Solid: triplets of held-out training images, the same for all networks; faint: the triplets that a network is "
-        "trained on, in its own mix of negatives, as they go by. No rated triplet is among them."
-    ]
-    notes += ["A ranking network starts from the weights of the ConvNet."] if len(phases) > 1 else []
-    notes.append(
-        "A step's gradient is that of all its triplets, of all processes (synchronous updates); the paper's machines "
-        "update the weights asynchronously (section 5), each with a gradient of older ones."
+    panels = [_curve_panel(study, frame, system, quantity) for system, quantity in product(systems, PHASES["ranking"])]
+    if not panels:
+        nothing = (study.why_not_run(DEEP) or "no curve was recorded",)
+        return Figure(frame, (Panel("", Axis(), Axis(), empty="not run"),), notes=nothing)
+    notes = (
+        "Training: the triplets that a network learns from, in its own mix of negatives, as they go by. Held out: "
+        "triplets of other training images, the same for all networks. None of them was rated.",
+        "ConvNet classifies images: its curve is the share of images that it classifies rightly, and its loss is "
+        "cross-entropy. A ranking network starts from its weights.",
+        "A step follows the gradient of all its triplets at once. The paper's machines update the weights "
+        "asynchronously (section 5), each with a gradient of older weights.",
+        _sampling_names(study),
     )
-    if frame.empty:
-        notes = [study.why_not_run(DEEP) or "no curve was recorded"]
-    return Figure(frame, tuple(panels), n_columns=len(phases), size=(3.5, 2.1), notes=tuple(notes))
+    return Figure(frame, tuple(panels), n_columns=4, size=(1.95, 1.45), notes=notes)
 
 
 @exhibit("finegrained/claims", title="Claims", optional=("metrics", "contrasts", "filters"))
 def claims(study: FinegrainedStudy) -> Table:
-    """What the paper claims in sections 6.4 to 6.7, and whether it holds here."""
+    """Which claims of sections 6.4 to 6.7 of the paper hold in this run."""
     known = rules_of(rules)
     table, printed = claims_table(study, known), study.printed_study()
     ours, theirs = ([_by_numbers(of, claim, known) for claim in claims_of(study.claim_rows)] for of in (study, printed))
@@ -271,24 +266,17 @@ def _system_row(study: FinegrainedStudy, system: str, metric: str) -> dict[str, 
 
 def _system_notes(study: FinegrainedStudy, there: set[str]) -> tuple[str, ...]:
     """What columns are, what is ranked, and what to know of single systems."""
-    k, pool = study.k, study.median_pool
     ties = any(study.value(system, PRECISION).n_ties for system in there)
-    notes = [
-        "Precision: share of triplets whose positive is nearer to the query than the negative"
-        + (", a tie counting half." if ties else "."),
-        f"Score-{k}: right minus wrong triplets among those whose positive or negative is in the query's top {k} "
-        "(their number in the column beside it); a triplet: over all triplets.",
-    ]
-    notes += [f"{_pool_sentence(study)}; the paper's has {PAPER_POOL:,} images."] if pool else []
-    notes += [f"The paper's scores are of the top {PAPER_K}."] if k != PAPER_K else []
+    notes = _metric_notes(study, "; a tie counts half" if ties else "")
+    notes += [f"The paper ranks {PAPER_POOL:,} images."] if study.median_pool else []
+    notes += [f"The paper's scores are of the top {PAPER_K}."] if study.k != PAPER_K else []
+    notes.append(f"In top {study.k}: how many triplets a score counts. A triplet: the score divided by all triplets.")
     if GOLDEN in there and study.settings["golden_makes_relevance"]:
-        notes.append("Golden Features learned from ratings that are not evaluated, and made the training relevance.")
+        notes.append("Golden Features learned from ratings that are not evaluated. They made the training relevance.")
     elif GOLDEN in there:
-        notes.append(
-            "Golden Features learn from the same training relevance as all that learns; in the paper they made it."
-        )
+        notes.append("Golden Features learn from the same training relevance as the others; in the paper they made it.")
     if {SINGLE, DEEP} <= there:
-        notes.append(f"{ONCE} The single-scale one has no linear layer: it is measured by its last activations.")
+        notes.append(f"{ONCE} The single-scale one has no linear layer, so its last activations are its features.")
     return (*notes, *_learning_notes(study, there))
 
 
@@ -297,33 +285,38 @@ def _learning_notes(study: FinegrainedStudy, there: set[str]) -> list[str]:
     fits = study.table("fits") if study.has("fits") else pd.DataFrame()
     seen = dict(zip(fits["system"], fits["n_triplets"], strict=True)) if "n_triplets" in fits else {}
     told = [f"{study.title_of(one)} {seen[one]:,.0f}" for one in ordered_systems(there) if seen.get(one, math.nan) >= 0]
-    notes = [f"Training triplets that each learned from: {', '.join(told)}."] if told else []
+    notes = [f"Number of triplets that each learned from: {', '.join(told)}."] if told else []
     if DEEP in there and study.has("filters"):
         filters = pictures.filters_of(study)
         alike = filters[filters["path"] != CONVNET].groupby("path", sort=False)["like_start"].median()
         values = ", ".join(f"{pictures.PATH_TITLES.get(str(path), path)} {value:.2f}" for path, value in alike.items())
         moved = "moved" if alike.max() < MOVED else "hardly moved"
         notes.append(
-            f"The ranking training {moved} the filters of {study.title_of(DEEP)}'s shallow paths: their median "
-            f"correlation with their random start is {values}."
+            f"Training {moved} the filters of {study.title_of(DEEP)}'s shallow paths: the median correlation of a "
+            f"filter with its random start is {values}."
         )
     return notes
 
 
-def _pool_sentence(study: FinegrainedStudy) -> str:
-    """What scores rank, without a full stop."""
+def _metric_notes(study: FinegrainedStudy, ties: str = "") -> list[str]:
+    """What both metrics are, and what scores rank."""
     k, pool = study.k, study.median_pool
-    whose = "its pool" if study.has_pool else "there being no pool, those of its triplets"
-    share = f", of which the top {k} are {k / pool:.0%}" if k < pool else ""
-    return f"Score-{k} ranks the images of the query's text query ({whose}; {pool:,} in the median{share})"
+    notes = [
+        f"Similarity precision: the share of triplets whose positive is nearer to the query than the negative{ties}.",
+        f"Score-{k}: triplets ordered rightly minus those ordered wrongly, of those with an image in the query's top "
+        f"{k}.",
+    ]
+    whose = "the pool of the query" if study.has_pool else "the images of the query's triplets, as there is no pool"
+    share = f", so that the top {k} are {k / pool:.0%} of them" if k < pool else ""
+    return notes + ([f"It ranks {whose}: {pool:,} images in the median{share}."] if pool else [])
 
 
 def _kinds_note(study: FinegrainedStudy, found: Sequence[str]) -> str:
     if len(found) < 2:
-        return "Nobody said of which kind a negative is: there is one kind of triplets."
+        return "The data do not say of which kind a negative is."
     counts = {kind: max(study.value(system, PRECISION, kind).n_triplets for system in study.measured) for kind in found}
     told = ", ".join(f"{n:,} {kind}" for kind, n in counts.items())
-    return f"Triplets: {told}. In-class: the negative is of the query's own category, else out-of-class."
+    return f"Triplets: {told}. A negative of the query's own category is in-class, any other is out-of-class."
 
 
 def _cost(study: FinegrainedStudy, system: str, fit: Mapping[Any, Any]) -> dict[str, Any]:
@@ -401,11 +394,17 @@ def _sampling_panel(study: FinegrainedStudy, rows: pd.DataFrame, title: str) -> 
 def _sampling_notes(study: FinegrainedStudy, frame: pd.DataFrame) -> tuple[str, ...]:
     if frame.empty:
         return (f"{study.title_of(DEEP)}: {study.why_not_run(DEEP) or 'no such network was trained'}.",)
-    notes = [ONCE, f"Dotted: {study.settings['chosen_percent']}%, the share of DeepRanking."]
+    notes = [*_metric_notes(study), ONCE]
     if (frame["series"] == UNIFORM).any():
-        notes.append("Uniform sampling draws images alike, and keeps the order of relevance and its margin.")
-    notes += [f"{_pool_sentence(study)}."] if study.median_pool else []
-    return (*notes, "The curves in print have no numbers.")
+        notes.append("Weighted sampling draws images by their relevance, uniform sampling draws all alike.")
+    return (*notes, "The printed curves have no numbers.")
+
+
+def _sampling_names(study: FinegrainedStudy) -> str:
+    return (
+        "A name such as weighted 60% says how triplets were drawn, and how many of them have out-of-class negatives; "
+        f"{study.title_of(DEEP)} is weighted {study.settings['chosen_percent']}%."
+    )
 
 
 def _contrast(
@@ -430,7 +429,7 @@ def _contrast_panel(frame: pd.DataFrame, metric: str, title: str, names: Sequenc
     series = [
         Series(name, where | {"excludes_0": excludes}, "difference", "place", look, "low", "high", "points",
                sideways=True)
-        for excludes, name, look in ((True, "interval without 0", Look(VERMILLION, "o")),
+        for excludes, name, look in ((True, "interval without 0", Look(BLACK, "o")),
                                      (False, "interval with 0", Look(GREY, "o")))
         if rows.loc[rows["excludes_0"] == excludes, "difference"].notna().any()
     ]  # fmt: skip
@@ -460,24 +459,23 @@ def _curve_rows(study: FinegrainedStudy) -> pd.DataFrame:
     return frame[["system", "phase", "seen", "quantity", "part", "value"]].reset_index(drop=True)
 
 
-def _curve_panel(study: FinegrainedStudy, rows: pd.DataFrame, phase: str, looks: Mapping[str, Look]) -> Panel:
-    """Validation as a line with the legend's entry, training faint behind it."""
-    precision, loss, seen = PHASES[phase]
-    is_loss = bool(len(rows)) and rows["quantity"].iloc[0] == "loss"
-    series = []
-    for system, look in looks.items():
-        parts = set(rows.loc[rows["system"] == system, "part"])
-        for part in sorted(parts):
-            main = part == "validation" or "validation" not in parts
-            where = {"system": system, "phase": phase, "quantity": "loss" if is_loss else "precision", "part": part}
-            name = study.title_of(system) if main else ""
-            series.append(Series(name, where, "seen", "value", look, thin=not main))
+def _curve_panel(study: FinegrainedStudy, frame: pd.DataFrame, system: str, quantity: str) -> Panel:
+    """One quantity of one network, on the axis that all networks of its phase share."""
+    phase = frame.loc[frame["system"] == system, "phase"].iloc[0]
+    alike = frame.loc[(frame["phase"] == phase) & (frame["quantity"] == quantity), "value"]
+    low, high = float(alike.min()), float(alike.max())
+    low = 0.0 if low < high / 2 else low - 0.05 * (high - low)
+    own = frame[(frame["system"] == system) & (frame["quantity"] == quantity)]
+    where = {"system": system, "quantity": quantity}
+    series = [Series(name, where | {"part": part}, "seen", "value", look)
+              for part, (name, look) in CURVES.items() if part in set(own["part"])]  # fmt: skip
+    title = "\n".join(wrap(system_title(system, study.settings["titles"], short=True), 22))
     return Panel(
-        "" if is_loss or rows.empty else phase.capitalize(),
-        Axis(seen if is_loss else "", tick_form="short"),
-        Axis(loss if is_loss else precision),
+        title if quantity == "precision" else "",
+        Axis("Images seen" if phase == "classification" else "Triplets seen", low=0, tick_form="short"),
+        Axis(PHASES[phase][quantity], low=low, high=high + 0.05 * (high - low)),
         tuple(series),
-        empty="" if series else "not run",
+        empty="" if series else "not recorded",
     )
 
 
@@ -494,16 +492,16 @@ def _claim_notes(study: FinegrainedStudy, frame: pd.DataFrame) -> list[str]:
     against = frame.loc[printed.str.startswith(NOT_AS_CLAIMED), "id"]
     tail = f" (against: {', '.join(against)})." if len(against) else "."
     of_print = (
-        f"The paper's printed numbers, by the same rules, bear out {int((printed == AS_CLAIMED).sum())} of the "
+        f"By the same rules, the paper's printed numbers bear out {int((printed == AS_CLAIMED).sum())} of the "
         f"{int((printed != '').sum())} claims that they are about{tail}"
     )
     if study.not_run:
         return [of_print]
     return [
-        "A verdict asks whether other query images of the same text queries would agree: 95% intervals of the paired "
-        "differences, by a bootstrap over query images, in brackets; points are of precision.",
+        "A verdict asks whether other query images would show the same. Brackets are 95% intervals of paired "
+        "differences, by a bootstrap over query images; points are of precision.",
         ONCE,
-        "A claim about several differences holds if all of them do, and fails for one only with a p-value below 0.05 "
+        "A claim about several differences holds if all of them do. It fails if one of them fails, with p below 0.05 "
         "after Holm's adjustment. Our numbers: what the differences say without their intervals.",
         of_print,
     ]

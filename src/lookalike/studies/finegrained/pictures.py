@@ -7,23 +7,20 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from lookalike.exhibits.image_grid import NEGATIVE, POSITIVE, QUERY, class_name, empty_picture, tile_of
-from lookalike.exhibits.model import Entry, Found, Gallery, Mark, Picture, Ranking, Tile
+from lookalike.exhibits.image_grid import NEGATIVE, POSITIVE, QUERY, class_name, tile_of
+from lookalike.exhibits.model import Entry, Found, Gallery, Mark, Ranking, Tile
 from lookalike.exhibits.neighbours import Candidate, Choice, change_text, choice_note, choose, gallery_of, score_text
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLUE, ORANGE
 from lookalike.studies.finegrained.study import FinegrainedStudy
 from lookalike.studies.finegrained.systems import CONVNET, DEEP, EMBEDDED, FEATURES, GOLDEN, OASIS, PAPER, REAL, SINGLE
 from lookalike.studies.metrics import rows_in
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
 
 Floats = npt.NDArray[np.float32]
 
@@ -48,13 +45,13 @@ PATH_TITLES = {"convnet": "ConvNet", "every-4th-pixel": "every 4th pixel", "ever
 """Paths of the multiscale network, in the order of Figure 5."""
 START = "start/"
 """Before the name of a path: its filters before the ranking training."""
-FILTERS_IN_A_ROW, FILTER_CELL = 24, 54
-"""Of Figure 5: filters in a row, and pixels from filter to filter."""
+FILTERS_IN_A_ROW = 24
+"""Filters in a row of Figure 5."""
 
 
 @exhibit(f"{PAPER}/fig1", title="Sample triplets", needs=("manifest", "triplets"), optional=("metrics",))
 def sample_triplets(study: FinegrainedStudy) -> Gallery:
-    """Sample triplets, one a column: query, positive (solid frame) and negative (dashed frame)."""
+    """What a triplet is: a query, a positive that is more similar to it and a negative that is less, one a column."""
     triplets = study.table("triplets")
     chosen = spread_triplets(triplets, N_TRIPLETS).to_dict("records")
     several_kinds = triplets["kind"].nunique() > 1
@@ -70,41 +67,35 @@ def sample_triplets(study: FinegrainedStudy) -> Gallery:
         rows.append(tuple(tile_of(study.path_of(row[role]), str(row["kind"]) if told else "", mark) for row in chosen))
     by_kind = ", the kinds of negatives in turn" if several_kinds else ""
     note = (
-        f"The {len(chosen)} columns are the first triplets of text queries that are spread evenly over the alphabet"
-        f"{by_kind}; no triplet was picked by hand."
+        f"No triplet was picked by hand: the {len(chosen)} columns are the first triplets of text queries that are "
+        f"spread evenly over the alphabet{by_kind}."
     )
     heads = tuple(_in_lines(str(row["text_query"])) for row in chosen)
     return Gallery(pd.DataFrame(records), tuple(rows), tuple(ROLES), heads, notes=(note,), tile=0.85)
 
 
 @exhibit(f"{PAPER}/fig5", title="Filters of the first layers", needs=("metrics",), optional=("filters",))
-def first_filters(study: FinegrainedStudy) -> Picture:
-    """Filters of the first convolution of each path of DeepRanking."""
+def first_filters(study: FinegrainedStudy) -> Gallery:
+    """What the first layer of each path of DeepRanking looks for: the filters of its first convolution."""
     if not study.has("filters"):
-        return empty_picture(study.why_not_run(DEEP) or f"{study.title_of(DEEP)} was not run here")
+        why = study.why_not_run(DEEP) or f"{study.title_of(DEEP)} was not run here"
+        return Gallery(pd.DataFrame({"path": []}), (), notes=(why,))
     filters, frame = dict(np.load(study.path("filters"))), filters_of(study)
-    names, montages = list(dict.fromkeys(frame["path"])), {}
-    for name in names:
-        n, height, width = filters[name].shape[:3]
-        title = f"{PATH_TITLES.get(name, name)}: {n} filters of {width} x {height} pixels"
-        montages[title] = filter_montage(filters[name][frame.loc[frame["path"] == name, "filter"].to_numpy()])
-    heights = [len(montage) / FILTER_CELL for montage in montages.values()]
-
-    def paint(canvas: Canvas) -> None:
-        axes = canvas.subplots(len(montages), 1, squeeze=False, height_ratios=heights)[:, 0]
-        for axis, (title, montage) in zip(axes, montages.items(), strict=True):
-            axis.imshow(montage)
-            axis.set_axis_off()
-            axis.set_title(title, fontsize=7.5, loc="left", pad=3)
-
-    size = (7.2, 0.3 * sum(heights) + 0.32 * len(montages) + 0.1)
-    return Picture(frame, paint, size, _filter_notes(frame))
+    rows: list[tuple[Tile, ...]] = []
+    titles: list[str] = []
+    for path, of_path in frame.groupby("path", sort=False):
+        tiles = [Tile(image) for image in filter_images(filters[str(path)][of_path["filter"].to_numpy()])]
+        parts = [tuple(tiles[first : first + FILTERS_IN_A_ROW]) for first in range(0, len(tiles), FILTERS_IN_A_ROW)]
+        height, width = filters[str(path)].shape[1:3]
+        titles += [f"{PATH_TITLES.get(str(path), str(path))}\n{width} x {height} pixels", *[""] * (len(parts) - 1)]
+        rows += parts
+    return Gallery(frame, tuple(rows), tuple(titles), notes=_filter_notes(frame), tile=0.32)
 
 
 @exhibit(f"{PAPER}/fig7", title="Ranking examples", needs=("manifest", "triplets", "pairs", "outcomes", "distances"),
          optional=("metrics",))  # fmt: skip
 def ranking_examples(study: FinegrainedStudy) -> Gallery:
-    """Ranking examples of ConvNet, OASIS and DeepRanking: a query and the first images of its pool."""
+    """What ConvNet, OASIS and DeepRanking each find first for the same queries."""
     chosen = choose_queries(study.table("outcomes"), study.table("triplets"))
     ranked = rankings_of(study.table("pairs"), distances_of(study, COMPARED), chosen, N_RESULTS)
     if ranked.empty:
@@ -119,13 +110,13 @@ def ranking_examples(study: FinegrainedStudy) -> Gallery:
     shown = list(product(chosen.to_dict("records"), COMPARED))
     rows = tuple(_example_row(study, frame, one, system) for one, system in shown)
     titles = tuple(study.title_of(system) for _, system in shown)
-    return Gallery(frame, rows, titles, heads=("query",), notes=_example_notes(study, frame), tile=0.82)
+    return Gallery(frame, rows, titles, heads=("query",), notes=_example_notes(study, frame), tile=0.9)
 
 
 @exhibit("finegrained/gallery", title="Before and after learning", optional=("metrics",),
          needs=("manifest", "triplets", "pairs", "outcomes", "distances"))  # fmt: skip
 def before_and_after(study: FinegrainedStudy) -> Gallery:
-    """Nearest images of some queries by a system that did not learn from triplets, and by one that did."""
+    """What queries find before learning from triplets, and after it."""
     distances = distances_of(study)
     pair = [one for systems in (BEFORE, AFTER) for one in [system for system in systems if system in distances][:1]]
     if len(pair) < 2:
@@ -141,15 +132,15 @@ def before_and_after(study: FinegrainedStudy) -> Gallery:
     entries = [_entry(study, ranked, table.iloc[choice.key], choice, pair) for choice in choices]
     measure = "the share of right triplets"
     notes = [
-        f"The pool of each query by distance of {study.title_of(before)}, before learning from triplets, and of "
-        f"{study.title_of(after)}, after it. A smaller distance is nearer; the two have no common scale. A triplet is "
-        "right where its positive is nearer than its negative.",
+        f"{study.title_of(before)} ranks the images of a query's pool before learning from triplets, "
+        f"{study.title_of(after)} after it. A smaller distance is nearer; the two have no common scale. A triplet is "
+        "right if its positive is nearer than its negative.",
         choice_note(candidates, choices, seed=seed, groups="categories", measure=measure),
     ]
     if study.kind != REAL:
         notes.append(
-            "Images of another category are search noise, which pools are meant to have: what is learned is the order "
-            "among alike images, so read the share of right triplets beside the marks."
+            "Pools have images of other categories on purpose (search noise). What is learned is the order of alike "
+            "images, so look at the share of right triplets besides the marks."
         )
     return gallery_of(sorted(entries, key=lambda entry: entry.words), notes)
 
@@ -214,19 +205,10 @@ def filter_records(path: str, filters: Floats, start: Floats | None) -> pd.DataF
     })  # fmt: skip
 
 
-def filter_montage(filters: Floats) -> npt.NDArray[np.uint8]:
-    """Filters in rows on white: grey is a weight of 0, the largest absolute one is as bright or as dark as can be."""
-    cell, size = FILTER_CELL, max(filters.shape[1:3])
-    # paths differ in width: a filter takes a few pixels less than its place
-    scale = max(1, (cell - 5) // size)
-    canvas = np.full((-(-len(filters) // FILTERS_IN_A_ROW) * cell, FILTERS_IN_A_ROW * cell, 3), 255, dtype=np.uint8)
+def filter_images(filters: Floats) -> npt.NDArray[np.uint8]:
+    """Filters as pixels: grey is a weight of 0, the largest absolute one is as bright or as dark as can be."""
     largest = np.abs(filters).max(axis=(1, 2, 3), keepdims=True)
-    shown = np.rint(255 * (0.5 + filters / (2 * np.where(largest > 0, largest, 1)))).astype(np.uint8)
-    for place, pixels in enumerate(shown):
-        top, left = place // FILTERS_IN_A_ROW * cell, place % FILTERS_IN_A_ROW * cell
-        big = pixels.repeat(scale, axis=0).repeat(scale, axis=1)[: cell - 2, : cell - 2]
-        canvas[top : top + big.shape[0], left : left + big.shape[1]] = big
-    return canvas
+    return np.asarray(np.rint(255 * (0.5 + filters / (2 * np.where(largest > 0, largest, 1)))), dtype=np.uint8)
 
 
 def _filter_notes(frame: pd.DataFrame) -> tuple[str, ...]:
@@ -235,14 +217,14 @@ def _filter_notes(frame: pd.DataFrame) -> tuple[str, ...]:
     medians.index = [PATH_TITLES.get(str(path), str(path)) for path in medians.index]
     told = ", ".join(f"{path} {100 * share:.0f}%" for path, share in medians["colour_share"].items())
     notes = [
-        "Each filter has a scale of its own: mid-grey is a weight of 0, its largest absolute weight is as bright or as "
-        "dark as can be. Paths are drawn at one size, whatever their filters' width in pixels.",
-        "Filters stand in the order of their colour share, the share of their energy that is not the same in red, "
-        f"green and blue (67% if the three are independent); in the median {told}.",
+        "Each filter has a scale of its own: mid-grey is a weight of 0, and its largest weight is as bright or as dark "
+        "as can be.",
+        "Filters are ordered by their colour share: the share of their energy that differs between red, green and blue "
+        f"(67% if the three are independent). The medians are {told}.",
     ]
     alike = ", ".join(f"{path} {value:.2f}" for path, value in medians["like_start"].dropna().items())
     if alike:
-        notes.append(f"Correlation of a filter with what it was before the ranking training, in the median: {alike}.")
+        notes.append(f"Median correlation of a filter with itself before the training by ranking: {alike}.")
     return tuple(notes)
 
 
@@ -265,9 +247,6 @@ def choose_queries(outcomes: pd.DataFrame, triplets: pd.DataFrame, n: int = N_QU
     """Choose the queries of Figure 7 whose share of right triplets rises most by DeepRanking; the last falls most."""
     table = query_shares(outcomes, triplets, DEEP, CONVNET)
     measured = table.assign(gain=table["better"] - table["worse"]).dropna(subset=["gain"])
-    if measured.empty:
-        most = _first_of_each(table.sort_values(["n_triplets", "query"], ascending=[False, True]), n)
-        return most.assign(chosen_as="most triplets").reset_index(drop=True)
     falling = measured.sort_values(["gain", "n_triplets", "query"], ascending=[False, False, True])
     rising = measured.sort_values(["gain", "n_triplets", "query"], ascending=[True, False, True])
     gains = _first_of_each(falling, max(1, n - 1))
@@ -310,21 +289,18 @@ def _example_row(study: FinegrainedStudy, frame: pd.DataFrame, one: Mapping[Any,
         return (tile_of(study.path_of(one["query"]), mark=QUERY), *tiles)
     if system != COMPARED[1]:
         return (Tile(None), *tiles)
-    before, after = 100 * one["worse"], 100 * one["better"]
-    share = "" if math.isnan(before + after) else f"\n{before:.0f} → {after:.0f}% right"
-    return (Tile(None, f"{one['chosen_as']}\n{class_name(str(one['text_query']))}{share}"), *tiles)
+    share = f"{100 * one['worse']:.0f} → {100 * one['better']:.0f}% right"
+    return (Tile(None, f"{one['chosen_as']}\n{class_name(str(one['text_query']))}\n{share}"), *tiles)
 
 
 def _example_notes(study: FinegrainedStudy, frame: pd.DataFrame) -> tuple[str, ...]:
     """By which rule queries were chosen, and how much is search noise."""
     before, _, after = (study.title_of(system) for system in COMPARED)
-    notes = ["Queries by rule: those with the most triplets, as the systems to compare were not both run."]
-    if set(frame["chosen_as"]) != {"most triplets"}:
-        notes = [
-            f"Queries by rule: those where the share of triplets that {after} has right rises the most above that of "
-            f"{before}, and the one where it falls the most, no text query twice while there are others; beneath each "
-            f"its share by {before} and by {after}."
-        ]
+    notes = [
+        f"A rule chose the queries: those that gain the most from {before} to {after} in the share of triplets ordered "
+        "rightly, and the one that loses the most, each of another text query if there are enough. Beneath each query "
+        "stand both shares."
+    ]
     missing = [system for system in COMPARED if system not in set(frame["system"])]
     notes += study.not_run_notes(missing)
     known = frame[frame["search_noise"].notna()]
@@ -333,7 +309,7 @@ def _example_notes(study: FinegrainedStudy, frame: pd.DataFrame) -> tuple[str, .
     if len(known):
         shares = known.assign(noise=known["search_noise"].astype(float)).groupby("system", sort=False)["noise"].mean()
         told = ", ".join(f"{study.title_of(str(system))} {100 * share:.0f}%" for system, share in shares.items())
-        notes.append(f"Dashed frame and ✗: search noise, an image of another category ({told} of the images shown).")
+        notes.append(f"Search noise is an image of another category: {told} of the images shown.")
     return tuple(notes)
 
 

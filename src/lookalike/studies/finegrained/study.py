@@ -20,6 +20,7 @@ from lookalike.studies.finegrained.systems import (
     BY_CLASS,
     CONVNET,
     DEEP,
+    EMBEDDED,
     FEATURES,
     GOLDEN,
     OASIS,
@@ -46,8 +47,17 @@ LEAST_TRIPLETS = 1_000
 """With fewer, an interval of precision spans several points, in which nearly anything agrees."""
 ALIKE = 1.1
 """Up to this many times the paper's number of triplets, or of images ranked, a count of triplets is about the same."""
-ONCE = "Each network was trained once, and the chance in that is in no interval."
-MADE = {SYNTHETIC: "synthetic images and ratings", BY_CLASS: "photographs, whose triplets a machine rated"}
+ONCE = "Each network was trained once; no interval contains the chance in that."
+ABOUT = {
+    EMBEDDED: "a short code of all hand-crafted features",
+    OASIS: "learned from triplets on L1HashKPCA",
+    GOLDEN: "a weighted sum of hand-crafted distances, with learned weights",
+    CONVNET: "a network that learned to classify images, and not to rank them",
+    SINGLE: "the ConvNet, learning on from triplets",
+    DEEP: "the multiscale network of the paper, which sees an image at three sizes and learns from triplets",
+}
+"""System to what notes say of it."""
+MADE = {SYNTHETIC: "images and ratings made by code", BY_CLASS: "photographs, whose triplets a machine rated"}
 NOT_LIKE_PRINT = {SYNTHETIC: "synthetic images and ratings", BY_CLASS: "other images, rated by machine"}
 """Kind of data to why its numbers are not to be held against the paper's."""
 SOURCES = {SYNTHETIC: "synthetic", BY_CLASS: "rated by machine", REAL: "rated by people"}
@@ -240,7 +250,7 @@ class FinegrainedStudy(Study):
         if drawn is None or not {"low", "high"} <= set(drawn.frame):
             return f"Data: {self.title} ({made}){size}."
         what = "brackets" if isinstance(drawn, Table) else "bars and bands"
-        return f"Data: {self.title} ({made}){size}; {what} are 95% intervals of a bootstrap over query images."
+        return f"Data: {self.title} ({made}){size}; {what}: 95% bootstrap intervals over query images."
 
     def notes(self, drawn: Any) -> list[str]:
         """Systems that were not run, and why numbers may not be held against print."""
@@ -253,6 +263,7 @@ class FinegrainedStudy(Study):
             if self.kind == REAL and any(map(is_learned, self.measured)):
                 told.append("Systems that learn did so from other images than the paper's: not comparable with it.")
         shown = set(drawn.frame["system"]) if "system" in drawn.frame else set()
+        told += [f"{self.title_of(system)}: {about}." for system, about in ABOUT.items() if system in shown]
         return [*told, *self.not_run_notes(shown - self.measured)]
 
     def not_run_notes(self, systems: Iterable[str]) -> list[str]:
@@ -288,7 +299,7 @@ class FinegrainedStudy(Study):
         sentence = f"{self.title_of(best)} agrees best with the ratings" if best else "Nothing was measured"
         if best and best != DEEP and DEEP in found:
             sentence += f", and not {self.title_of(DEEP)} as in the paper"
-        sentence += f": {about}, {SOURCES[self.kind]}. In brackets: 95% intervals of a bootstrap over query images."
+        sentence += f": {about}, {SOURCES[self.kind]}. Brackets: 95% bootstrap intervals over query images."
         columns = ["precision (%)", f"score-{self.k}"]
         return self.in_lines("triplets of images, rated (Deep Ranking, CVPR 2014, Table 1)",
                              columns, rows, sentence, *self.not_run_notes(set(main) - self.measured))  # fmt: skip

@@ -19,16 +19,18 @@ def time_grows(study: WebStudy, learner: str, low: float, high: float = math.inf
     """
     measured = measured_times(study.table("runtime"))
     laws = {name: growth(measured, name) for name in (learner, than) if name}
-    told = [f"{name}: time ~ {UNITS[name]}^{law} (95% interval, {law.n_sizes} sizes)" if law
+    grown = [f"{name}: time ~ {UNITS[name]}^{law} (95% interval, {law.n_sizes} sizes)" if law
             else f"{name}: fewer than three sizes, so no fit" for name, law in laws.items()]  # fmt: skip
     ends = measured[measured["series"] == OASIS].sort_values("n_images")[["n_images", "steps", "seconds"]]
-    told += [triplets_seen(f"{row.n_images:,} images", row.steps, row.seconds) for row in rows_in(ends)]
+    # what decides stands first
+    seen = [triplets_seen(f"{row.n_images:,} images", row.steps, row.seconds) for row in rows_in(ends)]
+    told = "; ".join([", ".join(grown), *seen])
     known = [law for law in laws.values() if law]
     if len(known) < len(laws):
-        return Finding(OPEN, ", ".join(told))
+        return Finding(OPEN, told)
     power = known[0].exponent - (known[1].exponent if than else 0)
     half_width = math.hypot(*(law.half_width for law in known))
-    return Finding(verdict_of(within([(power - half_width, power + half_width)], low, high)), ", ".join(told))
+    return Finding(verdict_of(within([(power - half_width, power + half_width)], low, high)), told)
 
 
 @rule

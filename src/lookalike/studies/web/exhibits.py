@@ -16,7 +16,7 @@ from lookalike.exhibits.labels import on_free_sides
 from lookalike.exhibits.model import Axis, Figure, Label, Line, Margin, Panel, Series, Table
 from lookalike.exhibits.printed import MISSING, beside_print, human_time, plus_minus, significant, times_over
 from lookalike.exhibits.registry import exhibit
-from lookalike.exhibits.style import BLACK, BLUE, GREY, LOOKS, ORANGE, Look, looks_of
+from lookalike.exhibits.style import BLACK, BLUE, GREY, LOOKS, TRAINING, Look, looks_of
 from lookalike.exhibits.verdicts import claims_table, rules_of
 from lookalike.studies.metrics import rows_in, select
 from lookalike.studies.web import claims
@@ -189,7 +189,7 @@ MARGINALS = (
     Marginal("queries_per_image", "Queries of an image", "Queries of an image",
              "Share of images with\nso many or more", "tail"),
 )  # fmt: skip
-LOOKS_OF_PARTS = {"train": Look(BLUE, "o"), "test": Look(ORANGE, "s", "--")}
+LOOKS_OF_PARTS = {"train": TRAINING, "test": Look(BLUE, "o")}
 MOST_POINTS = 300
 """Points of a line on logarithmic axes."""
 SMALL_NUMBERS = (1, 2, 3, 5, 10, 20)
@@ -351,7 +351,7 @@ def learning_panel(frame: pd.DataFrame, quantity: str, y: Axis) -> Panel:
     """Single rankers thin behind their mean, and the step whose matrix each keeps; one ranker alone is a line."""
     rankers = sorted(set(frame.loc[frame["series"] == "ranker", "ranker"].astype(int).tolist()))
     alone = len(rankers) == 1
-    name, look = ("OASIS", LOOKS["oasis"]) if alone else (f"{len(rankers)} rankers", Look(BLUE, ""))
+    name, look = ("OASIS", LOOKS["oasis"]) if alone else (f"{len(rankers)} rankers", Look(LOOKS["oasis"].colour, ""))
     series = [
         Series(name, {"series": "ranker", "ranker": ranker}, "step", quantity, look, thin=not alone, note="note")
         for ranker in rankers

@@ -56,7 +56,7 @@ def test_ours_stand_above_the_printed_in_the_papers_order(name, systems, tmp_pat
     study = made.of_numbers(tmp_path, made.made_intervals(reach=0.5), **made.REAL)
     table = made.drawn(study, name)
     assert tuple(dict.fromkeys(table.frame["system"])) == systems
-    assert "brackets are 95% intervals" in study.data_sentence(table)
+    assert "brackets: 95% bootstrap intervals" in study.data_sentence(table)
     found = statuses(table).reset_index()
     learned = found["system"].map(is_learned)
     assert set(zip(learned, found["status"], strict=True)) == {(is_learned(one), status_of(one)) for one in systems}
@@ -106,7 +106,7 @@ def test_kinds_stand_beside_each_other(tmp_path):
     assert row(table, "Multiscale, uniform, 0% out-of-class")[-1].startswith("84.2")
     assert "7,000 in-class, 7,000 out-of-class" in table.notes[0]
     rated = made.drawn(made.of_numbers(tmp_path, made.made_intervals(kinds=("rated",)), **made.REAL), "kinds")
-    assert "there is one kind of triplets" in rated.notes[0]
+    assert "do not say of which kind" in rated.notes[0]
 
 
 def test_costs_tell_dimensions_speed_and_settings(tmp_path):
@@ -156,22 +156,23 @@ def test_systems_that_were_not_run_say_what_to_do(tmp_path):
     assert "ConvNet, Single-scale Ranking, DeepRanking: not run: install torch." in " ".join(study.headline().split())
 
 
-def test_curves_are_in_a_column_of_panels_for_each_phase(tmp_path):
+def test_curves_of_each_network_are_in_panels_of_their_own_on_axes_that_its_phase_shares(tmp_path):
     curves = made.made_curves()
     curves["deep-ranking"].loc[1::2, ["validation_loss", "validation_precision"]] = np.nan
     figure = made.drawn(made.of_numbers(tmp_path, made.made_intervals(), curves=curves), "curves")
     frame = figure.frame
     assert set(frame.loc[frame["phase"] == "classification", "system"]) == {"convnet"}
-    assert [panel.title for panel in figure.panels] == ["Classification", "Ranking", "", ""]
+    titles = ["ConvNet", "Single-scale Ranking", "DeepRanking", "weighted 0%"]
+    assert [panel.title for panel in figure.panels] == [part for title in titles for part in (title, "")]
     chosen = frame.query("system == 'deep-ranking' and quantity == 'precision' and part == 'validation'")
     expected = curves["deep-ranking"].dropna().assign(value=lambda rows: 100 * rows["validation_precision"])
     np.testing.assert_allclose(chosen[["seen", "value"]], expected[["seen", "value"]])
-    named = [series.name for series in figure.panels[1].series if not series.thin]
-    assert named == ["Single-scale Ranking", "DeepRanking", "Multiscale, weighted, 0% out-of-class"]
-    assert len({series.look for series in figure.panels[1].series}) == 3
+    assert {tuple(series.name for series in panel.series) for panel in figure.panels} == {("training", "held out")}
+    ends = [(panel.y.low, panel.y.high) for panel in figure.panels]
+    assert ends[2:4] == ends[4:6] == ends[6:8]
     bare = {"deep-ranking": curves["deep-ranking"].drop(columns=["validation_loss", "validation_precision"])}
     figure = made.drawn(made.of_numbers(tmp_path, made.made_intervals(), curves=bare), "curves")
-    assert [[series.name for series in panel.series] for panel in figure.panels] == [["DeepRanking"]] * 2
+    assert [[series.name for series in panel.series] for panel in figure.panels] == [["training"]] * 2
 
 
 def test_the_forest_has_a_row_for_every_pair_of_the_claims(tmp_path):
@@ -246,7 +247,9 @@ def test_the_drawing_is_a_real_step_of_the_sampler_and_depends_on_its_seed_alone
         assert one["image_id"] in set(own["image_id"])
     np.testing.assert_allclose(frame["total_relevance"], data.total[frame["image_id"]])
     assert role["buffer"].groupby("category").size().tolist() == [5] * 4
-    assert "buffers hold 5 images so that they can be shown; the study itself has buffers of 1,500" in picture.notes[1]
+    assert "buffers of 5 images so that they can be shown. The study itself has buffers of 1,500" in picture.notes[2]
+    # a row of tiles each: the new image, what is kept and what has to go, four buffers, the triplet
+    assert [len(row) for row in picture.rows] == [1, len(kept) + 1, 5, 5, 5, 5, 3]
 
 
 def test_filters_stand_by_colour_with_zero_as_grey_and_tell_how_alike_they_are_to_their_start(tmp_path):
@@ -257,25 +260,25 @@ def test_filters_stand_by_colour_with_zero_as_grey_and_tell_how_alike_they_are_t
     assert own.index.tolist() == [1, 0, 2]
     np.testing.assert_allclose(own["colour_share"], [2 / 3, 0, 0], atol=1e-12)
     np.testing.assert_allclose(own["norm"], [2, 4 * 3**0.5, 0])
-    canvas = pictures.filter_montage(filters[own.index])
-    assert [canvas[place].tolist() for place in ((0, 0), (0, 54), (40, 54))] == [
-        [0, 128, 128], [255, 255, 255], [128, 128, 128]
+    images = pictures.filter_images(filters[own.index])
+    assert [images[place].tolist() for place in ((0, 0, 0), (1, 0, 0), (2, 0, 0), (0, 1, 1))] == [
+        [0, 128, 128], [255, 255, 255], [128, 128, 128], [128, 128, 128]
     ]  # fmt: skip
     picture = made.drawn(made.study_of_images(tmp_path, files=made.made_filters(tmp_path)), "fig5")
     assert picture.frame["path"].drop_duplicates().tolist() == ["convnet", "every-4th-pixel"]
     np.testing.assert_allclose(picture.frame.loc[picture.frame["path"] == "convnet", "like_start"], 1)
-    assert picture.notes[-1].endswith("in the median: ConvNet 1.00.")
+    assert picture.notes[-1].endswith("by ranking: ConvNet 1.00.")
 
 
 def test_tables_note_triplets_seen_and_whether_shallow_filters_moved(tmp_path):
     files, filters = made.made_filters(tmp_path), dict(np.load(tmp_path / "filters.npz"))
     study = made.made_study(tmp_path, files=files)
-    assert "Training triplets that each learned from: DeepRanking 9,600." in made.drawn(study, "table1").notes
+    assert "Number of triplets that each learned from: DeepRanking 9,600." in made.drawn(study, "table1").notes
     for noise, told in ((0.01, "hardly moved"), (0.5, "moved")):
         start = filters["every-4th-pixel"] + noise * np.random.default_rng(1).normal(size=(5, 3, 3, 3))
         np.savez(tmp_path / "filters.npz", **filters, **{"start/every-4th-pixel": start})
         for name in ("table1", "table2"):
-            assert f"training {told} the filters of DeepRanking's" in made.drawn(study, name).notes[-1]
+            assert f"Training {told} the filters of DeepRanking's" in made.drawn(study, name).notes[-1]
 
 
 def test_buffers_stand_beside_exact_sampling(tmp_path):
@@ -289,7 +292,7 @@ def test_buffers_stand_beside_exact_sampling(tmp_path):
     assert made.drawn(bare, "buffers").notes == ("not run: put training/ there",)
 
 
-def test_queries_gain_the_most_or_lose_the_most_or_have_the_most_triplets():
+def test_queries_gain_the_most_or_lose_the_most():
     outcomes, triplets = made.made_outcomes(), made.made_triplets()
     chosen = pictures.choose_queries(outcomes, triplets)
     assert chosen[["query", "chosen_as", "worse", "better", "n_triplets"]].to_numpy().tolist() == [
@@ -297,9 +300,7 @@ def test_queries_gain_the_most_or_lose_the_most_or_have_the_most_triplets():
     ]  # fmt: skip
     flat = pictures.choose_queries(outcomes.assign(outcome=1.0), triplets)
     assert flat["chosen_as"].tolist() == ["smallest loss", "next smallest loss", "smallest gain"]
-    more = pd.concat([triplets, triplets.iloc[[4]].assign(triplet=8)])
-    chosen = pictures.choose_queries(outcomes[outcomes["system"] == "convnet"], more, n=2)
-    assert chosen[["query", "chosen_as"]].to_numpy().tolist() == [[20, "most triplets"], [0, "most triplets"]]
+    assert pictures.choose_queries(outcomes[outcomes["system"] == "convnet"], triplets).empty
 
 
 def test_rankings_are_of_the_pool_by_distance():
@@ -330,14 +331,11 @@ def test_search_noise_is_marked_where_categories_are_known(tmp_path):
 
 def test_what_was_not_run_says_why(tmp_path):
     told = {"deep_not_run": "install torch"}
-    gallery = made.drawn(
-        made.study_of_images(tmp_path, systems=["oasis"], outcomes=made.made_outcomes().iloc[:0], **told), "fig7"
-    )
-    words = [tile.words for row in gallery.rows for tile in row]
-    assert words.count("not run: install torch") == 2 * 3
-    assert "ConvNet, DeepRanking: not run: install torch." in gallery.notes
-    assert "most triplets" in gallery.notes[0]
-    assert made.drawn(made.study_of_images(tmp_path, systems=[], **told), "fig7").rows == ()
+    some = made.made_outcomes().query("system != 'oasis'")
+    gallery = made.drawn(made.study_of_images(tmp_path, systems=["convnet", "deep-ranking"], outcomes=some), "fig7")
+    assert [tile.words for row in gallery.rows for tile in row].count("not measured here") == 3
+    fewer = made.study_of_images(tmp_path, systems=["oasis"], outcomes=made.made_outcomes().iloc[:0], **told)
+    assert made.drawn(fewer, "fig7").notes == ("not run: install torch",)
     for name in ("fig4", "fig5"):
         assert made.drawn(made.study_of_images(tmp_path, **told), name).notes == ("not run: install torch",)
     _, none = made.made_relevance(tmp_path, graded=False)
