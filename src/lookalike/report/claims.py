@@ -4,27 +4,37 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.verdicts import VERDICTS
-from lookalike.report.results import CLAIMS, Results
+from lookalike.report.pages import address_of
+from lookalike.report.results import CLAIMS, Exhibit, Results
 
 FURTHER = {
     "gate": "Gate",
     "decided_by": "Rule",
     "on_average": "Ours on average",
     "by_our_numbers": "By our numbers alone",
-    "printed_verdict": "Of the printed numbers",
-    "printed_on_average": "Printed, on average",
-    "by_printed_numbers": "By the printed numbers alone",
+    "printed_verdict": "Of the printed numbers, with their intervals",
     "printed_evidence": "Printed evidence",
 }
 """Columns of claims that tell more than the verdict, and what they are called; studies have some of them."""
-SHORT = 180
-"""Characters of evidence that stand open; longer ones open on request."""
+SHOWN_IN = {
+    **dict.fromkeys(("oasis_gains_within", "oasis_is_better", "ranks_higher", "overfits"), "learning/comparison"),
+    **dict.fromkeys(("identity_is_euclidean", "validation_stop_generalizes", "more_classes_saturate_later"),
+                    "oasis-jmlr-2010/fig5"),
+    **dict.fromkeys(("takes_longest", "takes_longer"), "oasis-jmlr-2010/table5"),
+    **dict.fromkeys(("symmetry_index_is", "symmetry_index_decreases_from_one"), "learning/symmetry"),
+    "more_classes_take_smaller_aggressiveness": "learning/aggressiveness",
+    "mistake_bound_holds": "learning/loss_bound",
+    "any_negative_will_do": "web/negatives",
+    "log_misses_most": "oasis-jmlr-2010/fig3a",
+}  # fmt: skip
+"""Rule to the exhibit that shows its numbers, for claims whose place names no table or figure."""
 
 
 class Choice(NamedTuple):
@@ -35,23 +45,75 @@ class Choice(NamedTuple):
     n_rows: int
 
 
+class Shown(NamedTuple):
+    """An exhibit that shows what a claim is about: its title and its place on a page."""
+
+    title: str
+    address: str
+
+
 def claims_of(results: Results) -> pd.DataFrame:
-    """Every row of `Results.claims` with the titles and ids that a page writes; evidence is cut in two."""
+    """Every row of `Results.claims` with the titles, ids and links that a page writes; evidence is cut in two."""
     claims = results.claims()
     titles = {dataset.id: dataset.title for dataset in results.datasets}
     papers = [PAPERS.get(paper) for paper in claims["paper"]]
-    parts = [_shortened(evidence) for evidence in claims["evidence"]]
-    rows = claims.to_dict("records")
+    claims = claims.assign(representation=claims.get("representation", ""))
+    # paper by paper, the same claim on several data sets one beneath the other
+    places = {paper: place for place, paper in enumerate(PAPERS)}
+    first = {id: place for place, id in reversed(list(enumerate(claims["id"])))}
+    order = sorted(
+        range(len(claims)), key=lambda row: (places.get(claims["paper"][row], 9), first[claims["id"][row]], row)
+    )
+    claims = claims.iloc[order].reset_index(drop=True)
+    parts = [evidence.partition("; ") for evidence in claims["evidence"]]
+    rows: Any = claims.to_dict("records")
+    found = {(one.dataset, one.id): one for one in results.exhibits()}
+    about: Any = [exhibits_about(row, found) for row in rows]
+    shown: Any = [[Shown(one.label or one.title, address_of(one)) for one in of] for of in about]
+    by_print: Any = [
+        (row.get("by_printed_numbers") or row.get("printed_on_average") or "").partition(" (") for row in rows
+    ]
     further: Any = [[(term, row[column]) for column, term in FURTHER.items() if row.get(column)] for row in rows]
     return claims.assign(
-        representation=claims.get("representation", ""),
+        anchor=[slug(" ".join(("claim", row["dataset"], row["id"], row["representation"]))) for row in rows],
+        about=about,
+        shown=shown,
+        words=[_words(of[0], row["representation"]) if of else "" for row, of in zip(rows, about, strict=True)],
+        by_print=by_print,
         dataset_title=[titles.get(dataset, dataset) for dataset in claims["dataset"]],
         paper_title=[named.title if named else id for named, id in zip(papers, claims["paper"], strict=True)],
         page=[f"{named.page}.html" if named else "" for named in papers],
-        evidence=[shown for shown, _ in parts],
-        rest=[rest for _, rest in parts],
+        evidence=[deciding for deciding, _, _ in parts],
+        rest=[rest for _, _, rest in parts],
         further=further,
     )
+
+
+def exhibits_about(claim: Mapping[str, Any], found: Mapping[tuple[str, str], Exhibit]) -> list[Exhibit]:
+    """Exhibits of a claim's data set that show its numbers: what its place names, else its rule's, else the first."""
+    dataset, paper = claim["dataset"], claim["paper"]
+    ids = [f"{paper}/{name}" for name in named_in(claim["place"])] + [SHOWN_IN.get(claim["rule"], "")]
+    there = [found[dataset, id] for id in ids if (dataset, id) in found]
+    named = [one for one in there if one.paper == paper and one.name in named_in(claim["place"])] or there[:1]
+    # of tables with one codebook each, those of the claim's own
+    own = [one for one in named if claim["representation"] in one.titles.get("representation", {})]
+    every = [one for (of, _), one in found.items() if of == dataset]
+    return own or named or [one for one in every if one.paper == paper][:1] or every[:1]
+
+
+def named_in(place: str) -> list[str]:
+    """Names of the tables and figures of a place: ``Tables 1-3`` gives ``table1``, ``table2`` and ``table3``."""
+    names = []
+    for kind, numbers in re.findall(r"(Table|Figure)s? (\d+[A-Za-z]?(?:(?:-|, | and )\d+[A-Za-z]?)*)", place):
+        for first, letter, last in re.findall(r"(\d+)([A-Za-z]?)(?:-(\d+))?", numbers):
+            whole = range(int(first), int(last or first) + 1)
+            names += [f"{'fig' if kind == 'Figure' else 'table'}{number}{letter.lower()}" for number in whole]
+    return names
+
+
+def _words(exhibit: Exhibit, representation: str) -> str:
+    """How a claim names the codebook that it is decided with."""
+    return exhibit.titles.get("representation", {}).get(representation, representation)
 
 
 def choices(claims: pd.DataFrame, column: str) -> list[Choice]:
@@ -78,13 +140,3 @@ def notes(results: Results) -> list[str]:
 def slug(text: str) -> str:
     """Text as an id: lower case, with hyphens."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
-
-
-def _shortened(evidence: str) -> tuple[str, str]:
-    """Evidence in what stands open and the rest, cut where a part of it ends."""
-    if len(evidence) <= SHORT:
-        return evidence, ""
-    ends = [evidence.rfind(mark, 0, SHORT) for mark in ("; ", ", ", " ")]
-    # the largest part that ends in the second half of what stands open
-    cut = next((end for end in ends if end > SHORT // 2), SHORT)
-    return f"{evidence[:cut].rstrip(';, ')} …", f"… {evidence[cut:].lstrip(';, ')}"

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.interactive import Curves, curves_of
+from lookalike.exhibits.printed import AGREES, CLOSE, HIGHER, LOWER
 from lookalike.exhibits.registry import PAPERS
-from lookalike.report.display import UNREADABLE, sentence
+from lookalike.report.display import UNREADABLE, count_states, sentence
 from lookalike.report.facts import Fact
 from lookalike.report.pictures import Picture, encode
 from lookalike.report.results import CLAIMS, Dataset, Exhibit, Results
-from lookalike.report.tables import Grid, comparison_grid, frame_grid, grids_of
+from lookalike.report.tables import Grid, comparison_grid, frame_grid, grids_of, telling
 
 BEYOND = "beyond.html"
+SENTENCE_END = re.compile(r"(?<!\bal)(?<!\beq)(?<!\bvs)\. ")
+FILES = {".csv": "CSV", "_compare.csv": "CSV of ours beside print", ".tex": "TeX", ".md": "Markdown", ".svg": "SVG",
+         ".png": "PNG", ".pdf": "PDF", ".json": "JSON"}  # fmt: skip
+"""Endings of an exhibit's files to what a page calls them."""
+DECIDED = {AGREES, CLOSE, HIGHER, LOWER}
+"""Statuses of single numbers that a reader of a table cannot see from the numbers alone."""
 
 
 class View(NamedTuple):
@@ -31,6 +41,15 @@ class View(NamedTuple):
     """What a figure draws."""
     made: list[Fact]
     problems: list[str]
+    caption: list[str]
+    """Its first two sentences; further ones are among the notes."""
+    notes: list[str]
+    files: Mapping[str, str]
+    """What a file is called to its address beside the page."""
+    states: Mapping[str, int]
+    """State that pages show to how many printed numbers have it."""
+    claims: Sequence[Any]
+    """Rows of `lookalike.report.claims.claims_of` about it."""
 
 
 class Matrix(NamedTuple):
@@ -60,6 +79,11 @@ def view_id(exhibit: Exhibit) -> str:
     return f"{section_id(exhibit.paper, exhibit.name)}-{exhibit.dataset}"
 
 
+def address_of(exhibit: Exhibit) -> str:
+    """Where an exhibit of one data set is shown."""
+    return f"{page_of(exhibit.paper)}#{view_id(exhibit)}"
+
+
 def by_name(results: Results, paper: str) -> dict[str, list[Exhibit]]:
     """Exhibits of a paper by name, in its order; one of several data sets in theirs."""
     found: dict[str, list[Exhibit]] = {}
@@ -76,8 +100,9 @@ def matrix(results: Results, paper: str) -> Matrix:
     return Matrix(paper, PAPERS[paper].title, page, datasets, rows)
 
 
-def view_of(exhibit: Exhibit, made: list[Fact]) -> View:
-    """One exhibit with all that is shown of it."""
+def view_of(exhibit: Exhibit, made: list[Fact], folder: Path, claims: Sequence[Any] = ()) -> View:
+    """One exhibit with all that is shown of it on a page in a folder."""
+    sentences = [sentence(one) for one in SENTENCE_END.split(exhibit.caption)]
     problems = [sentence(exhibit.problem)] if exhibit.problem else []
     title, id = f"{exhibit.heading}, {exhibit.dataset_title}", view_id(exhibit)
 
@@ -100,16 +125,36 @@ def view_of(exhibit: Exhibit, made: list[Fact]) -> View:
         numbers=tried(lambda: _numbers(exhibit, title, id)),
         made=made,
         problems=problems,
+        caption=sentences[:2],
+        notes=[*sentences[2:], *exhibit.notes],
+        files=_files(exhibit, folder),
+        states={state: count for state, count in count_states(exhibit.statuses).items() if count},
+        claims=claims,
     )
+
+
+def _files(exhibit: Exhibit, folder: Path) -> dict[str, str]:
+    """Files of an exhibit, as a page in a folder links to them, without an empty table of numbers beside print."""
+    kinds = {path.name.removeprefix(exhibit.name): path for path in exhibit.paths}
+    return {
+        title: Path(os.path.relpath(kinds[suffix], folder)).as_posix()
+        for suffix, title in FILES.items()
+        if suffix in kinds and (suffix != "_compare.csv" or exhibit.statuses)
+    }
 
 
 def _comparison(exhibit: Exhibit, title: str, id: str) -> Grid | None:
     cells = exhibit.compare()
     caption = f"Ours beside the printed numbers: {title}"
-    return None if cells is None else comparison_grid(cells, caption, f"{id}-beside")
+    # a table has the printed numbers in its rows, and where none is decided there is no more to say
+    if cells is None or (exhibit.kind == "table" and not set(exhibit.statuses) & DECIDED):
+        return None
+    return comparison_grid(cells, caption, f"{id}-beside", exhibit.titles)
 
 
 def _numbers(exhibit: Exhibit, title: str, id: str) -> Grid | None:
     """What is drawn, as a table."""
     frame = exhibit.table() if exhibit.kind != "table" else None
-    return None if frame is None or frame.empty else frame_grid(frame, f"What {title} draws", f"{id}-drawn")
+    if frame is None or frame.empty:
+        return None
+    return frame_grid(telling(frame), f"What {title} draws", f"{id}-drawn", titles=exhibit.titles)

@@ -1,20 +1,25 @@
-"""Pictures of the report, small enough for a page: plots stay exact, montages of photographs shrink."""
+"""Pictures of the report, small enough for a page: drawings as SVG, montages of photographs smaller."""
 
 from __future__ import annotations
 
 import base64
 import io
+import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lookalike.core.errors import LookalikeError
 
-LONGEST_SIDE = 1600
-"""Pixels of the longest side of a montage."""
-QUALITY, EFFORT = 82, 0
-"""Of WebP, from 0 to 100: how exact montages are, and how long plots are compressed."""
-MOST_BITS_OF_A_PLOT = 2.0
-"""Bits a pixel of a PNG: of plots 0.5 to 1.6, of montages of photographs more than 4."""
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+LONGEST_SIDE, QUALITY = 1600, 82
+"""Pixels of the longest side of a montage of photographs, and how exact it is as WebP, from 0 to 100."""
+MOST_BYTES = 300_000
+"""Of a drawing that stands on a page as SVG; a montage of photographs has more."""
+PIXELS_A_POINT = 200 / 72
+"""An SVG is shown as large as its PNG of 200 dots an inch."""
 
 
 @dataclass(frozen=True)
@@ -22,35 +27,40 @@ class Picture:
     """A picture inside a page."""
 
     address: str
-    """``data:`` address with the encoded pixels."""
+    """``data:`` address with the drawing or the encoded pixels."""
     width: int
     height: int
-    is_plot: bool
-    """Whether it is exact, as a plot is."""
 
 
 def encode(path: Path) -> Picture:
-    """Encode a PNG file as WebP; the file as it is where that is smaller. What is transparent becomes white."""
+    """Encode the picture of a PNG file: the SVG beside it where it is a drawing, else as WebP on white."""
     from PIL import Image, UnidentifiedImageError
 
+    drawing = path.with_suffix(".svg")
+    if drawing.is_file() and drawing.stat().st_size <= MOST_BYTES:
+        text = drawing.read_bytes()
+        if size := re.search(rb'<svg[^>]* width="([\d.]+)pt" height="([\d.]+)pt"', text):
+            width, height = (round(PIXELS_A_POINT * float(points)) for points in size.groups())
+            return Picture(_address("svg+xml", text), width, height)
     try:
-        original = path.read_bytes()
-        with Image.open(io.BytesIO(original)) as opened:
+        with Image.open(path) as opened:
             pixels = opened.convert("RGBA")
     except (OSError, UnidentifiedImageError, Image.DecompressionBombError) as error:
         raise LookalikeError(f"the picture {path} cannot be read: remove it and run its exhibit again") from error
     picture = Image.new("RGB", pixels.size, "white")
     picture.paste(pixels, mask=pixels.getchannel("A"))
-    is_plot = 8 * len(original) / (picture.width * picture.height) < MOST_BITS_OF_A_PLOT
-    if not is_plot:
-        picture.thumbnail((LONGEST_SIDE, LONGEST_SIDE), Image.Resampling.LANCZOS)
+    picture.thumbnail((LONGEST_SIDE, LONGEST_SIDE), Image.Resampling.LANCZOS)
+    return _webp(picture, QUALITY)
+
+
+def _webp(picture: Image, quality: int) -> Picture:
     memory = io.BytesIO()
-    picture.save(memory, "WEBP", lossless=is_plot, quality=EFFORT if is_plot else QUALITY, method=1 if is_plot else 2)
-    encoded, kind = memory.getvalue(), "webp"
-    if len(encoded) >= len(original) and picture.size == pixels.size:
-        encoded, kind = original, "png"
-    address = f"data:image/{kind};base64,{base64.b64encode(encoded).decode('ascii')}"
-    return Picture(address, picture.width, picture.height, is_plot)
+    picture.save(memory, "WEBP", quality=quality, method=2)
+    return Picture(_address("webp", memory.getvalue()), picture.width, picture.height)
+
+
+def _address(kind: str, content: bytes) -> str:
+    return f"data:image/{kind};base64,{base64.b64encode(content).decode('ascii')}"
 
 
 def encode_thumbnail(path: Path, side: int, quality: int) -> Picture | None:
@@ -60,10 +70,4 @@ def encode_thumbnail(path: Path, side: int, quality: int) -> Picture | None:
     from lookalike.exhibits.image_grid import thumbnail_of
 
     pixels = thumbnail_of(path, side)
-    if pixels is None:
-        return None
-    memory = io.BytesIO()
-    picture = Image.fromarray(pixels)
-    picture.save(memory, "WEBP", quality=quality, method=2)
-    address = f"data:image/webp;base64,{base64.b64encode(memory.getvalue()).decode('ascii')}"
-    return Picture(address, picture.width, picture.height, is_plot=False)
+    return None if pixels is None else _webp(Image.fromarray(pixels), quality)

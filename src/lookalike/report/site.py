@@ -25,7 +25,7 @@ from lookalike.exhibits.registry import PAPERS
 from lookalike.report import claims, display, facts, front, pages
 from lookalike.report.gallery import CLASSES, galleries_of
 from lookalike.report.provenance import Jobs
-from lookalike.report.results import Results, group_title
+from lookalike.report.results import Exhibit, Results, group_title
 from lookalike.report.tables import frame_grid
 
 
@@ -59,7 +59,7 @@ def write_report(
     configuration: Mapping[str, Any] | None = None,
 ) -> list[Path]:
     """Write the report below a folder, each page whole or not at all, and return its pages, ``index.html`` first."""
-    site = _Site(results, jobs, configuration)
+    site = _Site(results, jobs, configuration, Path(output_folder))
     papers = [partial(site.paper, paper) for paper in PAPERS]
     makers: list[Callable[[], str]] = [site.front, *papers, site.beyond, site.claims, site.gallery, site.made]
     written: list[Path] = []
@@ -83,8 +83,10 @@ def failures(results: Results) -> str:
 class _Site:
     """Everything that pages share, and a method for each page that returns its text."""
 
-    def __init__(self, results: Results, jobs: Jobs | None, configuration: Mapping[str, Any] | None) -> None:
-        self.results = results
+    def __init__(
+        self, results: Results, jobs: Jobs | None, configuration: Mapping[str, Any] | None, folder: Path
+    ) -> None:
+        self.results, self.folder = results, folder
         self.unreadable = jobs.unreadable if jobs is not None else 0
         self.jobs = jobs or None
         self.configuration = configuration or {}
@@ -180,6 +182,11 @@ class _Site:
         """Claims of all data sets."""
         return claims.claims_of(self.results)
 
+    def _view(self, exhibit: Exhibit) -> pages.View:
+        """One exhibit with what made it and the claims about it."""
+        about = [row for row in self.all_claims.to_dict("records") if exhibit in row["about"]]
+        return pages.view_of(exhibit, facts.facts_of(exhibit, self.jobs, self.seed), self.folder, about)
+
     def _exhibits(self, papers: list[str], page: str, heading: str, lead: str, commands: Sequence[str]) -> str:
         """A page with a group for each paper, whose sections have an exhibit of every data set that has it."""
         groups: list[dict[str, Any]] = [
@@ -187,9 +194,7 @@ class _Site:
                 "id": f"group-{paper}",
                 "title": "" if paper in PAPERS else group_title(paper),
                 "sections": {
-                    pages.section_id(paper, name): [
-                        pages.view_of(one, facts.facts_of(one, self.jobs, self.seed)) for one in own
-                    ]
+                    pages.section_id(paper, name): list(map(self._view, own))
                     for name, own in pages.by_name(self.results, paper).items()
                 },
             }

@@ -1,9 +1,10 @@
-"""Tables of the report that are no exhibit's own: data frames as sheets, which `lookalike.exhibits.sheets` writes."""
+"""Tables of the report that are no exhibit's own: data frames as sheets, in words for readers."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,22 +12,42 @@ import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from lookalike.exhibits.sheets import Sheet, html
+from lookalike.exhibits.style import METHODS
+from lookalike.report.display import SHOWN
 
 MOST_ROWS = 250
 """Rows of a data frame that a page shows; the file has all."""
 MISSING = "–"
 """What stands where there is no number, so that no cell is empty to a screen reader."""
+KEYS = ("subset", "representation", "part", "landmark", "series", "column", "system", "method", "metric", "n_images",
+        "paper")  # fmt: skip
+"""Columns that name a number beside print."""
 TOLD = ("ours", "printed", "unit", "status", "reason")
-"""Columns of numbers beside print that come last, in this order; those before them name the number."""
-UNTOLD = ("last_digit", "note", "ours_std", "printed_std", "ours_cell", "printed_cell")
-"""Columns that nobody reads, or that the cells' texts tell already."""
-TITLES = {
-    "cpu_seconds": "CPU seconds",
-    "longest_seconds": "longest, seconds",
-    "peak_megabytes": "peak memory, MB",
-    "printed_std": "printed std",
-    "ours_std": "our std",
-}
+"""Those that tell of it, in this order."""
+HEADS = {
+    "subset": "classes", "series": "line", "column": "method", "part": "part", "map": "mAP", "sem": "standard error",
+    "step": "training step", "k": "k", "low": "low end", "high": "high end", "x": "x", "y": "y", "ours_std": "our std",
+    "n_folds": "folds", "n_repeats": "repeats", "n_threads": "threads", "image_id": "image", "p_value": "p",
+    "system_a": "first system", "system_b": "second system", "excludes_0": "interval excludes 0", "chosen_as": "why",
+    "like_start": "like its start", "of_images": "share of images", "of_blocks": "share of blocks",
+    "error_is": "what the error is", "n_folds_below": "folds below the bound", "loss_rate": "steps with a loss",
+    "cpu_seconds": "CPU seconds", "longest_seconds": "longest, seconds", "peak_megabytes": "peak memory, MB",
+}  # fmt: skip
+"""Column to its heading, where that is not its name without ``n_`` and with spaces."""
+WORDS = {
+    "map": "mAP", "p@1": "precision at 1", "p@10": "precision at 10", "p@50": "precision at 50", "train": "training",
+    "train_time": "training time", "saturation_steps": "steps until precision stops growing",
+    "symmetry_index": "symmetry index", "similarity_precision": "precision on triplets", "score@30": "score-30",
+    "score@30_per_triplet": "score-30 a triplet", "n_in_top": "triplets in the top 30", "median_pool": "median pool",
+    "human_p@10": "precision at 10, by raters", "human_precision_peak": "highest precision at k, by raters",
+    "map_std_over_queries": "standard deviation of mAP over queries", "oasis-jmlr-2010": "JMLR 2010",
+    "map_std_over_evaluators": "standard deviation of mAP over raters", "oasis-nips-2009": "NIPS 2009",
+    "nonzeros_per_image": "non-zeros an image", "relevant_per_image": "relevant images an image",
+}  # fmt: skip
+"""Values of columns that are keys of the code to what a reader sees."""
+KEY = re.compile(r"[a-z]+(_[a-z0-9]+)+")
+"""A value that is a key of the code and has no words of its own is shown with spaces."""
+Titles = Mapping[str, Mapping[str, str]]
 
 
 @dataclass(frozen=True)
@@ -56,41 +77,63 @@ def _part(caption: str, sheet: Sheet, place: int, total: int) -> str:
 
 
 def _spoken(sheet: Sheet) -> Sheet:
-    """The same sheet with a dash where a number is missing."""
-    rows = tuple(
-        tuple(MISSING if is_number and cell in ("", "-") else cell
-              for cell, is_number in zip(row, sheet.numbers, strict=True))
-        for row in sheet.rows
-    )  # fmt: skip
+    """The same sheet with a dash where a number is missing, and the states that pages show."""
+
+    def spoken(cell: str, head: str, is_number: bool) -> str:
+        if head == "status":
+            status, colon, reason = cell.partition(":")
+            return SHOWN.get(status, status) + colon + reason
+        return MISSING if is_number and cell in ("", "-") else cell
+
+    rows = tuple(tuple(map(spoken, row, sheet.heads, sheet.numbers)) for row in sheet.rows)
     return replace(sheet, rows=rows)
 
 
-def frame_grid(frame: pd.DataFrame, caption: str, name: str, limit: int = MOST_ROWS, right: Sequence[str] = ()) -> Grid:
-    """A data frame as a sortable table of `limit` rows; columns of text named in `right` are aligned as numbers are."""
+def frame_grid(
+    frame: pd.DataFrame, caption: str, name: str, limit: int = MOST_ROWS, titles: Titles | None = None
+) -> Grid:
+    """A data frame as a sortable table of `limit` rows; with `titles` its values are in words."""
     shown = frame.head(limit)
-    heads = tuple(TITLES.get(str(column), str(column).replace("_", " ")) for column in shown)
-    columns = [shown[column] for column in shown]
+    columns = [(str(column), shown[column]) for column in shown]
+    heads = tuple(HEADS.get(column, column.removeprefix("n_").replace("_", " ")) for column, _ in columns)
     numbers = tuple(
-        column.name in right or (bool(is_numeric_dtype(column)) and not is_bool_dtype(column)) for column in columns
+        column in TOLD[:2] or (bool(is_numeric_dtype(values)) and not is_bool_dtype(values))
+        for column, values in columns
     )
-    rows = tuple(zip(*([text_of(value) for value in column.tolist()] for column in columns), strict=True))
+    named = {column: None if titles is None else titles.get(column, {}) for column, _ in columns}
+    texts = ([text_of(value, named[column]) for value in values.tolist()] for column, values in columns)
+    rows = tuple(zip(*texts, strict=True))
     return Grid(caption, html([Sheet("", heads, rows, numbers)], name), len(rows), len(frame) - len(rows))
 
 
-def comparison_grid(cells: pd.DataFrame, caption: str, name: str) -> Grid:
+def telling(frame: pd.DataFrame) -> pd.DataFrame:
+    """The columns of a frame that tell its rows apart; one row keeps what it has."""
+    least = min(len(frame), 2)
+    return frame[[column for column in frame if frame[column].nunique() >= least]]
+
+
+def comparison_grid(cells: pd.DataFrame, caption: str, name: str, titles: Titles | None = None) -> Grid:
     """Ours beside the printed numbers: the texts of both cells, without columns that say nothing."""
-    shown = cells.drop(columns=[column for column in UNTOLD if column in cells])
-    texts = [column for column in ("ours", "printed") if f"{column}_cell" in cells]
-    shown = shown.assign(**{column: cells[f"{column}_cell"] for column in texts})
-    names = [name for name in shown if name not in TOLD and shown[name].nunique(dropna=False) > 1]
-    kept = [*names, *(column for column in TOLD if column in shown and shown[column].notna().any())]
-    return frame_grid(shown[kept], caption, name, right=texts)
+    keys = [key for key in KEYS if key in cells and not (key == "method" and "column" in cells)]
+    shown = telling(cells[keys])
+    for column in ("ours", "printed"):
+        texts = cells.get(f"{column}_cell", pd.Series(index=cells.index, dtype=str))
+        shown = shown.assign(**{column: texts.where(texts.notna(), cells[column].map(text_of))})
+    told = {column: cells[column] for column in TOLD[2:] if column in cells and cells[column].notna().any()}
+    told["status"] = cells["status"].map(lambda status: SHOWN.get(status) or status)
+    return frame_grid(shown.assign(**told), caption, name, titles=titles or {})
 
 
-def text_of(value: Any) -> str:
-    """A value as a cell shows it."""
+def text_of(value: Any, titles: Mapping[str, str] | None = None) -> str:
+    """A value as a cell shows it: numbers short, with separators of thousands; with `titles` keys are words."""
     if value is None or value == "" or (isinstance(value, float) and math.isnan(value)):
         return MISSING
-    if isinstance(value, float) and not value.is_integer():
-        return f"{value:,.4g}"
-    return f"{value:,.0f}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        if titles is None:
+            return value
+        named = titles.get(value) or WORDS.get(value) or METHODS.get(value, ("",))[0]
+        return named or (value.replace("_", " ") if KEY.fullmatch(value) else value)
+    is_short = isinstance(value, float) and not value.is_integer() and abs(value) < 1000
+    return f"{value:.4g}" if is_short else f"{value:,.0f}"

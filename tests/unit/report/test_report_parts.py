@@ -7,12 +7,12 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from PIL import Image, ImageDraw
+from PIL import Image
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.sheets import Sheet
-from lookalike.report.pictures import LONGEST_SIDE, encode
-from lookalike.report.tables import MISSING, comparison_grid, frame_grid, grids_of
+from lookalike.report.pictures import LONGEST_SIDE, MOST_BYTES, encode
+from lookalike.report.tables import MISSING, comparison_grid, frame_grid, grids_of, telling
 
 
 def cells(html):
@@ -30,9 +30,18 @@ def test_a_frame_shows_numbers_short_and_says_what_it_leaves_out():
     frame = pd.DataFrame(rows, columns=["name", "cpu_seconds", "count", "good"])
     grid = frame_grid(frame, "T", "t", limit=2)
     assert heads(grid.html) == ["name", "CPU seconds", "count", "good"]
-    assert cells(grid.html) == [["a", "1,235", "1", "True"], ["b", MISSING, "20,000", "False"]]
+    assert cells(grid.html) == [["a", "1,235", "1", "yes"], ["b", MISSING, "20,000", "no"]]
     assert grid.html.count("number") == 2 + 4, "heads and cells of the two columns of numbers"
     assert (grid.n_rows, grid.rest, grid.sortable) == (2, 1, True)
+
+
+def test_keys_of_the_code_are_words_and_columns_that_tell_nothing_are_left_out():
+    frame = pd.DataFrame(
+        {"subset": "ten", "series": ["oasis", "by_chance", "x"], "n_folds": [5, 4, 5], "file": "a_b.png"}
+    )
+    grid = frame_grid(telling(frame), "T", "t", titles={"series": {"x": "OASIS, printed"}})
+    assert heads(grid.html) == ["line", "folds"]
+    assert [row[0] for row in cells(grid.html)] == ["OASIS", "by chance", "OASIS, printed"]
 
 
 def test_ours_beside_print_has_the_texts_of_the_cells_and_only_columns_that_tell_something():
@@ -43,9 +52,9 @@ def test_ours_beside_print_has_the_texts_of_the_cells_and_only_columns_that_tell
     )  # fmt: skip
     grid = comparison_grid(frame, "T", "t")
     assert heads(grid.html) == ["method", "ours", "printed", "status"]
-    assert cells(grid.html) == [["oasis", "41 ± 1.6", "33 ± 1.6", "higher"], ["mcml", "2", "33 ± 1.6", "higher"]]
+    assert cells(grid.html) == [["OASIS", "41 ± 1.6", "33 ± 1.6", "differs"], ["MCML", "2", "33 ± 1.6", "differs"]]
     without = comparison_grid(frame.drop(columns=["ours_cell", "printed_cell"]), "T", "t")
-    assert cells(without.html)[0] == ["oasis", "41", "33", "higher"]
+    assert cells(without.html)[0] == ["OASIS", "41", "33", "differs"]
 
 
 def test_several_sheets_are_told_apart_and_a_missing_number_is_a_dash():
@@ -60,27 +69,21 @@ def decoded(picture):
     return Image.open(io.BytesIO(base64.b64decode(picture.address.partition(",")[2]))).convert("RGB")
 
 
-def test_a_plot_is_exact_and_smaller(tmp_path):
-    plot = Image.new("RGBA", (1800, 700), (255, 255, 255, 0))
-    pen = ImageDraw.Draw(plot)
-    for step in range(60):
-        pen.line((20 * step, 600, 20 * step + 300, 40 + 9 * step), fill=(0, 114, 178, 255), width=3)
-    plot.save(tmp_path / "plot.png")
+def test_a_drawing_stands_as_svg_as_large_as_its_png(tmp_path):
+    Image.new("RGBA", (400, 200), (255, 255, 255, 0)).save(tmp_path / "plot.png")
+    drawing = b'<svg xmlns:x="y" width="144pt" height="72pt" viewBox="0 0 144 72"></svg>'
+    (tmp_path / "plot.svg").write_bytes(drawing)
     picture = encode(tmp_path / "plot.png")
-    on_white = Image.new("RGB", plot.size, "white")
-    on_white.paste(plot, mask=plot.getchannel("A"))
-    assert picture.is_plot
-    assert picture.address.startswith("data:image/webp;base64,")
-    assert (picture.width, picture.height) == plot.size
-    assert np.array_equal(np.asarray(decoded(picture)), np.asarray(on_white))
-    assert len(picture.address) < (tmp_path / "plot.png").stat().st_size
+    kind, _, text = picture.address.partition(",")
+    assert (kind, base64.b64decode(text)) == ("data:image/svg+xml;base64", drawing)
+    assert (picture.width, picture.height) == (400, 200)
 
 
 def test_a_montage_is_made_no_larger_than_a_page_shows_it_and_what_is_no_picture_is_named(tmp_path):
     noise = np.random.default_rng(0).integers(0, 256, (120, 240, 3), dtype=np.uint8)
     Image.fromarray(noise).resize((2400, 1200), Image.Resampling.BICUBIC).save(tmp_path / "montage.png")
+    (tmp_path / "montage.svg").write_bytes(b'<svg width="1pt" height="1pt">' + bytes(MOST_BYTES))
     picture = encode(tmp_path / "montage.png")
-    assert not picture.is_plot
     assert (picture.width, picture.height) == (LONGEST_SIDE, LONGEST_SIDE // 2)
     assert decoded(picture).size == (picture.width, picture.height)
     assert len(picture.address) < (tmp_path / "montage.png").stat().st_size / 2

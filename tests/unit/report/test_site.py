@@ -13,7 +13,7 @@ from made_report import DRAFT, JMLR, NOT_RUN, edit_sidecar
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.registry import PAPERS
 from lookalike.report import PAGES, site
-from lookalike.report.claims import SHORT, claims_of, notes, verdict_choices
+from lookalike.report.claims import claims_of, named_in, notes, verdict_choices
 from lookalike.report.gallery import SIDE, galleries_of
 from lookalike.report.provenance import read_jobs
 from lookalike.report.results import Results
@@ -54,7 +54,8 @@ def results(made, tmp_path_factory):
     folder = Path(shutil.copytree(made.parent, tmp_path_factory.mktemp("work") / "copy")) / "results"
     exhibits = folder / "demo" / "exhibits"
     edit_sidecar(exhibits / JMLR / "table4.json", caption=f"First. Then {EVIL}.", notes=[f"Note {EVIL}."])
-    (exhibits / DRAFT / "fig4.png").write_text("no picture")
+    for suffix in ("png", "svg"):
+        (exhibits / DRAFT / f"fig4.{suffix}").write_text("no picture")
     return Results(folder)
 
 
@@ -71,7 +72,7 @@ def article(page, id):
     return page.partition(f'id="{id}"')[2].partition("</article>")[0]
 
 
-def test_pages_load_nothing_and_their_links_lead_somewhere(pages):
+def test_pages_load_nothing_and_their_links_lead_somewhere(pages, results):
     assert list(pages) == [link.page for link in NAVIGATION] == [f"{page}.html" for page in PAGES]
     parsed = {name: Page(text) for name, text in pages.items()}
     for name, page in parsed.items():
@@ -79,7 +80,9 @@ def test_pages_load_nothing_and_their_links_lead_somewhere(pages):
         assert not re.search(r"@import|url\(\s*['\"]?(?!data:|#)", pages[name].partition("</style>")[0])
         for address in page.values("href"):
             target, _, anchor = address.partition("#")
-            if not address.startswith(("data:", "https://")):
+            if target.startswith("../"):
+                assert (results.folder / "report" / target).is_file(), f"{name} links to {address}"
+            elif not address.startswith(("data:", "https://")):
                 assert target in ("", *parsed), f"{name} links to {address}"
                 assert not anchor or anchor in parsed[target or name].values("id"), f"{name} links to {address}"
 
@@ -139,7 +142,8 @@ ARTICLES = {
     "a table stands as its sheets, with ours beside print": (
         "jmlr2010", "table4-demo",
         [">41 ± 1.6</td>", "did not converge", "LEGO &lt;i&gt;was&lt;/i&gt; not run", "Agrees: |ours - printed|",
-         "<b>Printed numbers:</b> 1 agrees, 3 higher", '<summary>Notes', "Note &lt;script&gt;"], [EVIL],
+         "<b>Printed numbers:</b> agrees 1, differs 3, not run 1", '<summary>Notes', "Note &lt;script&gt;",
+         '<a href="../demo/exhibits/oasis-jmlr-2010/table4.tex">TeX</a>', 'id="table4-demo-made"'], [EVIL],
     ),
     "what made it": (
         "jmlr2010", "table4-demo",
@@ -210,19 +214,26 @@ def test_claims_are_counted_and_filter_without_a_script(pages, results):
     assert found == [("holds", 1), ("does-not-hold", 2), ("undecided", 1)]
 
 
-def test_long_evidence_is_cut_where_a_part_ends_and_what_a_study_adds_is_kept(folder):
+def test_evidence_begins_with_what_decided_and_what_a_study_adds_is_kept(folder):
     parts = [f"OASIS minus number {place} +{place}.5 points" for place in range(40)]
     path = folder / "demo" / "exhibits" / "learning" / "claims.csv"
     told = {"evidence": "; ".join(parts), "representation": "sift-1k", "printed_verdict": "holds"}
     pd.read_csv(path).assign(**told).to_csv(path, index=False)
     edit_sidecar(path.with_suffix(".json"), caption="Lead. Rest.", notes=["A note."])
     claim = claims_of(Results(folder)).iloc[0]
-    assert len(claim.evidence) <= SHORT + 2
-    assert claim.evidence.endswith(" …")
-    assert "; ".join((claim.evidence.removesuffix(" …"), claim.rest.removeprefix("… "))) == told["evidence"]
-    assert (claim.representation, claim.page) == ("sift-1k", "jmlr2010.html")
-    assert ("Of the printed numbers", "holds") in claim.further
+    assert (claim.evidence, claim.rest) == (parts[0], "; ".join(parts[1:]))
+    assert (claim.words, claim.page, claim.anchor) == ("sift-1k", "jmlr2010.html", "claim-demo-best-sift-1k")
+    assert ("Of the printed numbers, with their intervals", "holds") in claim.further
     assert notes(Results(folder))[1] == "demo title: Lead. Rest. A note."
+
+
+def test_a_claim_leads_to_the_exhibits_that_its_place_names_and_these_lead_back(pages):
+    places = {"section 5, Tables 1-3": ["table1", "table2", "table3"], "Tables 4 and 5": ["table4", "table5"],
+              "abstract, Figure 3B": ["fig3b"], "sections 1 and 7": []}  # fmt: skip
+    assert {place: named_in(place) for place in places} == places
+    best = pages["claims.html"].partition('id="claim-demo-best"')[2].partition("</tr>")[0]
+    assert '<a href="jmlr2010.html#table4-demo">Table 4</a>' in best
+    assert 'href="claims.html#claim-demo-best"' in article(pages["jmlr2010.html"], "table4-demo")
 
 
 def test_entries_become_queries_with_their_rankings(made):

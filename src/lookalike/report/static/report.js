@@ -43,6 +43,20 @@
   }
   document.querySelectorAll("table.sortable, .sortable > table").forEach(makeSortable);
 
+  // on a narrow screen a row is a card: its cells say of which column they are, and keep their roles
+  document.querySelectorAll(".cards > table").forEach((table) => {
+    const heads = [...table.tHead.rows[0].cells].map((head) => head.textContent.trim());
+    table.setAttribute("role", "table");
+    for (const part of [table.tHead, ...table.tBodies]) part.setAttribute("role", "rowgroup");
+    for (const row of table.rows) {
+      row.setAttribute("role", "row");
+      [...row.cells].forEach((cell, place) => {
+        cell.setAttribute("role", cell.tagName === "TH" ? "columnheader" : "cell");
+        if (cell.tagName === "TD" && heads[place]) cell.dataset.label = heads[place];
+      });
+    }
+  });
+
   // figures whose curves can be read off: drawn on the first press, the library with the first of the page
   const run = (code) => new Function(code)();
   let library = document.getElementById("bokeh");
