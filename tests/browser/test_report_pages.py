@@ -46,6 +46,17 @@ def overflow(page):
     return found
 
 
+def clipped(page):
+    """Tables of which a part is out of sight, with all that folds opened."""
+    return page.evaluate(
+        """() => {
+          document.querySelectorAll("details").forEach((one) => { one.open = true })
+          const tables = [...document.querySelectorAll(".cards")]
+          return tables.filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.outerHTML.slice(0, 160))
+        }"""
+    )
+
+
 def read_off(figure, across):
     """Move the pointer over the first plot of a figure, to a share of its width; what is told there."""
     page = figure.page
@@ -67,6 +78,7 @@ def test_every_page_opens_at_every_width(opened, take_screenshot, name):
         page.set_viewport_size({"width": width, "height": 900})
         assert overflow(page) == []
         take_screenshot(page, f"{name.removesuffix('.html')}-{width}")
+        assert width == 900 or clipped(page) == []
     assert page.locator("h1").inner_text().strip()
     assert page.title().strip()
     page.evaluate("Promise.all([...document.images].map((one) => one.decode()))")  # every picture can be read
@@ -74,6 +86,22 @@ def test_every_page_opens_at_every_width(opened, take_screenshot, name):
 
 def test_the_report_is_small(report):
     assert sum(file.stat().st_size for file in report.iterdir()) < MOST_BYTES
+
+
+def test_claims_are_filtered_and_lead_to_their_exhibit_and_back(opened):
+    page = opened("claims.html")
+    rows = page.locator("#claims-table tbody tr")
+    verdict = rows.first.get_attribute("data-verdict")
+    page.locator(f"#verdict-{verdict}").check()
+    shown = [row.get_attribute("data-verdict") for row in rows.all() if row.is_visible()]
+    assert 0 < len(shown) < rows.count()
+    assert set(shown) == {verdict}
+    claim = rows.first.get_attribute("id")
+    rows.first.locator("td").last.locator("a[href*='#']").first.click()
+    assert page.locator(":target").is_visible()
+    page.locator(f"details.about:has(a[href='claims.html#{claim}'])").first.evaluate("one => { one.open = true }")
+    page.locator(f"a[href='claims.html#{claim}']").first.click()
+    assert page.locator(":target").get_attribute("id") == claim
 
 
 def test_the_keyboard_skips_to_the_content(opened):

@@ -36,7 +36,6 @@ class Fact(NamedTuple):
 
 def facts_of(exhibit: Exhibit, jobs: Jobs | None, seed: int | None) -> list[Fact]:
     """All that is known of how one exhibit came about; `jobs` is None where there are no records."""
-    files = [path.name for path in exhibit.paths]
     where = f"results/{exhibit.dataset}/exhibits/{exhibit.paper}"  # wherever the folder of results lies now
     made = jobs.of(f"{where}/{exhibit.name}.json") if jobs is not None else None
     settings = configuration_keys([exhibit.study] if exhibit.study else [], exhibit.dataset)
@@ -50,7 +49,6 @@ def facts_of(exhibit: Exhibit, jobs: Jobs | None, seed: int | None) -> list[Fact
         Fact("Root seed", "" if seed is None else str(seed)),
         *(_of_job(*made) if made else (Fact("Record", "no job has left a record of making it"),)),
         Fact("Made from", ", ".join(map(project_path, exhibit.sources)), True),
-        Fact("Files", f"{where}/: {', '.join(files)}" if files else "", True),
     ]
     return [fact for fact in facts if fact.text]
 

@@ -135,9 +135,10 @@ def against(results: Results, claims: pd.DataFrame) -> list[Told]:
     for claim in failed.itertuples():
         made = bool(claim.in_this_run)
         text = f"“{str(claim.claim).rstrip('.')}” does not hold{claim.in_this_run}: {claim.evidence}"
-        told.append((made, Told(str(claim.dataset_title), KINDS[made], text, "claims.html")))
+        told.append((made, Told(str(claim.dataset_title), KINDS[made], text, f"claims.html#{claim.anchor}")))
     for row in (row for paper in (*PAPERS, *results.groups) for row in rows_of(results, paper)):
-        evidence = " ".join(failed.loc[failed["dataset"] == row.exhibit.dataset, "evidence"])
+        of_dataset = failed[failed["dataset"] == row.exhibit.dataset]
+        evidence = " ".join([*of_dataset["evidence"], *of_dataset["rest"]])
         for margin in row.margins:
             # what a claim has said is not said again
             if margin.ours < 0 and f"{margin.method} minus {margin.other}" not in evidence:

@@ -62,7 +62,8 @@ def comparison_below(study: CategoryStudy, methods: Sequence[str]) -> Table:
 def _table(study: CategoryStudy, families: Mapping[str, Sequence[str]], heading: str = "") -> Table:
     """A block for each subset and family, which have titles where there are several."""
     heads = FAMILIES if len(families) > 1 else {}
-    is_printed = study.paper in PRINTED_TABLE
+    # of images made by code no difference can be held against print
+    is_printed = study.paper in PRINTED_TABLE and not study.synthetic
     records = [
         _record(study, subset, family, method)
         | {"block": ", ".join(filter(None, (study.block_title(subset), heads.get(family))))}
