@@ -388,12 +388,12 @@ def _decided_by(claim: Claim, rules: Mapping[str, Rule]) -> str:
 def _notes(study: LandmarkStudy, frame: pd.DataFrame) -> tuple[str, ...]:
     """How many claims hold, what the intervals are of, and what the means are beside them."""
     counts = frame["verdict"].value_counts()
-    parts = [f"{verdict}: {int(counts.get(verdict, 0))}" for verdict in VERDICTS]
+    holds, fails, open_, untested = (int(counts.get(verdict, 0)) for verdict in VERDICTS)
     of_map = frame[frame["rule"].eq(difference_within.__name__) & frame["printed_evidence"].ne("")]
     undecided = int((of_map["printed_verdict"] == OPEN).sum())
     words = ", ".join(f"{words:,}" for words in list(PRINTED_CODEBOOKS)[: len(study.codebooks)])
     return (
-        f"Of {len(frame)} verdicts, {', '.join(parts)}.",
+        f"Of {len(frame)} verdicts {holds} hold, {fails} do not, {open_} are undecided and {untested} were not tested.",
         f"A verdict asks whether other landmarks would show the same. The paper's own numbers, of {len(LANDMARKS)} "
         f"landmarks, would leave {undecided} of {len(of_map)} comparisons of methods undecided.",
         *study.of_printed_sign(),
