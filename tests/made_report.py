@@ -83,9 +83,9 @@ def times(study) -> Figure:
 def claims(study) -> Table:
     """What the papers say, and whether it holds here."""
     rows = [
+        ("sparse", SOML, "Table 1", "It is sparse.", "undecided", "", "sparse", ""),
         ("best", JMLR, "section 5, Table 4", "OASIS is best.", "holds", "+5.5 points", "difference", "Above 0."),
         ("fast", JMLR, "abstract", "OASIS is fast.", "does not hold", "; ".join(["0.5 h slower"] * 30), "faster", ""),
-        ("sparse", SOML, "Table 1", "It is sparse.", "undecided", "", "sparse", ""),
     ]
     columns = ["id", "paper", "place", "claim", "verdict", "evidence", "rule", "decided_by"]
     return Table(pd.DataFrame(rows, columns=columns), shown={"claim": "claim", "verdict": "verdict"})

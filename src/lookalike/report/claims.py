@@ -56,7 +56,6 @@ def claims_of(results: Results) -> pd.DataFrame:
     """Every row of `Results.claims` with the titles, ids and links that a page writes; evidence is cut in two."""
     claims = results.claims()
     titles = {dataset.id: dataset.title for dataset in results.datasets}
-    papers = [PAPERS.get(paper) for paper in claims["paper"]]
     claims = claims.assign(representation=claims.get("representation", ""))
     # paper by paper, the same claim on several data sets one beneath the other
     places = {paper: place for place, paper in enumerate(PAPERS)}
@@ -65,6 +64,7 @@ def claims_of(results: Results) -> pd.DataFrame:
         range(len(claims)), key=lambda row: (places.get(claims["paper"][row], 9), first[claims["id"][row]], row)
     )
     claims = claims.iloc[order].reset_index(drop=True)
+    papers = [PAPERS.get(paper) for paper in claims["paper"]]
     parts = [evidence.partition("; ") for evidence in claims["evidence"]]
     rows: Any = claims.to_dict("records")
     found = {(one.dataset, one.id): one for one in results.exhibits()}

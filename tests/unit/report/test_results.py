@@ -90,7 +90,7 @@ def test_claims_of_all_data_sets_have_what_single_studies_add(folder):
     claims = Results(folder).claims()
     assert list(claims)[:4] == ["dataset", "id", "paper", "place"]
     assert claims[["dataset", "id", "representation", "decided_by"]].to_numpy().tolist() == [
-        ["demo", "best", "", "Above 0."], ["demo", "fast", "", ""], ["demo", "sparse", "", ""],
+        ["demo", "sparse", "", ""], ["demo", "best", "", "Above 0."], ["demo", "fast", "", ""],
         ["demo_triplets", "fast", "small", ""],
     ]  # fmt: skip
 

@@ -233,6 +233,7 @@ def test_a_claim_leads_to_the_exhibits_that_its_place_names_and_these_lead_back(
     assert {place: named_in(place) for place in places} == places
     best = pages["claims.html"].partition('id="claim-demo-best"')[2].partition("</tr>")[0]
     assert '<a href="jmlr2010.html#table4-demo">Table 4</a>' in best
+    assert '<a href="jmlr2010.html">OASIS, JMLR 2010</a>, section 5, Table 4' in best
     assert 'href="claims.html#claim-demo-best"' in article(pages["jmlr2010.html"], "table4-demo")
 
 
