@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Iterator
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -80,6 +82,23 @@ def write_array(array: np.ndarray, path: str | os.PathLike[str]) -> None:
         # not np.save: its error of a full disk has no number to know it by, and of the last bytes there is none at all
         np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
         file.write((array if array.flags.c_contiguous else array.T).data)
+
+
+def write_npz(arrays: Mapping[str, Any], path: str | os.PathLike[str], *, compressed: bool = True) -> None:
+    """Write arrays by name as ``.npz``; the same arrays give the same bytes."""
+    write = np.savez_compressed if compressed else np.savez
+    with replacing(path) as part, part.open("wb") as stream:
+        write(stream, allow_pickle=False, **arrays)
+
+
+@contextmanager
+def reading_npz(path: str | os.PathLike[str], what_now: str) -> Iterator[Any]:
+    """Yield the arrays of an ``.npz``; what is wrong with the file, or found so by the block, becomes one sentence."""
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            yield arrays
+    except (OSError, ValueError, LookupError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise LookalikeError(f"{path} cannot be read ({error}): {what_now}") from error
 
 
 def write_csr(matrix: sp.csr_array, path: str | os.PathLike[str]) -> None:

@@ -7,15 +7,14 @@ a caller asks about an image is collected through the queries of that image (JML
 from __future__ import annotations
 
 import os
-import zipfile
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lookalike.core.errors import LookalikeError
-from lookalike.core.files import replacing
+from lookalike.core.files import reading_npz, write_npz
+from lookalike.core.row_numbers import row_numbers
 from lookalike.data import query_kernels as kernels
 from lookalike.data.query_kernels import Incidence, Numbers, Places
 
@@ -103,21 +102,15 @@ class QueryLog:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read what `save` wrote, or raise LookalikeError when the file is missing or no such file."""
-        try:
-            with np.load(path, allow_pickle=False) as arrays:
-                sizes = int(arrays["n_queries"]), int(arrays["n_images"])
-                return cls.from_pairs(arrays["query"], arrays["image"], arrays["relevance"], *sizes)
-        except (OSError, KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile) as error:
-            raise LookalikeError(
-                f"{os.fspath(path)} is not a query log that can be read ({error}): make it again"
-            ) from error
+        with reading_npz(path, "make the query log again") as arrays:
+            sizes = int(arrays["n_queries"]), int(arrays["n_images"])
+            return cls.from_pairs(arrays["query"], arrays["image"], arrays["relevance"], *sizes)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the log as ``log.npz``: pairs sorted by (query, image), the same bytes for the same log."""
         query, image, relevance = self.pairs()
         sizes = {"n_queries": np.int64(self.n_queries), "n_images": np.int64(self.n_images)}
-        with replacing(path) as part:
-            np.savez_compressed(part, allow_pickle=False, query=query, image=image, relevance=relevance, **sizes)
+        write_npz({"query": query, "image": image, "relevance": relevance, **sizes}, path)
 
     def pairs(self) -> tuple[Numbers, Numbers, NDArray[Any]]:
         """Return query, image and relevance of every pair, sorted by (query, image)."""
@@ -193,7 +186,7 @@ class QueryLog:
         )
 
     def _images(self, numbers: ArrayLike) -> Places:
-        return _in_range(numbers, self.n_images, "image")
+        return row_numbers(numbers, self.n_images, "image")
 
 
 def check_theta(theta: float) -> float:
@@ -216,13 +209,4 @@ def _numbers(numbers: ArrayLike, count: int | None, name: str) -> tuple[Places, 
         count = int(array.max()) + 1 if array.size else 0
     if not 0 <= count < 2**31:
         raise ValueError(f"n_{'queries' if name == 'query' else 'images'} must be 0 to 2**31 - 1, not {count}")
-    return _in_range(array, count, name), count
-
-
-def _in_range(numbers: ArrayLike, count: int, name: str) -> Places:
-    array = np.asarray(numbers)
-    if array.size and not np.issubdtype(array.dtype, np.integer):
-        raise ValueError(f"{name} must be whole numbers, not values of type {array.dtype}")
-    if array.size and (array.min() < 0 or array.max() >= count):
-        raise ValueError(f"{name} must be numbers from 0 to {count - 1}; found {array.min()} to {array.max()}")
-    return array.astype(np.int64)
+    return row_numbers(array, count, name), count

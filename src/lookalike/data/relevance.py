@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Self
@@ -12,8 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from lookalike.core.errors import LookalikeError
-from lookalike.core.files import replacing
+from lookalike.core.files import reading_npz, write_npz
 
 
 class RelevanceData:
@@ -148,21 +146,17 @@ class RelevanceData:
             "indices": self.relevance.indices.astype(np.int32),
             "data": self.relevance.data,
         }
-        with replacing(path) as part, part.open("wb") as stream:
-            np.savez_compressed(stream, allow_pickle=False, **arrays)
+        write_npz(arrays, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read what `save` wrote, or raise LookalikeError when the file is damaged or breaks a rule of the class."""
-        try:
-            with np.load(path, allow_pickle=False) as arrays:
-                n = len(arrays["image_id"])
-                parts = (arrays["data"], arrays["indices"], arrays["indptr"])
-                matrix = sp.csr_array(parts, shape=(n, n))
-                matrix.check_format(full_check=True)
-                return cls(arrays["image_id"], arrays["category"], arrays["category_names"], matrix)
-        except (KeyError, ValueError, EOFError, zipfile.BadZipFile) as error:
-            raise LookalikeError(f"{path} is no file of relevance data ({error}): make it again") from error
+        with reading_npz(path, "make the relevance data again") as arrays:
+            n = len(arrays["image_id"])
+            parts = (arrays["data"], arrays["indices"], arrays["indptr"])
+            matrix = sp.csr_array(parts, shape=(n, n))
+            matrix.check_format(full_check=True)
+            return cls(arrays["image_id"], arrays["category"], arrays["category_names"], matrix)
 
     def _check(self) -> None:
         """Refuse what breaks a rule of the class."""

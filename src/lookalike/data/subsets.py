@@ -6,12 +6,12 @@ import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import Literal
 
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.settings.sentences import existing
 
 
 def read_published_subsets(path: str | os.PathLike[str]) -> dict[str, list[str]]:
@@ -125,7 +125,7 @@ def _resolve_names(names: Sequence[str], labels: Sequence[str], without_images: 
             imageless.extend(empty)
             unknown.extend([] if empty else [name])
     if unknown:
-        raise _unknown_names(unknown, labels)
+        raise LookalikeError(f"no such class: {', '.join(unknown)}; {existing(unknown[0], labels)}")
     if imageless:
         listed = "; ".join(f"{label} has no usable image: {without_images[label]}" for label in imageless)
         raise LookalikeError(f"{listed}; put images into it, or take it out of the subset")
@@ -141,17 +141,6 @@ def _labels_like(name: str, labels: Sequence[str]) -> list[str]:
         return [name]
     plain = _plain(name)
     return [label for label in labels if _plain(label) == plain] or [label for label in labels if _bare(label) == plain]
-
-
-def _unknown_names(unknown: Sequence[str], labels: Sequence[str]) -> LookalikeError:
-    """List what exists, the nearest names first."""
-    known = sorted({spelling for label in labels for spelling in (_plain(label), _bare(label))})
-    matches = [match for name in unknown for match in get_close_matches(_plain(name), known, n=3)]
-    near = list(dict.fromkeys(label for match in matches for label in labels if match in (_plain(label), _bare(label))))
-    rest = [label for label in labels if label not in near]
-    meant = f"did you mean {', '.join(near)}? " if near else ""
-    others = f"the classes are {', '.join(rest)}" if not near else f"the others are {', '.join(rest) or 'none'}"
-    return LookalikeError(f"no such class: {', '.join(unknown)}; {meant}{others}")
 
 
 def _plain(name: str) -> str:

@@ -27,7 +27,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import replacing
+from lookalike.core.files import reading_npz, write_npz
 from lookalike.core.progress import Progress
 from lookalike.core.seeds import generator
 from lookalike.features.codebook import check_enough
@@ -97,8 +97,7 @@ def train_words(
                     progress(done, iterations * total)
             state = state._replace(shard=number + 1)
             if time.monotonic() - written >= checkpoint_seconds:
-                with replacing(place) as part:
-                    np.savez(part, fingerprint=np.array(fingerprint), **state._asdict())
+                write_npz({"fingerprint": np.array(fingerprint), **state._asdict()}, place, compressed=False)
                 written = time.monotonic()
         del words
         _move(state)
@@ -170,13 +169,9 @@ def _fingerprint(files: Sequence[PathLike], settings: Mapping[str, object]) -> s
 
 def _load_state(path: Path, fingerprint: str) -> _State | None:
     """Read the state of a run with the same inputs and settings; None where there is none."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            if str(file["fingerprint"]) != fingerprint:
-                return None
-            position = int(file["iteration"]), int(file["shard"])
-            return _State(*position, file["centroids"], file["sums"], file["counts"])
-    except FileNotFoundError:
+    if not path.is_file():
         return None
-    except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise LookalikeError(f"{path} is damaged: delete it and run the same command again") from error
+    with reading_npz(path, "delete it and run the same command again") as file:
+        position = int(file["iteration"]), int(file["shard"])
+        kept = _State(*position, file["centroids"], file["sums"], file["counts"])
+        return kept if str(file["fingerprint"]) == fingerprint else None

@@ -49,8 +49,6 @@ class ColorHistogram(Describer):
         Pixels of the longer side at most; larger images are shrunk.
     bins : sequence of three int, default=(4, 14, 14)
         Bins of L*, a* and b*, of equal width over the range of sRGB colours.
-    soft : bool, default=False
-        Whether a pixel is shared between the bins whose centres are nearest to it (trilinear), in place of one bin.
     """
 
     system: ClassVar[str] = "color"
@@ -59,7 +57,6 @@ class ColorHistogram(Describer):
 
     longest_side: int = 256
     bins: Sequence[int] = (4, 14, 14)
-    soft: bool = False
 
     def __post_init__(self) -> None:
         """Refuse settings that mean nothing."""
@@ -81,27 +78,9 @@ class ColorHistogram(Describer):
     def _describe(self, image: Image) -> Floats:
         """Return the histogram, L* slowest and b* fastest."""
         places = (lab_pixels(image).reshape(-1, 3) - self._low) * self._scale
-        counts = self._soft_counts(places) if self.soft else self._hard_counts(places)
-        return (counts / len(places)).astype(np.float32)
-
-    def _hard_counts(self, places: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
-        """Count pixels in the bins that they lie in."""
         index = np.zeros(len(places), np.int32)
         for channel, n in enumerate(self.bins):
             # 255 of each channel is L* = 100.00001 or so
             index = index * n + np.clip(places[:, channel].astype(np.int32), 0, n - 1)
-        return np.bincount(index, minlength=self.n_dimensions).astype(np.float64)
-
-    def _soft_counts(self, places: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
-        """Share each pixel between two bins a channel, by how near their centres are."""
-        lower = np.floor(places - 0.5).astype(np.int32)
-        share = (places - 0.5) - lower
-        counts = np.zeros(self.n_dimensions)
-        for corner in np.ndindex(2, 2, 2):
-            index, weight = np.zeros(len(places), np.int32), np.ones(len(places))
-            for channel, (n, upper) in enumerate(zip(self.bins, corner, strict=True)):
-                # beyond the outermost centre, both shares go to the outermost bin
-                index = index * n + np.clip(lower[:, channel] + upper, 0, n - 1)
-                weight *= share[:, channel] if upper else 1 - share[:, channel]
-            counts += np.bincount(index, weights=weight, minlength=self.n_dimensions)
-        return counts
+        counts = np.bincount(index, minlength=self.n_dimensions).astype(np.float64)
+        return (counts / len(places)).astype(np.float32)

@@ -16,7 +16,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import replacing
+from lookalike.core.files import write_npz
 from lookalike.core.images import load_rgb
 from lookalike.core.progress import Progress, counted
 
@@ -56,8 +56,7 @@ def join_images(
 
 def save_shard(shard: Any, path: PathLike) -> None:
     """Write a named tuple of arrays, the same bytes each time; compressing takes longer than it saves."""
-    with replacing(path) as part:
-        np.savez(part, **shard._asdict())
+    write_npz(shard._asdict(), path, compressed=False)
 
 
 def load_shard(kind: Callable[..., Shard], path: PathLike) -> Shard:

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import write_array
+from lookalike.core.row_numbers import row_numbers
 
 FILES = ("indptr.npy", "words.npy", "counts.npy")
 SMALL = 4096
@@ -76,12 +77,7 @@ class VistermStore:
 
     def rows(self, ids: npt.ArrayLike, dtype: npt.DTypeLike = np.uint8) -> sp.csr_array:
         """Return the counts of some images, in any order, repeated as you like: (m, n_words), sorted indices."""
-        wanted = np.asarray(ids, dtype=np.int64)
-        if wanted.size and (wanted.min() < 0 or wanted.max() >= self.n_images):
-            raise LookalikeError(
-                f"the visterm store has images 0 to {self.n_images - 1}, not {wanted.min()} to {wanted.max()}; "
-                "ask for images that it has"
-            )
+        wanted = row_numbers(ids, self.n_images, "images of the visterm store")
         owner = np.searchsorted(self._firsts, wanted, side="right") - 1
         # an empty shard begins where its successor does: the last of them owns the image
         lengths = np.empty(len(wanted), dtype=np.int64)

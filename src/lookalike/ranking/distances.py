@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.kernels import njit
+from lookalike.core.row_numbers import row_numbers
 
 if TYPE_CHECKING:
     import pandas as pd  # the learners measure distances without it
@@ -36,9 +37,7 @@ def distances_of_rows(vectors: NDArray[np.floating], left: ArrayLike, right: Arr
 
     "chi2" takes negative entries too, and measures the positive and the negative parts side by side.
     """
-    first, second = np.asarray(left, dtype=np.int64), np.asarray(right, dtype=np.int64)
-    if len(first) and not (min(first.min(), second.min()) >= 0 and max(first.max(), second.max()) < len(vectors)):
-        raise ValueError(f"rows must be numbers from 0 to {len(vectors) - 1}")
+    first, second = (row_numbers(rows, len(vectors), "rows") for rows in (left, right))
     result = np.empty(len(first), dtype=np.float32)
     _KERNELS[name](np.ascontiguousarray(vectors, dtype=np.float32), first, second, result)
     return result

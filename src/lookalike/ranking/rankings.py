@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.core.files import replacing
+from lookalike.core.files import write_npz
 
 IntArray = npt.NDArray[np.integer[Any]]
 FloatArray = npt.NDArray[np.floating[Any]]
@@ -117,8 +117,7 @@ class Rankings:
         if self.neighbours is not None and self.neighbour_scores is not None:
             arrays["neighbours"] = np.asarray(self.neighbours, dtype=np.int32)
             arrays["neighbour_scores"] = np.asarray(self.neighbour_scores, dtype=np.float32)
-        with replacing(path) as part, part.open("wb") as stream:
-            np.savez_compressed(stream, allow_pickle=False, **arrays)
+        write_npz(arrays, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Rankings:
@@ -189,10 +188,9 @@ def rank_leave_one_out(
         others = scores[elsewhere].reshape(len(scores), n - 1)
         positives = (codes[queries, None] == codes)[elsewhere].reshape(others.shape)
         ranks.append(_ranks_of(others, positives))
-        for query, row in zip(queries if kept else (), others, strict=False):
-            first = _first(row, kept)
-            neighbour_scores[query] = row[first]
-            neighbours[query] = first + (first >= query)
+        if kept:
+            first, neighbour_scores[queries] = top_k(others, kept)
+            neighbours[queries] = first + (first >= queries[:, None])
     return Rankings(
         offsets=np.concatenate([[0], np.cumsum(np.bincount(codes)[codes] - 1)]).astype(np.int64),
         ranks=np.concatenate(ranks).astype(np.int32),
@@ -235,10 +233,24 @@ def _ranks_of(others: FloatArray, positives: npt.NDArray[np.bool_]) -> IntArray:
     return np.asarray(np.sort(ranks + rows * others.shape[1]) - rows * others.shape[1])
 
 
-def _first(others: FloatArray, k: int) -> IntArray:
-    """Positions of the k most similar, best first, lower position first in ties (also at the k-th place)."""
-    if k == 0:
-        return np.empty(0, dtype=np.int64)
-    at_least = np.partition(others, len(others) - k)[len(others) - k]
-    candidates = np.flatnonzero(others >= at_least)
-    return candidates[np.argsort(-others[candidates], kind="stable")][:k]
+def top_k(scores: npt.NDArray[Any], k: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+    """Return columns and values of the k largest of each row, as a stable descending sort would, without one."""
+    n, m = scores.shape
+    if k < m:
+        least = np.partition(scores, m - k, axis=1)[:, m - k, None]
+        chosen = scores > least
+        equal = scores == least
+        room = k - chosen.sum(axis=1, keepdims=True)
+        chosen |= equal & (np.cumsum(equal, axis=1) <= room)
+        columns = np.nonzero(chosen)[1].reshape(n, k)
+    else:
+        columns = np.broadcast_to(np.arange(m), (n, m))
+    return best_first(columns, np.take_along_axis(scores, columns, 1), k)
+
+
+def best_first(
+    columns: npt.NDArray[np.int64], values: npt.NDArray[Any], k: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+    """Return the k best of each row; equal values stay in their order."""
+    order = np.argsort(-values, axis=1, kind="stable")[:, :k]
+    return np.take_along_axis(columns, order, 1).astype(np.int64), np.take_along_axis(values, order, 1)

@@ -39,7 +39,7 @@ def test_images_of_several_shards_are_read_in_the_order_and_type_asked_for_and_n
         assert (rows.dtype, rows.has_sorted_indices) == (dtype, True)
         np.testing.assert_array_equal(rows.toarray(), WHOLE[list(ids)])
     for ids in ([12], [-1]):
-        with pytest.raises(LookalikeError, match="images 0 to 11"):
+        with pytest.raises(ValueError, match="numbers from 0 to 11"):
             store.rows(ids)
     with pytest.raises(LookalikeError, match="number of words"):
         VistermStore(folders, 3).rows(range(12))
