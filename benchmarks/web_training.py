@@ -136,7 +136,8 @@ def check_agreement(folder: Path) -> None:
     small = WebSimulation(n_images=2_000, words=500, nonzeros=30, topic_words=40, style_words=40)
     rows, source = simulate(small, folder / "small")
     learned = []
-    methods: list[Any] = [OneMethod(rows, source, 1, mode=mode, block=NumPy.BLOCK) for mode in large_scale.MODES]
+    modes = ("look-ahead", "sequential")
+    methods: list[Any] = [OneMethod(rows, source, 1, mode=mode, block=NumPy.BLOCK) for mode in modes]
     for method in [*methods, NumPy(rows, source, 1)]:
         W = np.eye(small.words, dtype=np.float32)
         method.take(W, 10 * NumPy.BLOCK)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-import zipfile
-import zlib
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,7 +16,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import replacing
+from lookalike.core.files import reading_npz, write_npz
 from lookalike.core.images import load_rgb
 from lookalike.core.seeds import generator
 from lookalike.features.bag_of_visterms import BagOfVisterms
@@ -141,8 +139,7 @@ def _write_cached(folder: Path, sha256: Sequence[str], vectors: Vectors) -> bool
 def _write_arrays(path: Path, arrays: Arrays) -> bool:
     """Write a file of the cache; return whether, and warn where it cannot be written."""
     try:
-        with replacing(path) as part, part.open("wb") as stream:
-            np.savez_compressed(stream, allow_pickle=False, **arrays)
+        write_npz(arrays, path)
     except LookalikeError as error:
         warnings.warn(f"nothing is cached any more: {str(error).partition(';')[0]}", stacklevel=2)
         return False
@@ -151,8 +148,6 @@ def _write_arrays(path: Path, arrays: Arrays) -> bool:
 
 def _read_arrays(path: Path) -> Arrays:
     """Read a file of the cache; nothing where it is missing or damaged."""
-    try:
-        with np.load(path, allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files}
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error):
-        return {}
+    with suppress(LookalikeError), reading_npz(path, "it is made again") as stored:
+        return dict(stored)
+    return {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -14,7 +13,7 @@ import numpy as np
 import torch
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import replacing
+from lookalike.core.files import reading_npz, write_npz
 from lookalike.deep.configuration import NetworkConfiguration
 from lookalike.deep.network import ClassificationNetwork, DeepRankingNetwork
 
@@ -44,8 +43,7 @@ def save_network(
     if isinstance(network, ClassificationNetwork):
         description["n_classes"] = network.n_classes
     arrays["description"] = np.array(json.dumps(description, sort_keys=True))
-    with replacing(path) as part, part.open("wb") as stream:
-        np.savez(stream, allow_pickle=False, **arrays)
+    write_npz(arrays, path, compressed=False)
 
 
 def load_network(path: str | os.PathLike[str]) -> DeepRankingNetwork | ClassificationNetwork:
@@ -84,20 +82,15 @@ def _read(path: Path, *, weights: bool) -> tuple[dict[str, Any], dict[str, np.nd
     """Return the description and, where asked for, the weights."""
     if not path.is_file():
         raise LookalikeError(f"no network file {path}: train a network first or give the path of a saved one")
-    try:
-        with np.load(path, allow_pickle=False) as stored:
-            description = json.loads(str(stored["description"])) if "description" in stored else None
-            if not isinstance(description, dict) or description.get("format") != FORMAT:
-                raise LookalikeError(f"{path} is not a network of lookalike: give a model.npz that the workflow wrote")
-            version = description.get("format_version")
-            if version != FORMAT_VERSION:
-                raise LookalikeError(
-                    f"{path} is a network of format version {version!r} and this lookalike reads version "
-                    f"{FORMAT_VERSION}: load it with the version of lookalike that wrote it"
-                )
-            names = [name for name in stored.files if weights and name.startswith(_WEIGHTS)]
-            return description, {name: stored[name] for name in names}
-    except (ValueError, EOFError, TypeError, zipfile.BadZipFile) as error:
-        raise LookalikeError(
-            f"{path} is not a whole .npz file of a network ({error}): save the network again"
-        ) from error
+    with reading_npz(path, "save the network again") as stored:
+        description = json.loads(str(stored["description"])) if "description" in stored else None
+        if not isinstance(description, dict) or description.get("format") != FORMAT:
+            raise LookalikeError(f"{path} is not a network of lookalike: give a model.npz that the workflow wrote")
+        version = description.get("format_version")
+        if version != FORMAT_VERSION:
+            raise LookalikeError(
+                f"{path} is a network of format version {version!r} and this lookalike reads version "
+                f"{FORMAT_VERSION}: load it with the version of lookalike that wrote it"
+            )
+        names = [name for name in stored.files if weights and name.startswith(_WEIGHTS)]
+        return description, {name: stored[name] for name in names}

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import nn
 from torch.nn import functional
 
+from lookalike.core.row_numbers import row_numbers
 from lookalike.core.seeds import RandomState, as_seed
 from lookalike.deep.checkpoints import checksum
 from lookalike.deep.configuration import NetworkConfiguration
@@ -86,24 +87,16 @@ def pretrain(
     return trained
 
 
-def check_rows(name: str, rows: ArrayLike, n: int) -> NDArray[np.int64]:
-    """Return row numbers of a source as int64."""
-    checked = np.asarray(rows)
-    if checked.size and (checked.dtype.kind not in "iu" or checked.min() < 0 or checked.max() >= n):
-        raise ValueError(f"{name} must be rows of the image source, whole numbers from 0 to {n - 1}")
-    return checked.astype(np.int64)
-
-
 def _rows(
     source: ImageSource, labels: np.ndarray, rows: ArrayLike | None, validation_rows: ArrayLike | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the rows to learn from and those that are held out, checked."""
     if labels.shape != (len(source),) or labels.dtype.kind not in "iu":
         raise ValueError(f"labels must be one whole number for each of the {len(source)} images, not {labels.shape}")
-    held_out = check_rows("validation_rows", [] if validation_rows is None else validation_rows, len(source))
+    held_out = row_numbers([] if validation_rows is None else validation_rows, len(source), "validation_rows")
     if rows is None:
         rows = np.setdiff1d(np.flatnonzero(labels >= 0), held_out)
-    learned = check_rows("rows", rows, len(source))
+    learned = row_numbers(rows, len(source), "rows")
     if np.isin(learned, held_out).any():
         raise ValueError("some rows are both learned from and held out: leave validation_rows out of rows")
     if (labels[learned] < 0).any() or (labels[held_out] < 0).any():

@@ -14,6 +14,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import nn
 
+from lookalike.core.row_numbers import row_numbers
 from lookalike.core.seeds import RandomState, as_seed
 from lookalike.data.relevance import RelevanceData
 from lookalike.deep import devices
@@ -22,7 +23,6 @@ from lookalike.deep.images import ImageSource
 from lookalike.deep.loop import Curve, Machine, Task, Trained, outputs, process_seeds, train
 from lookalike.deep.loss import squared_distances, triplet_hinges
 from lookalike.deep.network import DeepRankingNetwork
-from lookalike.deep.pretraining import check_rows
 from lookalike.deep.settings import RankingSettings
 from lookalike.deep.streams import Sampler, TripletStream
 from lookalike.learners.relevance_triplets import RelevanceTripletSampler
@@ -66,7 +66,7 @@ def train_ranking(
         Fields of `lookalike.deep.loop.Machine`.
     """
     settings = settings or RankingSettings()
-    known = check_rows("rows", np.arange(len(source)) if rows is None else rows, len(source))
+    known = row_numbers(np.arange(len(source)) if rows is None else rows, len(source), "rows")
     held_out = check_triplets(np.empty((0, 3), int) if validation is None else validation, len(source)).astype(np.int64)
     seed = as_seed(random_state)
     _, own, dropout = process_seeds(seed)

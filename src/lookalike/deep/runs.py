@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import replacing
+from lookalike.core.files import write_npz
 from lookalike.core.machine import processor_name
 from lookalike.core.seeds import generator, integer_seed
 from lookalike.data.relevance import RelevanceData
@@ -71,9 +71,8 @@ class NetworkMeasured(Measured):
 
     def save_filters(self, path: Path) -> None:
         """Write the filters of the first layers (Figure 5), which are drawn where there is no torch."""
-        with replacing(path) as part:
-            before = {f"start/{path}": filters for path, filters in self.start.items()}
-            np.savez(part, allow_pickle=False, **first_layer_filters(self.trained.network), **before)
+        before = {f"start/{name}": filters for name, filters in self.start.items()}
+        write_npz(first_layer_filters(self.trained.network) | before, path, compressed=False)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -181,9 +181,9 @@ def _called(trace: Trace, names: Sequence[str]) -> str:
 
 def _dress(plot: Any, panel: Panel) -> None:
     """Labels, ticks and colours of the static figures."""
-    from bokeh.models import CustomJSTickFormatter, FixedTicker
+    from bokeh.models import CustomJSTickFormatter, FixedTicker, LogTicker
 
-    for axis, form, ends in ((plot.xaxis[0], panel.x, plot.x_range), (plot.yaxis[0], panel.y, plot.y_range)):
+    for axis, form in ((plot.xaxis[0], panel.x), (plot.yaxis[0], panel.y)):
         axis.axis_label = form.label or None
         axis.axis_label_text_font_style = "normal"
         axis.minor_tick_line_color = None
@@ -194,9 +194,7 @@ def _dress(plot: Any, panel: Panel) -> None:
             axis.ticker = FixedTicker(ticks=[place for place, _ in ticks])
             axis.formatter = CustomJSTickFormatter(args={"names": names}, code=NAMED)
         elif form.scale == "log":
-            # Bokeh's own ticker counts in equal steps below two decades
-            parts = (1, 2, 5) if max(ends.start, ends.end) < 30 * min(ends.start, ends.end) else (1,)
-            axis.ticker = FixedTicker(ticks=[part * 10.0**power for power in range(-9, 13) for part in parts])
+            axis.ticker = LogTicker(mantissas=[1], desired_num_ticks=5)
         elif form.scale == "start and log":
             axis.ticker = FixedTicker(ticks=DECADES)
             axis.formatter = CustomJSTickFormatter(code=DECADE)
@@ -219,8 +217,7 @@ def _range(form: Axis, parts: Sequence[Floats], share: float) -> Ends:
     else:
         room = share * (high - low) or 0.05 * abs(high) or 0.5
         low, high = low - room, high + room
-    low, high = (found if end is None else float(placed(np.array(end), form))
-                 for found, end in ((low, form.low), (high, form.high)))  # fmt: skip
+    low, high = low if form.low is None else form.low, high if form.high is None else form.high
     return (high, low) if form.reversed else (low, high)
 
 

@@ -16,6 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lookalike.learners.model_io import save
+from lookalike.ranking.rankings import best_first, top_k
 
 Matrix = Any
 """A dense array or a SciPy CSR matrix of rows."""
@@ -199,6 +200,17 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
     def _check_parameters(self) -> None:
         """Raise ValueError for a parameter out of its range."""
 
+    def _require(self, holds: Any, name: str, what: str) -> None:
+        """Raise ValueError that says what a parameter must be, unless it is that."""
+        if not holds:
+            raise ValueError(f"{name} must be {what}, not {getattr(self, name)!r}")
+
+    def _require_whole(self, least: int, *names: str) -> None:
+        """Raise ValueError for a parameter that is no whole number, or less than `least`."""
+        for name in names:
+            value = getattr(self, name)
+            self._require(value >= least and int(value) == value, name, f"a whole number, {least} or more")
+
     def _why_no_transform(self) -> str | None:
         """Return why an instance with these parameters has no `transform`, or None where it has one."""
         return None
@@ -266,7 +278,7 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
             columns = columns + start
             if best is not None:
                 # earlier blocks stand first, so a stable sort keeps the lower row number first among equals
-                columns, values = _best_first(np.hstack([best[0], columns]), np.hstack([best[1], values]), k)
+                columns, values = best_first(np.hstack([best[0], columns]), np.hstack([best[1], values]), k)
             best = columns, values
         assert best is not None
         return best
@@ -285,27 +297,6 @@ def refuse_overflow(X: Matrix) -> None:
     # abs of a CSR matrix would sort its indices in place
     if float(np.abs(X.data if is_sparse(X) else X).max(initial=0.0)) > LARGEST:
         raise ValueError("X has values too large to be squared: scale its rows, for instance to length 1")
-
-
-def top_k(scores: NDArray[Any], k: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return columns and values of the k largest of each row, as a stable descending sort would, without one."""
-    n, m = scores.shape
-    if k < m:
-        least = np.partition(scores, m - k, axis=1)[:, m - k, None]
-        chosen = scores > least
-        equal = scores == least
-        room = k - chosen.sum(axis=1, keepdims=True)
-        chosen |= equal & (np.cumsum(equal, axis=1) <= room)
-        columns = np.nonzero(chosen)[1].reshape(n, k)
-    else:
-        columns = np.broadcast_to(np.arange(m), (n, m))
-    return _best_first(columns, np.take_along_axis(scores, columns, 1), k)
-
-
-def _best_first(columns: NDArray[np.int64], values: NDArray[Any], k: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return the k best of each row; equal values stay in their order."""
-    order = np.argsort(-values, axis=1, kind="stable")[:, :k]
-    return np.take_along_axis(columns, order, 1).astype(np.int64), np.take_along_axis(values, order, 1)
 
 
 def psd_factor(matrix: NDArray[Any], name: str = "the learner") -> NDArray[np.float64]:

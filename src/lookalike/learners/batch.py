@@ -107,7 +107,5 @@ class BatchLearner(SimilarityLearner):
         return self
 
     def _check_parameters(self) -> None:
-        if self.max_iter < 0 or int(self.max_iter) != self.max_iter:
-            raise ValueError(f"max_iter must be a whole number that is not negative, not {self.max_iter!r}")
-        if not self.tol >= 0:
-            raise ValueError(f"tol must not be negative, not {self.tol!r}")
+        self._require_whole(0, "max_iter")
+        self._require(self.tol >= 0, "tol", "a number that is not negative")

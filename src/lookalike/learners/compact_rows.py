@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.kernels import njit
+from lookalike.core.row_numbers import row_numbers
 from lookalike.features.visterm_store import VistermStore, word_type
 from lookalike.features.visterms import TfidfVisterms
 from lookalike.learners.sparse_rows import Rows, permuted
@@ -88,9 +89,7 @@ class CompactRows:
 
     def take(self, rows: NDArray[np.integer[Any]], dtype: np.dtype[Any]) -> Rows:
         """Return weighted rows, by number in any order, with their words by falling document frequency."""
-        wanted = np.asarray(rows, dtype=np.int64)
-        if wanted.size and (wanted.min() < 0 or wanted.max() >= len(self)):
-            raise IndexError(f"rows must be 0 to {len(self) - 1}; found {wanted.min()} to {wanted.max()}")
+        wanted = row_numbers(rows, len(self), "rows")
         indptr = np.zeros(len(wanted) + 1, dtype=np.int64)
         np.cumsum(self._indptr[wanted + 1] - self._indptr[wanted], out=indptr[1:])
         room = np.empty(indptr[-1], dtype=np.uint32), np.empty(indptr[-1], dtype=dtype), np.empty(len(wanted))

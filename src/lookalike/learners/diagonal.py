@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lookalike.core.kernels import njit
 from lookalike.learners.base import Matrix, SimilarityLearner, _WithReason, is_sparse
-from lookalike.learners.online import OnlineTripletLearner, feed
+from lookalike.learners.online import Draw, OnlineTripletLearner, feed
 from lookalike.learners.triplet_products import Products, TripletProducts
 
 ZERO = 1e-10
@@ -119,14 +119,9 @@ class ProductsLearner(DiagonalLearner):
         Raises
         ------
         ValueError
-            When they were made without triplets, or a parameter is out of its range.
+            When a parameter is out of its range.
         """
         self._check_parameters()
-        if not products.has_triplets:
-            raise ValueError(
-                "these TripletProducts were made without triplets, so that there is nothing to learn: "
-                "make them anew as TripletProducts(X, triplets)"
-            )
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         self.n_features_in_ = products.n_features
         return self._learn(products)
@@ -166,20 +161,20 @@ class OnlineDiagonalLearner(OnlineTripletLearner, ProductsLearner):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.projection not in (None, "psd"):
-            raise ValueError(f"projection must be None or 'psd', not {self.projection!r}")
+        self._require(self.projection in (None, "psd"), "projection", "None or 'psd'")
 
     def _learn(self, products: TripletProducts) -> Self:
         self._start(products.n_features)
         return self._train_products(products)
 
-    def _train_on(self, X: Matrix, triplets: NDArray[np.int32]) -> Self:
+    def _train_on(self, X: Matrix, draw: Draw, n_steps: int, *traced: Any) -> Self:
         self._settle()
-        return self._train_products(TripletProducts(X, triplets))
+        return self._train_products(TripletProducts(X, draw(n_steps)), *traced)
 
-    def _train_products(self, products: TripletProducts) -> Self:
+    def _train_products(self, products: TripletProducts, *traced: Any) -> Self:
+        # features that occur in a query are few, and lie close together in memory
         work = products, self._load(products.columns)
-        return self._train(work, feed(products.examples), products.n_triplets)
+        return self._train(work, feed(products.examples), products.n_triplets, *traced)
 
     def _start(self, d: int) -> None:
         self.metric_ = "inner_product"
@@ -187,11 +182,6 @@ class OnlineDiagonalLearner(OnlineTripletLearner, ProductsLearner):
         self.n_updates_ = 0
         self.state_ = {"feature": np.empty(0, dtype=np.int64)}
         self.state_ |= {name: np.full(0, rest) for name, rest in self.fields.items()}
-
-    def _prepare(self, X: Matrix) -> tuple[TripletProducts, Compact]:
-        # features that occur in a query are few, and lie close together in memory
-        products = TripletProducts(X)
-        return products, self._load(products.columns)
 
     def _take(self, work: tuple[TripletProducts, Compact], examples: NDArray[np.int32]) -> tuple[int, int]:
         every, present = work

@@ -59,8 +59,7 @@ class DiagonalOASIS(OnlineDiagonalLearner):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not self.aggressiveness > 0:
-            raise ValueError(f"aggressiveness must be larger than 0, not {self.aggressiveness!r}")
+        self._require(self.aggressiveness > 0, "aggressiveness", "larger than 0")
 
     def _weights(self, state: Compact) -> NDArray[np.float64]:
         return state["weight"].copy()

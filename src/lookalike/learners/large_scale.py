@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import time
-import zipfile
 import zlib
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
@@ -20,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import replacing
+from lookalike.core.files import reading_npz, write_npz
 from lookalike.learners.compact_rows import CompactRows
 from lookalike.learners.look_ahead import BLOCK, look_ahead_steps
 from lookalike.learners.oasis import oasis_steps
@@ -29,7 +28,6 @@ from lookalike.learners.sparse_rows import OrderedRows, Rows
 if TYPE_CHECKING:
     from lookalike.learners.query_triplets import QueryTripletSampler
 
-MODES = ("look-ahead", "sequential")
 STOPPING = ("n_steps", "patience", "tolerance")
 """What may change between two starts of one run."""
 
@@ -52,18 +50,6 @@ class TrainingPlan:
     block: int = BLOCK  # triplets of a block, in both modes
     seed: int = 0  # as `scored`, only part of what a checkpoint belongs to
     scored: int = 0  # a number that tells the held-out images from others
-
-    def __post_init__(self) -> None:
-        if not self.aggressiveness > 0:
-            raise ValueError(f"aggressiveness must be larger than 0, not {self.aggressiveness!r}")
-        if self.mode not in MODES:
-            raise ValueError(f"mode must be one of {', '.join(MODES)}, not {self.mode!r}")
-        if self.block < 1 or self.interval < 1 or self.interval % self.block:
-            raise ValueError(f"interval must be a multiple of block, {self.block}, not {self.interval}")
-        if self.n_steps < 1:
-            raise ValueError(f"n_steps must be at least 1, not {self.n_steps}")
-        if self.patience < 0 or self.tolerance < 0:
-            raise ValueError("patience and tolerance must not be negative")
 
 
 @dataclass
@@ -224,22 +210,16 @@ class _Checkpoint:
         """Return the state, W and the best W of an earlier start, or nothing where there is none of this plan."""
         if not self._path.is_file():
             return None
-        try:
-            with np.load(self._path, allow_pickle=False) as kept:
-                state = json.loads(str(kept["state"]))
-                if state.pop("made_by") != self._made_by:
-                    return None
-                return TrainingState(**state), kept["W"], kept["best"]
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
-            raise LookalikeError(
-                f"the checkpoint {self._path} cannot be read ({error}): remove it to start anew"
-            ) from error
+        with reading_npz(self._path, "remove this checkpoint to start anew") as kept:
+            state = dict(json.loads(str(kept["state"])))
+            if state.pop("made_by") != self._made_by:
+                return None
+            return TrainingState(**state), kept["W"], kept["best"]
 
     def save(self, state: TrainingState, W: Matrix, best: Matrix) -> None:
         """Keep these in place of what was kept before."""
         text = json.dumps({**vars(state), "made_by": self._made_by})
-        with replacing(self._path) as part, part.open("wb") as stream:
-            np.savez(stream, allow_pickle=False, W=W, best=best, state=np.array(text))
+        write_npz({"W": W, "best": best, "state": np.array(text)}, self._path, compressed=False)
 
 
 def warm_up() -> None:

@@ -150,14 +150,13 @@ class LEGO(OnlineLearner):
         if afresh:
             self._set_targets(X, as_seed(self.random_state))
             self._start(X.shape[1])
-        return self._train(self._prepare(X), feed(examples), len(examples))
+        return self._train_on(X, feed(examples), len(examples))
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not 0 < self.regularization < np.inf:
-            raise ValueError(f"regularization must be larger than 0 and finite, not {self.regularization!r}")
-        if len(self.percentiles) != 2 or not 0 <= self.percentiles[0] < self.percentiles[1] <= 100:
-            raise ValueError(f"percentiles must be two of 0 to 100, the first smaller, not {self.percentiles!r}")
+        self._require(0 < self.regularization < np.inf, "regularization", "larger than 0 and finite")
+        two = len(self.percentiles) == 2 and 0 <= self.percentiles[0] < self.percentiles[1] <= 100
+        self._require(two, "percentiles", "two of 0 to 100, the first smaller")
 
     def _set_targets(self, X: Matrix, seed: int) -> None:
         _squared_lengths(X)  # before distances can overflow

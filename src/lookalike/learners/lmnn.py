@@ -151,16 +151,10 @@ class LMNN(BatchLearner):
         return np.ascontiguousarray(full[:, full.any(axis=0)])
 
     def _check_parameters(self) -> None:
-        if not 0 <= self.omega <= 1:
-            raise ValueError(f"omega must be between 0 and 1, not {self.omega!r}")
-        for name, least in (("n_neighbors", 1), ("max_iter", 0), ("refresh", 1)):
-            value = getattr(self, name)
-            if not value >= least or int(value) != value:
-                raise ValueError(f"{name} must be a whole number, {least} or more, not {value!r}")
-        if not self.tol >= 0:
-            raise ValueError(f"tol must be a number that is not negative, not {self.tol!r}")
-        if self.solver not in ("active_set", "naive"):
-            raise ValueError(f"solver must be 'active_set' or 'naive', not {self.solver!r}")
+        super()._check_parameters()
+        self._require(0 <= self.omega <= 1, "omega", "between 0 and 1")
+        self._require_whole(1, "n_neighbors", "refresh")
+        self._require(self.solver in ("active_set", "naive"), "solver", "'active_set' or 'naive'")
 
 
 def target_neighbours(rows: Array, classes: Numbers, k: int) -> Numbers:

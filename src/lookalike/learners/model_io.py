@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import read_json, replacing, write_json
+from lookalike.core.files import read_json, reading_npz, write_json, write_npz
 from lookalike.learners.registry import MODULES, learner_class
 
 FORMAT_VERSION = 1
@@ -24,9 +23,7 @@ def save(model: Any, path: str | os.PathLike[str], made_by: dict[str, Any] | Non
     kept, arrays = take_apart(model)
     # deflated where most of a million weights are equal: numbers that differ would take long and stay as large
     sample = max((array.ravel() for array in arrays.values()), key=len, default=np.empty(0))[::997]
-    write = np.savez_compressed if len(set(sample.tolist())) <= len(sample) / 2 else np.savez
-    with replacing(path) as part, part.open("wb") as stream:
-        write(stream, allow_pickle=False, **dict(sorted(arrays.items())))
+    write_npz(dict(sorted(arrays.items())), path, compressed=len(set(sample.tolist())) <= len(sample) / 2)
     sidecar = {
         "format": "lookalike model",
         "format_version": FORMAT_VERSION,
@@ -150,11 +147,8 @@ def _read_sidecar(path: Path) -> dict[str, Any]:
 
 
 def _read_arrays(path: Path, expected: dict[str, dict[str, Any]]) -> dict[str, np.ndarray]:
-    try:
-        with np.load(path, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise LookalikeError(f"{path} is not a whole .npz file ({error}): save the model again") from error
+    with reading_npz(path, "save the model again") as stored:
+        arrays = dict(stored)
     found = {name: {"dtype": str(array.dtype), "shape": list(array.shape)} for name, array in arrays.items()}
     if found != expected:
         raise LookalikeError(

@@ -53,11 +53,8 @@ class PassiveAggressive(OnlineTripletLearner):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not self.aggressiveness > 0:
-            raise ValueError(f"aggressiveness must be larger than 0, not {self.aggressiveness!r}")
-        if self.projection not in self.projections:
-            *first, last = (repr(projection) for projection in self.projections)
-            raise ValueError(f"projection must be {', '.join(first)} or {last}, not {self.projection!r}")
+        self._require(self.aggressiveness > 0, "aggressiveness", "larger than 0")
+        self._require(self.projection in self.projections, "projection", " or ".join(map(repr, self.projections)))
 
     def _start(self, d: int) -> None:
         self.__dict__.pop("components_", None)  # of an earlier fit
@@ -168,18 +165,9 @@ class OASIS(PassiveAggressive):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        interval = self.projection_interval
-        if interval is None:
-            return
-        if interval < 1 or int(interval) != interval:
-            raise ValueError(
-                f"projection_interval must be None or a whole number of steps, at least 1, not {interval!r}"
-            )
-        if self.projection != "psd":
-            raise ValueError(
-                f"projection_interval={interval!r} needs projection='psd', not {self.projection!r}: "
-                "set that too, or leave the interval out"
-            )
+        if self.projection_interval is not None:
+            self._require_whole(1, "projection_interval")
+            self._require(self.projection == "psd", "projection", "'psd' with a projection_interval")
 
     def _room(self) -> int:
         if self.projection_interval is None:

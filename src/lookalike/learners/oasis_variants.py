@@ -276,8 +276,7 @@ class AveragedOASIS(PassiveAggressive):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.n_rankers < 1 or int(self.n_rankers) != self.n_rankers:
-            raise ValueError(f"n_rankers must be a whole number, at least 1, not {self.n_rankers!r}")
+        self._require_whole(1, "n_rankers")
 
     def _sampler(self, X: Matrix, y: NDArray[Any], seed: int) -> Draw:
         samplers = [TripletSampler(y, ranker) for ranker in ranker_seeds(seed, int(self.n_rankers))]

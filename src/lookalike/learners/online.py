@@ -16,6 +16,7 @@ from lookalike.core.seeds import RandomState, as_seed
 from lookalike.learners.base import Matrix, SimilarityLearner
 from lookalike.learners.curve import Progress, curve_points
 from lookalike.learners.triplets import TripletSampler, check_triplets
+from lookalike.ranking.rankings import rank_leave_one_out
 
 Trace = Callable[[Any, int], "dict[str, float]"]
 """``trace(model, step)``: what it returns becomes columns of ``curve_``."""
@@ -37,14 +38,10 @@ class OnlineLearner(SimilarityLearner):
 
     def _check_parameters(self) -> None:
         """Raise ValueError for a parameter out of its range; subclasses add their own."""
-        if self.n_steps < 0 or int(self.n_steps) != self.n_steps:
-            raise ValueError(f"n_steps must be a whole number that is not negative, not {self.n_steps!r}")
-        if not 0 < self.validation_fraction < 1:
-            raise ValueError(f"validation_fraction must be between 0 and 1, not {self.validation_fraction!r}")
-        if self.trace_points < 1:
-            raise ValueError(f"trace_points must be at least 1, not {self.trace_points!r}")
-        if self.dtype not in ("float32", "float64"):
-            raise ValueError(f"dtype must be 'float32' or 'float64', not {self.dtype!r}")
+        self._require_whole(0, "n_steps")
+        self._require_whole(1, "trace_points")
+        self._require(0 < self.validation_fraction < 1, "validation_fraction", "between 0 and 1")
+        self._require(self.dtype in ("float32", "float64"), "dtype", "'float32' or 'float64'")
 
     @abstractmethod
     def _start(self, d: int) -> None:
@@ -54,7 +51,6 @@ class OnlineLearner(SimilarityLearner):
     def _sampler(self, X: Matrix, y: NDArray[Any], seed: int) -> Draw:
         """Return what draws examples from labelled rows."""
 
-    @abstractmethod
     def _prepare(self, X: Matrix) -> Any:
         """Return what `_take` works on: the rows, and the matrix as it is now, in the form that steps want."""
 
@@ -115,7 +111,11 @@ class OnlineLearner(SimilarityLearner):
         if trace_steps is not None:
             trace_steps = [step for step in trace_steps if step <= n_steps]
         self._start(X.shape[1])
-        return self._train(self._prepare(X), draw, n_steps, trace, trace_steps)
+        return self._train_on(X, draw, n_steps, trace, trace_steps)
+
+    def _train_on(self, X: Matrix, draw: Draw, n_steps: int, *traced: Any) -> Self:
+        """Take `n_steps` steps on examples of these rows that `draw` gives."""
+        return self._train(self._prepare(X), draw, n_steps, *traced)
 
     def _train(
         self,
@@ -155,9 +155,6 @@ class OnlineLearner(SimilarityLearner):
 
     def _best_step(self, X: Matrix, y: NDArray[Any], seed: int) -> int:
         """Choose the number of steps by mean average precision on held-out rows (JMLR section 5.3.2)."""
-        # the ranking is asked for here only: its module is a reader of learners
-        from lookalike.ranking.rankings import rank_leave_one_out
-
         held_out = held_out_rows(y, self.validation_fraction, np.random.default_rng([seed, 1]))
         seen, labels = X[held_out], y[held_out]
 
@@ -203,11 +200,7 @@ class OnlineTripletLearner(OnlineLearner):
         triplets = check_triplets(triplets, X.shape[0])
         if afresh:
             self._start(X.shape[1])
-        return self._train_on(X, triplets)
-
-    def _train_on(self, X: Matrix, triplets: NDArray[np.int32]) -> Self:
-        """Take one step for each of these triplets, in order."""
-        return self._train(self._prepare(X), feed(triplets), len(triplets))
+        return self._train_on(X, feed(triplets), len(triplets))
 
     def _sampler(self, X: Matrix, y: NDArray[Any], seed: int) -> Draw:
         return TripletSampler(y, seed).draw

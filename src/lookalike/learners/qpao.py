@@ -177,20 +177,16 @@ class QPAO(ProductsLearner):
         return self.lower >= 0
 
     def _check_parameters(self) -> None:
-        if not 0 < self.C < np.inf:
-            raise ValueError(f"C must be a number larger than 0, not {self.C!r}")
-        if not -np.inf < self.lower < np.inf:
-            raise ValueError(f"lower must be a number, not {self.lower!r}")
-        if self.upper is not None and not self.lower < self.upper:
-            raise ValueError(f"upper must be None or larger than lower={self.lower!r}, not {self.upper!r}")
-        if self.fixed_sum and not (self.lower <= 1 and (self.upper is None or self.upper >= 1)):
-            raise ValueError(f"fixed_sum needs lower <= 1 <= upper, not lower={self.lower!r} and upper={self.upper!r}")
-        for name, least in (("n_blocks", 1), ("n_triplets", 0), ("max_sweeps", 1)):
-            value = getattr(self, name)
-            if not value >= least or int(value) != value:
-                raise ValueError(f"{name} must be a whole number, {least} or more, not {value!r}")
-        if not self.tol >= 0:
-            raise ValueError(f"tol must be a number that is not negative, not {self.tol!r}")
+        upper = np.inf if self.upper is None else self.upper
+        self._require(0 < self.C < np.inf, "C", "a number larger than 0")
+        self._require(-np.inf < self.lower < np.inf, "lower", "a number")
+        self._require(self.lower < upper, "upper", f"None or larger than lower={self.lower!r}")
+        if self.fixed_sum:
+            self._require(self.lower <= 1, "lower", "at most 1 where the sum is fixed")
+            self._require(upper >= 1, "upper", "at least 1 where the sum is fixed")
+        self._require_whole(1, "n_blocks", "max_sweeps")
+        self._require_whole(0, "n_triplets")
+        self._require(self.tol >= 0, "tol", "a number that is not negative")
 
     def _learn(self, products: TripletProducts, seed: int | None = None) -> Self:
         d = products.n_features

@@ -141,13 +141,9 @@ class QueryTripletSampler:
 
         So a training run can go on anywhere, and rankers can share the chunks out. Threads may call it together.
         """
-        if number < 0:
-            raise ValueError(f"there is no chunk {number}: chunks are numbered from 0 on")
         return self._rows(stream_key(self._seed, 1, number), 0, n)
 
     def _rows(self, key: NDArray[np.uint64], first: int, n: int) -> NDArray[np.int32]:
-        if n < 0:
-            raise ValueError(f"cannot draw {n} triplets: give a count that is not negative")
         triplets = np.empty((n, 3), dtype=np.int32)
         source = self._log, self._proposal, self._lists, self.queries_, self._theta
         draw_triplets(key, first, *source, TRIES, self._exclude_relevant, triplets)

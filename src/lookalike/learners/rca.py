@@ -83,9 +83,8 @@ class RCA(SimilarityLearner):
             On NaN or infinity, a single class, no class with two rows, values too large to be squared, or more
             components than the covariance within classes has an inverse for.
         """
-        n_components = self.n_components
-        if n_components is not None and (n_components < 1 or int(n_components) != n_components):
-            raise ValueError(f"n_components must be a whole number that is at least 1, or None, not {n_components!r}")
+        if self.n_components is not None:
+            self._require_whole(1, "n_components")
         X, y = self._check_labelled(X, y)
         refuse_overflow(X)
         span = Span(X)

@@ -104,10 +104,8 @@ class SOMLTG(OnlineDiagonalLearner):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not 0 < self.learning_rate < np.inf:
-            raise ValueError(f"learning_rate must be larger than 0 and finite, not {self.learning_rate!r}")
-        if not 0 <= self.regularization < np.inf:
-            raise ValueError(f"regularization must be 0 or larger and finite, not {self.regularization!r}")
+        self._require(0 < self.learning_rate < np.inf, "learning_rate", "larger than 0 and finite")
+        self._require(0 <= self.regularization < np.inf, "regularization", "0 or larger and finite")
 
     def _start(self, d: int) -> None:
         super()._start(d)
@@ -246,12 +244,9 @@ class SOMLDA(OnlineDiagonalLearner):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not 0 < self.gamma < np.inf:
-            raise ValueError(f"gamma must be larger than 0 and finite, not {self.gamma!r}")
+        self._require(0 < self.gamma < np.inf, "gamma", "larger than 0 and finite")
         for name in ("rho", "regularization"):
-            value = getattr(self, name)
-            if not 0 <= value < np.inf:
-                raise ValueError(f"{name} must be 0 or larger and finite, not {value!r}")
+            self._require(0 <= getattr(self, name) < np.inf, name, "0 or larger and finite")
 
     def _start(self, d: int) -> None:
         super()._start(d)

@@ -44,15 +44,13 @@ class TripletProducts:
     ----------
     X : array-like or CSR matrix of shape (n, d)
         Not changed.
-    triplets : array-like of shape (m, 3), optional
-        Row numbers (query, positive, negative) of X. Default: none yet, `blocks` will be given them.
+    triplets : array-like of shape (m, 3)
+        Row numbers (query, positive, negative) of X.
 
     Attributes
     ----------
     n_features : int
         d.
-    has_triplets : bool
-        Whether triplets were given, be it none; a learner's ``fit_products`` needs them.
     n_triplets : int
         m.
     n_pairs : int
@@ -75,7 +73,7 @@ class TripletProducts:
     ([0, 2], 2)
     """
 
-    def __init__(self, X: Any, triplets: Any = None) -> None:
+    def __init__(self, X: Any, triplets: Any) -> None:
         X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
         refuse_overflow(X)
         X = sp.csr_array(X)
@@ -83,22 +81,15 @@ class TripletProducts:
             X = X.copy()
             X.sum_duplicates()
         self.n_features = int(X.shape[1])
-        self.has_triplets = triplets is not None
-        if triplets is None:
-            every = np.arange(X.shape[0])
-            self._restrict(X, every, every)
-            self.examples: NDArray[np.int32] = np.empty((0, 3), dtype=np.int32)
-        else:
-            triplets = check_triplets(triplets, X.shape[0])
-            rows, places = np.unique(triplets, return_inverse=True)
-            self.examples = places.reshape(triplets.shape).astype(np.int32)
-            self._restrict(X, rows.astype(np.int64), np.unique(triplets[:, 0]).astype(np.int64))
+        triplets = check_triplets(triplets, X.shape[0])
+        rows, places = np.unique(triplets, return_inverse=True)
+        self.examples: NDArray[np.int32] = places.reshape(triplets.shape).astype(np.int32)
+        self._restrict(X, rows.astype(np.int64), np.unique(triplets[:, 0]).astype(np.int64))
         self.n_triplets = len(self.examples)
         pairs, numbers = distinct_pairs(self.examples, len(self._lengths))
         self.n_pairs = len(pairs)
         self._ready: Products | None = None
-        repeats = self.has_triplets and self.n_pairs <= self.n_triplets
-        if repeats and self._room(pairs) * ENTRY_BYTES <= PRODUCT_BYTES:
+        if self.n_pairs <= self.n_triplets and self._room(pairs) * ENTRY_BYTES <= PRODUCT_BYTES:
             self._ready = self._multiply(pairs)
             self.examples = numbers
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lookalike.core.row_numbers import row_numbers
 from lookalike.core.seeds import RandomState, as_seed, seed_sequence
 
 
@@ -56,8 +57,6 @@ class TripletSampler:
 
     def draw(self, n: int) -> NDArray[np.int32]:
         """Return the next `n` triplets of the stream, int32 rows of row numbers (query, positive, negative)."""
-        if n < 0:
-            raise ValueError(f"cannot draw {n} triplets: give a count that is not negative")
         uniforms = self._random.random((n, 3))
         triplets = np.empty((n, 3), dtype=np.int32)
         # floor(u * m) < m for every double u < 1 and m < 2**53: u is at most 1 - 2**-53, and m minus m * 2**-53
@@ -94,11 +93,7 @@ def check_row_numbers(rows: Any, n_rows: int, name: str, columns: str) -> NDArra
     array, n_columns = np.asarray(rows), columns.count(",") + 1
     if array.ndim != 2 or array.shape[1] != n_columns:
         raise ValueError(f"{name} must be rows ({columns}), an array of shape (m, {n_columns}), not {array.shape}")
-    if array.size and not np.issubdtype(array.dtype, np.integer):
-        raise ValueError(f"{name} must be row numbers of X, whole numbers, not values of type {array.dtype}")
-    if array.size and (array.min() < 0 or array.max() >= n_rows):
-        raise ValueError(f"{name} must be row numbers of X, 0 to {n_rows - 1}; found {array.min()} to {array.max()}")
-    return np.ascontiguousarray(array, dtype=np.int32)
+    return np.ascontiguousarray(row_numbers(array, n_rows, f"{name}, rows of X,"), dtype=np.int32)
 
 
 def stream_key(seed: int, *key: int) -> NDArray[np.uint64]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import replacing, write_json
+from lookalike.core.files import write_json, write_npz
 from lookalike.core.seeds import integer_seed
 from lookalike.learners.registry import learner_class, learner_module
 
@@ -74,6 +74,5 @@ def write_model(model: Any, fit: dict[str, Any], path: Path, names: dict[str, An
     if model is not None:
         model.save(path, made_by=names)
         return
-    with replacing(path) as part, part.open("wb") as stream:
-        np.savez(stream, allow_pickle=False)
+    write_npz({}, path, compressed=False)
     write_json({"format": "no model", "reason": fit["not_converged"], "made_by": names}, path.with_suffix(".json"))

@@ -283,7 +283,7 @@ def test_foreign_and_broken_files_are_refused_and_nothing_of_them_is_executed(tm
     np.savez(tmp_path / "trap.npz", description=np.array([Trap()], dtype=object))
     np.savez(tmp_path / "foreign.npz", x=np.zeros(3))
     (tmp_path / "half.npz").write_bytes(saved.read_bytes()[:20_000])
-    for name, told in {"trap.npz": "not a whole", "half.npz": "not a whole", "none.npz": "no network file",
+    for name, told in {"trap.npz": "cannot be read", "half.npz": "cannot be read", "none.npz": "no network file",
                        "foreign.npz": "not a network of lookalike", "model.pt": "ends in .npz"}.items():  # fmt: skip
         for read in (load_network, read_about):
             with pytest.raises(LookalikeError, match=told):

@@ -173,7 +173,7 @@ def test_a_step_of_the_ranking_descends_along_the_sum_of_its_hinges():
     ("arguments", "match"),
     [({"labels": np.zeros(N, int)}, "at least two"), ({"labels": np.zeros(3, int)}, "one whole number for each"),
      ({"rows": np.arange(10), "validation_rows": np.arange(5)}, "both learned from and held out"),
-     ({"rows": [N]}, "rows must be rows of the image source"),
+     ({"rows": [N]}, "numbers from 0 to"),
      ({"labels": np.where(np.arange(N) == 3, -1, LABELS), "rows": [3, 4]}, "no label"),
      ({"settings": PretrainingSettings(n_steps=40, learning_rate=1e9)}, "make learning_rate smaller"),
      ({"device": "gpu"}, "cannot be used"), ({"device": "cuda:77"}, "cannot be used")],

@@ -60,7 +60,7 @@ def test_weights_are_those_of_the_transformer_by_document_frequency(rows, dtype)
     np.testing.assert_array_equal(rows.image_ids, IDS)
     assert [len(array) for array in rows.take(wanted[:0], np.dtype(dtype))] == [1, 0, 0, 0]
     for wrong in ([-1], [0, 52], [-3, 1]):
-        with pytest.raises(IndexError, match="rows must be 0 to 50"):
+        with pytest.raises(ValueError, match="must be numbers from 0 to 50"):
             rows.take(np.array(wrong), np.dtype(dtype))
 
 

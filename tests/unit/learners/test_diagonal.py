@@ -56,8 +56,6 @@ def test_prepared_products_give_the_same_and_have_no_names_of_features(learner):
         np.testing.assert_array_equal(model.fit_products(products).w_, expected)
     assert not hasattr(model, "feature_names_in_")
     assert model.fit_products(TripletProducts(X[:, :60], TRIPLETS)).n_features_in_ == len(model.w_) == 60
-    with pytest.raises(ValueError, match=r"made without triplets.*TripletProducts\(X, triplets\)"):
-        model.fit_products(TripletProducts(X))
     model.fit_products(TripletProducts(X, TRIPLETS[:0]))
 
 
@@ -70,12 +68,14 @@ def test_products_made_before_and_on_the_way_give_the_same_bits(learner, monkeyp
         np.testing.assert_array_equal(fitted(learner).w_, expected)
 
 
-def test_products_are_kept_where_pairs_repeat_and_blocks_stay_within_their_memory():
+def test_products_are_kept_where_pairs_repeat_and_blocks_stay_within_their_memory(monkeypatch):
     rows, y = sparse_rows(300, 400, 2)
     triplets = triplets_of(y, 3_000)
     assert TripletProducts(rows, triplets[:400]).examples.shape == (400, 3)
     assert TripletProducts(rows, np.repeat(triplets[:5], 3, axis=0)).examples.shape == (15, 2)
-    blocks = list(TripletProducts(rows).blocks(triplets))
+    monkeypatch.setattr(triplet_products, "PRODUCT_BYTES", 0)
+    products = TripletProducts(rows, triplets)
+    blocks = list(products.blocks(products.examples))
     assert sum(len(numbers) for _, numbers in blocks) == 3_000
     assert max(made.data.nbytes + made.indices.nbytes for made, _ in blocks) <= triplet_products.BLOCK_BYTES + 12
 

@@ -168,5 +168,5 @@ def test_values_that_overflow_are_named(learner):
     model = OASIS(dtype="float64", projection="psd", projection_interval=1)
     with pytest.raises(ValueError, match="scale the rows"):
         model.fit_triplets(X, [[0, 1, 2]] * 3)
-    with pytest.raises(ValueError, match="needs projection='psd'"):
+    with pytest.raises(ValueError, match="projection must be 'psd' with"):
         model.set_params(projection="symmetric").fit_triplets(X, [[0, 1, 2]])

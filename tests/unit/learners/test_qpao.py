@@ -89,7 +89,7 @@ def test_words_that_no_pair_shares_keep_the_nearest_to_one(lower, upper, untouch
     kept = QPAO(10.0, n_blocks=1, fixed_sum=True).fit_triplets(sp.csr_array(wide), triplets).w_
     (shared,) = set(np.delete(kept, np.arange(5, 25)))
     assert (shared < 1, kept.sum()) == (True, pytest.approx(1000)), "words that no pair shares give for the others"
-    with pytest.raises(ValueError, match=r"fixed_sum needs lower <= 1 <= upper, not lower=1\.5"):
+    with pytest.raises(ValueError, match=r"lower must be at most 1 where the sum is fixed, not 1\.5"):
         QPAO(lower=1.5, fixed_sum=True).fit_triplets(X, triplets)
     for rows, given_ in ((np.zeros((4, 3)), [[0, 1, 2]] * 5), (X, np.empty((0, 3), dtype=int))):
         none = QPAO(2.0).fit_triplets(rows, given_)

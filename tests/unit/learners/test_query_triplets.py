@@ -154,5 +154,3 @@ PAIRS = QueryLog.from_pairs([0, 0, 1, 1], [0, 1, 1, 2])
 def test_mistakes_are_named(log, options, message):
     with pytest.raises(ValueError, match=message):
         QueryTripletSampler(log, **options)
-    with pytest.raises(ValueError, match="no chunk -1"):
-        QueryTripletSampler(PAIRS).chunk(-1, 5)

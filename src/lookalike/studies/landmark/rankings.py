@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from lookalike.core.files import replacing
+from lookalike.core.files import write_npz
 from lookalike.ranking.oxford import average_precision
 
 IntArray = npt.NDArray[np.integer[Any]]
@@ -71,9 +71,7 @@ class LandmarkRankings:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write ``.npz``; the same rankings give the same bytes."""
-        arrays: dict[str, Any] = {name: np.asarray(value) for name, value in vars(self).items() if name != "n_gallery"}
-        with replacing(path) as part, part.open("wb") as stream:
-            np.savez_compressed(stream, allow_pickle=False, n_gallery=np.int64(self.n_gallery), **arrays)
+        write_npz({"n_gallery": self.n_gallery, **vars(self)}, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import replacing
+from lookalike.core.files import write_npz
 from lookalike.ranking.exact_search import average_precision
 
 if TYPE_CHECKING:
@@ -112,8 +112,7 @@ class Validation:
         rows = {name: getattr(self.rows, name) for name in ("data", "indices", "indptr")}
         rows |= {"n_features": np.int64(self.rows.shape[1])}
         relevant = {name: getattr(self, name) for name in ("queries", "relevant_indptr", "relevant_indices")}
-        with replacing(path) as part:
-            np.savez_compressed(part, **rows, **relevant)
+        write_npz(rows | relevant, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], n_threads: int = 1) -> Self:
