@@ -51,7 +51,8 @@
     for (const row of table.rows) {
       row.setAttribute("role", "row");
       [...row.cells].forEach((cell, place) => {
-        cell.setAttribute("role", cell.tagName === "TH" ? "columnheader" : "cell");
+        // a head without words is none
+        cell.setAttribute("role", cell.tagName === "TH" && heads[place] ? "columnheader" : "cell");
         if (cell.tagName === "TD" && heads[place]) cell.dataset.label = heads[place];
       });
     }
