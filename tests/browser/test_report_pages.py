@@ -98,10 +98,10 @@ def test_claims_are_filtered_and_lead_to_their_exhibit_and_back(opened):
     assert set(shown) == {verdict}
     claim = rows.first.get_attribute("id")
     rows.first.locator("td").last.locator("a[href*='#']").first.click()
-    assert page.locator(":target").is_visible()
+    page.locator(":target").wait_for()
     page.locator(f"details.about:has(a[href='claims.html#{claim}'])").first.evaluate("one => { one.open = true }")
     page.locator(f"a[href='claims.html#{claim}']").first.click()
-    assert page.locator(":target").get_attribute("id") == claim
+    page.locator(f"tr:target[id='{claim}']").wait_for()
 
 
 def test_the_keyboard_skips_to_the_content(opened):
