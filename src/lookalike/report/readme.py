@@ -37,8 +37,11 @@ def readme_numbers(results: Results, made_with: str) -> str:
     ]  # fmt: skip
     heads = ("Exhibit", "Data", "Difference", "Here", "In print")
     lines = [f"| {' | '.join(line)} |" for line in (heads, ("---", "---", "---", "---:", "---:"), *cells)]
-    parts = [f"#### {one.title}: {one.kind}\n\n{one.text}" for one in told]
-    note = "Percentage points, with intervals of about 95% in brackets; a dash stands where the paper prints no number."
+    parts = [f"#### {one.title[0].upper()}{one.title[1:]}: {one.kind}\n\n{one.text}" for one in told]
+    note = (
+        "Differences are in percentage points, with intervals of about 95% in brackets. A dash stands where the paper "
+        "prints no number. mAP is mean average precision, P@k the share of relevant images among the first k."
+    )
     return "\n\n".join(("\n".join(lines), note, *parts, f"Made by {made_with}.")) + "\n"
 
 

@@ -142,7 +142,7 @@ def margins(study: CategoryStudy) -> tuple[Margin, ...]:
             ends = {end: [row[f"t_{end}"], row[f"bootstrap_{end}"]] for end in ("low", "high")}
             pairs = swapped(ours, printed)
             found.append(Margin(
-                setting=study.block_title(subset), metric="mAP", method=study.title_of("oasis"),
+                setting=f"{subset.n_classes} classes", metric="mAP", method=study.title_of("oasis"),
                 other=study.title_of(method), ours=100 * row["difference"],
                 # the wider of both intervals; one fold alone has none over folds
                 low=100 * float(pd.Series(ends["low"]).min()), high=100 * float(pd.Series(ends["high"]).max()),

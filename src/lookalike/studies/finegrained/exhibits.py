@@ -25,6 +25,7 @@ from lookalike.studies.finegrained.systems import (
     ALL,
     CONVNET,
     DEEP,
+    FEATURES,
     GOLDEN,
     OASIS,
     PAPER,
@@ -242,9 +243,10 @@ def _margin(study: FinegrainedStudy, systems: Sequence[str], metric: str) -> Mar
     if gap is None:
         return None
     name, unit = ("precision", "points") if metric == PRECISION else (f"score-{study.k}", "triplets")
+    made = " (hand-crafted)" if other in (*FEATURES, GOLDEN) else ""
     levels = [f"{ours[one]:{FORMS[metric]}}{'%' * (metric == PRECISION)}" for one in (DEEP, other)]
     return Margin(
-        "", name, study.title_of(DEEP), study.title_of(other), gap.value, gap.low, gap.high,
+        "", name, study.title_of(DEEP), study.title_of(other) + made, gap.value, gap.low, gap.high,
         printed[DEEP] - printed[other], unit, "95%, of a paired bootstrap over query images", (levels[0], levels[1]),
         study.title_of(max(systems, key=lambda one: np.nan_to_num(ours[one]))), None if order is None else not order,
     )  # fmt: skip
