@@ -128,6 +128,11 @@ def verdict_choices(claims: pd.DataFrame) -> list[Choice]:
     return sorted(choices(claims, "verdict"), key=lambda one: order.get(one.title, len(order)))
 
 
+def verdict_counts(claims: pd.DataFrame) -> list[tuple[Choice, str]]:
+    """The same with the words that go with them: those on real data, then those that are about this run alone."""
+    return [(one, str(words)) for words, own in claims.groupby("in_this_run") for one in verdict_choices(own)]
+
+
 def notes(results: Results) -> list[str]:
     """What is said of the tables of claims: the data they are decided on, and what has to be known besides."""
     return [

@@ -110,7 +110,7 @@ class _Site:
             cited=list(PAPERS.values()),
             states=display.count_states(results.states()),
             matrices=[pages.matrix(results, paper) for paper in PAPERS],
-            verdicts=claims.verdict_choices(found),
+            verdict_counts=claims.verdict_counts(found),
             n_claims=len(found),
             unmade=[one for one in results.datasets if one.not_run],
             failed=[one for one in results.exhibits() if one.state == FAILED],
@@ -140,6 +140,7 @@ class _Site:
             heading="Claims and verdicts",
             claims=found.to_dict("records"),
             verdicts=claims.verdict_choices(found),
+            verdict_counts=claims.verdict_counts(found),
             papers=claims.choices(found, "paper"),
             notes=claims.notes(self.results),
         )
