@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from snakemake.utils import update_config
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import integer_seed
@@ -59,9 +60,10 @@ def test_the_pool_leaves_what_a_split_needs(settings):
 
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.yaml")), ids=lambda path: path.stem)
 def test_examples_of_the_documentation_are_valid(settings, example):
-    for part, entries in yaml.safe_load(example.read_text()).items():
-        settings[part].update(entries)
-    assert example.stem in checked(settings)["datasets"]
+    laid_over = yaml.safe_load(example.read_text())
+    update_config(settings, laid_over)
+    config = checked(settings)
+    assert all(name in config[part] for part, entries in laid_over.items() for name in entries)
 
 
 def test_a_study_like_another_has_what_it_leaves_out(settings):
