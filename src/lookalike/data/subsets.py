@@ -10,8 +10,7 @@ from typing import Literal
 
 import pandas as pd
 
-from lookalike.core.errors import LookalikeError
-from lookalike.core.settings.sentences import existing
+from lookalike.core.errors import LookalikeError, existing
 
 
 def read_published_subsets(path: str | os.PathLike[str]) -> dict[str, list[str]]:

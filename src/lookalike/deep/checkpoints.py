@@ -66,13 +66,19 @@ class Checkpoint:
 
 
 def pack(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """Return arrays as tensors, which a checkpoint may hold."""
-    return {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
+    """Return arrays of any plain type as what a checkpoint may hold: type, shape and bytes."""
+    return {
+        name: (array.dtype.str, array.shape, torch.from_numpy(np.frombuffer(array.tobytes(), dtype=np.uint8).copy()))
+        for name, array in arrays.items()
+    }
 
 
 def unpack(packed: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Return the arrays that `pack` packed."""
-    return {name: tensor.numpy() for name, tensor in packed.items()}
+    return {
+        name: np.frombuffer(content.numpy().tobytes(), dtype=kind).reshape(shape).copy()
+        for name, (kind, shape, content) in packed.items()
+    }
 
 
 def checksum(arrays: Iterable[np.ndarray]) -> int:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from lookalike.core.errors import LookalikeError
 from lookalike.core.images import luma, shrink
 from lookalike.core.progress import Progress
 from lookalike.features.describers import one_opencv_thread
@@ -32,6 +33,11 @@ class SiftSettings:
     """OpenCV divides it by the 3 layers of an octave: the 0.03 of Lowe (2004), section 4, would be 0.09 here."""
     max_side: int = 0
     """Images with a longer side, in pixels, are shrunk to it first; 0 describes them at full size."""
+
+    def __post_init__(self) -> None:
+        """Refuse settings that mean nothing."""
+        if not all(value >= 0 for value in (self.n_max, self.max_side, self.contrast_threshold)):
+            raise LookalikeError("settings of the keypoints must not be negative (0 sets no limit): correct them")
 
 
 class Keypoints(NamedTuple):

@@ -28,6 +28,7 @@ from lookalike.learners.sparse_rows import OrderedRows, Rows
 if TYPE_CHECKING:
     from lookalike.learners.query_triplets import QueryTripletSampler
 
+MODES = ("look-ahead", "sequential")
 STOPPING = ("n_steps", "patience", "tolerance")
 """What may change between two starts of one run."""
 
@@ -50,6 +51,18 @@ class TrainingPlan:
     block: int = BLOCK  # triplets of a block, in both modes
     seed: int = 0  # as `scored`, only part of what a checkpoint belongs to
     scored: int = 0  # a number that tells the held-out images from others
+
+    def __post_init__(self) -> None:
+        if not self.aggressiveness > 0:
+            raise ValueError(f"aggressiveness must be larger than 0, not {self.aggressiveness!r}")
+        if self.mode not in MODES:
+            raise ValueError(f"mode must be one of {', '.join(MODES)}, not {self.mode!r}")
+        if self.block < 1 or self.interval < 1 or self.interval % self.block:
+            raise ValueError(f"interval must be a multiple of block, {self.block}, not {self.interval}")
+        if self.n_steps < 1:
+            raise ValueError(f"n_steps must be at least 1, not {self.n_steps}")
+        if self.patience < 0 or self.tolerance < 0:
+            raise ValueError("patience and tolerance must not be negative")
 
 
 @dataclass

@@ -23,8 +23,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from lookalike.core.errors import LookalikeError
-from lookalike.core.settings.sentences import existing, sentence
+from lookalike.core.errors import LookalikeError, existing
+from lookalike.core.settings.sentences import sentence
 
 Entry = TypeVar("Entry")
 

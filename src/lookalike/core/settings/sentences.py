@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Mapping
 
 from pydantic_core import ErrorDetails
 
-from lookalike.core.errors import LookalikeError
-
-
-def existing(name: str, known: Iterable[str]) -> str:
-    """Say which name may be meant, and all that there are."""
-    known = sorted(known)
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    return f"{hint}there are: {', '.join(known) or 'none'}"
+from lookalike.core.errors import LookalikeError, existing
 
 
 def refer(place: str, name: str, known: Iterable[str]) -> None:

@@ -13,7 +13,8 @@ def test_what_is_rated_is_one_fold_of_oasis_and_raters_files_are_where_the_setti
     assert plan.questionnaire_settings(config, "demo") == {"n_queries": 25, "n_retrieved": 10, "n_random": 5}
     assert len(check_plan(plan, config, "demo")) == 12
     told = plan.exhibit_settings(config, "demo", "")
-    assert (told["title"], told["subset_title"], told["synthetic"]) == ("demo", "10 synthetic classes", True)
+    shown = {name: told[name] for name in ("title", "subset_title", "synthetic")}
+    assert shown == {"title": "synthetic classes", "subset_title": "10 synthetic classes", "synthetic": True}
     (tmp_path / "data" / "ratings" / "demo").mkdir(parents=True)
     for name in ("bob.csv", "ada.csv", "notes.txt"):
         (tmp_path / "data" / "ratings" / "demo" / name).touch()
