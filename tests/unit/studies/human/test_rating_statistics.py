@@ -92,7 +92,7 @@ def test_every_number_is_that_of_a_loop(seed, n_raters, n_queries):
     curve, is_random = precision.mean(), ratings["role"] == "random"
     singles = {"n_raters": ratings["rater"].nunique(), "n_queries": n_queries, "precision_at_1": curve[0],
                f"precision_at_{DEPTH}": curve[DEPTH - 1], "precision_peak": curve.max(),
-               "precision_peak_k": curve.idxmax() + 1, "map": average.mean(),
+               "precision_peak_k": curve.round(12).idxmax() + 1, "map": average.mean(),
                "standard_deviation_over_queries": average.groupby(level=1).apply(deviation).mean(),
                "standard_deviation_over_raters": average.groupby(level=0).apply(deviation).mean(),
                "human_precision": human.groupby(level=0).mean().mean(),
