@@ -70,7 +70,7 @@ def _opened(file: Path) -> BinaryIO:
 def _header(stream: BinaryIO, file: Path) -> Image.Image:
     """Parse the header; the pixels stay on disk."""
     try:
-        # Pillow's warnings pass: threads read images, and to silence them would silence the whole process's.
+        # Pillow's warnings are not silenced: threads read images, and Python's filters belong to the whole process.
         return Image.open(stream, formats=FORMATS)
     except (Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
         raise UnreadableImage(f"{file.name} has more than {MAX_PIXELS:,} pixels, the most that is read") from error

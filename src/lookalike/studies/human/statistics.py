@@ -93,7 +93,7 @@ def summary(ratings: pd.DataFrame) -> dict[str, float]:
         "precision_at_1": curve.iloc[0],
         f"precision_at_{curve.index[-1]}": curve.iloc[-1],
         "precision_peak": curve.max(),
-        "precision_peak_k": curve.round(12).idxmax(),  # a tie that rounding parts is a tie
+        "precision_peak_k": curve.round(12).idxmax(),  # rounding errors must not break a tie
         "map": average.mean(),
         "standard_deviation_over_queries": average.groupby("rater").std().mean(),
         "standard_deviation_over_raters": average.groupby("query").std().mean(),
