@@ -139,7 +139,7 @@ def learn_weights(
         weights = np.maximum(sums, 0)
         half = 0.5 * float(weights @ weights)
         objective = half + largest * float(np.maximum(1 - rows @ weights, 0).sum())
-        gap = objective - (float(dual.sum()) - half)
+        gap = max(objective - (float(dual.sum()) - half), 0.0)  # at the optimum, rounding would make it negative
         if gap <= tolerance * objective:
             break
     return Learned(weights, objective, gap, gap <= tolerance * objective)
