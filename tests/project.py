@@ -22,8 +22,9 @@ SAME_ON_ALL_PROCESSORS = {
     "OPENCV_CPU_DISABLE": "AVX,FP16,AVX2,AVX512-SKX",
     "OPENCV_IPP": "disabled",
     "OPENCV_LOG_LEVEL": "ERROR",  # it would warn in every job that these are off
+    "OPENBLAS_CORETYPE": "Haswell",  # else one with AVX-512 takes other kernels
 }
-"""OpenCV's SIFT rounds differently with each set of vector instructions, and a tiny codebook makes much of it."""
+"""OpenCV and OpenBLAS round differently with each set of vector instructions, and a tiny codebook makes much of it."""
 TINY_SECONDS = 2400  # a minute or two on two free cores, and half an hour on two that are shared
 
 needs_torch = pytest.mark.skipif(

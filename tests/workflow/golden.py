@@ -23,7 +23,7 @@ CHOSEN = (
 """Study and rows of its table of metrics; a number is the mean of a row over folds, and over landmarks."""
 TOLERANCES = {"demo_triplets/finegrained": 4.0}
 """At least twice what an older processor changed, where that was anything (measured with vector instructions switched
-off in NumPy, OpenBLAS, numba and torch; OpenCV's are the same everywhere, see `project.SAME_ON_ALL_PROCESSORS`)."""
+off in NumPy, numba and torch; those of OpenCV and OpenBLAS are held by `project.SAME_ON_ALL_PROCESSORS`)."""
 TOLERANCE = 0.01
 
 
