@@ -6,7 +6,6 @@ They stand between a `lookalike.features.visterm_store.VistermStore` and `lookal
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,16 +14,18 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.files import reading_npz, write_npz
 from lookalike.core.kernels import njit
 from lookalike.core.row_numbers import row_numbers
-from lookalike.features.visterm_store import VistermStore, word_type
+from lookalike.features.visterm_store import VistermStore, word_type, write_arrays
 from lookalike.features.visterms import TfidfVisterms
 from lookalike.learners.sparse_rows import Rows, permuted
 
 SLICE = 65_536
 """Images that are read at a time."""
 
-FILES = ("indptr", "words", "counts", "lengths", "idf", "order", "image_ids")
+WEIGHTS = "weights.npz"
+"""Written last: a folder without it is no whole one."""
 
 
 class CompactRows:
@@ -34,29 +35,20 @@ class CompactRows:
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        arrays: dict[str, NDArray[Any]] = {}
-        for name in FILES:
-            path = Path(folder) / f"{name}.npy"
-            try:
-                arrays[name] = np.load(path, mmap_mode="r", allow_pickle=False)
-            except (OSError, ValueError, EOFError) as error:
-                raise LookalikeError(f"{path} cannot be read ({error}): make the rows anew") from error
-        n, d = len(arrays["image_ids"]), len(arrays["idf"])
-        n_entries = int(arrays["indptr"][-1]) if arrays["indptr"].size else 0
-        sizes = {"indptr": n + 1, "lengths": n, "order": d, "words": n_entries, "counts": n_entries}
-        if any(arrays[name].shape != (size,) for name, size in sizes.items()):
-            raise LookalikeError(f"{folder} holds arrays of different lengths: make the rows anew")
-        self.image_ids, self.idf = np.asarray(arrays["image_ids"]), np.asarray(arrays["idf"])
+        with reading_npz(Path(folder, WEIGHTS), "make the rows anew") as kept:
+            self.image_ids, self.idf, order, lengths = (kept[name] for name in ("image_ids", "idf", "order", "lengths"))
         self.n_features = len(self.idf)
-        order = np.asarray(arrays["order"])
+        counts = VistermStore(folder, self.n_features).shards[0]
+        if len(counts.indptr) != len(lengths) + 1:
+            raise LookalikeError(f"{folder} holds rows of one set of images and weights of another: make the rows anew")
         self._place = np.argsort(order)
-        self._indptr, lengths = np.asarray(arrays["indptr"]), np.asarray(arrays["lengths"])
+        self._indptr = np.asarray(counts.indptr)
         # frequent features lead: their weights are looked up far more often
-        self._stored = self._indptr, arrays["words"], arrays["counts"], lengths, self.idf[order]
+        self._stored = self._indptr, counts.words, counts.counts, lengths, self.idf[order]
 
     @classmethod
     def build(cls, store: VistermStore, image_ids: ArrayLike, folder: str | os.PathLike[str]) -> Self:
-        """Write the rows of some images of a store, given ascending, and open them; replace `folder` whole."""
+        """Write the rows of some images of a store, given ascending, and open them; replace what is in `folder`."""
         ids = np.asarray(image_ids, dtype=np.int64)
         if not len(ids) or np.any(np.diff(ids) <= 0) or ids[0] < 0 or ids[-1] >= store.n_images:
             raise ValueError(f"image_ids must be ascending image numbers from 0 to {store.n_images - 1}, at least one")
@@ -67,22 +59,16 @@ class CompactRows:
         found = (frequency > 0) & (frequency < len(ids))
         idf[found] = -np.log(frequency[found] / len(ids))
         order = np.argsort(-frequency, kind="stable")
-        target = Path(folder)
-        part = target.with_name(f".{target.name}.part")
-        try:
-            shutil.rmtree(part, ignore_errors=True)
-            part.mkdir(parents=True)
-            _write(part, store, ids, idf, order, int(frequency[idf != 0].sum()))
-            shutil.rmtree(target, ignore_errors=True)
-            part.rename(target)
-        except OSError as error:
-            raise LookalikeError(
-                f"cannot write {target}: {error.strerror or error}; free some space or mend the permissions, "
-                "then run the same command again"
-            ) from error
-        finally:
-            shutil.rmtree(part, ignore_errors=True)
-        return cls(target)
+        place, n_entries = np.argsort(order), int(frequency[found].sum())
+        indptr, lengths = np.zeros(len(ids) + 1, dtype=np.int64), np.empty(len(ids))
+        rows = indptr, np.empty(n_entries, dtype=word_type(store.n_words)), np.empty(n_entries, dtype=np.uint8)
+        for counts, done in _selected(store, ids):
+            _write_slice(counts.indptr, counts.indices, counts.data, idf, place, done, *rows, lengths)
+        weights = {"image_ids": ids.astype(np.int32), "idf": idf, "order": order, "lengths": lengths}
+        Path(folder, WEIGHTS).unlink(missing_ok=True)
+        write_arrays(folder, *rows)
+        write_npz(weights, Path(folder, WEIGHTS), compressed=False)
+        return cls(folder)
 
     def __len__(self) -> int:
         return len(self.image_ids)
@@ -122,33 +108,6 @@ def _selected(store: VistermStore, ids: NDArray[np.int64]) -> Any:
         if len(inside):
             yield counts if len(inside) == counts.shape[0] else counts[inside], done
             done += len(inside)
-
-
-def _write(
-    folder: Path, store: VistermStore, ids: NDArray[np.int64], idf: NDArray[np.float64], order: Any, n_entries: int
-) -> None:
-    place = np.argsort(order)
-    types = {"indptr": np.int64, "words": word_type(len(idf)), "counts": np.uint8, "lengths": np.float64}
-    shapes = {"indptr": len(ids) + 1, "words": n_entries, "counts": n_entries, "lengths": len(ids)}
-    files = {name: _mapped(folder / f"{name}.npy", types[name], shapes[name]) for name in types}
-    files["indptr"][0] = 0
-    for counts, done in _selected(store, ids):
-        _write_slice(counts.indptr, counts.indices, counts.data, idf, place, done, *files.values())
-    for array in files.values():
-        array.flush()
-    np.save(folder / "idf.npy", idf)
-    np.save(folder / "order.npy", order)
-    np.save(folder / "image_ids.npy", ids.astype(np.int32))
-
-
-def _mapped(path: Path, kind: Any, size: int) -> np.memmap[Any, Any]:
-    """Map a new file whose room on the disk is taken now: found full later, the disk would kill the process."""
-    array: np.memmap[Any, Any] = np.lib.format.open_memmap(path, mode="w+", dtype=kind, shape=(size,))
-    # not every POSIX system has it
-    if hasattr(os, "posix_fallocate"):
-        with path.open("r+b") as file:
-            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
-    return array
 
 
 @njit(cache=True, nogil=True)
