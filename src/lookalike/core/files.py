@@ -28,34 +28,27 @@ def replacing(path: str | os.PathLike[str], scratch: str | os.PathLike[str] | No
     target = Path(path)
     # a folder that is listed needs another one for scratch, or what a killed process left is taken for one of its files
     folder = target.parent if scratch is None else Path(scratch)
+    # many writers choose their format by the suffix
+    temporary = folder / f".{target.stem}.{os.getpid()}.part{target.suffix}"
+    is_about_target = True
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(parents=True, exist_ok=True)
-        # many writers choose their format by the suffix
-        temporary = folder / f".{target.stem}.{os.getpid()}.part{target.suffix}"
+        temporary.touch()
         try:
+            is_about_target = False  # the block may read other files
             yield temporary
+            is_about_target = True
             os.replace(temporary, target)
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
-        # only what concerns this file or the disk; the block may read others
-        if error.errno is None or (error.errno not in _DISK and not _concerns(error, target, folder)):
+        if not is_about_target and error.errno not in _DISK:
             raise
         raise LookalikeError(
-            f"cannot write {target}: {os.strerror(error.errno)}; nothing was changed there: "
+            f"cannot write {target}: {os.strerror(error.errno or 0)}; nothing was changed there: "
             "free some space or mend the permissions, then run the same command again"
         ) from error
-
-
-def _concerns(error: OSError, target: Path, scratch: Path) -> bool:
-    """Whether an error is about making or replacing `target`, and not about another file that the block reads."""
-    if error.filename is None:
-        return False
-    if isinstance(error, FileNotFoundError) and scratch.is_dir():
-        return False  # the block looked for a file; where no folder could be made, this is about the target
-    named = Path(os.fsdecode(error.filename))
-    return any(named.parent == folder or named in (folder, *folder.parents) for folder in (target.parent, scratch))
 
 
 def write_table(table: Any, path: str | os.PathLike[str]) -> None:

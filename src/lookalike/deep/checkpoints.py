@@ -65,22 +65,6 @@ class Checkpoint:
         return state, f"goes on from step {state['step']:,}, where a checkpoint of an earlier start stands"
 
 
-def pack(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """Return arrays of any plain type as what a checkpoint may hold: type, shape and bytes."""
-    return {
-        name: (array.dtype.str, array.shape, torch.from_numpy(np.frombuffer(array.tobytes(), dtype=np.uint8).copy()))
-        for name, array in arrays.items()
-    }
-
-
-def unpack(packed: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Return the arrays that `pack` packed."""
-    return {
-        name: np.frombuffer(content.numpy().tobytes(), dtype=kind).reshape(shape).copy()
-        for name, (kind, shape, content) in packed.items()
-    }
-
-
 def checksum(arrays: Iterable[np.ndarray]) -> int:
     """Return a checksum of the bytes of all arrays, in order."""
     value = 0

@@ -211,7 +211,6 @@ class _Run:
         self._optimiser.load_state_dict(state["optimiser"])
         self._scaler.load_state_dict(state["scaler"])
         own = state["processes"][devices.rank()]
-        self._task.stream.resume(own["stream"])
         devices.set_random_states(own["random"], self._device)
         self._sums.copy_(own["sums"])
         self._n_images = own["n_images"]
@@ -313,7 +312,6 @@ class _Run:
     def _save(self) -> None:
         """Write a checkpoint, where one is kept; every process gives what is its own, the first one writes."""
         own = {
-            "stream": self._task.stream.state(self._step),
             "random": devices.random_states(self._device),
             "sums": self._sums.cpu(),
             "n_images": self._n_images,

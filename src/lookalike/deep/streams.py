@@ -1,22 +1,21 @@
 """Batches of a training by number of step, which go on exactly where a checkpoint stands.
 
-A window's shift is a function of the seed and the step alone; only a triplet sampler has a state to keep.
+They are a function of the seed and the step alone: a run that goes on draws the triplets of the steps before once more.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
+from collections.abc import Iterator
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.deep.checkpoints import checksum, pack, unpack
+from lookalike.deep.checkpoints import checksum
 from lookalike.deep.images import ImageSource
 
 BLOCK = 16
-"""Batches of triplets that are drawn at once: the sampler's state is copied once a block."""
+"""Batches of triplets that are drawn at once."""
 
 _ORDER, _SHIFT = 0, 1
 
@@ -25,13 +24,11 @@ Batch = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 class Sampler(Protocol):
-    """Draws triplets (query, positive, negative), such as `RelevanceTripletSampler`; its state decides what comes."""
+    """Draws triplets (query, positive, negative), such as `RelevanceTripletSampler`."""
 
     def draw(self, n: int) -> NDArray[np.int32]: ...  # noqa: D102
 
-    def get_state(self) -> dict[str, np.ndarray]: ...  # noqa: D102
-
-    def set_state(self, state: Mapping[str, np.ndarray]) -> None: ...  # noqa: D102
+    def fingerprint(self) -> int: ...  # noqa: D102
 
 
 class LabelStream:
@@ -55,13 +52,6 @@ class LabelStream:
                 rows[part] = order[places[part] % n]
             yield self._source.shifted(rows, _random(self._seed, _SHIFT, step)), self._labels[rows]
 
-    def state(self, step: int) -> dict[str, Any]:
-        """Return nothing: every batch is a function of the seed and the step."""
-        return {}
-
-    def resume(self, state: Mapping[str, Any]) -> None:
-        """Do nothing."""
-
     def fingerprint(self) -> int:
         """Return a checksum of the seed, the rows and their labels."""
         return checksum([np.array([self._seed]), self._rows, self._labels[self._rows]])
@@ -74,14 +64,11 @@ class TripletStream:
         self._source, self._sampler, self._rows, self._batch, self._seed = source, sampler, rows, batch, seed
         self._first = 0
         """Step of the block that the sampler draws next."""
-        self._drawn: deque[tuple[int, dict[str, np.ndarray]]] = deque()
-        """First step of every block that is not used up, and the sampler's state before it."""
 
     def batches(self, first: int, end: int) -> Iterator[Batch]:
-        """Yield the batches of steps `first` to ``end - 1``; `first` lies in the block that is drawn next."""
+        """Yield the batches of steps `first` to ``end - 1``; none of them lies in a block that was drawn before."""
         while self._first < end:
             start = self._first
-            self._drawn.append((start, self._sampler.get_state()))
             drawn = self._sampler.draw(BLOCK * self._batch)
             self._first = start + BLOCK
             for step in range(max(start, first), min(start + BLOCK, end)):
@@ -89,26 +76,9 @@ class TripletStream:
                 images, places = np.unique(triplets, return_inverse=True)
                 yield self._source.shifted(images, _random(self._seed, _SHIFT, step)), places.reshape(-1, 3)
 
-    def state(self, step: int) -> dict[str, Any]:
-        """Return the sampler's state before the block that holds `step`, and the block's first step."""
-        # not its present state: processes that read ahead draw batches ahead too
-        while self._drawn and self._drawn[0][0] + BLOCK <= step:
-            self._drawn.popleft()
-        first, state = self._drawn[0] if self._drawn else (self._first, self._sampler.get_state())
-        return {"first": first, "sampler": pack(state)}
-
-    def resume(self, state: Mapping[str, Any]) -> None:
-        """Go to where a kept state stands."""
-        self._first = state["first"]
-        self._drawn.clear()
-        self._sampler.set_state(unpack(state["sampler"]))
-
     def fingerprint(self) -> int:
-        """Return a checksum of the seed, the rows, the sampler's state and the next triplets."""
-        state = self._sampler.get_state()
-        triplets = self._sampler.draw(64)
-        self._sampler.set_state(state)
-        return checksum([np.array([self._seed]), self._rows, triplets, *(state[name] for name in sorted(state))])
+        """Return a checksum of the seed, the rows and what decides the triplets."""
+        return checksum([np.array([self._seed, self._sampler.fingerprint()]), self._rows])
 
 
 def _random(seed: int, *key: int) -> np.random.Generator:

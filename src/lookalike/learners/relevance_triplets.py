@@ -6,13 +6,13 @@ run that was stopped goes on with the very triplets it would have drawn.
 
 from __future__ import annotations
 
+import copy
 import math
 import zlib
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from lookalike.core.kernels import njit
 from lookalike.core.seeds import RandomState, as_seed
@@ -117,7 +117,7 @@ class RelevanceTripletSampler:
             np.cumsum(by_category).astype(np.float64),
         )
         self.n_without_positive_ = int(np.count_nonzero(~possible))
-        self._settings = _settings(relevance, self._choice, capacity)
+        self._checksum = _checksum(relevance, self._choice, capacity)
         self._key = stream_key(seed, 0)
         self._drawn = 0
         self._capacity = capacity
@@ -148,36 +148,13 @@ class RelevanceTripletSampler:
             )
         return triplets
 
-    def get_state(self) -> dict[str, NDArray[Any]]:
-        """Return plain arrays from which `set_state` goes on with the very next triplet."""
-        state: dict[str, NDArray[Any]] = {
-            "settings": self._settings.copy(),
-            "key": self._key.copy(),
-            "drawn": np.array(self._drawn, dtype=np.int64),
-        }
-        if self._capacity is None:
-            return state
-        state |= {f"reservoir_{name}": array.copy() for name, array in self._buffers._asdict().items()}
-        offers = self._offers
-        return state | {"reservoir_key": offers.key.copy(), "n_offered": offers.n_offered.reshape(()).copy()}
+    def offered(self) -> tuple[int, Buffers]:
+        """Return how many images were offered to the buffers so far, and a copy of the buffers."""
+        return int(self._offers.n_offered[0]), copy.deepcopy(self._buffers)
 
-    def set_state(self, state: Mapping[str, ArrayLike]) -> None:
-        """Go on from what `get_state` returned, of the same relevance data and arguments."""
-        if not np.array_equal(np.asarray(state["settings"]), self._settings):
-            raise ValueError(
-                "this state is of a sampler of other relevance data or with other settings: make the sampler as it "
-                "was made then"
-            )
-        self._key = np.array(state["key"], dtype=np.uint64)
-        self._drawn = int(np.asarray(state["drawn"]))
-        if self._capacity is None:
-            return
-        for name, array in self._buffers._asdict().items():
-            array[...] = np.asarray(state[f"reservoir_{name}"])
-        self._offers.n_offered[0] = int(np.asarray(state["n_offered"]))
-        self._offers = self._offers._replace(
-            key=np.array(state["reservoir_key"], dtype=np.uint64), order=_order(self._key, self._categories)
-        )
+    def fingerprint(self) -> int:
+        """Return a checksum of what decides which triplets come: relevance, arguments, seed, and how many came."""
+        return zlib.crc32(np.append(self._key, np.uint64(self._drawn)).data, self._checksum)
 
     def _check_possible(self, relevance: RelevanceData, capacity: int | None) -> None:
         """Raise where no triplet of a kind that is asked for exists."""
@@ -245,15 +222,16 @@ def _categories(relevance: RelevanceData) -> Categories:
     return Categories(relevance.category, start, members)
 
 
-def _settings(relevance: RelevanceData, choice: Choice, capacity: int | None) -> NDArray[np.float64]:
-    """Return the numbers that tell this sampler from another: its arguments, and a checksum of the relevance."""
+def _checksum(relevance: RelevanceData, choice: Choice, capacity: int | None) -> int:
+    """Return a checksum of the arguments and the relevance."""
     matrix = relevance.relevance
     checksum = 0
     # of numbers of one width: SciPy chooses that of a matrix by its size
     places = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
-    for array in (relevance.category, *places, matrix.data):
+    arguments = np.array([*choice, -1 if capacity is None else capacity], dtype=np.float64)
+    for array in (arguments, relevance.category, *places, matrix.data):
         checksum = zlib.crc32(np.ascontiguousarray(array).data, checksum)
-    return np.array([*choice, -1 if capacity is None else capacity, relevance.n_images, checksum], dtype=np.float64)
+    return checksum
 
 
 def _empty_buffers(categories: Categories, capacity: int) -> Buffers:

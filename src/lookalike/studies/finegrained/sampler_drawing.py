@@ -19,6 +19,7 @@ from lookalike.studies.finegrained.systems import DEEP, PAPER
 
 if TYPE_CHECKING:
     from lookalike.data.relevance import RelevanceData
+    from lookalike.learners.relevance_triplets import Buffers
 
 N_BUFFERS, CAPACITY = 4, 7
 """Buffers drawn, and images a buffer at most."""
@@ -114,10 +115,10 @@ def find_step(relevance: RelevanceData, settings: Mapping[str, Any], random_stat
     own = {name: settings[name] for name in SETTINGS if settings.get(name) is not None}
     sampler = RelevanceTripletSampler(relevance, out_of_class=1.0, capacity=capacity, random_state=random_state, **own)
     found: Step | None = None
-    before = sampler.get_state()
+    before = sampler.offered()
     for _ in range(DRAWS):
         triplet = tuple(sampler.draw(1)[0].tolist())
-        after = sampler.get_state()
+        after = sampler.offered()
         found = _step(before, after, triplet, capacity) or found
         # best where the arriving image is not of the query's category
         if found is not None and found.category != relevance.category[found.triplet[0]]:
@@ -127,32 +128,27 @@ def find_step(relevance: RelevanceData, settings: Mapping[str, Any], random_stat
 
 
 def _step(
-    before: Mapping[str, npt.NDArray[Any]],
-    after: Mapping[str, npt.NDArray[Any]],
-    triplet: tuple[int, ...],
-    capacity: int,
+    before: tuple[int, Buffers], after: tuple[int, Buffers], triplet: tuple[int, ...], capacity: int
 ) -> Step | None:
-    """What happened between two states of a sampler; None unless one image arrived and pushed another out."""
-    old_sizes, sizes = before["reservoir_next_sizes"], after["reservoir_next_sizes"]
-    if after["n_offered"] - before["n_offered"] != 1 or (sizes != old_sizes).any():
+    """What happened to the buffers between two triplets; None unless one image arrived and pushed another out."""
+    (n_before, old), (n_after, new) = before, after
+    if n_after - n_before != 1 or (new.next_sizes != old.next_sizes).any():
         return None
-    old, new = before["reservoir_next_members"], after["reservoir_next_members"]
-    old_keys, new_keys = before["reservoir_next_keys"], after["reservoir_next_keys"]
-    replaced = np.argwhere(old != new)
+    replaced = np.argwhere(old.next_members != new.next_members)
     if not len(replaced):
         return None
     category, place = replaced[0].tolist()
-    order = np.argsort(-new_keys[category, : sizes[category]], kind="stable")
-    members = after["reservoir_members"]
+    keys = new.next_keys[category]
+    order = np.argsort(-keys[: new.next_sizes[category]], kind="stable")
     return Step(
-        arriving=int(new[category, place]),
+        arriving=int(new.next_members[category, place]),
         category=category,
-        kept=new[category, order],
-        keys=new_keys[category, order],
-        pushed_out=int(old[category, place]),
-        pushed_key=float(old_keys[category, place]),
+        kept=new.next_members[category, order],
+        keys=keys[order],
+        pushed_out=int(old.next_members[category, place]),
+        pushed_key=float(old.next_keys[category, place]),
         triplet=triplet,
-        buffers={code: members[code, :size] for code, size in enumerate(after["reservoir_sizes"])},
+        buffers={code: new.members[code, :size] for code, size in enumerate(new.sizes)},
         capacity=capacity,
     )
 
