@@ -1,7 +1,8 @@
 """Claims of the papers: rows of one claims.csv, each decided by a short rule that returns evidence.
 
-A rule, marked with ``@rule``, is given the study, narrowed to the claim's parts, and the claim's parameters. Before it
-stand the gates, alike for all claims: what was not run, and what this run cannot tell.
+A rule is a function of a room's ``claims.py`` that a claim names. It is given the study, narrowed to the claim's parts,
+and the claim's parameters; its docstring says how it decides. Before it stand the gates, alike for all claims: what was
+not run, and what this run cannot tell.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -90,17 +90,6 @@ class Claim:
 Rule = Callable[..., Finding]
 
 
-def rule(function: Rule) -> Rule:
-    """Mark a function as a rule, which claims.csv names; its docstring says how it decides."""
-    function.is_rule = True  # type: ignore[attr-defined]
-    return function
-
-
-def rules_of(module: ModuleType) -> dict[str, Rule]:
-    """Rules of a room's ``claims.py`` by name."""
-    return {name: found for name, found in vars(module).items() if getattr(found, "is_rule", False)}
-
-
 def claims_of(rows: Iterable[Mapping[str, str]]) -> list[Claim]:
     """Return the claims in rows of claims.csv, whose values are text."""
     found = []
@@ -120,7 +109,8 @@ def decide(claim: Claim, study: Study, rules: Mapping[str, Rule]) -> Finding:
     why = study.not_run or ("" if claim.rule else claim.note) or ("" if about else beside)
     if about is None or (why := why or _methods_not_run(claim, study)):
         return Finding(NOT_TESTED, why, gate="not run")
-    found = also_said(rules[claim.rule](about, **claim.parameters), beside)
+    found = rules[claim.rule](about, **claim.parameters)
+    found = replace(found, evidence=found.evidence + beside)
     if found.verdict == NOT_TESTED:
         return replace(found, gate="not run")
     for gate, why in _cannot_tell(claim, about):
@@ -180,7 +170,7 @@ def sentence_of(rule: Rule | None) -> str:
 
 
 def together(findings: Sequence[Finding]) -> Finding:
-    """Holds if all do, fails as soon as one does, else open; what was left out or not run counts only alone.
+    """It holds if all do, fails as soon as one does, else open; what was left out or not run counts only alone.
 
     The evidence begins with what decided, parts apart by semicolons; pages show the first and fold the rest.
     """
@@ -230,11 +220,6 @@ def superior(intervals: Sequence[Interval]) -> str:
         return HOLDS
     below = all(high < 0 for _, high in intervals)
     return FAILS if below or within(intervals, -MARGIN, MARGIN) else OPEN
-
-
-def also_said(finding: Finding, words: str) -> Finding:
-    """The same finding with further words of evidence."""
-    return replace(finding, evidence=finding.evidence + words)
 
 
 def triplets_seen(name: str, n: float, seconds: float) -> str:

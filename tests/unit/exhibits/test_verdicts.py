@@ -1,7 +1,6 @@
 """Claims: gates before rules, how findings of parts make one, and bounds on differences."""
 
 import math
-from types import SimpleNamespace
 
 import pytest
 import toy
@@ -19,8 +18,6 @@ from lookalike.exhibits.verdicts import (
     claims_of,
     claims_table,
     of_parts,
-    rule,
-    rules_of,
     superior,
     together,
     triplets_seen,
@@ -28,13 +25,12 @@ from lookalike.exhibits.verdicts import (
 )
 
 
-@rule
 def above(study, bound):
     """Something lies above a bound. More words."""
     return Finding(HOLDS if bound < 1 else FAILS, f"bound {bound}")
 
 
-RULES = rules_of(SimpleNamespace(above=above, helper=len))
+RULES = {"above": above}
 
 
 def row(**values):

@@ -25,7 +25,6 @@ from lookalike.exhibits.verdicts import (
     Finding,
     Interval,
     of_parts,
-    rule,
     together,
     triplets_seen,
     verdict_of,
@@ -212,7 +211,6 @@ def takes_longest(study: CategoryStudy, subset: Subset, method: str, than: Seque
     return Finding(verdict, f"{told}, {study.title_of(slowest)} {minutes[slowest]}")
 
 
-@rule
 def takes_longer(
     study: CategoryStudy, methods: Sequence[str], than: str, times: float, *, on_average: bool = False
 ) -> Finding:

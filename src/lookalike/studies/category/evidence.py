@@ -16,7 +16,6 @@ from lookalike.exhibits.verdicts import (
     Interval,
     Rule,
     of_parts,
-    rule,
     superior,
     together,
     verdict_of,
@@ -46,7 +45,6 @@ def each(decide: Rule, cases: Iterable[Any]) -> Finding:
 def subset_rule(decide: Rule) -> Rule:
     """Make a rule of what decides one subset: one finding of all subsets, each under its title."""
 
-    @rule
     @wraps(decide)
     def of_all(study: CategoryStudy, **parameters: Any) -> Finding:
         return of_parts({subset.title: attempt(decide, study, subset, **parameters) for subset in study.subsets})

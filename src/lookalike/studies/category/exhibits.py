@@ -12,7 +12,7 @@ import pandas as pd
 from lookalike.exhibits.model import Table
 from lookalike.exhibits.printed import NOT_COMPARABLE, beside_print, plus_minus
 from lookalike.exhibits.registry import exhibit
-from lookalike.exhibits.verdicts import claims_of, claims_table, rules_of
+from lookalike.exhibits.verdicts import claims_of, claims_table
 from lookalike.studies.category import claims as claim_rules
 from lookalike.studies.category import comparison as comparison
 from lookalike.studies.category import neighbours as neighbours
@@ -97,6 +97,6 @@ def _judged(study: CategoryStudy, subset: Subset, cell: Mapping[str, Any]) -> tu
          optional=("comparison", "selections"))  # fmt: skip
 def claims(study: CategoryStudy) -> Table:
     """Which of the papers' claims about Caltech-256, told in our words, hold in this run."""
-    table = claims_table(study, rules_of(claim_rules) | rules_of(training_claim_rules))
+    table = claims_table(study, vars(training_claim_rules) | vars(claim_rules))
     told = [claim_rules.by_printed_numbers(study, claim) for claim in claims_of(study.claim_rows)]
     return replace(table, frame=table.frame.assign(by_printed_numbers=told))

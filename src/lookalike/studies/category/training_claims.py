@@ -9,7 +9,7 @@ from contextlib import suppress
 import numpy as np
 import pandas as pd
 
-from lookalike.exhibits.verdicts import FAILS, HOLDS, LIMITED, MARGIN, NOT_TESTED, OPEN, Finding, Interval, rule
+from lookalike.exhibits.verdicts import FAILS, HOLDS, LIMITED, MARGIN, NOT_TESTED, OPEN, Finding, Interval
 from lookalike.studies.category.evidence import UndecidedError, by_t, each, missing, subset_rule
 from lookalike.studies.category.study import CategoryStudy, Subset
 from lookalike.studies.metrics import select
@@ -86,7 +86,6 @@ def saturates_early(study: CategoryStudy, subset: Subset, times: float, *, of_al
     return Finding(soon if step / n_triplets <= times * level else FAILS, told)
 
 
-@rule
 def more_classes_saturate_later(study: CategoryStudy) -> Finding:
     """Holds where test mAP saturates later on the subset with the most classes than on each other one, at equal C."""
     found_in: dict[Subset, tuple[int, str]] = {}
@@ -110,7 +109,6 @@ def more_classes_saturate_later(study: CategoryStudy) -> Finding:
     return Finding(OPEN if any(later) or never else found.verdict, f"{C}: {found.evidence}{told}")
 
 
-@rule
 def more_classes_take_smaller_aggressiveness(study: CategoryStudy) -> Finding:
     """Holds where validation chooses a smaller C on the subset with the most classes than on each other one."""
     chosen = {subset.id: study.recorded(subset, "oasis", "aggressiveness").median() for subset in study.subsets}

@@ -16,7 +16,6 @@ from lookalike.exhibits.verdicts import (
     NOT_TESTED,
     OPEN,
     Finding,
-    rule,
     verdict_of,
     within,
 )
@@ -44,7 +43,6 @@ class Bound(NamedTuple):
     high: float
 
 
-@rule
 def better(
     study: FinegrainedStudy, *, pairs: Sequence[Sequence[str]], metrics: Sequence[str] = BOTH, but: str = ""
 ) -> Finding:
@@ -52,7 +50,6 @@ def better(
     return decided(study, _bounds(pairs, metrics, ABOVE_0, math.inf), but)
 
 
-@rule
 def between(
     study: FinegrainedStudy,
     *,
@@ -66,7 +63,6 @@ def between(
     return decided(study, _bounds(pairs, metrics, low, high), but)
 
 
-@rule
 def score_falls(study: FinegrainedStudy) -> Finding:
     """Holds if the score never rises with the share, and the interval of last minus first lies below 0."""
     there = [system for system, subset, metric in study.values if (subset, metric) == (ALL, SCORE)]
@@ -86,7 +82,6 @@ def score_falls(study: FinegrainedStudy) -> Finding:
     )
 
 
-@rule
 def colourful_filters(study: FinegrainedStudy) -> Finding:
     """Holds if the filters of DeepRanking have a larger share of colour than those of the ConvNet it starts from.
 

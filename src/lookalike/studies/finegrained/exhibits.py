@@ -15,7 +15,7 @@ from lookalike.exhibits.model import Axis, Figure, Line, Margin, Panel, Series, 
 from lookalike.exhibits.printed import MISSING, NO_RESULT, beside_print, human_time, plus_minus, significant, swapped
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, BLUE, GREY, TRAINING, VERMILLION, Look
-from lookalike.exhibits.verdicts import AS_CLAIMED, NOT_AS_CLAIMED, Claim, Rule, claims_of, claims_table, rules_of
+from lookalike.exhibits.verdicts import AS_CLAIMED, NOT_AS_CLAIMED, Claim, Rule, claims_of, claims_table
 from lookalike.studies.finegrained import claims as rules
 from lookalike.studies.finegrained import pictures as pictures
 from lookalike.studies.finegrained import sampler_drawing as sampler_drawing
@@ -203,7 +203,7 @@ def training_curves(study: FinegrainedStudy) -> Figure:
 @exhibit("finegrained/claims", title="Claims", optional=("metrics", "contrasts", "filters"))
 def claims(study: FinegrainedStudy) -> Table:
     """Which claims of sections 6.4 to 6.7 of the paper hold in this run."""
-    known = rules_of(rules)
+    known = vars(rules)
     table, printed = claims_table(study, known), study.printed_study()
     ours, theirs = ([_by_numbers(of, claim, known) for claim in claims_of(study.claim_rows)] for of in (study, printed))
     frame = table.frame.assign(

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from lookalike.exhibits.verdicts import FAILS, HOLDS, OPEN, Finding, rule
+from lookalike.exhibits.verdicts import FAILS, HOLDS, OPEN, Finding
 from lookalike.studies.human.study import HumanStudy
 
 
-@rule
 def precision_is_as_printed(study: HumanStudy, paper: str, k: int) -> Finding:
     """Holds where the printed precision at top k is within two standard errors, over queries, of ours."""
     curve, printed = study.curve("p@k by query", paper=paper), study.printed_share(f"human_p@{k}", paper)
@@ -18,7 +17,6 @@ def precision_is_as_printed(study: HumanStudy, paper: str, k: int) -> Finding:
     return Finding(verdict, f"{ours}, printed {100 * printed:g}%")
 
 
-@rule
 def reaches_raters(study: HumanStudy, paper: str, raters: str, share: float, margin: float = 0.0) -> Finding:
     """Holds where OASIS is as precise as the mean rater less 0.05 on 8% of the queries, or as the lowest on 25%."""
     oasis, human = (study.curve(*of, paper) for of in (("query precision", "oasis"), ("query range", "raters")))

@@ -14,7 +14,7 @@ from lookalike.exhibits.model import Axis, Figure, Gallery, Line, Panel, Series,
 from lookalike.exhibits.printed import beside_print, plus_minus
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, BLUE, GREEN, GREY, LOOKS, ORANGE, PURPLE, RATERS, Look
-from lookalike.exhibits.verdicts import claims_table, rules_of
+from lookalike.exhibits.verdicts import claims_table
 from lookalike.studies.human import claims
 from lookalike.studies.human.galleries import gallery
 from lookalike.studies.human.study import NIPS, HumanStudy
@@ -115,7 +115,7 @@ def deviations(study: HumanStudy) -> Table:
 @exhibit("human/claims", title="Claims of the papers", needs=("metrics", "nips"))
 def papers_claims(study: HumanStudy) -> Table:
     """Which of the papers' claims about human ratings, told in our words, hold in this run."""
-    return claims_table(study, rules_of(claims))
+    return claims_table(study, vars(claims))
 
 
 def _cells(study: HumanStudy, printed: Sequence[tuple[str, str]]) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise, product
 
 import numpy as np
@@ -28,11 +28,9 @@ from lookalike.exhibits.verdicts import (
     Finding,
     Interval,
     Rule,
-    also_said,
     both_ways,
     claims_of,
     decide,
-    rule,
     sentence_of,
     together,
     triplets_seen,
@@ -92,7 +90,6 @@ class Difference:
         return min(low for low, _ in self.intervals), max(high for _, high in self.intervals)
 
 
-@rule
 def difference_within(
     study: LandmarkStudy,
     first: Methods,
@@ -110,7 +107,6 @@ def difference_within(
     return _decided([compare(study, *pair, metric) for pair in pairs], metric, low, high, most=most)
 
 
-@rule
 def is_dense(study: LandmarkStudy, method: str) -> Finding:
     """Holds if its sparsity rounds to 0.00% on every landmark, as in print; fails if it does not."""
     rows = _rows(study, method, SPARSITY)
@@ -122,7 +118,6 @@ def is_dense(study: LandmarkStudy, method: str) -> Finding:
     return Finding(HOLDS if of_landmarks.max() < DENSE else FAILS, evidence, average)
 
 
-@rule
 def grows_with_codebook(study: LandmarkStudy, methods: Sequence[str], metric: str, grows: bool = True) -> Finding:
     """Holds if each step to the next larger codebook changes it as claimed, with its whole interval, or else fails."""
     if len(study.codebooks) < 2:
@@ -137,7 +132,6 @@ def grows_with_codebook(study: LandmarkStudy, methods: Sequence[str], metric: st
     return _decided(found, metric, *((0.0, math.inf) if grows else (-math.inf, 0.0)))
 
 
-@rule
 def time_over_words(study: LandmarkStudy, methods: Sequence[str], grows: bool) -> Finding:
     """Holds if each takes, as claimed, more than 1.3 times as long with the most visterms as with the fewest, or not.
 
@@ -166,7 +160,8 @@ def _longer(
     means = {method: [_rows(study, method, metric)["value"].mean() for metric in (N_TRIPLETS, TRAIN_TIME)]
              for method in methods}  # fmt: skip
     told = ", ".join(triplets_seen(study.title_of(method), *of) for method, of in means.items() if of[0] > 0)
-    return also_said(both_ways(total, by_triplet), f"; seen: {told}" if told else "")
+    found = both_ways(total, by_triplet)
+    return replace(found, evidence=f"{found.evidence}; seen: {told}") if told else found
 
 
 def _methods(study: LandmarkStudy, named: Methods) -> list[str]:

@@ -17,7 +17,6 @@ from lookalike.exhibits.model import Axis, Drawn, Figure, Gallery, Line, Margin,
 from lookalike.exhibits.printed import beside_print, plus_minus, significant, swapped
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, GREY, Look, looks_of
-from lookalike.exhibits.verdicts import rules_of
 from lookalike.studies.landmark import claims, montage, times
 from lookalike.studies.landmark.rankings import COST, LAMBDA, MAP, MAP_FULL, ORDERS, SPARSITY
 from lookalike.studies.landmark.study import (
@@ -226,7 +225,7 @@ def means_table(
 @exhibit("landmark/claims", title="Claims of the paper", needs=("metrics", "fits"), optional=("dimensions",))
 def claims_of_paper(study: LandmarkStudy) -> Table:
     """Which claims of the paper about its methods hold in this run, by number of visterms."""
-    return claims.claims_table(study, rules_of(claims))
+    return claims.claims_table(study, vars(claims))
 
 
 @exhibit("landmark/time", title="Training time over the number of features", needs=("dimensions",),

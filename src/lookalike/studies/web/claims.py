@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 
-from lookalike.exhibits.verdicts import OPEN, Finding, rule, triplets_seen, verdict_of, within
+from lookalike.exhibits.verdicts import OPEN, Finding, triplets_seen, verdict_of, within
 from lookalike.studies.metrics import rows_in
 from lookalike.studies.web.numbers import GAIN, IRRELEVANT
 from lookalike.studies.web.runtime_figure import OASIS, UNITS, growth, measured_times
 from lookalike.studies.web.study import WebStudy
 
 
-@rule
 def time_grows(study: WebStudy, learner: str, low: float, high: float = math.inf, than: str = "") -> Finding:
     """Holds if time grows by a power of the number of images that lies within bounds: 0.75 to 1.25 for linear growth.
 
@@ -33,7 +32,6 @@ def time_grows(study: WebStudy, learner: str, low: float, high: float = math.inf
     return Finding(verdict_of(within([(power - half_width, power + half_width)], low, high)), told)
 
 
-@rule
 def any_negative_will_do(study: WebStudy, k: int, margin: float) -> Finding:
     """Holds if negatives from all images cost less precision at top k than the claim's margin; fails if more."""
     gain, error = study.precision_at(IRRELEVANT, k, GAIN)

@@ -17,7 +17,7 @@ from lookalike.exhibits.model import Axis, Figure, Label, Line, Margin, Panel, S
 from lookalike.exhibits.printed import MISSING, beside_print, human_time, plus_minus, significant, times_over
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, BLUE, GREY, LOOKS, TRAINING, Look, looks_of
-from lookalike.exhibits.verdicts import claims_table, rules_of
+from lookalike.exhibits.verdicts import claims_table
 from lookalike.studies.metrics import rows_in, select
 from lookalike.studies.web import claims
 from lookalike.studies.web.numbers import GAIN, IRRELEVANT, SHARE_BY, VALIDATION, searched_in
@@ -312,7 +312,7 @@ def calibration_notes(frame: pd.DataFrame) -> list[str]:
 @exhibit("web/claims", title="Claims of the papers", needs=("metrics", "runtime", "fits"))
 def papers_claims(study: WebStudy) -> Table:
     """Which claims of the papers about learning from a query log hold in this run."""
-    return claims_table(study, rules_of(claims))
+    return claims_table(study, vars(claims))
 
 
 @exhibit("web/learning", title="Training", needs=("metrics", "curve_times", "fits"))

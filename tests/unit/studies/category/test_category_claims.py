@@ -10,10 +10,10 @@ from contract import claims as claim_rows
 from contract import printed
 from small_category import JMLR, NO_FITS, PSD, UNFINISHED, VAR10, VAR20, against, curve, fits, scores, study
 
-from lookalike.exhibits.verdicts import FAILS, HOLDS, NOT_TESTED, OPEN, claims_of, claims_table, decide, rules_of
+from lookalike.exhibits.verdicts import FAILS, HOLDS, NOT_TESTED, OPEN, claims_of, claims_table, decide, sentence_of
 from lookalike.studies.category import claims, training_claims
 
-RULES = rules_of(claims) | rules_of(training_claims)
+RULES = vars(claims) | vars(training_claims)
 ROWS = claim_rows("category")
 CLAIMS = {claim.id: claim for claim in claims_of(ROWS)}
 
@@ -167,7 +167,8 @@ CASES = {
 
 def test_every_rule_decides_a_claim_and_is_tried():
     used = {claim.rule for claim in CLAIMS.values() if claim.rule}
-    assert used == set(RULES) == {CLAIMS[id].rule for id in CASES}
+    decided_by = {name for name, one in RULES.items() if name[0] != "_" and sentence_of(one).startswith("Holds")}
+    assert used == decided_by == {CLAIMS[id].rule for id in CASES}
 
 
 @pytest.mark.parametrize("claim", CASES)

@@ -5,7 +5,7 @@ import pytest
 from contract import claims
 from made_studies import KINDS, LEVELS, NONE, REAL, UNIFORM, drawn, made_contrasts, made_intervals, of_numbers
 
-from lookalike.exhibits.verdicts import FAILS, HOLDS, NOT_TESTED, OPEN, claims_of, decide, rules_of
+from lookalike.exhibits.verdicts import FAILS, HOLDS, NOT_TESTED, OPEN, claims_of, decide
 from lookalike.studies.finegrained import claims as rules
 from lookalike.studies.finegrained.study import Difference, FinegrainedStudy, Measured
 from lookalike.studies.finegrained.systems import TABLE1
@@ -20,7 +20,7 @@ def verdict(folder, claim, changes=None, *, reach=0.3, without=(), kinds=KINDS, 
     study = of_numbers(
         folder, made_intervals(levels, reach=reach, kinds=kinds), pairs if contrasts else None, **settings
     )
-    return decide(CLAIMS[claim], study, rules_of(rules))
+    return decide(CLAIMS[claim], study, vars(rules))
 
 
 LAST = "multiscale-weighted-100"
@@ -51,7 +51,7 @@ CASES = {
 
 @pytest.mark.parametrize("claim", CLAIMS)
 def test_each_claim_follows_its_intervals(claim, tmp_path):
-    assert CLAIMS[claim].rule in rules_of(rules)
+    assert CLAIMS[claim].rule in vars(rules)
     for changes, expected in CASES[claim]:
         assert verdict(tmp_path, claim, changes).verdict == expected, changes
 
