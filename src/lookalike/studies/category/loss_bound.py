@@ -20,10 +20,8 @@ from lookalike.learners.triplets import TripletSampler
 from lookalike.studies.category.folds import Fold
 from lookalike.studies.metrics import metrics_frame
 
-CHUNK = 16_384
-"""Triplets at a time."""
-QUERY_BLOCK = 256
-"""Query rows at a time that are multiplied by U: so many dense rows of length d are in memory."""
+CHUNK = 2_048
+"""Triplets at a time: so many dense rows of length d are in memory, besides one of each image."""
 
 
 def numbers_of(fold: Fold, settings: Mapping[str, Any]) -> pd.DataFrame:
@@ -69,19 +67,10 @@ def bound(U: NDArray[Any], margins: NDArray[Any], squares: NDArray[Any], aggress
 
 def triplet_margins(U: NDArray[np.float64], rows: sp.csr_array, triplets: NDArray[np.int32]) -> NDArray[np.float64]:
     """p'U(p+ - p-) of every triplet, the similarity to the positive minus that to the negative."""
-    margins = np.empty(len(triplets))
-    queries, place = np.unique(triplets[:, 0], return_inverse=True)
-    # triplets with neighbouring queries together, so that U is applied once to every query
-    order = np.argsort(place, kind="stable")
-    for start in range(0, len(queries), QUERY_BLOCK):
-        projected = rows[queries[start : start + QUERY_BLOCK]] @ U
-        first, last = np.searchsorted(place[order], [start, start + QUERY_BLOCK])
-        for begin in range(first, last, CHUNK):
-            chosen = order[begin : min(begin + CHUNK, last)]
-            difference = _differences(rows, triplets[chosen])
-            entry_row = np.repeat(np.arange(len(chosen)), np.diff(difference.indptr))
-            products = difference.data * projected[place[chosen][entry_row] - start, difference.indices]
-            margins[chosen] = np.bincount(entry_row, weights=products, minlength=len(chosen))
+    margins, projected = np.empty(len(triplets)), rows @ U
+    for start in range(0, len(triplets), CHUNK):
+        chunk = triplets[start : start + CHUNK]
+        margins[start : start + CHUNK] = _differences(rows, chunk).multiply(projected[chunk[:, 0]]).sum(axis=1)
     return margins
 
 

@@ -29,7 +29,6 @@ def sequence(request):
 @pytest.mark.parametrize("aggressiveness", [0.05, 2.0])
 def test_mistakes_and_bound_are_those_of_a_dense_run(sequence, aggressiveness, chunk, monkeypatch):
     monkeypatch.setattr("lookalike.studies.category.loss_bound.CHUNK", chunk)
-    monkeypatch.setattr("lookalike.studies.category.loss_bound.QUERY_BLOCK", 7)
     X, triplets = sequence
     U = np.random.default_rng(5).normal(size=(D, D))
     W, wrong, hinges, squares = np.eye(D), [], [], []
