@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -42,6 +42,17 @@ def run_files(**values: Iterable[Any]) -> list[str]:
     """Files of runs, one for every combination of values; a part of the path without values stays a wildcard."""
     parts = [values.get(name, [f"{{{name}}}"]) for name in PARTS]
     return ["results/{}/runs/{}/{}/{}/{}/{}".format(*names) for names in product(*parts)]
+
+
+def batch_of_fits(
+    size: str, dataset: str, name: str, wildcard: str, fits: Sequence[str], files: Iterable[str]
+) -> Batch:
+    """Jobs of one fit each, which a wildcard such as ``{ranker}`` names, or one job for all; ``{}`` is a file's fit."""
+    one_by_one = size == "method"
+    shown, log = ([wildcard], wildcard) if one_by_one else (fits, "all")
+    paths = [f"results/{{dataset}}/{file.format(fit)}" for fit in shown for file in files]
+    named = {wildcard[1:-1]: list(fits)} if one_by_one and wildcard.count("{") == 1 else {}
+    return Batch(name, f"logs/{{dataset}}/{name}/{log}.log", paths, {"dataset": [dataset], **named}, list(fits))
 
 
 def batch_of(config: Config, dataset: str, method: str) -> str:

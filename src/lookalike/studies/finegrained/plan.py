@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from lookalike.core.settings.sentences import refer_kind
 from lookalike.data.release_files import has_training_images, relevance_file
 from lookalike.exhibits.registry import Exhibit, planned
 from lookalike.features.describers import DESCRIBERS, make_describer
-from lookalike.studies.batches import Batch
+from lookalike.studies.batches import Batch, batch_of_fits
 from lookalike.studies.finegrained import exhibits as room  # noqa: F401 - fills the registry
 from lookalike.studies.finegrained import pictures
 from lookalike.studies.finegrained.systems import (
@@ -120,27 +119,20 @@ def ranking_networks(config: Config, dataset: str) -> list[str]:
     return [SINGLE, DEEP, *sampled_networks(config, dataset)]
 
 
-def batch_of_systems(config: Config, dataset: str, name: str, systems: Sequence[str], files: Sequence[str]) -> Batch:
-    """Jobs that measure one system each, or one job for all of them."""
-    one_by_one = config["finegrained"][dataset]["batch"] == "method"
-    folder = "results/{dataset}/systems"
-    return Batch(
-        name=name,
-        log=f"logs/{{dataset}}/{name}/{'{system}' if one_by_one else 'all'}.log",
-        files=[f"{folder}/{one}/{file}" for one, file in product(["{system}"] if one_by_one else systems, files)],
-        allowed={"dataset": [dataset], **({"system": list(systems)} if one_by_one else {})},
-        fitted=list(systems),
-    )
-
-
 def feature_batch(config: Config, dataset: str) -> Batch:
     """Jobs that describe the images by hand-crafted features."""
-    return batch_of_systems(config, dataset, "describe_images", FEATURES, FEATURE_FILES)
+    files = [f"systems/{{}}/{file}" for file in FEATURE_FILES]
+    return batch_of_fits(
+        config["finegrained"][dataset]["batch"], dataset, "describe_images", "{system}", FEATURES, files
+    )
 
 
 def network_batch(config: Config, dataset: str) -> Batch:
     """Jobs that train networks by the ranking loss."""
-    return batch_of_systems(config, dataset, "train_networks", ranking_networks(config, dataset), NETWORK_FILES)
+    files, networks = [f"systems/{{}}/{file}" for file in NETWORK_FILES], ranking_networks(config, dataset)
+    return batch_of_fits(
+        config["finegrained"][dataset]["batch"], dataset, "train_networks", "{system}", networks, files
+    )
 
 
 def systems_of(config: Config, dataset: str) -> list[str]:

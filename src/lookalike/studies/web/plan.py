@@ -11,7 +11,7 @@ from lookalike.core.seeds import integer_seed
 from lookalike.core.settings.data_sets import WEB_KINDS, settings_of_data
 from lookalike.core.settings.sentences import refer_kind
 from lookalike.exhibits.registry import Exhibit, planned
-from lookalike.studies.batches import Batch
+from lookalike.studies.batches import Batch, batch_of_fits
 
 Config = Mapping[str, Any]
 
@@ -90,7 +90,7 @@ def ranker_batch(config: Config, dataset: str) -> Batch:
     """Jobs that train a ranker each, or one job for all of them."""
     rankers = list(ranker_settings(config, dataset))
     files = [f"rankers/{{}}/{file}" for file in RANKER_FILES]
-    return _batch(config, dataset, "train_on_log", "{ranker}", rankers, files, {"ranker": rankers})
+    return batch_of_fits(config["web"][dataset]["batch"], dataset, "train_on_log", "{ranker}", rankers, files)
 
 
 def triplet_settings(config: Config, dataset: str) -> dict[str, Any]:
@@ -112,16 +112,8 @@ def timed_runs(config: Config, dataset: str) -> list[str]:
 
 def runtime_batch(config: Config, dataset: str) -> Batch:
     """Jobs that time one learner at one size each, or one job for all of them."""
-    return _batch(config, dataset, "time_size", "{learner}-{size}", timed_fits(config, dataset), ["runtime/{}.parquet"])
-
-
-def _batch(
-    config: Config, dataset: str, name: str, wildcard: str, fits: list[str], files: list[str], allowed: Any = None
-) -> Batch:
-    """Jobs of one fit each, which a wildcard names, or one job for all fits."""
-    shown, log = ([wildcard], wildcard) if config["web"][dataset]["batch"] == "method" else (fits, "all")
-    paths = [f"results/{{dataset}}/{file.format(fit)}" for fit in shown for file in files]
-    return Batch(name, f"logs/{{dataset}}/{name}/{log}.log", paths, {"dataset": [dataset], **(allowed or {})}, fits)
+    fits, files = timed_fits(config, dataset), ["runtime/{}.parquet"]
+    return batch_of_fits(config["web"][dataset]["batch"], dataset, "time_size", "{learner}-{size}", fits, files)
 
 
 def timed_settings(config: Config, dataset: str, learner: str | None = None) -> dict[str, dict[str, Any]]:
