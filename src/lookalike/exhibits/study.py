@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pandas as pd
 
 from lookalike.core.files import read_table
-from lookalike.exhibits.printed import printed_numbers
+from lookalike.exhibits.printed import STAR, printed_numbers
 from lookalike.exhibits.style import title_of
 
 if TYPE_CHECKING:
@@ -152,16 +152,21 @@ class Study:
         return ""
 
     def headline(self) -> str:
-        """Return the main numbers as a small table and what they mean, for the terminal, the index and the report."""
-        return ""
-
-    def in_lines(self, what: str, columns: Sequence[str], rows: Mapping[str, Sequence[str]], *sentences: str) -> str:
-        """Return an aligned table, one row a method, with a heading above it and sentences below."""
-        grid = [("", *columns), *((f"  {method}", *cells) for method, cells in rows.items())]
+        """Return the main numbers as a small table and what they are, for the terminal, the index and the report."""
+        if self.not_run:
+            return f"{self.title}: {self.not_run}\n"
+        what, columns, rows, sentences = self.main_numbers()
+        grid = [("", *columns), *((f"  {self.title_of(method)}", *cells) for method, cells in rows.items())]
         widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
         lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in grid]
-        told = [line for sentence in sentences if sentence for line in textwrap.wrap(sentence, HEADLINE_WIDTH)]
+        if any(STAR in cells for cells in rows.values()):
+            sentences = [f"{STAR} marks what did not end within its time limit.", *sentences]
+        told = [line for sentence in sentences for line in textwrap.wrap(sentence, HEADLINE_WIDTH)]
         return "\n".join([f"{self.title}: {what}", *lines, *told]) + "\n"
+
+    def main_numbers(self) -> tuple[str, list[str], dict[str, list[str]], list[str]]:
+        """Return what they are, the columns' heads, the cells of each method, and sentences on them."""
+        return "", [], {}, []
 
     def notes(self, drawn: Any) -> list[str]:
         """What has to be known of an exhibit besides its caption, a sentence each."""

@@ -220,18 +220,13 @@ class CategoryStudy(Study):
         bars = "error bars: standard error" if columns & {"sem", "error"} else "bands: lowest to highest fold"
         return f"{what}; means over {folds}, {bars}."
 
-    def headline(self) -> str:
-        """Mean average precision of every method and subset, what it means, and which classes were left out."""
-        if self.not_run:
-            return f"{self.title}: {self.not_run}\n"
+    def main_numbers(self) -> tuple[str, list[str], dict[str, list[str]], list[str]]:
+        """Mean average precision of every method and subset, and which classes were left out."""
         subsets = self.all_subsets
-        rows = {self.title_of(method): [self._map_cell(one, method) for one in subsets] for method in self.methods}
+        rows = {method: [self._map_cell(one, method) for one in subsets] for method in self.methods}
         columns = [f"mAP (%), {subset.id}" if len(subsets) > 1 else "mAP (%)" for subset in subsets]
-        star = f" {STAR} marks what did not end within its time limit." if STAR in str(rows) else ""
-        meaning = [self._margin(one) if self.synthetic else self.order_beside_print(one, JMLR) for one in subsets]
-        spread = f"± is the standard deviation over {self.n_folds} folds.{star}"
-        about = "retrieval by class (OASIS, JMLR 2010, Table 4)"
-        return self.in_lines(about, columns, rows, " ".join([*filter(None, meaning), spread]), *self._left_out())
+        spread = f"± is the standard deviation over {self.n_folds} folds."
+        return "retrieval by class (OASIS, JMLR 2010, Table 4)", columns, rows, [spread, *self._left_out()]
 
     def _map_cell(self, subset: Subset, method: str) -> str:
         """``24.1 ± 1.6``, in percent over the folds, or what stands for a missing number."""
@@ -239,14 +234,6 @@ class CategoryStudy(Study):
         if len(values) == 0 or (subset.id, method) in self.not_converged:
             return self.without_number(subset.id, method)
         return plus_minus(values.mean(), values.std(ddof=1), ".1f")
-
-    def _margin(self, subset: Subset) -> str:
-        """By how much the best method is above Euclidean distance, on images made by code."""
-        means = self.maps(subset)
-        best = max(means, key=means.__getitem__)
-        gap = means[best] - means.get("euclidean", math.nan)
-        above = "" if math.isnan(gap) else f", {gap:.1f} points above Euclidean distance"
-        return f"{self.title_of(best)} is best{above}; images are made by code."
 
     def _left_out(self) -> list[str]:
         """A line for each subset of which classes were left out: ``classes left out of var10: ...``."""

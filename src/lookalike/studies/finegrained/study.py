@@ -280,29 +280,24 @@ class FinegrainedStudy(Study):
         """Triplets and query images that were measured."""
         return f"{self.n_triplets:,} triplets of {self._largest('n_queries'):,} query images" if self.values else ""
 
-    def headline(self) -> str:
-        """Precision and score of the main systems with their intervals, and what they mean."""
-        if self.not_run:
-            return f"{self.title}: {self.not_run}\n"
+    def main_numbers(self) -> tuple[str, list[str], dict[str, list[str]], list[str]]:
+        """Precision and score of the main systems that were measured, with their intervals, and why others were not."""
         known = [feature for feature in FEATURES if feature in self.measured]
         feature = max(known, key=lambda feature: self.value(feature, PRECISION).value, default=FEATURES[0])
         main = (feature, OASIS, GOLDEN, CONVNET, SINGLE, DEEP)
-        found = {system: [self.value(system, metric) for metric in (PRECISION, SCORE)] for system in main}
-        found = {system: values for system, values in found.items() if not math.isnan(values[0].value)}
         rows = {
-            self.title_of(system): [with_interval(precision, FORMS[PRECISION]), with_interval(score, FORMS[SCORE])]
-            for system, (precision, score) in found.items()
+            system: [with_interval(self.value(system, metric), FORMS[metric]) for metric in (PRECISION, SCORE)]
+            for system in main
+            if system in self.measured
         }
-        best = max(found, key=lambda system: found[system][0].value, default="")
-        n_queries = self._largest("n_queries")
-        about = f"{self.n_triplets:,} triplets of {n_queries:,} query images" if self.values else "no triplets"
-        sentence = f"{self.title_of(best)} agrees best with the ratings" if best else "Nothing was measured"
-        if best and best != DEEP and DEEP in found:
-            sentence += f", and not {self.title_of(DEEP)} as in the paper"
-        sentence += f": {about}, {SOURCES[self.kind]}. Brackets: 95% bootstrap intervals over query images."
-        columns = ["precision (%)", f"score-{self.k}"]
-        return self.in_lines("triplets of images, rated (Deep Ranking, CVPR 2014, Table 1)",
-                             columns, rows, sentence, *self.not_run_notes(set(main) - self.measured))  # fmt: skip
+        told = (
+            f"{self.size or 'No triplets'}, {SOURCES[self.kind]}. Brackets: 95% bootstrap intervals over query images."
+        )
+        about, columns = (
+            "triplets of images, rated (Deep Ranking, CVPR 2014, Table 1)",
+            ["precision (%)", f"score-{self.k}"],
+        )
+        return about, columns, rows, [told, *self.not_run_notes(set(main) - self.measured)]
 
     @cached_property
     def images(self) -> dict[int, tuple[str, str]]:

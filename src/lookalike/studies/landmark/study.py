@@ -6,7 +6,7 @@ import copy
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from string import capwords
 from typing import Any, Self
@@ -245,32 +245,18 @@ class LandmarkStudy(Study):
         n_landmarks = len(self.landmarks)
         return f"{len(self.table('manifest')):,} images, {n_landmarks} landmarks" if self.has("manifest") else ""
 
-    def headline(self) -> str:
-        """Mean average precision of every method and codebook, over landmarks, and what it means."""
-        if self.not_run or not self.has("metrics"):
-            return f"{self.title}: {self.not_run}\n"
-
-        def in_headline(mean: float, std: float) -> str:
-            return plus_minus(mean, std, ".1f")
-
-        cells = {
-            method: [self.cell(codebook.id, MEAN, method, MAP, in_headline) for codebook in self.codebooks]
+    def main_numbers(self) -> tuple[str, list[str], dict[str, list[str]], list[str]]:
+        """Mean average precision of every method and codebook, over landmarks."""
+        form = partial(plus_minus, form=".1f")
+        rows = {
+            method: [self.cell(codebook.id, MEAN, method, MAP, form)["ours_cell"] for codebook in self.codebooks]
             for method in self.methods
         }
-        rows = {self.title_of(method): [str(cell["ours_cell"]) for cell in found] for method, found in cells.items()}
-        columns = [f"mAP (%), {codebook.title} words" for codebook in self.codebooks]
-        last = {method: found[-1]["ours"] for method, found in cells.items() if not math.isnan(found[-1]["ours"])}
-        best = max(last, key=lambda method: float(last[method]), default="")
-        n_draws, n_landmarks, words = self.settings["draws"], len(self.landmarks), self.codebooks[-1].title
-        gap = float(last.get(best, math.nan)) - float(last.get("tfidf", math.nan))
-        above = f"{gap:.1f} points above TF-IDF, which learns nothing"
-        best_one = "" if math.isnan(gap) else f"With {words} words, {self.title_of(best)} is best, {above}. "
+        columns, n_draws = [f"mAP (%), {one.title} words" for one in self.codebooks], self.settings["draws"]
         spread = f"; ± standard deviation over {n_draws} draws" if n_draws > 1 else ", one draw"
         made = ", whose images are made by code" if self.synthetic else ""
-        star = f" {STAR} marks what did not end within its time limit." if STAR in str(rows) else ""
-        sentence = f"{best_one}Means over {n_landmarks} landmarks{made}{spread}.{star}"
-        about = "retrieval of landmarks (SOML, AAAI 2014, Table 1)"
-        return self.in_lines(about, columns, rows, sentence)
+        told = [f"Means over {len(self.landmarks)} landmarks{made}{spread}."]
+        return "retrieval of landmarks (SOML, AAAI 2014, Table 1)", columns, rows, told
 
     @property
     def corner(self) -> str:

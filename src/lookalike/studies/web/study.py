@@ -95,24 +95,17 @@ class WebStudy(Study):
         images = [self.counts.get((part, "images"), 0) for part in PARTS]
         return f"{sum(images):,.0f} simulated images" if all(images) else ""
 
-    def headline(self) -> str:
-        """Precision at 1 and 10 of every method, and what it means."""
-        if not self.has("metrics"):
-            return f"{self.title}: {self.not_run}\n"
-        first = {method: self.precision_at(method, 1) for method in self.methods}
-        rows = {
-            self.title_of(method): [plus_minus(*self.precision_at(method, k), ".1f") for k in (1, 10)]
-            for method, (mean, _) in first.items()
-            if not math.isnan(mean)
-        }
+    def main_numbers(self) -> tuple[str, list[str], dict[str, list[str]], list[str]]:
+        """Precision at 1 and 10 of every method, and how fast OASIS learned."""
+        rows = {method: [plus_minus(*self.precision_at(method, k), ".1f") for k in (1, 10)] for method in self.methods}
         speeds = [f"{row.steps_per_second:,.0f} steps a second on {row.n_threads} thread{'s' * (row.n_threads > 1)}"
                   for row in rows_in(self.speeds())]  # fmt: skip
         sentence = (
             f"P@1 is how often the first image is relevant, over {self.size_of('n_queries'):,} test images; ± standard "
             f"error over them. OASIS learned at {', '.join(speeds)}."
         )
-        return self.in_lines("retrieval learned from a query log (JMLR 2010, Figure 3A)",
-                             ["P@1 (%)", "P@10 (%)"], rows, sentence)  # fmt: skip
+        about = "retrieval learned from a query log (JMLR 2010, Figure 3A)"
+        return about, ["P@1 (%)", "P@10 (%)"], rows, [sentence]
 
     def data_sentence(self, drawn: Any) -> str:
         """Which data, and how many."""
