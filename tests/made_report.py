@@ -76,7 +76,7 @@ def times(study) -> Figure:
     """Training time by size."""
     frame = pd.DataFrame({"n": [100.0, 1000, 10_000], "seconds": [0.5, 90.0, 7200.0]})
     series = Series("OASIS", {}, "n", "seconds", LOOKS["oasis"])
-    axes = Axis("Images", "log", tick_form="short"), Axis("Time", "log", tick_form="time", told="time")
+    axes = Axis("Images", "log", tick_form="short"), Axis("Time", "log", told="time")
     return Figure(frame, (Panel("", *axes, (series,)),))
 
 

@@ -29,18 +29,12 @@ LEGEND_ROW = 0.16
 """Height of a row of the legend, in inches."""
 MARKER, CAP = 2.4, 3.0
 """Size of markers, and half the width of error bars' caps, in points."""
-START = 0.4
-"""Room of the linear piece of a ``start and log`` axis, in decades."""
-DECADES = [0.0, *(START + power for power in range(8))]
-"""Ticks of such an axis: 0, 1, 10, 100 and so on."""
 SIDES = {"left": ("right", "center", -4, 0), "right": ("left", "center", 4, 0)} | {
     "above": ("center", "bottom", 0, 4),
     "below": ("center", "top", 0, -4),
     "upper left": ("right", "bottom", -2, 2),
     "lower right": ("left", "top", 2, -2),
 }
-TIMES = ((1e-3, "1 ms"), (1.0, "1 s"), (60.0, "1 min"), (3600.0, "1 h"), (86400.0, "1 day"), (31557600.0, "1 year"))
-"""Ticks of an axis of seconds."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -135,29 +129,19 @@ def _scale(axis: Axes, panel: Panel) -> None:
         if form.scale == "log":
             axis.set(**{f"{letter}scale": "log"})
         one = getattr(axis, f"{letter}axis")
-        ticks = ticks_of(form)
-        if ticks is not None:
-            one.set_ticks([place for place, _ in ticks], labels=[name for _, name in ticks])
+        if form.ticks:
+            one.set_ticks([place for place, _ in form.ticks], labels=[name for _, name in form.ticks])
             one.set_minor_locator(NullLocator())
         elif form.tick_form == "short":
             one.set_major_formatter(short_count)
             one.set_minor_locator(NullLocator())
-        if form.scale == "start and log":
-            one.set_ticks(DECADES, labels=["0", *(f"{10**power:,}" for power in range(8))])
     if "log" in (panel.x.scale, panel.y.scale):
         axis.grid(which="minor", visible=False)
 
 
-def ticks_of(form: Axis) -> Sequence[tuple[Number, str]] | None:
-    """Places and names of an axis's ticks; None where the renderer chooses them."""
-    return form.ticks or (TIMES if form.tick_form == "time" else None)
-
-
-def placed(values: Floats, form: Axis, aside: Number = 0) -> Floats:
-    """Where values stand on an axis, or so far beside it."""
-    if form.scale != "start and log":
-        return values * 10**aside if form.scale == "log" else values + aside
-    return np.where(values <= 1, START * values, START + np.log10(np.maximum(values, 1))) + aside
+def placed(values: Floats, form: Axis, aside: Number) -> Floats:
+    """Where values stand that are drawn so far beside their place on an axis."""
+    return values * 10**aside if form.scale == "log" else values + aside
 
 
 def _draw_series(axis: Axes, panel: Panel, series: Series, frame: pd.DataFrame, shift: float) -> None:
@@ -215,7 +199,7 @@ def _draw_line(axis: Axes, panel: Panel, line: Line) -> None:
     look: dict[str, Any] = {"color": line.look.colour, "linestyle": line.look.line, "linewidth": 1.0, "zorder": 1.5}
     name = line.name or None
     if line.upright:
-        axis.axvline(float(placed(np.array(line.at), panel.x)), label=name, **look)
+        axis.axvline(line.at, label=name, **look)
         return
     axis.axhline(line.at, label=name, **look)
     if line.label:
@@ -225,8 +209,8 @@ def _draw_line(axis: Axes, panel: Panel, line: Line) -> None:
 
 
 def _limits(axis: Axes, panel: Panel) -> None:
-    for form, limit in ((panel.x, axis.set_xlim), (panel.y, axis.set_ylim)):
-        limit(*(None if end is None else float(placed(np.array(end), form)) for end in (form.low, form.high)))
+    axis.set_xlim(panel.x.low, panel.x.high)
+    axis.set_ylim(panel.y.low, panel.y.high)
     if panel.x.reversed:
         axis.invert_xaxis()
     if panel.y.reversed:

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import load_rgb, shrink
-from lookalike.exhibits.model import Gallery, Mark, Picture, Tile
+from lookalike.exhibits.model import Gallery, Mark, Tile
 from lookalike.exhibits.style import BLACK, BLUE, GREY, ORANGE, VERMILLION, new_figure
 
 if TYPE_CHECKING:
@@ -64,9 +63,8 @@ def class_name(label: str) -> str:
 def draw_gallery(gallery: Gallery) -> Canvas:
     """Return a gallery on a Matplotlib canvas, with a legend of the marks that it has."""
     if not gallery.rows:
-        empty = empty_picture(gallery.notes[0] if gallery.notes else "nothing to show")
-        canvas = new_figure(*empty.size)
-        empty.paint(canvas)
+        canvas, why = new_figure(6.2, 0.9), gallery.notes[0] if gallery.notes else "nothing to show"
+        canvas.text(0.5, 0.5, why, ha="center", va="center", fontsize=8, color=VERMILLION, wrap=True)
         return canvas
     n_columns = max(len(row) for row in gallery.rows)
     left = TITLE * any(gallery.row_titles)
@@ -146,12 +144,3 @@ def _legend(canvas: Canvas, gallery: Gallery) -> None:
         for mark in marks
     ]  # fmt: skip
     canvas.legend(handles=handles, loc="outside lower center", ncols=min(3, len(handles)))
-
-
-def empty_picture(why: str) -> Picture:
-    """Return a picture that says why there is nothing to show."""
-
-    def paint(canvas: Canvas) -> None:
-        canvas.text(0.5, 0.5, why, ha="center", va="center", fontsize=8, color=VERMILLION, wrap=True)
-
-    return Picture(pd.DataFrame({"image_id": []}), paint, (6.2, 0.9), (why,))

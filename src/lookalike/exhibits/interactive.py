@@ -17,17 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from lookalike.exhibits.drawing import (
-    DECADES,
-    SIDES,
-    START,
-    label_of,
-    marked_points,
-    placed,
-    rows_of,
-    ticks_of,
-    values_of,
-)
+from lookalike.exhibits.drawing import SIDES, label_of, marked_points, placed, rows_of, values_of
 from lookalike.exhibits.model import Axis, Figure, Label, Line, Panel, Series
 from lookalike.exhibits.printed import human_time
 from lookalike.exhibits.style import GREY, sign_of
@@ -56,7 +46,6 @@ return +(tick / worth).toPrecision(6) + unit
 """
 PLAIN = "return (+tick.toPrecision(6)).toLocaleString('en', { maximumFractionDigits: 8 })"
 NAMED = "return names[String(tick)] ?? ''"
-DECADE = f"return tick == 0 ? '0' : (10 ** Math.round(tick - {START})).toLocaleString('en')"
 
 
 @dataclass(frozen=True)
@@ -188,16 +177,12 @@ def _dress(plot: Any, panel: Panel) -> None:
         axis.axis_label_text_font_style = "normal"
         axis.minor_tick_line_color = None
         axis.formatter = CustomJSTickFormatter(code=SHORT_COUNT if form.tick_form else PLAIN)
-        ticks = ticks_of(form)
-        if ticks is not None:
-            names = {f"{place:.12g}": name for place, name in ticks}
-            axis.ticker = FixedTicker(ticks=[place for place, _ in ticks])
+        if form.ticks:
+            names = {f"{place:.12g}": name for place, name in form.ticks}
+            axis.ticker = FixedTicker(ticks=[place for place, _ in form.ticks])
             axis.formatter = CustomJSTickFormatter(args={"names": names}, code=NAMED)
         elif form.scale == "log":
             axis.ticker = LogTicker(mantissas=[1], desired_num_ticks=5)
-        elif form.scale == "start and log":
-            axis.ticker = FixedTicker(ticks=DECADES)
-            axis.formatter = CustomJSTickFormatter(code=DECADE)
     plot.background_fill_color = plot.border_fill_color = "#ffffff"
     plot.grid.grid_line_color = "#e4e4e4"
     plot.outline_line_color = None
@@ -237,7 +222,7 @@ def _draw(plot: Any, trace: Trace, panel: Panel, name: str, ranges: tuple[Ends, 
     }  # fmt: skip
     if trace.straight:
         is_upright = trace.straight == "upright"
-        x = np.repeat(placed(trace.x, panel.x), 2) if is_upright else np.asarray(ranges[0])
+        x = np.repeat(trace.x, 2) if is_upright else np.asarray(ranges[0])
         y = np.asarray(ranges[1]) if is_upright else np.repeat(trace.y, 2)
         _glyph(plot, "Line", name, {"x": x, "y": y}, **line)
         return
@@ -332,7 +317,7 @@ def _read_strips(plot: Any, panel: Panel, traces: Sequence[Trace]) -> None:
         else:
             columns[f"c{len(columns)}"] = texts
             rows.append(_row(trace, f"@c{len(columns) - 1}"))
-    edges = _edges(placed(places, panel.x), is_log=panel.x.scale == "log")
+    edges = _edges(places, is_log=panel.x.scale == "log")
     renderer = _glyph(plot, "VStrip", "read", {"x0": edges[:-1], "x1": edges[1:]}, **UNSEEN)
     renderer.hover_glyph = renderer.glyph.clone(fill_alpha=0.18, fill_color="#56B4E9")
     renderer.data_source.data.update(columns)

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from matplotlib.figure import Figure as Canvas
 
-Scale = Literal["linear", "log", "start and log"]
-"""``start and log`` is linear from 0 to 1 and logarithmic from there, so that a start at 0 has a place."""
+Scale = Literal["linear", "log"]
 Number = int | float
 """Kept as a sidecar holds it."""
 Names = Mapping[str, Mapping[Any, str]]
@@ -101,8 +100,8 @@ class Axis:
     high: Number | None = None
     ticks: tuple[tuple[Number, str], ...] | None = None
     """Places and names of ticks; None: chosen by the renderer."""
-    tick_form: Literal["", "short", "time"] = ""
-    """How ticks are written: ``0.1``, ``600``, ``10K``, ``2.3M``; or seconds as ``1 min``."""
+    tick_form: Literal["", "short"] = ""
+    """How ticks are written: ``short`` is ``0.1``, ``600``, ``10K``, ``2.3M``."""
     told: str = "{:,.6g}"
     """How the pointer tells a value: a format, or ``time`` for seconds."""
     reversed: bool = False

@@ -43,10 +43,10 @@ def test_lines_show_all_points_with_their_error_bars_and_the_legend_names_each_o
         Series("nowhere", {"y": -1}, "x", "y", Look("#000000", "o"), "low", "high"),
     ],
 )
-@pytest.mark.parametrize("scale", ["linear", "log", "start and log"])
+@pytest.mark.parametrize("scale", ["linear", "log"])
 def test_every_kind_of_series_draws_on_every_scale(series, scale):
     frame = pd.DataFrame({"x": [0.0, 1, 100], "y": [1.0, 2, np.nan], "low": 0.5, "high": [3, 3, np.nan]})
-    panel = Panel("", Axis(scale=scale, tick_form="time" if scale == "log" else ""), Axis(reversed=True), (series,))
+    panel = Panel("", Axis(scale=scale, tick_form="short" if scale == "log" else ""), Axis(reversed=True), (series,))
     with paper_style():
         canvas = draw(Figure(frame, (panel,)))
         canvas.draw_without_rendering()

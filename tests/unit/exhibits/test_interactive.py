@@ -116,13 +116,11 @@ def test_a_forest_has_its_bars_sideways_and_tells_the_name_of_the_row():
     assert y[0] > y[1]
 
 
-def test_durations_and_starts_have_their_axes():
+def test_durations_are_told_as_people_say_them():
     frame = pd.DataFrame({"n": [0.0, 0.5, 100], "seconds": [0.5, 90.0, 5400]})
-    x, y = Axis("Step", "start and log"), Axis("Time", "log", tick_form="time", told="time")
+    x, y = Axis("Step", "log"), Axis("Time", "log", told="time")
     said = texts(drawn(Panel("", x, y, (Series("OASIS", {}, "n", "seconds", LOOKS["oasis"]),)), frame=frame))
     assert '"1.5 h"' in said
-    assert '"1 min"' in said
-    assert "2.4" in said, "100 stands two decades and the start's room from 0"
 
 
 def test_several_thin_lines_are_told_as_a_range():

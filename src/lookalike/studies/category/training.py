@@ -219,7 +219,7 @@ def mcml_curves(study: CategoryStudy) -> Figure:
         # its value would stand on the curves
         lines += [replace(line, label="") for line in _euclidean_line(own)]
         last = max(10.0, 1.1 * own["step"].max()) if len(own) else 10.0
-        x, y = Axis("Iterations", "start and log", low=0, high=last), replace(MAP, low=0, high=_top(own))
+        x, y = replace(LOG_STEPS, label="Iterations", high=last), replace(MAP, low=0, high=_top(own))
         return panel(study, subset, own, shown, lines, x=x, y=y, method="mcml")
 
     return figure(study, frame, draw, notes=notes)
