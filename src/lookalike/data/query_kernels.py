@@ -20,7 +20,6 @@ Places = NDArray[np.int64]
 Floats = NDArray[np.float64]
 States = NDArray[np.uint64]
 Index = int | np.int64  # kernels compile once more for int32 numbers, so those that arrays hold are widened first
-BLOCK = 256  # triplets drawn side by side; any number gives the same triplets
 kernel = njit(cache=True, nogil=True)
 
 
@@ -144,23 +143,13 @@ def _accumulate(log: Incidence, image: Index, value: Floats, touched: Numbers) -
     return n
 
 
-def stream(log: Incidence, images: Places, theta: float) -> tuple[Places, Floats]:
-    """Return, for each of `images`, how many others are above `theta` and their share of a proposal's probability."""
-    counts, accepted = np.zeros(len(images), dtype=np.int64), np.zeros(len(images))
-    # images of one query after each other: what one touches the next finds near
-    order = np.argsort(np.append(log.image_queries, 0)[log.image_start[images]])
-    count_positives(log, images[order], theta, order, counts, accepted)
-    return counts, accepted
-
-
 @kernel
-def count_positives(
-    log: Incidence, images: Places, theta: float, order: Places, counts: Places, accepted: Floats
-) -> None:
-    """Do as `stream`, and write what is found of image i to place ``order[i]``."""
+def count_positives(log: Incidence, images: Places, theta: float) -> tuple[Places, Floats]:
+    """Return, for each of `images`, how many others are above `theta` and their share of a proposal's probability."""
     n_images = log.image_start.shape[0] - 1
     value = np.zeros(n_images, dtype=np.float64)
     touched = np.empty(n_images, dtype=np.int32)
+    counts, accepted = np.zeros(images.shape[0], dtype=np.int64), np.zeros(images.shape[0])
     for i in range(images.shape[0]):
         kept = 0.0
         total = 0.0
@@ -169,10 +158,11 @@ def count_positives(
             total += value[other]
             if value[other] > theta and other != images[i]:
                 kept += value[other]
-                counts[order[i]] += 1
+                counts[i] += 1
             value[other] = 0.0
         if total > 0.0:
-            accepted[order[i]] = kept / total
+            accepted[i] = kept / total
+    return counts, accepted
 
 
 @kernel
@@ -260,61 +250,44 @@ def _is_positive(log: Incidence, image: Index, other: Index, theta: float) -> bo
 
 
 @kernel
+def _propose(states: States, log: Incidence, proposal: Proposal, lists: Lists, image: Index) -> Index:
+    """Propose a positive, or draw it from the image's list where it has one."""
+    slot = lists.slot[image]
+    if slot >= 0:
+        return np.int64(lists.images[pick(states, 0, lists.cumulative, lists.start[slot], lists.start[slot + 1])])
+    k = pick(states, 0, proposal.by_image, log.image_start[image], log.image_start[image + 1])
+    q = log.image_queries[k]
+    return np.int64(log.query_images[pick(states, 0, proposal.by_query, log.query_start[q], log.query_start[q + 1])])
+
+
+@kernel
 def _positive(
-    states: States, i: int, log: Incidence, proposal: Proposal, image: Index, theta: float, tries: int
+    states: States, log: Incidence, proposal: Proposal, lists: Lists, image: Index, theta: float, tries: int
 ) -> Index:
     """Propose until an image is accepted; after `tries`, draw from all that are above `theta`: as probable, faster."""
     for _ in range(tries):
-        k = pick(states, i, proposal.by_image, log.image_start[image], log.image_start[image + 1])
-        q = log.image_queries[k]
-        place = pick(states, i, proposal.by_query, log.query_start[q], log.query_start[q + 1])
-        other = np.int64(log.query_images[place])
+        other = _propose(states, log, proposal, lists, image)
         if _is_positive(log, image, other, theta):
             return other
     images, values = relevant_to(log, image, theta)
     for k in range(1, values.shape[0]):
         values[k] += values[k - 1]
-    return np.int64(images[pick(states, i, values, 0, values.shape[0])])
+    return np.int64(images[pick(states, 0, values, 0, values.shape[0])])
 
 
 @kernel
-def _irrelevant(states: States, i: int, log: Incidence, image: Index, theta: float, tries: int) -> int:
+def _irrelevant(states: States, log: Incidence, image: Index, theta: float, tries: int) -> int:
     """Draw uniformly from the other images that are not above `theta`, of which there is one at least."""
     n_images = log.image_start.shape[0] - 1
     for _ in range(tries):
-        other = below(states, i, n_images)
+        other = below(states, 0, n_images)
         if not (other == image or relevance_of(log, image, other)[0] > theta):
             return other
-    excluded = relevant_to(log, image, theta)[0]
-    place = below(states, i, n_images - excluded.shape[0] - 1)
-    own = 1  # the image itself, in its place among the others
-    for k in range(excluded.shape[0]):  # ascending: every excluded image at or below the place moves it up by one
-        if own == 1 and image < excluded[k]:
-            place, own = place + (1 if image <= place else 0), 0
-        if excluded[k] <= place:
-            place += 1
-    return place + 1 if own == 1 and image <= place else place
-
-
-@kernel
-def _propose(block: Numbers, states: States, log: Incidence, proposal: Proposal, lists: Lists, slot: Numbers) -> None:
-    """Write one proposal, or the draw from its list, beside every query image of a block."""
-    # each loop reads far memory of one kind, so that the processor waits for many reads at once
-    n = block.shape[0]
-    begin, end = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-    for i in range(n):
-        image = block[i, 0]
-        slot[i], begin[i], end[i] = lists.slot[image], log.image_start[image], log.image_start[image + 1]
-    for i in range(n):
-        if slot[i] < 0:
-            begin[i] = log.image_queries[pick(states, i, proposal.by_image, begin[i], end[i])]
-    for i in range(n):
-        start, row = (log.query_start, begin[i]) if slot[i] < 0 else (lists.start, np.int64(slot[i]))
-        begin[i], end[i] = start[row], start[row + 1]
-    for i in range(n):
-        begin[i] = pick(states, i, proposal.by_query if slot[i] < 0 else lists.cumulative, begin[i], end[i])
-    for i in range(n):
-        block[i, 1] = log.query_images[begin[i]] if slot[i] < 0 else lists.images[begin[i]]
+    excluded = np.sort(np.append(relevant_to(log, image, theta)[0], np.int32(image)))
+    place = below(states, 0, n_images - excluded.shape[0])
+    for other in excluded:  # ascending: every excluded image at or below the place moves it up by one
+        place += 1 if other <= place else 0
+    return place
 
 
 @kernel
@@ -332,18 +305,14 @@ def draw_triplets(
 ) -> None:
     """Fill rows (p, p+, p-) of the stream `key` from row `first` on; every row is a function of key and its number."""
     n_images = log.image_start.shape[0] - 1
-    states = np.empty(BLOCK, dtype=np.uint64)
-    slot = np.empty(BLOCK, dtype=np.int32)
-    for row in range(0, triplets.shape[0], BLOCK):
-        block = triplets[row : row + BLOCK]
-        for i in range(block.shape[0]):
-            seed_row(states, i, key, first + row + i)
-            block[i, 0] = queries[below(states, i, queries.shape[0])]
-            block[i, 2] = below(states, i, n_images)
-        _propose(block, states, log, proposal, lists, slot)
-        for i in range(block.shape[0]):
-            image, positive, negative = np.int64(block[i, 0]), np.int64(block[i, 1]), np.int64(block[i, 2])
-            if slot[i] < 0 and not _is_positive(log, image, positive, theta):
-                block[i, 1] = _positive(states, i, log, proposal, image, theta, tries - 1)
-            if exclude_relevant and (negative == image or relevance_of(log, image, negative)[0] > theta):
-                block[i, 2] = _irrelevant(states, i, log, image, theta, tries - 1)
+    states = np.empty(1, dtype=np.uint64)
+    for row in range(triplets.shape[0]):
+        seed_row(states, 0, key, first + row)
+        image = np.int64(queries[below(states, 0, queries.shape[0])])
+        negative: Index = below(states, 0, n_images)
+        positive = _propose(states, log, proposal, lists, image)
+        if lists.slot[image] < 0 and not _is_positive(log, image, positive, theta):
+            positive = _positive(states, log, proposal, lists, image, theta, tries - 1)
+        if exclude_relevant and (negative == image or relevance_of(log, image, negative)[0] > theta):
+            negative = _irrelevant(states, log, image, theta, tries - 1)
+        triplets[row, 0], triplets[row, 1], triplets[row, 2] = image, positive, negative

@@ -153,7 +153,7 @@ class QueryLog:
     def relevant_per_image(self, theta: float = 0.0, images: ArrayLike | None = None) -> Places:
         """Return how many other images are above `theta`, for all images or those given; collected image by image."""
         chosen = np.arange(self.n_images) if images is None else self._images(images).ravel()
-        return np.asarray(kernels.stream(self.incidence(), chosen, check_theta(theta))[0], dtype=np.int64)
+        return np.asarray(kernels.count_positives(self.incidence(), chosen, check_theta(theta))[0], dtype=np.int64)
 
     def images_per_query(self) -> Places:
         """Return how many images each query has."""

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from lookalike.core.files import reading_npz, write_npz
+from lookalike.core.row_numbers import row_numbers
 
 
 class RelevanceData:
@@ -41,9 +42,9 @@ class RelevanceData:
     """
 
     def __init__(self, image_id: ArrayLike, category: ArrayLike, category_names: ArrayLike, relevance: Any) -> None:
-        self.image_id = _whole_numbers(image_id, "image_id")
-        self.category = _whole_numbers(category, "category")
         self.category_names = np.asarray(category_names, dtype=np.str_).reshape(-1)
+        self.image_id = _ids(image_id)
+        self.category = row_numbers(category, self.n_categories, "places in category_names").astype(np.int32)
         self.relevance: Any = sp.csr_array(relevance, dtype=np.float32, copy=True)
         if self.relevance.ndim != 2:
             raise ValueError("relevance must be a square matrix, a row and a column for every image")
@@ -57,7 +58,7 @@ class RelevanceData:
         cls, image_id: ArrayLike, labels: ArrayLike, first: ArrayLike, second: ArrayLike, relevance: ArrayLike
     ) -> Self:
         """Return the data of rated pairs of image ids, each once or more in either order; others have relevance 0."""
-        ids, values = _whole_numbers(image_id, "image_id"), np.asarray(relevance, dtype=np.float32).reshape(-1)
+        ids, values = _ids(image_id), np.asarray(relevance, dtype=np.float32).reshape(-1)
         one, other = _rows(ids, first), _rows(ids, second)
         lengths = len(one), len(other), len(values)
         if len(set(lengths)) > 1:
@@ -78,7 +79,7 @@ class RelevanceData:
     @classmethod
     def from_blocks(cls, image_id: ArrayLike, labels: ArrayLike, blocks: Mapping[str, ArrayLike]) -> Self:
         """Return the data of one matrix per category, in the images' order; diagonals are not read, the rest is 0."""
-        ids = _whole_numbers(image_id, "image_id")
+        ids = _ids(image_id)
         category, names = _codes(labels)
         unknown = sorted(set(blocks) - set(names.tolist()))
         if unknown:
@@ -170,8 +171,6 @@ class RelevanceData:
             raise ValueError("an image id comes twice: list every image once")
         if len(np.unique(self.category_names)) != self.n_categories:
             raise ValueError("a category name comes twice: name every category once")
-        if n and (self.category.min() < 0 or self.category.max() >= self.n_categories):
-            raise ValueError(f"categories must be places in category_names, 0 to {self.n_categories - 1}")
         if not np.isfinite(matrix.data).all() or (matrix.data < 0).any():
             raise ValueError("relevance must be finite and not negative: scale it, or leave pairs out")
         if matrix.diagonal().any():
@@ -185,13 +184,8 @@ class RelevanceData:
             raise ValueError("relevance must be symmetric: give r(p, q) and r(q, p) the same number")
 
 
-def _whole_numbers(values: ArrayLike, name: str) -> NDArray[np.int32]:
-    array = np.asarray(values)
-    if array.ndim != 1 or (array.size and not np.issubdtype(array.dtype, np.integer)):
-        raise ValueError(f"{name} must be whole numbers, a 1-D array, not {array.dtype} of shape {array.shape}")
-    if array.size and np.abs(array).max() > np.iinfo(np.int32).max:
-        raise ValueError(f"{name} must fit 32 bits: number the images from 0 on")
-    return array.astype(np.int32)
+def _ids(images: ArrayLike) -> NDArray[np.int32]:
+    return row_numbers(images, 2**31, "image ids").astype(np.int32)
 
 
 def _codes(labels: ArrayLike) -> tuple[NDArray[np.int32], NDArray[np.str_]]:

@@ -77,8 +77,8 @@ def draw_images(
     indptr: NDArray[np.int64],
     words: Words,
     counts: NDArray[np.uint8],
-) -> bool:
-    """Draw the visterms of images from `first` on into an unsorted CSR (without room, `indptr` alone); False: full."""
+) -> None:
+    """Draw the visterms of images from `first` on into an unsorted CSR with room for them; without, `indptr` alone."""
     found = np.zeros(n_words, dtype=np.int32)
     seen = np.empty(min(n_words, MAX_TERMS), dtype=np.uint32)
     background_words, background_threshold, background_other = tables.background
@@ -122,8 +122,6 @@ def draw_images(
                 n_seen += 1
             found[word] += 1
         if not counting:
-            if end + n_seen > words.shape[0]:
-                return False
             for k in range(n_seen):
                 words[end + k] = seen[k]
                 counts[end + k] = np.uint8(min(found[seen[k]], MAX_COUNT))
@@ -131,7 +129,6 @@ def draw_images(
             found[seen[k]] = 0
         end += n_seen
         indptr[row + 1] = end
-    return True
 
 
 def alias_table(weights: Floats) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:

@@ -177,7 +177,7 @@ class WebSimulation:
         size = min(self.n_images, SAMPLE)
 
         def excess(n_terms: float) -> float:
-            indptr, _, _ = self._draw(0, size, n_terms, count_only=True)
+            indptr, _, _ = self._draw(0, size, n_terms)
             return float(indptr[-1] / size - self.nonzeros)
 
         if excess(MAX_TERMS) < 0.0:
@@ -189,30 +189,25 @@ class WebSimulation:
         return float(brentq(excess, 1.0, MAX_TERMS, xtol=0.01))
 
     def _draw(
-        self, first: int, stop: int, n_terms: float, count_only: bool = False
+        self, first: int, stop: int, n_terms: float, room: int = 0
     ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint8]]:
-        """Draw images first..stop-1 with so many terms on average."""
+        """Draw images first..stop-1 with so many terms on average; without room for their words, count these alone."""
         log, tables = self.log, self._tables
         shares = Shares(float(self.topic_share), QUERY_SHARE, float(self.style_share), n_terms, LENGTH_SPREAD)
         key = np.uint64(generator(self.seed, "web", "images").integers(2**63))
         indptr = np.empty(stop - first + 1, dtype=np.int64)
-        room = 0 if count_only else round((stop - first) * n_terms * 1.1) + 4096
-        while True:
-            words, counts = np.empty(room, dtype=np.uint32), np.empty(room, dtype=np.uint8)
-            images = (log.image_topic[first:stop], log.main_query[first:stop])
-            if web_images.draw_images(key, first, *images, shares, tables, self.words, indptr, words, counts):
-                if count_only:
-                    return indptr, words, counts
-                end, shape = int(indptr[-1]), (stop - first, self.words)
-                drawn = sp.csr_array((counts[:end], words[:end].view(np.int32), indptr), shape=shape)
-                drawn.sort_indices()
-                return indptr, drawn.indices.astype(np.uint32), drawn.data
-            room *= 2
+        words, counts = np.empty(room, dtype=np.uint32), np.empty(room, dtype=np.uint8)
+        images = log.image_topic[first:stop], log.main_query[first:stop]
+        web_images.draw_images(key, first, *images, shares, tables, self.words, indptr, words, counts)
+        return indptr, words, counts
 
     def visterms(self, first: int, stop: int) -> sp.csr_array[Any, tuple[int, int]]:
         """Draw the raw visterm counts of images first..stop-1: CSR of uint8, indices sorted."""
-        indptr, words, counts = self._draw(first, stop, self.n_terms)
-        return sp.csr_array((counts, words.astype(np.int32), indptr), shape=(stop - first, self.words))
+        indptr, _, _ = self._draw(first, stop, self.n_terms)
+        _, words, counts = self._draw(first, stop, self.n_terms, int(indptr[-1]))
+        drawn = sp.csr_array((counts, words.view(np.int32), indptr), shape=(stop - first, self.words))
+        drawn.sort_indices()
+        return drawn
 
     def write_shard(self, shard: int, n_shards: int, folder: str | os.PathLike[str]) -> int:
         """Draw and write the visterms of a shard, counted from 0, as a visterm store; return its number of images."""
@@ -222,8 +217,9 @@ class WebSimulation:
                 f"1 to {self.n_images} of them"
             )
         first, stop = (self.n_images * number // n_shards for number in (shard, shard + 1))
-        indptr, words, counts = self._draw(first, stop, self.n_terms)
-        write_arrays(folder, indptr, words.astype(word_type(self.words)), counts)
+        drawn = self.visterms(first, stop)
+        indptr, words = drawn.indptr.astype(np.int64), drawn.indices.astype(word_type(self.words))
+        write_arrays(folder, indptr, words, drawn.data)
         return stop - first
 
     def query_log(self) -> QueryLog:

@@ -13,11 +13,11 @@ from lookalike.data.query_kernels import (
     Incidence,
     Lists,
     Proposal,
+    count_positives,
     draw_triplets,
     relevant_to,
     running_sums,
     sample_pairs,
-    stream,
     write_lists,
 )
 from lookalike.data.query_log import QueryLog, check_theta
@@ -165,7 +165,7 @@ def _positives(log: Incidence, proposal: Proposal, theta: float) -> tuple[NDArra
     sizes = np.diff(log.query_start)
     images = np.flatnonzero(np.bincount(log.query_images, weights=np.repeat(sizes > 1, sizes)))  # with another one
     if theta > 0:
-        counts, accepted = stream(log, images, theta)
+        counts, accepted = count_positives(log, images, theta)
         return images[counts > 0], accepted[counts > 0]
     # at theta 0 the queries tell: only the image itself is rejected: its relevance to itself is what is lost
     own = log.image_weights**2 * log.factor[log.image_queries]
@@ -176,7 +176,7 @@ def _positives(log: Incidence, proposal: Proposal, theta: float) -> tuple[NDArra
 
 def _lists(log: Incidence, hard: NDArray[np.int64], theta: float) -> Lists:
     """Write out the positives of the images of which few proposals are accepted, as far as the memory allows."""
-    counts = stream(log, hard, theta)[0]
+    counts = count_positives(log, hard, theta)[0]
     fits = np.cumsum(counts) <= LIST_ENTRIES
     hard, counts = hard[fits], counts[fits]
     start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)

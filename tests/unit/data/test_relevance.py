@@ -170,7 +170,7 @@ NONE = np.zeros((2, 2))
         (RelevanceData, ([1, 2], [0, 0], ["a"], [[0, -1], [-1, 0]]), "not negative"),
         (RelevanceData, ([1, 2], [0, 1], ["a", "b"], [[0, 1], [1, 0]]), "images 1 and 2"),
         (RelevanceData, ([1.5, 2], [0, 0], ["a"], NONE), "whole numbers"),
-        (RelevanceData, ([2**40, 2], [0, 0], ["a"], NONE), "32 bits"),
+        (RelevanceData, ([2**40, 2], [0, 0], ["a"], NONE), "0 to 2147483647"),
         (RelevanceData, ([1, 2], [0, 0], ["a"], [1.0, 2.0]), "square"),
         (graded, ([7], [8], [1.0]), "no image 8"),
         (graded, ([7], [3, 4], [1.0]), "equally long"),
