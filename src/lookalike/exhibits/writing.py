@@ -179,7 +179,6 @@ def _write(drawn: Drawn, exhibit: Exhibit, study: Study, folder: Path, caption: 
     return list(paths.values())
 
 
-def _write_text(text: str, path: Path) -> Path:
+def _write_text(text: str, path: Path) -> None:
     with replacing(path) as part:
         part.write_text(text, encoding="utf-8")
-    return path

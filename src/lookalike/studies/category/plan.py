@@ -42,6 +42,9 @@ OF_IMAGES = {"images", "palette", "codebook", "blocks"}
 
 Config = Mapping[str, Any]
 
+# a plan asks for every subset, and the file is read each time
+_published = cache(read_published_subsets)
+
 
 def check(settings: Mapping[str, Any], dataset: str) -> None:
     """Refuse settings of a category study that name what does not exist or cannot work together."""
@@ -280,13 +283,7 @@ def exhibit_settings(config: Config, dataset: str, not_run: str) -> dict[str, An
 
 def _subset(subset: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """What exhibits have to know about a subset; ``n_classes`` is 0 as long as only a scan can tell."""
-    classes, published = settings["classes"], published_subsets().get(subset, [])
+    classes, published = settings["classes"], _published(RESOURCES / "class-subsets.csv").get(subset, [])
     asked = published if classes == "published" else classes if isinstance(classes, list) else []
     told = {name: settings[name] for name in ("title", "printed", "classes") if name in settings}
     return {**told, "n_classes": len(asked), "published_classes": published}
-
-
-@cache
-def published_subsets() -> dict[str, list[str]]:
-    """Subset to the folders that the papers list under this id."""
-    return dict(read_published_subsets(RESOURCES / "class-subsets.csv"))

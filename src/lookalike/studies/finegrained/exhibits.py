@@ -15,7 +15,7 @@ from lookalike.exhibits.model import Axis, Figure, Line, Margin, Panel, Series, 
 from lookalike.exhibits.printed import MISSING, NO_RESULT, beside_print, human_time, plus_minus, significant, swapped
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, BLUE, GREY, TRAINING, VERMILLION, Look
-from lookalike.exhibits.verdicts import AS_CLAIMED, NOT_AS_CLAIMED, Claim, Rule, claims_of, claims_table
+from lookalike.exhibits.verdicts import AS_CLAIMED, NOT_AS_CLAIMED, claims_of, claims_table, decide
 from lookalike.studies.finegrained import claims as rules
 from lookalike.studies.finegrained import pictures as pictures
 from lookalike.studies.finegrained import sampler_drawing as sampler_drawing
@@ -204,12 +204,12 @@ def training_curves(study: FinegrainedStudy) -> Figure:
 def claims(study: FinegrainedStudy) -> Table:
     """Which claims of sections 6.4 to 6.7 of the paper hold in this run."""
     known = vars(rules)
-    table, printed = claims_table(study, known), study.printed_study()
-    ours, theirs = ([_by_numbers(of, claim, known) for claim in claims_of(study.claim_rows)] for of in (study, printed))
+    table, printed, decided = claims_table(study, known), study.printed_study(), claims_of(study.claim_rows)
+    theirs = [known[claim.rule](printed, **claim.parameters) for claim in decided]
     frame = table.frame.assign(
-        by_our_numbers=[told for told, _ in ours],
-        by_printed_numbers=[told for told, _ in theirs],
-        printed_evidence=[evidence if told else "" for told, evidence in theirs],
+        by_our_numbers=[decide(claim, study, known).by_numbers for claim in decided],
+        by_printed_numbers=[finding.by_numbers for finding in theirs],
+        printed_evidence=[finding.evidence if finding.by_numbers else "" for finding in theirs],
     )
     shown = list(table.shown.items())
     shown[-1:-1] = [("by_our_numbers", "our numbers"), ("by_printed_numbers", "printed numbers")]
@@ -479,14 +479,6 @@ def _curve_panel(study: FinegrainedStudy, frame: pd.DataFrame, system: str, quan
         tuple(series),
         empty="" if series else "not recorded",
     )
-
-
-def _by_numbers(study: FinegrainedStudy, claim: Claim, known: Mapping[str, Rule]) -> tuple[str, str]:
-    """What a study's numbers say of a claim without intervals, and the evidence."""
-    if not claim.rule or (study.not_run and not study.in_print):
-        return "", ""
-    found = known[claim.rule](study, **claim.parameters)
-    return found.by_numbers, found.evidence
 
 
 def _claim_notes(study: FinegrainedStudy, frame: pd.DataFrame) -> list[str]:

@@ -249,7 +249,9 @@ def choose_queries(outcomes: pd.DataFrame, triplets: pd.DataFrame, n: int = N_QU
     measured = table.assign(gain=table["better"] - table["worse"]).dropna(subset=["gain"])
     falling = measured.sort_values(["gain", "n_triplets", "query"], ascending=[False, False, True])
     rising = measured.sort_values(["gain", "n_triplets", "query"], ascending=[True, False, True])
-    gains = _first_of_each(falling, max(1, n - 1))
+    # of different text queries; where those are fewer, then the first other rows
+    again = falling.assign(again=falling.duplicated("text_query")).sort_values("again", kind="stable")
+    gains = again.drop(columns="again").head(max(1, n - 1))
     rest = rising[~rising["query"].isin(gains["query"])]
     other = rest[~rest["text_query"].isin(gains["text_query"])]
     chosen = pd.concat([gains, (other if len(other) else rest).head(min(1, n - 1))])
@@ -257,12 +259,6 @@ def choose_queries(outcomes: pd.DataFrame, triplets: pd.DataFrame, n: int = N_QU
     names = [f"next {kind}" if place else str(kind) for place, kind in enumerate(kinds)]
     names += ["largest loss" if gain < 0 else "smallest gain" for gain in chosen["gain"][len(gains) :]]
     return chosen.drop(columns="gain").assign(chosen_as=names).reset_index(drop=True)
-
-
-def _first_of_each(table: pd.DataFrame, n: int) -> pd.DataFrame:
-    """Return the first `n` rows of different text queries; where those are fewer, then the first other rows."""
-    different = table.drop_duplicates("text_query")
-    return pd.concat([different, table[~table.index.isin(different.index)]]).head(n)
 
 
 def rankings_of(pairs: pd.DataFrame, distances: Mapping[str, Floats], chosen: pd.DataFrame, n: int) -> pd.DataFrame:

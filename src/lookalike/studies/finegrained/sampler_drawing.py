@@ -45,7 +45,6 @@ class Step(NamedTuple):
     triplet: tuple[int, ...]
     buffers: dict[int, npt.NDArray[np.int32]]
     """Category to the images that triplets are drawn from."""
-    capacity: int
 
     @property
     def place(self) -> int:
@@ -119,7 +118,7 @@ def find_step(relevance: RelevanceData, settings: Mapping[str, Any], random_stat
     for _ in range(DRAWS):
         triplet = tuple(sampler.draw(1)[0].tolist())
         after = sampler.offered()
-        found = _step(before, after, triplet, capacity) or found
+        found = _step(before, after, triplet) or found
         # best where the arriving image is not of the query's category
         if found is not None and found.category != relevance.category[found.triplet[0]]:
             break
@@ -127,9 +126,7 @@ def find_step(relevance: RelevanceData, settings: Mapping[str, Any], random_stat
     return found
 
 
-def _step(
-    before: tuple[int, Buffers], after: tuple[int, Buffers], triplet: tuple[int, ...], capacity: int
-) -> Step | None:
+def _step(before: tuple[int, Buffers], after: tuple[int, Buffers], triplet: tuple[int, ...]) -> Step | None:
     """What happened to the buffers between two triplets; None unless one image arrived and pushed another out."""
     (n_before, old), (n_after, new) = before, after
     if n_after - n_before != 1 or (new.next_sizes != old.next_sizes).any():
@@ -149,7 +146,6 @@ def _step(
         pushed_key=float(old.next_keys[category, place]),
         triplet=triplet,
         buffers={code: new.members[code, :size] for code, size in enumerate(new.sizes)},
-        capacity=capacity,
     )
 
 
