@@ -21,7 +21,7 @@ from sphinx.util.docutils import SphinxDirective
 from lookalike.exhibits.model import Margin
 from lookalike.exhibits.registry import PAPERS
 from lookalike.report.display import count_states
-from lookalike.report.front import KINDS, ORDERS, in_print, with_interval
+from lookalike.report.front import KINDS, NO_NUMBER, in_print, with_interval
 from lookalike.studies.rooms import all_exhibits
 
 HERE = Path(__file__).parent
@@ -193,7 +193,7 @@ def _margin(told: Run) -> tuple[str, ...]:
     exhibit = all_exhibits()[told["exhibit"]]
     where = f"{PAPERS[paper].short}, {exhibit.label}" if paper in PAPERS else exhibit.title
     unit = "" if margin.unit == "points" else f" {margin.unit}"
-    return where, what, with_interval(margin) + unit, in_print(margin), margin.best, ORDERS[margin.same_order]
+    return where, what, with_interval(margin) + unit, in_print(margin), margin.best, margin.order or NO_NUMBER
 
 
 def _kind(run: Run) -> str:

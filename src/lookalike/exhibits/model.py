@@ -51,8 +51,12 @@ class Margin:
     """What the two methods reach here: ``24.1%``."""
     best: str
     """Title of our best method."""
-    same_order: bool | None = None
-    """Whether methods come in the printed order; None where print has no order."""
+    order: str = ""
+    """How methods come beside print: ``as printed`` or ``4 of 6 pairs``; "" where print has no order."""
+    printed_levels: tuple[str, str] = ("", "")
+    """What the two methods reach in print; "" where no number is printed."""
+    note: str = ""
+    """A sentence that has to be known besides."""
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,8 @@ def claims_of(results: Results) -> pd.DataFrame:
     )
     claims = claims.iloc[order].reset_index(drop=True)
     papers = [PAPERS.get(paper) for paper in claims["paper"]]
-    parts = [evidence.partition("; ") for evidence in claims["evidence"]]
+    evidence = claims["evidence"].str.replace(r"(?<![\w.-])-(?=[\d.])", "−", regex=True)
+    parts = [told.partition("; ") for told in evidence]
     rows: Any = claims.to_dict("records")
     found = {(one.dataset, one.id): one for one in results.exhibits()}
     about: Any = [exhibits_about(row, found) for row in rows]

@@ -20,7 +20,7 @@ from markupsafe import Markup
 import lookalike
 from lookalike.core.files import replacing
 from lookalike.exhibits.neighbours import RANDOM
-from lookalike.exhibits.printed import FAILED, RULE
+from lookalike.exhibits.printed import AS_PRINTED, FAILED, RULE
 from lookalike.exhibits.registry import PAPERS
 from lookalike.report import claims, display, facts, front, pages
 from lookalike.report.gallery import CLASSES, galleries_of
@@ -103,7 +103,11 @@ class _Site:
             forest=front.forest(results),
             papers={PAPERS[paper]: rows for paper, rows in papers.items()},
             kinds=front.KINDS,
-            orders=front.ORDERS,
+            where=front.WHERE,
+            as_printed=AS_PRINTED,
+            no_number=front.NO_NUMBER,
+            repeated={PAPERS[paper].page: front.repeated(papers, paper) for paper in papers},
+            shown={PAPERS[paper].page: front.labels_of(results, paper) for paper in papers},
             in_print=front.in_print,
             with_interval=front.with_interval,
             against=front.against(results, found),

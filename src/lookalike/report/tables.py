@@ -120,8 +120,20 @@ def comparison_grid(cells: pd.DataFrame, caption: str, name: str, titles: Titles
         texts = cells.get(f"{column}_cell", pd.Series(index=cells.index, dtype=str))
         shown = shown.assign(**{column: texts.where(texts.notna(), cells[column].map(text_of))})
     told = {column: cells[column] for column in TOLD[2:] if column in cells and cells[column].notna().any()}
+    if "unit" in told:
+        both = zip(shown["ours"], cells["ours"], shown["printed"], cells["printed"], told["unit"], strict=True)
+        told["unit"] = pd.Series(
+            [unit if _is_number(ours, of_ours) and _is_number(printed, of_print) else ""
+             for ours, of_ours, printed, of_print, unit in both], index=cells.index,
+        )  # fmt: skip
     told["status"] = cells["status"].map(lambda status: SHOWN.get(status) or status)
     return frame_grid(shown.assign(**told), caption, name, titles=titles or {})
+
+
+def _is_number(text: str, number: float) -> bool:
+    """Whether a cell's text is its number, and not a fraction of its percentage or a time in a unit of its own."""
+    leading = re.match(r"[-+]?[\d,]*\.?\d+", text)
+    return leading is None or math.isclose(float(leading[0].replace(",", "")), number, rel_tol=0.1)
 
 
 def text_of(value: Any, titles: Mapping[str, str] | None = None) -> str:

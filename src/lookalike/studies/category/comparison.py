@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from lookalike.exhibits.model import Margin, Table
-from lookalike.exhibits.printed import MISSING, NO_RESULT, p_value, status_of, swapped
+from lookalike.exhibits.printed import MISSING, NO_RESULT, p_value, pairs_in_order, status_of
 from lookalike.exhibits.registry import exhibit
 from lookalike.studies.category.study import PRINTED_TABLE, CategoryStudy, Subset
 
@@ -130,28 +130,33 @@ def _printed_gap(study: CategoryStudy, subset: Subset, method: str) -> dict[str,
 
 
 def margins(study: CategoryStudy) -> tuple[Margin, ...]:
-    """OASIS minus the best other method in print, and minus Euclidean distance, on every subset of a table."""
+    """OASIS minus the best other methods, in print and here, and minus Euclidean distance, on every subset."""
     found = []
     for subset in study.subsets:
         ours, printed = study.maps(subset), study.printed_maps(subset, study.paper)
         others = sorted(set(ours) - {"oasis"}, key=lambda method: (printed.get(method, 0.0), ours[method]))
-        for method in dict.fromkeys([*others[-1:], *(one for one in others if one == "euclidean")]):
+        best_here = max(others, key=ours.__getitem__, default="")
+        for method in dict.fromkeys(one for one in (*others[-1:], best_here, "euclidean") if one in others):
             row = compared_with(study, subset, method)
             if row is None or "oasis" not in ours:
                 continue
             ends = {end: [row[f"t_{end}"], row[f"bootstrap_{end}"]] for end in ("low", "high")}
-            pairs = swapped(ours, printed)
             found.append(Margin(
-                setting=f"{subset.n_classes} classes", metric="mAP", method=study.title_of("oasis"),
+                setting=f"subset of {subset.n_classes} classes", metric="mAP", method=study.title_of("oasis"),
                 other=study.title_of(method), ours=100 * row["difference"],
                 # the wider of both intervals; one fold alone has none over folds
                 low=100 * float(pd.Series(ends["low"]).min()), high=100 * float(pd.Series(ends["high"]).max()),
                 printed=printed.get("oasis", math.nan) - printed.get(method, math.nan), unit="points",
                 interval="95%, of a t-test over folds and a bootstrap over images, whichever reaches further",
                 levels=(f"{ours['oasis']:.1f}%", f"{ours[method]:.1f}%"),
-                best=study.title_of(max(ours, key=ours.__getitem__)), same_order=None if pairs is None else not pairs,
+                best=study.title_of(max(ours, key=ours.__getitem__)), order=pairs_in_order(ours, printed),
+                printed_levels=(_level(printed.get("oasis")), _level(printed.get(method))),
             ))  # fmt: skip
     return tuple(found)
+
+
+def _level(printed: float | None) -> str:
+    return "" if printed is None else f"{printed:g}%"
 
 
 def compared_with(study: CategoryStudy, subset: Subset, method: str) -> dict[str, Any] | None:

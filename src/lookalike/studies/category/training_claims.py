@@ -175,7 +175,8 @@ def symmetry_index_decreases_from_one(study: CategoryStudy, subset: Subset) -> F
     rise = float((curve - curve.cummin()).max())
     falls = abs(curve.iloc[0] - 1) <= 0.001 and curve.iloc[-1] < curve.iloc[0] and not rise > 0.005
     ends = f"from {curve.iloc[0]:.3f} to {curve.iloc[-1]:.3f} at the peak of test mAP, step {peak:,}"
-    told = f"{ends}{', ' * bool(rising)}{rising}, at most {rise:.3f} above its lowest value before"
+    lifted = f"up by {rise:.3f} on the way (0.005 may be noise)" if rise > 0 else "never up on the way"
+    told = f"{ends}, {lifted}{'; test mAP is ' * bool(rising)}{rising}"
     return Finding(FAILS if not falls else OPEN if rising else HOLDS, told)
 
 

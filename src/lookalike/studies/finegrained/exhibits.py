@@ -12,7 +12,15 @@ import numpy as np
 import pandas as pd
 
 from lookalike.exhibits.model import Axis, Figure, Line, Margin, Panel, Series, Table
-from lookalike.exhibits.printed import MISSING, NO_RESULT, beside_print, human_time, plus_minus, significant, swapped
+from lookalike.exhibits.printed import (
+    MISSING,
+    NO_RESULT,
+    beside_print,
+    human_time,
+    pairs_in_order,
+    plus_minus,
+    significant,
+)
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, BLUE, GREY, TRAINING, VERMILLION, Look
 from lookalike.exhibits.verdicts import AS_CLAIMED, NOT_AS_CLAIMED, claims_of, claims_table, decide
@@ -229,27 +237,31 @@ def systems_table(study: FinegrainedStudy, systems: Sequence[str]) -> Table:
     cells["printed_cell"] = [f"{value:{FORMS[metric]}}" if status else "" for value, metric, status in found]
     titles = {"metric": heads, "system": {system: study.title_of(system) for system in systems}}
     notes = _system_notes(study, set(systems) & study.measured)
-    margins = tuple(one for metric in (PRECISION, SCORE) if (one := _margin(study, systems, metric)) is not None)
+    margins = tuple(one for metric in (PRECISION, SCORE) for one in _margins(study, systems, metric))
     return Table(cells, ("system",), "metric", titles=titles, notes=notes, margins=margins, **BEST)
 
 
-def _margin(study: FinegrainedStudy, systems: Sequence[str], metric: str) -> Margin | None:
-    """DeepRanking minus the best other system of a table in print, in one metric; None where it was not measured."""
+def _margins(study: FinegrainedStudy, systems: Sequence[str], metric: str) -> list[Margin]:
+    """DeepRanking minus the best other systems of a table, in print and here, in one metric; none where unmeasured."""
     theirs = study.printed_study()
     ours, printed = ({system: of.value(system, metric).value for system in systems} for of in (study, theirs))
     others = [one for one in systems if one != DEEP and not math.isnan(ours[one] + printed[one])]
-    other = max(others, key=printed.__getitem__, default="")
-    gap, order = study.difference(DEEP, other, metric), swapped(ours, printed)
-    if gap is None:
-        return None
     name, unit = ("precision", "points") if metric == PRECISION else (f"score-{study.k}", "triplets")
-    made = " (hand-crafted)" if other in (*FEATURES, GOLDEN) else ""
-    levels = [f"{ours[one]:{FORMS[metric]}}{'%' * (metric == PRECISION)}" for one in (DEEP, other)]
-    return Margin(
-        "", name, study.title_of(DEEP), study.title_of(other) + made, gap.value, gap.low, gap.high,
-        printed[DEEP] - printed[other], unit, "95%, of a paired bootstrap over query images", (levels[0], levels[1]),
-        study.title_of(max(systems, key=lambda one: np.nan_to_num(ours[one]))), None if order is None else not order,
-    )  # fmt: skip
+    best = study.title_of(max(systems, key=lambda one: np.nan_to_num(ours[one])))
+    found = []
+    for other in dict.fromkeys(max(others, key=of.__getitem__) for of in (printed, ours) if others):
+        gap = study.difference(DEEP, other, metric)
+        if gap is None:
+            continue
+        made = " (hand-crafted)" if other in (*FEATURES, GOLDEN) else ""
+        form, percent = FORMS[metric], "%" * (metric == PRECISION)
+        levels = [(f"{of[DEEP]:{form}}{percent}", f"{of[other]:{form}}{percent}") for of in (ours, printed)]
+        found.append(Margin(
+            "", name, study.title_of(DEEP), study.title_of(other) + made, gap.value, gap.low, gap.high,
+            printed[DEEP] - printed[other], unit, "95%, of a paired bootstrap over query images", levels[0], best,
+            pairs_in_order(ours, printed), levels[1],
+        ))  # fmt: skip
+    return found
 
 
 def _system_row(study: FinegrainedStudy, system: str, metric: str) -> dict[str, Any]:

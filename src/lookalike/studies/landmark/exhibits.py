@@ -14,7 +14,7 @@ import pandas as pd
 
 from lookalike.exhibits.drawing import lettered
 from lookalike.exhibits.model import Axis, Drawn, Figure, Gallery, Line, Margin, Panel, Series, Table
-from lookalike.exhibits.printed import beside_print, plus_minus, significant, swapped
+from lookalike.exhibits.printed import beside_print, pairs_in_order, plus_minus, significant
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, GREY, Look, looks_of
 from lookalike.studies.landmark import claims, montage, times
@@ -97,30 +97,35 @@ def quantity_table(study: LandmarkStudy, quantity: str) -> Table:
     }
     notes = time_notes(study) if quantity == TRAIN_TIME else ()
     cells = table_cells(study, codebook, quantity, methods)
-    pairs = [(method, "oasis-diagonal") for method in LITERAL_OF] if quantity == MAP else []
+    pairs = {(method, "oasis-diagonal"): "" for method in LITERAL_OF} if quantity == MAP else {}
     return Table(cells, ("landmark",), "method", "representation", titles=titles, notes=notes,
                  compared="method", best=BEST, margins=margins(study, codebook, pairs))  # fmt: skip
 
 
-def margins(study: LandmarkStudy, codebook: Codebook, pairs: Iterable[tuple[str, str]]) -> tuple[Margin, ...]:
-    """The first method of each pair minus the second in mAP over landmarks, beside the paper's, with one codebook."""
+def margins(study: LandmarkStudy, codebook: Codebook, pairs: Mapping[tuple[str, str], str]) -> tuple[Margin, ...]:
+    """The first method of each pair minus the second in mAP over landmarks, beside the paper's, and a pair's note."""
     words = list(PRINTED_CODEBOOKS)[codebook.place]
     methods = (*TABLE_METHODS, *study.settings["variants"])
     ours = {method: study.summary.get((codebook.id, MEAN, method, MAP), NO_NUMBER)[0] for method in methods}
     printed = {method: study.printed_means(MAP, method).get(words, math.nan) for method in TABLE_METHODS}
-    best, order, found = max(printed, key=lambda one: np.nan_to_num(ours[one])), swapped(ours, printed), []
-    for pair in pairs:
+    best, order, found = max(printed, key=lambda one: np.nan_to_num(ours[one])), pairs_in_order(ours, printed), []
+    for pair, note in pairs.items():
         test, levels = claims.compare(study.at(codebook), *pair, MAP), [ours[method] for method in pair]
         # a mean over the landmarks at hand is not one over all
         if isinstance(test, claims.Difference) and not math.isnan(sum(levels)):
             found.append(Margin(
-                f"{codebook.title} words", "mAP", study.title_of(pair[0]), study.title_of(pair[1]), test.mean,
+                f"{codebook.title} visual words", "mAP", study.title_of(pair[0]), study.title_of(pair[1]), test.mean,
                 *test.widest,
                 printed.get(pair[0], math.nan) - printed.get(pair[1], math.nan), "points",
                 "95%, of a t-test over landmarks and a bootstrap over them, whichever reaches further",
-                (f"{levels[0]:.1f}%", f"{levels[1]:.1f}%"), study.title_of(best), None if order is None else not order,
+                (f"{levels[0]:.1f}%", f"{levels[1]:.1f}%"), study.title_of(best), order,
+                (_percent(printed.get(pair[0])), _percent(printed.get(pair[1]))), note,
             ))  # fmt: skip
     return tuple(found)
+
+
+def _percent(printed: float | None) -> str:
+    return "" if printed is None or math.isnan(printed) else f"{printed:.1f}%"
 
 
 def columns_of(study: LandmarkStudy, quantity: str = MAP) -> tuple[str, ...]:
@@ -200,7 +205,9 @@ def literal_forms(study: LandmarkStudy) -> Table:
         "averages over steps without a loss, where the subgradient is 0 (averaging as printed).",
     )  # fmt: skip
     # how far the printed sign falls behind the true one, which the front page tells
-    pairs = [(f"{method}-literal", method) for method in LITERAL_OF if f"{method}-literal" in methods]
+    note = "Every other number of {} here is with the true sign of the update, for which the paper prints the opposite."
+    pairs = {(f"{method}-literal", method): note.format(study.title_of(method))
+             for method in LITERAL_OF if f"{method}-literal" in methods}  # fmt: skip
     return replace(table, margins=margins(study, study.codebooks[-1], pairs))
 
 

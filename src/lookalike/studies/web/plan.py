@@ -135,7 +135,7 @@ def searched(config: Config, dataset: str) -> list[str]:
 def methods(config: Config, dataset: str) -> dict[str, str]:
     """Id to title of what retrieves."""
     n_rankers = config["web"][dataset]["training"]["rankers"]
-    averaged = {"oasis-averaged": f"OASIS, average of {n_rankers}"} if n_rankers > 1 else {}
+    averaged = {"oasis-averaged": f"OASIS, {n_rankers} models averaged"} if n_rankers > 1 else {}
     return {"oasis": "OASIS"} | averaged | {"euclidean": "Euclidean"}
 
 
