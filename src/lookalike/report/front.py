@@ -102,22 +102,28 @@ def difference(margin: Margin, of: str = "") -> str:
     return said + chance + ("" if printed == NO_NUMBER else f" (in print {printed})")
 
 
-def summary(results: Results) -> list[Told]:
-    """One item for each data set that has a margin, real ones first: how well the paper's method does there."""
+def summary(results: Results, *, differences: bool = True) -> list[Told]:
+    """How well the paper's method does, an item for each data set that has a margin, real ones first.
+
+    Where a table beside it has the differences, they can be left out.
+    """
     rows: dict[str, list[Row]] = {}
     for row in (row for paper in PAPERS for row in rows_of(results, paper)):
         rows.setdefault(row.exhibit.dataset, []).append(row)
-    return [_of_dataset(own) for own in sorted(rows.values(), key=lambda own: own[0].exhibit.synthetic)]
+    real_first = sorted(rows.values(), key=lambda own: own[0].exhibit.synthetic)
+    return [_of_dataset(own, differences) for own in real_first]
 
 
-def _of_dataset(rows: Sequence[Row]) -> Told:
+def _of_dataset(rows: Sequence[Row], differences: bool) -> Told:
     """The first line of a data set in sentences; which setting that is, where there are several."""
     row = rows[0]
     exhibit, margin = row.exhibit, row.first
     setting = margin.setting if len({one.first.setting for one in rows}) > 1 else ""
     kind = "; ".join(filter(None, (KINDS[exhibit.synthetic], exhibit.size, setting)))
     best = f"The best method is {margin.best}{_beside_print(margin)}"
-    parts = [best, _levels(row), "; ".join(map(difference, row.margins))]
+    parts = [best, _levels(row)]
+    if differences:
+        parts.append("; ".join(map(difference, row.margins)))
     if margin.order:
         parts.append(f"{'All methods' if margin.order == AS_PRINTED else margin.order} come in the printed order")
     return Told(exhibit.dataset_title, kind, f"{'. '.join(parts)}.", row.address)

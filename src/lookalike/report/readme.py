@@ -26,7 +26,7 @@ N_QUERIES = 3
 
 def readme_numbers(results: Results, made_with: str) -> str:
     """Return the margins of a run as Markdown: a table, a heading and a sentence for each data set, what made them."""
-    told = front.summary(results)
+    told = front.summary(results, differences=False)
     if not told:
         raise LookalikeError("no data set has a result yet: run `make demo`, then `make readme`")
     rows = [row for paper in PAPERS if paper != DRAFT for row in front.rows_of(results, paper)]
