@@ -185,31 +185,31 @@ def write_lists(log: Incidence, chosen: Places, start: Places, theta: float, ima
 
 
 @kernel
-def seed_row(states: States, i: int, key: States, row: int) -> None:
-    """Set generator `i` to where the numbers of a row of the stream `key` begin: rows are drawn in any order."""
-    states[i] = mix(mix(np.uint64(row) + key[0]) ^ key[1])
+def seed_row(states: States, key: States, row: int) -> None:
+    """Set the generator to where the numbers of a row of the stream `key` begin: rows are drawn in any order."""
+    states[0] = mix(mix(np.uint64(row) + key[0]) ^ key[1])
 
 
 @kernel
-def uniform(states: States, i: int) -> float:
-    """Return generator i's next number in [0, 1), a multiple of 2**-53: SplitMix64 (Steele, Lea and Flood 2014)."""
-    states[i] += np.uint64(0x9E3779B97F4A7C15)
-    return np.float64(mix(states[i]) >> np.uint64(11)) * 2.0**-53
+def uniform(states: States) -> float:
+    """Return the generator's next number in [0, 1), a multiple of 2**-53: SplitMix64 (Steele, Lea and Flood 2014)."""
+    states[0] += np.uint64(0x9E3779B97F4A7C15)
+    return np.float64(mix(states[0]) >> np.uint64(11)) * 2.0**-53
 
 
 @kernel
-def below(states: States, i: int, n: int) -> int:
+def below(states: States, n: int) -> int:
     """Return a whole number below n from one state."""
-    return int(uniform(states, i) * n)  # below n for every n < 2**53
+    return int(uniform(states) * n)  # below n for every n < 2**53
 
 
 @kernel
-def pick(states: States, i: int, cumulative: Floats, start: int, end: int) -> int:
+def pick(states: States, cumulative: Floats, start: int, end: int) -> int:
     """Return a place of the row [start, end) with probability proportional to what its running sum grows by there."""
     if end - start == 1:
         return start
     # u * total may round up to the total: the last place is the answer then too
-    return first_above(cumulative, start, end - 1, uniform(states, i) * cumulative[end - 1])
+    return first_above(cumulative, start, end - 1, uniform(states) * cumulative[end - 1])
 
 
 @kernel
@@ -231,11 +231,11 @@ def sample_pairs(key: States, log: Incidence, pair_sums: Floats, n: int) -> tupl
     values = np.empty(n, dtype=np.float64)
     weights = np.empty(n, dtype=np.float64)
     for row in range(n):
-        seed_row(states, 0, key, row)
-        q = pick(states, 0, pair_sums, 0, pair_sums.shape[0])
+        seed_row(states, key, row)
+        q = pick(states, pair_sums, 0, pair_sums.shape[0])
         start, length = log.query_start[q], log.query_start[q + 1] - log.query_start[q]
-        a = below(states, 0, length)
-        b = below(states, 0, length - 1)
+        a = below(states, length)
+        b = below(states, length - 1)
         b += b >= a
         value, shared = relevance_of(log, np.int64(log.query_images[start + a]), np.int64(log.query_images[start + b]))
         values[row] = value
@@ -254,10 +254,10 @@ def _propose(states: States, log: Incidence, proposal: Proposal, lists: Lists, i
     """Propose a positive, or draw it from the image's list where it has one."""
     slot = lists.slot[image]
     if slot >= 0:
-        return np.int64(lists.images[pick(states, 0, lists.cumulative, lists.start[slot], lists.start[slot + 1])])
-    k = pick(states, 0, proposal.by_image, log.image_start[image], log.image_start[image + 1])
+        return np.int64(lists.images[pick(states, lists.cumulative, lists.start[slot], lists.start[slot + 1])])
+    k = pick(states, proposal.by_image, log.image_start[image], log.image_start[image + 1])
     q = log.image_queries[k]
-    return np.int64(log.query_images[pick(states, 0, proposal.by_query, log.query_start[q], log.query_start[q + 1])])
+    return np.int64(log.query_images[pick(states, proposal.by_query, log.query_start[q], log.query_start[q + 1])])
 
 
 @kernel
@@ -272,7 +272,7 @@ def _positive(
     images, values = relevant_to(log, image, theta)
     for k in range(1, values.shape[0]):
         values[k] += values[k - 1]
-    return np.int64(images[pick(states, 0, values, 0, values.shape[0])])
+    return np.int64(images[pick(states, values, 0, values.shape[0])])
 
 
 @kernel
@@ -280,11 +280,11 @@ def _irrelevant(states: States, log: Incidence, image: Index, theta: float, trie
     """Draw uniformly from the other images that are not above `theta`, of which there is one at least."""
     n_images = log.image_start.shape[0] - 1
     for _ in range(tries):
-        other = below(states, 0, n_images)
+        other = below(states, n_images)
         if not (other == image or relevance_of(log, image, other)[0] > theta):
             return other
     excluded = np.sort(np.append(relevant_to(log, image, theta)[0], np.int32(image)))
-    place = below(states, 0, n_images - excluded.shape[0])
+    place = below(states, n_images - excluded.shape[0])
     for other in excluded:  # ascending: every excluded image at or below the place moves it up by one
         place += 1 if other <= place else 0
     return place
@@ -307,9 +307,9 @@ def draw_triplets(
     n_images = log.image_start.shape[0] - 1
     states = np.empty(1, dtype=np.uint64)
     for row in range(triplets.shape[0]):
-        seed_row(states, 0, key, first + row)
-        image = np.int64(queries[below(states, 0, queries.shape[0])])
-        negative: Index = below(states, 0, n_images)
+        seed_row(states, key, first + row)
+        image = np.int64(queries[below(states, queries.shape[0])])
+        negative: Index = below(states, n_images)
         positive = _propose(states, log, proposal, lists, image)
         if lists.slot[image] < 0 and not _is_positive(log, image, positive, theta):
             positive = _positive(states, log, proposal, lists, image, theta, tries - 1)

@@ -346,14 +346,14 @@ def _relevance_of(rows: Relevance, query: Any, image: Any) -> Any:
 @njit(cache=True, nogil=True)
 def _is_found(states: NDArray[np.uint64], share: float, tries: int) -> bool:
     """Whether one of `tries` draws, each accepted with probability `share`, is: decided by one number for them all."""
-    return uniform(states, 0) < 1.0 - (1.0 - share) ** tries
+    return uniform(states) < 1.0 - (1.0 - share) ** tries
 
 
 @njit(cache=True, nogil=True)
 def _draw_unlisted(states: NDArray[np.uint64], rows: Relevance, members: NDArray[np.int32], query: Any) -> Any:
     """Draw uniformly from those of `members` whose relevance to the query is 0, of which there is one at least."""
     while True:
-        image = members[below(states, 0, members.shape[0])]
+        image = members[below(states, members.shape[0])]
         if image != query and _relevance_of(rows, query, image) == 0.0:
             return image
 
@@ -371,7 +371,7 @@ def _in_class_negative(
         share = rows.cumulative[end - 1] / rows.cumulative[rows.start[query + 1] - 1]
         if not _is_found(states, share, choice.tries):
             return -1
-        return rows.images[pick(states, 0, rows.cumulative, start, end)]
+        return rows.images[pick(states, rows.cumulative, start, end)]
     category = categories.of_image[query]
     first = categories.start[category]
     size = categories.start[category + 1] - first
@@ -381,7 +381,7 @@ def _in_class_negative(
     n_possible = end - start + unlisted
     if n_possible == 0 or not _is_found(states, n_possible / (size - 1), choice.tries):
         return -1
-    number = below(states, 0, n_possible)
+    number = below(states, n_possible)
     if number < end - start:
         return rows.images[start + number]
     return _draw_unlisted(states, rows, categories.members[first : first + size], query)
@@ -401,15 +401,15 @@ def draw_triplets(
     """Fill rows (p, p+, p-) from number `first` on with all images at hand, until `discards` examples in a row fail."""
     states = np.empty(1, dtype=np.uint64)
     for i in range(triplets.shape[0]):
-        seed_row(states, 0, key, first + i)
-        outside = uniform(states, 0) < choice.out_of_class
+        seed_row(states, key, first + i)
+        outside = uniform(states) < choice.out_of_class
         for _ in range(discards):
-            query: Any = np.int64(queries.images[pick(states, 0, queries.sums, 0, queries.sums.shape[0])])
-            positive = pick(states, 0, rows.cumulative, rows.start[query], rows.start[query + 1])
+            query: Any = np.int64(queries.images[pick(states, queries.sums, 0, queries.sums.shape[0])])
+            positive = pick(states, rows.cumulative, rows.start[query], rows.start[query + 1])
             if outside:
                 category = categories.of_image[query]
                 start, end = categories.start[category], categories.start[category + 1]
-                place = below(states, 0, categories.members.shape[0] - (end - start))
+                place = below(states, categories.members.shape[0] - (end - start))
                 negative: Any = categories.members[place + (end - start if place >= start else 0)]
             else:
                 negative = _in_class_negative(states, rows, categories, choice, query, positive)
@@ -427,14 +427,14 @@ def draw_triplets(
 def _offer_next(states: NDArray[np.uint64], offers: Offers, categories: Categories, buffers: Buffers) -> None:
     """Offer the image whose turn it is; one of weight 0 is only kept where there is room."""
     at = offers.n_offered[0] % offers.order.shape[0]
-    seed_row(states, 1, offers.key, offers.n_offered[0])
+    seed_row(states, offers.key, offers.n_offered[0])
     offers.n_offered[0] += 1
     image = offers.order[at]
     category = categories.of_image[image]
     key = _LOWEST_KEY
     # Efraimidis and Spirakis 2006; the paper's u^(1 / r_j) has the same order but rounds to 0 or 1
     if offers.weights[image] > 0.0:
-        key = max(math.log1p(-uniform(states, 1)) / offers.weights[image], _LOWEST_KEY)
+        key = max(math.log1p(-uniform(states)) / offers.weights[image], _LOWEST_KEY)
     _keep_largest(buffers, image, category, key)
     if at + 1 == offers.order.shape[0] or categories.of_image[offers.order[at + 1]] != category:
         _end_pass(buffers, category)
@@ -480,7 +480,7 @@ def _end_pass(buffers: Buffers, category: Any) -> None:
 @njit(cache=True, nogil=True)
 def offer_images(offers: Offers, categories: Categories, buffers: Buffers, n: int) -> None:
     """Offer the next n images, one after another."""
-    states = np.empty(2, dtype=np.uint64)
+    states = np.empty(1, dtype=np.uint64)
     for _ in range(n):
         _offer_next(states, offers, categories, buffers)
 
@@ -542,9 +542,9 @@ def _in_buffer_negative(
     possible = listed + unlisted
     if possible == 0.0 or not _is_found(states, possible / others, choice.tries):
         return -1
-    if unlisted > 0.0 and uniform(states, 0) * possible >= listed:
+    if unlisted > 0.0 and uniform(states) * possible >= listed:
         return _draw_unlisted(states, rows, buffers.members[category, :size], query)
-    return rows.images[_pick_in_buffer(uniform(states, 0), rows, buffers.place, start, end, listed, choice)]
+    return rows.images[_pick_in_buffer(uniform(states), rows, buffers.place, start, end, listed, choice)]
 
 
 @njit(cache=True, nogil=True)
@@ -553,7 +553,7 @@ def _out_of_buffer_negative(
 ) -> Any:
     """Draw uniformly from the images of all other buffers; `buffer_start` are the running sums of their sizes."""
     size = buffers.sizes[category]
-    number = below(states, 0, buffer_start[-1] - size)
+    number = below(states, buffer_start[-1] - size)
     if number >= buffer_start[category]:
         number += size
     other = first_above(buffer_start, 0, buffer_start.shape[0], number) - 1
@@ -574,22 +574,22 @@ def draw_from_buffers(
     triplets: NDArray[np.int32],
 ) -> int:
     """Do as `draw_triplets` with images of the buffers alone, which one image is offered before each example."""
-    states = np.empty(2, dtype=np.uint64)
+    states, offering = np.empty(1, dtype=np.uint64), np.empty(1, dtype=np.uint64)
     buffer_start = np.zeros(buffers.sizes.shape[0] + 1, dtype=np.int64)
     for k in range(buffers.sizes.shape[0]):  # every pass fills a buffer to the same size
         buffer_start[k + 1] = buffer_start[k] + buffers.sizes[k]
     for i in range(triplets.shape[0]):
-        seed_row(states, 0, key, first + i)
-        outside = uniform(states, 0) < choice.out_of_class
+        seed_row(states, key, first + i)
+        outside = uniform(states) < choice.out_of_class
         for _ in range(discards):
-            _offer_next(states, offers, categories, buffers)
-            category = pick(states, 0, queries.category_sums, 0, queries.category_sums.shape[0])
-            query: Any = np.int64(buffers.members[category, below(states, 0, buffers.sizes[category])])
+            _offer_next(offering, offers, categories, buffers)
+            category = pick(states, queries.category_sums, 0, queries.category_sums.shape[0])
+            query: Any = np.int64(buffers.members[category, below(states, buffers.sizes[category])])
             start, end = rows.start[query], rows.start[query + 1]
             total = _total_in_buffer(rows, buffers.place, start, end, choice)
             if total == 0.0:
                 continue
-            positive = _pick_in_buffer(uniform(states, 0), rows, buffers.place, start, end, total, choice)
+            positive = _pick_in_buffer(uniform(states), rows, buffers.place, start, end, total, choice)
             if outside:
                 negative = _out_of_buffer_negative(states, buffers, buffer_start, category)
             else:
