@@ -98,7 +98,7 @@ class KeptRuns(KeptDirective):
         section += _facts(run)
         if run["margins"]:
             section += table(
-                ("exhibit", "difference", "here", "in print", "best here", "printed order"),
+                ("exhibit", "difference", "here", "paper", "best here", "paper's order"),
                 # those of the draft are those of its paper
                 [_margin(margin) for margin in run["margins"] if not margin["exhibit"].startswith(DRAFT)],
             )

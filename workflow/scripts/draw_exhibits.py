@@ -6,14 +6,17 @@ with logged(snakemake):
     from pathlib import Path
 
     from lookalike.core.files import replacing
+    from lookalike.exhibits.printed import FAILED
     from lookalike.exhibits.writing import write_exhibits
     from lookalike.studies.rooms import room_exhibits, study_of
 
     given, known = snakemake.params, room_exhibits(snakemake.params.room)
     study = study_of(given.room, given.settings, dict(snakemake.input.items()), given.printed, given.claims)
-    failed = write_exhibits([known[id] for id in given.exhibits], study, Path(snakemake.output[0]).parents[1])
+    written = write_exhibits([known[id] for id in given.exhibits], study, Path(snakemake.output[0]).parents[1])
     if snakemake.output.get("headline"):
         with replacing(snakemake.output.headline) as part:
-            part.write_text(study.headline(), encoding="utf-8")
+            margins = [margin for one in written for margin in one.margins]
+            part.write_text(study.headline(*margins[:1]), encoding="utf-8")
+    failed = [one.id for one in written if one.state == FAILED]
     if failed:
         print(f"failed: {', '.join(failed)}; the report says why")

@@ -6,12 +6,14 @@ The same `Figure` is drawn with Matplotlib (`lookalike.exhibits.drawing`) and, r
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
+from lookalike.exhibits.printed import AS_PRINTED
 from lookalike.exhibits.style import Look
 
 if TYPE_CHECKING:
@@ -52,11 +54,29 @@ class Margin:
     best: str
     """Title of our best method."""
     order: str = ""
-    """How methods come beside print: ``as printed`` or ``4 of 6 pairs``; "" where print has no order."""
+    """How methods come: ``as printed`` or, of pairs in the printed order, ``4 of 6 pairs``; "" without print."""
     printed_levels: tuple[str, str] = ("", "")
     """What the two methods reach in print; "" where no number is printed."""
     note: str = ""
     """A sentence that has to be known besides."""
+
+    @property
+    def best_told(self) -> str:
+        """``OASIS is best, as in the paper``; of the paper only where this difference tells it."""
+        other = self.other.partition(" (")[0]
+        if self.best not in (self.method, other) or math.isnan(self.printed):
+            return f"{self.best} is best"
+        if self.low <= 0 <= self.high:
+            second, ahead = (other if self.best == self.method else self.method), (self.method, other)[self.printed < 0]
+            return f"{self.best} comes first, but not clearly before {second}; in the paper {ahead} is ahead"
+        same = (self.printed > 0) == (self.best == self.method)
+        return f"{self.best} is best, {'as' if same else 'unlike'} in the paper"
+
+    @property
+    def order_told(self) -> str:
+        """``All methods come in the paper's order``, or how many pairs do; "" where it has no order."""
+        which = "All methods" if self.order == AS_PRINTED else self.order and f"{self.order} of methods"
+        return f"{which} come in the paper's order" if which else ""
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from lookalike.exhibits.printed import STAR, printed_numbers
 from lookalike.exhibits.style import title_of
 
 if TYPE_CHECKING:
+    from lookalike.exhibits.model import Margin
     from lookalike.exhibits.registry import Exhibit
     from lookalike.exhibits.verdicts import Claim
 
@@ -151,16 +152,21 @@ class Study:
         """What the data set has, counted, such as ``1,080 images of 12 classes``; "" where that is not known."""
         return ""
 
-    def headline(self) -> str:
-        """Return the main numbers as a small table and what they are, for the terminal, the index and the report."""
+    def headline(self, margin: Margin | None = None) -> str:
+        """Return the main numbers as a small table with which method is best, for the terminal and the documentation.
+
+        `margin` is the first of the study's exhibits.
+        """
         if self.not_run:
             return f"{self.title}: {self.not_run}\n"
         what, columns, rows, sentences = self.main_numbers()
         grid = [("", *columns), *((f"  {self.title_of(method)}", *cells) for method, cells in rows.items())]
         widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
         lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in grid]
+        meaning = [] if margin is None else [f"{told}." for told in (margin.best_told, margin.order_told) if told]
         if any(STAR in cells for cells in rows.values()):
-            sentences = [f"{STAR} marks what did not end within its time limit.", *sentences]
+            meaning.append(f"{STAR} marks what did not end within its time limit.")
+        sentences = [" ".join([*meaning, *sentences[:1]]), *sentences[1:]]
         told = [line for sentence in sentences for line in textwrap.wrap(sentence, HEADLINE_WIDTH)]
         return "\n".join([f"{self.title}: {what}", *lines, *told]) + "\n"
 

@@ -81,9 +81,9 @@ class Sidecar:
         return ", ".join(f"{n} {'agree' if status == 'agrees' and n > 1 else status}" for status, n in counts)
 
 
-def write_exhibits(exhibits: Iterable[Exhibit], study: Study, folder: Path) -> list[str]:
-    """Write exhibits below ``results/{dataset}/exhibits``, go on where one fails, and return the ids of those."""
-    return [exhibit.id for exhibit in exhibits if write_exhibit(exhibit, study, folder).state == FAILED]
+def write_exhibits(exhibits: Iterable[Exhibit], study: Study, folder: Path) -> list[Sidecar]:
+    """Write exhibits below ``results/{dataset}/exhibits``; one that fails says so in its sidecar, and others go on."""
+    return [write_exhibit(exhibit, study, folder) for exhibit in exhibits]
 
 
 def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:

@@ -16,7 +16,6 @@ import pandas as pd
 
 from lookalike.exhibits.drawing import draw
 from lookalike.exhibits.model import Axis, Figure, Line, Margin, Panel, Series
-from lookalike.exhibits.printed import AS_PRINTED
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.style import BLACK, BLUE, GREY, ORANGE, Look, paper_style
 from lookalike.exhibits.verdicts import FAILS
@@ -24,11 +23,11 @@ from lookalike.report.facts import command_of
 from lookalike.report.pages import page_of, view_id
 from lookalike.report.results import Exhibit, Results
 
-KINDS = {False: "real photographs", True: "made by code"}
+KINDS = {False: "real photographs", True: "synthetic"}
 """What the images of a data set are."""
-WHERE = {"real photographs": "On real photographs", "made by code": "On data made by code"}
+WHERE = {"real photographs": "On real photographs", "synthetic": "On synthetic data"}
 """Heads of lists of what came out on either."""
-SERIES = {False: "here, real photographs", True: "here, data made by code"}
+SERIES = {False: "here, real photographs", True: "here, synthetic data"}
 NO_NUMBER = "–"
 """Stands where print has no number, or no order of methods."""
 
@@ -93,13 +92,13 @@ def with_interval(margin: Margin) -> str:
 
 
 def difference(margin: Margin, of: str = "") -> str:
-    """``S-TG − OASIS is −0.3 points [−3.9, +3.3], which may be chance (in print +3.1)``; `of` a metric where named."""
+    """``OASIS − LEGO is +1.7 points [−5.2, +8.7], which may be chance (in the paper +6)``; `of` may name the metric."""
     gap, _, interval = with_interval(margin).partition(" ")
     parts = [f"{margin.method} − {margin.other}{' in ' * bool(of)}{of} is {gap} {margin.unit}", interval]
     said = " ".join(filter(None, parts))
     chance = ", which may be chance" if margin.low <= 0 <= margin.high else ""
     printed = in_print(margin)
-    return said + chance + ("" if printed == NO_NUMBER else f" (in print {printed})")
+    return said + chance + ("" if printed == NO_NUMBER else f" (in the paper {printed})")
 
 
 def summary(results: Results, *, differences: bool = True) -> list[Told]:
@@ -120,21 +119,11 @@ def _of_dataset(rows: Sequence[Row], differences: bool) -> Told:
     exhibit, margin = row.exhibit, row.first
     setting = margin.setting if len({one.first.setting for one in rows}) > 1 else ""
     kind = "; ".join(filter(None, (KINDS[exhibit.synthetic], exhibit.size, setting)))
-    best = f"The best method is {margin.best}{_beside_print(margin)}"
-    parts = [best, _levels(row)]
+    parts = [margin.best_told, _levels(row)]
     if differences:
         parts.append("; ".join(map(difference, row.margins)))
-    if margin.order:
-        parts.append(f"{'All methods' if margin.order == AS_PRINTED else margin.order} come in the printed order")
-    return Told(exhibit.dataset_title, kind, f"{'. '.join(parts)}.", row.address)
-
-
-def _beside_print(margin: Margin) -> str:
-    """Whether the best method is that of print; "" where that cannot be told from one difference."""
-    if math.isnan(margin.printed) or margin.best not in (margin.method, _plain(margin.other)):
-        return ""
-    same = (margin.printed > 0) == (margin.best == margin.method)
-    return ", as in print" if same else ", unlike in print"
+    parts.append(margin.order_told)
+    return Told(exhibit.dataset_title, kind, f"{'. '.join(filter(None, parts))}.", row.address)
 
 
 def _plain(title: str) -> str:
@@ -143,12 +132,16 @@ def _plain(title: str) -> str:
 
 
 def _levels(row: Row) -> str:
-    """``OASIS reaches 24.1% mAP (33% in print), MCML 21.3% (29%) and Euclidean 18.7% (23%)``."""
+    """``OASIS reaches 24.1% mAP (33% in the paper), MCML 21.3% (29%) and Euclidean 18.7% (23%)``.
+
+    On synthetic images the paper's are no measure.
+    """
     levels: dict[str, str] = {}
     for one in row.margins:
         for name, ours, printed in zip((one.method, one.other), one.levels, one.printed_levels, strict=True):
-            metric, beside = ("", "") if levels else (f" {one.metric}", " in print")
-            levels.setdefault(name, f"{ours}{metric}" + (f" ({printed}{beside})" if printed else ""))
+            metric, beside = ("", "") if levels else (f" {one.metric}", " in the paper")
+            in_paper = f" ({printed}{beside})" if printed and not row.exhibit.synthetic else ""
+            levels.setdefault(name, f"{ours}{metric}{in_paper}")
     (first, level), *others = levels.items()
     told = [f"{first} reaches {level}", *(f"{name} {level}" for name, level in others)]
     return f"{', '.join(told[:-1])} and {told[-1]}"
@@ -164,11 +157,11 @@ def against(results: Results, claims: pd.DataFrame) -> dict[str, list[Told]]:
         gap = signed(margin.ours, margin.unit)
         in_claim = f"{margin.method} minus {margin.other} {gap}" in of_dataset
         wrong = margin.ours < 0 and not margin.printed < 0 and not in_claim
-        # a gap on data made by code is not expected to be as wide as in print
+        # a gap on synthetic data is not expected to be as wide as in print
         small = not row.exhibit.synthetic and 0 <= margin.high < margin.printed
         if wrong or small:
             where = ", ".join(filter(None, (row.exhibit.dataset_title, margin.setting)))
-            note = margin.note or "The printed gap is wider than the interval of ours." * small
+            note = margin.note or "The paper's gap is wider than the interval of ours." * small
             text = f"{difference(margin, margin.metric)}. {note}".strip()
             told.setdefault(KINDS[row.exhibit.synthetic], []).append(Told(where, "", text, row.address))
     for claim in failed.itertuples():
@@ -216,7 +209,7 @@ def forest(results: Results) -> str:
     looks = dict(zip(SERIES.values(), (Look(BLUE, "o"), Look(ORANGE, "s")), strict=True))
     series = [Series(name, {"series": name}, "ours", "place", look, "low", "high", kind="points", sideways=True)
               for name, look in looks.items() if name in set(frame["series"])]  # fmt: skip
-    series.append(Series("in print", {}, "printed", "place", Look(BLACK, "D"), kind="points", hollow=True))
+    series.append(Series("in the paper", {}, "printed", "place", Look(BLACK, "D"), kind="points", hollow=True))
     ticks = tuple((place, _row_name(*row)) for place, row in enumerate(rows))
     y = Axis("", ticks=ticks, low=-0.6, high=len(rows) - 0.4, reversed=True)
     x = Axis("Gap in percentage points")

@@ -25,22 +25,24 @@ N_QUERIES = 3
 
 
 def readme_numbers(results: Results, made_with: str) -> str:
-    """Return the margins of a run as Markdown: a table, a heading and a sentence for each data set, what made them."""
+    """Return the margins of a run as Markdown: a table, some sentences on each data set, what made them."""
     told = front.summary(results, differences=False)
     if not told:
         raise LookalikeError("no data set has a result yet: run `make demo`, then `make readme`")
     rows = [row for paper in PAPERS if paper != DRAFT for row in front.rows_of(results, paper)]
     cells = [
-        (f"{PAPERS[row.exhibit.paper].title}, {row.exhibit.label}", row.exhibit.dataset_title,
+        (f"{PAPERS[row.exhibit.paper].title}, {row.exhibit.label}",
+         ", ".join(filter(None, (row.exhibit.dataset_title, one.setting))),
          f"{one.method} − {one.other}, {one.metric}", front.with_interval(one), front.in_print(one))
         for row in rows for one in row.margins if one.unit == "points"
     ]  # fmt: skip
-    heads = ("Exhibit", "Data", "Difference", "Here", "In print")
+    heads = ("Exhibit", "Data", "Difference", "Here", "Paper")
     lines = [f"| {' | '.join(line)} |" for line in (heads, ("---", "---", "---", "---:", "---:"), *cells)]
-    parts = [f"#### {one.title[0].upper()}{one.title[1:]}: {one.kind}\n\n{one.text}" for one in told]
+    parts = [f"**{one.title[0].upper()}{one.title[1:]}** ({one.kind}). {one.text}" for one in told]
     note = (
-        "Differences are in percentage points, with intervals of about 95% in brackets. A dash stands where the paper "
-        "prints no number. mAP is mean average precision, P@k the share of relevant images among the first k."
+        "Differences are in percentage points, taken before rounding, with 95% intervals in brackets. A dash: the "
+        "paper has no such number. mAP is mean average precision, P@k the share of relevant images among the first k. "
+        "S-TG and S-DA are the two algorithms of SOML."
     )
     return "\n\n".join(("\n".join(lines), note, *parts, f"Made by {made_with}.")) + "\n"
 

@@ -6,12 +6,13 @@ import toy
 from pydantic import TypeAdapter
 
 from lookalike.core.files import read_json
+from lookalike.exhibits.printed import FAILED
 from lookalike.exhibits.writing import Sidecar, write_exhibits
 
 
 @pytest.fixture
 def written(tmp_path):
-    """The toy study's exhibits, and the ids of those that failed."""
+    """The toy study's exhibits, and their sidecars."""
     folder = tmp_path / "exhibits"
     study = toy.study(tmp_path, not_run="not run: put images at data/toy")
     return folder, write_exhibits(toy.exhibits(), study, folder)
@@ -22,8 +23,8 @@ def sidecar(folder, id):
 
 
 def test_one_that_fails_or_lacks_what_it_needs_is_named_and_the_others_are_written(written):
-    folder, failed = written
-    assert failed == ["learning/broken"]
+    folder, sidecars = written
+    assert [one.id for one in sidecars if one.state == FAILED] == ["learning/broken"]
     missing = sidecar(folder, "learning/missing")
     assert (missing["state"], missing["problem"]) == ("not run", "not run: put images at data/toy")
     assert sidecar(folder, "learning/broken")["state"] == "failed"

@@ -28,10 +28,10 @@ def test_the_picture_shows_only_queries_that_were_drawn_at_random(made, tmp_path
         write_readme_picture(replace(gallery, entries=gallery.entries[3:]), path)
 
 
-def test_numbers_are_the_margins_with_a_heading_and_a_sentence_for_each_data_set(made, tmp_path):
+def test_numbers_are_the_margins_and_sentences_on_each_data_set(made, tmp_path):
     lines = readme_numbers(Results(made), "a test").splitlines()
-    assert lines[2] == "| OASIS, JMLR 2010, Table 4 | demo title | OASIS − MCML, mAP | +2.0 [−1.0, +5.0] | −6 |"
-    assert [line for line in lines if line.startswith("#")] == ["#### Demo title: made by code; 1,234 images"]
+    assert lines[2] == "| OASIS, JMLR 2010, Table 4 | demo title, ten | OASIS − MCML, mAP | +2.0 [−1.0, +5.0] | −6 |"
+    assert [line[:41] for line in lines if line.startswith("**")] == ["**Demo title** (synthetic; 1,234 images). "[:41]]
     assert lines[-1] == "Made by a test."
     (tmp_path / "results").mkdir()
     with pytest.raises(LookalikeError, match="no data set has a result yet"):
