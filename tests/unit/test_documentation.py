@@ -130,7 +130,7 @@ def test_the_tutorials_learner_runs():
     names = {}
     exec(compile(code, "tutorial", "exec"), names)
     first = names["y"][names["neighbours"]]
-    assert (first == names["y"][:3, None]).mean() > 0.5
+    assert (first == names["y"][::25, None]).mean() > 0.5
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -45,9 +46,9 @@ if TYPE_CHECKING:
 
 _FIT_EXAMPLES = """\
 examples:
-  lookalike fit photos --output pets.lookalike --hold-out 0.25
-  lookalike fit photos --labels labels.csv --output pets.lookalike
-  lookalike fit photos --triplets judged.csv --output pets.lookalike
+  lookalike fit photos --output photos.lookalike --hold-out 0.25
+  lookalike fit photos --labels labels.csv --output photos.lookalike
+  lookalike fit photos --triplets judged.csv --output photos.lookalike
   lookalike fit photos --learner OASIS --set aggressiveness=0.03 --set n_steps=50000
   lookalike fit photos --representation hog --learner LMNN
 
@@ -58,17 +59,17 @@ hog, texton, or a .lookalike file, to use its codebook."""
 
 _RANK_EXAMPLES = """\
 examples:
-  lookalike rank pets.lookalike new.jpg --gallery photos -k 5
-  lookalike rank pets.lookalike *.jpg --gallery photos --html neighbours.html --compare
+  lookalike rank photos.lookalike new.jpg --gallery photos -k 5
+  lookalike rank photos.lookalike *.jpg --gallery photos --html neighbours.html --compare
 
 --html writes one page with the images inside. It needs no network. --compare adds the
 neighbours without learning, by Euclidean distance."""
 
 _EVALUATE_EXAMPLES = """\
 examples:
-  lookalike evaluate pets.lookalike photos
-  lookalike evaluate pets.lookalike photos --labels labels.csv -k 1,10,50
-  lookalike evaluate pets.lookalike photos --triplets judged.csv --json
+  lookalike evaluate photos.lookalike photos
+  lookalike evaluate photos.lookalike photos --labels labels.csv -k 1,10,50
+  lookalike evaluate photos.lookalike photos --triplets judged.csv --json
 
 Each image is a query, and all others are ranked for it. Images of its class are right. In a
 triplet, the positive should be more similar to the query than the negative. Triplets whose
@@ -78,7 +79,7 @@ _FEATURES_EXAMPLES = """\
 examples:
   lookalike features photos --output vectors.npz
   lookalike features photos --output hog.npy --representation hog --paths hog.parquet
-  lookalike features photos --output vectors.npz --representation pets.lookalike
+  lookalike features photos --output vectors.npz --representation photos.lookalike
   lookalike features photos --output counts --words 1000
 
 .npz is a sparse matrix of SciPy (scipy.sparse.load_npz), for visterms only. .npy is an
@@ -89,8 +90,8 @@ data set of kind visterms."""
 
 _INFO_EXAMPLES = """\
 examples:
-  lookalike info pets.lookalike
-  lookalike info pets.lookalike --json"""
+  lookalike info photos.lookalike
+  lookalike info photos.lookalike --json"""
 
 _COLUMNS = ["path", "label", "sha256", "width", "height"]
 
@@ -200,9 +201,15 @@ def _summary(output: Path, model: ImageSimilarity, source: list[str]) -> list[st
     if about["triplets_left_out"]:
         lines.append(f"left out: {counted(about['triplets_left_out'], 'triplet')} whose images cannot be used")
     if about["n_held_out"]:
-        lines.append(f"next: {shlex.join(['lookalike', 'evaluate', str(output), *source])}")
-    lines.append(f"next: {shlex.join(['lookalike', 'rank', str(output), 'QUERY', '--gallery', source[0]])}")
+        lines.append(f"next: {shlex.join([_program(), 'evaluate', str(output), *source])}")
+    lines.append(f"next: {shlex.join([_program(), 'rank', str(output), 'QUERY', '--gallery', source[0]])}")
     return lines
+
+
+def _program() -> str:
+    """How this command was called, to be pasted: ``lookalike``, or its path from here, as ``.venv/bin/lookalike``."""
+    called = Path(sys.argv[0])
+    return "lookalike" if called.is_absolute() or called.name != "lookalike" else str(called)
 
 
 def _learned(about: dict[str, Any]) -> str:

@@ -122,7 +122,7 @@ def read_files(paths: Sequence[PathLike], *, n_threads: int = 1) -> pd.DataFrame
     """Read query images that are named one by one: `COLUMNS`, in the order given, ``path`` as it was given."""
     facts, damaged = _look_at_files(Path(), [os.fspath(path) for path in paths], n_threads, None)
     for path, reason in damaged:
-        raise LookalikeError(f"the query {path} cannot be used ({reason}): name a file that holds an image")
+        raise LookalikeError(f"the query {path} cannot be used: {reason}; name another image")
     return facts.assign(label="")[COLUMNS]
 
 
