@@ -6,17 +6,15 @@ joint histogram of 4 x 14 x 14 bins, compared by chi-square, is that of Hays and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
 import cv2
 import numpy as np
 import numpy.typing as npt
+from pydantic.dataclasses import dataclass
 
-from lookalike.core.errors import LookalikeError
-from lookalike.features.describers import Describer, Floats, Image
+from lookalike.features.describers import Describer, Floats, Image, NotNegative, Positive
 
 A_RANGE = (-87.0, 99.0)
 """a* of every sRGB colour lies inside (-86.2 to 98.3)."""
@@ -55,17 +53,11 @@ class ColorHistogram(Describer):
     title: ClassVar[str] = "Color"
     distance: ClassVar[str] = "chi2"
 
-    longest_side: int = 256
-    bins: Sequence[int] = (4, 14, 14)
+    longest_side: NotNegative = 256
+    bins: tuple[Positive, Positive, Positive] = (4, 14, 14)
 
     def __post_init__(self) -> None:
-        """Refuse settings that mean nothing."""
-        if self.longest_side < 0 or len(self.bins) != 3 or min(self.bins) < 1:
-            raise LookalikeError(
-                "the colour histogram takes `longest_side` from 0 and three positive numbers as `bins`, such as "
-                "[4, 14, 14]: correct what differs"
-            )
-        self.bins = tuple(int(n) for n in self.bins)
+        """Lay the bins over the range of colours."""
         low, high = np.array([(0.0, 100.0), A_RANGE, B_RANGE]).T
         self._low = low.astype(np.float32)
         self._scale = (np.array(self.bins) / (high - low)).astype(np.float32)

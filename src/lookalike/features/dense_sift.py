@@ -5,18 +5,19 @@ Descriptors are OpenCV's (Lowe 2004, section 6.1), upright; flat patches, whose 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import cv2
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
+from pydantic.dataclasses import dataclass
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import luma
-from lookalike.features.describers import Describer, Floats, Image
+from lookalike.features.describers import Describer, Floats, Image, NotNegative, Positive
 from lookalike.features.keypoints import N_FEATURES, as_vectors
 
 Doubles = npt.NDArray[np.float64]
@@ -51,29 +52,18 @@ class DenseSift(Describer):
         Descriptors that are learned from at most.
     """
 
-    longest_side: int = 256
-    step: int = 8
-    sizes: Sequence[int] = (16, 24, 32)
+    longest_side: NotNegative = 256
+    step: Positive = 8
+    sizes: Annotated[tuple[Annotated[int, Field(ge=BINS)], ...], Field(min_length=1)] = (16, 24, 32)
     root: bool = True
-    least_contrast: float = 2.0
-    n_per_image: int = 100
-    n_descriptors: int = 100_000
-
-    def __post_init__(self) -> None:
-        """Refuse settings that mean nothing."""
-        self.sizes = tuple(self.sizes)
-        if self.step < 1 or not self.sizes or min(self.sizes) < BINS:
-            raise LookalikeError(
-                f"dense SIFT needs a `step` of at least 1 pixel and `sizes` of at least {BINS}, not {self.step} and "
-                f"{list(self.sizes)}: correct them"
-            )
-        if not self.least_contrast >= 0:
-            raise LookalikeError("`least_contrast` of dense SIFT must not be negative: set it to 2")
+    least_contrast: Annotated[float, Field(ge=0)] = 2.0
+    n_per_image: Positive = 100
+    n_descriptors: Positive = 100_000
 
     def descriptors(self, image: Image) -> tuple[Floats, Doubles]:
         """Describe patches size by size, each row by row: vectors, and x and y of centres as shares of the sides."""
         grey = luma(image)
-        grid = patch_grid(grey.shape, tuple(self.sizes), self.step)
+        grid = patch_grid(grey.shape, self.sizes, self.step)
         textured = self._textured(grey, grid)
         vectors = np.zeros((len(grid.keypoints), N_FEATURES), np.uint8)
         vectors[textured] = sift(grey, grid.keypoints[textured])
@@ -85,7 +75,7 @@ class DenseSift(Describer):
         drawn = [np.empty((0, N_FEATURES), np.float32)]
         for image in images:
             grey = luma(image)
-            grid = patch_grid(grey.shape, tuple(self.sizes), self.step)
+            grid = patch_grid(grey.shape, self.sizes, self.step)
             textured = self._textured(grey, grid)
             chosen = random.choice(textured, size=min(self.n_per_image, len(textured)), replace=False)
             # described are those that were drawn alone, which is most of the time of learning

@@ -14,11 +14,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import faiss
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field, ValidationError
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import load_rgb
@@ -30,6 +31,8 @@ from lookalike.features.clustering import one_thread
 Image = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float32]
 PathLike = str | os.PathLike[str]
+Positive = Annotated[int, Field(ge=1)]
+NotNegative = Annotated[int, Field(ge=0)]
 Arrays = Mapping[str, npt.NDArray[Any]]
 StageProgress = Callable[[str, int, int], None]
 """``progress(what, done, total)``."""
@@ -59,7 +62,7 @@ def silent(what: str, done: int, total: int) -> None:
 class Describer(ABC):
     """Turns an image into one vector of fixed length.
 
-    A subclass is a dataclass: its fields are its settings, each with a default.
+    A subclass is a dataclass: its fields are its settings, each with a default; pydantic checks their types and ranges.
 
     Attributes
     ----------
@@ -219,7 +222,11 @@ def make_describer(system: str, **settings: Any) -> Describer:
     unknown = sorted(set(settings) - set(names := cls.setting_names()))
     if unknown:
         raise LookalikeError(f"{name} has no setting {', '.join(map(repr, unknown))}: it takes {', '.join(names)}")
-    return cls(**settings)
+    try:
+        return cls(**settings)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise LookalikeError(f"`{'.'.join(map(str, first['loc']))}` of {name}: {first['msg']}; correct it") from error
 
 
 def describe_files(

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
+from pydantic.dataclasses import dataclass
 
 from lookalike.core.errors import LookalikeError
 from lookalike.features.dense_sift import DenseSift, textured
-from lookalike.features.describers import Floats, Image
+from lookalike.features.describers import Floats, Image, Positive
+from lookalike.features.keypoints import N_FEATURES
 
 Doubles = npt.NDArray[np.float64]
 
@@ -53,21 +55,10 @@ class FisherVector(DenseSift):
     title: ClassVar[str] = "Fisher"
     distance: ClassVar[str] = "l2"
     learned: ClassVar[tuple[str, ...]] = ("mean_", "projection_", "mixture_")
-    n_gaussians: int = 64
-    n_components: int = 64
+    n_gaussians: Positive = 64
+    n_components: Annotated[int, Field(ge=1, le=N_FEATURES)] = 64
     deviations: bool = True
-    power: float = 0.5
-
-    def __post_init__(self) -> None:
-        """Refuse settings that mean nothing."""
-        if self.n_gaussians < 1 or not 1 <= self.n_components <= 128 or self.n_per_image < 1:
-            raise LookalikeError(
-                "`n_gaussians` and `n_per_image` of fisher must be at least 1 and `n_components` from 1 to 128: "
-                "correct them"
-            )
-        if not 0 < self.power <= 1:
-            raise LookalikeError(f"`power` of fisher must be above 0 and at most 1, not {self.power}: set it to 0.5")
-        super().__post_init__()
+    power: Annotated[float, Field(gt=0, le=1)] = 0.5
 
     @property
     def n_dimensions(self) -> int:

@@ -8,16 +8,17 @@ gradient of the colour channel where it is largest, L2-Hys normalisation clipped
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import cv2
 import numpy as np
+from pydantic import Field
+from pydantic.dataclasses import dataclass
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import MIN_SIDE, check_pixels
 from lookalike.core.resizing import resize
-from lookalike.features.describers import Describer, Floats, Image
+from lookalike.features.describers import Describer, Floats, Image, Positive
 
 
 @dataclass(kw_only=True, eq=False)
@@ -37,18 +38,14 @@ class Hog(Describer):
     system: ClassVar[str] = "hog"
     title: ClassVar[str] = "HOG"
     distance: ClassVar[str] = "l2"
-    side: int = 128
-    cell: int = 8
-    n_orientations: int = 9
+    side: Annotated[int, Field(ge=MIN_SIDE)] = 128
+    cell: Annotated[int, Field(ge=2)] = 8
+    n_orientations: Positive = 9
 
     def __post_init__(self) -> None:
-        """Refuse settings that mean nothing."""
-        side, cell = self.side, self.cell
-        if cell < 2 or self.n_orientations < 1 or side < max(MIN_SIDE, 2 * cell) or side % cell:
-            raise LookalikeError(
-                f"the HOG takes `side` from {MIN_SIDE}, a multiple of `cell` and at least two cells, and a positive "
-                "`n_orientations`: correct what differs"
-            )
+        """Refuse a square that is not of whole cells."""
+        if self.side < 2 * self.cell or self.side % self.cell:
+            raise LookalikeError("`side` of the HOG must be a multiple of `cell`, at least two cells: correct it")
 
     @property
     def n_dimensions(self) -> int:

@@ -6,17 +6,17 @@ k-means codebook, and word counts of the image and its quarters (Lazebnik, Schmi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Iterator
+from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
+from pydantic.dataclasses import dataclass
 
-from lookalike.core.errors import LookalikeError
 from lookalike.features.codebook import learn_codebook
 from lookalike.features.dense_sift import DenseSift
-from lookalike.features.describers import Floats, Image
+from lookalike.features.describers import Floats, Image, Positive
 
 
 @dataclass(kw_only=True, eq=False)
@@ -40,15 +40,8 @@ class SiftLike(DenseSift):
     title: ClassVar[str] = "SIFT-like"
     distance: ClassVar[str] = "l1"
     learned: ClassVar[tuple[str, ...]] = ("words_",)
-    n_words: int = 400
-    grids: Sequence[int] = (1, 2)
-
-    def __post_init__(self) -> None:
-        """Refuse settings that mean nothing."""
-        self.grids = tuple(self.grids)
-        if self.n_words < 1 or not self.grids or min(self.grids) < 1 or self.n_per_image < 1:
-            raise LookalikeError("`n_words`, `grids` and `n_per_image` of sift-like must be at least 1: correct them")
-        super().__post_init__()
+    n_words: Positive = 400
+    grids: Annotated[tuple[Positive, ...], Field(min_length=1)] = (1, 2)
 
     @property
     def n_dimensions(self) -> int:

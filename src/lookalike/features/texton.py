@@ -9,18 +9,18 @@ soft-assignment coding", ICCV 2011) and pooled by their maximum (Boureau et al.,
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 import cv2
 import faiss
 import numpy as np
 import numpy.typing as npt
+from pydantic.dataclasses import dataclass
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import MIN_SIDE
 from lookalike.features.codebook import learn_codebook
-from lookalike.features.describers import Describer, Floats, Image
+from lookalike.features.describers import Describer, Floats, Image, NotNegative, Positive
 
 N_RESPONSES = 8
 """Numbers that describe a pixel: edges and bars at three scales, one Gaussian and its Laplacian."""
@@ -87,19 +87,16 @@ class TextonPyramid(Describer):
     distance: ClassVar[str] = "l1"
     learned: ClassVar[tuple[str, ...]] = ("textons", "variance")
 
-    longest_side: int = 256
-    n_textons: int = 1024
-    step: int = 4
-    n_nearest: int = 5
-    n_levels: int = 3
-    pixels_per_image: int = 200
-    n_learning_pixels: int = 200_000
+    longest_side: NotNegative = 256
+    n_textons: Positive = 1024
+    step: Positive = 4
+    n_nearest: Positive = 5
+    n_levels: Positive = 3
+    pixels_per_image: Positive = 200
+    n_learning_pixels: Positive = 200_000
 
     def __post_init__(self) -> None:
-        """Refuse settings that mean nothing."""
-        counts = (self.n_textons, self.step, self.n_nearest, self.n_levels, self.pixels_per_image)
-        if self.longest_side < 0 or min(*counts, self.n_learning_pixels) < 1:
-            raise LookalikeError("the textons take `longest_side` from 0 and positive numbers: correct what is less")
+        """Refuse cells without a pixel, and make the filters."""
         if self.step << (self.n_levels - 1) > MIN_SIDE:
             raise LookalikeError(
                 f"a step of {self.step} pixels leaves cells of {self.n_levels} levels empty in images of {MIN_SIDE} "

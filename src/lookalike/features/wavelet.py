@@ -8,17 +8,18 @@ has none of them, and is another description.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import pywt
+from pydantic import Field
+from pydantic.dataclasses import dataclass
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import MIN_SIDE, check_pixels
 from lookalike.core.resizing import resize
-from lookalike.features.describers import Describer, Floats, Image
+from lookalike.features.describers import Describer, Floats, Image, Positive
 
 YIQ = np.array([[0.299, 0.587, 0.114], [0.596, -0.274, -0.322], [0.211, -0.523, 0.312]])
 """RGB in 0..1 to the NTSC colour space; the rows of I and Q sum to zero, so grey has neither."""
@@ -81,23 +82,17 @@ class Wavelet(Describer):
     title: ClassVar[str] = "Wavelet"
     distance: ClassVar[str] = "l1"
 
-    side: int = 128
-    n_coefficients: int = 60
-    kept: int = 64
+    side: Annotated[int, Field(ge=MIN_SIDE)] = 128
+    n_coefficients: Positive = 60
+    kept: Positive = 64
 
     def __post_init__(self) -> None:
-        """Refuse settings that mean nothing."""
-        side = self.side
-        if side < MIN_SIDE or side & (side - 1):
-            raise LookalikeError(
-                f"`side` of the wavelet must be a power of two from {MIN_SIDE}, such as 128: correct it"
-            )
-        if not 1 <= self.n_coefficients < side * side or self.kept < 1:
-            raise LookalikeError(
-                "`n_coefficients` and `kept` of the wavelet must be positive, and fewer coefficients than pixels: "
-                "set them to 60 and 64"
-            )
-        self.kept = min(self.kept, side)
+        """Refuse a side that cannot be halved to the end, and more coefficients than there are."""
+        if self.side & (self.side - 1):
+            raise LookalikeError("`side` of the wavelet must be a power of two, such as 128: correct it")
+        if self.n_coefficients >= self.side**2:
+            raise LookalikeError("`n_coefficients` of the wavelet must be fewer than pixels: set it to 60")
+        self.kept = min(self.kept, self.side)
         index = np.arange(self.kept)
         bins = np.minimum(np.maximum(index[:, None], index[None, :]), len(WEIGHTS) - 1)
         self._weights = np.moveaxis(WEIGHTS[bins], 2, 0)
