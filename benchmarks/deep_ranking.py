@@ -29,6 +29,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -40,13 +41,13 @@ from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode
 
 from lookalike.deep import network as networks
-from lookalike.deep.configuration import NetworkConfiguration, paper, small
+from lookalike.deep.configuration import PAPER, SMALL, NetworkConfiguration
 from lookalike.deep.loss import triplet_hinges
 from lookalike.deep.network import DeepRankingNetwork
 
 GAP = 0.5
 Embed = Callable[[Tensor], Tensor]
-CONFIGURATIONS = {"paper": paper, "small": small}
+CONFIGURATIONS = {"paper": PAPER, "small": SMALL}
 
 
 class PlainAlexNet(nn.Module):
@@ -121,7 +122,7 @@ WAYS = ("lookalike", "lookalike, three passes", "lookalike, torch's normalisatio
 
 def check_agreement() -> None:
     """Stop unless all ways give the same loss for the same weights, the low-resolution paths left out."""
-    configuration = small(multiscale=False, keep_probability=1.0)
+    configuration = replace(SMALL, multiscale=False, keep_probability=1.0)
     cpu = torch.device("cpu")
     images = random_images(configuration, 2, cpu)
     ways = {name: Way(name, configuration, cpu) for name in WAYS}
@@ -175,7 +176,7 @@ def peak(device: torch.device, mixed: bool, size: int) -> float:
 
 def measure(arguments: argparse.Namespace, device: torch.device, mixed: bool) -> list[dict[str, Any]]:
     """Measure all ways in turns, `repeat` steps each after one that does not count."""
-    configuration = CONFIGURATIONS[arguments.network]()
+    configuration = CONFIGURATIONS[arguments.network]
     # first, because Linux counts what the parent held among the most that a process ever held
     memory = {name: peak_bytes(name, arguments) for name in WAYS} if device.type == "cpu" else {}
     images = random_images(configuration, arguments.triplets, device)
@@ -231,7 +232,7 @@ def device_bytes(way: Way, images: Tensor, mixed: bool) -> int:
 
 
 def print_memory(name: str, arguments: argparse.Namespace) -> None:
-    configuration = CONFIGURATIONS[arguments.network]()
+    configuration = CONFIGURATIONS[arguments.network]
     way = Way(name, configuration, torch.device("cpu"))
     for _ in range(2):
         way.step(random_images(configuration, arguments.triplets, torch.device("cpu")))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
@@ -90,58 +89,47 @@ class NetworkConfiguration:
         return self.embedding_width if self.multiscale else self.fully_connected[-1]
 
 
-def paper(multiscale: bool = True, **changes: Any) -> NetworkConfiguration:
-    """Return the paper's network: 225 x 225 pixels, 86.3 million parameters, 4,096 dimensions.
+PAPER = NetworkConfiguration(
+    name="paper",
+    input_size=225,
+    convolutions=(
+        ConvolutionLayer(96, 11, stride=4, padding=2, normalised=True, pool=3, pool_stride=2),
+        ConvolutionLayer(256, 5, padding=2, groups=2, normalised=True, pool=3, pool_stride=2),
+        ConvolutionLayer(384, 3, padding=1),
+        ConvolutionLayer(384, 3, padding=1, groups=2),
+        ConvolutionLayer(256, 3, padding=1, groups=2, pool=3, pool_stride=2),
+    ),
+    fully_connected=(4096, 4096),
+    low_resolution=(LowResolutionPath(4), LowResolutionPath(8, pool=7, pool_stride=2)),
+    embedding_width=4096,
+)
+"""The paper's network: 225 x 225 pixels, 86.3 million parameters, 4,096 dimensions.
 
-    The ConvNet path is that of Krizhevsky et al. (2012), their two groups included; padding 2 before the first layer
-    makes 55 x 55 of 225 x 225, as they have it.
-    """
-    configuration = NetworkConfiguration(
-        name="paper",
-        input_size=225,
-        convolutions=(
-            ConvolutionLayer(96, 11, stride=4, padding=2, normalised=True, pool=3, pool_stride=2),
-            ConvolutionLayer(256, 5, padding=2, groups=2, normalised=True, pool=3, pool_stride=2),
-            ConvolutionLayer(384, 3, padding=1),
-            ConvolutionLayer(384, 3, padding=1, groups=2),
-            ConvolutionLayer(256, 3, padding=1, groups=2, pool=3, pool_stride=2),
-        ),
-        fully_connected=(4096, 4096),
-        low_resolution=(LowResolutionPath(4), LowResolutionPath(8, pool=7, pool_stride=2)),
-        embedding_width=4096,
-        multiscale=multiscale,
-    )
-    return replace(configuration, **changes)
+The ConvNet path is that of Krizhevsky et al. (2012), their two groups included; padding 2 before the first layer makes
+55 x 55 of 225 x 225, as they have it.
+"""
 
+SMALL = NetworkConfiguration(
+    name="small",
+    input_size=64,
+    convolutions=(
+        ConvolutionLayer(24, 7, stride=4, padding=3, normalised=True, pool=3, pool_stride=2),
+        ConvolutionLayer(48, 3, padding=1, normalised=True, pool=3, pool_stride=2),
+        ConvolutionLayer(64, 3, padding=1),
+    ),
+    fully_connected=(128, 64),
+    low_resolution=(
+        LowResolutionPath(4, channels=16, kernel=4, stride=2, pool=3, pool_stride=2),
+        LowResolutionPath(8, channels=16, kernel=4, stride=2, pool=3, pool_stride=1),
+    ),
+    embedding_width=64,
+)
+"""A network of the same kind for 64 x 64 pixels, which one core trains at 2,000 images a second.
 
-def small(multiscale: bool = True, **changes: Any) -> NetworkConfiguration:
-    """Return a network of the same kind for 64 x 64 pixels, which one core trains at 2,000 images a second.
-
-    The steps of the low-resolution paths and their 4 x 4 maps are the paper's, their filters smaller.
-    """
-    configuration = NetworkConfiguration(
-        name="small",
-        input_size=64,
-        convolutions=(
-            ConvolutionLayer(24, 7, stride=4, padding=3, normalised=True, pool=3, pool_stride=2),
-            ConvolutionLayer(48, 3, padding=1, normalised=True, pool=3, pool_stride=2),
-            ConvolutionLayer(64, 3, padding=1),
-        ),
-        fully_connected=(128, 64),
-        low_resolution=(
-            LowResolutionPath(4, channels=16, kernel=4, stride=2, pool=3, pool_stride=2),
-            LowResolutionPath(8, channels=16, kernel=4, stride=2, pool=3, pool_stride=1),
-        ),
-        embedding_width=64,
-        multiscale=multiscale,
-    )
-    return replace(configuration, **changes)
+The steps of the low-resolution paths and their 4 x 4 maps are the paper's, their filters smaller.
+"""
 
 
 def ceiling(value: int, divisor: int) -> int:
     """Return the quotient of two whole numbers, rounded up."""
     return -(-value // divisor)
-
-
-PAPER = paper()
-SMALL = small()

@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from lookalike.core.machine import processor_name
 from lookalike.core.seeds import generator, integer_seed
 from lookalike.data.relevance import RelevanceData
 from lookalike.data.scan import image_paths
-from lookalike.deep.configuration import NetworkConfiguration, paper, small
+from lookalike.deep.configuration import PAPER, SMALL, NetworkConfiguration
 from lookalike.deep.embedding import embed, first_layer_filters
 from lookalike.deep.images import ArrayImages, FileImages, batches, files_by_class, load_pixels
 from lookalike.deep.linear_embedding import LEARNING_RATES, join_parts, train_linear_embedding
@@ -42,7 +42,7 @@ Floats = npt.NDArray[np.float32]
 
 SINGLE_SCALE = "single-scale-ranking"
 """The one ranking network without low-resolution paths."""
-SIZES = {"paper": paper, "small": small}
+SIZES = {"paper": PAPER, "small": SMALL}
 """Configurations by the name that settings give them."""
 
 
@@ -131,7 +131,7 @@ class NetworkRun(RankingRun):
 
     def configuration(self, *, multiscale: bool) -> NetworkConfiguration:
         """Return the shapes of the network of the size that is asked for."""
-        return SIZES[self.settings["size"]](multiscale=multiscale)
+        return replace(SIZES[self.settings["size"]], multiscale=multiscale)
 
     def training(self) -> dict[str, Any]:
         """Arguments that both trainings take."""
@@ -168,7 +168,7 @@ def stored_pixels(
     progress: Callable[[int, int], None] | None = None,
 ) -> Bytes:
     """Return all images of a manifest at the network's input plus twice the shift; unusable ones are zero."""
-    side = SIZES[size]().input_size + 2 * shift
+    side = SIZES[size].input_size + 2 * shift
     paths = image_paths(manifest, folder)
     usable = {row: path for row, path in enumerate(paths) if path is not None}
     pixels = np.zeros((len(paths), side, side, 3), dtype=np.uint8)

@@ -185,7 +185,7 @@ def test_a_page_escapes_names_and_marks_folders(here, fitted):
     text = Path("n.html").read_text()
     assert all(part in text for part in ("&lt;b&gt;3 &amp; 4.png", "<title>&lt;i&gt;</title>", "✓ same folder"))
     assert not any(foreign in text for foreign in ("<b>3", "http://", "https://"))
-    assert text.count("<img ") == 2 + 2 * 2 * 4 == text.count('src="data:image/jpeg;base64,') == text.count('alt="')
+    assert text.count("<img ") == 2 + 2 * 2 * 4 == text.count('src="data:image/webp;base64,') == text.count('alt="')
     shown = (odd, photos / "x.png", here / "elsewhere.png")
     assert [label_in(path, photos) for path in shown] == ["red", None, None]
 
@@ -264,13 +264,13 @@ def test_codebooks_and_where_they_come_from(here, result, painted):
 
 def test_a_network(here, call, result, refused, monkeypatch):
     pytest.importorskip("torch", reason="torch is not installed: make test installs envs/requirements-deep-cpu.txt")
-    from lookalike.deep.configuration import small
+    from lookalike.deep.configuration import SMALL
     from lookalike.deep.embedding import embed
     from lookalike.deep.images import load_pixels
     from lookalike.deep.model_io import save_network
     from lookalike.deep.network import DeepRankingNetwork
 
-    network = DeepRankingNetwork(small(), random_state=0)
+    network = DeepRankingNetwork(SMALL, random_state=0)
     save_network(network, "net.npz", {"system": "deep-ranking", "shift": 2})
     measured = {}
     measure = distances.pair_distances
@@ -279,13 +279,13 @@ def test_a_network(here, call, result, refused, monkeypatch):
         patch.setattr(distances, "pair_distances", noted)
         told = result(f"{EVALUATE} color --model net.npz")
     # the centre of squares that are larger by the shift
-    larger = load_pixels(sorted(here.glob("release/t[0-6]/*.png")), small().input_size + 4)
+    larger = load_pixels(sorted(here.glob("release/t[0-6]/*.png")), SMALL.input_size + 4)
     expected = embed(network, [larger[:, 2:-2, 2:-2]])
     rows = measured["l2"][np.isfinite(measured["l2"]).all(axis=1)]
     np.testing.assert_allclose(rows, expected, atol=1e-6)
     rows = {row["system"]: row for row in told["rows"] if row["subset"] == "all"}
     assert set(rows) == {"color", "deep-ranking"}
-    assert rows["deep-ranking"]["dimensions"] == small().width
+    assert rows["deep-ranking"]["dimensions"] == SMALL.width
     alone = ["evaluate-triplets", "release", "--model", "net.npz"]
     assert "color" not in call(*alone).out  # a model alone needs no features
     monkeypatch.delitem(sys.modules, "lookalike.deep.model_io")

@@ -13,7 +13,7 @@ from made_networks import tiny  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
 from lookalike.core.errors import LookalikeError  # noqa: E402
-from lookalike.deep.configuration import PAPER, SMALL, NetworkConfiguration, paper, small  # noqa: E402
+from lookalike.deep.configuration import PAPER, SMALL, NetworkConfiguration  # noqa: E402
 from lookalike.deep.embedding import embed, first_layer_filters  # noqa: E402
 from lookalike.deep.loss import triplet_hinges  # noqa: E402
 from lookalike.deep.model_io import load_network, read_about, save_network  # noqa: E402
@@ -54,10 +54,10 @@ def test_the_papers_network_has_its_sizes():
 
 
 def test_the_single_scale_network_is_the_convnet_path_alone():
-    network, batch = DeepRankingNetwork(small(multiscale=False)).eval(), images(4)
+    network, batch = DeepRankingNetwork(replace(SMALL, multiscale=False)).eval(), images(4)
     assert torch.equal(network(batch), functional.normalize(network.features(batch), dim=1))
     assert {name.partition(".")[0] for name, _ in network.named_parameters()} == {"convnet"}
-    assert paper(multiscale=False).width == 4096
+    assert replace(PAPER, multiscale=False).width == 4096
 
 
 def test_every_part_has_length_1_in_training_and_in_half_precision_too():
@@ -69,7 +69,7 @@ def test_every_part_has_length_1_in_training_and_in_half_precision_too():
     assert half.dtype == torch.float32
     assert torch.allclose(half, exact, atol=0.05)
     parts = seen[0].split([SMALL.fully_connected[-1], SMALL.low_resolution_width], dim=1)
-    for part in (in_training, half, *parts, DeepRankingNetwork(small(multiscale=False))(images(6))):
+    for part in (in_training, half, *parts, DeepRankingNetwork(replace(SMALL, multiscale=False))(images(6))):
         assert torch.allclose(part.norm(dim=1), torch.ones(6), atol=1e-5)
 
 
@@ -152,7 +152,7 @@ def test_pretrained_weights_move_into_the_ranking_network():
 
 @pytest.mark.parametrize(
     ("do", "told"),
-    [(lambda: small(keep_probability=0.0), "keep_probability"),
+    [(lambda: replace(SMALL, keep_probability=0.0), "keep_probability"),
      (lambda: DeepRankingNetwork(SMALL)(images(2, 32)), r"\(n, 64, 64, 3"),
      (lambda: NetworkConfiguration(**asdict(SMALL) | {"depth": 3}), "depth"),
      (lambda: DeepRankingNetwork(tiny()).take_pretrained(ClassificationNetwork(SMALL, 2)), "another ConvNet path")],
@@ -241,7 +241,7 @@ def saved(tmp_path):
 
 @pytest.mark.parametrize(
     "network",
-    [DeepRankingNetwork(small(multiscale=False, keep_probability=0.9)), ClassificationNetwork(SMALL, 9)],
+    [DeepRankingNetwork(replace(SMALL, multiscale=False, keep_probability=0.9)), ClassificationNetwork(SMALL, 9)],
 )
 def test_a_network_comes_back_bit_for_bit(tmp_path, network):
     network.set_input_statistics((101.0, 102.5, 99.25), 61.5)
@@ -261,8 +261,8 @@ def test_a_network_comes_back_bit_for_bit(tmp_path, network):
     ("values", "message"),
     [({"format_version": 2}, "format version 2 and this lookalike reads version 1"),
      ({"format": "other"}, "not a network of lookalike"), ({"configuration": {"name": "x"}}, "do not fit"),
-     ({"configuration": asdict(small(multiscale=False))}, "do not fit"), ({"kind": "classification"}, "do not fit"),
-     ({"weights/linear.bias": 3}, "do not fit")],
+     ({"configuration": asdict(replace(SMALL, multiscale=False))}, "do not fit"),
+     ({"kind": "classification"}, "do not fit"), ({"weights/linear.bias": 3}, "do not fit")],
 )  # fmt: skip
 def test_what_is_not_a_network_of_this_version_is_refused(saved, values, message):
     with np.load(saved) as stored:
