@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import io
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import NamedTuple
 
 import pandas as pd
 from jinja2 import Environment, StrictUndefined
-from PIL import Image
 
 from lookalike.app.learning import TRAIN
 from lookalike.app.similarity import ImageSimilarity, PathLike
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import replacing
-from lookalike.core.images import load_rgb
+from lookalike.report.pictures import Picture, encode_thumbnail
 
-QUERY_SIDE, NEIGHBOUR_SIDE = 400, 240
-"""Longer side of the pictures, in pixels."""
-
-
-class Picture(NamedTuple):
-    """A thumbnail with its size, so that the page does not move while it is read."""
-
-    uri: str
-    width: int
-    height: int
+QUERY_SIDE, NEIGHBOUR_SIDE, QUALITY = 400, 240, 82
+"""Longer side of the pictures, in pixels, and their quality as WebP."""
 
 
 def write_page(
@@ -72,12 +60,7 @@ def label_in(query: Path, gallery: Path) -> str | None:
 
 def _thumbnail(path: Path, side: int) -> Picture:
     """Return a picture whose longer side is at most so many pixels."""
-    try:
-        picture = Image.fromarray(load_rgb(path))
-    except LookalikeError as error:
-        raise LookalikeError(f"the page cannot show {path}: {error}; rank again") from error
-    picture.thumbnail((side, side))
-    stream = io.BytesIO()
-    picture.save(stream, "JPEG", quality=82, optimize=True)
-    encoded = base64.b64encode(stream.getvalue()).decode("ascii")
-    return Picture(f"data:image/jpeg;base64,{encoded}", picture.width, picture.height)
+    picture = encode_thumbnail(path, side, QUALITY)
+    if picture is None:
+        raise LookalikeError(f"the page cannot show {path}, which could be read before: rank again")
+    return picture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
@@ -24,30 +23,19 @@ class Thumbnail(NamedTuple):
     picture: Picture
 
 
-@dataclass
-class Album:
-    """Thumbnails of one gallery, each made once."""
+class Album(dict[str, Thumbnail | None]):
+    """Thumbnails of a gallery by image, made when first asked for; None where a file is missing or damaged."""
 
-    results: Path
-    """Folder of results; images that lie below it are found wherever it has been moved to."""
-    id: str
-    """Name of the gallery."""
-    _made: dict[str, Thumbnail | None] = field(default_factory=dict)
+    def __init__(self, results: Path, id: str) -> None:
+        self._results, self._id = results, id
 
-    @property
-    def thumbnails(self) -> list[Thumbnail]:
-        """Those that were asked for."""
-        return [one for one in self._made.values() if one is not None]
-
-    def of(self, image: str) -> Thumbnail | None:
-        """Return the thumbnail of an image; None where its file is missing or damaged."""
-        if image not in self._made:
-            first, _, rest = image.partition("/")
-            path = self.results / rest if first == "results" else self.results.parent / image
-            picture = encode_thumbnail(path, SIDE, QUALITY)
-            id = f"picture-{self.id}-{len(self._made)}"
-            self._made[image] = Thumbnail(id, picture) if picture is not None else None
-        return self._made[image]
+    def __missing__(self, image: str) -> Thumbnail | None:
+        # images below the folder of results are found wherever that has been moved to
+        first, _, rest = image.partition("/")
+        path = self._results / rest if first == "results" else self._results.parent / image
+        picture = encode_thumbnail(path, SIDE, QUALITY)
+        self[image] = Thumbnail(f"picture-{self._id}-{len(self)}", picture) if picture is not None else None
+        return self[image]
 
 
 class Query(NamedTuple):
@@ -102,7 +90,7 @@ def galleries_of(results: Results) -> tuple[list[Gallery], list[str]]:
         id = f"{exhibit.dataset}-{exhibit.paper}-{exhibit.name}"
         album = Album(results.folder.resolve(), id)
         entries = sorted(exhibit.entries, key=lambda entry: entry.words)
-        found = [(f"query-{id}-{place}", entry, album.of(entry.image)) for place, entry in enumerate(entries, start=1)]
+        found = [(f"query-{id}-{place}", entry, album[entry.image]) for place, entry in enumerate(entries, start=1)]
         queries = [Query(name, entry, thumbnail) for name, entry, thumbnail in found if thumbnail is not None]
         if queries:
             galleries.append(Gallery(id, exhibit, queries, album))
