@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import lookalike
-from lookalike.learners import LEARNERS, Euclidean, PairSampler, TripletSampler, warm_up
+from lookalike.learners import LEARNERS, Euclidean, PairSampler, TripletSampler
 from lookalike.learners.base import psd_factor
 from lookalike.learners.online import held_out_rows
 
@@ -398,10 +398,6 @@ def test_the_registry_names_its_classes():
         assert getattr(lookalike, name) is learner
         assert learner.__name__ == name
     assert not hasattr(lookalike, "Nothing")
-
-
-def test_kernels_compile_ahead():
-    warm_up()
 
 
 def test_factor_of_a_singular_matrix_has_its_rank():

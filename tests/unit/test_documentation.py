@@ -15,7 +15,6 @@ from snakemake.utils import update_config
 
 from lookalike.core.settings.schema import Settings
 from lookalike.learners.registry import MODULES
-from lookalike.studies.category.plan import run_methods
 from lookalike.studies.settings import checked
 
 DOCS = ROOT / "docs"
@@ -208,11 +207,3 @@ def test_adding_a_data_set_is_a_valid_configuration():
     ((_, name, text),) = documented_edits(DOCS / "how-to/add-a-data-set.md")
     assert name == "examples/shapes.yaml"
     assert laid_over(text)["category"]["shapes"]["splits"]["train"] == 25
-
-
-@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.yaml")), ids=lambda path: path.stem)
-def test_an_example_is_a_valid_configuration(example):
-    config = laid_over(example.read_text())
-    if example.stem == "fast":
-        assert not {"mcml", "lmnn", "lmnn-naive", "mmc"} & set(run_methods(config, "caltech256"))
-        assert config["landmark"]["oxford5k"]["codebooks"] == ["sift-10k"]

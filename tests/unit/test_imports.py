@@ -1,11 +1,8 @@
 """Which way imports run: a room imports from rooms below it, no module in a circle, no study another study."""
 
 import ast
-import subprocess
-import sys
 from functools import cache
 
-import pytest
 from project import ROOT
 
 PACKAGE = ROOT / "src" / "lookalike"
@@ -92,17 +89,6 @@ def test_torch_is_imported_by_the_networks_alone_and_these_only_when_they_are_as
         every = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
         assert not [node for node in every if "torch" in ast.unparse(node)], path
         assert not [node for node in every if node in tree.body and "lookalike.deep" in ast.unparse(node)], path
-
-
-@pytest.mark.parametrize("arguments", [["--help"], ["evaluate-triplets", "--help"]], ids=" ".join)
-def test_the_command_answers_where_torch_cannot_be_imported(arguments):
-    script = (
-        "import sys; sys.modules['torch'] = None; sys.argv[0] = 'lookalike'\n"
-        f"from lookalike.cli import main; sys.exit(main({arguments!r}))"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    assert "usage: lookalike" in done.stdout.lower()
 
 
 def test_names_that_scripts_import_exist():

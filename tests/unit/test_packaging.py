@@ -1,7 +1,6 @@
 """What is shipped: the wheel's files and metadata, the library without Snakemake, the image, the catalogue's entry."""
 
 import ast
-import os
 import re
 import subprocess
 import sys
@@ -19,15 +18,6 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "lookalike"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
-
-BLOCKER = """
-import importlib.abc, sys
-class Blocker(importlib.abc.MetaPathFinder):
-    def find_spec(self, name, path, target=None):
-        if name.split(".")[0] in {blocked}:
-            raise ModuleNotFoundError(name + " is not installed here", name=name)
-sys.meta_path.insert(0, Blocker())
-"""
 
 
 @pytest.fixture(scope="module")
@@ -103,22 +93,6 @@ def test_no_module_imports_snakemake():
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             assert not [name for name in names if name.split(".")[0] == "snakemake"], path
-
-
-def test_without_its_extra_the_command_says_which_it_needs(tmp_path):
-    entries = [entry for part in PROJECT["optional-dependencies"].values() for entry in part]
-    modules = {name: module for module, name in DISTRIBUTIONS.items()}
-    names = {re.match(r"[A-Za-z0-9-]+", entry)[0] for entry in entries} - {"lookalike"}
-    program = BLOCKER.format(blocked={modules.get(name, name) for name in names}) + (
-        "from lookalike.cli import main\nsys.exit(main(['--help']))\n"
-    )
-    environment = os.environ | {"PYTHONPATH": str(PACKAGE.parent)}
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
-    )
-    told = 'typer is not installed, and the commands need it: pip install "lookalike[images]"'
-    assert done.stderr == f"lookalike: {told}\n"
-    assert done.returncode == 1
 
 
 def test_the_version_has_one_place():

@@ -64,14 +64,6 @@ def test_words_about_the_code_do_not_count_and_code_does(tmp_path, text, same):
     assert (fingerprint("a.py", package=root) == before) == same
 
 
-def test_an_edit_below_counts_and_a_move_of_the_package_does_not(tmp_path):
-    facts = {"a": "import lookalike.b\n", "b": "x = 1\n"}
-    one, two, three = (package(tmp_path / name, **facts) for name in ("one", "two", "three"))
-    (three / "b.py").write_text("x = 2\n")
-    found = [fingerprint("a.py", package=root) for root in (one, two, three)]
-    assert found[0] == found[1] != found[2]
-
-
 def test_what_was_read_is_kept_by_content_alone(tmp_path):
     (tmp_path / ".snakemake").mkdir()
     roots = [package(tmp_path / name, a=f"x = {value}\n") for name, value in (("one", 1), ("two", 2), ("three", 1))]

@@ -31,13 +31,18 @@ def test_output_goes_to_the_log_if_there_is_one(tmp_path, capsys):
     assert log.read_text() == "fold 1\nslow\nfold 2\n"
 
 
-def test_a_mistake_of_the_users_is_one_line_in_both_places(tmp_path, capsys):
+@pytest.mark.parametrize("is_shown", [False, True])
+def test_a_mistake_of_the_users_is_one_line_in_both_places_or_in_the_log_where_the_run_shows_it(
+    tmp_path, capsys, monkeypatch, is_shown
+):
     log = tmp_path / "job.log"
+    if is_shown:
+        monkeypatch.setenv(SHOWN, "1")
     with pytest.raises(SystemExit) as caught, logged(job(log)):
         raise LookalikeError("no such class: dgo")
     assert caught.value.code == 1
     assert log.read_text() == "error: no such class: dgo\n"
-    assert capsys.readouterr().err == "error: no such class: dgo\n"
+    assert capsys.readouterr() == ("", "" if is_shown else "error: no such class: dgo\n")
 
 
 def test_an_unexpected_error_leaves_its_traceback_in_the_log_alone(tmp_path, capsys):
@@ -46,15 +51,6 @@ def test_an_unexpected_error_leaves_its_traceback_in_the_log_alone(tmp_path, cap
         _ = 1 / 0
     assert "ZeroDivisionError" in log.read_text()
     assert capsys.readouterr().err == f"an unexpected error; its traceback is in {log}\n"
-
-
-def test_a_run_that_shows_its_failures_hears_nothing_from_jobs(tmp_path, capsys, monkeypatch):
-    monkeypatch.setenv(SHOWN, "1")
-    log = tmp_path / "job.log"
-    with pytest.raises(SystemExit), logged(job(log)):
-        raise LookalikeError("no such class: dgo")
-    assert log.read_text() == "error: no such class: dgo\n"
-    assert capsys.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("is_shown", [False, True])

@@ -218,15 +218,3 @@ def test_triplets_are_those_of_the_sampler_and_images_are_distinct():
     for (requests, places), triplets in zip(stream.batches(0, 3), drawn[:3], strict=True):
         assert len(np.unique(requests[:, 0])) == len(requests)
         np.testing.assert_array_equal(requests[places, 0], triplets)
-
-
-@pytest.mark.parametrize("step", [0, 1, BLOCK - 1, BLOCK, 3 * BLOCK])
-def test_a_stream_goes_on_at_its_step(step):
-    def stream(seed, order=1):
-        return TripletStream(source(), sampler(seed, capacity=4), np.arange(N)[::order], 2, 9)
-
-    end = 5 * BLOCK + 1
-    whole, again = list(stream(0).batches(0, end)), stream(0)
-    assert len({one.fingerprint() for one in (again, again, stream(1), stream(0, -1))}) == 3  # which draws nothing
-    for expected, got in zip(whole[step:], again.batches(step, end), strict=True):
-        assert all(map(np.array_equal, expected, got))

@@ -3,7 +3,6 @@
 import cv2
 import numpy as np
 import pytest
-import pywt
 from made_features import flat, nearest, noise, texture
 from skimage.color import rgb2lab, rgb2yiq
 from skimage.feature import fisher_vector
@@ -18,7 +17,7 @@ from lookalike.features.fisher_vector import FisherVector, Mixture, fisher_gradi
 from lookalike.features.hog import Hog
 from lookalike.features.sift_like import SiftLike
 from lookalike.features.texton import TextonPyramid, mr8_filters
-from lookalike.features.wavelet import WEIGHTS, YIQ, Wavelet, standard_haar
+from lookalike.features.wavelet import WEIGHTS, YIQ, Wavelet
 
 
 def half_flat(seed=0):
@@ -191,17 +190,6 @@ def haar_matrix(n):
             rows.append(row / np.sqrt(support))
         support //= 2
     return np.array(rows)
-
-
-@pytest.mark.parametrize("n", [2, 8, 32])
-def test_the_standard_decomposition_is_h_a_h_transposed_and_not_wavedec2(n):
-    a = np.random.default_rng(n).normal(size=(n, n, 3))
-    h = haar_matrix(n)
-    np.testing.assert_allclose(h @ h.T, np.eye(n), atol=1e-12)
-    np.testing.assert_allclose(standard_haar(a), np.einsum("ij,jkc,lk->ilc", h, a, h), atol=1e-12)
-    if n > 2:
-        nonstandard = pywt.coeffs_to_array(pywt.wavedec2(a[..., 0], "haar", mode="periodization"))[0]
-        assert np.isclose(np.abs(standard_haar(a[..., 0])), np.abs(nonstandard)).mean() < 0.7
 
 
 def signature(image):

@@ -99,8 +99,3 @@ def test_the_printed_sign_leaves_every_triplet_violated(learner):
     assert ((x * (plus - minus)) @ literal.w_).max() <= 0  # further from being satisfied than by no metric at all
     assert true.n_updates_ < len(triplets) / 2
     assert np.mean((x * (plus - minus)) @ true.w_ > 0) > 0.9
-
-
-def test_an_overflow_is_said():
-    with pytest.raises(ValueError, match="scale the rows of X"):
-        SOMLTG(learning_rate=1e300).fit_triplets([[1e5, 1.0], [1e5, 0.0], [0.0, 1.0]], [[0, 1, 2]])

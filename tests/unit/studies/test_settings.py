@@ -13,6 +13,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import integer_seed
 from lookalike.core.settings.schema import Settings
 from lookalike.data.painted_landmarks import PaintedLandmarks
+from lookalike.studies.category.plan import run_methods
 from lookalike.studies.settings import checked, in_demo, method_spec
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -64,6 +65,9 @@ def test_examples_of_the_documentation_are_valid(settings, example):
     update_config(settings, laid_over)
     config = checked(settings)
     assert all(name in config[part] for part, entries in laid_over.items() for name in entries)
+    if example.stem == "fast":
+        assert not {"mcml", "lmnn", "lmnn-naive", "mmc"} & set(run_methods(config, "caltech256"))
+        assert config["landmark"]["oxford5k"]["codebooks"] == ["sift-10k"]
 
 
 def test_a_study_like_another_has_what_it_leaves_out(settings):

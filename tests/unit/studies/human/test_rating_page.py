@@ -33,6 +33,10 @@ def test_the_page_holds_numbered_pictures_and_nothing_of_the_network_or_of_ids(t
     assert content["title"] == "A </script> & @@CONTENT@@"
     assert page.count("</script>") == 2
     assert not re.search(r"https?:|//[a-z]|src=\"(?!data:)|@import|url\(", re.sub('base64,[^"]+', "", page))
+    # nor does it tell which candidates were retrieved
+    assert set(content) == {"plan", "title", "queries", "query_pictures", "pictures"}
+    assert {name for query in content["queries"] for name in query} == {"query", "candidates"}
+    assert not any(word in re.sub('base64,[^"]+', "", page) for word in ("retrieved", "random", "rank", ".png"))
     places = [candidate for query in content["queries"] for candidate in query["candidates"]]
     assert [position for position, _ in places] == plan["position"].tolist()
     assert [number for _, number in places] == pd.factorize(plan["image"])[0].tolist()
