@@ -24,7 +24,7 @@ with logged(snakemake):
     ]
     W = np.ascontiguousarray(averaged(list(snakemake.input.matrices)))
     try:
-        table = compare_indices(W, gallery[own], gallery, settings["neighbours"], indices, own=own)
+        table = compare_indices(W, gallery[own], gallery, settings["neighbours"], indices, own)
     except ValueError as error:
         raise LookalikeError(f"web.{snakemake.wildcards.dataset}.approximate cannot be run: {error}") from error
     write_table(table, snakemake.output[0])

@@ -40,13 +40,11 @@ def read_published_words(
     n_shards: int,
     *,
     n_words: int = N_WORDS,
-    first_id: int | None = None,
     progress: Progress | None = None,
 ) -> WordShard:
     """Read the published words, from 0, of one shard of a manifest; images without a file are left out."""
     files = _find_files(folder, shard_of(manifest, 0, 1)["path"])
-    if first_id is None:
-        first_id = find_first_id(files.values(), n_words)
+    first_id = find_first_id(files.values(), n_words)
     rows = shard_of(manifest, shard, n_shards)
     rows = rows[rows["path"].isin(files)]
     images = []

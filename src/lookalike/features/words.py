@@ -14,7 +14,6 @@ import pandas as pd
 import scipy.sparse as sp
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.progress import Progress
 from lookalike.features.keypoints import KeypointShard, as_vectors
 from lookalike.features.shards import PathLike, count_by_image, count_words_of_rows, load_shard
 from lookalike.features.word_index import BATCH, WordIndex
@@ -34,7 +33,6 @@ def assign_words(
     codebook: npt.NDArray[np.float32],
     *,
     root: bool = False,
-    progress: Progress | None = None,
 ) -> WordShard:
     """Find the nearest word of every descriptor of a keypoint file; `root` is that of the codebook."""
     keypoints = load_shard(KeypointShard, keypoints_file)
@@ -44,8 +42,6 @@ def assign_words(
     for start in range(0, n, BATCH):
         part = slice(start, start + BATCH)
         words[part] = index.nearest(as_vectors(keypoints.descriptors[part], root))
-        if progress is not None:
-            progress(min(start + BATCH, n), n)
     return WordShard(keypoints.image_ids, keypoints.offsets, words, keypoints.positions)
 
 

@@ -72,25 +72,22 @@ class ProjectedIndex:
                     f"another one or one of fewer cells: {reason}"
                 ) from error
 
-    def search(self, queries: Any, k: int, *, own: npt.ArrayLike | None = None, **parameters: int) -> Found:
+    def search(self, queries: Any, k: int, own: npt.NDArray[np.integer[Any]], **parameters: int) -> Found:
         """Find about the k most similar gallery rows of each query, best first; return them and their inner products.
 
-        `own` is the gallery row that is the query itself and is left out, -1 where there is none. `parameters` are of
-        the search, as ``faiss.ParameterSpace`` names them: ``nprobe`` lists of an inverted file, ``efSearch``
-        candidates of a graph. They stay as they are set until the next search that names them. Where the index found
-        fewer than k, the row is -1 and the product -inf.
+        `own` is the gallery row that is the query itself and is left out. `parameters` are of the search, as
+        ``faiss.ParameterSpace`` names them: ``nprobe`` lists of an inverted file, ``efSearch`` candidates of a graph.
+        They stay as they are set until the next search that names them. Where the index found fewer than k, the row is
+        -1 and the product -inf.
         """
-        own_rows = np.full(queries.shape[0], -1) if own is None else np.asarray(own)
         space = faiss.ParameterSpace()
         for name, value in parameters.items():
             space.set_index_parameter(self._index, name, value)
         with one_thread():
-            # one more where the query itself may come back; where it does not, the last of them is dropped
-            n_wanted = k + int((own_rows >= 0).any())
-            scores, rows = self._index.search(np.asarray(queries @ self._factor), n_wanted)
+            # one more, because the query itself may come back; where it does not, the last of them is dropped
+            scores, rows = self._index.search(np.asarray(queries @ self._factor), k + 1)
         scores = np.where(rows < 0, -np.inf, scores)
-        keep = rows != np.where(own_rows < 0, -2, own_rows)[:, None]
-        order = np.argsort(~keep, axis=1, kind="stable")[:, :k]
+        order = np.argsort(rows == own[:, None], axis=1, kind="stable")[:, :k]
         found = np.take_along_axis(rows, order, 1), np.take_along_axis(scores, order, 1)
         return found[0].astype(np.int32), found[1].astype(np.float32)
 
@@ -131,8 +128,7 @@ def compare_indices(
     gallery: Any,
     ks: Sequence[int],
     settings: Sequence[IndexSetting],
-    *,
-    own: npt.ArrayLike | None = None,
+    own: npt.NDArray[np.integer[Any]],
 ) -> pd.DataFrame:
     """Recall and time of indices beside exact retrieval, all in one thread, in the columns `APPROXIMATE_COLUMNS`.
 
@@ -147,7 +143,7 @@ def compare_indices(
     """
     if not len(ks):
         raise ValueError("ks is empty: name at least one k")
-    n_others = gallery.shape[0] - int(own is not None and bool((np.asarray(own) >= 0).any()))
+    n_others = gallery.shape[0] - 1
     if not 1 <= min(ks) <= max(ks) <= n_others:
         raise ValueError(f"ks must be from 1 to {n_others}, the rows that a query can find, not {list(ks)}")
     for setting in settings:
@@ -183,7 +179,7 @@ def compare_indices(
         index = ProjectedIndex(part, gallery, setting.factory)
         for value in setting.parameters or (0,):
             options = {setting.search_parameter: value} if setting.search_parameter else {}
-            search = partial(index.search, queries, max(ks), own=own, **options)
+            search = partial(index.search, queries, max(ks), own, **options)
             measure(setting.factory, index.rank, value, search)
     table = pd.DataFrame(rows, columns=list(APPROXIMATE_COLUMNS))
     return table.astype({"rank": np.int32, "parameter": np.int32, "k": np.int32})

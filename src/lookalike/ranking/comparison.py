@@ -121,7 +121,7 @@ def compare_methods(
     n_train: float,
     n_test: float,
     random_state: int,
-    families: Mapping[str, Sequence[str]] | None = None,
+    families: Mapping[str, Sequence[str]],
 ) -> pd.DataFrame:
     """Compare a reference method with other methods on each subset, query by query, in the columns `COLUMNS`.
 
@@ -133,8 +133,7 @@ def compare_methods(
     `average_precision` is a long table of `KEYS` (the image is the query) and ``average_precision``; queries where that
     is NaN, without a positive, are left out. Training and test images of a partition are as in `corrected_t_test`; per
     class is enough (40 and 25). `families` has the methods of each by its name, of which each gets a row on every
-    subset, whether it has a result there or not; left out, the methods that a subset has are one family ``"all"``, by
-    name.
+    subset, whether it has a result there or not.
 
     ``difference`` is reference minus method, the mean over folds of each fold's mean (a fraction, not percent), NaN
     without a common fold; ``std`` is the standard deviation (ddof = 1) of the folds' differences; ``t_low``, ``t_high``
@@ -154,8 +153,7 @@ def compare_methods(
     tables = []
     for subset in sorted(average_precision["subset"].unique(), key=str):
         part = queries[queries["subset"] == subset]
-        present = set(average_precision.loc[average_precision["subset"] == subset, "method"]) - {reference_method}
-        for name, methods in (families or {"all": sorted(present, key=str)}).items():
+        for name, methods in families.items():
             rows = []
             for method in methods:
                 # The pair is sorted so that exchanging the two only turns the sign of the interval.

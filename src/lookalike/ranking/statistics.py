@@ -8,13 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-GROUP = ("dataset", "representation", "subset", "method", "metric")
-
 BLOCK_CELLS = 4_000_000
 """Counts of resampled images that are alive at once, so that the largest subset does not need all draws in memory."""
 
 
-def summarise(metrics: pd.DataFrame, by: Sequence[str] = GROUP, value: str = "value") -> pd.DataFrame:
+def summarise(metrics: pd.DataFrame, by: Sequence[str], value: str = "value") -> pd.DataFrame:
     """Mean, standard deviation and standard error of a value over folds; NaN values are left out.
 
     JMLR Table 4 prints the standard deviation; the error bars of all figures are standard errors of the mean. The

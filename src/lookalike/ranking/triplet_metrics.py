@@ -6,7 +6,6 @@ A system is right on a triplet when it puts the positive nearer to the query tha
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -85,18 +84,18 @@ def contrasts(
     seed: int,
     k: int = K,
     n_resamples: int = RESAMPLES,
-    pairs_of_systems: Sequence[tuple[str, str]] | None = None,
+    pairs_of_systems: Sequence[tuple[str, str]],
     manifest: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Compare systems with each other by a paired bootstrap over query images, on the resamples of `intervals`.
 
-    By default every system is compared with every later one. Of `CONTRAST_COLUMNS`, ``difference`` is a minus b, and
+    Of `CONTRAST_COLUMNS`, ``difference`` is a minus b, and
     ``p_value`` is two-sided: twice the smaller share of resamples on or beyond 0, the observed sample counted as one of
     them, at most 1; NaN for a single query image.
     """
     rows = []
     for part in _parts(outcomes, triplets, seed, k, n_resamples, manifest):
-        for a, b in combinations(part.metrics, 2) if pairs_of_systems is None else pairs_of_systems:
+        for a, b in pairs_of_systems:
             for system in {a, b} - set(part.metrics):
                 raise LookalikeError(f"there are no outcomes of {system!r}: run it, or leave it out of the comparison")
             for metric, (value, resampled) in part.metrics[a].items():

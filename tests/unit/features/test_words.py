@@ -181,9 +181,7 @@ def test_every_descriptor_gets_its_nearest_word(tmp_path, root, exact_up_to, mon
     path = write_keypoints(tmp_path, IMAGES, [[4, 1, 0]])[0]
     vectors = as_vectors(load_descriptors(path), root)
     codebook = vectors[np.random.default_rng(0).permutation(91)[:20]] * np.float32(1.01)
-    calls = []
-    found = wd.assign_words(path, codebook, root=root, progress=lambda *done: calls.append(done))
-    assert calls == [(done, 91) for done in (16, 32, 48, 64, 80, 91)]
+    found = wd.assign_words(path, codebook, root=root)
     np.testing.assert_array_equal(found.words, nearest(vectors, codebook))
     assert (found.words.dtype, found.positions.shape) == (np.int32, (91, 2))
     assert (found.image_ids.tolist(), found.offsets.tolist()) == ([4, 1, 0], [0, 1, 1, 91])
@@ -306,20 +304,19 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize(
-    ("wrong", "first_id", "sentence"),
+    ("wrong", "sentence"),
     [
-        *((line, None, 'expected "word x y a b c", six numbers, and found .*unpack') for line in MALFORMED),
-        *((f"{word} 1 1 1 1 1", 1, f"word {word} is outside 1 to 100") for word in (101, 0, -3)),
-        *((f"{word} 1 1 1 1 1", None, f"word {word} is outside 0 to 99") for word in (101, 2**63)),
+        *((line, 'expected "word x y a b c", six numbers, and found .*unpack') for line in MALFORMED),
+        *((f"{word} 1 1 1 1 1", f"word {word} is outside 0 to 99") for word in (101, 2**63, -3)),
     ],
 )
-def test_a_wrong_line_is_named(tmp_path, wrong, first_id, sentence):
+def test_a_wrong_line_is_named(tmp_path, wrong, sentence):
     path = write_published(tmp_path, 0, rows_of(9, 0))
     lines = path.read_text().splitlines()
     lines[6] = wrong
     path.write_text("\n".join(lines) + "\n", encoding="latin-1")
     with pytest.raises(LookalikeError, match=f"{re.escape(str(path))}, line 7: {sentence}"):
-        read_published_words(tmp_path, manifest(1), 0, 1, n_words=100, first_id=first_id)
+        read_published_words(tmp_path, manifest(1), 0, 1, n_words=100)
 
 
 def test_one_image_of_many_may_have_no_file(tmp_path):

@@ -176,24 +176,25 @@ def test_a_projection_is_the_leading_positive_part(psd, monkeypatch):
     [("IVF16,Flat", "nprobe", 1, 16, 0.995), ("HNSW8", "efSearch", 4, 600, 0.95)],
 )
 def test_a_search_parameter_buys_recall_and_an_index_is_always_the_same(rows, psd, factory, name, low, high, least):
-    exact, exact_scores = top_k(psd, rows[:60], rows, 10)
+    own = np.arange(60)
+    exact, exact_scores = top_k(psd, rows[:60], rows, 10, own=own)
     index = ProjectedIndex(projection(psd, 8), rows, factory)
-    few, _ = index.search(rows[:60], 10, **{name: low})
-    many, scores = index.search(rows[:60], 10, **{name: high})
+    few, _ = index.search(rows[:60], 10, own, **{name: low})
+    many, scores = index.search(rows[:60], 10, own, **{name: high})
     assert recall(few, exact) < recall(many, exact) > least
-    again = ProjectedIndex(projection(psd, 8), rows, factory).search(rows[:60], 10, **{name: high})
+    again = ProjectedIndex(projection(psd, 8), rows, factory).search(rows[:60], 10, own, **{name: high})
     assert (again[0].tobytes(), again[1].tobytes()) == (many.tobytes(), scores.tobytes())
     assert (many.dtype, scores.dtype) == (np.int32, np.float32)
     if name == "nprobe":
         np.testing.assert_allclose(scores, exact_scores, rtol=1e-4, atol=1e-4)
-        found, scores = index.search(rows[:20], 500, nprobe=1)
+        found, scores = index.search(rows[:20], 500, own[:20], nprobe=1)
         assert (found == -1).any()
         np.testing.assert_array_equal(found == -1, np.isneginf(scores))
 
 
 def test_indices_are_compared_with_exact_retrieval(rows, psd):
     settings = [IndexSetting("Flat", 8), IndexSetting("Flat", 2, ()), IndexSetting("IVF16,Flat", 8, (1, 16))]
-    table = compare_indices(psd, rows[:50], rows, [1, 10], settings, own=np.arange(50))
+    table = compare_indices(psd, rows[:50], rows, [1, 10], settings, np.arange(50))
     assert tuple(table.columns) == APPROXIMATE_COLUMNS
     named = table[["index", "rank", "parameter"]].drop_duplicates().itertuples(index=False, name=None)
     expected = [("exact", 0, 0), ("Flat", 8, 0), ("Flat", 2, 0), ("IVF16,Flat", 8, 1), ("IVF16,Flat", 8, 16)]
@@ -221,7 +222,7 @@ def test_indices_are_compared_with_exact_retrieval(rows, psd):
 )
 def test_what_cannot_be_compared_is_refused_in_one_line(rows, psd, setting, ks, message):
     with pytest.raises(ValueError, match=message) as raised:
-        compare_indices(psd, rows[:5], rows, ks, [setting], own=np.arange(5))
+        compare_indices(psd, rows[:5], rows, ks, [setting], np.arange(5))
     assert not any(part in str(raised.value) for part in ("\n", ".cpp"))
 
 
@@ -229,4 +230,4 @@ def test_the_time_is_the_median_of_three_searches_after_a_first_one(rows, psd, m
     # read before and after each of the three, of which one is held up
     clock = iter([0.0, 1.0, 10.0, 60.0, 70.0, 72.0])
     monkeypatch.setattr(approximate_search.time, "perf_counter", lambda: next(clock))
-    assert compare_indices(psd, rows[:5], rows, [1], []).milliseconds.tolist() == [1e3 * 2.0 / 5]
+    assert compare_indices(psd, rows[:5], rows, [1], [], np.arange(5)).milliseconds.tolist() == [1e3 * 2.0 / 5]
