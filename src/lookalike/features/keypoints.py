@@ -5,18 +5,18 @@ Descriptors are stored as OpenCV gives them in one thread, 128 bytes each; RootS
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import cv2
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from pydantic import Field
+from pydantic.dataclasses import dataclass
 
-from lookalike.core.errors import LookalikeError
 from lookalike.core.images import luma, shrink
 from lookalike.core.progress import Progress
-from lookalike.features.describers import one_opencv_thread
+from lookalike.features.describers import NotNegative, one_opencv_thread
 from lookalike.features.shards import PathLike, join_images, read_images, shard_of
 
 N_FEATURES = 128
@@ -27,17 +27,12 @@ N_FEATURES = 128
 class SiftSettings:
     """What SIFT is asked for."""
 
-    n_max: int = 0
+    n_max: NotNegative = 0
     """The strongest so many keypoints of an image are kept; 0 keeps all."""
-    contrast_threshold: float = 0.04
+    contrast_threshold: Annotated[float, Field(ge=0)] = 0.04
     """OpenCV divides it by the 3 layers of an octave: the 0.03 of Lowe (2004), section 4, would be 0.09 here."""
-    max_side: int = 0
+    max_side: NotNegative = 0
     """Images with a longer side, in pixels, are shrunk to it first; 0 describes them at full size."""
-
-    def __post_init__(self) -> None:
-        """Refuse settings that mean nothing."""
-        if not all(value >= 0 for value in (self.n_max, self.max_side, self.contrast_threshold)):
-            raise LookalikeError("settings of the keypoints must not be negative (0 sets no limit): correct them")
 
 
 class Keypoints(NamedTuple):

@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.registry import PAPERS
 from lookalike.report.display import SIGNS, exhibit_html, source_of
-from lookalike.report.results import Results
-
-if TYPE_CHECKING:
-    from lookalike.report.results import Dataset, Exhibit
+from lookalike.report.results import Dataset, Exhibit, Results
 
 METRIC_COLUMNS = ("dataset", "study", "representation", "subset", "fold", "method", "metric", "x", "value")
 
