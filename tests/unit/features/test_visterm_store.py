@@ -45,15 +45,6 @@ def test_images_of_several_shards_are_read_in_the_order_and_type_asked_for_and_n
         VistermStore(folders, 3).rows(range(12))
 
 
-@pytest.mark.parametrize("size", [1, 3, 100])
-def test_slices_cover_every_image_once_in_order(folders, size):
-    seen = list(VistermStore(folders, N_WORDS).slices(size, dtype=np.int64))
-    ends = np.cumsum([block.shape[0] for _, block in seen])
-    assert [first for first, _ in seen] == [0, *ends[:-1]]
-    assert max(block.shape[0] for _, block in seen) <= size
-    np.testing.assert_array_equal(np.vstack([block.toarray() for _, block in seen]), WHOLE)
-
-
 def test_a_store_is_memory_mapped_and_compact(tmp_path):
     write_store(tmp_path / "large", counts_of(3000))
     shard = VistermStore(tmp_path / "large", N_WORDS).shards[0]
