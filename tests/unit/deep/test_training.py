@@ -9,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: make test installs envs/requirements-deep-cpu.txt")
 
-from made_networks import PER_CLASS, N, labels, pixels, relevance, sampler, source, tiny, weights  # noqa: E402
+from made_networks import PER_CLASS, N, labels, pixels, relevance, source, tiny, weights  # noqa: E402
 
 from lookalike.core.errors import LookalikeError  # noqa: E402
 from lookalike.deep.checkpoints import Checkpoint  # noqa: E402
@@ -19,7 +19,7 @@ from lookalike.deep.network import DeepRankingNetwork  # noqa: E402
 from lookalike.deep.pretraining import pretrain  # noqa: E402
 from lookalike.deep.ranking import batch_loss, hold_out, train_ranking  # noqa: E402
 from lookalike.deep.settings import PretrainingSettings, RankingSettings  # noqa: E402
-from lookalike.deep.streams import BLOCK, LabelStream, TripletStream  # noqa: E402
+from lookalike.deep.streams import LabelStream  # noqa: E402
 from lookalike.learners.relevance_triplets import RelevanceTripletSampler  # noqa: E402
 
 PRETRAINING = PretrainingSettings(n_steps=60, batch=12, learning_rate=0.02, validation_interval=20)
@@ -209,12 +209,3 @@ def test_every_pass_has_every_image_once_in_another_order():
         assert all(map(np.array_equal, expected, got))
     (large, _), *_ = LabelStream(source(), LABELS, np.array([0, 1]), 7, 0).batches(0, 1)  # larger than a pass
     assert (np.bincount(large[:, 0]) >= 3).all()
-
-
-def test_triplets_are_those_of_the_sampler_and_images_are_distinct():
-    rows = np.arange(N)[::-1]  # the source has the images in another order
-    drawn = rows[sampler(4).draw(BLOCK * 6)].reshape(BLOCK, 6, 3)
-    stream = TripletStream(source(), sampler(4), rows, 6, 0)
-    for (requests, places), triplets in zip(stream.batches(0, 3), drawn[:3], strict=True):
-        assert len(np.unique(requests[:, 0])) == len(requests)
-        np.testing.assert_array_equal(requests[places, 0], triplets)
