@@ -197,13 +197,9 @@ print(*table.frame.loc[0, ["method", "n_folds", "median", "least", "most"]])
 """
 
 
-def laid_over(text):
-    settings = yaml.safe_load((ROOT / "config.yaml").read_text())
-    update_config(settings, yaml.safe_load(text))
-    return checked(settings)
-
-
 def test_adding_a_data_set_is_a_valid_configuration():
     ((_, name, text),) = documented_edits(DOCS / "how-to/add-a-data-set.md")
     assert name == "examples/shapes.yaml"
-    assert laid_over(text)["category"]["shapes"]["splits"]["train"] == 25
+    settings = yaml.safe_load((ROOT / "config.yaml").read_text())
+    update_config(settings, yaml.safe_load(text))
+    assert checked(settings)["category"]["shapes"]["splits"]["train"] == 25

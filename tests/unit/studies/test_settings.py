@@ -3,10 +3,10 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import yaml
+from contract import ROOT
 from snakemake.utils import update_config
 
 from lookalike.core.errors import LookalikeError
@@ -15,8 +15,6 @@ from lookalike.core.settings.schema import Settings
 from lookalike.data.painted_landmarks import PaintedLandmarks
 from lookalike.studies.category.plan import run_methods
 from lookalike.studies.settings import checked, in_demo, method_spec
-
-ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture
