@@ -26,9 +26,13 @@ Batch = tuple[NDArray[np.int64], NDArray[np.int64]]
 class Sampler(Protocol):
     """Draws triplets (query, positive, negative), such as `RelevanceTripletSampler`."""
 
-    def draw(self, n: int) -> NDArray[np.int32]: ...  # noqa: D102
+    def draw(self, n: int) -> NDArray[np.int32]:
+        """Draw the next `n` triplets, rows of shape (n, 3)."""
+        ...
 
-    def fingerprint(self) -> int: ...  # noqa: D102
+    def fingerprint(self) -> int:
+        """Return a number that tells samplers of other triplets apart."""
+        ...
 
 
 class LabelStream:
