@@ -1,10 +1,13 @@
-"""Reading and writing the files between two rules: whole or not at all, and byte for byte the same each time."""
+"""Reading and writing files: regular ones only, whole or not at all, and byte for byte the same each time."""
 
 from __future__ import annotations
 
 import errno
 import json
 import os
+import re
+import socket
+import stat
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -20,25 +23,72 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
 
 _DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}
+_KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+_HOST = re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname())
+_PART = re.compile(rf"\..+\.{_HOST}_(\d+)\.part(\.[^.]*)?")
+_swept: set[Path] = set()
+
+PathLike = str | os.PathLike[str]
+
+
+def check_regular(path: PathLike, largest: int | None = None) -> None:
+    """Refuse a pipe, which would be waited for, a device, which may never end, and a file of more bytes than `largest`.
+
+    Links are followed. What is missing, a folder or out of reach is the `OSError` that opening it would be.
+    """
+    facts = os.stat(path)
+    if stat.S_ISDIR(facts.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(facts.st_mode):
+        kind = _KINDS.get(stat.S_IFMT(facts.st_mode), "something else")
+        raise LookalikeError(f"{path} is {kind}, not a regular file: name a regular file")
+    if largest is not None and facts.st_size > largest:
+        raise LookalikeError(
+            f"{path} has {facts.st_size / 2**20:,.0f} MB, and at most {largest / 2**20:,.0f} MB are read: "
+            "check that it is the file you mean"
+        )
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str], scratch: str | os.PathLike[str] | None = None) -> Iterator[Path]:
-    """Yield a temporary path, which replaces `path` once the block ends without an error: whole or not at all."""
-    target = Path(path)
-    # a folder that is listed needs another one for scratch, or what a killed process left is taken for one of its files
-    folder = target.parent if scratch is None else Path(scratch)
-    # many writers choose their format by the suffix
-    temporary = folder / f".{target.stem}.{os.getpid()}.part{target.suffix}"
+def reading(path: PathLike, what: str, what_now: str = "check the name", largest: int | None = None) -> Iterator[None]:
+    """Refuse what `check_regular` refuses, and make one sentence of an `OSError` here or in the block."""
+    try:
+        check_regular(path, largest)
+        yield
+    except (FileNotFoundError, NotADirectoryError):
+        raise LookalikeError(f"there is no {what} {path}: {what_now}") from None
+    except IsADirectoryError:
+        raise LookalikeError(f"{path} is a folder: name a {what} in it") from None
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise LookalikeError(f"{path} cannot be read: {reason}; check its permissions and the disk") from error
+
+
+@contextmanager
+def replacing(path: PathLike, scratch: PathLike | None = None) -> Iterator[Path]:
+    """Yield a temporary path, which replaces `path` once the block ends without an error: whole or not at all.
+
+    A link is followed, an existing file keeps its mode, and what is no regular file is refused.
+    """
     is_about_target = True
     try:
+        mode = _mode_of(path)
+        target = Path(os.path.realpath(path))
+        # a folder that is listed needs another one for scratch, or what a killed process left is taken for one of its
+        # files
+        folder = target.parent if scratch is None else Path(scratch)
+        # many writers choose their format by the suffix
+        temporary = folder / f".{target.stem}.{_HOST}_{os.getpid()}.part{target.suffix}"
         target.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(parents=True, exist_ok=True)
+        _remove_parts_of_the_dead(folder)
         temporary.touch()
         try:
             is_about_target = False  # the block may read other files
             yield temporary
             is_about_target = True
+            if mode is not None:
+                temporary.chmod(mode)
             os.replace(temporary, target)
         finally:
             temporary.unlink(missing_ok=True)
@@ -46,9 +96,34 @@ def replacing(path: str | os.PathLike[str], scratch: str | os.PathLike[str] | No
         if not is_about_target and error.errno not in _DISK:
             raise
         raise LookalikeError(
-            f"cannot write {target}: {os.strerror(error.errno or 0)}; nothing was changed there: "
+            f"cannot write {path}: {os.strerror(error.errno or 0)}; nothing was changed there: "
             "free some space or mend the permissions, then run the same command again"
         ) from error
+
+
+def _mode_of(path: PathLike) -> int | None:
+    """Return the mode of a regular file that is to be replaced, None where there is nothing yet."""
+    try:
+        check_regular(path)
+        return stat.S_IMODE(os.stat(path).st_mode)
+    except FileNotFoundError:
+        return None
+
+
+def _remove_parts_of_the_dead(folder: Path) -> None:
+    """Remove, once for each folder, the temporary files of processes of this machine that were killed."""
+    if folder in _swept:
+        return
+    _swept.add(folder)
+    for name in os.listdir(folder):
+        if (part := _PART.fullmatch(name)) is None:
+            continue
+        try:
+            os.kill(int(part[1]), 0)
+        except ProcessLookupError:
+            (folder / name).unlink(missing_ok=True)
+        except PermissionError:
+            continue  # it lives, and is somebody else's
 
 
 def write_table(table: Any, path: str | os.PathLike[str]) -> None:
