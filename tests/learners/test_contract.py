@@ -336,6 +336,7 @@ def test_rows_that_cannot_be_used_are_refused(learner):
 def test_rows_and_labels_that_nothing_can_be_learned_from_are_refused(learner):
     few = [(X, 0 * Y, "at least two classes"), (X[:6], np.arange(6), "at least two rows of some class")]
     few += [(X[:1], Y[:1], "minimum"), (X, Y[:-1], "inconsistent")]
+    few += [(X, [*map(str, Y[1:]), gap], "row 59 has no label") for gap in (None, np.nan)]
     for rows, y, message in [*few, (1e200 * X, Y, "scale"), (sp.csr_array(1e200 * X), Y, "scale")]:
         with np.errstate(all="ignore"), pytest.raises(ValueError, match=message):
             clone(learner).fit(rows, y)

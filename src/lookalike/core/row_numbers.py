@@ -1,6 +1,8 @@
-"""The check of numbers that name rows, images or queries, wherever they come from."""
+"""The checks of numbers that name rows, images or queries, and of rows' labels, wherever they come from."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,3 +16,12 @@ def row_numbers(values: ArrayLike, n: int, name: str) -> NDArray[np.int64]:
     if array.size and (array.min() < 0 or array.max() >= n):
         raise ValueError(f"{name} must be numbers from 0 to {n - 1}; found {array.min()} to {array.max()}")
     return array.astype(np.int64)
+
+
+def refuse_missing_labels(labels: Any) -> None:
+    """Raise ValueError for None, NaN and pandas' NA; in a list of texts, NumPy would make a class "nan" of one."""
+    array = labels if isinstance(labels, np.ndarray) else np.asarray(labels, dtype=object)
+    for row, label in enumerate(array.ravel() if array.ndim and array.dtype.kind in "OfMm" else ()):
+        # pandas, which need not be installed, leaves open whether its NA equals itself
+        if label is None or type(label).__name__ == "NAType" or np.any(label != label):
+            raise ValueError(f"row {row} has no label, only {label}: give each row a label, or leave it out")

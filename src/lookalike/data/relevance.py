@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from lookalike.core.files import reading_npz, write_npz
-from lookalike.core.row_numbers import row_numbers
+from lookalike.core.row_numbers import refuse_missing_labels, row_numbers
 
 
 class RelevanceData:
@@ -189,6 +189,7 @@ def _ids(images: ArrayLike) -> NDArray[np.int32]:
 
 
 def _codes(labels: ArrayLike) -> tuple[NDArray[np.int32], NDArray[np.str_]]:
+    refuse_missing_labels(labels)
     names, codes = np.unique(np.asarray(labels, dtype=np.str_), return_inverse=True)
     return codes.astype(np.int32), names
 

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from lookalike.core.row_numbers import refuse_missing_labels
 from lookalike.learners.model_io import save
 from lookalike.ranking.rankings import best_first, top_k
 
@@ -234,6 +235,7 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
 
     def _check_labelled(self, X: Any, y: Any) -> tuple[Matrix, NDArray[Any]]:
         """Return the rows and labels of a `fit`, checked."""
+        refuse_missing_labels(y)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
         check_classification_targets(y)
         return X, y

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lookalike.core.row_numbers import row_numbers
+from lookalike.core.row_numbers import refuse_missing_labels, row_numbers
 from lookalike.core.seeds import RandomState, as_seed, seed_sequence
 
 
@@ -41,6 +41,7 @@ class TripletSampler:
     """
 
     def __init__(self, y: ArrayLike, random_state: RandomState = None) -> None:
+        refuse_missing_labels(y)
         labels = np.asarray(y)
         if labels.ndim != 1:
             raise ValueError(f"y must be one label per image, a 1-D array, not one of shape {labels.shape}")
