@@ -101,17 +101,17 @@ def rate(
     The page shows each query image with its ten first neighbours and ten unrelated images, mixed. It is one file and
     needs no network. A rater opens it in a browser, answers, and exports a CSV file for `lookalike ratings`.
     """
-    from lookalike.app.sources import read_csv
     from lookalike.core.files import write_table
+    from lookalike.core.tables import read_cells
     from lookalike.studies.human.page import write_page
-    from lookalike.studies.human.questionnaire import plan_from_neighbours, read_plan
+    from lookalike.studies.human.questionnaire import NEIGHBOURS, plan_from_neighbours, read_plan
 
     refuse_same(output, plan, neighbours)
     refuse_same(plan, neighbours)
     if neighbours is None:
         drawn = read_plan(plan)
     else:
-        table = read_csv(neighbours, ("query_path", "path", "rank"), what="file of neighbours")
+        table = read_cells(neighbours, NEIGHBOURS, what="file of neighbours")
         drawn = plan_from_neighbours(table, seed=seed, n_queries=queries, n_retrieved=retrieved, n_random=random)
         # answers belong to one plan: another one of the same name would make them worthless
         if plan.exists() and not read_plan(plan).equals(drawn):

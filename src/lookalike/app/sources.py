@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import os
-import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +19,7 @@ import pandas as pd
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import MIN_SIDE, load_rgb
 from lookalike.core.progress import Progress, counted
+from lookalike.core.tables import read_cells, text_cells
 from lookalike.data.scan import scan_folder, scan_photographs
 
 COLUMNS = ["path", "label", "sha256", "width", "height"]
@@ -30,15 +29,6 @@ TRIPLET_COLUMNS = ["query", "positive", "negative"]
 PathLike = str | os.PathLike[str]
 Table = Any
 """A path of a CSV file, or a DataFrame with its columns."""
-
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # one slash: a Path has lost the other
-_STARTS = {
-    b"\xff\xfe": "is written in UTF-16: export it as UTF-8",
-    b"\xfe\xff": "is written in UTF-16: export it as UTF-8",
-    b"PK\x03\x04": "is a spreadsheet or a zip file: export it as CSV",
-    b"\x1f\x8b": "is compressed: unpack it first",
-}
-_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +44,7 @@ class ImageSet:
     triplets: npt.NDArray[np.int32] | None = None
     """Rows (query, positive, negative) of row numbers of `images`."""
     triplets_left_out: int = 0
-    """Triplets that name an image which is left out, or one image twice."""
+    """Triplets that lack an image, or name one which is left out or twice the same."""
 
     @property
     def paths(self) -> list[Path]:
@@ -85,10 +75,11 @@ def read_class_folders(folder: PathLike, *, n_threads: int = 1, progress: Progre
 def read_labels(folder: PathLike, labels: Table, *, n_threads: int = 1, progress: Progress | None = None) -> ImageSet:
     """Read the images of a table of labels, whose paths start from a folder; they are those of `distinct`."""
     root = _folder(folder)
-    table, named = _read_table(labels, LABEL_COLUMNS)
-    unlabelled = table["label"] == ""
-    left_out = [(path, "it has no label") for path in table.loc[unlabelled, "path"]]
-    table = table[~unlabelled].drop_duplicates()
+    table, named = _read_table(labels, LABEL_COLUMNS, "table of labels")
+    has_label, has_path = table["label"] != "", table["path"] != ""
+    left_out = [(path, "it has no label") for path in table.loc[~has_label, "path"]]
+    left_out += [("", f"the label {label} has no path") for label in table.loc[has_label & ~has_path, "label"]]
+    table = table[has_label & has_path].drop_duplicates()
     twice = table["path"].duplicated(keep=False)
     left_out += [(path, "it has two labels") for path in dict.fromkeys(table.loc[twice, "path"])]
     table = table[~twice]
@@ -104,8 +95,8 @@ def read_triplets(
 ) -> ImageSet:
     """Read the images of a table of triplets, whose paths start from a folder; a file under two paths is one image."""
     root = _folder(folder)
-    table, named = _read_table(triplets, TRIPLET_COLUMNS)
-    facts, damaged = _look_at_files(root, sorted(set(table.to_numpy().ravel())), n_threads, progress)
+    table, named = _read_table(triplets, TRIPLET_COLUMNS, "table of triplets")
+    facts, damaged = _look_at_files(root, sorted(set(table.to_numpy().ravel()) - {""}), n_threads, progress)
     images = facts.drop_duplicates("sha256", ignore_index=True).assign(label="")
     row_of = {sha256: row for row, sha256 in enumerate(images["sha256"])}
     number_of = {path: row_of[sha256] for path, sha256 in zip(facts["path"], facts["sha256"], strict=True)}
@@ -143,79 +134,20 @@ def distinct(found: ImageSet) -> ImageSet:
     return ImageSet(found.root, kept, _with_reasons(known + reasons))
 
 
-def read_csv(path: PathLike, columns: Sequence[str], *, what: str = "file", **options: Any) -> pd.DataFrame:
-    """Read a CSV file that a user wrote; its columns tell which separator stands between them instead of commas."""
-    content = _read_bytes(Path(path), what)
-    _check_text(content, path)
-    try:
-        table: pd.DataFrame = pd.read_csv(io.BytesIO(content), encoding="utf-8-sig", **options)
-    except ValueError as error:  # pandas' parser errors are ValueErrors
-        _check_separator(content, columns, path)
-        reason = str(error).removeprefix("Error tokenizing data. ").removeprefix("C error: ")
-        raise LookalikeError(
-            f"{path} cannot be read as CSV: {' '.join(reason.split()).rstrip('.')}; correct it or export it again"
-        ) from error
-    table = table.rename(columns=lambda name: str(name).strip())
-    if not set(columns) & set(table.columns):
-        _check_separator(content, columns, path)
-    return table
-
-
-def _read_bytes(path: Path, what: str) -> bytes:
-    """Read a file, or say why it cannot be read."""
-    try:
-        return path.read_bytes()
-    except IsADirectoryError:
-        raise LookalikeError(f"{path} is a folder: name a CSV file in it") from None
-    except (FileNotFoundError, NotADirectoryError):
-        if _ADDRESS.match(str(path)):
-            raise LookalikeError(f"{path} is an address: download it and name the file") from None
-        raise LookalikeError(f"there is no {what} {path}: check the name") from None
-    except OSError as error:
-        raise LookalikeError(f"{path} cannot be read: {error.strerror}; check its permissions and the disk") from error
-
-
-def _check_text(content: bytes, path: PathLike) -> None:
-    """Refuse what is no text in UTF-8."""
-    for start, told in _STARTS.items():
-        if content.startswith(start):
-            raise LookalikeError(f"{path} {told}")
-    if not content.removeprefix(b"\xef\xbb\xbf").strip():
-        raise LookalikeError(f"{path} is empty: write the names of columns into the first line, and images below")
-    if b"\0" in content:
-        raise LookalikeError(f"{path} holds zero bytes, so it is UTF-16 or no text: export it as UTF-8")
-    try:
-        content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise LookalikeError(f"{path} is not written in UTF-8 (line {line}): export it as UTF-8") from error
-
-
-def _check_separator(content: bytes, columns: Sequence[str], path: PathLike) -> None:
-    """Refuse a file whose first line has its columns between something else than commas."""
-    first = content.decode("utf-8-sig").lstrip().partition("\n")[0]
-    for separator, name in _SEPARATORS.items():
-        if set(columns) & {part.strip().strip('"') for part in first.split(separator)} and separator in first:
-            raise LookalikeError(f"{path} separates its columns by {name}: export it with commas")
-
-
-def _read_table(table: Table, columns: list[str]) -> tuple[pd.DataFrame, str]:
+def _read_table(table: Table, columns: list[str], what: str) -> tuple[pd.DataFrame, str]:
     """Return the columns of a CSV file or DataFrame as text, and what to call it in a sentence."""
     if isinstance(table, pd.DataFrame):
-        found, named = table.astype(str), "the table"
+        found, named = text_cells(table, columns, "the table"), "the table"
+    elif isinstance(table, str | os.PathLike):
+        found, named = read_cells(table, columns, what=what), os.fspath(table)
     else:
-        named = str(table)
-        found = read_csv(table, columns, dtype=str, keep_default_na=False, skipinitialspace=True)
-    found = found.rename(columns=lambda name: str(name).strip()).fillna("")  # a short row has no text at its end
-    missing = [name for name in columns if name not in found.columns]
-    if missing:
-        has = ", ".join(map(str, found.columns[:8])) or "none"
         raise LookalikeError(
-            f"{named} lacks the column {missing[0]}: it needs {', '.join(columns)}, separated by commas, and has {has}"
+            f"the {what} is of type {type(table).__name__}: give the path of a CSV file, or a pandas DataFrame, with "
+            f"the columns {', '.join(columns)}"
         )
     if found.empty:
         raise LookalikeError(f"{named} has no rows: list images in it")
-    return found[columns].apply(lambda column: column.str.strip()), named
+    return found, named
 
 
 def _folder(folder: PathLike) -> Path:

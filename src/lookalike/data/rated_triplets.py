@@ -115,9 +115,9 @@ def _pool_files(
     folder = files.str.extract("(?i)^pool/([^/]+)/", expand=False).dropna()
     named = list(zip(folder, files[folder.index], strict=True))
     for entry in sorted(path for path in root.iterdir() if path.name.casefold() == "pool.csv"):
-        table = read_columns(entry, ("textquery", "path"))
-        if isinstance(table, str):
-            rejections.add("pool file without text_query, path", [entry.name])
+        lacking = "pool file without text_query, path"
+        table = read_columns(root, entry.name, rejections, lacking, ("textquery", "path"))
+        if table is None:
             continue
         found = [(name, finder.find(text), text) for name, text in table.itertuples(index=False)]
         rejections.add("pool image that is missing", [f"{name}: {text}" for name, file, text in found if file is None])
@@ -276,9 +276,9 @@ def _training_relevance(
     file = relevance_file(root)
     if file is None or labels.empty:
         return RelevanceData.from_labels(image_id, names)
-    table = read_columns(file, ("image1", "image2", "relevance"))
-    if isinstance(table, str):
-        rejections.add("relevance file without image1, image2, relevance", [f"training/{file.name}"])
+    name, lacking = file.relative_to(root).as_posix(), "relevance file without image1, image2, relevance"
+    table = read_columns(root, name, rejections, lacking, ("image1", "image2", "relevance"))
+    if table is None:
         table = pd.DataFrame(columns=["image1", "image2", "relevance"], dtype="str")
     below = manifest["path"].str.extract(r"(?i)^training/(.*)$")[0]
     id_of = dict(zip(below, content, strict=True))

@@ -7,7 +7,6 @@ encoding and the folders are guessed. What cannot be used is counted, with one e
 from __future__ import annotations
 
 import csv
-import io
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -17,6 +16,8 @@ import numpy as np
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.files import check_regular
+from lookalike.core.tables import LARGEST_TABLE, count_fields, parse_rows
 
 _SEPARATORS = (",", ";", "\t")
 _RATED = {"image1path": "path1", "image2path": "path2", "similarity": "similarity"}
@@ -51,12 +52,10 @@ def read_ratings(root: Path, rejections: Rejections) -> pd.DataFrame:
     if not root.is_dir():
         what = "is a file" if root.exists() else "does not exist"
         raise LookalikeError(f"the folder of rated triplets {root} {what}: give the folder that holds their CSV file")
-    tables = []
+    tables, columns = [], (list(_RATED), list(_RATED_TOO))
     for file in _csv_files(root):
-        table = read_columns(root / file, list(_RATED), list(_RATED_TOO))
-        if isinstance(table, str):
-            rejections.add(table, [file])
-        else:
+        table = read_columns(root, file, rejections, "CSV without the columns of ratings", *columns)
+        if table is not None:
             tables.append(table.rename(columns=_RATED | _RATED_TOO).assign(file=file))
     if not tables:
         raise LookalikeError(
@@ -80,21 +79,32 @@ def read_ratings(root: Path, rejections: Rejections) -> pd.DataFrame:
     return rows[~lacks_image & ~lacks_rating].reset_index(drop=True)
 
 
-def read_columns(path: Path, needed: Sequence[str], others: Sequence[str] = ()) -> pd.DataFrame | str:
-    """Read columns of a CSV file, named as `column_key` spells them, or return why it has not all that are needed."""
+def read_columns(
+    root: Path, file: str, rejections: Rejections, lacking: str, needed: Sequence[str], others: Sequence[str] = ()
+) -> pd.DataFrame | None:
+    """Read columns of a CSV file, named as `column_key` spells them; one without those needed is rejected so."""
     try:
-        text = _decode(path.read_bytes())
+        check_regular(root / file, LARGEST_TABLE)
+        text = _decode((root / file).read_bytes())
         for separator in _SEPARATORS:
-            reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-            lines = [[cell.strip() for cell in cells] for cells in reader]
-            header, *rows = [cells for cells in lines if any(cells)] or [[]]
+            # another separator may stand behind a quotation mark, so nothing is refused before its turn
+            _, header = next(parse_rows(text, separator, strict=False), (0, []))
             keys = [column_key(cell) for cell in header]
-            if set(needed) <= set(keys):
-                table = pd.DataFrame([dict(zip(keys, cells, strict=False)) for cells in rows], dtype="str")
-                return table.reindex(columns=[*needed, *others], fill_value="").fillna("").astype("str")
-    except (OSError, csv.Error):
-        return "CSV that cannot be read"
-    return "CSV without the columns of ratings"
+            if all(keys.count(name) == 1 for name in needed):
+                rows = [cells for _, cells in parse_rows(text, separator)][1:]
+                break
+        else:
+            rejections.add(lacking, [file])
+            return None
+    except (LookalikeError, OSError, csv.Error):
+        rejections.add("CSV that cannot be read", [file])
+        return None
+    for surplus in (cells for cells in rows if count_fields(cells) > len(keys)):
+        example = f"{file}: {count_fields(surplus)} fields, the header has {len(keys)}: {','.join(surplus)}"
+        rejections.add("row with more fields than its header", [example])
+    filled = [dict(zip(keys, cells, strict=False)) for cells in rows if count_fields(cells) <= len(keys)]
+    columns = [*needed, *others]
+    return pd.DataFrame([[row.get(name, "") for name in columns] for row in filled], columns=columns, dtype="str")
 
 
 def column_key(name: str) -> str:

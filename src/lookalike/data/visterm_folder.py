@@ -19,11 +19,14 @@ import scipy.sparse as sp
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_csr, write_array, write_csr, write_table
+from lookalike.core.tables import read_cells, whole_numbers
 from lookalike.data.scan import COLUMN_TYPES, STATUSES
 
 MANIFEST, COUNTS, PALETTE = "manifest.csv", "counts.npz", "palette.npy"
 NEEDED = (MANIFEST, COUNTS)
 COLUMNS = [*(column for column in COLUMN_TYPES if column != "image_id"), "in_pool"]
+_TRUTHS = {"True": True, "False": False, "TRUE": True, "FALSE": False}  # the latter of spreadsheets
+_NUMBERS = {column: COLUMN_TYPES[column] for column in ("width", "height", "bytes")}
 
 
 def write_visterm_folder(
@@ -48,16 +51,15 @@ def read_visterm_folder(
     source = Path(folder)
     if missing := [name for name in NEEDED if not (source / name).is_file()]:
         raise LookalikeError(f"{source} holds no {' and no '.join(missing)}: put a folder of visterm counts there")
-    texts = dict.fromkeys(("path", "label", "sha256", "status", "reason"), "str")
-    try:
-        table = pd.read_csv(source / MANIFEST, dtype=texts, keep_default_na=False)
-        if list(table.columns) != COLUMNS:
-            raise ValueError(f"its columns must be {', '.join(COLUMNS)}")
-        if wrong := set(table["status"]) - set(STATUSES):
-            raise ValueError(f"{min(wrong)!r} is no status of an image")
-        table = table.assign(image_id=range(len(table))).astype(COLUMN_TYPES | {"in_pool": "bool"})
-    except ValueError as error:
-        raise LookalikeError(f"cannot read {source / MANIFEST}: {error}; put a whole one in its place") from error
+    table = read_cells(source / MANIFEST, COLUMNS, what="manifest", exact=True)
+    table = whole_numbers(table, _NUMBERS, source / MANIFEST)
+    for column, words in {"status": STATUSES, "in_pool": _TRUTHS}.items():
+        for line, word in table.loc[~table[column].isin(words), column].items():
+            raise LookalikeError(
+                f"{source / MANIFEST}, line {line} has {word!r} under {column}: write one of {', '.join(words)}"
+            )
+    table = table.assign(image_id=range(len(table)), in_pool=table["in_pool"].map(_TRUTHS)).reset_index(drop=True)
+    table = table.astype(COLUMN_TYPES | {"in_pool": "bool"})
     try:
         counts = read_csr(source / COUNTS)
         if counts.dtype.kind not in "iu" or (counts.nnz and counts.data.min() < 0):

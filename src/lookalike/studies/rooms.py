@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.tables import read_cells
 from lookalike.exhibits.printed import COLUMNS as PRINTED_COLUMNS
 from lookalike.exhibits.registry import ROOMS, Exhibit, exhibits_of
 from lookalike.exhibits.study import Study
@@ -76,17 +76,11 @@ def claim_rows(path: Path, room: str) -> list[dict[str, str]]:
 def _rows(path: Path, columns: Iterable[str], forms: Mapping[str, Callable[[str], Any]]) -> list[dict[str, str]]:
     """Rows of a table of workflow/resources, whose values are text; one that is damaged is told in one sentence."""
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            lines = list(csv.reader(file, strict=True))
-        if not lines or tuple(lines[0]) != tuple(columns):
-            raise ValueError(f"its columns are not {', '.join(columns)}")
-        if any(len(line) != len(lines[0]) for line in lines):
-            raise ValueError("a line has more or fewer values than columns")
-        rows = [dict(zip(columns, line, strict=True)) for line in lines[1:]]
+        rows: Any = read_cells(path, tuple(columns), exact=True).to_dict(orient="records")
         for row in rows:
             for column, form in forms.items():
                 form(row[column] or "0")
-    except (OSError, ValueError, csv.Error) as error:
+    except (ValueError, LookalikeError) as error:
         why = " ".join(str(error).split())
         raise LookalikeError(f"{path} is damaged ({why}): put the project's own file back") from error
-    return rows
+    return list(rows)

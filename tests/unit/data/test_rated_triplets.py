@@ -105,18 +105,22 @@ def test_everything_crooked_is_counted_and_the_rest_is_kept(tmp_path):
     for place in ("one", "two"):
         draw_triplet(tmp_path / place, "several", 530, 531, 532)
     rows += two_rows("several", path="elsewhere/{}/{}.jpg")
-    rows += [("", "", "good", "good/P.jpg", "1", "red car"), ("good",)]
+    rows += [("", "", "good", "good/P.jpg", "1", "red car"), ("good",), ("a", "b, c", "good", "d", "1", "red car", "e")]
     write_csv(tmp_path / "a" / "ratings.csv", rows)
     write_csv(tmp_path / "notes.csv", [("1", "2")], header=("left", "right"))
     (tmp_path / "damaged.csv").write_bytes(b"\x00\xff" * 40)
+    (tmp_path / "quoted.csv").write_text(f'{",".join(HEADER)}\n"a,b\n')
+    os.mkfifo(tmp_path / "pipe.csv")
     crooked = read_release(tmp_path)
     assert by_path(crooked) == of_folders("good", "other machine", "twice")
     assert reasons(crooked) == {
+        "CSV that cannot be read": 2,
         "CSV without the columns of ratings": 2,
         "positive and negative are the same picture": 2,
         "query is the same picture as the positive or negative": 2,
         "rated both ways": 4 + 4,
         "row that is there already": 1,
+        "row with more fields than its header": 1,
         "row without its counterpart": 1,
         "row without two images": 2,
         "similarity is neither 1 nor -1": 2,
@@ -125,6 +129,8 @@ def test_everything_crooked_is_counted_and_the_rest_is_kept(tmp_path):
         "triplet with an image that is missing": 2 + 2,
     }
     examples = crooked.rejected.set_index("reason")["example"]
+    surplus = "a/ratings.csv: 7 fields, the header has 6: a,b, c,good,d,1,red car,e"
+    assert examples["row with more fields than its header"] == surplus
     assert examples["similarity is neither 1 nor -1"] == "a/ratings.csv: word/Q.jpg | word/N.jpg | red car | 'similar'"
 
     # missing and broken files are rows of the manifest; equal pictures have one id in triplets and pool

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from made_manifests import manifest_of
 
 from lookalike.core.errors import LookalikeError
-from lookalike.data.visterm_folder import read_visterm_folder, write_visterm_folder
+from lookalike.data.visterm_folder import COLUMNS, read_visterm_folder, write_visterm_folder
 
 MANIFEST = manifest_of({"001.cat": {"ok": 3, "too_small": 1}, "257.clutter": {"clutter": 2}})
 COUNTS = sp.csr_array(np.arange(24, dtype=np.int32).reshape(6, 4) % 5)
@@ -38,8 +38,10 @@ def test_what_is_written_is_read_back(folder):
     [
         ("counts.npz", None, "holds no counts.npz: put a folder of visterm counts there"),
         ("counts.npz", b"PK", "cannot read .*counts.npz, a sparse matrix of whole numbers"),
-        ("manifest.csv", b"path,label\na.jpg,cat\n", "its columns must be path, label, width"),
-        ("manifest.csv", b"", "cannot read .*manifest.csv"),
+        ("manifest.csv", b"path,label\na.jpg,cat\n", "lacks the column width: it needs path, label, width"),
+        ("manifest.csv", b"", "manifest.csv is empty"),
+        ("manifest.csv", f"{','.join(COLUMNS)}\na,b,1,1,1,c,ok,,Yes\n".encode(), "line 2 has 'Yes' under in_pool"),
+        ("manifest.csv", f"{','.join(COLUMNS)}\na,b,1,1,1,c,fine,,True\n".encode(), "line 2 has 'fine' under status"),
     ],
 )
 def test_what_is_damaged_is_told(folder, name, content, sentence):

@@ -38,9 +38,9 @@ def test_every_study_has_its_own_exhibits_printed_numbers_and_claims():
     [
         ("claims.csv", '""than"": [', '""than"": ', "Expecting"),
         ("reference-values.csv", ",40,", ",forty,", "forty"),
-        ("reference-values.csv", None, "", "columns are not"),
+        ("reference-values.csv", None, "", "is empty"),
         ("reference-values.csv", None, "paper,exhibit,dataset,setting,method,metric,value,spread,unit,note\na,b\n",
-         "more or fewer values"),
+         "line 2 has 2 fields, the header has 10"),
     ],
 )  # fmt: skip
 def test_a_damaged_table_of_facts_is_one_sentence(tmp_path, name, old, new, why):

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.tables import read_cells, read_rows, whole_numbers
 from lookalike.studies.human.questionnaire import plan_fingerprint
 
 FILE_COLUMNS = ("plan", "rater", "query", "position", "answer", "answered", "done")
@@ -46,8 +46,8 @@ def refuse_answers_to_other_plans(folder: str | os.PathLike[str], plan: pd.DataF
     """Refuse a new plan while raters' files in a folder answer another one, without which they would be worthless."""
     fingerprint = plan_fingerprint(plan)
     for path in sorted(Path(folder).glob("*.csv")):
-        for _, cells in _lines(path)[1:]:
-            answered = cells[0].strip()
+        for _, cells in read_rows(path, what="file of ratings")[1:]:
+            answered = cells[0]
             if answered.startswith("plan-") and answered != fingerprint:
                 raise LookalikeError(
                     f"{path} answers {answered}, but the plan would now be {fingerprint}: go back to the settings and "
@@ -74,30 +74,19 @@ def _of_done_queries(path: Path, rater: str, answers: pd.DataFrame) -> pd.DataFr
 
 def _read_file(path: Path, plan: pd.DataFrame) -> pd.DataFrame:
     """One rater's answers: ``rater, query, position, answer, answered, done``, a row a candidate of the plan."""
-    lines = _lines(path)
-    line, header = lines[0]
-    if [cell.strip() for cell in header] != list(FILE_COLUMNS):
-        _refuse(path, line, f"is not the header {','.join(FILE_COLUMNS)}: use a file as the rating page exports it")
-    width = len(FILE_COLUMNS)
-    cells = [[cell.strip() for cell in [*row, *[""] * width][:width]] for _, row in lines[1:]]
-    said = pd.DataFrame(cells, columns=list(FILE_COLUMNS), index=[line for line, _ in lines[1:]], dtype=str)
-    said["n_cells"] = [len(row) for _, row in lines[1:]]
-    answers = said[["rater", "answer"]].assign(
-        **{
-            name: pd.to_numeric(said[name].where(said[name].str.fullmatch(r"[+-]?\d+"))).astype("Int64")
-            for name in PLACE
-        },
-        **{name: said[name].str.lower() == "true" for name in ("answered", "done")},
+    said = read_cells(path, FILE_COLUMNS, what="file of ratings", exact=True).apply(lambda cells: cells.str.strip())
+    answers = whole_numbers(said, dict.fromkeys(PLACE, "int64"), path)[["rater", "answer", *PLACE]].assign(
+        **{name: said[name].str.lower() == "true" for name in ("answered", "done")}
     )
     _refuse_first_mistake(path, said, answers, plan)
     missing = pd.MultiIndex.from_frame(plan[PLACE]).difference(pd.MultiIndex.from_frame(answers[PLACE]))
     if len(missing):
         query, position = missing.min()
         raise LookalikeError(
-            f"{path} ends at line {lines[-1][0]} with {len(answers)} of {len(plan)} candidates (candidate {position} "
-            f"of query {query} is missing): it is cut short, export it again"
+            f"{path} ends at line {max(said.index, default=1)} with {len(answers)} of {len(plan)} candidates "
+            f"(candidate {position} of query {query} is missing): it is cut short, export it again"
         )
-    return answers.astype(dict.fromkeys(PLACE, "int64"))
+    return answers
 
 
 def _refuse_first_mistake(path: Path, said: pd.DataFrame, answers: pd.DataFrame, plan: pd.DataFrame) -> None:
@@ -106,12 +95,9 @@ def _refuse_first_mistake(path: Path, said: pd.DataFrame, answers: pd.DataFrame,
     rater = next(iter(said["rater"]), "")
     done_above = answers.groupby("query")["done"].transform("first")
     mistakes: dict[str, Any] = {
-        f"has {{n_cells}} of {len(FILE_COLUMNS)} values: the file is cut short or edited":
-            said["n_cells"] != len(FILE_COLUMNS),
         f"belongs to {{plan}}, not to {fingerprint}: it was made with another page": said["plan"] != fingerprint,
         "is by {rater}, the lines above by {above}: one file, one rater":
             (said["rater"] != rater) | (said["rater"] == ""),
-        "has something else than a number under query or position": answers[PLACE].isna().any(axis=1),
         "is candidate {position} of query {query}, which the plan does not have":
             ~places.isin(pd.MultiIndex.from_frame(plan[PLACE])),
         "rates candidate {position} of query {query} a second time": places.duplicated(),
@@ -128,28 +114,4 @@ def _refuse_first_mistake(path: Path, said: pd.DataFrame, answers: pd.DataFrame,
         words = said.iloc[place].to_dict() | {"above": rater or "somebody"}
         words |= {"plan": words["plan"] or "no plan", "rater": words["rater"] or "nobody"}
         sentence = list(mistakes)[int(is_mistaken[place].argmax())]
-        _refuse(path, said.index[place], sentence.format(**words))
-
-
-def _lines(path: Path) -> list[tuple[int, list[str]]]:
-    """Rows of a CSV file with their line numbers; empty lines, which editors add, are passed over."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            reader = csv.reader(stream, strict=True)
-            try:
-                rows = [(reader.line_num, cells) for cells in reader if cells]
-            except csv.Error as error:
-                _refuse(path, reader.line_num, f"is no CSV ({error}): the file is cut short or damaged")
-    except UnicodeDecodeError:
-        raise LookalikeError(f"{path} is not text in UTF-8: export it again from the rating page") from None
-    except OSError as error:
-        why = os.strerror(error.errno or 0)
-        raise LookalikeError(f"{path} cannot be read ({why}): name CSV files that raters exported") from error
-    if not rows:
-        raise LookalikeError(f"{path} is empty: export the ratings again from the page")
-    return rows
-
-
-def _refuse(path: Path, line: Any, reason: str) -> NoReturn:
-    """One sentence with file and line."""
-    raise LookalikeError(f"{path}, line {line} {reason}")
+        raise LookalikeError(f"{path}, line {said.index[place]} {sentence.format(**words)}")

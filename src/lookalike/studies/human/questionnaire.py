@@ -13,6 +13,7 @@ import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator
+from lookalike.core.tables import read_cells, text_cells, whole_numbers
 
 if TYPE_CHECKING:
     from lookalike.ranking.rankings import Rankings
@@ -123,10 +124,7 @@ def plan_of_run(
 
 def plan_from_neighbours(table: pd.DataFrame, *, seed: int = 0, n_retrieved: int = 10, **sizes: Any) -> pd.DataFrame:
     """Draw a plan from a user's own table of `NEIGHBOURS`; image ids are positions in the sorted list of paths."""
-    missing = [column for column in NEIGHBOURS if column not in table.columns]
-    if missing:
-        raise LookalikeError(f"the table of neighbours has no column {missing[0]}: it needs query_path, path and rank")
-    table = _checked_ranks(table[NEIGHBOURS].dropna(subset=["query_path", "path"]))
+    table = _checked_ranks(text_cells(table, NEIGHBOURS, "the table of neighbours"))
     table = table[table["query_path"] != table["path"]].sort_values("rank", kind="stable")
     paths = sorted({*table["query_path"], *table["path"]})
     id_of = {path: number for number, path in enumerate(paths)}
@@ -145,14 +143,13 @@ def plan_from_neighbours(table: pd.DataFrame, *, seed: int = 0, n_retrieved: int
 def _checked_ranks(table: pd.DataFrame) -> pd.DataFrame:
     """Return a user's neighbours with ranks as numbers; refuses what leaves their order open."""
     numbers = pd.to_numeric(table["rank"], errors="coerce").astype("float64")
-    wrong = table[~np.isfinite(numbers)]
-    if not wrong.empty:
-        row = wrong.iloc[0]
+    wrong = table[~np.isfinite(numbers) | (table == "").any(axis=1)]
+    for query, path, rank in wrong.itertuples(index=False):
         raise LookalikeError(
-            f"the rank '{row['rank']}' of {row['path']} for {row['query_path']} is no number: write 1 for the nearest, "
-            "then 2, 3 and so on"
+            f"the table of neighbours has the path {path!r} for the query {query!r} with the rank {rank!r}: name both "
+            "images, and write 1 for the nearest, then 2, 3 and so on"
         )
-    table = table.assign(rank=numbers).astype({"query_path": str, "path": str}).drop_duplicates()
+    table = table.assign(rank=numbers).drop_duplicates()
     for column, what in (("path", "the neighbour {}"), ("rank", "the rank {:g}")):
         for _, row in table[table.duplicated(["query_path", column])].iterrows():
             raise LookalikeError(
@@ -164,30 +161,13 @@ def _checked_ranks(table: pd.DataFrame) -> pd.DataFrame:
 
 def read_plan(path: str | os.PathLike[str]) -> pd.DataFrame:
     """Read a plan from CSV; a file that is missing or no plan is an error."""
-    try:
-        plan = pd.read_csv(path, dtype={"query_path": str, "path": str, "role": str}, keep_default_na=False)
-    except FileNotFoundError:
-        raise LookalikeError(f"there is no plan {path}: name the plan.csv that the workflow wrote") from None
-    except (OSError, ValueError) as error:  # pandas' parser errors are ValueErrors
-        raise LookalikeError(f"{path} cannot be read as a plan: {_reason_of(error)}; name a plan.csv") from error
-    missing = [column for column in COLUMNS if column not in plan.columns]
-    if missing:
-        raise LookalikeError(f"{path} is no plan of ratings: it has no column {missing[0]}; name a plan.csv")
-    try:
-        plan = plan[list(COLUMNS)].astype(dict.fromkeys(INTEGERS, "int64"))
-    except ValueError as error:
-        raise LookalikeError(f"{path} is no plan of ratings: {_reason_of(error)}; make it anew") from error
+    plan = read_cells(path, COLUMNS, what="plan", exact=True)
+    plan = whole_numbers(plan, dict.fromkeys(INTEGERS, "int64"), path).reset_index(drop=True)
     if plan.empty:
         raise LookalikeError(f"{path} is a plan without queries: make it anew")
     if plan.duplicated(["query", "position"]).any() or not plan["role"].isin(ROLES).all():
         raise LookalikeError(f"{path} is a damaged plan, with a position twice or an unknown role: make it anew")
     return plan
-
-
-def _reason_of(error: Exception) -> str:
-    """Message of pandas or of the system on one line, without the names and numbers that they put before it."""
-    text = (error.strerror if isinstance(error, OSError) else None) or str(error)
-    return " ".join(text.removeprefix("Error tokenizing data. ").removeprefix("C error: ").split()).rstrip(".")
 
 
 def plan_fingerprint(plan: pd.DataFrame) -> str:

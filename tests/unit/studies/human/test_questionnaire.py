@@ -101,11 +101,12 @@ def test_a_plan_from_a_users_own_neighbours():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"rank": ["first", 2, 3]}, "the rank 'first' of a for q is no number"),
+        ({"rank": ["first", 2, 3]}, "has the path 'a' for the query 'q' with the rank 'first': name both"),
+        ({"path": ["a", None, "b"]}, "has the path '' for the query 'q' with the rank '2'"),
         ({"rank": [1, 2, 2]}, "q has the rank 2 twice"),
         ({"path": ["a", "b", "a"]}, "q has the neighbour a twice"),
         ({"path": ["a", "b", "q"]}, "q has 2 neighbours other than itself, and 3 are shown"),
-        ({}, "has no column rank"),
+        ({}, "lacks the column rank"),
     ],
 )
 def test_neighbours_that_leave_the_order_open_are_refused(change, message):
@@ -129,11 +130,12 @@ def test_a_plan_is_read_as_written_and_any_change_changes_its_fingerprint(tmp_pa
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,b\n1,2\n", "is no plan of ratings: it has no column query"),
+        ("a,b\n1,2\n", "lacks the column query: it needs query, query_image"),
         (",".join(COLUMNS) + "\n", "without queries"),
-        (",".join(COLUMNS) + "\n1,x,a,1,2,b,random,0\n", "is no plan of ratings"),
+        (",".join(COLUMNS) + "\n1,x,a,1,2,b,random,0\n", "line 2 has 'x' under query_image, which is no whole number"),
         (",".join(COLUMNS) + "\n1,1,a,1,2,b,chance,0\n", "unknown role"),
-        ("", "cannot be read as a plan"),
+        (",".join(COLUMNS) + "\n9,1,1,a,1,2,b,random,0\n", "line 2 has 9 fields, the header has 8"),
+        ("", "is empty"),
         (None, "there is no plan"),
     ],
 )
