@@ -8,21 +8,35 @@ whole, never read in part. Colour profiles are not applied: the papers do not me
 from __future__ import annotations
 
 import os
+import re
 import struct
 import zlib
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import Image, ImageOps, PngImagePlugin, UnidentifiedImageError
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.files import check_regular
 
 MAX_PIXELS = 64_000_000
 """Images with more pixels are refused: decoded, one takes about 200 MB (the widest of Caltech-256 is far below)."""
 
+MAX_BYTES = 2**30
+"""Longer files are refused: an image of so many pixels, of 16 bits and with transparency, takes half of it."""
+
 MIN_SIDE = 32
 """Pixels that the shorter side of a described image has at least; a shorter one is stretched to it."""
+
+_TEXT_MEGABYTES = 64
+# Pillow calls a PNG damaged whose text or colour profile is longer than 1 MB unpacked. Editors and cameras write more,
+# and a text may hold the rotation, so none is skipped. The text of one file then takes about as much memory as its
+# pixels may. Set here, once, because threads read images.
+PngImagePlugin.MAX_TEXT_CHUNK = PngImagePlugin.MAX_TEXT_MEMORY = _TEXT_MEGABYTES * 2**20
+_TOO_MUCH_TEXT = re.compile("(?i)decompressed data too large|too much memory used in text")
+
+_SHRINK = f"shrink it below that, in ImageMagick with -resize {MAX_PIXELS}@"
 
 FORMATS = ("JPEG", "PNG", "GIF", "BMP", "TIFF", "WEBP", "PPM", "JPEG2000")
 """What is read. Pillow knows more, but some of them start other programs (EPS) or take almost any file for an image."""
@@ -32,6 +46,12 @@ _DECODER_ERRORS = (
     OSError, SyntaxError, ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, EOFError,
     AssertionError, ArithmeticError, RuntimeError, MemoryError, struct.error, zlib.error, Image.DecompressionBombError,
 )  # fmt: skip
+
+_BRANDS = {
+    **dict.fromkeys((b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"), "HEIC"),
+    **dict.fromkeys((b"avif", b"avis"), "AVIF"),
+}
+"""Kinds of images by what follows `ftyp` in their first box."""
 
 _SIGNATURES = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF87a", b"GIF89a", b"II*\x00", b"MM\x00*")
 
@@ -56,15 +76,32 @@ def load_rgb(path: str | os.PathLike[str]) -> np.ndarray:
         raise
     except _DECODER_ERRORS as error:
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        if _TOO_MUCH_TEXT.search(reason):
+            raise UnreadableImage(
+                f"{file.name} holds more than {_TEXT_MEGABYTES} MB of text or colour profile: save it without"
+            ) from error
         raise UnreadableImage(f"{file.name} is damaged: {reason}") from error
+
+
+def is_image(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file begins like an image of a known format; its pixels may be damaged."""
+    file = Path(path)
+    try:
+        with _opened(file) as stream, _header(stream, file):
+            return True
+    except (LookalikeError, *_DECODER_ERRORS):
+        return False
 
 
 def _opened(file: Path) -> BinaryIO:
     """Open a file as a stream: given a path, Pillow maps raw pixels into memory, and garbles a rotated 16-bit TIFF."""
     try:
+        check_regular(file, MAX_BYTES)
         return file.open("rb")
-    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
+    except OSError as error:
         raise UnreadableImage(f"{file.name} cannot be opened: {os.strerror(error.errno or 0)}") from error
+    except LookalikeError as error:
+        raise UnreadableImage(str(error)) from error
 
 
 def _header(stream: BinaryIO, file: Path) -> Image.Image:
@@ -73,7 +110,9 @@ def _header(stream: BinaryIO, file: Path) -> Image.Image:
         # Pillow's warnings are not silenced: threads read images, and Python's filters belong to the whole process.
         return Image.open(stream, formats=FORMATS)
     except (Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
-        raise UnreadableImage(f"{file.name} has more than {MAX_PIXELS:,} pixels, the most that is read") from error
+        raise UnreadableImage(
+            f"{file.name} has more than {MAX_PIXELS:,} pixels, the most that is read: {_SHRINK}"
+        ) from error
     except UnidentifiedImageError as error:
         stream.seek(0)
         raise _unidentified(stream.read(12), file) from error
@@ -83,6 +122,8 @@ def _unidentified(start: bytes, file: Path) -> LookalikeError:
     """Tell a damaged header from a file that never was an image."""
     if not start:
         return NotAnImage(f"{file.name} is empty")
+    if start[4:8] == b"ftyp" and (kind := _BRANDS.get(start[8:])):
+        return UnreadableImage(f"{file.name} is a {kind} image, which is not read: convert it to JPEG")
     if start.startswith(_SIGNATURES) or (start[:4] == b"RIFF" and start[8:] == b"WEBP"):
         return UnreadableImage(f"{file.name} is damaged: it begins like an image, but its header cannot be read")
     return NotAnImage(f"{file.name} is not an image of a known format ({', '.join(FORMATS)})")
@@ -93,7 +134,7 @@ def _check_kind(image: Image.Image, file: Path) -> None:
     width, height = image.size
     if width * height > MAX_PIXELS:
         raise UnreadableImage(
-            f"{file.name} has {width} x {height} pixels, more than {MAX_PIXELS:,}, the most that is read"
+            f"{file.name} has {width} x {height} pixels, more than {MAX_PIXELS:,}, the most that is read: {_SHRINK}"
         )
     if image.mode == "F":
         raise UnreadableImage(

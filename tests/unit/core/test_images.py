@@ -2,7 +2,10 @@
 
 import contextlib
 import io
+import os
+import struct
 import warnings
+import zlib
 
 import numpy as np
 import pytest
@@ -113,10 +116,36 @@ def test_animation_gives_its_first_frame(tmp_path, suffix):
 def test_what_is_refused_has_a_reason(tmp_path):
     saved(np.zeros((3, 4), dtype=np.float32), tmp_path / "float.tif")
     saved(np.zeros((3, 4), dtype=np.int32), tmp_path / "long.tif")
-    reasons = {"float.tif": "float pixels", "long.tif": "32-bit pixels", "none": "No such file", "": "Is a directory"}
+    os.mkfifo(tmp_path / "pipe.png")
+    with (tmp_path / "endless.png").open("wb") as stream:
+        stream.truncate(images.MAX_BYTES + 1)
+    for kind in ("heic", "mif1", "avif"):
+        (tmp_path / f"{kind}.jpg").write_bytes(b"\0\0\0\x18ftyp" + kind.encode() + bytes(40))
+    reasons = {"pipe.png": "is a pipe", "endless.png": "at most 1,024 MB are read"}
+    reasons |= {"heic.jpg": "a HEIC image, .*: convert it to JPEG", "mif1.jpg": "a HEIC", "avif.jpg": "an? AVIF image"}
+    reasons |= {"float.tif": "float pixels", "long.tif": "32-bit pixels", "none": "No such file", "": "Is a directory"}
     for name, words in reasons.items():
         with pytest.raises(UnreadableImage, match=words):
             load_rgb(tmp_path / name)
+        assert not images.is_image(tmp_path / name) or name in ("float.tif", "long.tif")
+
+
+def chunk(kind, content):
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+
+@pytest.mark.parametrize("kind", [b"zTXt", b"iTXt", b"iCCP"])
+def test_long_texts_and_profiles_are_no_damage_up_to_a_bound(tmp_path, kind):
+    whole, path = encoded("PNG"), tmp_path / "a.png"
+    place = whole.index(b"IDAT") - 4
+    begin = {b"iTXt": b"a\0\1\0\0\0"}.get(kind, b"a\0\0")
+    for megabytes in (3, 65):
+        text = begin + zlib.compress(bytes(megabytes << 20))
+        path.write_bytes(whole[:place] + chunk(kind, text) + whole[place:])
+        if megabytes == 3:
+            np.testing.assert_array_equal(load_rgb(path), COLOURS)
+    with pytest.raises(UnreadableImage, match=r"a\.png holds more than 64 MB of text or colour profile: save"):
+        load_rgb(path)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +191,7 @@ def test_more_pixels_than_allowed_are_refused_before_decoding(tmp_path, monkeypa
     monkeypatch.setattr(images, "MAX_PIXELS", 2000)
     assert load_rgb(path).shape == (40, 50, 3)
     monkeypatch.setattr(images, "MAX_PIXELS", 1999)
-    with pytest.raises(UnreadableImage, match="50 x 40 pixels, more than 1,999"):
+    with pytest.raises(UnreadableImage, match=r"50 x 40 pixels, more than 1,999, .*: shrink it below that"):
         load_rgb(path)
 
 
@@ -172,5 +201,5 @@ def test_pillows_own_limits_become_our_reason(tmp_path, monkeypatch, pillow_limi
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", pillow_limit)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(UnreadableImage, match=r"a\.png has more than 64,000,000 pixels"):
+        with pytest.raises(UnreadableImage, match=r"a\.png has more than 64,000,000 pixels, .*-resize 64000000@"):
             load_rgb(path)
