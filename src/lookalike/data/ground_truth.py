@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -34,6 +35,7 @@ _PREFIX = "oxc1_"  # begins every image's name in the published query files, and
 _QUERY = f"{_PREFIX}<image> x1 y1 x2 y2"
 _FILE_NAME = re.compile(r"(?P<landmark>.+)_(?P<number>[0-9]+)_(?P<kind>query|good|ok|junk)\.txt")
 _ALLOWED = re.compile(r"[A-Za-z0-9._-]+")
+_USABLE = ("ok", "clutter")  # of the manifest's statuses
 _FORMAT = "<landmark>_<n>_query.txt, _good.txt, _ok.txt or _junk.txt"
 _BOX = ("x_min", "y_min", "x_max", "y_max")
 
@@ -83,15 +85,21 @@ def read_lists(folder: str | os.PathLike[str]) -> GroundTruth:
 def read_ground_truth(folder: str | os.PathLike[str], manifest: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Read the queries and the listed images of a ground-truth folder, sorted, by a manifest of photographs."""
     images: dict[str, list[Any]] = {}
-    for row in manifest[manifest["status"] != "not_an_image"].itertuples():
+    for row in manifest.itertuples():
         images.setdefault(PurePosixPath(str(row.path)).stem, []).append(row)
     queries, relevance = [], []
+    passed_over: dict[str, str] = {}
     for query, line, listed in _read_folder(Path(folder)):
         image = _find(images, query.image, line)
         _check_query(query, line, image, listed)
         queries.append((query.name, query.landmark, image.image_id, *query[4:]))
-        found = {_find(images, name, where).image_id: kind for name, (kind, where) in listed.items()}
+        # junk is taken out before ranks are counted: without it, nothing changes
+        rows = {name: _find(images, name, where, kind == "junk") for name, (kind, where) in listed.items()}
+        found = {row.image_id: listed[name][0] for name, row in rows.items() if row.status in _USABLE}
         relevance += [(query.name, image_id, found[image_id]) for image_id in sorted(found)]
+        passed_over |= {row.path: row.reason for row in rows.values() if row.status not in _USABLE}
+    for path, reason in passed_over.items():
+        warnings.warn(f"{path} cannot be used ({reason}): it is junk in ground truth, and passed over", stacklevel=2)
     types = {"image_id": "int32", **dict.fromkeys(_BOX, "float64")}
     return (
         pd.DataFrame(queries, columns=["query", "landmark", *types]).astype(types),
@@ -236,15 +244,16 @@ def _coordinate(text: str, line: _Line) -> float:
     line.refuse(f"{text!r} is not a number: a query is {_QUERY}, in pixels; mend the line")
 
 
-def _find(images: Mapping[str, list[Any]], name: str, line: _Line) -> Any:
-    """The one row of the manifest that ground truth means by a name."""
-    named = images.get(name, [])
+def _find(images: Mapping[str, list[Any]], name: str, line: _Line, may_be_unusable: bool = False) -> Any:
+    """Return the one row of the manifest that ground truth means by a name; a note beside an image is not meant."""
+    rows = images.get(name, [])
+    named = [row for row in rows if row.status != "not_an_image"] or rows
     if not named:
         line.refuse(f"there is no image {name}: add it to the data set's folder, or remove it from the ground truth")
     if len(named) > 1:
         line.refuse(f"{named[0].path} and {named[1].path} are both called {name} in ground truth: rename one of them")
     image = named[0]
-    if image.status not in ("ok", "clutter"):
+    if image.status not in _USABLE and not may_be_unusable:
         line.refuse(
             f"{image.path} cannot be used, {image.status} ({image.reason}): replace the image, or remove it from the "
             "ground truth"
