@@ -28,15 +28,8 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import write_table
 from lookalike.core.progress import Progress
 from lookalike.core.seeds import generator
-from lookalike.data.release_files import (
-    PathFinder,
-    Rejections,
-    column_key,
-    path_parts,
-    read_columns,
-    read_ratings,
-    relevance_file,
-)
+from lookalike.data.path_finder import PathFinder, path_parts
+from lookalike.data.release_files import Rejections, column_key, read_columns, read_ratings, relevance_file
 from lookalike.data.relevance import RelevanceData
 from lookalike.data.scan import scan_photographs
 

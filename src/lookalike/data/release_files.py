@@ -1,4 +1,4 @@
-"""Files of a release of rated triplets: its CSV files as tables, the files that their paths mean, and a tally.
+"""Files of a release of rated triplets: its CSV files as tables, and a tally.
 
 People edit such files with spreadsheets on machines of their own, so the spelling of the columns, the separator, the
 encoding and the folders are guessed. What cannot be used is counted, with one example, and passed over.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -18,13 +17,13 @@ import pandas as pd
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import check_regular
 from lookalike.core.tables import LARGEST_TABLE, count_fields, parse_rows
+from lookalike.data.path_finder import escaped_path
 
 _SEPARATORS = (",", ";", "\t")
 _RATED = {"image1path": "path1", "image2path": "path2", "similarity": "similarity"}
 _RATED_TOO = {"image1": "name1", "image2": "name2", "textquery": "text_query", "kind": "kind", "triplet": "triplet"}
 """Columns of ratings as `column_key` spells them; a file of ratings has all of the former."""
 _KINDS = {"inclass": "in-class", "outofclass": "out-of-class"}
-_LETTERS = ("q", "p", "n")
 _MAX_EXAMPLE = 300
 
 
@@ -56,7 +55,7 @@ def read_ratings(root: Path, rejections: Rejections) -> pd.DataFrame:
     for file in _csv_files(root):
         table = read_columns(root, file, rejections, "CSV without the columns of ratings", *columns)
         if table is not None:
-            tables.append(table.rename(columns=_RATED | _RATED_TOO).assign(file=file))
+            tables.append(table.rename(columns=_RATED | _RATED_TOO).assign(file=escaped_path(file)))
     if not tables:
         raise LookalikeError(
             f"{root} holds no CSV file with the columns Image1, Image1_Path, Image2, Image2_Path, Similarity and Text "
@@ -83,6 +82,7 @@ def read_columns(
     root: Path, file: str, rejections: Rejections, lacking: str, needed: Sequence[str], others: Sequence[str] = ()
 ) -> pd.DataFrame | None:
     """Read columns of a CSV file, named as `column_key` spells them; one without those needed is rejected so."""
+    named = escaped_path(file)
     try:
         check_regular(root / file, LARGEST_TABLE)
         text = _decode((root / file).read_bytes())
@@ -94,13 +94,13 @@ def read_columns(
                 rows = [cells for _, cells in parse_rows(text, separator)][1:]
                 break
         else:
-            rejections.add(lacking, [file])
+            rejections.add(lacking, [named])
             return None
     except (LookalikeError, OSError, csv.Error):
-        rejections.add("CSV that cannot be read", [file])
+        rejections.add("CSV that cannot be read", [named])
         return None
     for surplus in (cells for cells in rows if count_fields(cells) > len(keys)):
-        example = f"{file}: {count_fields(surplus)} fields, the header has {len(keys)}: {','.join(surplus)}"
+        example = f"{named}: {count_fields(surplus)} fields, the header has {len(keys)}: {','.join(surplus)}"
         rejections.add("row with more fields than its header", [example])
     filled = [dict(zip(keys, cells, strict=False)) for cells in rows if count_fields(cells) <= len(keys)]
     columns = [*needed, *others]
@@ -148,61 +148,3 @@ def _decode(raw: bytes) -> str:
         except UnicodeDecodeError:
             continue
     return raw.decode("latin-1")
-
-
-def path_parts(text: str) -> list[str]:
-    """Split a path of any system into its parts, without drive, root, ``.`` and ``..``."""
-    parts: list[str] = []
-    for part in text.strip().strip("\"'").replace("\\", "/").split("/"):
-        part = part.strip()
-        if part == "..":
-            del parts[-1:]
-        elif part not in ("", ".") and not (len(part) == 2 and part[1] == ":"):
-            parts.append(part)
-    return parts
-
-
-class PathFinder:
-    """Finds the files of a release (relative, with forward slashes) by what its CSV files call them."""
-
-    def __init__(self, files: Iterable[str]) -> None:
-        self._by_tail: defaultdict[str, list[str]] = defaultdict(list)
-        for file in files:
-            for tail in _tails(file.split("/")):
-                self._by_tail[tail].append(file)
-
-    def find(self, text: str, *, folder: str = "", names: Iterable[str] = (), letter: str = "") -> str | None:
-        """Return the file that a path in a CSV file of a `folder` means, or None where none does or several may."""
-        parts = path_parts(text)
-        # below the release, below the CSV file, by its last parts anywhere, in the public layout: <name>/{Q,P,N}.jpg
-        keys = []
-        if parts:
-            whole, *tails = _tails(parts)
-            keys = [whole, _tails([*filter(None, folder.split("/")), *parts])[0], *tails[:-1]]
-        for last in (last for name in names for last in path_parts(name)[-1:]):
-            keys += [f"{last.casefold()}/{letter}", f"{_stem(last)}/{letter}"]
-        if len(parts) == 1 and _stem(parts[0]) not in _LETTERS:  # names of too many in the public release
-            keys.append(_stem(parts[0]))
-        return next(filter(None, (_likest(self._by_tail.get(key, []), parts) for key in keys)), None)
-
-
-def _tails(parts: Sequence[str]) -> list[str]:
-    """The whole path, marked as such, and its trailing parts from the longest on, without extension and case."""
-    folders, stem = [part.casefold() for part in parts[:-1]], _stem(parts[-1])
-    tails = ["/".join([*folders[first:], stem]) for first in range(len(parts))]
-    return [f"/{tails[0]}", *tails]
-
-
-def _likest(files: list[str], parts: list[str]) -> str | None:
-    """The only one of files that are alike without case and extension, or the one that has those of the path."""
-    name, path = f"/{(parts or [''])[-1]}", "/".join(["", *parts])
-    named = [file for file in files if f"/{file}".casefold().endswith(name.casefold())]
-    exact = [file for file in files if f"/{file}".endswith(name)]
-    whole = [file for file in files if f"/{file}".endswith(path)]
-    return next((alike[0] for alike in (files, named, exact, whole) if len(alike) == 1), None)
-
-
-def _stem(name: str) -> str:
-    """Name without its extension, in one case of letters."""
-    stem, dot, _ = name.casefold().rpartition(".")
-    return stem if dot and stem else name.casefold()

@@ -22,11 +22,13 @@ import pandas as pd
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import MIN_SIDE, NotAnImage, UnreadableImage, load_rgb
 from lookalike.core.progress import Progress, counted
+from lookalike.data.path_finder import escaped_path
 from lookalike.features.pyramid import is_large_enough
 
 STATUSES = ("ok", "too_small", "unreadable", "not_an_image", "clutter")
 """What a row of the manifest can be. Only ``ok`` images are trained on and tested with."""
 
+NOT_UTF8 = "its name is not valid UTF-8: rename it"
 _EMPTY = "an empty class folder"
 _LINK = "a link, and links inside the data set's folder are not followed: copy or move here what it leads to"
 
@@ -71,7 +73,7 @@ def scan_folder(
             f"{root} holds no image that can be read: give a folder that holds one folder of images per class"
         )
     # a class folder without a file, or that is a link, is a row too
-    empty = {_escaped(name) for name in folders if not name.startswith(".")} - {row["label"] for row in rows}
+    empty = {escaped_path(name) for name in folders if not name.startswith(".")} - {row["label"] for row in rows}
     return _table(rows + [{"path": name, "label": name, **_NO_FACTS, "reason": _EMPTY} for name in empty])
 
 
@@ -157,9 +159,9 @@ def _look_at_all(root: Path, n_threads: int, progress: Progress | None) -> list[
 
 def _look_at(root: Path, path: str) -> dict[str, Any]:
     """Make the row of one file, without a label: ``ok`` with its size in pixels, or whatever is wrong with it."""
-    row, file = {"path": _escaped(path), **_NO_FACTS}, root / path
+    row, file = {"path": escaped_path(path), **_NO_FACTS}, root / path
     if row["path"] != path:  # cannot be stored in a table: the row shows the name with its odd bytes escaped
-        return row | {"reason": "its name is not valid UTF-8"}
+        return row | {"reason": NOT_UTF8}
     try:
         facts = file.lstat()
         if stat.S_ISLNK(facts.st_mode):
@@ -181,11 +183,6 @@ def _look_at(root: Path, path: str) -> dict[str, Any]:
     except UnreadableImage as error:
         return row | {"status": "unreadable", "reason": str(error)}
     return row | {"width": width, "height": height, "status": "ok"}
-
-
-def _escaped(name: str) -> str:
-    """A name from the file system with what is not valid UTF-8 escaped."""
-    return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _table(rows: list[dict[str, Any]]) -> pd.DataFrame:

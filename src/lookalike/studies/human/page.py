@@ -17,6 +17,7 @@ from PIL import Image
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import replacing
 from lookalike.core.images import load_rgb
+from lookalike.data.path_finder import locate
 from lookalike.studies.human.questionnaire import plan_fingerprint
 
 JPEG_QUALITY = 85
@@ -37,6 +38,10 @@ def write_page(
     shown = plan.sort_values(["query", "position"])
     # numbered as they come up, so that a number says nothing of an image; one that is shown twice is embedded once
     shown["number"], pictures = pd.factorize(shown["path"])
+    query_paths = shown.groupby("query")["query_path"].first()
+    found, lost = locate(root, [*query_paths, *pictures], only_inside=True)
+    for path, reason in lost:
+        raise LookalikeError(f"the image {path} of the plan cannot be shown: {reason}; correct the plan")
     content = {
         "plan": plan_fingerprint(plan),
         "title": title,
@@ -44,13 +49,13 @@ def write_page(
             {"query": query, "candidates": rows[["position", "number"]].to_numpy().tolist()}
             for query, rows in shown.groupby("query")
         ],
-        "query_pictures": [_data_uri(root, path, QUERY_SIDE) for path in shown.groupby("query")["query_path"].first()],
-        "pictures": [_data_uri(root, path, CANDIDATE_SIDE) for path in pictures],
+        "query_pictures": [_data_uri(root, found[path], QUERY_SIDE) for path in query_paths],
+        "pictures": [_data_uri(root, found[path], CANDIDATE_SIDE) for path in pictures],
     }
     template = files("lookalike.studies.human").joinpath("page.html").read_text(encoding="utf-8")
     parts = [part.replace("@@TITLE@@", html.escape(title)) for part in template.split("@@CONTENT@@")]
     with replacing(output) as part:
-        part.write_text(_json_for_html(content).join(parts), encoding="utf-8")
+        part.write_text(_json_for_html(content).join(parts), encoding="utf-8", errors="backslashreplace")
 
 
 def _data_uri(root: Path, path: str, size: int) -> str:

@@ -1,0 +1,152 @@
+"""Which file a path in a table means: tables are written on other machines, by spreadsheets and by hand.
+
+Slashes, case, blanks, quotes and the two ways to write an accent (NFC and NFD) may differ, and folders may stand in
+front. `locate` serves tables of a user's own images, where a guess must be sure; `PathFinder.find` serves releases that
+have been through many hands, where what is likely is taken.
+"""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from lookalike.core.errors import LookalikeError
+
+_LETTERS = ("q", "p", "n")
+
+
+def locate(
+    root: Path, texts: Iterable[str], *, only_inside: bool = False
+) -> tuple[dict[str, str], list[tuple[str, str]]]:
+    """Return the path from a folder that each text means, and (text, reason) of those that mean none or several.
+
+    What exists as it is written is taken, with `only_inside` below the folder alone; a guess is always below it.
+    """
+    found, lost = {}, []
+    finder: PathFinder | None = None
+    for text in dict.fromkeys(texts):
+        path = _as_written(root, text)
+        if path is None:
+            # all files are listed for the first that is not there
+            finder = finder or PathFinder(_files_below(root), root.resolve().name)
+            try:
+                path = finder.named(text)
+            except LookalikeError as error:
+                lost.append((text, str(error)))
+                continue
+        if only_inside and (os.path.isabs(path) or ".." in Path(path).parts):
+            lost.append((text, f"it lies outside {root}"))
+        else:
+            found[text] = path
+    return found, lost
+
+
+def escaped_path(path: str) -> str:
+    """Return a path with the bytes escaped that are not valid UTF-8, which no table can hold."""
+    return path.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def path_parts(text: str) -> list[str]:
+    """Split a path of any system into its parts, without drive, root, ``.`` and ``..``."""
+    parts: list[str] = []
+    for part in text.strip().strip("\"'").replace("\\", "/").split("/"):
+        part = part.strip()
+        if part == "..":
+            del parts[-1:]
+        elif part not in ("", ".") and not (len(part) == 2 and part[1] == ":"):
+            parts.append(part)
+    return parts
+
+
+class PathFinder:
+    """Finds the files of a folder (relative, with forward slashes) by what tables call them."""
+
+    def __init__(self, files: Iterable[str], folder: str = "") -> None:
+        self._folder = _plain(folder)
+        self._by_tail: defaultdict[str, list[str]] = defaultdict(list)
+        for file in files:
+            for tail in _tails(file.split("/")):
+                self._by_tail[tail].append(file)
+
+    def find(self, text: str, *, folder: str = "", names: Iterable[str] = (), letter: str = "") -> str | None:
+        """Return the file that a path in a CSV file of a `folder` means, or None where none does or several may."""
+        parts = path_parts(text)
+        # below the release, below the CSV file, by its last parts anywhere, in the public layout: <name>/{Q,P,N}.jpg
+        keys = []
+        if parts:
+            whole, *tails = _tails(parts)
+            keys = [whole, _tails([*filter(None, folder.split("/")), *parts])[0], *tails[:-1]]
+        for last in (last for name in names for last in path_parts(name)[-1:]):
+            keys += [f"{_plain(last)}/{letter}", f"{_stem(last)}/{letter}"]
+        if len(parts) == 1 and _stem(parts[0]) not in _LETTERS:  # names of too many in the public release
+            keys.append(_stem(parts[0]))
+        return next(filter(None, (_likest(self._by_tail.get(key, []), parts) for key in keys)), None)
+
+    def named(self, text: str) -> str:
+        """Return the only file whose whole path a text spells in some way, if need be below the folder's own name."""
+        parts = path_parts(text)
+        below = [parts[place + 1 :] for place, part in enumerate(parts[:-1]) if _plain(part) == self._folder]
+        for rest in filter(None, [parts, *below]):
+            path, alike = "/".join(rest), self._by_tail.get(_tails(rest)[0], [])
+            for spelling in (str, _composed, _plain):
+                fitting = [file for file in alike if spelling(file) == spelling(path)]
+                if len(fitting) == 1:
+                    return fitting[0]
+                if fitting:
+                    raise LookalikeError(f"it may be {' or '.join(fitting)}: write the one that is meant")
+        near = self.find(text)
+        raise LookalikeError("there is no such file" + (f"; {near} may be meant: write that" if near else ""))
+
+
+def _as_written(root: Path, text: str) -> str | None:
+    """Return the path of what exists under this very name, from the folder if it is below it; None for nothing."""
+    for path in (os.path.normpath(text), text):
+        if not os.path.exists(root / path):
+            continue
+        bases = (root.absolute(), root.resolve()) if os.path.isabs(path) else ()
+        inside = next((Path(path).relative_to(base) for base in bases if Path(path).is_relative_to(base)), Path(path))
+        return inside.as_posix()
+    return None
+
+
+def _files_below(root: Path) -> list[str]:
+    """List the files below a folder, links to files too; what cannot be listed or be named in a table is none."""
+    files = (Path(folder, name) for folder, _, names in os.walk(root) for name in names)
+    paths = (file.relative_to(root).as_posix() for file in files)
+    return sorted(path for path in paths if escaped_path(path) == path)
+
+
+def _tails(parts: Sequence[str]) -> list[str]:
+    """The whole path, marked as such, and its trailing parts from the longest on, without extension and case."""
+    folders, stem = [_plain(part) for part in parts[:-1]], _stem(parts[-1])
+    tails = ["/".join([*folders[first:], stem]) for first in range(len(parts))]
+    return [f"/{tails[0]}", *tails]
+
+
+def _likest(files: list[str], parts: list[str]) -> str | None:
+    """The only one of files that are alike without case and extension, or the one that has those of the path."""
+    name, path = f"/{(parts or [''])[-1]}", "/".join(["", *parts])
+    named = [file for file in files if _plain(f"/{file}").endswith(_plain(name))]
+    exact = [file for file in files if f"/{file}".endswith(name)]
+    whole = [file for file in files if f"/{file}".endswith(path)]
+    return next((alike[0] for alike in (files, named, exact, whole) if len(alike) == 1), None)
+
+
+def _composed(path: str) -> str:
+    """Spell accents in one way, and parts without the blanks around them."""
+    return "/".join(part.strip() for part in unicodedata.normalize("NFC", path).split("/"))
+
+
+def _plain(path: str) -> str:
+    """Spell accents and case in one way."""
+    return _composed(path).casefold()
+
+
+def _stem(name: str) -> str:
+    """Name without its extension, spelt plainly."""
+    plain = _plain(name)
+    stem, dot, _ = plain.rpartition(".")
+    return stem if dot and stem else plain
