@@ -260,7 +260,8 @@ def rank(
         opened = ImageSimilarity.load(model, jobs=jobs, cache=cache_folder(cache, no_cache, model), progress=told)
         ranked = opened.rank_both(queries, gallery, k, which=(True, False) if compare else (True,))
     left_out = opened.left_out_
-    _warn(ranked[True], left_out if not quiet else left_out[:0], k)
+    n_bad_queries = len(set(queries)) - ranked[True]["query"].nunique()
+    _warn(ranked[True], left_out[n_bad_queries:] if not quiet else left_out[:0], k)
     if html is not None:
         from lookalike.app.page import write_page
 

@@ -90,8 +90,10 @@ def choose_roles(found: ImageSet, hold_out: float, seed: int) -> npt.NDArray[np.
         labels = found.images["label"].to_numpy(str)
         names, sizes = np.unique(labels, return_counts=True)
         if len(names) < 2:
-            only = f"only {names[0]}" if len(names) else "none"
-            raise LookalikeError(f"learning needs two classes or more, and {found.root} has {only}: add another")
+            raise LookalikeError(
+                f"learning needs two classes or more, and {found.root} has only {names[0]}{found.first_left_out}: "
+                "add another"
+            )
         if sizes.max() < 2:
             raise LookalikeError(
                 f"every class of {found.root} has a single image: give at least two images of some class"

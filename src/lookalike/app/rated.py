@@ -22,6 +22,7 @@ from lookalike.app.options import (
     Told,
     check_table,
     command,
+    escaped,
     make_folder,
     print_json,
     records,
@@ -233,7 +234,7 @@ def evaluate_triplets(
             codebook = _codebook_files(rated, codebook_images, seed, n_threads, told)
         measured = [_measure_describer(one, paths, codebook, seed, n_threads, told) for one in describers]
         if network is not None and model is not None:
-            measured.append(_measure_network(network, model.stem, paths, n_threads, told))
+            measured.append(_measure_network(network, escaped(model.stem), paths, n_threads, told))
     distances = {one.system: pair_distances(one.vectors, pairs, one.distance) for one in measured}
     judged = outcomes(rated.triplets, pairs, distances, k=k)
     numbers = intervals(judged, rated.triplets, pairs, seed=seed, k=k, manifest=rated.manifest)
@@ -278,7 +279,7 @@ def _codebook_files(rated: RatedTriplets, folder: Path | None, seed: int, n_thre
         found = found[(found["status"] == "ok") & ~found["sha256"].isin(evaluated)]
         if found.empty:
             raise LookalikeError(f"{folder} holds only images that are evaluated: name another folder")
-        files, what = [folder / path for path in found["path"]], f"images of {folder}"
+        files, what = [folder / path for path in found["path"]], f"images of {escaped(str(folder))}"
     else:
         rows, what = codebook_images(rated.manifest)
         files = [rated.root / path for path in rated.manifest["path"].iloc[rows]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import time
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -181,7 +182,8 @@ class ImageSimilarity:
         Parameters
         ----------
         queries : sequence of path-like
-            Image files, in the folder or elsewhere; one that is named twice is one query.
+            Image files, in the folder or elsewhere; one that is named twice is one query. Those that cannot be used are
+            left out with a warning, if there are others.
         gallery : path-like
             A folder with images at any depth. Images of the same content as a query are no neighbours of it.
         k : int, default=10
@@ -204,9 +206,13 @@ class ImageSimilarity:
         self._check_fitted()
         if k < 1:
             raise LookalikeError(f"a ranking needs at least 1 neighbour, not {k}")
-        wanted = read_files(list(dict.fromkeys(os.fspath(query) for query in queries)), n_threads=self.jobs)
+        names = list(dict.fromkeys(os.fspath(query) for query in queries))
+        asked = read_files(names, n_threads=self.jobs)
+        wanted, n_bad = asked.images, len(asked.left_out)
+        if n_bad:  # nothing in the rankings shows that one is lacking
+            warnings.warn(f"{n_bad:,} of {len(names):,} queries left out{asked.first_left_out}", stacklevel=2)
         found = read_images(gallery, n_threads=self.jobs, progress=partial(self.progress, "reading images"))
-        self.left_out_ = found.left_out
+        self.left_out_ = pd.concat([asked.left_out, found.left_out], ignore_index=True)
         files = dict(zip(found.images["sha256"], found.paths, strict=True))
         files |= dict(zip(wanted["sha256"], map(Path, wanted["path"]), strict=True))
         raw = self.representation_.describe(list(files.values()), list(files), self._work())
@@ -446,7 +452,10 @@ class ImageSimilarity:
             raise LookalikeError("give labels or triplets, not both")
         if triplets is not None:
             return read_triplets(folder, triplets, **how)
-        return read_class_folders(folder, **how) if labels is None else read_labels(folder, labels, **how)
+        found = read_class_folders(folder, **how) if labels is None else read_labels(folder, labels, **how)
+        if found.images.empty:
+            raise LookalikeError(f"no image of {folder} can be used{found.first_left_out}: give each one label")
+        return found
 
     def _work(self) -> Work:
         return Work(self.jobs, self.cache, self.progress)

@@ -20,7 +20,8 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.images import MIN_SIDE, load_rgb
 from lookalike.core.progress import Progress, counted
 from lookalike.core.tables import read_cells, text_cells
-from lookalike.data.scan import scan_folder, scan_photographs
+from lookalike.data.path_finder import escaped_path, locate
+from lookalike.data.scan import NOT_UTF8, scan_folder, scan_photographs
 
 COLUMNS = ["path", "label", "sha256", "width", "height"]
 LABEL_COLUMNS = ["path", "label"]
@@ -51,6 +52,11 @@ class ImageSet:
         """The files of `images`."""
         return [self.root / path for path in self.images["path"]]
 
+    @property
+    def first_left_out(self) -> str:
+        """Why the first file was left out, in brackets, and how many more were."""
+        return _first(list(self.left_out.itertuples(index=False, name=None)))
+
     def files(self, rows: npt.NDArray[np.intp]) -> tuple[list[Path], list[str]]:
         """Return the files of some of `images`, and the sha256 of each."""
         chosen = self.images.iloc[rows]
@@ -79,15 +85,18 @@ def read_labels(folder: PathLike, labels: Table, *, n_threads: int = 1, progress
     has_label, has_path = table["label"] != "", table["path"] != ""
     left_out = [(path, "it has no label") for path in table.loc[~has_label, "path"]]
     left_out += [("", f"the label {label} has no path") for label in table.loc[has_label & ~has_path, "label"]]
-    table = table[has_label & has_path].drop_duplicates()
+    located, lost = locate(root, table.loc[has_label & has_path, "path"])
+    table = table[table["path"].isin(located) & has_label]
+    table = table.assign(path=table["path"].map(located)).drop_duplicates()
     twice = table["path"].duplicated(keep=False)
     left_out += [(path, "it has two labels") for path in dict.fromkeys(table.loc[twice, "path"])]
     table = table[~twice]
     facts, damaged = _look_at_files(root, table["path"].tolist(), n_threads, progress)
+    left_out = lost + damaged + left_out
     if facts.empty:
-        raise LookalikeError(f"{named} names no image that can be used{_first(damaged + left_out)}: check its paths")
+        raise LookalikeError(f"{named} names no image that can be used{_first(left_out)}: check its paths")
     images = facts.merge(table, on="path")[COLUMNS].sort_values("path", ignore_index=True)
-    return distinct(ImageSet(root, images, _with_reasons(left_out + damaged)))
+    return distinct(ImageSet(root, images, _with_reasons(left_out)))
 
 
 def read_triplets(
@@ -96,11 +105,14 @@ def read_triplets(
     """Read the images of a table of triplets, whose paths start from a folder; a file under two paths is one image."""
     root = _folder(folder)
     table, named = _read_table(triplets, TRIPLET_COLUMNS, "table of triplets")
-    facts, damaged = _look_at_files(root, sorted(set(table.to_numpy().ravel()) - {""}), n_threads, progress)
+    located, lost = locate(root, sorted(set(table.to_numpy().ravel()) - {""}))
+    facts, damaged = _look_at_files(root, sorted(set(located.values())), n_threads, progress)
+    damaged = lost + damaged
     images = facts.drop_duplicates("sha256", ignore_index=True).assign(label="")
     row_of = {sha256: row for row, sha256 in enumerate(images["sha256"])}
     number_of = {path: row_of[sha256] for path, sha256 in zip(facts["path"], facts["sha256"], strict=True)}
-    numbers = np.array([[number_of.get(path, -1) for path in row] for row in table.itertuples(index=False)], np.int32)
+    named_rows = table.itertuples(index=False)
+    numbers = np.array([[number_of.get(located.get(path, ""), -1) for path in row] for row in named_rows], np.int32)
     usable = (numbers >= 0).all(axis=1) & (numbers[:, 0] != numbers[:, 1]) & (numbers[:, 0] != numbers[:, 2])
     usable &= numbers[:, 1] != numbers[:, 2]
     if not usable.any():
@@ -109,12 +121,14 @@ def read_triplets(
     return ImageSet(root, images[COLUMNS], _with_reasons(damaged), kept, int((~usable).sum()))
 
 
-def read_files(paths: Sequence[PathLike], *, n_threads: int = 1) -> pd.DataFrame:
-    """Read query images that are named one by one: `COLUMNS`, in the order given, ``path`` as it was given."""
+def read_files(paths: Sequence[PathLike], *, n_threads: int = 1) -> ImageSet:
+    """Read query images that are named one by one, in the order given; their paths are as they were given."""
     facts, damaged = _look_at_files(Path(), [os.fspath(path) for path in paths], n_threads, None)
-    for path, reason in damaged:
-        raise LookalikeError(f"the query {path} cannot be used: {reason}; name another image")
-    return facts.assign(label="")[COLUMNS]
+    if facts.empty and len(damaged) == 1:
+        raise LookalikeError(f"the query {damaged[0][0]} cannot be used: {damaged[0][1]}; name another image")
+    if facts.empty:
+        raise LookalikeError(f"none of the queries can be used{_first(damaged)}: name other images")
+    return ImageSet(Path(), facts.assign(label="")[COLUMNS], _with_reasons(damaged))
 
 
 def distinct(found: ImageSet) -> ImageSet:
@@ -164,6 +178,8 @@ def _look_at_files(
     """Decode files, through links too; return what is known of usable ones, and (path, reason) of the others."""
 
     def look(path: str) -> tuple[Any, ...]:
+        if escaped_path(path) != path:
+            return escaped_path(path), NOT_UTF8
         try:
             height, width = load_rgb(root / path).shape[:2]
             with (root / path).open("rb") as stream:
@@ -185,8 +201,11 @@ def _look_at_files(
 
 
 def _first(damaged: Sequence[tuple[str, str]]) -> str:
-    """Return the first reason in brackets, if there is one."""
-    return f" ({damaged[0][0]}: {damaged[0][1]})" if damaged else ""
+    """Return the first reason in brackets, if there is one, and how many more there are."""
+    if not damaged:
+        return ""
+    more = f"; and {len(damaged) - 1:,} more" if len(damaged) > 1 else ""
+    return f" ({damaged[0][0]}: {damaged[0][1]}{more})"
 
 
 def _with_reasons(rows: Iterable[Any]) -> pd.DataFrame:

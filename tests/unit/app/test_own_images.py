@@ -1,5 +1,6 @@
 """What the commands compute and write, and `ImageSimilarity` in Python: from one's own images, ratings and triplets."""
 
+import os
 import re
 import shutil
 import sys
@@ -95,6 +96,35 @@ def test_rank_prints_writes_and_says_when_the_gallery_is_small(here, result, cal
     assert "1 file of the gallery left out (red/broken.png: " in said.err
     first, second, *others = said.out.splitlines()
     assert (first, second.split(), len(others)) == (rank[2], ["after", "learning", "before", "learning"], 23)
+
+
+def test_a_query_that_cannot_be_used_is_named_and_left_out(here, result, call, refused):
+    Path("bad.png").write_bytes(b"no image")
+    rank, bad = ["rank", "m.lookalike", "bad.png"], [os.fsdecode(b"no\xff.png"), "none.png"]
+    ranked = result(*rank, *bad, "photos/red/1.png --gallery photos -k 1 --html n.html")
+    assert [row["query"] for row in ranked["results"]] == ["photos/red/1.png"]
+    assert [row["path"] for row in ranked["left_out"]] == ["bad.png", "no\\udcff.png", "none.png", "red/broken.png"]
+    assert ranked["left_out"][1]["reason"] == "its name is not valid UTF-8: rename it"
+    said = call(*rank, "photos/red/1.png --gallery photos -k 1").err
+    assert "lookalike: 1 of 2 queries left out (bad.png: bad.png is not an image" in said
+    assert "1 file of the gallery left out (red/broken.png: " in said
+    assert "none of the queries can be used (bad.png: " in refused(*rank, *bad, "--gallery photos")
+    assert "the query bad.png cannot be used: " in refused(*rank, "--gallery photos")
+
+
+def test_names_that_are_no_utf8_are_written_and_shown(here, call, result):
+    odd = os.fsdecode(b"odd\xff")
+    try:
+        shutil.copy("m.lookalike", f"{odd}.lookalike")
+    except OSError:
+        pytest.skip("this file system takes only UTF-8 names")
+    shutil.move("photos", odd)
+    assert call("rank", f"{odd}.lookalike", f"{odd}/red/1.png --gallery", odd, "-k 1 --html n.html").status == 1
+    shutil.copy(f"{odd}/red/1.png", "q.png")
+    assert call("rank", f"{odd}.lookalike", "q.png --gallery", odd, f"-k 1 --html {odd}.html").status == 0
+    assert "odd\\udcff" in Path(f"{odd}.html").read_text(encoding="utf-8")
+    shutil.move("release/ratings.csv", f"release/{odd}.csv")
+    assert result(EVALUATE, "color")["rejected"][0]["example"].startswith("odd\\udcff.csv: ")
 
 
 def test_images_that_were_learned_from_are_passed_over(here, fitted, result, call):

@@ -66,8 +66,43 @@ def test_labels_of_a_table(photos):
     rows = [["blue/0.png", "cold"], ["red/0.png", "warm"], ["red/1.png", "warm"]]
     assert found.images[["path", "label"]].to_numpy().tolist() == rows
     told = reasons(found)
-    assert "No such file" in told.pop("blue/missing.png")
+    assert told.pop("blue/missing.png") == "there is no such file"
     assert told == {"blue/1.png": "it has no label", "blue/2.png": "it has two labels"}
+
+
+SPELT = {
+    "red\\0.png": "red/0.png",
+    "./red//0.png": "red/0.png",
+    "/red/0.png": "red/0.png",
+    " RED/0.PNG": "red/0.png",
+    "photos/red/0.png": "red/0.png",
+    "C:\\Ada\\photos\\red\\0.png": "red/0.png",
+    "'red/0.png'": "red/0.png",
+    "red/../red/0.png": "red/0.png",
+    "{photos}/red/0.png": "red/0.png",
+    "red/\u00e4.png": "red/a\u0308.png",  # NFC of a file in NFD
+    "red/A.png": "red/A.png",  # exact first
+    "../beside.png": "../beside.png",  # a user's own table may name what lies elsewhere
+    "Red/a.png": "it may be red/A.png or red/a.png: write the one that is meant",
+    "../gone/0.png": "there is no such file",
+    "red/0.jpg": "there is no such file; red/0.png may be meant: write that",
+    "red/0\0.png": "there is no such file",
+}
+
+
+@pytest.mark.parametrize(("text", "meant"), SPELT.items())
+def test_a_file_is_found_however_a_table_spells_it(photos, painted, text, meant):
+    for seed, name in enumerate(("red/a\u0308.png", "red/a.png", "red/A.png", "../beside.png")):
+        painted(photos / name, (9, 9, 9), 700 + seed)
+    text = text.format(photos=photos)
+    labels = pd.DataFrame([(text, "a"), ("blue/0.png", "b")], columns=["path", "label"])
+    found = read_labels(photos, labels)
+    outcome = set(found.images["path"]) - {"blue/0.png"} or set(reasons(found).values())
+    assert outcome == {meant}
+    triplets = pd.DataFrame([(text, "blue/0.png", "blue/1.png")] * 2 + [("blue/2.png", "blue/0.png", "blue/1.png")])
+    found = read_triplets(photos, triplets.set_axis(["query", "positive", "negative"], axis=1))
+    outcome = set(found.images["path"]) - {f"blue/{i}.png" for i in range(3)} or set(reasons(found).values())
+    assert outcome == {meant}
 
 
 def test_triplets_of_a_table(photos):
