@@ -33,6 +33,7 @@ from lookalike.app.sources import (
     read_triplets,
 )
 from lookalike.core.errors import LookalikeError
+from lookalike.data.scan import refuse_parts
 from lookalike.data.splits import draw_codebook_pool
 from lookalike.features.bag_of_visterms import BagOfVisterms
 from lookalike.features.describers import StageProgress, Vectors, silent
@@ -320,6 +321,7 @@ class ImageSimilarity:
         self.representation_ = self._make_representation()
         if self.representation_.describer.system != BagOfVisterms.system:
             raise LookalikeError(f"{self.representation} has no visterms: use visterms, or a model of them")
+        refuse_parts(Path(folder))  # the labels are those of classes
         found = read_images(folder, n_threads=self.jobs, progress=partial(self.progress, "reading images"))
         self.left_out_, names = found.left_out, found.images["sha256"]
         if self.representation_.learned:

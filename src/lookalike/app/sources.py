@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,16 +64,14 @@ class ImageSet:
 
 def read_images(folder: PathLike, *, n_threads: int = 1, progress: Progress | None = None) -> ImageSet:
     """Read images that lie anywhere in a folder, copies too; its topmost folder is the label of one."""
-    with _links_told(Path(folder)):
-        found = scan_photographs(folder, n_threads=n_threads, progress=progress)
+    found = scan_photographs(folder, n_threads=n_threads, progress=progress)
     found["label"] = [path.split("/")[0] if "/" in path else "" for path in found["path"]]
     return _from_manifest(Path(folder), found)
 
 
 def read_class_folders(folder: PathLike, *, n_threads: int = 1, progress: Progress | None = None) -> ImageSet:
     """Read a folder that holds one folder of images per class; the images are those of `distinct`."""
-    with _links_told(Path(folder)):
-        found = scan_folder(folder, clutter_labels=(), n_threads=n_threads, progress=progress)
+    found = scan_folder(folder, clutter_labels=(), n_threads=n_threads, progress=progress)
     return distinct(_from_manifest(Path(folder), found))
 
 
@@ -224,22 +221,3 @@ def _from_manifest(root: Path, manifest: pd.DataFrame) -> ImageSet:
     images = manifest.loc[usable, COLUMNS].reset_index(drop=True)
     others = manifest[~usable & (manifest["reason"] != "hidden")]
     return ImageSet(root, images, _with_reasons(others[["path", "reason"]].itertuples(index=False, name=None)))
-
-
-@contextmanager
-def _links_told(root: Path) -> Iterator[None]:
-    """Where a scan finds nothing, say so of links that it has not followed: they look like the images they lead to."""
-    try:
-        yield
-    except LookalikeError as error:
-        inside = [path for path in root.rglob("*") if "/." not in f"/{path.relative_to(root).as_posix()}"]
-        links = sum(path.is_symlink() for path in inside)
-        files = sum(not path.is_symlink() and not path.is_dir() for path in inside)
-        if not links:
-            raise
-        if files:
-            raise LookalikeError(f"{error} ({links:,} links in it are not followed)") from error
-        raise LookalikeError(
-            f"{root} holds only links, and links inside a folder are not followed: copy or move the images themselves "
-            "there"
-        ) from error

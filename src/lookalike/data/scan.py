@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
+import shlex
 import stat
 import warnings
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from operator import itemgetter
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.images import MIN_SIDE, NotAnImage, UnreadableImage, load_rgb
+from lookalike.core.images import MIN_SIDE, NotAnImage, UnreadableImage, is_image, load_rgb
 from lookalike.core.progress import Progress, counted
 from lookalike.data.path_finder import escaped_path
 from lookalike.features.pyramid import is_large_enough
@@ -30,6 +33,10 @@ STATUSES = ("ok", "too_small", "unreadable", "not_an_image", "clutter")
 
 NOT_UTF8 = "its name is not valid UTF-8: rename it"
 _EMPTY = "an empty class folder"
+_OF_MAC = "__MACOSX"
+_LEFT_BY_MAC = "left by a zip program of macOS: holds no images"
+_PART = re.compile(r"(?i)(.*[^a-z])?(train(ing)?|val(id(ation)?)?|dev|test(ing)?|eval(uation)?)(set)?([^a-z].*)?")
+"""Names of the parts of a data set that is split into folders, such as train2017, seg_test and validation."""
 _LINK = "a link, and links inside the data set's folder are not followed: copy or move here what it leads to"
 
 COLUMN_TYPES = {
@@ -69,11 +76,9 @@ def scan_folder(
         elif row["status"] == "ok" and row["label"] in clutter_labels:
             row["status"] = "clutter"
     if not any(row["status"] in ("ok", "too_small", "clutter") for row in rows):
-        raise LookalikeError(
-            f"{root} holds no image that can be read: give a folder that holds one folder of images per class"
-        )
+        raise _none_readable(root, "image", rows, "give a folder that holds one folder of images per class")
     # a class folder without a file, or that is a link, is a row too
-    empty = {escaped_path(name) for name in folders if not name.startswith(".")} - {row["label"] for row in rows}
+    empty = {escaped_path(name) for name in folders} - {row["label"] for row in rows}
     return _table(rows + [{"path": name, "label": name, **_NO_FACTS, "reason": _EMPTY} for name in empty])
 
 
@@ -91,7 +96,7 @@ def scan_photographs(
             too_small = f"{row['width']} x {row['height']} pixels, and a photograph has {MIN_SIDE} or more a side"
             row |= {"status": "too_small", "reason": too_small}
     if not any(row["status"] == "ok" for row in rows):
-        raise LookalikeError(f"{root} holds no photograph that can be read: put the photographs there")
+        raise _none_readable(root, "photograph", rows, "put photographs there")
     return _table(rows)
 
 
@@ -107,19 +112,79 @@ def _class_folders(root: Path) -> list[str]:
     entries = list(root.iterdir())
     if not entries:
         raise LookalikeError(f"{root} is empty: put one folder of images per class into it")
-    folders = [entry for entry in entries if _is_folder(entry)]
-    visible = [folder for folder in folders if not folder.name.startswith(".")]
+    visible = _folders(root)
     if not visible and any(entry.is_dir() and entry.is_symlink() for entry in entries):
         raise LookalikeError(
             f"{root} holds links instead of class folders, and links inside it are not followed: "
             "copy or move the class folders themselves there"
         )
     if not visible:
-        raise LookalikeError(f"{root} holds no class folders: sort its images into one folder per class")
-    inner = list(visible[0].iterdir()) if len(visible) == 1 and os.access(visible[0], os.R_OK) else []
-    if len(inner) > 1 and all(_is_folder(entry) for entry in inner):
-        raise LookalikeError(f"{root} holds only {visible[0].name}, which holds folders: give {visible[0]} instead")
-    return [folder.name for folder in folders]
+        hidden = sorted(entry.name for entry in entries if _is_folder(entry) and entry.name != _OF_MAC)
+        besides = f" besides {hidden[0]}, which is hidden and passed over" if hidden else ""
+        raise LookalikeError(f"{root} holds no class folders{besides}: sort its images into one folder per class")
+    inner = _unwrapped(root)
+    refuse_parts(inner)
+    if inner != root and len(_folders(inner)) > 1:
+        raise LookalikeError(f"{root} holds only {visible[0].name}, which holds folders: give {inner} instead")
+    return [folder.name for folder in visible]
+
+
+def refuse_parts(root: Path) -> None:
+    """Refuse the folders of a split, such as train and val, for classes where they hold class folders."""
+    parts = [folder for folder in _folders(root) if _PART.fullmatch(folder.name)]
+    with_classes = [_unwrapped(part) for part in parts if _folders(part) and not _has_image(part)]
+    if len(parts) > 1 and with_classes:
+        first, *others = sorted(with_classes, key=lambda part: "train" not in part.name.casefold())
+        commands = [f"lookalike fit {shlex.quote(str(first))}"]
+        commands += [f"lookalike evaluate {first.name}.lookalike {shlex.quote(str(part))}" for part in others[:1]]
+        raise LookalikeError(
+            f"{root} holds the parts of a data set ({', '.join(part.name for part in parts)}), not its classes: "
+            f"give one of them, as in {', then '.join(commands)}"
+        )
+
+
+def _unwrapped(folder: Path) -> Path:
+    """Go down as long as a folder holds a single one, and this holds folders and no images of its own."""
+    while len(inside := _folders(folder)) == 1 and _folders(inside[0]) and not _has_image(inside[0]):
+        folder = inside[0]
+    return folder
+
+
+def _folders(folder: Path) -> list[Path]:
+    """List the folders that may hold images: no hidden ones, no links, not what macOS leaves; none if out of reach."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+        return [folder / name for name in sorted(names) if not name.startswith(".") and name != _OF_MAC]
+    return []
+
+
+def _has_image(folder: Path) -> bool:
+    """Whether a file of the folder itself, and not one further down, begins like an image."""
+    return any(is_image(entry) for entry in sorted(folder.iterdir()) if not entry.name.startswith("."))
+
+
+def _none_readable(root: Path, what: str, rows: list[dict[str, Any]], what_now: str) -> LookalikeError:
+    """Say how many files there are and why the first cannot be used; links look like the images they lead to."""
+    seen = [row for row in rows if not is_hidden(row["path"]) and row["reason"] != _LEFT_BY_MAC]
+    files = [row for row in seen if row["reason"] != _LINK]
+    links = len(seen) - len(files)
+    if links and not files:
+        return LookalikeError(
+            f"{root} holds only links, and links inside a folder are not followed: copy or move the images themselves "
+            "there"
+        )
+    among = ""
+    if files:  # the first that is an image tells more than a note
+        first = min(files, key=lambda row: (row["status"] != "unreadable", row["path"]))
+        n_files = f"{len(files):,} files" if len(files) > 1 else "1 file"
+        among = f" among its {n_files} ({first['path']}: {first['reason']})"
+    besides = f" ({links:,} links in it are not followed)" if links else ""
+    return LookalikeError(f"{root} holds no {what} that can be read{among}: {what_now}{besides}")
+
+
+def is_hidden(path: str) -> bool:
+    """Return whether a path below a folder, or a folder on the way to it, begins with a dot."""
+    return "/." in f"/{path}"
 
 
 def _is_folder(path: Path) -> bool:
@@ -146,6 +211,9 @@ def _files(root: Path) -> list[str]:
     for folder, subfolders, names in os.walk(root, onerror=refuse):
         found += [Path(folder, name) for name in names]
         found += [Path(folder, name) for name in subfolders if os.path.islink(os.path.join(folder, name))]
+        if _OF_MAC in subfolders:
+            subfolders.remove(_OF_MAC)
+            found.append(Path(folder, _OF_MAC))
     return [file.relative_to(root).as_posix() for file in found]
 
 
@@ -167,12 +235,12 @@ def _look_at(root: Path, path: str) -> dict[str, Any]:
         if stat.S_ISLNK(facts.st_mode):
             return row | {"reason": _LINK}
         if not stat.S_ISREG(facts.st_mode):
-            return row | {"reason": "not a regular file"}
+            return row | {"reason": _LEFT_BY_MAC if file.name == _OF_MAC else "not a regular file"}
         with file.open("rb") as stream:
             row |= {"bytes": facts.st_size, "sha256": hashlib.file_digest(stream, "sha256").hexdigest()}
     except OSError as error:
         return row | {"status": "unreadable", "reason": f"cannot be read: {error.strerror}"}
-    if any(part.startswith(".") for part in PurePosixPath(path).parts):
+    if is_hidden(path):
         return row | {"reason": "hidden"}
     if file.name in ("Thumbs.db", "desktop.ini"):
         return row | {"reason": "made by a file manager"}

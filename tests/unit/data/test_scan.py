@@ -128,10 +128,20 @@ def test_a_name_that_is_no_utf8_is_a_row_that_can_be_stored(tmp_path):
     assert row["reason"] == "its name is not valid UTF-8: rename it"
 
 
+CLASSES = ("001.cat/a.png", "002.dog/a.png")
+
+
 @pytest.fixture
 def wrong(tmp_path):
-    for name in ("flat/a.png", "high/256_ObjectCategories/001.cat/a.png", "high/256_ObjectCategories/002.dog/a.png"):
+    wrappers = ("high/256_ObjectCategories", "mac/photos", "deep/a b/c", "split/val", "split/train", "hidden/.cats")
+    wrappers += ("outer/data/seg_train/seg_train", "outer/data/seg_test/seg_test", "tests/train2017")
+    for name in ("flat/a.png", "tests/test2017/1.png", *(f"{outer}/{name}" for outer in wrappers for name in CLASSES)):
         picture(tmp_path / name)
+    notes = {"mac/__MACOSX/photos/._a.png": b"", "deep/read me.txt": b"a", "deep/a b/.DS_Store": b"a"}
+    notes |= {"phone/cat/1.heic": b"\0\0\0\x18ftypheic\0\0\0\0", "phone/cat/0.txt": b"a"}
+    for name, content in notes.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(content)
     for name in ("empty", "texts/cat", "links"):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "texts" / "cat" / "a.txt").write_text("a")
@@ -149,13 +159,35 @@ def wrong(tmp_path):
         (scan_folder, "texts", "no image that can be read"),
         (scan_folder, "links", "links instead of class folders, .* not followed: copy or move"),
         (scan_folder, "high", "give .*256_ObjectCategories instead"),
+        (scan_folder, "mac", "holds only photos, which holds folders: give .*mac/photos instead"),
+        (scan_folder, "deep", "give .*/deep/a b/c instead"),
+        (scan_folder, "hidden", r"holds no class folders besides \.cats, which is hidden"),
+        (scan_folder, "split", r"parts .* \(train, val\), .* fit \S*/split/train, .* train.lookalike \S*/split/val$"),
+        (scan_folder, "outer", r"parts .* \(seg_test, seg_train\), .* fit \S*/data/seg_train/seg_train, then"),
+        (scan_folder, "tests", r"parts of a data set \(test2017, train2017\), not its classes: .* fit \S*/train2017$"),
+        (scan_folder, "phone", r"read among its 2 files \(cat/1.heic: 1.heic is a HEIC image, .*: convert it to JPEG"),
         (scan_photographs, "none", "there is no folder .*none: give the folder"),
-        (scan_photographs, "empty", "holds no photograph"),
+        (scan_photographs, "empty", "holds no photograph that can be read: put"),
+        (scan_photographs, "phone", r"no photograph that can be read among its 2 files \(cat/1.heic: .* convert it"),
     ],
 )
 def test_wrong_folders_are_explained(wrong, scan, name, words):
     with pytest.raises(LookalikeError, match=words):
         scan(wrong / name)
+
+
+def test_what_looks_like_parts_or_a_class_and_is_none(tmp_path):
+    for label in ("bus", "train"):  # a class may be called train, and classes may hold folders of the same names
+        for year in ("2019", "2020"):
+            picture(tmp_path / label / year / "a.png")
+    (tmp_path / "__MACOSX" / "bus").mkdir(parents=True)
+    (tmp_path / "__MACOSX" / "bus" / "._a.png").write_bytes(b"\0\5\x16\7")
+    for scan in (scan_folder, scan_photographs):
+        found = scan(tmp_path).set_index("path")
+        assert found["label"].str.partition("/")[0].tolist() == ["", "bus", "bus", "train", "train"]
+        assert found.loc["__MACOSX", ["status", "reason"]].tolist() == [
+            "not_an_image", "left by a zip program of macOS: holds no images"
+        ]  # fmt: skip
 
 
 def test_photographs_lie_anywhere_and_are_large_enough_for_a_keypoint(odd_folder, tmp_path):
