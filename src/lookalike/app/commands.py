@@ -277,6 +277,8 @@ def rank(
 
 def _warn(ranked: pd.DataFrame, left_out: pd.DataFrame, k: int) -> None:
     """Say on standard error what is not as it may have been meant."""
+    from lookalike.app.sources import first_reason
+
     found = int(ranked.groupby("query")["rank"].max().min())
     if found < k:
         warnings.warn(
@@ -284,12 +286,8 @@ def _warn(ranked: pd.DataFrame, left_out: pd.DataFrame, k: int) -> None:
             stacklevel=2,
         )
     if len(left_out):
-        first = left_out.iloc[0]
-        more = "; --json names all" if len(left_out) > 1 else ""
-        warnings.warn(
-            f"{counted(len(left_out), 'file')} of the gallery left out ({first['path']}: {first['reason']}{more})",
-            stacklevel=2,
-        )
+        reason = first_reason(left_out)
+        warnings.warn(f"{counted(len(left_out), 'file')} of the gallery left out{reason}", stacklevel=2)
 
 
 def _ranking_lines(ranked: dict[bool, pd.DataFrame]) -> list[str]:

@@ -12,7 +12,7 @@ import pandas as pd
 from sklearn.decomposition import PCA
 
 from lookalike.app.representations import Arrays
-from lookalike.app.sources import ImageSet
+from lookalike.app.sources import ImageSet, first_reason
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator, integer_seed
 from lookalike.features.clustering import one_thread
@@ -90,10 +90,8 @@ def choose_roles(found: ImageSet, hold_out: float, seed: int) -> npt.NDArray[np.
         labels = found.images["label"].to_numpy(str)
         names, sizes = np.unique(labels, return_counts=True)
         if len(names) < 2:
-            raise LookalikeError(
-                f"learning needs two classes or more, and {found.root} has only {names[0]}{found.first_left_out}: "
-                "add another"
-            )
+            has = f"{names[0]}{first_reason(found.left_out)}"
+            raise LookalikeError(f"learning needs two classes or more, and {found.root} has only {has}: add another")
         if sizes.max() < 2:
             raise LookalikeError(
                 f"every class of {found.root} has a single image: give at least two images of some class"

@@ -26,6 +26,7 @@ from lookalike.app.representations import Arrays, Representation, Work, make_rep
 from lookalike.app.sources import (
     ImageSet,
     distinct,
+    first_reason,
     read_class_folders,
     read_files,
     read_images,
@@ -211,7 +212,7 @@ class ImageSimilarity:
         asked = read_files(names, n_threads=self.jobs)
         wanted, n_bad = asked.images, len(asked.left_out)
         if n_bad:  # nothing in the rankings shows that one is lacking
-            warnings.warn(f"{n_bad:,} of {len(names):,} queries left out{asked.first_left_out}", stacklevel=2)
+            warnings.warn(f"{n_bad:,} of {len(names):,} queries left out{first_reason(asked.left_out)}", stacklevel=2)
         found = read_images(gallery, n_threads=self.jobs, progress=partial(self.progress, "reading images"))
         self.left_out_ = pd.concat([asked.left_out, found.left_out], ignore_index=True)
         files = dict(zip(found.images["sha256"], found.paths, strict=True))
@@ -456,7 +457,7 @@ class ImageSimilarity:
             return read_triplets(folder, triplets, **how)
         found = read_class_folders(folder, **how) if labels is None else read_labels(folder, labels, **how)
         if found.images.empty:
-            raise LookalikeError(f"no image of {folder} can be used{found.first_left_out}: give each one label")
+            raise LookalikeError(f"no image of {folder} can be used{first_reason(found.left_out)}: give each one label")
         return found
 
     def _work(self) -> Work:

@@ -51,11 +51,6 @@ class ImageSet:
         """The files of `images`."""
         return [self.root / path for path in self.images["path"]]
 
-    @property
-    def first_left_out(self) -> str:
-        """Why the first file was left out, in brackets, and how many more were."""
-        return _first(list(self.left_out.itertuples(index=False, name=None)))
-
     def files(self, rows: npt.NDArray[np.intp]) -> tuple[list[Path], list[str]]:
         """Return the files of some of `images`, and the sha256 of each."""
         chosen = self.images.iloc[rows]
@@ -89,11 +84,11 @@ def read_labels(folder: PathLike, labels: Table, *, n_threads: int = 1, progress
     left_out += [(path, "it has two labels") for path in dict.fromkeys(table.loc[twice, "path"])]
     table = table[~twice]
     facts, damaged = _look_at_files(root, table["path"].tolist(), n_threads, progress)
-    left_out = lost + damaged + left_out
+    reasons = _with_reasons(lost + damaged + left_out)
     if facts.empty:
-        raise LookalikeError(f"{named} names no image that can be used{_first(left_out)}: check its paths")
+        raise LookalikeError(f"{named} names no image that can be used{first_reason(reasons)}: check its paths")
     images = facts.merge(table, on="path")[COLUMNS].sort_values("path", ignore_index=True)
-    return distinct(ImageSet(root, images, _with_reasons(left_out)))
+    return distinct(ImageSet(root, images, reasons))
 
 
 def read_triplets(
@@ -104,7 +99,7 @@ def read_triplets(
     table, named = _read_table(triplets, TRIPLET_COLUMNS, "table of triplets")
     located, lost = locate(root, sorted(set(table.to_numpy().ravel()) - {""}))
     facts, damaged = _look_at_files(root, sorted(set(located.values())), n_threads, progress)
-    damaged = lost + damaged
+    reasons = _with_reasons(lost + damaged)
     images = facts.drop_duplicates("sha256", ignore_index=True).assign(label="")
     row_of = {sha256: row for row, sha256 in enumerate(images["sha256"])}
     number_of = {path: row_of[sha256] for path, sha256 in zip(facts["path"], facts["sha256"], strict=True)}
@@ -113,19 +108,20 @@ def read_triplets(
     usable = (numbers >= 0).all(axis=1) & (numbers[:, 0] != numbers[:, 1]) & (numbers[:, 0] != numbers[:, 2])
     usable &= numbers[:, 1] != numbers[:, 2]
     if not usable.any():
-        raise LookalikeError(f"{named} holds no triplet of three images that can be used{_first(damaged)}: correct it")
+        raise LookalikeError(
+            f"{named} holds no triplet of three images that can be used{first_reason(reasons)}: correct it"
+        )
     kept = np.ascontiguousarray(numbers[usable])
-    return ImageSet(root, images[COLUMNS], _with_reasons(damaged), kept, int((~usable).sum()))
+    return ImageSet(root, images[COLUMNS], reasons, kept, int((~usable).sum()))
 
 
 def read_files(paths: Sequence[PathLike], *, n_threads: int = 1) -> ImageSet:
     """Read query images that are named one by one, in the order given; their paths are as they were given."""
     facts, damaged = _look_at_files(Path(), [os.fspath(path) for path in paths], n_threads, None)
-    if facts.empty and len(damaged) == 1:
-        raise LookalikeError(f"the query {damaged[0][0]} cannot be used: {damaged[0][1]}; name another image")
+    reasons = _with_reasons(damaged)
     if facts.empty:
-        raise LookalikeError(f"none of the queries can be used{_first(damaged)}: name other images")
-    return ImageSet(Path(), facts.assign(label="")[COLUMNS], _with_reasons(damaged))
+        raise LookalikeError(f"no query can be used{first_reason(reasons)}: name other images")
+    return ImageSet(Path(), facts.assign(label="")[COLUMNS], reasons)
 
 
 def distinct(found: ImageSet) -> ImageSet:
@@ -197,12 +193,12 @@ def _look_at_files(
     return pd.DataFrame(usable, columns=["path", "sha256", "width", "height"]), damaged
 
 
-def _first(damaged: Sequence[tuple[str, str]]) -> str:
-    """Return the first reason in brackets, if there is one, and how many more there are."""
-    if not damaged:
+def first_reason(left_out: pd.DataFrame) -> str:
+    """Return in brackets why the first file was left out, if one was, and how many more were."""
+    if left_out.empty:
         return ""
-    more = f"; and {len(damaged) - 1:,} more" if len(damaged) > 1 else ""
-    return f" ({damaged[0][0]}: {damaged[0][1]}{more})"
+    more = f"; and {len(left_out) - 1:,} more" if len(left_out) > 1 else ""
+    return f" ({left_out['path'].iloc[0]}: {left_out['reason'].iloc[0]}{more})"
 
 
 def _with_reasons(rows: Iterable[Any]) -> pd.DataFrame:

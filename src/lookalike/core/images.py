@@ -47,10 +47,7 @@ _DECODER_ERRORS = (
     AssertionError, ArithmeticError, RuntimeError, MemoryError, struct.error, zlib.error, Image.DecompressionBombError,
 )  # fmt: skip
 
-_BRANDS = {
-    **dict.fromkeys((b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"), "HEIC"),
-    **dict.fromkeys((b"avif", b"avis"), "AVIF"),
-}
+_BRANDS = {b"hei": "HEIC", b"hev": "HEIC", b"mif": "HEIC", b"msf": "HEIC", b"avi": "AVIF"}
 """Kinds of images by what follows `ftyp` in their first box."""
 
 _SIGNATURES = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF87a", b"GIF89a", b"II*\x00", b"MM\x00*")
@@ -72,8 +69,6 @@ def load_rgb(path: str | os.PathLike[str]) -> np.ndarray:
             _check_kind(image, file)
             image.load()
             return _to_rgb(_upright(image))
-    except LookalikeError:
-        raise
     except _DECODER_ERRORS as error:
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
         if _TOO_MUCH_TEXT.search(reason):
@@ -122,7 +117,7 @@ def _unidentified(start: bytes, file: Path) -> LookalikeError:
     """Tell a damaged header from a file that never was an image."""
     if not start:
         return NotAnImage(f"{file.name} is empty")
-    if start[4:8] == b"ftyp" and (kind := _BRANDS.get(start[8:])):
+    if start[4:8] == b"ftyp" and (kind := _BRANDS.get(start[8:11])):
         return UnreadableImage(f"{file.name} is a {kind} image, which is not read: convert it to JPEG")
     if start.startswith(_SIGNATURES) or (start[:4] == b"RIFF" and start[8:] == b"WEBP"):
         return UnreadableImage(f"{file.name} is damaged: it begins like an image, but its header cannot be read")
@@ -136,13 +131,11 @@ def _check_kind(image: Image.Image, file: Path) -> None:
         raise UnreadableImage(
             f"{file.name} has {width} x {height} pixels, more than {MAX_PIXELS:,}, the most that is read: {_SHRINK}"
         )
-    if image.mode == "F":
+    # for these two formats, "I" means 16 bits
+    kind = {"F": "float", "I": "" if image.format in ("PNG", "PPM") else "32-bit"}.get(image.mode)
+    if kind:
         raise UnreadableImage(
-            f"{file.name} holds float pixels, whose black and white are not defined: save it as 8 bits"
-        )
-    if image.mode == "I" and image.format not in ("PNG", "PPM"):  # for these two, "I" means 16 bits
-        raise UnreadableImage(
-            f"{file.name} holds 32-bit pixels, whose black and white are not defined: save it as 8 bits"
+            f"{file.name} holds {kind} pixels, whose black and white are not defined: save it as 8 bits"
         )
 
 

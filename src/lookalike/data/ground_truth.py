@@ -88,7 +88,6 @@ def read_ground_truth(folder: str | os.PathLike[str], manifest: pd.DataFrame) ->
     for row in manifest.itertuples():
         images.setdefault(PurePosixPath(str(row.path)).stem, []).append(row)
     queries, relevance = [], []
-    passed_over: dict[str, str] = {}
     for query, line, listed in _read_folder(Path(folder)):
         image = _find(images, query.image, line)
         _check_query(query, line, image, listed)
@@ -97,9 +96,8 @@ def read_ground_truth(folder: str | os.PathLike[str], manifest: pd.DataFrame) ->
         rows = {name: _find(images, name, where, kind == "junk") for name, (kind, where) in listed.items()}
         found = {row.image_id: listed[name][0] for name, row in rows.items() if row.status in _USABLE}
         relevance += [(query.name, image_id, found[image_id]) for image_id in sorted(found)]
-        passed_over |= {row.path: row.reason for row in rows.values() if row.status not in _USABLE}
-    for path, reason in passed_over.items():
-        warnings.warn(f"{path} cannot be used ({reason}): it is junk in ground truth, and passed over", stacklevel=2)
+        for row in (row for row in rows.values() if row.status not in _USABLE):
+            warnings.warn(f"{row.path} cannot be used ({row.reason}): it is junk, and passed over", stacklevel=2)
     types = {"image_id": "int32", **dict.fromkeys(_BOX, "float64")}
     return (
         pd.DataFrame(queries, columns=["query", "landmark", *types]).astype(types),

@@ -90,13 +90,12 @@ class PathFinder:
         parts = path_parts(text)
         below = [parts[place + 1 :] for place, part in enumerate(parts[:-1]) if _plain(part) == self._folder]
         for rest in filter(None, [parts, *below]):
-            path, alike = "/".join(rest), self._by_tail.get(_tails(rest)[0], [])
-            for spelling in (str, _composed, _plain):
-                fitting = [file for file in alike if spelling(file) == spelling(path)]
-                if len(fitting) == 1:
-                    return fitting[0]
-                if fitting:
-                    raise LookalikeError(f"it may be {' or '.join(fitting)}: write the one that is meant")
+            alike = [file for file in self._by_tail.get(_tails(rest)[0], []) if _plain(file) == _plain("/".join(rest))]
+            exact = [file for file in alike if file == "/".join(rest)] or alike
+            if len(exact) > 1:
+                raise LookalikeError(f"it may be {' or '.join(exact)}: write the one that is meant")
+            if exact:
+                return exact[0]
         near = self.find(text)
         raise LookalikeError("there is no such file" + (f"; {near} may be meant: write that" if near else ""))
 
@@ -135,14 +134,9 @@ def _likest(files: list[str], parts: list[str]) -> str | None:
     return next((alike[0] for alike in (files, named, exact, whole) if len(alike) == 1), None)
 
 
-def _composed(path: str) -> str:
-    """Spell accents in one way, and parts without the blanks around them."""
-    return "/".join(part.strip() for part in unicodedata.normalize("NFC", path).split("/"))
-
-
 def _plain(path: str) -> str:
-    """Spell accents and case in one way."""
-    return _composed(path).casefold()
+    """Spell accents and case in one way, and parts without the blanks around them."""
+    return "/".join(part.strip() for part in unicodedata.normalize("NFC", path).casefold().split("/"))
 
 
 def _stem(name: str) -> str:

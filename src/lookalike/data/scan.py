@@ -119,7 +119,7 @@ def _class_folders(root: Path) -> list[str]:
             "copy or move the class folders themselves there"
         )
     if not visible:
-        hidden = sorted(entry.name for entry in entries if _is_folder(entry) and entry.name != _OF_MAC)
+        hidden = sorted(entry.name for entry in entries if entry.is_dir() and entry.name != _OF_MAC)
         besides = f" besides {hidden[0]}, which is hidden and passed over" if hidden else ""
         raise LookalikeError(f"{root} holds no class folders{besides}: sort its images into one folder per class")
     inner = _unwrapped(root)
@@ -173,11 +173,10 @@ def _none_readable(root: Path, what: str, rows: list[dict[str, Any]], what_now: 
             f"{root} holds only links, and links inside a folder are not followed: copy or move the images themselves "
             "there"
         )
-    among = ""
-    if files:  # the first that is an image tells more than a note
-        first = min(files, key=lambda row: (row["status"] != "unreadable", row["path"]))
-        n_files = f"{len(files):,} files" if len(files) > 1 else "1 file"
-        among = f" among its {n_files} ({first['path']}: {first['reason']})"
+    # the first that is an image tells more than a note
+    first = min(files, key=lambda row: (row["status"] != "unreadable", row["path"]), default=None)
+    n_files = f"{len(files):,} files" if len(files) > 1 else "1 file"
+    among = f" among its {n_files} ({first['path']}: {first['reason']})" if first else ""
     besides = f" ({links:,} links in it are not followed)" if links else ""
     return LookalikeError(f"{root} holds no {what} that can be read{among}: {what_now}{besides}")
 
@@ -185,10 +184,6 @@ def _none_readable(root: Path, what: str, rows: list[dict[str, Any]], what_now: 
 def is_hidden(path: str) -> bool:
     """Return whether a path below a folder, or a folder on the way to it, begins with a dot."""
     return "/." in f"/{path}"
-
-
-def _is_folder(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink()
 
 
 def _check_folder(folder: Path, what_now: str) -> None:

@@ -36,7 +36,7 @@ MISTAKES = [
     ("fit photos --representation hog --words 5", "--words is for visterms"),
     ("fit photos --representation m.lookalike --words 5", "the words of m.lookalike are fixed"),
     ("rank none.lookalike photos/red/1.png --gallery photos", "there is no model none.lookalike"),
-    ("rank m.lookalike corrupt/red/broken.png --gallery photos", "the query corrupt/red/broken.png cannot be used"),
+    ("rank m.lookalike corrupt/red/broken.png --gallery photos", "no query can be used (corrupt/red/broken.png: "),
     ("rank m.lookalike photos/red/1.png --gallery photos --html p.txt", "p.txt must end in .html"),
     ("rank m.lookalike photos/red/1.png --gallery photos --html m.lookalike/p.html", "cannot be made: "),
     ("features photos --output v.txt", "v.txt must end in .npz or .npy"),

@@ -164,7 +164,9 @@ def test_images_that_cannot_be_used_or_told_apart_matter_where_they_are_named(tm
         read_ground_truth(tmp_path, manifest)
     manifest.loc[3, ["status", "reason"]] = ["not_an_image", "empty"]
     write(tmp_path, hall_1_ok="", hall_1_junk="c\nd\n")  # junk does not count, so that it need not be read
-    with pytest.warns(UserWarning, match=r"(c|d)\.jpg cannot be used \((cut short|empty)\): it is junk") as warned:
+    with pytest.warns(
+        UserWarning, match=r"(c|d)\.jpg cannot be used \((cut short|empty)\): it is junk, and passed"
+    ) as warned:
         assert read_ground_truth(tmp_path, manifest)[1]["image_id"].tolist() == [0, 1]
     assert len(warned) == 2
     write(tmp_path, hall_1_ok="", hall_1_junk="z\n")
