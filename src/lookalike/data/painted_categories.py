@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from itertools import cycle
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -226,16 +225,22 @@ class _Scene:
 
 
 def write_odd_files(spec: PaintedCategories, folder: str | Path) -> None:
-    """Write awkward files such as an archive may hold among the images; four of the seven can be used."""
+    """Write awkward files as an archive may hold, each a painting of its class; four of the seven can be used."""
     names = ("greyscale.jpg", "cmyk.jpg", "sixteen_bits.png", "turned.jpg", "small.jpg", "cut_off.jpg")
-    labels = zip(names, cycle(spec.names()), strict=False)
-    places = [Path(folder) / label / f"{label[:3]}_{name}" for name, label in labels]
-    image, upright = Image.fromarray(spec.paint(0, spec.images_per_class)), Image.Exif()
+    labels = [place % spec.classes for place in range(len(names))]
+    # numbers that no other image of the class has
+    paintings = [Image.fromarray(spec.paint(label, spec.images_per_class + i)) for i, label in enumerate(labels)]
+    places = [
+        Path(folder, spec.name_of(label), f"{label + 1:03d}_{name}") for name, label in zip(names, labels, strict=True)
+    ]
+    grey, cmyk, deep, turned_image, small, cut_off = paintings
+    upright = Image.Exif()
     upright[0x0112] = 6  # orientation: to be turned clockwise by a quarter when shown
-    image.convert("L").save(places[0])
-    image.convert("CMYK").save(places[1])
-    Image.fromarray(np.asarray(image.convert("L")).astype(np.uint16) * 257).save(places[2])
-    image.transpose(Image.Transpose.ROTATE_90).save(places[3], exif=upright)
-    image.resize((96, 72)).save(places[4])
-    places[5].write_bytes(places[0].read_bytes()[:2000])
+    grey.convert("L").save(places[0])
+    cmyk.convert("CMYK").save(places[1])
+    Image.fromarray(np.asarray(deep.convert("L")).astype(np.uint16) * 257).save(places[2])
+    turned_image.transpose(Image.Transpose.ROTATE_90).save(places[3], exif=upright)
+    small.resize((96, 72)).save(places[4])
+    cut_off.save(places[5])
+    places[5].write_bytes(places[5].read_bytes()[:2000])
     places[0].with_name("RENAME2").write_text("These files have been renamed; this is no image.\n", encoding="utf-8")

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.images import load_rgb
 from lookalike.core.seeds import generator
 from lookalike.data import painted_landmarks, painted_triplets, textures
 from lookalike.data.ground_truth import read_ground_truth, read_lists, write_ground_truth
@@ -140,6 +141,11 @@ def test_a_folder_of_categories_is_like_an_archive_with_odd_files(tmp_path):
     assert set(manifest["label"]) == {*recipe.names(), CLUTTER_LABEL}
     usable = manifest[manifest["status"] == "ok"]
     assert set(zip(usable["width"], usable["height"], strict=True)) == {(208, 160)}, "turned by EXIF, too"
+    for place, name in enumerate(("greyscale.jpg", "cmyk.jpg", "sixteen_bits.png", "turned.jpg")):
+        label = place % recipe.classes
+        own = recipe.paint(label, recipe.images_per_class + place).mean(axis=2)
+        written = load_rgb(tmp_path / recipe.name_of(label) / f"{label + 1:03d}_{name}").mean(axis=2)
+        assert np.corrcoef(own.ravel(), written.ravel())[0, 1] > 0.9, f"{name} is a painting of its own class"
 
 
 def test_the_study_s_own_reader_reads_the_ground_truth(written):
