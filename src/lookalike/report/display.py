@@ -39,7 +39,7 @@ VERDICTS = {
 MEANINGS = STATES | VERDICTS
 SIGNS = dict(zip(MEANINGS, "=≈≠○–✓✗?–", strict=True))
 """A sign for every state and verdict, so that none is told by its colour alone."""
-UNREADABLE = (LookalikeError, AttributeError, KeyError, TypeError, ValueError)
+UNREADABLE = (LookalikeError, ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError)
 """What a sidecar or a CSV of another form ends in."""
 
 
@@ -63,7 +63,7 @@ def exhibit_html(exhibit: Exhibit) -> str:
     """One ``<figure>`` with heading, picture or table, state, caption and notes, or why it cannot be read."""
     try:
         body = _body(exhibit) if exhibit.was_drawn else f"<p>{escape(sentence(exhibit.problem))}</p>"
-    except (OSError, *UNREADABLE) as error:
+    except UNREADABLE as error:
         body = f"<p>{escape(sentence(str(error)))}</p>"
     state = SHOWN[exhibit.state]
     told = f"<p>{SIGNS[state]} {escape(': '.join(filter(None, (state, exhibit.status))))}</p>\n" if state else ""

@@ -76,6 +76,13 @@ class Gallery(NamedTuple):
         return list(dict.fromkeys(one.mark for ranking in rankings for one in ranking.found if one.mark is not None))
 
     @property
+    def problem(self) -> str:
+        """Which of the images that were asked for are missing or damaged, in a sentence; "" where none is."""
+        missing = [image for image, thumbnail in self.album.items() if thumbnail is None]
+        what = f"{len(missing)} of the gallery's {len(self.album)} images cannot be read, such as"
+        return f"{what} {missing[0]}: make or put them anew, and run the same command again." if missing else ""
+
+    @property
     def square(self) -> bool:
         """Whether its pictures are about square; else their panels are as wide as photographs."""
         return median(query.thumbnail.picture.width / query.thumbnail.picture.height for query in self.queries) < 1.15

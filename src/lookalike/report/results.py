@@ -25,6 +25,8 @@ ENVIRONMENT = "LOOKALIKE_RESULTS"
 """Environment variable that names the folder of results."""
 CLAIMS = "claims"
 """Name of the tables of claims, which are shown on a page of their own."""
+TEXTS = ("ours_cell", "printed_cell", "unit", "status", "reason")
+"""Columns of an exhibit's CSV that hold text, whatever it looks like."""
 GROUPS: Mapping[str, str] = {
     "learning": "How OASIS and its competitors learn",
     "human": "Human ratings",
@@ -64,27 +66,31 @@ class Exhibit(Sidecar):
         path = self.folder / f"{self.name}.png"
         return path if path.is_file() else None
 
-    def table(self) -> pd.DataFrame:
+    def table(self, suffix: str = "") -> pd.DataFrame:
         """Read the numbers that it shows; a `LookalikeError` where there is no CSV or it cannot be read."""
-        return read_csv(self.folder / f"{self.name}.csv")
+        wanted = [series.where for panel in self.panels for series in panel.series]
+        # a name such as "10", and a cell's text such as "36.0", stay what they are
+        names = {column for where in wanted for column, value in where.items() if isinstance(value, str)}
+        return read_csv(
+            self.folder / f"{self.name}{suffix}.csv", dtype=dict.fromkeys([*names, *self.titles, *TEXTS], str)
+        )
 
     def compare(self) -> pd.DataFrame | None:
         """Read ours beside the printed numbers: the rows of a CSV that have a status, or None."""
-        path = self.folder / (f"{self.name}.csv" if self.kind == "table" else f"{self.name}_compare.csv")
-        if not self.statuses or not path.is_file():
+        suffix = "" if self.kind == "table" else "_compare"
+        if not self.statuses or not (self.folder / f"{self.name}{suffix}.csv").is_file():
             return None
-        cells = read_csv(path)
+        cells = self.table(suffix)
         decided = cells[cells["status"].notna()] if "status" in cells else cells.iloc[:0]
         return None if decided.empty else decided
 
+    def verdicts(self) -> pd.DataFrame:
+        """Read the verdicts of a table of claims, all of them text."""
+        return read_csv(self.folder / f"{self.name}.csv", dtype=str, keep_default_na=False)
+
     def figure(self) -> Figure | None:
         """The figure as data, None for what is none; a `LookalikeError` where its CSV cannot be read."""
-        if not self.panels:
-            return None
-        wanted = [series.where for panel in self.panels for series in panel.series]
-        # a name such as "10" stays a name
-        texts = {column: str for where in wanted for column, value in where.items() if isinstance(value, str)}
-        return Figure(read_csv(self.folder / f"{self.name}.csv", dtype=texts), self.panels)
+        return Figure(self.table(), self.panels) if self.panels else None
 
     def _repr_html_(self) -> str:
         return exhibit_html(self)
@@ -186,9 +192,7 @@ class Results:
         ``in_this_run`` has the words that pages add to a verdict on synthetic or simulated data, else "".
         """
         tables = [
-            read_csv(one.folder / f"{CLAIMS}.csv", dtype=str, keep_default_na=False).assign(
-                dataset=one.dataset, synthetic=one.synthetic
-            )
+            one.verdicts().assign(dataset=one.dataset, synthetic=one.synthetic)
             for one in self.exhibits()
             if one.name == CLAIMS and one.was_drawn
         ]
@@ -245,15 +249,18 @@ def read_exhibit(sidecar: Path) -> Exhibit:
         exhibit = _EXHIBIT.validate_python(dict(read_json(sidecar)) | where)
         if exhibit.state not in STATES:
             raise ValueError(f"there is no state {exhibit.state!r}")
+        if exhibit.name == CLAIMS and exhibit.was_drawn:
+            exhibit.verdicts()  # every page reads them: a damaged table costs itself alone
         return exhibit
-    except (OSError, ValueError, TypeError) as error:
+    except (LookalikeError, OSError, ValueError, TypeError) as error:
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         if isinstance(error, ValidationError):
             first = error.errors()[0]
             reason = f"its {'.'.join(map(str, first['loc']))}: {first['msg']}"
         blank: dict[str, Any] = dict.fromkeys(("label", "kind", "study", "caption", "made_by"), "")
         blank |= dict.fromkeys(("notes", "files", "sources", "sheets", "panels", "entries"), ())
-        problem = f"{sidecar} cannot be read ({reason}): delete it and run the same command again"
+        again = f"{sidecar} cannot be read ({reason}): delete it and run the same command again"
+        problem = str(error) if isinstance(error, LookalikeError) else again
         told = {"title": name, "dataset_title": dataset, "state": FAILED, "problem": problem}
         return Exhibit(**{**blank, **where, **told, "order": 0, "synthetic": False, "statuses": {}})
 

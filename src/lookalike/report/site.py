@@ -6,6 +6,7 @@ import base64
 import gzip
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, cached_property, partial
 from importlib import resources
 from importlib.util import find_spec
@@ -58,7 +59,10 @@ def write_report(
     *,
     configuration: Mapping[str, Any] | None = None,
 ) -> list[Path]:
-    """Write the report below a folder, each page whole or not at all, and return its pages, ``index.html`` first."""
+    """Write the report below a folder, each page whole or not at all, and return its pages, ``index.html`` first.
+
+    ``failed.txt`` beside them names in one sentence what could not be drawn or shown; it is empty where all was.
+    """
     site = _Site(results, jobs, configuration, Path(output_folder))
     papers = [partial(site.paper, paper) for paper in PAPERS]
     makers: list[Callable[[], str]] = [site.front, *papers, site.beyond, site.claims, site.gallery, site.made]
@@ -69,15 +73,17 @@ def write_report(
         written.append(Path(output_folder) / link.page)
         with replacing(written[-1]) as part:
             part.write_text(text, encoding="utf-8")
+    with replacing(Path(output_folder) / "failed.txt") as part:
+        part.write_text(failures(site.failed), encoding="utf-8")
     return written[::-1]
 
 
-def failures(results: Results) -> str:
-    """Which exhibits have failed, as a sentence that ends the run; "" where none has."""
-    failed = [f"{one.dataset}: {one.id}" for one in results.exhibits() if one.state == FAILED]
+def failures(failed: Sequence[Exhibit]) -> str:
+    """Say which exhibits could not be drawn or shown, in the sentence that ends the run; "" where there is none."""
     if not failed:
         return ""
-    return f"{len(failed)} exhibits failed: {', '.join(failed)}; results/report/index.html says why\n"
+    named = ", ".join(dict.fromkeys(f"{exhibit.dataset}: {exhibit.id}" for exhibit in failed))
+    return f"exhibits that could not be drawn or shown: {named}; results/report/index.html says why\n"
 
 
 class _Site:
@@ -91,6 +97,8 @@ class _Site:
         self.jobs = jobs or None
         self.configuration = configuration or {}
         self.seed = self.configuration.get("seed")
+        self.failed = [exhibit for exhibit in results.exhibits() if exhibit.state == FAILED]
+        """What could not be drawn; pages add what they cannot show."""
 
     def front(self) -> str:
         """What was reproduced, how well, and what went against the papers."""
@@ -117,7 +125,7 @@ class _Site:
             verdict_counts=claims.verdict_counts(found),
             n_claims=len(found),
             unmade=[one for one in results.datasets if one.not_run],
-            failed=[one for one in results.exhibits() if one.state == FAILED],
+            failed=self.failed,
             real=[one.title for one in results.datasets if not (one.synthetic or one.not_run)],
             work=self.jobs.whole if self.jobs else None,
             terms=yaml.safe_load(resources.files("lookalike.report").joinpath("glossary.yaml").read_text("utf-8")),
@@ -152,7 +160,7 @@ class _Site:
     def gallery(self) -> str:
         """Queries with their neighbours before and after learning."""
         galleries, left_out = galleries_of(self.results)
-        return self.render(
+        page = self.render(
             "gallery.html",
             heading="Gallery",
             galleries=galleries,
@@ -162,6 +170,9 @@ class _Site:
             gallery_css=_static("gallery.css"),
             gallery_script=_static("gallery.js"),
         )
+        for gallery in galleries:
+            self._fails(gallery.exhibit, gallery.problem)
+        return page
 
     def made(self) -> str:
         """Jobs by rule, versions and configuration."""
@@ -190,7 +201,15 @@ class _Site:
     def _view(self, exhibit: Exhibit) -> pages.View:
         """One exhibit with what made it and the claims about it."""
         about = [row for row in self.all_claims.to_dict("records") if exhibit in row["about"]]
-        return pages.view_of(exhibit, facts.facts_of(exhibit, self.jobs, self.seed), self.folder, about)
+        view = pages.view_of(exhibit, facts.facts_of(exhibit, self.jobs, self.seed), self.folder, about)
+        if exhibit.was_drawn:
+            self._fails(exhibit, " ".join(view.problems))
+        return view
+
+    def _fails(self, exhibit: Exhibit, problem: str) -> None:
+        """Remember what a page cannot show of an exhibit; "" is no problem."""
+        if problem:
+            self.failed.append(replace(exhibit, state=FAILED, problem=problem))
 
     def _exhibits(self, papers: list[str], page: str, heading: str, lead: str, commands: Sequence[str]) -> str:
         """A page with a group for each paper, whose sections have an exhibit of every data set that has it."""

@@ -3,15 +3,18 @@
 import base64
 import io
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from made_report import JMLR
 from PIL import Image
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.sheets import Sheet
 from lookalike.report.pictures import LONGEST_SIDE, MOST_BYTES, encode
+from lookalike.report.results import Results
 from lookalike.report.tables import MISSING, comparison_grid, frame_grid, grids_of, telling
 
 
@@ -55,6 +58,17 @@ def test_ours_beside_print_has_the_texts_of_the_cells_and_only_columns_that_tell
     assert cells(grid.html) == [["OASIS", "41 ± 1.6", "33 ± 1.6", "differs"], ["MCML", "2", "33 ± 1.6", "differs"]]
     without = comparison_grid(frame.drop(columns=["ours_cell", "printed_cell"]), "T", "t")
     assert cells(without.html)[0] == ["OASIS", "41", "33", "differs"]
+
+
+def test_cells_and_names_that_look_like_numbers_stay_what_they_are(folder):
+    exhibit = Results(folder).exhibit("demo", JMLR, "fig6")
+    row = {"series": "10", "ours": 35.96, "printed": 35, "ours_cell": "36.0", "printed_cell": "35",
+           "unit": "percent", "status": "agrees"}  # fmt: skip
+    pd.DataFrame([row]).to_csv(exhibit.folder / "fig6_compare.csv", index=False)
+    titled = replace(exhibit, titles={"series": {"10": "ten"}}, statuses={"agrees": 1})
+    grid = comparison_grid(pd.concat([titled.compare()] * 2), "T", "t", titled.titles)
+    assert cells(grid.html)[0] == ["36.0", "35", "percent", "agrees"]
+    assert cells(frame_grid(titled.table("_compare"), "T", "t", titles=titled.titles).html)[0][0] == "ten"
 
 
 def test_several_sheets_are_told_apart_and_a_missing_number_is_a_dash():

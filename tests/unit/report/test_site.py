@@ -17,7 +17,7 @@ from lookalike.report.claims import claims_of, named_in, notes, verdict_choices
 from lookalike.report.gallery import SIDE, galleries_of
 from lookalike.report.provenance import read_jobs
 from lookalike.report.results import Results
-from lookalike.report.site import NAVIGATION, failures, write_report
+from lookalike.report.site import NAVIGATION, write_report
 
 EVIL = "<script>alert('1')</script> & co"
 VOID = {"meta", "link", "img", "input", "br"}
@@ -174,7 +174,6 @@ def test_an_exhibit_shows(pages, case):
 
 
 def test_text_is_escaped_and_settings_are_shown(pages, results):
-    assert failures(results).startswith("1 exhibits failed: demo: learning/broken; ")
     assert not [name for name, text in pages.items() if EVIL in text]
     for part in ("&lt;script&gt;alert", "draw_category", "methods:"):
         assert part in pages["made.html"]
@@ -293,6 +292,24 @@ def test_broken_sidecars_and_claims_cost_themselves_alone(folder, tmp_path):
     assert article(page, "table4-demo").count("cannot be read (its ") == 1
 
 
+def test_whatever_a_page_cannot_show_ends_the_run_by_name_and_all_else_is_written(folder, tmp_path):
+    exhibits, report = folder / "demo" / "exhibits", tmp_path / "report"
+    (exhibits / JMLR / "fig6.csv").write_bytes(b"series,k\n\xff\xfe,1\n")
+    (exhibits / DRAFT / "fig4.svg").unlink()
+    (exhibits / DRAFT / "fig4.png").write_text("no picture")
+    (exhibits / "learning" / "claims.csv").write_text('id,"claim\n')
+    (folder / "demo" / "images" / "0.png").write_bytes(b"no image")
+    write_report(Results(folder), None, report)
+    failed = (report / "failed.txt").read_text(encoding="utf-8")
+    names = {f"{JMLR}/fig6", f"{DRAFT}/fig4", "learning/claims", "learning/neighbours", "learning/broken"}
+    assert set(re.findall(r"demo: ([\w/-]+)", failed)) == names
+    assert failed.endswith("; results/report/index.html says why\n")
+    front = (report / "index.html").read_text(encoding="utf-8")
+    assert front.count('class="note warn failed"') == len(names)
+    assert "Table 4" in (report / "jmlr2010.html").read_text(encoding="utf-8")
+    assert "<b>1</b> does not hold" not in (report / "claims.html").read_text(encoding="utf-8")
+
+
 def test_an_empty_folder_makes_a_report_and_a_page_that_cannot_be_written_leaves_the_old_one(tmp_path):
     (tmp_path / "results").mkdir()
     results = Results(tmp_path / "results")
@@ -302,7 +319,7 @@ def test_an_empty_folder_makes_a_report_and_a_page_that_cannot_be_written_leaves
     assert "No data set has a result yet" in front
     for path in written:
         Page(path.read_text(encoding="utf-8"))
-    assert failures(results) == ""
+    assert (tmp_path / "report" / "failed.txt").read_text(encoding="utf-8") == ""
     (tmp_path / "index.html").mkdir()
     with pytest.raises(LookalikeError, match="cannot write"):
         write_report(results, None, tmp_path)
