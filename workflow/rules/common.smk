@@ -39,7 +39,7 @@ from lookalike.data import archives, ground_truth, subsets
 from lookalike.data.locate import listing_fingerprint, why_not_obtainable
 from lookalike.data.visterm_folder import NEEDED as VISTERM_FILES
 from lookalike.learners.registry import learner_module
-from lookalike.report import PAGES
+from lookalike.report import PAGES, SNAKEMAKE
 from lookalike.studies import rooms, settings
 from lookalike.studies.batches import fit_specs
 from lookalike.studies.landmark import plan as landmark
@@ -197,7 +197,7 @@ def command_of(wildcards):
     if settings.in_demo(DATASETS[wildcards.dataset]):
         return "make demo"
     laid = [from_root(path) for path in workflow.overwrite_configfiles]
-    return " ".join(["snakemake --cores 2", target_of(wildcards.dataset), *(f"--configfile {path}" for path in laid)])
+    return " ".join([SNAKEMAKE, target_of(wildcards.dataset), *(f"--configfile {path}" for path in laid)])
 
 
 def closing():

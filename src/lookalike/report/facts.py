@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
 
+from lookalike.report import SNAKEMAKE
 from lookalike.report.provenance import project_path
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def facts_of(exhibit: Exhibit, jobs: Jobs | None, seed: int | None) -> list[Fact
 def command_of(exhibit: Exhibit) -> str:
     """What makes an exhibit again, from the project's folder."""
     name = exhibit.paths[0].name if exhibit.paths else f"{exhibit.name}.json"
-    return f"snakemake --cores 2 --force results/{exhibit.dataset}/exhibits/{exhibit.paper}/{name}"
+    return f"{SNAKEMAKE} --force results/{exhibit.dataset}/exhibits/{exhibit.paper}/{name}"
 
 
 def _of_job(job: JobRecord, work: Work) -> list[Fact]:

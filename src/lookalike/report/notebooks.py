@@ -10,6 +10,7 @@ import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.registry import PAPERS
+from lookalike.report import SNAKEMAKE
 from lookalike.report.display import SIGNS, exhibit_html, source_of
 from lookalike.report.results import Dataset, Exhibit, Results
 
@@ -148,7 +149,7 @@ class PaperReader:
         page = PAPERS[self.paper].page
         how = self.why_none or (
             "the command make demo makes what synthetic data can show, and "
-            f"snakemake --cores 2 {page} what the paper's own data can, once they are in place or fetched"
+            f"{SNAKEMAKE} {page} what the paper's own data can, once they are in place or fetched"
         )
         sentence = f"{what}: {how}."
         return Shown(f"<p><i>{escape(sentence)}</i></p>", sentence)

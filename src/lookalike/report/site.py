@@ -23,7 +23,7 @@ from lookalike.core.files import replacing
 from lookalike.exhibits.neighbours import RANDOM
 from lookalike.exhibits.printed import AS_PRINTED, FAILED, RULE
 from lookalike.exhibits.registry import PAPERS
-from lookalike.report import claims, display, facts, front, pages
+from lookalike.report import SNAKEMAKE, claims, display, facts, front, pages
 from lookalike.report.gallery import CLASSES, galleries_of
 from lookalike.report.provenance import Jobs
 from lookalike.report.results import Exhibit, Results, group_title
@@ -134,7 +134,7 @@ class _Site:
     def paper(self, paper: str) -> str:
         """Every exhibit of one paper, in its order."""
         about = PAPERS[paper]
-        commands = (f"snakemake --cores 2 {about.page}", "make demo")
+        commands = (f"{SNAKEMAKE} {about.page}", "make demo")
         return self._exhibits([paper], pages.page_of(paper), about.title, f"{about.citation}.", commands)
 
     def beyond(self) -> str:
@@ -262,6 +262,7 @@ class _Site:
             view_id=pages.view_id,
             status_rule=RULE,
             version=lookalike.__version__,
+            snakemake=SNAKEMAKE,
         )
         return environment
 

@@ -40,7 +40,7 @@ def test_what_was_not_made_says_what_there_is_and_what_makes_it(made):
     said = repr(PaperReader(JMLR, Results(made)).show("table9"))
     assert said.startswith("table9 is not among the results (there are: table4, fig4, fig6): ")
     assert "make demo" in said
-    assert "snakemake --cores 2 jmlr2010" in said
+    assert ".venv/bin/snakemake --cores 2 jmlr2010" in said
     with pytest.raises(LookalikeError, match=f"there is no paper 'soml'; there are: {JMLR}"):
         PaperReader("soml", Results(made))
 

@@ -112,7 +112,7 @@ def test_the_front_page_says_how_well_the_methods_do_and_what_went_against_the_p
     assert table.count('href="jmlr2010.html#table4-demo"') == 1, "a row an exhibit"
     for part in ("demo title, ten", "OASIS − MCML: <b>+2.0 [−1.0, +5.0]</b>", "OASIS − LEGO: <b>−3.2 [−4.0, −2.0]</b>",
                  "<div>−6</div><div>–</div>", ">1 of 3 pairs<",
-                 f"--force results/demo/exhibits/{JMLR}/table4."):  # fmt: skip
+                 f'command=".venv/bin/snakemake --cores 2 --force results/demo/exhibits/{JMLR}/table4.'):  # fmt: skip
         assert part in table, part
     assert "synthetic; 1,234 images" in front
     assert (

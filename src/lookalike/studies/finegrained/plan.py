@@ -42,7 +42,7 @@ NETWORK_FILES = ("model.npz", "filters.npz", "vectors.npy", "distances.npy", "cu
 """What a network leaves."""
 NOT_THE_NETWORK = {"pretraining", "ranking", "gap", "linear_embedding", "checkpoint_seconds", "threads"}
 """Settings of networks that decide how one is trained, and not all of them every one."""
-NO_TORCH = "not run: install torch with `pip install lookalike[deep]`, or `make demo` in the project's folder"
+NO_TORCH = "not run: install torch with `.venv/bin/python -m pip install torch`, or `make demo` in the project's folder"
 
 # a plan asks many times, and folders are read each time
 _has_training_images, _has_grades = cache(has_training_images), cache(relevance_file)
