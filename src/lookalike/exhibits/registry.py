@@ -86,6 +86,8 @@ class Exhibit:
     """Those that it does without."""
     when: Callable[[Settings], bool] = lambda settings: True
     """Whether a study with these settings has it."""
+    condition: str = "settings that ask for it"
+    """What a study needs to have it, in words."""
     order: int = 0
     """Its place in its module."""
 
@@ -142,13 +144,14 @@ def exhibit(
     needs: tuple[str, ...] = (),
     optional: tuple[str, ...] = (),
     when: Callable[[Settings], bool] | None = None,
+    condition: str = "",
 ) -> Callable[[Callable[..., Drawn]], Callable[..., Drawn]]:
     """Make a function ``(study) -> Table | Figure | Gallery | Picture`` an exhibit.
 
     Its docstring begins the caption; its return annotation says which files there are. `ids` are ``paper/name``, one
     for each paper that prints it; ``study.exhibit`` says which is drawn. `needs` and `optional` name the study's tables
     and files that it is drawn from; without one that it needs it reads ``not run: ...``. `when` asks the study's
-    settings whether the study has it.
+    settings whether the study has it, and `condition` says in words what that takes.
     """
 
     def register(function: Callable[..., Drawn]) -> Callable[..., Drawn]:
@@ -161,7 +164,8 @@ def exhibit(
         for id in ids:
             if id in _FOUND and _FOUND[id].draw.__module__ != function.__module__:
                 raise ValueError(f"two exhibits are called {id}")
-            extra = {"when": when} if when is not None else {}
+            extra: dict[str, Any] = {"when": when} if when is not None else {}
+            extra |= {"condition": condition} if condition else {}
             _FOUND[id] = Exhibit(id, study, title, kind.lower(), function, needs, optional, order=len(_FOUND), **extra)
         return function
 

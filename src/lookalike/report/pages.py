@@ -17,6 +17,7 @@ from lookalike.report.facts import Fact
 from lookalike.report.pictures import Picture, encode
 from lookalike.report.results import CLAIMS, Dataset, Exhibit, Results
 from lookalike.report.tables import Grid, comparison_grid, frame_grid, grids_of, telling
+from lookalike.studies.rooms import all_exhibits
 
 BEYOND = "beyond.html"
 SENTENCE_END = re.compile(r"(?<!\bal)(?<!\beq)(?<!\bvs)\. ")
@@ -90,6 +91,14 @@ def by_name(results: Results, paper: str) -> dict[str, list[Exhibit]]:
     for exhibit in results.exhibits(paper):
         found.setdefault(exhibit.name, []).append(exhibit)
     return found
+
+
+def absent(results: Results, paper: str) -> list[str]:
+    """Name the exhibits of a paper that no data set has, each with what a study needs to have it."""
+    there = {exhibit.id for exhibit in results.exhibits(paper)}
+    others = [one for one in all_exhibits().values() if one.paper == paper and one.id not in there]
+    ordered = sorted(others, key=lambda one: one.place)
+    return [f"{one.label or one.title} (a study needs {one.condition})" for one in ordered]
 
 
 def matrix(results: Results, paper: str) -> Matrix:

@@ -234,6 +234,7 @@ class _Site:
             commands=commands,
             groups=groups,
             states=display.count_states(self.results.states(papers)),
+            absent=[named for paper in papers for named in pages.absent(self.results, paper)],
             curves_script=bokeh_script() if any(view.curves for view in views) else "",
         )
 

@@ -3,12 +3,12 @@
 import re
 import shutil
 from html.parser import HTMLParser
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from made_report import DRAFT, JMLR, NOT_RUN, edit_sidecar
+from made_report import DEEP, DRAFT, JMLR, NOT_RUN, edit_sidecar
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.registry import PAPERS
@@ -18,6 +18,7 @@ from lookalike.report.gallery import SIDE, galleries_of
 from lookalike.report.provenance import read_jobs
 from lookalike.report.results import Results
 from lookalike.report.site import NAVIGATION, write_report
+from lookalike.studies.rooms import all_exhibits
 
 EVIL = "<script>alert('1')</script> & co"
 VOID = {"meta", "link", "img", "input", "br"}
@@ -176,6 +177,18 @@ def test_an_exhibit_shows(pages, case):
 def test_text_is_escaped_and_settings_are_shown(pages, results):
     assert not [name for name, text in pages.items() if EVIL in text]
     for part in ("&lt;script&gt;alert", "draw_category", "methods:"):
+def test_every_exhibit_of_a_paper_is_on_its_page_or_named_with_what_it_takes(pages):
+    for paper, exhibits in groupby(sorted(all_exhibits().values(), key=lambda one: one.paper), lambda one: one.paper):
+        if paper in (JMLR, DRAFT, DEEP):
+            page = pages[f"{PAPERS[paper].page}.html"]
+            named = page.partition("Not in these results: ")[2].partition("</p>")[0]
+            for exhibit in exhibits:
+                name = f"{exhibit.label or exhibit.title} (a study needs {exhibit.condition})"
+                assert (f'id="{exhibit.name}"' in page) != (name in named), exhibit.id
+    condition = all_exhibits()["soml-aaai-2014/table3"].condition
+    assert condition == "a codebook in the place of the paper's 1,000,000 visual words"
+
+
         assert part in pages["made.html"]
 
 

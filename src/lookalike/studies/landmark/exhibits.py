@@ -60,8 +60,15 @@ def paper_tables(*numbers: int, title: str) -> Callable[..., Callable[..., Drawn
 
     def register(function: Callable[..., Drawn]) -> Callable[..., Drawn]:
         for place, number in enumerate(numbers):
-            has_it = partial(has_codebook, place)
-            exhibit(f"{PAPER}/table{number}", title=title, needs=("metrics", "fits"), when=has_it)(function)
+            words = list(PRINTED_CODEBOOKS)[place]
+            make = exhibit(
+                f"{PAPER}/table{number}",
+                title=title,
+                needs=("metrics", "fits"),
+                when=partial(has_codebook, place),
+                condition=f"a codebook in the place of the paper's {words:,} visual words",
+            )
+            make(function)
         return function
 
     return register
