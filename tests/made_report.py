@@ -141,6 +141,7 @@ class ToyStudy(Study):
     """A study of no numbers."""
 
     size = "1,234 images"
+    undecided = "One seed decides nothing."
 
     def data_sentence(self, drawn):
         return f"{self.title}, means over 5 folds; error bars are standard errors."

@@ -1,8 +1,8 @@
 """Numbers of runs on the pages: read from the summaries in workflow/resources/runs, never typed in.
 
-``{headline} DATASET`` shows a run's main numbers. ``{kept-runs}`` shows every run that was kept, and ``{not-run}`` what
-has not been run. ``{job-costs} DATASET...`` shows what the rules of a run took, and ``{full-costs}`` what the papers'
-full runs would take.
+``{headline} DATASET`` shows a run's main numbers. ``{kept-runs}`` shows every run that was kept, ``{not-run}`` what has
+not been run, and ``{processors}`` what differed between processors. ``{job-costs} DATASET...`` shows what the rules of
+a run took, and ``{full-costs}`` what the papers' full runs would take.
 """
 
 from __future__ import annotations
@@ -104,6 +104,18 @@ class KeptRuns(KeptDirective):
             )
         section += _text(run["headline"])
         return section
+
+
+class Processors(KeptDirective):
+    """Numbers of the demo that were seen to differ between processors."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the kept measurements as a table, with where each comes from."""
+        path = self.folder / "processors.csv"
+        self.env.note_dependency(str(path))
+        with path.open(encoding="utf-8", newline="") as file:
+            head, *rows = csv.reader(file)
+        return [table(head, rows)]
 
 
 class NotRun(KeptDirective):
@@ -262,5 +274,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("job-costs", JobCosts)
     app.add_directive("kept-runs", KeptRuns)
     app.add_directive("not-run", NotRun)
+    app.add_directive("processors", Processors)
     app.add_directive("full-costs", FullCosts)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -87,6 +87,11 @@ class Study:
         return str(self.settings["not_run"])
 
     @property
+    def undecided(self) -> str:
+        """Sentence on what was run that leaves open how methods compare, for all who tell of it; "" where none does."""
+        return ""
+
+    @property
     def paper(self) -> str:
         """Paper of the exhibit that is drawn."""
         return self.exhibit.paper if self.exhibit is not None else ""
@@ -166,7 +171,7 @@ class Study:
         meaning = [] if margin is None else [f"{told}." for told in (margin.best_told, margin.order_told) if told]
         if any(STAR in cells for cells in rows.values()):
             meaning.append(f"{STAR} marks what did not end within its time limit.")
-        sentences = [" ".join([*meaning, *sentences[:1]]), *sentences[1:]]
+        sentences = [" ".join([*meaning, *sentences[:1]]), *filter(None, [self.undecided]), *sentences[1:]]
         told = [line for sentence in sentences for line in textwrap.wrap(sentence, HEADLINE_WIDTH)]
         return "\n".join([f"{self.title}: {what}", *lines, *told]) + "\n"
 

@@ -68,6 +68,8 @@ class Sidecar:
     size: str = ""
     """What the data set has, counted: ``1,080 images of 12 classes``."""
     margins: tuple[Margin, ...] = ()
+    undecided: str = ""
+    """What was run that leaves open how its methods compare, in a sentence; "" where nothing does."""
 
     @property
     def heading(self) -> str:
@@ -92,6 +94,7 @@ def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
     drawn, notice = _draw(exhibit, study)
     caption = f"{exhibit.caption} {study.data_sentence(drawn)}".strip()
     files = _write(drawn if drawn is not None else _nothing(exhibit), exhibit, study, folder, caption, notice)
+    margins = getattr(drawn, "margins", ())
     statuses = count_statuses(drawn.frame if isinstance(drawn, Table) else getattr(drawn, "cells", None))
     sources = [study.files.get(name) or () for name in (*exhibit.needs, *exhibit.optional)]
     sidecar = Sidecar(
@@ -119,7 +122,8 @@ def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
         entries=tuple(drawn.entries) if isinstance(drawn, Gallery) else (),
         titles=_titles(drawn),
         size="" if drawn is None else study.size,
-        margins=drawn.margins if isinstance(drawn, Table | Figure) else (),
+        margins=margins,
+        undecided=study.undecided if margins or (exhibit.name == "claims" and not notice) else "",
     )
     write_json(asdict(sidecar), folder / f"{exhibit.id}.json")
     return sidecar

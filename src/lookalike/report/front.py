@@ -122,7 +122,7 @@ def _of_dataset(rows: Sequence[Row], differences: bool) -> Told:
     parts = [margin.best_told, _levels(row)]
     if differences:
         parts.append("; ".join(map(difference, row.margins)))
-    parts.append(margin.order_told)
+    parts += [margin.order_told, exhibit.undecided.removesuffix(".")]
     return Told(exhibit.dataset_title, kind, f"{'. '.join(filter(None, parts))}.", row.address)
 
 
@@ -169,6 +169,15 @@ def against(results: Results, claims: pd.DataFrame) -> dict[str, list[Told]]:
         item = Told(str(claim.dataset_title), "", text, f"claims.html#{claim.anchor}")
         told.setdefault(KINDS[bool(claim.in_this_run)], []).append(item)
     return told
+
+
+def undecided(results: Results) -> dict[str, dict[str, str]]:
+    """Kind of data to each data set's sentence on what was run that leaves open how methods compare."""
+    found: dict[str, dict[str, str]] = {}
+    for exhibit in results.exhibits():
+        if exhibit.undecided:
+            found.setdefault(KINDS[exhibit.synthetic], {})[exhibit.dataset_title] = exhibit.undecided
+    return found
 
 
 def distinct_margins(results: Results) -> Iterator[tuple[Row, Margin]]:

@@ -135,7 +135,7 @@ def view_of(exhibit: Exhibit, made: list[Fact], folder: Path, claims: Sequence[A
         made=made,
         problems=problems,
         caption=sentences[:2],
-        notes=[*sentences[2:], *exhibit.notes],
+        notes=[*sentences[2:], *filter(None, [exhibit.undecided]), *exhibit.notes],
         files=_files(exhibit, folder),
         states={state: count for state, count in count_states(exhibit.statuses).items() if count},
         claims=claims,

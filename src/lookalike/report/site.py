@@ -119,6 +119,7 @@ class _Site:
             in_print=front.in_print,
             with_interval=front.with_interval,
             against=front.against(results, found),
+            undecided=front.undecided(results),
             cited=list(PAPERS.values()),
             states=display.count_states(results.states()),
             matrices=[pages.matrix(results, paper) for paper in PAPERS],
@@ -233,8 +234,8 @@ class _Site:
             lead=lead,
             commands=commands,
             groups=groups,
-            states=display.count_states(self.results.states(papers)),
             absent=[named for paper in papers for named in pages.absent(self.results, paper)],
+            states=display.count_states(self.results.states(papers)),
             curves_script=bokeh_script() if any(view.curves for view in views) else "",
         )
 
@@ -261,9 +262,9 @@ class _Site:
             meanings=display.MEANINGS,
             shown_states=display.SHOWN,
             view_id=pages.view_id,
+            snakemake=SNAKEMAKE,
             status_rule=RULE,
             version=lookalike.__version__,
-            snakemake=SNAKEMAKE,
         )
         return environment
 

@@ -124,6 +124,9 @@ def test_the_front_page_says_how_well_the_methods_do_and_what_went_against_the_p
     assert 'src="data:image/svg+xml;base64,' in front
     assert "All data here are synthetic: made by code." in front
     against = front.partition('id="against"')[2].partition("</section>")[0]
+    assert '<p class="note">Demo title: One seed decides nothing.</p>' in against
+    assert "order. One seed decides nothing.</li>" in front.partition('id="summary"')[2]
+    assert "demo title: What the papers say" in pages["claims.html"].partition("One seed decides nothing.")[0]
     assert re.findall(r"</b> (.{28})", against) == ["OASIS − LEGO in mAP is −3.2 ", "“OASIS is fast” does not hol"]
 
 
@@ -174,9 +177,6 @@ def test_an_exhibit_shows(pages, case):
     assert [part for part in hidden if part in text] == []
 
 
-def test_text_is_escaped_and_settings_are_shown(pages, results):
-    assert not [name for name, text in pages.items() if EVIL in text]
-    for part in ("&lt;script&gt;alert", "draw_category", "methods:"):
 def test_every_exhibit_of_a_paper_is_on_its_page_or_named_with_what_it_takes(pages):
     for paper, exhibits in groupby(sorted(all_exhibits().values(), key=lambda one: one.paper), lambda one: one.paper):
         if paper in (JMLR, DRAFT, DEEP):
@@ -189,6 +189,9 @@ def test_every_exhibit_of_a_paper_is_on_its_page_or_named_with_what_it_takes(pag
     assert condition == "a codebook in the place of the paper's 1,000,000 visual words"
 
 
+def test_text_is_escaped_and_settings_are_shown(pages, results):
+    assert not [name for name, text in pages.items() if EVIL in text]
+    for part in ("&lt;script&gt;alert", "draw_category", "methods:"):
         assert part in pages["made.html"]
 
 
@@ -238,7 +241,7 @@ def test_evidence_begins_with_what_decided_and_what_a_study_adds_is_kept(folder)
     assert (claim.evidence, claim.rest) == (parts[0], "; ".join(parts[1:]))
     assert (claim.words, claim.page, claim.anchor) == ("sift-1k", "jmlr2010.html", "claim-demo-best-sift-1k")
     assert ("Of the printed numbers, with their intervals", "holds") in claim.further
-    assert notes(Results(folder))[1] == "demo title: Lead. Rest. A note."
+    assert notes(Results(folder))[1] == "demo title: Lead. Rest. One seed decides nothing. A note."
 
 
 def test_a_claim_leads_to_the_exhibits_that_its_place_names_and_these_lead_back(pages):

@@ -123,7 +123,7 @@ class Networks(Section):
     device: str = "auto"
     """Torch's name of the device, such as `cuda`; `auto`: an accelerator where there is one."""
     threads: int = Field(1, ge=1)
-    """Threads of a network that trains on processors. More than one changes the last digits of the result."""
+    """Threads of a network that trains on processors. More than one changes the result."""
     checkpoint_seconds: Number = Field(60, gt=0)
     """Seconds between two checkpoints. A kill loses no more than this."""
     pretraining: Pretraining = Field(default_factory=Pretraining)

@@ -242,18 +242,21 @@ def systems_table(study: FinegrainedStudy, systems: Sequence[str]) -> Table:
 
 
 def _margins(study: FinegrainedStudy, systems: Sequence[str], metric: str) -> list[Margin]:
-    """DeepRanking minus the best other systems of a table, in print and here, in one metric; none where unmeasured."""
+    """DeepRanking minus the best others of a table, in print, here and of features; none where unmeasured."""
     theirs = study.printed_study()
     ours, printed = ({system: of.value(system, metric).value for system in systems} for of in (study, theirs))
     others = [one for one in systems if one != DEEP and not math.isnan(ours[one] + printed[one])]
     name, unit = ("precision", "points") if metric == PRECISION else (f"score-{study.k}", "triplets")
     best = study.title_of(max(systems, key=lambda one: np.nan_to_num(ours[one])))
     found = []
-    for other in dict.fromkeys(max(others, key=of.__getitem__) for of in (printed, ours) if others):
+    rivals = [max(others, key=of.__getitem__) for of in (printed, ours) if others]
+    # the best of those that learned nothing too, wherever what learned is ahead of it
+    rivals += sorted(set(others) & set(FEATURES), key=ours.__getitem__)[-1:]
+    for other in dict.fromkeys(rivals):
         gap = study.difference(DEEP, other, metric)
         if gap is None:
             continue
-        made = " (hand-crafted)" if other in (*FEATURES, GOLDEN) else ""
+        made = " (hand-crafted)" if other in FEATURES else ""
         form, percent = FORMS[metric], "%" * (metric == PRECISION)
         levels = [(f"{of[DEEP]:{form}}{percent}", f"{of[other]:{form}}{percent}") for of in (ours, printed)]
         found.append(Margin(

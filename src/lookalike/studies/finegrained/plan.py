@@ -265,6 +265,7 @@ def exhibit_settings(config: Config, dataset: str, not_run: str) -> dict[str, An
         "buffers": buffers(config, dataset),
         "golden_makes_relevance": share_of_ratings(config, dataset) > 0,
         "sampling": sampling(config, dataset),
+        "ranking_steps": config["finegrained"][dataset]["network"]["ranking"]["n_steps"],
         "seed": config["seed"],
     }
 

@@ -51,7 +51,7 @@ ONCE = "Each network was trained once; no interval contains the chance in that."
 ABOUT = {
     EMBEDDED: "a short code of all hand-crafted features",
     OASIS: "learned from triplets on L1HashKPCA",
-    GOLDEN: "a weighted sum of hand-crafted distances, with learned weights",
+    GOLDEN: "a learned weighted sum of distances: of hand-crafted features, and of embeddings learned from categories",
     CONVNET: "a network that learned to classify images, and not to rank them",
     SINGLE: "the ConvNet, learning on from triplets",
     DEEP: "the multiscale network of the paper, which sees an image at three sizes and learns from triplets",
@@ -111,6 +111,17 @@ class FinegrainedStudy(Study):
     def title_of(self, method: str) -> str:
         """Name of a system as the paper prints it."""
         return system_title(method, self.settings.get("titles"))
+
+    @property
+    def undecided(self) -> str:
+        """Sentence on how long networks were trained, and that each has one seed; "" where none was."""
+        if not any(map(is_network, self.measured)):
+            return ""
+        steps = f"{self.settings['ranking_steps']:,}"
+        return (
+            f"Networks were trained for {steps} steps with one seed. That does not decide how they compare with other "
+            "systems."
+        )
 
     @cached_property
     def numbers(self) -> pd.DataFrame:

@@ -314,6 +314,7 @@ def exhibit_settings(config: Config, dataset: str, not_run: str = "") -> dict[st
         "parts": [part for part in PARTS if part in study],
         "notes": {method: spec["note"] for method, spec in specs.items() if spec.get("note")},
         "parameters": {method: spec["parameters"] for method, spec in specs.items()},
+        "own_constants": [*study["overrides"], *(name for one in study["codebook_overrides"].values() for name in one)],
         "seed": config["seed"],
     }
 

@@ -108,6 +108,20 @@ class LandmarkStudy(Study):
         """Whether the paper's numbers stand beside ours: they are of these landmarks and of no others."""
         return str(self.settings["kind"]) == "oxford5k"
 
+    @property
+    def undecided(self) -> str:
+        """Sentence on SOML with the constants of another collection; "" on that collection, or with others."""
+        as_there = [one for one in LITERAL_OF if one in self.methods and one not in self.settings["own_constants"]]
+        if self.shows_printed or not as_there:
+            return ""
+        ours, theirs = ([of[name] for name in PAPER_LEARNING] for of in (self.settings, PAPER_LEARNING))
+        return (
+            f"{' and '.join(map(self.title_of, as_there))} ran with their constants for Oxford5K, on other images "
+            f"({self.size or 'not counted'}): each metric was learned from {ours[0]} images of a landmark and "
+            f"{ours[1]} others, in the paper {theirs[0]} and {theirs[1]}. That does not decide how they compare with "
+            "other methods."
+        )
+
     def at(self, codebook: Codebook | None) -> Self:
         """Return the same study narrowed to one codebook."""
         study = copy.copy(self)

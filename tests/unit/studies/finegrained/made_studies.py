@@ -26,7 +26,7 @@ KINDS = ("in-class", "out-of-class")
 SETTINGS = {"dataset": "demo_triplets", "title": "demo triplets", "kind": "synthetic_triplets", "synthetic": True,
             "not_run": "", "titles": {}, "systems": [], "deep_not_run": "", "learned_not_run": "", "k": 30,
             "chosen_percent": 20, "folder": ".", "buffers": [3], "golden_makes_relevance": False,
-            "sampling": {"out_of_class": 0.2}, "seed": 1}  # fmt: skip
+            "sampling": {"out_of_class": 0.2}, "ranking_steps": 1234, "seed": 1}  # fmt: skip
 REAL = {"dataset": "triplets", "title": "rated triplets", "kind": "triplets", "synthetic": False}
 """Settings of triplets that people rated."""
 

@@ -45,6 +45,7 @@ def test_every_exhibit_is_drawn_and_says_which_data_it_shows(tmp_path):
     assert lines[2].split()[:4] == ["HOG", "68.4", "[67.6,", "69.2]"]
     assert lines[7].split()[0] == "DeepRanking"
     assert "7,004" in lines[7]
+    assert "Networks were trained for 1,234 steps with one seed. That does not decide" in " ".join(lines)
     study.files.clear()
     study.settings = {**study.settings, "not_run": "not run: put triplets there"}
     check_not_run("finegrained", study, tmp_path / "not run")
@@ -53,10 +54,12 @@ def test_every_exhibit_is_drawn_and_says_which_data_it_shows(tmp_path):
 
 @pytest.mark.parametrize(("name", "systems"), [("table1", TABLE1), ("table2", TABLE2)])
 def test_ours_stand_above_the_printed_in_the_papers_order(name, systems, tmp_path):
-    study = made.of_numbers(tmp_path, made.made_intervals(reach=0.5), **made.REAL)
+    study = made.of_numbers(tmp_path, made.made_intervals(reach=0.5), made.made_contrasts(), **made.REAL)
     table = made.drawn(study, name)
     assert tuple(dict.fromkeys(table.frame["system"])) == systems
     assert "brackets: 95% bootstrap intervals" in study.data_sentence(table)
+    rivals = {one.other for one in table.margins if one.metric == "precision"}
+    assert {one for one in rivals if "(hand-crafted)" in one} == ({"HOG (hand-crafted)"} if name == "table1" else set())
     found = statuses(table).reset_index()
     learned = found["system"].map(is_learned)
     assert set(zip(learned, found["status"], strict=True)) == {(is_learned(one), status_of(one)) for one in systems}

@@ -34,6 +34,7 @@ SETTINGS = {
     "variants": ["soml-tg-literal"],
     "draws": DRAWS,
     "positives": 7,
+    "own_constants": [],
     "negatives": 500,
     "parts": ["sweep", "cost_sweep", "triplet_order", "dimensions"],
     "notes": {},
