@@ -1,6 +1,7 @@
 """A small folder of results with an exhibit of every kind and state, written as studies write theirs."""
 
 import json
+from contextlib import chdir
 
 import numpy as np
 import pandas as pd
@@ -178,7 +179,8 @@ def write_study(results, dataset, room, *, synthetic=True, not_run=""):
         for order, (id, title, draw) in enumerate(EXHIBITS[room])
     ]
     settings = {"dataset": dataset, "title": f"{dataset} title", "synthetic": synthetic, "not_run": not_run}
-    write_exhibits(exhibits, ToyStudy(settings), results / dataset / "exhibits")
+    with chdir(results.parent):
+        write_exhibits(exhibits, ToyStudy(settings), results / dataset / "exhibits")
 
 
 def add_record(logs, name, inputs, outputs, **told):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import cycle
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -227,19 +228,16 @@ class _Scene:
 def write_odd_files(spec: PaintedCategories, folder: str | Path) -> None:
     """Write awkward files as an archive may hold, each a painting of its class; four of the seven can be used."""
     names = ("greyscale.jpg", "cmyk.jpg", "sixteen_bits.png", "turned.jpg", "small.jpg", "cut_off.jpg")
-    labels = [place % spec.classes for place in range(len(names))]
-    # numbers that no other image of the class has
-    paintings = [Image.fromarray(spec.paint(label, spec.images_per_class + i)) for i, label in enumerate(labels)]
-    places = [
-        Path(folder, spec.name_of(label), f"{label + 1:03d}_{name}") for name, label in zip(names, labels, strict=True)
-    ]
-    grey, cmyk, deep, turned_image, small, cut_off = paintings
-    upright = Image.Exif()
+    places, paintings = [], []
+    for number, (name, label) in enumerate(zip(names, cycle(range(spec.classes)), strict=False), spec.images_per_class):
+        places.append(Path(folder, spec.name_of(label), f"{label + 1:03d}_{name}"))
+        paintings.append(Image.fromarray(spec.paint(label, number)))
+    (grey, cmyk, deep, sideways, small, cut_off), upright = paintings, Image.Exif()
     upright[0x0112] = 6  # orientation: to be turned clockwise by a quarter when shown
     grey.convert("L").save(places[0])
     cmyk.convert("CMYK").save(places[1])
     Image.fromarray(np.asarray(deep.convert("L")).astype(np.uint16) * 257).save(places[2])
-    turned_image.transpose(Image.Transpose.ROTATE_90).save(places[3], exif=upright)
+    sideways.transpose(Image.Transpose.ROTATE_90).save(places[3], exif=upright)
     small.resize((96, 72)).save(places[4])
     cut_off.save(places[5])
     places[5].write_bytes(places[5].read_bytes()[:2000])

@@ -7,10 +7,6 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
-from lookalike.core.errors import LookalikeError
 from lookalike.core.images import load_rgb, shrink
 from lookalike.exhibits.model import Gallery, Mark, Tile
 from lookalike.exhibits.style import BLACK, BLUE, GREY, ORANGE, VERMILLION, new_figure
@@ -18,8 +14,6 @@ from lookalike.exhibits.style import BLACK, BLUE, GREY, ORANGE, VERMILLION, new_
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
-
-Image = npt.NDArray[np.uint8]
 
 THUMBNAIL = 160
 """Longer side of a thumbnail, in pixels: what a page shows, and little to keep in a PDF."""
@@ -35,24 +29,11 @@ TITLE = 0.9
 """Width of the words left of a row, in inches."""
 GAP, LINE = 0.05, 0.12
 """Room on each side of an image, and the height of a line of words, in inches."""
-PLACEHOLDER_GREY = 215
-
-
-def thumbnail_of(path: Path, side: int = THUMBNAIL) -> Image | None:
-    """Return the thumbnail of an image file, `side` pixels at its longer side; None where it cannot be read."""
-    try:
-        return shrink(load_rgb(path), side)
-    except LookalikeError:
-        return None
 
 
 def tile_of(path: Path, words: str = "", mark: Mark | None = None, **more: Any) -> Tile:
-    """Return the tile of an image file; one that cannot be read has a grey place that says so."""
-    image = thumbnail_of(path)
-    if image is None:
-        grey = np.full((THUMBNAIL * 3 // 4, THUMBNAIL, 3), PLACEHOLDER_GREY, dtype=np.uint8)
-        return Tile(grey, f"cannot be read: {path.name}", mark, **more)
-    return Tile(image, words, mark, **more)
+    """Return the tile of an image file; one that cannot be read is a `LookalikeError`, by which its exhibit fails."""
+    return Tile(shrink(load_rgb(path), THUMBNAIL), words, mark, **more)
 
 
 def class_name(label: str) -> str:

@@ -86,7 +86,7 @@ class Exhibit:
     """Those that it does without."""
     when: Callable[[Settings], bool] = lambda settings: True
     """Whether a study with these settings has it."""
-    condition: str = "settings that ask for it"
+    condition: str = ""
     """What a study needs to have it, in words."""
     order: int = 0
     """Its place in its module."""
@@ -143,8 +143,8 @@ def exhibit(
     title: str,
     needs: tuple[str, ...] = (),
     optional: tuple[str, ...] = (),
-    when: Callable[[Settings], bool] | None = None,
-    condition: str = "",
+    when: Callable[[Settings], bool] = lambda settings: True,
+    condition: str = "settings that ask for it",
 ) -> Callable[[Callable[..., Drawn]], Callable[..., Drawn]]:
     """Make a function ``(study) -> Table | Figure | Gallery | Picture`` an exhibit.
 
@@ -164,9 +164,8 @@ def exhibit(
         for id in ids:
             if id in _FOUND and _FOUND[id].draw.__module__ != function.__module__:
                 raise ValueError(f"two exhibits are called {id}")
-            extra: dict[str, Any] = {"when": when} if when is not None else {}
-            extra |= {"condition": condition} if condition else {}
-            _FOUND[id] = Exhibit(id, study, title, kind.lower(), function, needs, optional, order=len(_FOUND), **extra)
+            about = (title, kind.lower(), function, needs, optional, when, condition)
+            _FOUND[id] = Exhibit(id, study, *about, order=len(_FOUND))
         return function
 
     return register

@@ -19,8 +19,7 @@ from lookalike.exhibits.model import Axis, Figure, Line, Margin, Panel, Series
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.style import BLACK, BLUE, GREY, ORANGE, Look, paper_style
 from lookalike.exhibits.verdicts import FAILS
-from lookalike.report.facts import command_of
-from lookalike.report.pages import page_of, view_id
+from lookalike.report.pages import address_of
 from lookalike.report.results import Exhibit, Results
 
 KINDS = {False: "real photographs", True: "synthetic"}
@@ -42,16 +41,6 @@ class Row(NamedTuple):
     def first(self) -> Margin:
         """The margin over the best other method in print."""
         return self.margins[0]
-
-    @property
-    def address(self) -> str:
-        """Where the exhibit stands."""
-        return f"{page_of(self.exhibit.paper)}#{view_id(self.exhibit)}"
-
-    @property
-    def command(self) -> str:
-        """What makes it again."""
-        return command_of(self.exhibit)
 
 
 class Told(NamedTuple):
@@ -123,7 +112,7 @@ def _of_dataset(rows: Sequence[Row], differences: bool) -> Told:
     if differences:
         parts.append("; ".join(map(difference, row.margins)))
     parts += [margin.order_told, exhibit.undecided.removesuffix(".")]
-    return Told(exhibit.dataset_title, kind, f"{'. '.join(filter(None, parts))}.", row.address)
+    return Told(exhibit.dataset_title, kind, f"{'. '.join(filter(None, parts))}.", address_of(exhibit))
 
 
 def _plain(title: str) -> str:
@@ -163,21 +152,12 @@ def against(results: Results, claims: pd.DataFrame) -> dict[str, list[Told]]:
             where = ", ".join(filter(None, (row.exhibit.dataset_title, margin.setting)))
             note = margin.note or "The paper's gap is wider than the interval of ours." * small
             text = f"{difference(margin, margin.metric)}. {note}".strip()
-            told.setdefault(KINDS[row.exhibit.synthetic], []).append(Told(where, "", text, row.address))
+            told.setdefault(KINDS[row.exhibit.synthetic], []).append(Told(where, "", text, address_of(row.exhibit)))
     for claim in failed.itertuples():
         text = f"“{str(claim.claim).rstrip('.')}” does not hold{claim.in_this_run}: {claim.evidence}."
         item = Told(str(claim.dataset_title), "", text, f"claims.html#{claim.anchor}")
         told.setdefault(KINDS[bool(claim.in_this_run)], []).append(item)
     return told
-
-
-def undecided(results: Results) -> dict[str, dict[str, str]]:
-    """Kind of data to each data set's sentence on what was run that leaves open how methods compare."""
-    found: dict[str, dict[str, str]] = {}
-    for exhibit in results.exhibits():
-        if exhibit.undecided:
-            found.setdefault(KINDS[exhibit.synthetic], {})[exhibit.dataset_title] = exhibit.undecided
-    return found
 
 
 def distinct_margins(results: Results) -> Iterator[tuple[Row, Margin]]:
@@ -189,11 +169,6 @@ def distinct_margins(results: Results) -> Iterator[tuple[Row, Margin]]:
             if key not in seen:
                 seen.add(key)
                 yield row, margin
-
-
-def labels_of(results: Results, paper: str) -> list[str]:
-    """Labels of the exhibits of a paper that were drawn."""
-    return sorted({one.label for one in results.exhibits(paper) if one.was_drawn})
 
 
 def repeated(papers: Mapping[str, Sequence[Row]], paper: str) -> dict[str, str]:

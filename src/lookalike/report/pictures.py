@@ -67,7 +67,9 @@ def encode_thumbnail(path: Path, side: int, quality: int) -> Picture | None:
     """Encode the thumbnail of an image, `side` pixels at its longer side; None where it is missing or damaged."""
     from PIL import Image
 
-    from lookalike.exhibits.image_grid import thumbnail_of
+    from lookalike.core.images import load_rgb, shrink
 
-    pixels = thumbnail_of(path, side)
-    return None if pixels is None else _webp(Image.fromarray(pixels), quality)
+    try:
+        return _webp(Image.fromarray(shrink(load_rgb(path), side)), quality)
+    except LookalikeError:
+        return None

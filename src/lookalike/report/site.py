@@ -73,17 +73,11 @@ def write_report(
         written.append(Path(output_folder) / link.page)
         with replacing(written[-1]) as part:
             part.write_text(text, encoding="utf-8")
+    named = ", ".join(dict.fromkeys(f"{exhibit.dataset}: {exhibit.id}" for exhibit in site.failed))
+    sentence = f"exhibits that could not be drawn or shown: {named}; results/report/index.html says why\n"
     with replacing(Path(output_folder) / "failed.txt") as part:
-        part.write_text(failures(site.failed), encoding="utf-8")
+        part.write_text(sentence if named else "", encoding="utf-8")
     return written[::-1]
-
-
-def failures(failed: Sequence[Exhibit]) -> str:
-    """Say which exhibits could not be drawn or shown, in the sentence that ends the run; "" where there is none."""
-    if not failed:
-        return ""
-    named = ", ".join(dict.fromkeys(f"{exhibit.dataset}: {exhibit.id}" for exhibit in failed))
-    return f"exhibits that could not be drawn or shown: {named}; results/report/index.html says why\n"
 
 
 class _Site:
@@ -115,11 +109,13 @@ class _Site:
             as_printed=AS_PRINTED,
             no_number=front.NO_NUMBER,
             repeated={PAPERS[paper].page: front.repeated(papers, paper) for paper in papers},
-            shown={PAPERS[paper].page: front.labels_of(results, paper) for paper in papers},
+            shown={
+                PAPERS[id].page: sorted({one.label for one in results.exhibits(id) if one.was_drawn}) for id in papers
+            },
             in_print=front.in_print,
             with_interval=front.with_interval,
             against=front.against(results, found),
-            undecided=front.undecided(results),
+            undecided={one.dataset: one for one in results.exhibits() if one.undecided},
             cited=list(PAPERS.values()),
             states=display.count_states(results.states()),
             matrices=[pages.matrix(results, paper) for paper in PAPERS],
@@ -262,6 +258,8 @@ class _Site:
             meanings=display.MEANINGS,
             shown_states=display.SHOWN,
             view_id=pages.view_id,
+            address_of=pages.address_of,
+            command_of=facts.command_of,
             snakemake=SNAKEMAKE,
             status_rule=RULE,
             version=lookalike.__version__,

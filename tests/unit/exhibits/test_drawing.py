@@ -6,6 +6,7 @@ import pytest
 import toy
 from PIL import Image
 
+from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.drawing import draw, save
 from lookalike.exhibits.image_grid import WRONG, draw_gallery, tile_of
 from lookalike.exhibits.model import Axis, Figure, Gallery, Panel, Series, Tile
@@ -53,13 +54,12 @@ def test_every_kind_of_series_draws_on_every_scale(series, scale):
     assert [text.get_text() for text in canvas.legends[0].get_texts()] == [series.name]
 
 
-def test_tiles_are_thumbnails_and_an_image_that_cannot_be_read_is_said_by_its_name(tmp_path):
+def test_tiles_are_thumbnails_and_an_image_that_cannot_be_read_fails_by_its_name(tmp_path):
     Image.fromarray(np.full((400, 200, 3), 7, dtype=np.uint8)).save(tmp_path / "a.png")
     assert tile_of(tmp_path / "a.png").image.shape == (160, 80, 3)
     (tmp_path / "broken.jpg").write_bytes(b"no image")
-    tile = tile_of(tmp_path / "broken.jpg", "a word", WRONG)
-    assert tile.words == "cannot be read: broken.jpg"
-    assert tile.image is not None
+    with pytest.raises(LookalikeError, match=r"broken\.jpg"):
+        tile_of(tmp_path / "broken.jpg", "a word", WRONG)
 
 
 def test_a_gallery_has_a_legend_of_its_marks_and_an_empty_one_says_why(tmp_path):

@@ -3,7 +3,7 @@
 import re
 import shutil
 from html.parser import HTMLParser
-from itertools import groupby, pairwise
+from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
@@ -124,7 +124,7 @@ def test_the_front_page_says_how_well_the_methods_do_and_what_went_against_the_p
     assert 'src="data:image/svg+xml;base64,' in front
     assert "All data here are synthetic: made by code." in front
     against = front.partition('id="against"')[2].partition("</section>")[0]
-    assert '<p class="note">Demo title: One seed decides nothing.</p>' in against
+    assert '<p class="note">Demo title. One seed decides nothing.</p>' in against
     assert "order. One seed decides nothing.</li>" in front.partition('id="summary"')[2]
     assert "demo title: What the papers say" in pages["claims.html"].partition("One seed decides nothing.")[0]
     assert re.findall(r"</b> (.{28})", against) == ["OASIS − LEGO in mAP is −3.2 ", "“OASIS is fast” does not hol"]
@@ -178,13 +178,12 @@ def test_an_exhibit_shows(pages, case):
 
 
 def test_every_exhibit_of_a_paper_is_on_its_page_or_named_with_what_it_takes(pages):
-    for paper, exhibits in groupby(sorted(all_exhibits().values(), key=lambda one: one.paper), lambda one: one.paper):
-        if paper in (JMLR, DRAFT, DEEP):
-            page = pages[f"{PAPERS[paper].page}.html"]
+    for exhibit in all_exhibits().values():
+        if exhibit.paper in (JMLR, DRAFT, DEEP):
+            page = pages[f"{PAPERS[exhibit.paper].page}.html"]
             named = page.partition("Not in these results: ")[2].partition("</p>")[0]
-            for exhibit in exhibits:
-                name = f"{exhibit.label or exhibit.title} (a study needs {exhibit.condition})"
-                assert (f'id="{exhibit.name}"' in page) != (name in named), exhibit.id
+            name = f"{exhibit.label or exhibit.title} (a study needs {exhibit.condition})"
+            assert (f'id="{exhibit.name}"' in page) != (name in named), exhibit.id
     condition = all_exhibits()["soml-aaai-2014/table3"].condition
     assert condition == "a codebook in the place of the paper's 1,000,000 visual words"
 
@@ -320,10 +319,7 @@ def test_whatever_a_page_cannot_show_ends_the_run_by_name_and_all_else_is_writte
     names = {f"{JMLR}/fig6", f"{DRAFT}/fig4", "learning/claims", "learning/neighbours", "learning/broken"}
     assert set(re.findall(r"demo: ([\w/-]+)", failed)) == names
     assert failed.endswith("; results/report/index.html says why\n")
-    front = (report / "index.html").read_text(encoding="utf-8")
-    assert front.count('class="note warn failed"') == len(names)
-    assert "Table 4" in (report / "jmlr2010.html").read_text(encoding="utf-8")
-    assert "<b>1</b> does not hold" not in (report / "claims.html").read_text(encoding="utf-8")
+    assert (report / "index.html").read_text(encoding="utf-8").count('class="note warn failed"') == len(names)
 
 
 def test_an_empty_folder_makes_a_report_and_a_page_that_cannot_be_written_leaves_the_old_one(tmp_path):

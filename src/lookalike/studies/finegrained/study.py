@@ -117,11 +117,8 @@ class FinegrainedStudy(Study):
         """Sentence on how long networks were trained, and that each has one seed; "" where none was."""
         if not any(map(is_network, self.measured)):
             return ""
-        steps = f"{self.settings['ranking_steps']:,}"
-        return (
-            f"Networks were trained for {steps} steps with one seed. That does not decide how they compare with other "
-            "systems."
-        )
+        trained = f"Networks were trained for {self.settings['ranking_steps']:,} steps with one seed."
+        return f"{trained} That does not decide how they compare with other systems."
 
     @cached_property
     def numbers(self) -> pd.DataFrame:

@@ -60,15 +60,9 @@ def paper_tables(*numbers: int, title: str) -> Callable[..., Callable[..., Drawn
 
     def register(function: Callable[..., Drawn]) -> Callable[..., Drawn]:
         for place, number in enumerate(numbers):
-            words = list(PRINTED_CODEBOOKS)[place]
-            make = exhibit(
-                f"{PAPER}/table{number}",
-                title=title,
-                needs=("metrics", "fits"),
-                when=partial(has_codebook, place),
-                condition=f"a codebook in the place of the paper's {words:,} visual words",
-            )
-            make(function)
+            condition = f"a codebook in the place of the paper's {list(PRINTED_CODEBOOKS)[place]:,} visual words"
+            settings: Any = {"when": partial(has_codebook, place), "condition": condition}
+            exhibit(f"{PAPER}/table{number}", title=title, needs=("metrics", "fits"), **settings)(function)
         return function
 
     return register

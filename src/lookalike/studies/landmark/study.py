@@ -114,12 +114,11 @@ class LandmarkStudy(Study):
         as_there = [one for one in LITERAL_OF if one in self.methods and one not in self.settings["own_constants"]]
         if self.shows_printed or not as_there:
             return ""
-        ours, theirs = ([of[name] for name in PAPER_LEARNING] for of in (self.settings, PAPER_LEARNING))
+        learning = "a metric was learned from {positives} images of a landmark and {negatives} others, in the paper"
         return (
-            f"{' and '.join(map(self.title_of, as_there))} ran with their constants for Oxford5K, on other images "
-            f"({self.size or 'not counted'}): each metric was learned from {ours[0]} images of a landmark and "
-            f"{ours[1]} others, in the paper {theirs[0]} and {theirs[1]}. That does not decide how they compare with "
-            "other methods."
+            f"{' and '.join(map(self.title_of, as_there))} ran with their constants for Oxford5K, on other images: "
+            f"{learning.format_map(self.settings)} {' and '.join(map(str, PAPER_LEARNING.values()))}. That does not "
+            "decide how they compare with other methods."
         )
 
     def at(self, codebook: Codebook | None) -> Self:
