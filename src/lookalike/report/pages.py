@@ -96,9 +96,11 @@ def by_name(results: Results, paper: str) -> dict[str, list[Exhibit]]:
 def absent(results: Results, paper: str) -> list[str]:
     """Name the exhibits of a paper that no data set has, each with what a study needs to have it."""
     there = {exhibit.id for exhibit in results.exhibits(paper)}
-    others = [one for one in all_exhibits().values() if one.paper == paper and one.id not in there]
-    ordered = sorted(others, key=lambda one: one.place)
-    return [f"{one.label or one.title} (a study needs {one.condition})" for one in ordered]
+    labels: dict[str, list[str]] = {}
+    for one in sorted(all_exhibits().values(), key=lambda one: one.place):
+        if one.paper == paper and one.id not in there:
+            labels.setdefault(one.condition, []).append(one.label or one.title)
+    return [f"{', '.join(named)} (a study needs {condition})" for condition, named in labels.items()]
 
 
 def matrix(results: Results, paper: str) -> Matrix:
