@@ -57,20 +57,6 @@ def clipped(page):
     )
 
 
-def read_off(figure, across):
-    """Move the pointer over the first plot of a figure, to a share of its width; what is told there."""
-    page = figure.page
-    plot = figure.locator(".curves-plot [role=img]").first
-    plot.scroll_into_view_if_needed()
-    box = plot.bounding_box()
-    assert box
-    for step in (-3, 0):
-        page.mouse.move(box["x"] + across * box["width"] + step, box["y"] + 0.45 * box["height"])
-    tip = page.locator(".curves-tip:visible").first
-    tip.wait_for()
-    return tip.inner_text()
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_every_page_opens_at_every_width(opened, take_screenshot, name):
     page = opened(name)
@@ -167,50 +153,24 @@ def natural(key):
     return [(not part.isdigit(), float(part) if part.isdigit() else 0.0, part.casefold()) for part in parts]
 
 
-def test_curves_are_read_with_the_pointer(opened):
-    page = opened(PAPER)
-    figure = page.locator("figure:has(.curves-code)", has=page.get_by_label(re.compile("Plot: .*Precision at top k")))
-    figure = (figure if figure.count() else page.locator("figure:has(.curves-code)")).first
-    picture, curves = figure.locator(".static-picture"), figure.locator(".curves")
-    assert picture.is_visible()
-    assert not curves.is_visible()
-    button = figure.locator(".figure-switch")
-    button.click()
-    figure.locator(".curves-plot[data-drawn=true]").wait_for()
-    assert button.get_attribute("aria-pressed") == "true"
-    assert not picture.is_visible()
-    left, right = read_off(figure, 0.3), read_off(figure, 0.8)
-    names = [name.split(" ", 1)[1] for name in figure.locator("[data-series]").all_inner_texts()]
-    for said in (left, right):
-        assert all(name in said for name in names)
-        assert re.search(r"\d\.\d+", said)
-    # the first line tells where the pointer is
-    assert left.splitlines()[0] != right.splitlines()[0]
-    faded = """() => Bokeh.documents.flatMap((one) => one.roots()).flatMap((plot) => plot.renderers)
-      .filter((glyph) => glyph.name === "series-0").map((glyph) => glyph.muted)"""
-    series = figure.locator("[data-series]").first
-    series.click()
-    assert series.get_attribute("aria-pressed") == "false"
-    assert set(page.evaluate(faded)) == {True}
-    series.press("Enter")
-    assert set(page.evaluate(faded)) == {False}
-    button.click()
-    assert picture.is_visible()
-    assert not curves.is_visible()
-
-
-@pytest.mark.parametrize("name", [PAPER, "draft2009.html", "cvpr2014.html"])
-def test_all_curves_of_a_page_are_drawn(opened, name):
-    page = opened(name)
-    page.set_viewport_size({"width": 360, "height": 800})
-    figures = page.locator("figure:has(.curves-code)")
-    assert figures.count() > 0
-    for place in range(figures.count()):
-        figures.nth(place).locator(".figure-switch").click()
-        figures.nth(place).locator(".curves-plot[data-drawn=true]").wait_for()
-        assert figures.nth(place).locator(".curves-plot [role=img]").first.evaluate("one => one.childElementCount")
-    # a phone has room for them
-    assert overflow(page) == []
+@pytest.mark.parametrize("width", [390, 1400])
+def test_the_pointer_reaches_every_point_of_a_figure_that_fits(opened, width):
+    page = opened("cvpr2014.html")
+    page.set_viewport_size({"width": width, "height": 900})
+    image = page.locator("figure:has(.points) img").first
+    box = image.bounding_box()
+    assert box == image.locator("xpath=../*[@class='points']").bounding_box()
+    assert box
+    assert box["x"] + box["width"] <= width
+    found = page.evaluate(
+        """() => [...document.querySelectorAll(".points circle")].map((disc) => {
+          disc.scrollIntoView({ block: "center", behavior: "instant" })
+          const box = disc.getBoundingClientRect()
+          return document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2)?.textContent
+        })"""
+    )
+    assert len(found) == 3
+    assert all(re.search(r"\nDifference \(points\): [+-]\d\.\d \([+-]\d\.\d to [+-]\d\.\d\)", said) for said in found)
 
 
 def test_the_gallery_answers_clicks_and_keys(opened):
@@ -259,12 +219,12 @@ def test_nothing_is_missing_without_javascript(chromium, report, name):
         page.goto((report / name).as_uri())
         articles = page.locator("article.exhibit")
         assert articles.locator(".caption").count() == articles.count()
-        for part in (".caption", ".static-picture img"):
+        for part in (".caption", ".picture img"):
             found = articles.locator(part)
             assert found.evaluate_all("all => all.filter((one) => !one.checkVisibility()).map((one) => one.id)") == []
         if name in ("jmlr2010.html", "beyond.html"):
             assert articles.locator(".caption").count() > 4
-        assert page.locator(".figure-switch, .gallery-tools:visible, .curves:visible").count() == 0
+        assert page.locator(".gallery-tools:visible").count() == 0
         queries = page.locator(".gallery-query")
         assert queries.evaluate_all("all => all.every((one) => one.checkVisibility())")
         assert (queries.count() > 0) == (name == "gallery.html")
@@ -275,10 +235,6 @@ def test_nothing_is_missing_without_javascript(chromium, report, name):
 def test_no_page_has_a_serious_obstacle(opened, name):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="no axe: make .venv/.development").Axe()
     page = opened(name)
-    if name == PAPER:
-        # curves too
-        page.locator(".figure-switch").first.click()
-        page.locator(".curves-plot[data-drawn=true]").first.wait_for()
     found = []
     # nothing but colours is other in the dark
     for scheme, options in (("light", {}), ("dark", {"runOnly": ["color-contrast"]})):
@@ -305,11 +261,6 @@ def test_print_has_the_pictures_and_no_navigation(opened):
     page = opened(PAPER)
     bar = page.get_by_role("navigation", name="Pages of the report")
     assert bar.is_visible()
-    figure = page.locator("figure:has(.curves-code)").first
-    figure.locator(".figure-switch").click()
-    figure.locator(".curves-plot[data-drawn=true]").wait_for()
     page.emulate_media(media="print")
     assert not bar.is_visible()
-    assert not page.locator(".figure-switch").first.is_visible()
-    assert figure.locator(".static-picture").is_visible()
-    assert not figure.locator(".curves").is_visible()
+    assert page.locator("figure .picture img").first.is_visible()

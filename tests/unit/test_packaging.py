@@ -62,7 +62,7 @@ ROOMS = {
     "deep": ("deep",),
     "workflow": ("studies", "data", "features", "ranking", "exhibits", "report"),
 }
-DISTRIBUTIONS = {"PIL": "pillow", "bokeh": "bokeh", "cv2": "opencv-python-headless", "faiss": "faiss-cpu",
+DISTRIBUTIONS = {"PIL": "pillow", "cv2": "opencv-python-headless", "faiss": "faiss-cpu",
                  "pywt": "pywavelets", "sklearn": "scikit-learn", "yaml": "pyyaml"}  # fmt: skip
 
 

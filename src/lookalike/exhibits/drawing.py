@@ -1,9 +1,14 @@
-"""Figures with Matplotlib: panels of series, one legend, and the same bytes from the same numbers."""
+"""Figures with Matplotlib: panels of series, one legend, and the same bytes from the same numbers.
+
+The SVG tells the numbers of the point on which the pointer rests; the table below it on a page has all of them.
+"""
 
 from __future__ import annotations
 
+import html
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +18,8 @@ import pandas as pd
 
 from lookalike.exhibits.image_grid import draw_gallery
 from lookalike.exhibits.model import Axis, Figure, Gallery, Line, Number, Panel, Picture, Series
-from lookalike.exhibits.style import GREY, VERMILLION, new_figure, paper_style, save_figure
+from lookalike.exhibits.printed import human_time
+from lookalike.exhibits.style import GREY, VERMILLION, lay_out, new_figure, paper_style, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +42,29 @@ SIDES = {"left": ("right", "center", -4, 0), "right": ("left", "center", 4, 0)} 
     "lower right": ("left", "top", 2, -2),
 }
 
+MISSING = "–"
+"""Stands where a point has no number."""
+DISC = '<circle cx="{:.1f}" cy="{:.1f}" r="3" fill="transparent"><title>{}</title></circle>'
+"""What shows a point's title: larger than its marker, and unseen."""
+BARE = ("{", "time")
+"""How the format of an axis begins that does not say what its number is."""
+
 Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Points:
+    """The points of a series that have a place on the axes; arrays have shape (n,)."""
+
+    x: Floats
+    y: Floats
+    low: Floats
+    high: Floats
+    across: Floats
+    """Where they stand along x."""
+    notes: tuple[str, ...]
+    marked: npt.NDArray[np.intp]
+    """Places of those that carry a marker."""
 
 
 def save(drawn: Figure | Gallery | Picture, stem: Path, study: Study, notice: str = "") -> None:
@@ -53,7 +81,9 @@ def save(drawn: Figure | Gallery | Picture, stem: Path, study: Study, notice: st
             canvas.suptitle(notice, fontsize=8, color=VERMILLION, wrap=True)
         elif study.corner:
             canvas.suptitle(study.corner, fontsize=7.5, color=GREY, x=0.99, ha="right")
-    save_figure(canvas, stem)
+        lay_out(canvas)
+        titles = titles_of_points(drawn, canvas) if isinstance(drawn, Figure) else ()
+    save_figure(canvas, stem, titles)
 
 
 def draw(figure: Figure) -> Canvas:
@@ -87,10 +117,8 @@ def lettered(titles: Sequence[str]) -> list[str]:
 def _draw_panel(axis: Axes, panel: Panel, frame: pd.DataFrame) -> None:
     axis.set_title(panel.title, loc="left")
     _scale(axis, panel)
-    n = max(1, len(panel.series))
-    # thin ones lie behind
-    for place, series in enumerate(sorted(panel.series, key=lambda one: not one.thin)):
-        _draw_series(axis, panel, series, frame, place / n)
+    for series, points in _points(panel, frame):
+        _draw_series(axis, panel, series, points)
     for line in panel.lines:
         _draw_line(axis, panel, line)
     for label in panel.labels:
@@ -120,6 +148,21 @@ def values_of(rows: pd.DataFrame, series: Series) -> tuple[Floats, Floats, Float
     return numbers(series.x), numbers(series.y), numbers(series.low), numbers(series.high)
 
 
+def _points(panel: Panel, frame: pd.DataFrame) -> Iterator[tuple[Series, Points]]:
+    """Yield the series of a panel with their points; thin ones come first, and lie behind."""
+    for place, series in enumerate(sorted(panel.series, key=lambda series: not series.thin)):
+        rows = rows_of(frame, series)
+        if panel.x.scale == "log":
+            # a start at 0 has no place there
+            rows = rows[values_of(rows, series)[0] > 0]
+        x, y, low, high = values_of(rows, series)
+        notes = rows[series.note].fillna("").astype(str) if series.note else [""] * len(rows)
+        across = placed(x, panel.x, series.aside)
+        every = series.kind == "points" or series.each
+        marked = np.arange(len(x)) if every else marked_points(across, panel.x, place / len(panel.series))
+        yield series, Points(x, y, low, high, across, tuple(notes), marked)
+
+
 def _scale(axis: Axes, panel: Panel) -> None:
     """Labels, scales and ticks of both axes."""
     from matplotlib.ticker import NullLocator
@@ -144,12 +187,8 @@ def placed(values: Floats, form: Axis, aside: Number) -> Floats:
     return values * 10**aside if form.scale == "log" else values + aside
 
 
-def _draw_series(axis: Axes, panel: Panel, series: Series, frame: pd.DataFrame, shift: float) -> None:
-    x, y, low, high = values_of(rows_of(frame, series), series)
-    if panel.x.scale == "log":
-        # a start at 0 has no place there
-        x, y, low, high = (part[x > 0] for part in (x, y, low, high))
-    x = placed(x, panel.x, series.aside)
+def _draw_series(axis: Axes, panel: Panel, series: Series, points: Points) -> None:
+    x, y, low, high = points.across, points.y, points.low, points.high
     look, face = series.look, "none" if series.hollow else series.look.colour
     line = "none" if series.kind == "points" else look.line
     style: dict[str, Any] = {"color": look.colour, "linestyle": line}
@@ -167,10 +206,7 @@ def _draw_series(axis: Axes, panel: Panel, series: Series, frame: pd.DataFrame, 
     axis.plot(x, y, zorder=2, **style, **draw_style)
     # the legend shows line and marker together
     axis.plot([], [], label=series.name, marker=look.marker, markerfacecolor=face, **style)
-    every = series.kind == "points" or series.each
-    kept = np.arange(len(x)) if every else marked_points(x, panel.x, shift)
-    if not look.marker:
-        kept = kept[:0] if not series.low else kept
+    kept = points.marked if look.marker or series.low else points.marked[:0]
     # the points of a star hold little colour, and a ring lies around what it covers
     size = (4 if series.kind == "points" else MARKER) * (2 if look.marker == "*" else 1.5 if series.hollow else 1)
     axis.plot(x[kept], y[kept], linestyle="none", marker=look.marker, color=look.colour, markerfacecolor=face,
@@ -216,6 +252,62 @@ def _limits(axis: Axes, panel: Panel) -> None:
     if panel.y.reversed:
         axis.invert_yaxis()
     axis.set_ylabel(label_of(panel.y, axis.get_ylim()))
+
+
+def titles_of_points(figure: Figure, canvas: Canvas) -> list[str]:
+    """Return the SVG elements that tell, on a canvas that is laid out, the numbers of the point beneath the pointer."""
+    scale, discs = 72 / canvas.dpi, []
+    for axis, panel in zip(canvas.axes, figure.panels, strict=True):
+        left, bottom, right, top = axis.bbox.extents
+        for series, points in _points(panel, figure.frame):
+            places = axis.transData.transform(np.column_stack([points.across, points.y]))
+            for point in points.marked if not series.thin else ():
+                x, y = places[point]
+                # half a dot: what lies on the edge is seen
+                if left - 0.5 <= x <= right + 0.5 and bottom - 0.5 <= y <= top + 0.5:
+                    text = html.escape(_title(panel, series, points, int(point)), quote=False)
+                    discs.append(DISC.format(scale * x, scale * (canvas.bbox.height - y), text))
+    return discs
+
+
+def _title(panel: Panel, series: Series, points: Points, point: int) -> str:
+    """Return what is told of a point, in lines: its series, its place, its number with the error, and its note."""
+    x, y, low, high = (float(part[point]) for part in (points.x, points.y, points.low, points.high))
+    if series.sideways:
+        place, value = _place(panel.y, y), _measured(panel.x, x, low, high)
+    else:
+        place, value = _place(panel.x, x), _measured(panel.y, y, low, high)
+    return "\n".join(filter(None, (series.name, place, value, points.notes[point])))
+
+
+def _place(form: Axis, value: float) -> str:
+    """Return the name of the tick that stands there, else the number."""
+    return dict(form.ticks or ()).get(value) or _labelled(form, number_text(form, value))
+
+
+def _measured(form: Axis, value: float, low: float, high: float) -> str:
+    """Return a number with its error or its bounds."""
+    text = number_text(form, value)
+    # one repeat, or no measurement, has no error
+    if low != high and not math.isnan(low):
+        if math.isclose(value - low, high - value, rel_tol=1e-6, abs_tol=1e-12):
+            text += f" ± {number_text(form, high - value).lstrip('+')}"
+        else:
+            text += f" ({number_text(form, low)} to {number_text(form, high)})"
+    return _labelled(form, text)
+
+
+def _labelled(form: Axis, text: str) -> str:
+    """Put the label of an axis before a number whose format does not say what it is."""
+    is_bare = form.told.startswith(BARE) and " " not in form.told
+    return f"{form.label}: {text}" if form.label and is_bare else text
+
+
+def number_text(form: Axis, value: float) -> str:
+    """Return a number as a title has it: by the axis's format, or as a duration; a dash for none."""
+    if math.isnan(value):
+        return MISSING
+    return human_time(value) if form.told == "time" else form.told.format(value)
 
 
 def label_of(form: Axis, ends: Sequence[float]) -> str:

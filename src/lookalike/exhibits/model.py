@@ -1,8 +1,4 @@
-"""What an exhibit is before it is written: a table, a figure, a gallery or a picture, as data.
-
-The same `Figure` is drawn with Matplotlib (`lookalike.exhibits.drawing`) and, read back from its sidecar, with Bokeh
-(`lookalike.exhibits.interactive`), so that the two cannot differ.
-"""
+"""What an exhibit is before it is written: a table, a figure, a gallery or a picture, as data."""
 
 from __future__ import annotations
 
@@ -23,7 +19,6 @@ if TYPE_CHECKING:
 
 Scale = Literal["linear", "log"]
 Number = int | float
-"""Kept as a sidecar holds it."""
 Names = Mapping[str, Mapping[Any, str]]
 """Key column to its values' titles."""
 
@@ -123,11 +118,11 @@ class Axis:
     """Where it starts; None: by the data."""
     high: Number | None = None
     ticks: tuple[tuple[Number, str], ...] | None = None
-    """Places and names of ticks; None: chosen by the renderer."""
+    """Places and names of ticks; None: chosen by Matplotlib."""
     tick_form: Literal["", "short"] = ""
     """How ticks are written: ``short`` is ``0.1``, ``600``, ``10K``, ``2.3M``."""
     told: str = "{:,.6g}"
-    """How the pointer tells a value: a format, or ``time`` for seconds."""
+    """How the title of a point tells a value: a format, or ``time`` for seconds."""
     reversed: bool = False
 
 
@@ -159,7 +154,7 @@ class Series:
     thin: bool = False
     """Whether it stands behind the others, without markers."""
     note: str = ""
-    """Column of what the pointer tells besides the numbers."""
+    """Column of what the title of a point tells besides the numbers."""
 
 
 @dataclass(frozen=True)
@@ -200,13 +195,6 @@ class Panel:
     labels: tuple[Label, ...] = ()
     empty: str = ""
     """What it says where it has nothing to show."""
-    by_point: bool = False
-    """Whether the pointer reads the point beneath it: where series have no x in common."""
-
-    @property
-    def reads_points(self) -> bool:
-        """Whether the pointer reads points: asked for, or a forest."""
-        return self.by_point or any(series.sideways for series in self.series)
 
 
 @dataclass(frozen=True)

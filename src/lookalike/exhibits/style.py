@@ -63,11 +63,6 @@ TRAINING, RATERS = Look(PURPLE, "v", "--"), Look(GREY, "s")
 OTHERS = (Look(SKY, "v", "--"), Look(ORANGE, "P", "--"), Look(GREY, "*", "--"), Look(BLUE, "<", "--"))
 """Looks of all other methods; yellow is too pale for lines on white."""
 
-SIGNS = dict(zip("os^vDdXP*<>h", "●■▲▼◆◆✖✚★◀▶⬢", strict=True))
-"""Markers as signs of writing."""
-HOLLOW_SIGNS = dict(zip("os^vDd*<>h", "○□△▽◇◇☆◁▷⬡", strict=True))
-LINE_SIGNS = {"-": "━", "--": "╍", ":": "┈", "-.": "╌"}
-
 RC: dict[str, Any] = {
     "figure.dpi": 200,
     "savefig.dpi": 200,
@@ -116,13 +111,6 @@ def looks_of(methods: Sequence[str]) -> dict[str, Look]:
     return looks
 
 
-def sign_of(look: Look, *, hollow: bool = False) -> str:
-    """Return the sign of writing that stands for a look: its marker, or its line where it has none."""
-    if look.marker:
-        return (HOLLOW_SIGNS if hollow else SIGNS).get(look.marker, "●")
-    return LINE_SIGNS.get(look.line, "━")
-
-
 def title_of(method: str, titles: Mapping[str, str] | None = None) -> str:
     """Return the printed name of a method."""
     return (titles or {}).get(method) or (METHODS[method][0] if method in METHODS else method)
@@ -150,8 +138,19 @@ def new_figure(width: float, height: float) -> Figure:
     return figure
 
 
-def save_figure(figure: Figure, stem: Path) -> None:
-    """Write a figure as PNG (200 dpi), SVG and PDF, without dates or program names: same figure, same bytes."""
+def lay_out(figure: Figure) -> None:
+    """Lay out a figure once, for all its formats; Matplotlib would do so for each."""
+    with paper_style():
+        if figure.axes and (layout := figure.get_layout_engine()) is not None:
+            layout.execute(figure)
+    figure.set_layout_engine(None)
+
+
+def save_figure(figure: Figure, stem: Path, over: Sequence[str] = ()) -> None:
+    """Write a figure that is laid out as PNG (200 dpi), SVG and PDF, without dates: same figure, same bytes.
+
+    The elements of `over` lie on top of all others in the SVG.
+    """
     formats: dict[str, dict[str, Any]] = {
         # more compression takes twice as long and saves a tenth
         "png": {"metadata": {"Software": None}, "pil_kwargs": {"compress_level": 1}},
@@ -159,10 +158,9 @@ def save_figure(figure: Figure, stem: Path) -> None:
         "pdf": {"metadata": {"CreationDate": None, "Creator": "lookalike", "Producer": None}},
     }
     with paper_style():
-        # laid out once, for all three; Matplotlib would do so for each
-        if figure.axes and (layout := figure.get_layout_engine()) is not None:
-            layout.execute(figure)
-        figure.set_layout_engine(None)
         for suffix, options in formats.items():
             with replacing(f"{stem}.{suffix}") as part:
                 figure.savefig(part, format=suffix, **options)
+                if over and suffix == "svg":
+                    drawing = part.read_text(encoding="utf-8").removesuffix("</svg>\n")
+                    part.write_text("\n".join([drawing, *over, "</svg>\n"]), encoding="utf-8")

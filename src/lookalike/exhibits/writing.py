@@ -61,7 +61,6 @@ class Sidecar:
     made_by: str
     """The function that draws it, dotted."""
     sheets: tuple[Sheet, ...]
-    panels: tuple[Panel, ...]
     entries: tuple[Entry, ...]
     titles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Column of the CSV to the names of its values for readers, such as methods."""
@@ -118,7 +117,6 @@ def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
         sources=tuple(sorted({str(path) for of in sources for path in ([of] if isinstance(of, str) else of)})),
         made_by=f"{exhibit.draw.__module__}.{exhibit.draw.__name__}",
         sheets=tuple(sheets_of(drawn)) if isinstance(drawn, Table) else (),
-        panels=drawn.panels if isinstance(drawn, Figure) else (),
         entries=tuple(drawn.entries) if isinstance(drawn, Gallery) else (),
         titles=_titles(drawn),
         size="" if drawn is None else study.size,

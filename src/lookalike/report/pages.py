@@ -1,4 +1,4 @@
-"""What the pages of the report show of exhibits: their tables, pictures and curves, and the matrix of their states."""
+"""What the pages of the report show of exhibits: their tables and pictures, and the matrix of their states."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lookalike.core.errors import LookalikeError
-from lookalike.exhibits.interactive import Curves, curves_of
 from lookalike.exhibits.printed import AGREES, CLOSE, HIGHER, LOWER
 from lookalike.exhibits.registry import PAPERS
 from lookalike.report.display import UNREADABLE, count_states, sentence
@@ -34,8 +33,6 @@ class View(NamedTuple):
     id: str
     exhibit: Exhibit
     picture: Picture | None
-    curves: Curves | None
-    """Curves that can be read off."""
     tables: list[Grid]
     comparison: Grid | None
     numbers: Grid | None
@@ -130,7 +127,6 @@ def view_of(exhibit: Exhibit, made: list[Fact], folder: Path, claims: Sequence[A
         id=id,
         exhibit=exhibit,
         picture=tried(lambda: encode(path) if (path := exhibit.picture()) else None),
-        curves=tried(lambda: curves_of(figure, f"curves-{id}") if (figure := exhibit.figure()) else None),
         tables=tried(lambda: grids_of(exhibit.sheets, title, id) if exhibit.name != CLAIMS else []) or [],
         comparison=tried(lambda: _comparison(exhibit, title, id)),
         numbers=tried(lambda: _numbers(exhibit, title, id)),

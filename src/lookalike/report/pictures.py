@@ -20,6 +20,8 @@ MOST_BYTES = 300_000
 """Of a drawing that stands on a page as SVG; a montage of photographs has more."""
 PIXELS_A_POINT = 200 / 72
 """An SVG is shown as large as its PNG of 200 dots an inch."""
+POINT = re.compile(r'<circle cx="[\d.]+" cy="[\d.]+" r="3" fill="transparent"><title>[^<]*</title></circle>')
+"""What `lookalike.exhibits.drawing.DISC` makes: inside an image nothing can be pointed at, so pages repeat it above."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,9 @@ class Picture:
     """``data:`` address with the drawing or the encoded pixels."""
     width: int
     height: int
+    points: str = ""
+    """Elements of an SVG of `box` that lie over the picture, and tell the numbers of the point beneath the pointer."""
+    box: str = ""
 
 
 def encode(path: Path) -> Picture:
@@ -40,8 +45,10 @@ def encode(path: Path) -> Picture:
     if drawing.is_file() and drawing.stat().st_size <= MOST_BYTES:
         text = drawing.read_bytes()
         if size := re.search(rb'<svg[^>]* width="([\d.]+)pt" height="([\d.]+)pt"', text):
-            width, height = (round(PIXELS_A_POINT * float(points)) for points in size.groups())
-            return Picture(_address("svg+xml", text), width, height)
+            points = [float(side) for side in size.groups()]
+            width, height = (round(PIXELS_A_POINT * side) for side in points)
+            titles = "\n".join(POINT.findall(text.decode("utf-8", "replace")))
+            return Picture(_address("svg+xml", text), width, height, titles, "0 0 {:g} {:g}".format(*points))
     try:
         with Image.open(path) as opened:
             pixels = opened.convert("RGBA")

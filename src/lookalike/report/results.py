@@ -14,7 +14,6 @@ from pydantic import TypeAdapter, ValidationError
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_json
-from lookalike.exhibits.model import Figure
 from lookalike.exhibits.printed import FAILED, NOT_RUN, STATES
 from lookalike.exhibits.registry import PAPERS, ROOMS
 from lookalike.exhibits.verdicts import VERDICT_COLUMNS
@@ -68,12 +67,8 @@ class Exhibit(Sidecar):
 
     def table(self, suffix: str = "") -> pd.DataFrame:
         """Read the numbers that it shows; a `LookalikeError` where there is no CSV or it cannot be read."""
-        wanted = [series.where for panel in self.panels for series in panel.series]
         # a name such as "10", and a cell's text such as "36.0", stay what they are
-        names = {column for where in wanted for column, value in where.items() if isinstance(value, str)}
-        return read_csv(
-            self.folder / f"{self.name}{suffix}.csv", dtype=dict.fromkeys([*names, *self.titles, *TEXTS], str)
-        )
+        return read_csv(self.folder / f"{self.name}{suffix}.csv", dtype=dict.fromkeys([*self.titles, *TEXTS], str))
 
     def compare(self) -> pd.DataFrame | None:
         """Read ours beside the printed numbers: the rows of a CSV that have a status, or None."""
@@ -87,10 +82,6 @@ class Exhibit(Sidecar):
     def verdicts(self) -> pd.DataFrame:
         """Read the verdicts of a table of claims, all of them text."""
         return read_csv(self.folder / f"{self.name}.csv", dtype=str, keep_default_na=False)
-
-    def figure(self) -> Figure | None:
-        """The figure as data, None for what is none; a `LookalikeError` where its CSV cannot be read."""
-        return Figure(self.table(), self.panels) if self.panels else None
 
     def _repr_html_(self) -> str:
         return exhibit_html(self)
@@ -258,7 +249,7 @@ def read_exhibit(sidecar: Path) -> Exhibit:
             first = error.errors()[0]
             reason = f"its {'.'.join(map(str, first['loc']))}: {first['msg']}"
         blank: dict[str, Any] = dict.fromkeys(("label", "kind", "study", "caption", "made_by"), "")
-        blank |= dict.fromkeys(("notes", "files", "sources", "sheets", "panels", "entries"), ())
+        blank |= dict.fromkeys(("notes", "files", "sources", "sheets", "entries"), ())
         again = f"{sidecar} cannot be read ({reason}): delete it and run the same command again"
         problem = str(error) if isinstance(error, LookalikeError) else again
         told = {"title": name, "dataset_title": dataset, "state": FAILED, "problem": problem}

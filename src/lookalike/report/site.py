@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from importlib import resources
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -232,7 +229,7 @@ class _Site:
             groups=groups,
             absent=[named for paper in papers for named in pages.absent(self.results, paper)],
             states=display.count_states(self.results.states(papers)),
-            curves_script=bokeh_script() if any(view.curves for view in views) else "",
+            has_points=any(view.picture and view.picture.points for view in views),
         )
 
     @cached_property
@@ -265,18 +262,6 @@ class _Site:
             version=lookalike.__version__,
         )
         return environment
-
-
-@cache
-def bokeh_script() -> Markup:
-    """Bokeh's main library alone, gzipped, in the script that unpacks it on a page; "" where it is not installed."""
-    if find_spec("bokeh") is None:
-        return Markup("")
-    import bokeh
-
-    library = Path(bokeh.__file__).parent / "server" / "static" / "js" / "bokeh.min.js"
-    packed = base64.b64encode(gzip.compress(library.read_bytes(), 9, mtime=0)).decode("ascii")
-    return Markup(_static("curves.js").replace("@packed@", packed))
 
 
 def _static(name: str) -> Markup:

@@ -1,4 +1,7 @@
-"""Figures and galleries: the same bytes each time, one legend, and the same figure again from its sidecar."""
+"""Figures and galleries: the same bytes each time, one legend, and numbers under the pointer."""
+
+import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -7,10 +10,10 @@ import toy
 from PIL import Image
 
 from lookalike.core.errors import LookalikeError
-from lookalike.exhibits.drawing import draw, save
+from lookalike.exhibits.drawing import draw, save, titles_of_points
 from lookalike.exhibits.image_grid import WRONG, draw_gallery, tile_of
 from lookalike.exhibits.model import Axis, Figure, Gallery, Panel, Series, Tile
-from lookalike.exhibits.style import Look, paper_style
+from lookalike.exhibits.style import Look, lay_out, paper_style
 
 
 @pytest.mark.parametrize("make", [toy.figure, toy.gallery])
@@ -79,3 +82,59 @@ def test_a_forest_has_its_error_bars_along_x():
     canvas = draw(Figure(frame, (Panel("", Axis(), Axis(), (forest,)),)))
     (bars,) = [container for container in canvas.axes[0].containers if container.has_xerr]
     assert [segment[:, 0].tolist() for segment in bars.lines[2][0].get_segments()] == [[-3.0, -1.0], [0.5, 2.0]]
+
+
+K, P = Axis("Number of neighbours k", told="k = {:.0f}"), Axis("Precision at top k", told="{:.3f}")
+FOREST = Axis("", ticks=((0, "OASIS"), (1, "MCML")), low=-1, high=2, reversed=True)
+OASIS = Series("OASIS", {}, "x", "y", Look("#000000", "o"), "low", "high")
+POINTS = {"x": [1.0, 2], "y": [0.5, 0.4], "low": [0.4, np.nan], "high": [0.6, np.nan]}
+TITLES = {
+    "every marked point tells its number with its error": (
+        POINTS, Panel("", K, P, (OASIS,)),
+        ["OASIS\nk = 1\nPrecision at top k: 0.500 ± 0.100", "OASIS\nk = 2\nPrecision at top k: 0.400"],
+    ),
+    "uneven bounds are both told, and equal ones are no error": (
+        POINTS | {"low": [0.45, 0.4], "high": [0.6, 0.4]}, Panel("", K, replace(P, label=""), (OASIS,)),
+        ["OASIS\nk = 1\n0.500 (0.450 to 0.600)", "OASIS\nk = 2\n0.400"],
+    ),
+    "a note stands last, and text of the data is no markup": (
+        POINTS | {"note": ["</title>", None]}, Panel("", K, P, (replace(OASIS, name="<b>", low="", note="note"),)),
+        ["&lt;b&gt;\nk = 1\nPrecision at top k: 0.500\n&lt;/title&gt;", "&lt;b&gt;\nk = 2\nPrecision at top k: 0.400"],
+    ),
+    "a forest tells the row and the difference": (
+        {"x": [3.0, -1], "y": [0.0, 1], "low": [2.0, -2], "high": [4.0, 0]},
+        Panel("", Axis("Difference", told="{:+.1f}"), FOREST, (replace(OASIS, name="", sideways=True),)),
+        ["MCML\nDifference: -1.0 ± 1.0", "OASIS\nDifference: +3.0 ± 1.0"],
+    ),
+    "durations are told as people say them, and 0 has no place on a logarithmic axis": (
+        {"x": [0.0, 10, 100], "y": [1.0, 90, 5400], "low": np.nan, "high": np.nan},
+        Panel("", Axis("Step", "log"), Axis("Time", "log", told="time"), (OASIS,)),
+        ["OASIS\nStep: 10\nTime: 1.5 min", "OASIS\nStep: 100\nTime: 1.5 h"],
+    ),
+    "what lies outside the axes, has no number or stands behind is not told": (
+        {"x": [1.0, 2, 3], "y": [0.5, np.nan, 0.4], "low": np.nan, "high": np.nan},
+        Panel("", replace(K, low=0, high=2.5), P, (OASIS, replace(OASIS, thin=True))),
+        ["OASIS\nk = 1\nPrecision at top k: 0.500"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", TITLES)
+def test_a_drawing_tells_the_numbers_of_its_points(case):
+    columns, panel, titles = TITLES[case]
+    figure = Figure(pd.DataFrame(columns), (panel, Panel("", Axis(), Axis(), empty="not run")))
+    canvas = draw(figure)
+    lay_out(canvas)
+    assert re.findall("<title>([^<]*)</title>", "".join(titles_of_points(figure, canvas))) == titles
+
+
+def test_titles_lie_on_their_points(tmp_path):
+    frame = pd.DataFrame({"x": [0.0, 4, 10], "y": [0.0, 1, 5]})
+    series = Series("a", {}, "x", "y", Look("#123456", "o"), kind="points")
+    panel = Panel("", Axis(low=0, high=10), Axis(low=0, high=5), (series,))
+    save(Figure(frame, (panel,)), tmp_path / "fig", toy.study(tmp_path))
+    drawing = (tmp_path / "fig.svg").read_text(encoding="utf-8")
+    markers = re.findall(r'<use [^>]*x="([\d.]+)" y="([\d.]+)" style="fill: #123456', drawing)
+    discs = re.findall(r'<circle cx="([\d.]+)" cy="([\d.]+)"', drawing)
+    assert len(discs) == 3
+    np.testing.assert_allclose(np.array(discs, float), np.array(markers, float)[:3], atol=0.06)

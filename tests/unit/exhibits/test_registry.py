@@ -8,7 +8,7 @@ import pytest
 from lookalike.exhibits import registry
 from lookalike.exhibits.registry import ROOMS, Exhibit, exhibit, exhibits_of, planned
 
-HEAVY = ("matplotlib", "bokeh", "sklearn", "numba", "torch")
+HEAVY = ("matplotlib", "sklearn", "numba", "torch")
 
 
 @pytest.fixture

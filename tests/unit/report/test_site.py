@@ -12,7 +12,7 @@ from made_report import DEEP, DRAFT, JMLR, NOT_RUN, edit_sidecar
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.registry import PAPERS
-from lookalike.report import PAGES, site
+from lookalike.report import PAGES
 from lookalike.report.claims import claims_of, named_in, notes, verdict_choices
 from lookalike.report.gallery import SIDE, galleries_of
 from lookalike.report.provenance import read_jobs
@@ -157,7 +157,7 @@ ARTICLES = {
          "datasets.demo, category.demo", "<dt>Root seed</dt><dd>7</dd>", "2 jobs, 2.00 s of processor time"], [],
     ),
     "what was not run says what to do": (
-        "jmlr2010", "fig6-caltech256", [f"N{NOT_RUN[1:]}.", ], ["<img", "curves-code"],
+        "jmlr2010", "fig6-caltech256", [f"N{NOT_RUN[1:]}.", ], ["<img"],
     ),
     "what no job has made": ("jmlr2010", "table4-caltech256", ["no job has left a record"], []),
     "a failed exhibit shows its error": (
@@ -192,26 +192,13 @@ def test_text_is_escaped_and_settings_are_shown(pages, results):
         assert part in pages["made.html"]
 
 
-def test_curves_stand_beside_their_picture_and_their_library_once(pages):
-    page = pages["jmlr2010.html"]
-    figure = article(page, "fig6-demo").partition("<figure data-figure>")[2].partition("</figure>")[0]
-    assert figure.index("static-picture") < figure.index('<div class="curves paper" hidden>')
-    assert 'aria-label="Plot: 10 classes: Precision at top k over number of neighbours k."' in figure
-    assert figure.count("data-series=") == 4
-    assert figure.count('class="curves-code">window.lookalikeDraw("curves-fig6-demo", [') == 1
-    assert page.count('<script type="text/plain" id="bokeh">') == 1
-    assert 'id="bokeh"' not in pages["nips2009.html"], "a page without curves has no library"
-    assert "Move the pointer over a point" in pages["cvpr2014.html"]
-    script = site.bokeh_script()  # it stands in a script element
-    assert len(script) < 600_000
-    assert not any(part in script for part in ("</", "@packed@"))
-
-
-def test_without_bokeh_the_picture_stays(results, tmp_path, monkeypatch):
-    monkeypatch.setattr("lookalike.exhibits.interactive.find_spec", lambda name: None)
-    written = write_report(results, None, tmp_path)
-    assert 'class="curves-code"' not in written[1].read_text(encoding="utf-8")
-    assert "<img" in written[1].read_text(encoding="utf-8")
+def test_points_of_a_figure_tell_their_numbers_above_its_picture(pages):
+    figure = article(pages["jmlr2010.html"], "fig6-demo").partition("<figure>")[2].partition("</figure>")[0]
+    assert figure.index('src="data:image/svg+xml') < figure.index('<svg class="points" viewBox="0 0 ')
+    assert "<title>OASIS\nk = 1\nPrecision at top k: 0.900 ± 0.010</title>" in figure
+    assert "OASIS &lt;b&gt;\nDifference (points): +3.0 (+2.0 to +5.0)\np &lt; 0.001" in pages["cvpr2014.html"]
+    hint = "Rest the pointer on a point"
+    assert {name for name, page in pages.items() if hint in page} == {"jmlr2010.html", "cvpr2014.html"}
 
 
 def test_claims_are_counted_and_filter_without_a_script(pages, results):

@@ -1,4 +1,4 @@
-// What a page does beyond reading: tables that sort, figures that switch back to their picture, print with all opened.
+// What a page does beyond reading: tables that sort, print with all opened.
 "use strict";
 (() => {
   const collator = new Intl.Collator("en", { numeric: true });
@@ -57,38 +57,6 @@
       });
     }
   });
-
-  // figures whose curves can be read off: drawn on the first press, the library with the first of the page
-  const run = (code) => new Function(code)();
-  let library = document.getElementById("bokeh");
-
-  function draw(figure) {
-    if (library) run(library.textContent);
-    library = null;
-    run(figure.querySelector(".curves-code").textContent);
-  }
-
-  function addSwitch(figure) {
-    const curves = figure.querySelector(".curves");
-    const button = document.createElement("button");
-    let drawn = false;
-    button.type = "button";
-    button.className = "figure-switch";
-    button.textContent = "Read off the curves";
-    button.setAttribute("aria-pressed", "false");
-    button.addEventListener("click", () => {
-      const pressed = button.getAttribute("aria-pressed") !== "true";
-      button.setAttribute("aria-pressed", String(pressed));
-      figure.dataset.view = pressed ? "curves" : "picture";
-      curves.hidden = !pressed;
-      if (pressed && !drawn) draw(figure);
-      drawn ||= pressed;
-    });
-    figure.append(button);
-  }
-  if (library) {
-    document.querySelectorAll(".curves-code").forEach((code) => addSwitch(code.closest("figure")));
-  }
 
   // an address that points into closed details opens them
   function reveal() {

@@ -460,7 +460,6 @@ def _contrast_panel(frame: pd.DataFrame, metric: str, title: str, names: Sequenc
         tuple(series),
         (Line("", 0.0, Look(BLACK, "", "-"), upright=True),) if series else (),
         empty="" if series else "not run",
-        by_point=True,
     )  # fmt: skip
 
 

@@ -359,7 +359,7 @@ def _sparsity_panel(
                        for ring in rings]  # fmt: skip
     x, y = _sparsity_axis(frame), Axis("Mean average precision (%)" if codebook.place == 0 else "", told="{:.1f}%")
     empty = "" if series else "not run"
-    return Panel(title, x, y, tuple(series), tuple(lines), empty=empty, by_point=True)
+    return Panel(title, x, y, tuple(series), tuple(lines), empty=empty)
 
 
 def _sparsity_axis(frame: pd.DataFrame) -> Axis:

@@ -285,7 +285,7 @@ def counts_panel(title: str) -> Panel:
     series.append(Series("printed", {"source": "printed"}, "x", "y", Look(BLACK, "o", ""), kind="points", hollow=True))
     x = Axis("Number", "log", tick_form="short", told="{:,.0f}")
     y = Axis("", low=-0.6, high=len(rows) - 0.4, ticks=tuple(enumerate(rows)), reversed=True)
-    return Panel(title, x, y, tuple(series), by_point=True)
+    return Panel(title, x, y, tuple(series))
 
 
 def calibration_notes(frame: pd.DataFrame) -> list[str]:
@@ -500,7 +500,7 @@ def recall(study: WebStudy) -> Figure:
     low, high = frame["milliseconds"].min() / 1.5, frame["milliseconds"].max() * 1.5
     x = Axis("Milliseconds a query", "log", low, high, ticks=round_numbers(low, high), told="{:,.3g} ms a query")
     y = Axis(f"Recall of the exact first {k} (%)", low=0, high=105, told="{:.1f}%")
-    panel = Panel("", x, y, tuple(series), by_point=True)
+    panel = Panel("", x, y, tuple(series))
     notes = (*search_notes(found), "Numbers beside points are these parameters.")
     return on_free_sides(Figure(frame, (panel,), notes=notes, size=(4.6, 3.05)), labels)
 

@@ -243,7 +243,7 @@ def panel_of(frame: pd.DataFrame) -> Panel:
     y = Axis("Training time (ours: processor time)", "log", low, high, ticks=ticks, told="time")
     names = series_names(frame)
     series = [series_of(str(name), names, rows) for name, rows in frame.groupby("series", sort=False)]
-    return Panel("", x, y, tuple(series), by_point=True)
+    return Panel("", x, y, tuple(series))
 
 
 def series_names(frame: pd.DataFrame) -> dict[str, str]:
@@ -283,7 +283,7 @@ def times_in_words(frame: pd.DataFrame) -> Iterator[Label]:
 
 
 def note_of(row: Any) -> str:
-    """What the pointer tells of a time: how the fit ended, whether it had not, and how many repeats there were."""
+    """What a point tells of a time: how the fit ended, whether it had not, and how many repeats there were."""
     if row.source not in (MEASURED, OWN_RUN):
         return str(row.source)
     parts = [row.stopped, "a lower bound" if row.lower_bound else ""]
