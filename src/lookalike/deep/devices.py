@@ -1,14 +1,12 @@
-"""Where a network is trained: the device, its precision, what makes a run repeatable, and the processes of one run."""
+"""Where a network is trained: the device, its precision, and what makes a run repeatable."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch import distributed
 
 from lookalike.core.errors import LookalikeError
 
@@ -21,8 +19,7 @@ def choose_device(name: str | torch.device = "auto") -> torch.device:
     try:
         device = torch.device(name)
         if device.type == "cuda" and device.index is None:
-            # under torchrun, that of this process
-            device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
+            device = torch.device("cuda", 0)
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
         reason = (str(error).splitlines() or ["not there"])[0]
@@ -75,58 +72,3 @@ def set_random_states(states: dict[str, torch.Tensor], device: torch.device) -> 
     if device.type in states and device.type != "cpu":
         module, state = torch.get_device_module(device), states[device.type]
         _ = module.set_rng_state(state, device) if device.type == "cuda" else module.set_rng_state(state)
-
-
-def rank() -> int:
-    """Return the number of this process among those of the run; 0 writes."""
-    return distributed.get_rank() if _is_parallel() else 0
-
-
-def n_processes() -> int:
-    """Return the number of processes of the run."""
-    return distributed.get_world_size() if _is_parallel() else 1
-
-
-def _is_parallel() -> bool:
-    return distributed.is_available() and distributed.is_initialized()
-
-
-@contextmanager
-def process_group(device: torch.device) -> Iterator[None]:
-    """Join the processes that torchrun started (gloo on processors, nccl on CUDA devices); without it, do nothing."""
-    if "WORLD_SIZE" not in os.environ or int(os.environ["WORLD_SIZE"]) < 2:
-        yield
-        return
-    if device.type == "cuda":
-        torch.cuda.set_device(device)
-    distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")
-    try:
-        yield
-    finally:
-        distributed.destroy_process_group()
-
-
-def same_everywhere(value: Any) -> Any:
-    """Return what process 0 has for `value`."""
-    if not _is_parallel():
-        return value
-    values = [value]
-    distributed.broadcast_object_list(values, src=0)
-    return values[0]
-
-
-def gather(value: Any) -> list[Any]:
-    """Return the values of all processes, in their order, on every process."""
-    if not _is_parallel():
-        return [value]
-    values: list[Any] = [None] * n_processes()
-    distributed.all_gather_object(values, value)
-    return values
-
-
-def total(sums: torch.Tensor) -> torch.Tensor:
-    """Return the sum of a tensor over all processes."""
-    if _is_parallel():
-        sums = sums.clone()
-        distributed.all_reduce(sums)
-    return sums

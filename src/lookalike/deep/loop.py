@@ -1,8 +1,7 @@
 """The loop that both trainings share: steps of gradient descent, looks at held-out images, checkpoints.
 
-The same code runs on a processor (repeatable to the bit, also across a kill), on an accelerator (half precision) and
-in several processes that torchrun started. Updates are synchronous: every process waits for the gradients of all, where
-the paper's machines send theirs asynchronously (section 5).
+The same code runs on a processor (repeatable to the bit, also across a kill) and on an accelerator (half precision), in
+one process, where the paper's machines send their gradients asynchronously (section 5).
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 from torch import nn
-from torch.nn.parallel import DistributedDataParallel
 
 from lookalike.core.errors import LookalikeError
 from lookalike.deep import devices
@@ -29,9 +27,6 @@ from lookalike.deep.checkpoints import Checkpoint, checksum, code_checksum
 from lookalike.deep.images import ImageSource, batches, fetch
 from lookalike.deep.settings import Settings
 from lookalike.deep.streams import Stream
-
-LOOK = 32
-"""Steps between two times that several processes agree on whether a checkpoint is due."""
 
 Objective = Callable[[torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]
 """Outputs and target to the mean loss of the batch, with gradient, and the share of it that is right."""
@@ -146,10 +141,10 @@ def optimiser_of(parameters: Iterable[torch.Tensor], settings: Settings) -> torc
     return torch.optim.SGD(parameters, rate, momentum, weight_decay=decay, nesterov=momentum > 0, fused=True)
 
 
-def process_seeds(seed: int) -> tuple[int, int, int]:
-    """Return the seed of the initial weights, and, of every process its own, those of its batches and of dropout."""
-    own = np.random.SeedSequence(seed, spawn_key=(1 + devices.rank(),)).generate_state(2)
-    return int(np.random.SeedSequence(seed, spawn_key=(0,)).generate_state(1)[0]), int(own[0]), int(own[1])
+def training_seeds(seed: int) -> tuple[int, int, int]:
+    """Return the seeds of the initial weights, of the batches and of dropout."""
+    batches, dropout = np.random.SeedSequence(seed, spawn_key=(1,)).generate_state(2)
+    return int(np.random.SeedSequence(seed, spawn_key=(0,)).generate_state(1)[0]), int(batches), int(dropout)
 
 
 def outputs(
@@ -163,7 +158,7 @@ def outputs(
 
 
 def train(task: Task, settings: Settings, machine: Machine, seed: int) -> Trained:
-    """Take all steps of a task, from the beginning or from its checkpoint; `seed` is of dropout, for this process."""
+    """Take all steps of a task, from the beginning or from its checkpoint; `seed` is of dropout."""
     device = devices.choose_device(machine.device)
     with devices.repeatable(device, machine.n_threads, seed):
         run = _Run(task, settings, machine, device)
@@ -177,12 +172,10 @@ class _Run:
 
     def __init__(self, task: Task, settings: Settings, machine: Machine, device: torch.device) -> None:
         self._task, self._settings, self._machine, self._device = task, settings, machine, device
-        self._is_first = devices.rank() == 0
-        self._tell = machine.report if machine.report is not None and self._is_first else lambda line: None
+        self._tell = machine.report if machine.report is not None else lambda line: None
         made_by = {
             **task.made_by,
             **{f"settings.{name}": value for name, value in asdict(settings).items()},
-            "processes": devices.n_processes(),
             "images": task.source.fingerprint(),
             "stream": task.stream.fingerprint(),
             "initial weights": checksum(tensor.cpu().numpy() for tensor in task.network.state_dict().values()),
@@ -202,7 +195,7 @@ class _Run:
 
     def resume(self) -> None:
         """Go to where an earlier start stands, if there was one."""
-        state, sentence = devices.same_everywhere(self._checkpoint.resume() if self._is_first else (None, ""))
+        state, sentence = self._checkpoint.resume()
         if sentence:
             self._tell(sentence)
         if state is None:
@@ -210,33 +203,26 @@ class _Run:
         self._network.load_state_dict(state["network"])
         self._optimiser.load_state_dict(state["optimiser"])
         self._scaler.load_state_dict(state["scaler"])
-        own = state["processes"][devices.rank()]
-        devices.set_random_states(own["random"], self._device)
-        self._sums.copy_(own["sums"])
-        self._n_images = own["n_images"]
+        devices.set_random_states(state["random"], self._device)
+        self._sums.copy_(state["sums"])
         self._step, self._resumed, self._seconds = state["step"], state["resumed"] + 1, state["seconds"]
+        self._n_images = state["n_images"]
         self._task.curve.rows.extend(state["curve"])
 
     def take_steps(self) -> None:
         """Take the steps that are left."""
         settings, end = self._settings, self._settings.n_steps
-        forward: nn.Module = self._network
-        if devices.n_processes() > 1:
-            ids = [self._device] if self._device.type == "cuda" else None
-            # averages the gradients of all processes
-            forward = DistributedDataParallel(self._network, device_ids=ids, gradient_as_bucket_view=True)
         self._network.train()
         if self._step == 0 and not self._task.curve.rows:
             self._look()
         started = time.perf_counter()
         for images, target in self._batches(self._step, end):
-            self._take_step(forward, images, target)
+            self._take_step(images, target)
             self._step += 1
-            if self._machine.progress is not None and self._is_first:
+            if self._machine.progress is not None:
                 self._machine.progress(self._step, end)
             looks = self._step % settings.validation_interval == 0 or self._step == end
-            asks = devices.n_processes() == 1 or self._step % LOOK == 0
-            if not looks and not (asks and self._checkpoint_is_due()):
+            if not looks and not self._checkpoint.is_due:
                 continue
             if self._device.type != "cpu":
                 # so that what the clock says is true
@@ -244,24 +230,22 @@ class _Run:
             self._seconds += time.perf_counter() - started
             if looks:
                 self._look()
-            if self._step == end or self._checkpoint_is_due():
+            if self._step == end or self._checkpoint.is_due:
                 self._save()
             started = time.perf_counter()
 
     def result(self) -> Trained:
         """Return the network and how it came about."""
-        n_images = sum(devices.gather(self._n_images))
         fit = {
             "settings": asdict(self._settings),
             "n_steps": self._step,
             "n_parameters": sum(parameter.numel() for parameter in self._network.parameters()),
-            "n_processes": devices.n_processes(),
             "n_threads": self._machine.n_threads,
             "device": torch.cuda.get_device_name(self._device) if self._device.type == "cuda" else self._device.type,
             "precision": self._precision,
             "torch": str(torch.__version__),
             "seconds": self._seconds,
-            "images_per_second": n_images / self._seconds if self._seconds else 0.0,
+            "images_per_second": self._n_images / self._seconds if self._seconds else 0.0,
             "resumed": self._resumed,
         }
         return Trained(self._network.eval(), self._task.curve.table(), fit)
@@ -278,13 +262,13 @@ class _Run:
         for images in fetch(self._task.source, requests(), n_workers=self._machine.n_workers, device=self._device):
             yield images, torch.from_numpy(targets.popleft()).to(self._device, non_blocking=True)
 
-    def _take_step(self, forward: nn.Module, images: torch.Tensor, target: torch.Tensor) -> None:
+    def _take_step(self, images: torch.Tensor, target: torch.Tensor) -> None:
         """Descend along the gradient of one batch."""
         for group in self._optimiser.param_groups:
             group["lr"] = self._settings.learning_rate_at(self._step)
         half = getattr(torch, self._precision) if self._precision != "float32" else None
         with torch.autocast(self._device.type, dtype=half) if half is not None else nullcontext():
-            loss, right = self._task.objective(forward(images), target)
+            loss, right = self._task.objective(self._network(images), target)
         self._optimiser.zero_grad(set_to_none=True)
         torch.autograd.backward(self._scaler.scale(self._task.weight * loss))
         self._scaler.step(self._optimiser)
@@ -295,30 +279,19 @@ class _Run:
 
     def _look(self) -> None:
         """Add a row to the curve."""
-        loss, right, steps = devices.total(self._sums).tolist()
+        loss, right, steps = self._sums.tolist()
         training = (loss / steps, right / steps) if steps else (float("nan"), float("nan"))
         self._sums.zero_()
         validation = None
         if self._task.validate is not None:
             self._network.eval()
-            validation = devices.same_everywhere(self._task.validate(self._network))
+            validation = self._task.validate(self._network)
             self._network.train()
         self._task.curve.add(self._step, self._seconds, training, validation)
         self._tell(self._task.curve.sentence())
 
-    def _checkpoint_is_due(self) -> bool:
-        return bool(devices.same_everywhere(self._checkpoint.is_due))
-
     def _save(self) -> None:
-        """Write a checkpoint, where one is kept; every process gives what is its own, the first one writes."""
-        own = {
-            "random": devices.random_states(self._device),
-            "sums": self._sums.cpu(),
-            "n_images": self._n_images,
-        }
-        processes = devices.gather(own)
-        if not self._is_first:
-            return
+        """Write a checkpoint, where one is kept."""
         self._checkpoint.save(
             {
                 "step": self._step,
@@ -327,7 +300,9 @@ class _Run:
                 "network": self._network.state_dict(),
                 "optimiser": self._optimiser.state_dict(),
                 "scaler": self._scaler.state_dict(),
-                "processes": processes,
+                "random": devices.random_states(self._device),
+                "sums": self._sums.cpu(),
+                "n_images": self._n_images,
                 "curve": self._task.curve.rows,
             }
         )

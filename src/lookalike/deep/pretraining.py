@@ -15,7 +15,7 @@ from lookalike.core.seeds import RandomState, as_seed
 from lookalike.deep.checkpoints import checksum
 from lookalike.deep.configuration import NetworkConfiguration
 from lookalike.deep.images import ImageSource, batches
-from lookalike.deep.loop import Curve, Machine, Task, Trained, outputs, process_seeds, train
+from lookalike.deep.loop import Curve, Machine, Task, Trained, outputs, train, training_seeds
 from lookalike.deep.network import ClassificationNetwork, input_statistics
 from lookalike.deep.settings import PretrainingSettings
 from lookalike.deep.streams import LabelStream
@@ -58,7 +58,7 @@ def pretrain(
     learned, held_out = _rows(source, np.asarray(labels), rows, validation_rows)
     classes, codes = _class_codes(np.asarray(labels), learned)
     seed = as_seed(random_state)
-    initial, own, dropout = process_seeds(seed)
+    initial, own, dropout = training_seeds(seed)
     network = ClassificationNetwork(configuration, len(classes), random_state=initial)
     some = learned[np.linspace(0, len(learned) - 1, min(len(learned), STATISTICS_IMAGES)).astype(np.int64)]
     network.set_input_statistics(*input_statistics(torch.cat(list(batches(source, some))).numpy()))

@@ -17,10 +17,9 @@ from torch import nn
 from lookalike.core.row_numbers import row_numbers
 from lookalike.core.seeds import RandomState, as_seed
 from lookalike.data.relevance import RelevanceData
-from lookalike.deep import devices
 from lookalike.deep.checkpoints import checksum
 from lookalike.deep.images import ImageSource
-from lookalike.deep.loop import Curve, Machine, Task, Trained, outputs, process_seeds, train
+from lookalike.deep.loop import Curve, Machine, Task, Trained, outputs, train, training_seeds
 from lookalike.deep.loss import squared_distances, triplet_hinges
 from lookalike.deep.network import DeepRankingNetwork
 from lookalike.deep.settings import RankingSettings
@@ -52,8 +51,7 @@ def train_ranking(
     source : ImageSource
         Windows of ``network.configuration.input_size`` pixels.
     sampler : Sampler
-        Such as `lookalike.learners.relevance_triplets.RelevanceTripletSampler`, fresh. In a run of several processes
-        each gives one of a seed of its own.
+        Such as `lookalike.learners.relevance_triplets.RelevanceTripletSampler`, fresh.
     settings : RankingSettings, optional
     rows : array-like of int, optional
         Row of `source` for every row number that the sampler draws, such as ``relevance.image_id``; by default the same
@@ -69,7 +67,7 @@ def train_ranking(
     known = row_numbers(np.arange(len(source)) if rows is None else rows, len(source), "rows")
     held_out = check_triplets(np.empty((0, 3), int) if validation is None else validation, len(source)).astype(np.int64)
     seed = as_seed(random_state)
-    _, own, dropout = process_seeds(seed)
+    _, own, dropout = training_seeds(seed)
     where = Machine(**machine)
     images, places = np.unique(held_out, return_inverse=True)
     triplets = torch.from_numpy(places.reshape(-1, 3))
@@ -90,10 +88,10 @@ def train_ranking(
         validate if len(held_out) else None,
         Curve("triplet_accuracy", "validation_precision"),
         {"training": "ranking", "network": repr(network.configuration), "held out": checksum([held_out])},
-        weight=settings.batch * devices.n_processes(),
+        weight=settings.batch,
     )
     trained = train(task, settings, where, dropout)
-    n_triplets = settings.n_steps * settings.batch * devices.n_processes()
+    n_triplets = settings.n_steps * settings.batch
     trained.fit.update(n_images=len(known), n_triplets=n_triplets, n_validation_triplets=len(held_out), seed=seed)
     return trained
 
