@@ -147,11 +147,6 @@ def test_the_containers_sources_exist_and_reach_its_builder():
     assert users[-1] not in ("root", "0")
 
 
-def test_cluster_jobs_run_as_the_containers_user():
-    pod = yaml.safe_load((ROOT / "profiles/kubernetes/job.yaml").read_text())["spec"]["template"]["spec"]
-    assert f"--uid {pod['securityContext']['runAsUser']} " in (ROOT / "Containerfile").read_text()
-
-
 def test_the_catalogue_finds_what_it_asks_for():
     entry = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())
     assert set(entry["usage"]) <= {"mandatory-flags", "software-stack-deployment"}
