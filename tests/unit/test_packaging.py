@@ -150,7 +150,7 @@ def test_the_containers_sources_exist_and_reach_its_builder():
 def test_the_catalogue_finds_what_it_asks_for():
     entry = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())
     assert set(entry["usage"]) <= {"mandatory-flags", "software-stack-deployment"}
-    assert entry["usage"]["software-stack-deployment"] == {"conda": True, "report": True}
+    assert entry["usage"]["software-stack-deployment"] == {"conda": True, "report": False}
     assert (ROOT / "workflow" / "Snakefile").is_file()
     links = re.findall(r"\]\(([^)#]+)\)", (ROOT / "config" / "README.md").read_text())
     assert "../config.yaml" in links

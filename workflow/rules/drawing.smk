@@ -5,10 +5,6 @@ exhibits/{paper}/ and exhibits/headline.txt. Which exhibits there are is in stud
 these import.
 """
 
-
-report: "../report/workflow.rst"
-
-
 for room in rooms.ROOMS:
     for drawn_dataset in rooms.datasets_of(config, room):
         drawn = rooms.plan_of(room).exhibits(config, drawn_dataset)
@@ -28,7 +24,7 @@ for room in rooms.ROOMS:
                     )
                 ),
             output:
-                *[file for exhibit in drawn for file in files_of(drawn_dataset, exhibit)],
+                *rooms.exhibit_paths(drawn_dataset, drawn),
                 **headline,
             log:
                 f"logs/{drawn_dataset}/exhibits/{room}.log",

@@ -76,15 +76,3 @@ def of_batch(batch, function):
 def describers_of(batch):
     """Parameter function: code that describes images for the systems of a batch."""
     return lambda wildcards: fingerprint(*map(finegrained.describer_module, batch.fitted_by(wildcards)))
-
-
-def in_report(file, dataset, exhibit):
-    """A file that Snakemake's own report shows."""
-    names = {"category": DATASETS[dataset].get("title", dataset), "subcategory": exhibit.paper}
-    return report(file, labels={"exhibit": exhibit.label or exhibit.title}, **names)
-
-
-def files_of(dataset, exhibit):
-    """Files of an exhibit; the one to look at, a picture or a table, goes into Snakemake's own report."""
-    files = rooms.exhibit_paths(dataset, [exhibit])
-    return [in_report(file, dataset, exhibit) if file.endswith((".png", ".md")) else file for file in files]

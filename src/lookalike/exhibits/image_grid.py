@@ -1,4 +1,4 @@
-"""The one grid of images, by which galleries, montages, filters and examples of rankings are drawn; and thumbnails."""
+"""The one grid of images, by which galleries, montages, filters and examples of rankings are drawn."""
 
 from __future__ import annotations
 

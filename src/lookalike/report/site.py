@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
-import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
@@ -20,7 +19,7 @@ from lookalike.core.files import replacing
 from lookalike.exhibits.neighbours import RANDOM
 from lookalike.exhibits.printed import AS_PRINTED, FAILED, RULE
 from lookalike.exhibits.registry import PAPERS
-from lookalike.report import SNAKEMAKE, claims, display, facts, front, pages
+from lookalike.report import SNAKEMAKE, claims, display, facts, front, glossary, pages
 from lookalike.report.gallery import CLASSES, galleries_of
 from lookalike.report.provenance import Jobs
 from lookalike.report.results import Exhibit, Results, group_title
@@ -122,7 +121,7 @@ class _Site:
             failed=self.failed,
             real=[one.title for one in results.datasets if not (one.synthetic or one.not_run)],
             work=self.jobs.whole if self.jobs else None,
-            terms=yaml.safe_load(resources.files("lookalike.report").joinpath("glossary.yaml").read_text("utf-8")),
+            terms=glossary.terms(),
         )
 
     def paper(self, paper: str) -> str:
