@@ -54,18 +54,15 @@ class Cluster:
             (self.commands / name).write_text(f"#!/bin/sh\n{lines}\n")
             (self.commands / name).chmod(0o755)
 
-    def environment(self, project):
-        path = f"{self.commands}{os.pathsep}{os.environ['PATH']}"
-        return project.environment() | {"PATH": path, "CLUSTER": str(self.notes)}
-
 
 def run(project, cluster, *arguments):
     """What Snakemake says to the profile: no other option that says where jobs run."""
     command = [word for word in project.command(*arguments, config="own.yaml") if word not in ("--cores", "2")]
+    path = f"{cluster.commands}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         [*command[:3], "--profile", "profiles/slurm", *command[3:]],
         cwd=project.folder,
-        env=cluster.environment(project),
+        env=project.environment() | {"PATH": path, "CLUSTER": str(cluster.notes)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

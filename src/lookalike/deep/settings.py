@@ -21,7 +21,7 @@ class TrainingSettings:
     n_steps : int
         Steps in all.
     batch : int
-        Images (pre-training) or triplets (ranking) of a step, on every process.
+        Images (pre-training) or triplets (ranking) of a step.
     learning_rate : float
         Of the first step; it falls along half a cosine to 0 at `n_steps`. In pre-training it is one of the mean loss of
         a batch, in ranking of the sum of its hinges.

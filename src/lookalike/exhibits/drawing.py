@@ -117,7 +117,7 @@ def lettered(titles: Sequence[str]) -> list[str]:
 def _draw_panel(axis: Axes, panel: Panel, frame: pd.DataFrame) -> None:
     axis.set_title(panel.title, loc="left")
     _scale(axis, panel)
-    for series, points in _points(panel, frame):
+    for series, points in points_of(panel, frame):
         _draw_series(axis, panel, series, points)
     for line in panel.lines:
         _draw_line(axis, panel, line)
@@ -132,30 +132,20 @@ def _draw_panel(axis: Axes, panel: Panel, frame: pd.DataFrame) -> None:
         axis.text(0.5, 0.5, panel.empty, transform=axis.transAxes, ha="center", va="center", color=GREY)
 
 
-def rows_of(frame: pd.DataFrame, series: Series) -> pd.DataFrame:
-    """Rows of the figure's frame that a series shows, by x."""
-    for column, value in series.where.items():
-        frame = frame[frame[column] == value]
-    return frame.sort_values(series.x, kind="stable")
-
-
-def values_of(rows: pd.DataFrame, series: Series) -> tuple[Floats, Floats, Floats, Floats]:
-    """x, y and the bounds of the rows of a series; NaN where it has no bounds."""
-
-    def numbers(column: str) -> Floats:
-        return rows[column].to_numpy(dtype=np.float64, na_value=np.nan) if column else np.full(len(rows), np.nan)
-
-    return numbers(series.x), numbers(series.y), numbers(series.low), numbers(series.high)
-
-
-def _points(panel: Panel, frame: pd.DataFrame) -> Iterator[tuple[Series, Points]]:
-    """Yield the series of a panel with their points; thin ones come first, and lie behind."""
+def points_of(panel: Panel, frame: pd.DataFrame) -> Iterator[tuple[Series, Points]]:
+    """Yield the series of a panel with their points, by x; thin ones come first, and lie behind."""
     for place, series in enumerate(sorted(panel.series, key=lambda series: not series.thin)):
-        rows = rows_of(frame, series)
+        rows = frame
+        for column, value in series.where.items():
+            rows = rows[rows[column] == value]
+        rows = rows.sort_values(series.x, kind="stable")
         if panel.x.scale == "log":
             # a start at 0 has no place there
-            rows = rows[values_of(rows, series)[0] > 0]
-        x, y, low, high = values_of(rows, series)
+            rows = rows[rows[series.x] > 0]
+        x, y, low, high = (
+            rows[column].to_numpy(dtype=np.float64, na_value=np.nan) if column else np.full(len(rows), np.nan)
+            for column in (series.x, series.y, series.low, series.high)
+        )
         notes = rows[series.note].fillna("").astype(str) if series.note else [""] * len(rows)
         across = placed(x, panel.x, series.aside)
         every = series.kind == "points" or series.each
@@ -259,7 +249,7 @@ def titles_of_points(figure: Figure, canvas: Canvas) -> list[str]:
     scale, discs = 72 / canvas.dpi, []
     for axis, panel in zip(canvas.axes, figure.panels, strict=True):
         left, bottom, right, top = axis.bbox.extents
-        for series, points in _points(panel, figure.frame):
+        for series, points in points_of(panel, figure.frame):
             places = axis.transData.transform(np.column_stack([points.across, points.y]))
             for point in points.marked if not series.thin else ():
                 x, y = places[point]

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.exhibits.drawing import SIDES, rows_of, values_of
+from lookalike.exhibits.drawing import SIDES, points_of
 from lookalike.exhibits.model import Axis, Figure, Label, Panel
 
 Floats = npt.NDArray[np.float64]
@@ -44,9 +44,8 @@ def on_free_sides(figure: Figure, labels: Iterable[Label]) -> Figure:
 def _drawn(panel: Panel, figure: Figure, ends: Floats) -> list[Floats]:
     """Places of every point, and along every line."""
     found = [np.empty((0, 2))]
-    for series in panel.series:
-        x, y, *_ = values_of(rows_of(figure.frame, series), series)
-        places = _places(np.stack([x, y], axis=1), panel, ends)
+    for series, points in points_of(panel, figure.frame):
+        places = _places(np.stack([points.x, points.y], axis=1), panel, ends)
         found.append(places if series.kind == "points" else _along(places))
     return found
 

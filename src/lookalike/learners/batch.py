@@ -59,10 +59,6 @@ class BatchLearner(SimilarityLearner):
             Steps that get a row of ``curve_``, besides 0 and the last; not negative. Default: all; LMNN has 60, evenly
             spaced in the logarithm up to `max_iter`. Steps after the last get none.
 
-        Returns
-        -------
-        self
-
         Raises
         ------
         ValueError

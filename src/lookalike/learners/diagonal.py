@@ -95,10 +95,6 @@ class ProductsLearner(DiagonalLearner):
             Row numbers (query, positive, negative) of X. An online learner takes one step for each, in this order; for
             a batch learner, one that occurs k times counts k times. Parameters that say how `fit` draws triplets are
             not used.
-
-        Returns
-        -------
-        self
         """
         self._check_parameters()
         return self._learn(TripletProducts(self._check_rows(X, reset=True), triplets))
@@ -111,10 +107,6 @@ class ProductsLearner(DiagonalLearner):
         products : TripletProducts
             Of the rows and triplets. Making them is most of the time of a fit: several learners, or one at several
             parameters, need it only once.
-
-        Returns
-        -------
-        self
 
         Raises
         ------

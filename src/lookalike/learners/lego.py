@@ -124,10 +124,6 @@ class LEGO(OnlineLearner):
         same : array-like of shape (m,)
             True where the two rows belong together, False where they do not.
 
-        Returns
-        -------
-        self
-
         Raises
         ------
         ValueError

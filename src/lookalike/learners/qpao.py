@@ -152,10 +152,6 @@ class QPAO(ProductsLearner):
         y : array-like of shape (n,)
             Class labels.
 
-        Returns
-        -------
-        self
-
         Raises
         ------
         ValueError

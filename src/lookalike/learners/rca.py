@@ -73,10 +73,6 @@ class RCA(SimilarityLearner):
         y : array-like of shape (n,)
             Class labels.
 
-        Returns
-        -------
-        self
-
         Raises
         ------
         ValueError
