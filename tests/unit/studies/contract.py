@@ -10,6 +10,7 @@ import yaml
 from lookalike.core.files import read_json
 from lookalike.exhibits.printed import FAILED, NOT_RUN
 from lookalike.exhibits.writing import write_exhibits
+from lookalike.report.pictures import POINT
 from lookalike.studies.rooms import claim_rows, printed_rows, room_exhibits
 from lookalike.studies.settings import checked
 
@@ -31,8 +32,9 @@ def project_settings():
     return checked(yaml.safe_load((ROOT / "config.yaml").read_text()))
 
 
-def laid_out(canvas, stem):
+def laid_out(canvas, stem, titles):
     """Lay a picture out without rendering it: what every renderer shares is tested with the exhibits."""
+    assert all(POINT.fullmatch(title) for title in titles), "pages know no other form"
     canvas.draw_without_rendering()
     for suffix in (".png", ".svg", ".pdf"):
         stem.with_name(f"{stem.name}{suffix}").write_bytes(b"laid out")

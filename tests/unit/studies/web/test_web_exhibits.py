@@ -8,7 +8,7 @@ from contract import check_exhibits, check_not_run, check_plan
 from made_web import CONFIG, COUNTS, EXPONENT, FACTOR, made_curve, made_fits, made_runtime, made_search, made_study
 from scipy.stats import linregress, t
 
-from lookalike.exhibits.drawing import rows_of
+from lookalike.exhibits.drawing import points_of
 from lookalike.studies.web import plan, runtime_figure
 from lookalike.studies.web.numbers import GAIN, IRRELEVANT
 
@@ -103,8 +103,8 @@ def test_recall_is_set_beside_the_time_of_the_same_index_and_parameter(tmp_path)
     figure = drawn(tmp_path, "web/recall")
     assert set(figure.frame["k"]) == {10}
     (panel,) = figure.panels
-    line = rows_of(figure.frame, next(one for one in panel.series if one.name.startswith("IVF")))
-    assert line[["milliseconds", "recall"]].to_numpy().ravel() == pytest.approx([0.05, 50, 0.2, 53, 0.8, 65])
+    line = next(points for series, points in points_of(panel, figure.frame) if series.name.startswith("IVF"))
+    assert [*line.x, *line.y] == pytest.approx([0.05, 0.2, 0.8, 50, 53, 65])
     assert [label.text for label in panel.labels] == ["1", "4", "16"]
     without = drawn(tmp_path, "web/recall", searched=made_search().query("k == 1"))
     assert "first 1 " in without.panels[0].y.label
