@@ -36,11 +36,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _drop_output()  # whoever read the output wants no more of it (`| head`)
         return FAILED
     except OSError as error:
+        reason = error.strerror or str(error)
         # files are named in errors; the output is not
-        if error.filename is not None or error.errno not in _OUTPUT_FAILS:
+        if error.filename is not None:
+            return _fail(f"{error.filename} cannot be read or written: {reason}; check its permissions and the disk")
+        if error.errno not in _OUTPUT_FAILS:
             raise
         _drop_output()
-        return _fail(f"the output cannot be written: {error.strerror}; write it elsewhere")
+        return _fail(f"the output cannot be written: {reason}; write it elsewhere")
     except KeyboardInterrupt:
         status = INTERRUPTED
     return _fail("interrupted", status) if status == INTERRUPTED else status

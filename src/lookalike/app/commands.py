@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 import warnings
@@ -13,6 +14,8 @@ import typer
 from typer import Argument, Option
 
 from lookalike.app.options import (
+    PAGES,
+    TABLES,
     AsJson,
     Cache,
     Jobs,
@@ -25,16 +28,14 @@ from lookalike.app.options import (
     Triplets,
     Words,
     cache_folder,
-    check_table,
+    check_output,
     command,
     counted,
     escaped,
     left_out_lines,
-    make_folder,
     print_json,
     records,
     refuse_both,
-    refuse_same,
     tell,
 )
 from lookalike.core.errors import LookalikeError
@@ -172,12 +173,12 @@ def fit(
     settings = _settings(set_ or [])
     refuse_both(labels, triplets)
 
-    from lookalike.app.model_file import checked_name
+    from lookalike.app.model_file import SUFFIX, checked_name
     from lookalike.app.similarity import ImageSimilarity
 
-    output = checked_name(output or Path(f"{folder.resolve().name}.lookalike"))
-    refuse_same(output, labels, triplets)
-    make_folder(output)
+    output = output or Path(f"{Path(os.path.realpath(folder)).name}{SUFFIX}")
+    check_output(output, (SUFFIX,), labels, triplets, _model_in(representation))
+    checked_name(output)
     chosen: dict[str, Any] = {"words": words, "parameters": settings, "hold_out": hold_out, "random_state": seed}
     kept = cache_folder(cache, no_cache, output)
     with Told(quiet) as told:
@@ -252,10 +253,7 @@ def rank(
     from lookalike.app.similarity import ImageSimilarity
 
     if html is not None:
-        if html.suffix.lower() not in (".html", ".htm"):
-            raise LookalikeError(f"{html} must end in .html: name the page so")
-        refuse_same(html, model, *queries)
-        make_folder(html)
+        check_output(html, PAGES, model, *queries)
     with Told(quiet) as told:
         opened = ImageSimilarity.load(model, jobs=jobs, cache=cache_folder(cache, no_cache, model), progress=told)
         ranked = opened.rank_both(queries, gallery, k, which=(True, False) if compare else (True,))
@@ -407,22 +405,22 @@ def features(
     """
     from lookalike.app.similarity import ImageSimilarity
     from lookalike.core.files import write_array, write_csr, write_table
-    from lookalike.data.visterm_folder import MANIFEST, write_visterm_folder
+    from lookalike.data.visterm_folder import COLUMNS, COUNTS, MANIFEST, PALETTE, write_visterm_folder
 
     is_folder = output.suffix == "" and paths is None
+    vectors_in = output / COUNTS if is_folder else output
     table = output / MANIFEST if is_folder else paths or output.with_suffix(".csv")
-    if output.suffix not in (".npz", ".npy") and not is_folder:
-        raise LookalikeError(f"{output} must end in .npz or .npy: name the vectors so")
-    if is_folder and output.is_dir() and not table.is_file():
+    if is_folder and output.is_dir() and not table.exists() and any(output.iterdir()):
         raise LookalikeError(f"{output} exists and is no folder of visterm counts: name another one")
-    check_table(table)
-    if output.suffix != ".npy":
+    is_sparse = vectors_in.suffix.lower() == ".npz"
+    if is_sparse:
         _check_sparse(output, representation, words)
-    if paths is None and not is_folder:
-        _check_default(table)
-    for path in (table,) if is_folder else (output, table):
-        refuse_same(path, Path(representation))
-        make_folder(path)
+    check_output(vectors_in, (".npz", ".npy"), model := _model_in(representation))
+    check_output(table, TABLES, model, vectors_in)
+    if is_folder:
+        check_output(output / PALETTE, (".npy",), model)
+    if paths is None:
+        _check_default(table, COLUMNS if is_folder else _COLUMNS)
     kept = cache_folder(cache, no_cache, output)
     with Told(quiet) as told:
         chosen: dict[str, Any] = {"words": words, "random_state": seed}
@@ -434,7 +432,7 @@ def features(
         sizes = [(folder / path).stat().st_size for path in images["path"]]
         manifest = images.assign(bytes=sizes, status="ok", reason="")
         write_visterm_folder(output, manifest, images["in_pool"].to_numpy(), vectors, describer.arrays()["palette"])
-    elif output.suffix == ".npz":
+    elif is_sparse:
         write_csr(vectors, output)
     else:
         write_array(vectors.toarray() if hasattr(vectors, "indptr") else vectors, output)
@@ -447,6 +445,13 @@ def features(
     elif not quiet:
         first = f"{output}: {counted(len(images), 'image')} x {dimensions:,} dimensions of {name}"
         tell([first, f"{table}: the image of each row", *left_out_lines(left_out)])
+
+
+def _model_in(representation: str) -> Path | None:
+    """Return the model whose codebook is taken over, if the representation names one."""
+    from lookalike.app.model_file import SUFFIX
+
+    return Path(representation) if representation.endswith(SUFFIX) else None
 
 
 def _check_sparse(output: Path, representation: str, words: int | None) -> None:
@@ -463,15 +468,15 @@ def _check_sparse(output: Path, representation: str, words: int | None) -> None:
         raise LookalikeError(f"vectors of {name} are dense: name a file that ends in .npy, not {output}")
 
 
-def _check_default(table: Path) -> None:
+def _check_default(table: Path, columns: Sequence[str]) -> None:
     """Refuse to write over a table that nobody named, unless it is one of these tables."""
     if not table.is_file():
         return
     with table.open("rb") as stream:
         first = stream.readline(1000).strip()
-    if first != ",".join(_COLUMNS).encode():
+    if first != ",".join(columns).encode():
         raise LookalikeError(
-            f"{table} exists and was not written by lookalike features: name another table with --paths"
+            f"{table} exists and was not written by lookalike features: name another output, or a table with --paths"
         )
 
 

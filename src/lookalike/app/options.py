@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
@@ -24,6 +27,9 @@ Command = TypeVar("Command", bound=Callable[..., None])
 STATUS = """\
 exit status: 0 success; 1 a mistake in the input, explained in one sentence;
 2 a mistake in the command line"""
+
+TABLES, PAGES = (".csv", ".parquet"), (".html", ".htm")
+"""What names of written files may end in."""
 
 CACHE = ".lookalike-cache"
 """Name of the cache beside a model. Begins with a dot, so that a scan of the folder passes it over."""
@@ -102,30 +108,42 @@ def cache_folder(cache: Path | None, no_cache: bool, beside: Path) -> Path | Non
     return None if no_cache else cache or beside.parent / CACHE
 
 
-def refuse_same(output: Path, *inputs: Path | None) -> None:
-    """Refuse to write over what is read."""
+def check_output(output: Path, suffixes: Sequence[str], *inputs: Path | None) -> None:
+    """Make the folder of a file that is to be written, before anything is computed for it, and refuse what cannot be.
+
+    That is another kind of file, what is no regular file, a place where nothing can be written, and an input, or a file
+    in one that is a folder. A link counts as what it leads to.
+    """
+    from lookalike.core.files import check_regular
+
+    target = Path(os.path.realpath(output))
     for given in inputs:
-        if given is not None and output.resolve() == given.resolve():
+        if given is not None and _is_part_of(target, given):
             raise LookalikeError(f"{output} would be written over {given}: name another file to write")
-
-
-def make_folder(path: Path) -> None:
-    """Make the folder of a file that is to be written, before anything is computed for it."""
-    if path.is_dir():
-        raise LookalikeError(f"{path} is a folder: name a file in it to write")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileNotFoundError):
+            check_regular(output)
+        if output.suffix.lower() not in suffixes:
+            name = output.with_suffix(suffixes[0])
+            raise LookalikeError(f"{output} must end in {' or '.join(suffixes)}: name it {name}")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=target.parent):
+            pass
+        if target.exists() and not os.access(target, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except IsADirectoryError:
+        raise LookalikeError(f"{output} is a folder: name a file in it to write") from None
     except OSError as error:
         reason = error.strerror or str(error)
-        raise LookalikeError(f"the folder {path.parent} cannot be made: {reason}; name another one") from error
-    if not os.access(path.parent, os.W_OK):
-        raise LookalikeError(f"the folder {path.parent} cannot be written: change its permissions or name another one")
+        raise LookalikeError(f"{output} cannot be written: {reason}; name a file where one can be") from error
 
 
-def check_table(path: Path) -> None:
-    """Refuse to write a table of another kind than CSV and Parquet."""
-    if path.suffix not in (".csv", ".parquet"):
-        raise LookalikeError(f"{path} must end in .csv or .parquet: name the table so")
+def _is_part_of(output: Path, given: Path) -> bool:
+    """Return whether an output is an input under any name, or a file that lies in a folder of inputs."""
+    try:
+        return output.samefile(given) or (given.is_dir() and output.is_relative_to(os.path.realpath(given)))
+    except OSError:  # one of them is not there (yet)
+        return str(output) == os.path.realpath(given)
 
 
 def print_json(value: Any) -> None:

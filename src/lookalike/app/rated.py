@@ -15,18 +15,18 @@ import typer
 from typer import Argument, Option
 
 from lookalike.app.options import (
+    PAGES,
+    TABLES,
     AsJson,
     Jobs,
     Quiet,
     Seed,
     Told,
-    check_table,
+    check_output,
     command,
     escaped,
-    make_folder,
     print_json,
     records,
-    refuse_same,
     tell,
 )
 from lookalike.core.errors import LookalikeError
@@ -107,20 +107,18 @@ def rate(
     from lookalike.studies.human.page import write_page
     from lookalike.studies.human.questionnaire import NEIGHBOURS, plan_from_neighbours, read_plan
 
-    refuse_same(output, plan, neighbours)
-    refuse_same(plan, neighbours)
+    check_output(output, PAGES, plan, neighbours)
     if neighbours is None:
         drawn = read_plan(plan)
     else:
+        check_output(plan, (".csv",), neighbours)
         table = read_cells(neighbours, NEIGHBOURS, what="file of neighbours")
         drawn = plan_from_neighbours(table, seed=seed, n_queries=queries, n_retrieved=retrieved, n_random=random)
         # answers belong to one plan: another one of the same name would make them worthless
         if plan.exists() and not read_plan(plan).equals(drawn):
             raise LookalikeError(f"{plan} exists and holds another plan: remove it first or name a new file")
-    make_folder(output)
     write_page(drawn, images, output, title=title)
     if neighbours is not None:
-        make_folder(plan)
         write_table(drawn, plan)
     n_queries = int(drawn["query"].nunique())
     if as_json:
@@ -146,8 +144,7 @@ def ratings(
     from lookalike.studies.human.statistics import summary
 
     if output is not None:
-        refuse_same(output, plan, *files)
-        make_folder(output)
+        check_output(output, TABLES, plan, *files)
     answers = read_ratings(files, read_plan(plan))
     if output is not None:
         write_table(answers, output)
@@ -219,11 +216,7 @@ def evaluate_triplets(
     describers = [make_describer(name) for name in dict.fromkeys(names)]
     network = _load_network(model) if model is not None else None
     if output is not None:
-        check_table(output)
-        refuse_same(output, model)
-        if output.exists() and output.resolve().is_relative_to(folder.resolve()):
-            raise LookalikeError(f"{output} is one of the rated triplets' files: name a table outside {folder}")
-        make_folder(output)
+        check_output(output, TABLES, model, folder)
     with Told() as told:
         rated = read_release(folder, n_threads=n_threads, progress=partial(told, "reading images"))
         pairs = candidate_pairs(rated.triplets, rated.pool, rated.manifest)

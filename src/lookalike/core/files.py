@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import re
 import socket
 import stat
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -26,6 +28,11 @@ _DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}
 _KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 _HOST = re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname())
 _PART = re.compile(rf"\..+\.{_HOST}_(\d+)\.part(\.[^.]*)?")
+_LONGEST_STEM = 100  # bytes; names of files end at 255, and a temporary one says more than the name
+_NPZ_ERRORS = (
+    OSError, ValueError, LookupError, TypeError, EOFError, MemoryError, RuntimeError, struct.error,
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 _swept: set[Path] = set()
 
 PathLike = str | os.PathLike[str]
@@ -78,7 +85,9 @@ def replacing(path: PathLike, scratch: PathLike | None = None) -> Iterator[Path]
         # files
         folder = target.parent if scratch is None else Path(scratch)
         # many writers choose their format by the suffix
-        temporary = folder / f".{target.stem}.{_HOST}_{os.getpid()}.part{target.suffix}"
+        stem = os.fsencode(target.stem)
+        name = target.stem if len(stem) <= _LONGEST_STEM else hashlib.sha256(stem).hexdigest()
+        temporary = folder / f".{name}.{_HOST}_{os.getpid()}.part{target.suffix}"
         target.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(parents=True, exist_ok=True)
         _remove_parts_of_the_dead(folder)
@@ -129,7 +138,7 @@ def _remove_parts_of_the_dead(folder: Path) -> None:
 def write_table(table: Any, path: str | os.PathLike[str]) -> None:
     """Write a pandas DataFrame as Parquet or CSV, by the suffix of `path`."""
     with replacing(path) as part:
-        if part.suffix == ".parquet":
+        if part.suffix.lower() == ".parquet":
             table.to_parquet(part, index=False, compression="zstd")
         else:
             table.to_csv(part, index=False, lineterminator="\n")
@@ -139,7 +148,7 @@ def read_table(path: str | os.PathLike[str]) -> Any:
     """Read a Parquet or CSV file into a pandas DataFrame, by the suffix of `path`."""
     import pandas as pd
 
-    return pd.read_parquet(path) if Path(path).suffix == ".parquet" else pd.read_csv(path)
+    return pd.read_parquet(path) if Path(path).suffix.lower() == ".parquet" else pd.read_csv(path)
 
 
 def write_array(array: np.ndarray, path: str | os.PathLike[str]) -> None:
@@ -160,13 +169,29 @@ def write_npz(arrays: Mapping[str, Any], path: str | os.PathLike[str], *, compre
 
 
 @contextmanager
-def reading_npz(path: str | os.PathLike[str], what_now: str) -> Iterator[Any]:
-    """Yield the arrays of an ``.npz``; what is wrong with the file, or found so by the block, becomes one sentence."""
+def reading_npz(path: PathLike, what_now: str, largest: int | None = None) -> Iterator[Any]:
+    """Yield the arrays of an ``.npz``; what is wrong with the file, or found so by the block, becomes one sentence.
+
+    Arrays that would take more than `largest` bytes of memory are refused, however small they are in the file.
+    """
     try:
+        check_regular(path, largest)
+        if largest is not None:
+            with zipfile.ZipFile(path) as archive:
+                unpacked = sum(member.file_size for member in archive.infolist())
+            if unpacked > largest:
+                raise ValueError(f"it would take {unpacked / 2**30:,.1f} GB of memory")
         with np.load(path, allow_pickle=False) as arrays:
             yield arrays
-    except (OSError, ValueError, LookupError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except _NPZ_ERRORS as error:
         raise LookalikeError(f"{path} cannot be read ({error}): {what_now}") from error
+
+
+def check_finite(arrays: Mapping[str, Any], path: PathLike, what_now: str) -> None:
+    """Refuse what was read from a file if it holds NaN or infinity."""
+    for name, array in arrays.items():
+        if array.dtype.kind in "fc" and not np.isfinite(array).all():
+            raise LookalikeError(f"{path} holds NaN or infinity in {name}: {what_now}")
 
 
 def write_csr(matrix: sp.csr_array, path: str | os.PathLike[str]) -> None:
@@ -177,8 +202,8 @@ def write_csr(matrix: sp.csr_array, path: str | os.PathLike[str]) -> None:
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     matrix.sort_indices()
-    with replacing(path) as part:
-        sp.save_npz(part, matrix, compressed=True)
+    with replacing(path) as part, part.open("wb") as stream:  # given a name, SciPy adds a suffix to some
+        sp.save_npz(stream, matrix, compressed=True)
 
 
 def read_csr(path: str | os.PathLike[str]) -> sp.csr_array:

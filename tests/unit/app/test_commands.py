@@ -38,7 +38,7 @@ MISTAKES = [
     ("rank none.lookalike photos/red/1.png --gallery photos", "there is no model none.lookalike"),
     ("rank m.lookalike corrupt/red/broken.png --gallery photos", "no query can be used (corrupt/red/broken.png: "),
     ("rank m.lookalike photos/red/1.png --gallery photos --html p.txt", "p.txt must end in .html"),
-    ("rank m.lookalike photos/red/1.png --gallery photos --html m.lookalike/p.html", "cannot be made: "),
+    ("rank m.lookalike photos/red/1.png --gallery photos --html m.lookalike/p.html", "be written: Not a dir"),
     ("features photos --output v.txt", "v.txt must end in .npz or .npy"),
     ("features photos --output v.npy --paths v.txt", "v.txt must end in .csv or .parquet"),
     ("features photos --output v.npz --representation color", "vectors of color are dense"),
@@ -51,11 +51,23 @@ MISTAKES = [
     ("rate plan.csv --images photos --output p.html --neighbours neighbours.csv --queries 3 --retrieved 2 --random 3",
      "holds another plan"),
     ("evaluate-triplets release --features hog --output table.txt", "must end in .csv or .parquet"),
-    ("evaluate-triplets release --features hog --output release/ratings.csv", "is one of the rated triplets' files"),
+    ("evaluate-triplets release --features hog --output release/ratings.csv", "would be written over release: "),
     ("evaluate-triplets release --features fisher --codebook-images release/t0", "holds only images"),
     ("rate plan.csv --images photos --output plan.csv", "name another file to write"),
     ("rate plan.csv --images . --neighbours neighbours.csv --output ./neighbours.csv", "name another file to write"),
     ("ratings plan.csv ada.csv --output plan.csv", "name another file to write"),
+    ("ratings plan.csv ada.csv --output ./hard.csv", "hard.csv would be written over ada.csv"),
+    ("fit photos --representation m.lookalike --output m.lookalike", "would be written over m.lookalike"),
+    ("features photos --output v.npy --paths linked.csv --representation color", "be written over v.npy"),
+    (f"ratings plan.csv ada.csv --output {'o' * 300}.csv", "cannot be written: File name too long; name a file where"),
+    *[(line.format(target), sentence)
+      for line in ("ratings plan.csv ada.csv --output {}", "rate plan.csv --images photos --output {}",
+                   "rank m.lookalike photos/red/1.png --gallery photos --html {}", "fit photos --output {}",
+                   "features photos --output {}", "features photos --output v.npz --paths {}",
+                   "evaluate-triplets release --output {}", "rate {} --images photos --output p.html --neighbours "
+                   "neighbours.csv --queries 3 --retrieved 2 --random 2")
+      for target, sentence in (("photos/red/2.png", "photos/red/2.png must end in"), ("linked.pipe", "is a pipe"),
+                               ("loop", "Too many levels of symbolic links"))],
 ]  # fmt: skip
 
 WRONG_USE = [
@@ -99,6 +111,10 @@ def test_a_command_has_help_and_prints_for_people_and_as_json(name, here, call, 
 
 @pytest.mark.parametrize(("line", "sentence"), MISTAKES)
 def test_a_mistake_is_one_sentence_and_changes_no_file(line, sentence, here, refused):
+    (here / "hard.csv").hardlink_to("ada.csv")
+    for link, target in (("linked.csv", "v.npy"), ("linked.pipe", "pipe"), ("loop", "loop")):
+        (here / link).symlink_to(target)
+    os.mkfifo("pipe")
     before = {path: path.read_bytes() for path in here.rglob("*") if path.is_file()}
     assert sentence in refused(line)
     assert {path: path.read_bytes() for path in here.rglob("*") if path.is_file()} == before
