@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.decomposition import PCA
 
-from lookalike.app.representations import Arrays
+from lookalike.app.cache import Arrays
 from lookalike.app.sources import ImageSet, first_reason
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator, integer_seed

@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import json
-import warnings
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
+from lookalike.app.cache import Arrays, Cache
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import reading_npz, write_npz
 from lookalike.core.images import load_rgb
 from lookalike.core.seeds import generator
 from lookalike.features.bag_of_visterms import BagOfVisterms
 from lookalike.features.describers import NAMES, Describer, StageProgress, Vectors, make_describer, silent, thread_pool
 
-Arrays = dict[str, npt.NDArray[Any]]
-
 MAX_LEARNING_IMAGES = 1000
 """Images that a codebook is learned from at most: of more, so many are drawn by the seed."""
 
 _TOGETHER = 16
-"""Images that a thread describes at a time, and that a file of the cache holds."""
+"""Images that a thread describes at a time, and that an entry of the cache holds."""
+
+_LARGEST_LEARNED = 64 * 2**20  # bytes; 10,000 words of visterms take 3 MB
+_LEARNED = "learned"
+_SHA256, _MARGIN = 32, 4096  # bytes of an image's name in the cache, and of what stands around an entry's arrays
 
 
 def make_representation(name: str, words: int | None = None, **settings: Any) -> Representation:
@@ -48,7 +48,7 @@ class Work:
     """How images are worked on: so many at a time, with a cache, and who is told how far it is."""
 
     jobs: int = 1
-    cache: Path | None = None
+    cache: Cache = field(default_factory=Cache)
     progress: StageProgress = silent
 
 
@@ -77,19 +77,17 @@ class Representation:
         """Learn from images, unless the cache has what was learned from them."""
         made_of = json.dumps([self.describer.system, self.describer.settings(), seed, list(sha256)], sort_keys=True)
         key = f"codebook-{hashlib.sha256(made_of.encode()).hexdigest()[:24]}"
-        file = None if work.cache is None else work.cache / key / "learned.npz"
         with suppress(KeyError, ValueError):
-            if file is not None:
-                self.describer.restore(_read_arrays(file))
-                return
+            self.describer.restore(work.cache.read(key, _LEARNED, _LARGEST_LEARNED))
+            return
         self.describer.fit_files(paths, sha256, seed, work.jobs, work.progress)
-        if file is not None and self.describer.needs_fit:
-            _write_arrays(file, self.describer.arrays())
+        if self.describer.needs_fit:
+            work.cache.write(key, _LEARNED, self.describer.arrays())
 
     def describe(self, paths: Sequence[Path], sha256: Sequence[str], work: Work) -> Vectors:
         """Describe images, those that the cache has excepted, as they are before `weigh`."""
-        cache = None if work.cache is None else work.cache / self._key()
-        known, parts = _read_cached(cache, self.describer.n_dimensions)
+        key = self._key()
+        known, parts = self._read_cached(work.cache, key)
         kept, path_of = set(known), dict(zip(sha256, paths, strict=True))
         missing = [name for name in path_of if name not in kept]
         chunks = [missing[start : start + _TOGETHER] for start in range(0, len(missing), _TOGETHER)]
@@ -100,7 +98,7 @@ class Representation:
                 known += chunk
                 parts.append(vectors)
                 # written at once, so that a run that is killed loses little
-                cache = cache if cache is not None and _write_cached(cache, chunk, vectors) else None
+                _write_cached(work.cache, key, chunk, vectors)
                 done += len(chunk)
                 work.progress("describing images", done, len(path_of))
         stacked = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
@@ -116,38 +114,21 @@ class Representation:
                 digest.update(name.encode() + np.ascontiguousarray(array).tobytes())
         return f"{self.describer.system}-{digest.hexdigest()[:24]}"
 
+    def _read_cached(self, cache: Cache, key: str) -> tuple[list[str], list[Vectors]]:
+        """Read the sha256 of images whose vectors are kept under a key, and these, entry by entry."""
+        known, parts = list[str](), list[Vectors]()
+        n_dimensions, is_sparse = self.describer.n_dimensions, isinstance(self.describer, BagOfVisterms)
+        for found in cache.read_all(key, _TOGETHER * (4 * n_dimensions + _SHA256) + _MARGIN):
+            names, vectors = found.get("sha256", np.empty(0)), found.get("vectors", np.empty(0))
+            fits = names.shape == (len(vectors), _SHA256) and vectors.shape == (len(names), n_dimensions)
+            if fits and vectors.dtype == (np.int32 if is_sparse else np.float32):
+                known += [name.tobytes().hex() for name in names]
+                parts.append(sp.csr_array(vectors) if is_sparse else vectors)
+        return known, parts
 
-def _read_cached(folder: Path | None, n_dimensions: int) -> tuple[list[str], list[Vectors]]:
-    """Read the sha256 of images whose vectors of one representation are kept in a folder, and these, file by file."""
-    known, parts = list[str](), list[Vectors]()
-    for path in sorted(folder.glob("*.npz")) if folder is not None else []:
-        found = _read_arrays(path)
-        names, vectors = found.get("sha256", np.empty(0)), found.get("vectors", np.empty(0))
-        if vectors.shape == (len(names), n_dimensions):
-            known += names.tolist()
-            parts.append(vectors if vectors.dtype.kind == "f" else sp.csr_array(vectors))
-    return known, parts
 
-
-def _write_cached(folder: Path, sha256: Sequence[str], vectors: Vectors) -> bool:
-    """Keep vectors in a file of that folder, sparse ones in full: compressed, zeros take no room."""
-    name = hashlib.sha256("".join(sha256).encode()).hexdigest()[:24]
+def _write_cached(cache: Cache, key: str, sha256: Sequence[str], vectors: Vectors) -> None:
+    """Keep vectors, sparse ones in full: compressed, zeros take no room."""
+    names = np.array([list(bytes.fromhex(name)) for name in sha256], np.uint8)
     full = vectors.toarray() if hasattr(vectors, "indptr") else vectors
-    return _write_arrays(folder / f"{name}.npz", {"sha256": np.array(sha256), "vectors": full})
-
-
-def _write_arrays(path: Path, arrays: Arrays) -> bool:
-    """Write a file of the cache; return whether, and warn where it cannot be written."""
-    try:
-        write_npz(arrays, path)
-    except LookalikeError as error:
-        warnings.warn(f"nothing is cached any more: {str(error).partition(';')[0]}", stacklevel=2)
-        return False
-    return True
-
-
-def _read_arrays(path: Path) -> Arrays:
-    """Read a file of the cache; nothing where it is missing or damaged."""
-    with suppress(LookalikeError), reading_npz(path, "it is made again") as stored:
-        return dict(stored)
-    return {}
+    cache.write(key, hashlib.sha256(names.tobytes()).hexdigest()[:24], {"sha256": names, "vectors": full})

@@ -20,9 +20,10 @@ import scipy.sparse as sp
 
 from lookalike import __version__
 from lookalike.app import learning
+from lookalike.app.cache import Arrays, Cache
 from lookalike.app.learning import TRAIN, choose_evaluated, choose_roles, fit_components, nearest, onto_components
 from lookalike.app.model_file import FORMAT, FORMAT_VERSION, SUFFIX, Header, fits_together, read_model, write_model
-from lookalike.app.representations import Arrays, Representation, Work, make_representation
+from lookalike.app.representations import Representation, Work, make_representation
 from lookalike.app.sources import (
     ImageSet,
     distinct,
@@ -120,7 +121,7 @@ class ImageSimilarity:
         self.hold_out = hold_out
         self.random_state = random_state
         self.jobs = jobs or os.cpu_count() or 1
-        self.cache = None if cache is None else Path(cache)
+        self._cache = Cache(None if cache is None else Path(cache))
         self.progress = progress or silent
         self.seconds_: dict[str, float] = {}
         self.triplets_left_out_ = 0
@@ -461,7 +462,7 @@ class ImageSimilarity:
         return found
 
     def _work(self) -> Work:
-        return Work(self.jobs, self.cache, self.progress)
+        return Work(self.jobs, self._cache, self.progress)
 
     def _side(self, raw: Vectors, learned: bool) -> tuple[Any, Vectors]:
         """Return what compares descriptions, and the rows that it takes."""

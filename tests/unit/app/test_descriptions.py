@@ -1,5 +1,6 @@
 """Descriptions of one's own images and their cache, and learners on rows: what no setting has to be chosen for."""
 
+import os
 import threading
 from contextlib import suppress
 
@@ -9,6 +10,7 @@ import scipy.sparse as sp
 
 from lookalike import OASIS, Euclidean, ImageSimilarity
 from lookalike.app import representations
+from lookalike.app.cache import Cache
 from lookalike.app.learning import checked_settings, learner_name, margins_won, stream, train
 from lookalike.app.representations import Work, make_representation
 from lookalike.app.sources import read_class_folders
@@ -35,24 +37,64 @@ def test_rows_do_not_depend_on_jobs_or_on_the_cache(photos, tmp_path, name):
 
     rows = fitted(Work())
     gone = [path.with_name("gone.png") for path in paths]  # nothing is read that the cache has
-    assert np.array_equal(rows, fitted(Work(3, tmp_path)))
-    assert np.array_equal(rows, fitted(Work(1, tmp_path), gone))
-    damaged, other = sorted(tmp_path.glob(f"*{name}*/*.npz"))
-    damaged.write_bytes(damaged.read_bytes()[:500])
-    np.savez(other, sha256=np.array(names), vectors=np.ones((2, 2)))
-    for learned in tmp_path.glob("codebook*/*.npz"):
-        np.savez(learned, palette=np.ones((2, 2)))
-    assert np.array_equal(rows, fitted(Work(2, tmp_path)))
+    cache = Cache(tmp_path)
+    assert np.array_equal(rows, fitted(Work(3, cache)))
+    assert np.array_equal(rows, fitted(Work(1, cache), gone))
+    kept = {path: path.read_bytes() for path in tmp_path.glob("*/*.kept")}
+    first, *_, last = kept
+    first.write_bytes(kept[first][:500])
+    cache.write(last.parent.name, last.stem, {"sha256": np.zeros((2, 32), np.uint8), "vectors": np.ones((2, 2))})
+    assert np.array_equal(rows, fitted(Work(2, cache)))
+    assert {path: path.read_bytes() for path in kept} == kept  # what was damaged is made again
     with pytest.warns(UserWarning, match="nothing is cached any more") as told:
-        assert np.array_equal(rows, fitted(Work(cache=paths[0])))
-    assert len(told) == 1 + any(tmp_path.glob("codebook*")), "once of the vectors, once of what was learned"
+        assert np.array_equal(rows, fitted(Work(cache=Cache(paths[0]))))
+    assert len(told) == 1
+
+
+ENTRY = {"vectors": np.zeros((4, 300), np.float32)}
+
+
+@pytest.mark.parametrize("damage", [
+    *[lambda path, at=at: path.write_bytes(flipped(path.read_bytes(), at)) for at in (0, 31, 32, 40, -1)],
+    lambda path: path.write_bytes(b""),
+    lambda path: path.rename(path.parent.parent / "other" / path.name),
+    lambda path: Cache(path.parent.parent).write("group", "name", {"vectors": np.zeros(10**6, np.float32)}),
+    lambda path: Cache(path.parent.parent).write("group", "name", {"vectors": np.full(5, np.nan, np.float32)}),
+    lambda path: os.truncate(path, 10**5),
+])  # fmt: skip
+def test_a_damaged_entry_of_the_cache_is_removed(tmp_path, damage):
+    cache = Cache(tmp_path)
+    for group in ("group", "other"):
+        cache.write(group, "name", ENTRY)
+    path = tmp_path / "group" / "name.kept"
+    assert path.stat().st_size < 200  # zeros take no room
+    damage(path)
+    read = [cache.read(group, "name", 6000) for group in ("group", "other")]
+    assert any(found == {} for found in read)
+    assert [bool(found) for found in read] == [(tmp_path / group / "name.kept").exists() for group in ("group", "other")]
+
+
+def flipped(content, at):
+    """Return bytes with one bit turned over."""
+    changed = bytearray(content)
+    changed[at] ^= 4
+    return bytes(changed)
+
+
+def test_what_is_no_regular_file_is_no_entry_of_the_cache_and_stays(tmp_path):
+    cache = Cache(tmp_path)
+    (tmp_path / "group" / "folder.kept").mkdir(parents=True)
+    os.mkfifo(tmp_path / "group" / "pipe.kept")
+    assert list(cache.read_all("group", 6000)) == [{}, {}]
+    assert list(Cache(tmp_path / ("c" * 300)).read_all("group", 6000)) == []
+    assert len(list((tmp_path / "group").iterdir())) == 2
 
 
 def test_a_cached_codebook_serves_its_own_settings_and_seed_alone(photos, tmp_path):
     found = read_class_folders(photos)
     images = found.paths[:9], found.images["sha256"].tolist()[:9]
     for words, seed in ((20, 3), (24, 3), (20, 4)):
-        cached, anew = (make_representation("visterms", words=words).fit(*images, seed, Work(cache=cache))
+        cached, anew = (make_representation("visterms", words=words).fit(*images, seed, Work(cache=Cache(cache)))
                         for cache in (tmp_path, None))  # fmt: skip
         assert cached.shape == (9, words)
         assert np.array_equal(cached.toarray(), anew.toarray())
