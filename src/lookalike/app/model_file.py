@@ -8,16 +8,16 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import replacing
+from lookalike.core.files import check_finite, reading, replacing
 from lookalike.learners.model_io import put_together, take_apart
 
 SUFFIX = ".lookalike"
@@ -31,31 +31,33 @@ LARGEST_JSON = 32 * 2**20
 """Letters of its JSON text: an image takes about 150 of them, and parsed they take up to twenty times the memory."""
 
 _TEXT, _LEARNER = "lookalike", "learner."
+_FIT_AGAIN = "fit the model again"
 _ZIP = b"PK\x03\x04"  # what files of format version 1 begin with
 _DAMAGED = (SafetensorError, ValueError, LookupError, TypeError, AttributeError, RecursionError, OSError)
 
 Arrays = dict[str, npt.NDArray[Any]]
 PathLike = str | os.PathLike[str]
 Plain = str | int | float | bool | list[Any] | None
+Count = Annotated[int, Field(ge=0, lt=2**63)]
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(strict=True, allow_inf_nan=True)
+    model_config = ConfigDict(strict=True, allow_inf_nan=False)
 
 
 class _Representation(_Part):
     name: str
-    dimensions: int
+    dimensions: Count
     settings: dict[str, Plain]
-    learned_components: int | None
+    learned_components: Count | None
 
 
 class _Learner(_Part):
     name: str
     parameters: dict[str, Plain]
-    n_steps: int = 0
-    n_updates: int = 0
-    n_iter: int = 0
+    n_steps: Count = 0
+    n_updates: Count = 0
+    n_iter: Count = 0
     metric: str = ""
 
 
@@ -67,15 +69,15 @@ class Header(_Part):
     representation: _Representation
     learner: _Learner
     learned_from: str
-    n_images: int
-    n_held_out: int
-    n_left_out: int
-    n_triplets: int
-    triplets_left_out: int
-    hold_out: float
-    classes: dict[str, int]
-    seed: int
-    seconds: dict[str, float]
+    n_images: Count
+    n_held_out: Count
+    n_left_out: Count
+    n_triplets: Count
+    triplets_left_out: Count
+    hold_out: Annotated[float, Field(ge=0, lt=1)]
+    classes: dict[str, Count]
+    seed: Count
+    seconds: dict[str, Annotated[float, Field(ge=0)]]
     made_by: dict[str, str]
 
 
@@ -115,6 +117,7 @@ def read_model(path: PathLike) -> tuple[dict[str, Any], Arrays, Any]:
     path = checked_name(path)
     with _opened(path) as (about, file):
         arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (the file is no dictionary)
+    check_finite({name: array for name, array in arrays.items() if not name.startswith(_LEARNER)}, path, _FIT_AGAIN)
     learned = {name.removeprefix(_LEARNER): arrays.pop(name) for name in list(arrays) if name.startswith(_LEARNER)}
     with fits_together(path):
         _Whole.model_validate(about)
@@ -148,7 +151,7 @@ def fits_together(path: PathLike) -> Iterator[None]:
             first = error.errors()[0]
             told = f"{'.'.join(map(str, first['loc']))} {first['msg']}".strip()
         raise LookalikeError(
-            f"{path} lacks a part of a model, or its parts do not fit ({told}): fit the model again"
+            f"{path} lacks a part of a model, or its parts do not fit ({told}): {_FIT_AGAIN}"
         ) from error
 
 
@@ -156,35 +159,25 @@ def fits_together(path: PathLike) -> Iterator[None]:
 def _opened(path: Path) -> Iterator[tuple[dict[str, Any], Any]]:
     """Yield the JSON values and the open file; whatever is wrong with it becomes one sentence."""
     try:
-        _check_start(path)
-        with safe_open(path, framework="numpy") as file:
-            yield _checked_about((file.metadata() or {}).get(_TEXT), path), file
-    except (FileNotFoundError, NotADirectoryError):
-        raise LookalikeError(f"there is no model {path}: make one with lookalike fit, or check the name") from None
-    except PermissionError as error:
-        raise LookalikeError(f"{path} cannot be read: {error.strerror}; change its permissions") from error
-    except IsADirectoryError:
-        raise LookalikeError(f"{path} is a folder: name a model file") from None
+        with reading(path, "model", "make one with lookalike fit, or check the name", LARGEST):
+            _check_start(path)
+            with safe_open(path, framework="numpy") as file:
+                yield _checked_about((file.metadata() or {}).get(_TEXT), path), file
     except _DAMAGED as error:
         told = next(iter(str(error).strip().splitlines()), type(error).__name__)
         raise LookalikeError(
-            f"{path} is not a complete model file ({told}): copy it again, or fit the model again"
+            f"{path} is not a complete model file ({told}): copy it again, or {_FIT_AGAIN}"
         ) from error
 
 
 def _check_start(path: Path) -> None:
-    """Refuse a file of the first format, and one that would take more memory than any model."""
+    """Refuse a file of the first format."""
     with path.open("rb") as stream:
-        start, size = stream.read(len(_ZIP)), os.fstat(stream.fileno()).st_size
+        start = stream.read(len(_ZIP))
     if start == _ZIP:
         raise LookalikeError(
             f"{path} was written by an older lookalike, and this one does not read it: "
             f"make it again with lookalike fit FOLDER --output {path}"
-        )
-    if size > LARGEST:
-        raise LookalikeError(
-            f"{path} would take {size / 2**30:.1f} GB of memory, more than any model of lookalike: get it from a "
-            "source that you trust"
         )
 
 

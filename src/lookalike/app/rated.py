@@ -306,7 +306,7 @@ def _measure_network(
     from lookalike.deep.images import load_pixels
 
     trained, about = network
-    side, shift = trained.configuration.input_size, int(about.get("shift", 0))
+    side, shift = trained.configuration.input_size, about.get("shift", 0)
     files = [path for path in paths if path is not None]
 
     def centres() -> Iterator[npt.NDArray[np.uint8]]:
@@ -318,6 +318,8 @@ def _measure_network(
 
     start = time.perf_counter()
     found = embed(trained, centres())
+    if not np.isfinite(found).all():
+        raise LookalikeError(f"the network {name} describes images by NaN or infinity: train it again")
     vectors = np.full((len(paths), found.shape[1]), np.nan, dtype=np.float32)
     vectors[[path is not None for path in paths]] = found
     speed = len(files) / (time.perf_counter() - start)

@@ -371,7 +371,10 @@ class ImageSimilarity:
             described, learned = about["representation"], about["learner"]
             chosen = {"hold_out": about["hold_out"], "random_state": about["seed"]}
             model = cls(described["name"], learned["name"], **chosen, **how)
-            model.representation_ = make_representation(described["name"], **described["settings"])
+            try:
+                model.representation_ = make_representation(described["name"], **described["settings"])
+            except LookalikeError as error:  # which knows no file
+                raise ValueError(str(error)) from error
             model.representation_.describer.restore(_part(arrays, "representation."))
             model.representation_.learned = True
             model.reduction_ = _part(arrays, "reduction.")
@@ -425,21 +428,23 @@ class ImageSimilarity:
 
     def _check_parts(self) -> None:
         """Refuse parts of a file that are not of one model, and parameters that are not of the learner's kinds."""
-        n_rows = self.representation_.describer.n_dimensions
+        n_dimensions = self.representation_.describer.n_dimensions
         if self.reduction_:
             mean, components = self.reduction_["mean"], self.reduction_["components"]
-            if mean.shape != (n_rows,) or components.ndim != 2 or components.shape[1] != n_rows:
+            if mean.shape != (n_dimensions,) or components.ndim != 2 or components.shape[1] != n_dimensions:
                 raise ValueError("the components are not of the representation")
-            n_rows = len(components)
-        row = np.zeros((1, n_rows), np.float32)
+        is_sparse = isinstance(self.representation_.describer, BagOfVisterms)
+        raw = np.zeros((1, n_dimensions), np.float32)
+        learner, row = self._side(sp.csr_array(raw) if is_sparse else raw, True)
         with np.errstate(all="ignore"):
-            if np.shape(self.learner_.similarity(row, row)) != (1, 1):
+            if np.shape(learner.similarity(row, row)) != (1, 1):
                 raise ValueError("the learner's arrays are not of its dimensions")
         name = type(self.learner_).__name__
         defaults = learning.learner_defaults(name)
         for key, value in self.learner_.get_params(deep=False).items():
             if not learning.is_like(value, defaults[key]):
                 raise ValueError(f"{key} of {name} cannot be {value!r}")
+        self.learner_._check_parameters()
 
     def _make_representation(self) -> Representation:
         """Return the representation asked for, which may have learned already."""
@@ -467,7 +472,10 @@ class ImageSimilarity:
     def _side(self, raw: Vectors, learned: bool) -> tuple[Any, Vectors]:
         """Return what compares descriptions, and the rows that it takes."""
         rows = self.representation_.describer.weigh(raw)
-        return (self.learner_, onto_components(rows, self.reduction_)) if learned else (Euclidean().fit(rows), rows)
+        rows = onto_components(rows, self.reduction_) if learned else rows
+        if not np.isfinite(rows.data if sp.issparse(rows) else rows).all():
+            raise LookalikeError("the model describes images by NaN or infinity: fit it again")
+        return (self.learner_ if learned else Euclidean().fit(rows)), rows
 
     @contextmanager
     def _timed(self, what: str) -> Iterator[None]:

@@ -7,30 +7,54 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
+Size = Annotated[int, Field(ge=1, le=2**16)]
+Side = Annotated[int, Field(ge=1, le=1024)]
+NoneOrSide = Annotated[int, Field(ge=0, le=1024)]
+
+LARGEST_SHIFT = 64
+"""Pixels by which training images are shifted at most, as config.yaml has it."""
+
+MOST_VALUES = 2**21
+"""Values of an image that a convolution may give; the paper's first gives 290,400."""
+
 KNOWN_ALONE = ConfigDict(extra="forbid")
 """Of the classes here, which are made of what JSON kept of them too: a field of another version is refused."""
+
+
+def ceiling(value: int, divisor: int) -> int:
+    """Return the quotient of two whole numbers, rounded up."""
+    return -(-value // divisor)
 
 
 @dataclass(frozen=True, config=KNOWN_ALONE)
 class ConvolutionLayer:
     """One convolution of the ConvNet path with what follows it: ReLU, local response normalisation, max-pooling."""
 
-    channels: int
+    channels: Size
     """Feature maps that come out."""
-    kernel: int
+    kernel: Side
     """Side of the filters, in pixels."""
-    stride: int = 1
-    padding: int = 0
-    groups: int = 1
+    stride: Side = 1
+    padding: NoneOrSide = 0
+    groups: Size = 1
     normalised: bool = False
     """Whether local response normalisation follows."""
-    pool: int = 0
+    pool: NoneOrSide = 0
     """Side of the max-pooling that follows; 0 for none."""
-    pool_stride: int = 0
+    pool_stride: NoneOrSide = 0
+
+    def __post_init__(self) -> None:
+        """Refuse max-pooling that does not move on."""
+        if self.pool and not self.pool_stride:
+            raise ValueError("`pool_stride` must be 1 or more where `pool` is")
+
+    def map_side(self, side: int) -> int:
+        """Return the side of the map that the convolution gives for an input of this side."""
+        return (side + 2 * self.padding - self.kernel) // self.stride + 1
 
     def side(self, side: int) -> int:
         """Return the side of the map that comes out for an input of this side."""
-        side = (side + 2 * self.padding - self.kernel) // self.stride + 1
+        side = self.map_side(side)
         return (side - self.pool) // self.pool_stride + 1 if self.pool else side
 
 
@@ -38,16 +62,20 @@ class ConvolutionLayer:
 class LowResolutionPath:
     """A shallow path: every `every`-th pixel, one convolution with ReLU, one max-pooling, both with SAME padding."""
 
-    every: int
-    channels: int = 96
-    kernel: int = 8
-    stride: int = 4
-    pool: int = 3
-    pool_stride: int = 4
+    every: Side
+    channels: Size = 96
+    kernel: Side = 8
+    stride: Side = 4
+    pool: Side = 3
+    pool_stride: Side = 4
+
+    def map_side(self, side: int) -> int:
+        """Return the side of the map that the convolution gives for an image of this side."""
+        return ceiling(ceiling(side, self.every), self.stride)
 
     def side(self, side: int) -> int:
         """Return the side of the map that comes out for an image of this side."""
-        return ceiling(ceiling(ceiling(side, self.every), self.stride), self.pool_stride)
+        return ceiling(self.map_side(side), self.pool_stride)
 
 
 @dataclass(frozen=True, config=KNOWN_ALONE)
@@ -55,20 +83,32 @@ class NetworkConfiguration:
     """Everything that fixes the shapes of a network; equal configurations have interchangeable weights."""
 
     name: str
-    input_size: int
+    input_size: Side
     """Side of the square input, in pixels."""
-    convolutions: tuple[ConvolutionLayer, ...]
+    convolutions: Annotated[tuple[ConvolutionLayer, ...], Field(min_length=1, max_length=64)]
     """The ConvNet path."""
-    fully_connected: tuple[int, ...]
+    fully_connected: Annotated[tuple[Size, ...], Field(min_length=1, max_length=64)]
     """Widths of the fully connected layers after it."""
-    low_resolution: tuple[LowResolutionPath, ...]
+    low_resolution: Annotated[tuple[LowResolutionPath, ...], Field(max_length=64)]
     """The other paths; unused where `multiscale` is false."""
-    embedding_width: int
+    embedding_width: Size
     """Width of the linear embedding that joins the paths; unused where `multiscale` is false."""
     keep_probability: Annotated[float, Field(gt=0, le=1)] = 0.6
     """Share of the fully connected activations that dropout KEEPS (section 5 of the paper), not the share it drops."""
     multiscale: bool = True
     """False for the single-scale network of section 6.5: the ConvNet path alone."""
+
+    def __post_init__(self) -> None:
+        """Refuse maps that vanish, and those that would fill the memory."""
+        side, maps = self.input_size, list[tuple[int, int]]()
+        for layer in self.convolutions:
+            maps.append((layer.channels, layer.map_side(side)))
+            side = layer.side(side)
+            maps.append((layer.channels, side))
+        maps += [(path.channels, path.map_side(self.input_size)) for path in self.low_resolution]
+        for channels, map_side in maps:
+            if map_side < 1 or channels * map_side**2 > MOST_VALUES:
+                raise ValueError(f"a convolution gives {channels:,} maps of side {map_side}, which cannot be")
 
     @property
     def map_side(self) -> int:
@@ -128,8 +168,3 @@ SMALL = NetworkConfiguration(
 
 The steps of the low-resolution paths and their 4 x 4 maps are the paper's, their filters smaller.
 """
-
-
-def ceiling(value: int, divisor: int) -> int:
-    """Return the quotient of two whole numbers, rounded up."""
-    return -(-value // divisor)

@@ -13,12 +13,16 @@ import numpy as np
 import torch
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import reading_npz, write_npz
-from lookalike.deep.configuration import NetworkConfiguration
+from lookalike.core.files import check_finite, reading_npz, write_npz
+from lookalike.deep.configuration import LARGEST_SHIFT, NetworkConfiguration
 from lookalike.deep.network import ClassificationNetwork, DeepRankingNetwork
 
 FORMAT = "lookalike network"
 FORMAT_VERSION = 1
+LARGEST = 4 * 2**30
+"""Bytes of memory that a network may take; the paper's takes 345 MB."""
+
+_AGAIN = "save the network again"
 _WEIGHTS = "weights/"
 
 
@@ -55,20 +59,24 @@ def load_network(path: str | os.PathLike[str]) -> DeepRankingNetwork | Classific
     try:
         configuration = NetworkConfiguration(**description["configuration"])
         if description["kind"] == "classification":
-            network = ClassificationNetwork(configuration, description["n_classes"])
+            network = ClassificationNetwork(configuration, description["n_classes"], random_state=None)
         else:
-            network = DeepRankingNetwork(configuration)
-        network.load_state_dict(weights)
-    except (KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise LookalikeError(
-            f"the weights in {path} do not fit the configuration beside them: save the network again"
-        ) from error
+            network = DeepRankingNetwork(configuration, random_state=None)
+        network.load_state_dict(weights, assign=True)
+        if any(value.dtype != torch.float32 for value in weights.values()) or network.input.deviation <= 0:
+            raise ValueError("weights are single precision, and a deviation is larger than 0")
+    except (KeyError, TypeError, ValueError, RuntimeError, OverflowError) as error:
+        raise LookalikeError(f"the weights in {path} do not fit the configuration beside them: {_AGAIN}") from error
     return network.eval()
 
 
 def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return what `save_network` was given as `about`, without reading the weights; errors as `load_network`."""
-    return dict(_read(_npz(path), weights=False)[0].get("about", {}))
+    about = dict(_read(_npz(path), weights=False)[0].get("about", {}))
+    shift = about.get("shift", 0)
+    if not isinstance(shift, int) or not 0 <= shift <= LARGEST_SHIFT:
+        raise LookalikeError(f"{path} says of its images a shift of {shift} pixels, and 0 to {LARGEST_SHIFT} can be")
+    return about
 
 
 def _npz(path: str | os.PathLike[str]) -> Path:
@@ -82,7 +90,7 @@ def _read(path: Path, *, weights: bool) -> tuple[dict[str, Any], dict[str, np.nd
     """Return the description and, where asked for, the weights."""
     if not path.is_file():
         raise LookalikeError(f"no network file {path}: train a network first or give the path of a saved one")
-    with reading_npz(path, "save the network again") as stored:
+    with reading_npz(path, _AGAIN, LARGEST) as stored:
         description = json.loads(str(stored["description"])) if "description" in stored else None
         if not isinstance(description, dict) or description.get("format") != FORMAT:
             raise LookalikeError(f"{path} is not a network of lookalike: give a model.npz that the workflow wrote")
@@ -93,4 +101,6 @@ def _read(path: Path, *, weights: bool) -> tuple[dict[str, Any], dict[str, np.nd
                 f"{FORMAT_VERSION}: load it with the version of lookalike that wrote it"
             )
         names = [name for name in stored.files if weights and name.startswith(_WEIGHTS)]
-        return description, {name: stored[name] for name in names}
+        arrays = {name: stored[name] for name in names}
+    check_finite(arrays, path, _AGAIN)
+    return description, arrays

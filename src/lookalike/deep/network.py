@@ -68,10 +68,11 @@ class DeepRankingNetwork(ConvNetPath):
 
     Images are uint8 RGB tensors of shape (n, side, side, 3); the network takes off the training images' mean colour
     itself. Dropout draws from torch's global generator, and follows every fully connected layer whose activations
-    another layer takes in, so not the single-scale embedding itself. `random_state` fixes the initial weights.
+    another layer takes in, so not the single-scale embedding itself. `random_state` fixes the initial weights; None
+    gives shapes alone, for the weights of a file.
     """
 
-    def __init__(self, configuration: NetworkConfiguration, random_state: int = 0) -> None:
+    def __init__(self, configuration: NetworkConfiguration, random_state: int | None = 0) -> None:
         super().__init__(configuration)
         self.low_resolution: _LowResolution | None = None
         self.linear: nn.Linear | None = None
@@ -107,7 +108,7 @@ class DeepRankingNetwork(ConvNetPath):
 class ClassificationNetwork(ConvNetPath):
     """The ConvNet path under a soft-max layer: what pre-trains it, and the row "ConvNet" of Table 2."""
 
-    def __init__(self, configuration: NetworkConfiguration, n_classes: int, random_state: int = 0) -> None:
+    def __init__(self, configuration: NetworkConfiguration, n_classes: int, random_state: int | None = 0) -> None:
         super().__init__(configuration)
         self.n_classes = n_classes
         self.classes = _without_initial_values(nn.Linear, configuration.fully_connected[-1], n_classes)
@@ -215,17 +216,20 @@ def _pad_same(maps: Tensor, kernel: int, stride: int) -> Tensor:
 
 
 def _without_initial_values(layer: type[nn.Module], *arguments: Any, **settings: Any) -> Any:
-    """Make a layer without drawing its values, which would advance torch's global generator."""
-    return layer(*arguments, **settings, device="meta").to_empty(device="cpu")
+    """Make a layer without drawing its values, which would advance torch's global generator, or room for them."""
+    return layer(*arguments, **settings, device="meta")
 
 
-def _initialise(network: nn.Module, random_state: int) -> None:
+def _initialise(network: nn.Module, random_state: int | None) -> None:
     """Draw weights for layers before a ReLU as He et al. (2015) do, others with variance 1 / inputs; biases are 0.
 
     Low-resolution paths start at a tenth of that, in the paper's size Krizhevsky et al.'s (2012) deviation of 0.01.
     Their values get length 1, so this changes no embedding at the start. But the gradient is ten times as large for
     weights a tenth as large: at He's, filters keep their random start for as long as the small network is trained.
+    Without a seed the network has shapes and no values, those of a file are assigned.
     """
+    if random_state is None:
+        return
     generator = torch.Generator().manual_seed(random_state)
     for name, module in network.named_modules():
         if isinstance(module, (nn.Conv2d, nn.Linear)):
@@ -233,6 +237,7 @@ def _initialise(network: nn.Module, random_state: int) -> None:
             gain = 1.0 if name in ("linear", "classes") else 2.0
             inputs = module.weight[0].numel()
             share = LOW_RESOLUTION_SHARE if name.startswith("low_resolution.") else 1.0
+            module.to_empty(device="cpu")
             with torch.no_grad():
                 module.weight.normal_(0, share * (gain / inputs) ** 0.5, generator=generator)
                 if module.bias is not None:

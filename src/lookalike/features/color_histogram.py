@@ -6,6 +6,7 @@ joint histogram of 4 x 14 x 14 bins, compared by chi-square, is that of Hays and
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import ClassVar
 
@@ -65,7 +66,7 @@ class ColorHistogram(Describer):
     @property
     def n_dimensions(self) -> int:
         """Number of bins."""
-        return int(np.prod(self.bins))
+        return math.prod(self.bins)
 
     def _describe(self, image: Image) -> Floats:
         """Return the histogram, L* slowest and b* fastest."""

@@ -17,7 +17,7 @@ from pydantic.dataclasses import dataclass
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import luma
-from lookalike.features.describers import Describer, Floats, Image, NotNegative, Positive
+from lookalike.features.describers import Describer, Floats, Image, NotNegative, Positive, check_places
 from lookalike.features.keypoints import N_FEATURES, as_vectors
 
 Doubles = npt.NDArray[np.float64]
@@ -54,9 +54,9 @@ class DenseSift(Describer):
 
     longest_side: NotNegative = 256
     step: Positive = 8
-    sizes: Annotated[tuple[Annotated[int, Field(ge=BINS)], ...], Field(min_length=1)] = (16, 24, 32)
+    sizes: Annotated[tuple[Annotated[int, Field(ge=BINS, le=1024)], ...], Field(min_length=1)] = (16, 24, 32)
     root: bool = True
-    least_contrast: Annotated[float, Field(ge=0)] = 2.0
+    least_contrast: Annotated[float, Field(ge=0, le=255)] = 2.0
     n_per_image: Positive = 100
     n_descriptors: Positive = 100_000
 
@@ -104,6 +104,7 @@ class PatchGrid(NamedTuple):
 @lru_cache(maxsize=64)
 def patch_grid(shape: tuple[int, ...], sizes: tuple[int, ...], step: int) -> PatchGrid:
     """Lay the patches of every size on a centred grid, each row by row."""
+    check_places(shape, step, len(sizes))
     height, width = shape
     centres = [_centres(shape, size, step) for size in sizes]
     points = [

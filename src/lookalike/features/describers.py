@@ -31,13 +31,19 @@ from lookalike.features.clustering import one_thread
 Image = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float32]
 PathLike = str | os.PathLike[str]
-Positive = Annotated[int, Field(ge=1)]
-NotNegative = Annotated[int, Field(ge=0)]
+Positive = Annotated[int, Field(ge=1, le=10**7)]
+NotNegative = Annotated[int, Field(ge=0, le=10**7)]
 Arrays = Mapping[str, npt.NDArray[Any]]
 StageProgress = Callable[[str, int, int], None]
 """``progress(what, done, total)``."""
 Vectors = Any
 """CSR matrix or ndarray: a row an image."""
+
+MOST_DIMENSIONS = 2**20
+"""Numbers that a describer by gradients, colours or textures gives of an image at most; the defaults give 22,000."""
+
+MOST_PLACES = 2**20
+"""Places of an image that are described on a grid at most; they take about a kilobyte each."""
 
 DESCRIBERS = {
     "wavelet": "lookalike.features.wavelet:Wavelet",
@@ -166,10 +172,23 @@ class Describer(ABC):
                 found[name] = np.asarray(value)
         return found
 
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """Return the shapes of `arrays`, where settings decide them."""
+        return {}
+
     def restore(self, arrays: Arrays) -> None:
-        """Take over what the `arrays` of a fitted describer of the same settings were; one that lacks is a KeyError."""
+        """Take over what the `arrays` of a fitted describer of the same settings were.
+
+        One that lacks is a KeyError, and one of another shape, or that is no array of floats, a ValueError.
+        """
+        self._check_shapes(arrays)
         for name in self.learned:
             setattr(self, name, arrays[name] if arrays[name].ndim else arrays[name].item())
+
+    def _check_shapes(self, arrays: Arrays) -> None:
+        for name, shape in self.shapes().items():
+            if arrays[name].shape != shape or arrays[name].dtype.kind != "f":
+                raise ValueError(f"{name} of {self.system} must be floats of shape {shape}")
 
     def settings(self) -> dict[str, Any]:
         """Return what the constructor was given or took by default; ``type(self)(**settings)`` is its like."""
@@ -179,6 +198,17 @@ class Describer(ABC):
     def setting_names(cls) -> list[str]:
         """Names of the settings that the constructor takes."""
         return [field.name for field in dataclasses.fields(cls) if field.init]  # type: ignore[arg-type]
+
+
+def check_places(shape: tuple[int, ...], step: int, n_sizes: int = 1) -> None:
+    """Refuse to describe an image of this height and width on a grid of more than `MOST_PLACES` places."""
+    height, width = shape[:2]
+    n_places = n_sizes * (height // step + 1) * (width // step + 1)
+    if n_places > MOST_PLACES:
+        raise LookalikeError(
+            f"an image of {width} x {height} pixels has {n_places:,} places at a `step` of {step}, and at most "
+            f"{MOST_PLACES:,} are described: set `step` higher or `longest_side` lower"
+        )
 
 
 def unit_rows(rows: npt.NDArray[np.floating[Any]]) -> Floats:
@@ -223,10 +253,16 @@ def make_describer(system: str, **settings: Any) -> Describer:
     if unknown:
         raise LookalikeError(f"{name} has no setting {', '.join(map(repr, unknown))}: it takes {', '.join(names)}")
     try:
-        return cls(**settings)
+        describer = cls(**settings)
     except ValidationError as error:
         first = error.errors()[0]
         raise LookalikeError(f"`{'.'.join(map(str, first['loc']))}` of {name}: {first['msg']}; correct it") from error
+    if describer.n_dimensions > MOST_DIMENSIONS:
+        raise LookalikeError(
+            f"{name} would describe an image by {describer.n_dimensions:,} numbers, and {MOST_DIMENSIONS:,} are the "
+            "most: set its sizes lower"
+        )
+    return describer
 
 
 def describe_files(

@@ -94,8 +94,15 @@ class FisherVector(DenseSift):
         self.mean_, self.projection_ = pca.mean_, np.ascontiguousarray(pca.components_.T)
         self.mixture_ = Mixture(mixture.weights_, mixture.means_, mixture.covariances_)
 
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of the projection and of the mixture."""
+        means = {f"mixture_.{place}": (self.n_gaussians, self.n_components) for place in (1, 2)}
+        projection = {"mean_": (N_FEATURES,), "projection_": (N_FEATURES, self.n_components)}
+        return {**projection, "mixture_.0": (self.n_gaussians,), **means}
+
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         """Take over what was learned, see `Describer.restore`."""
+        self._check_shapes(arrays)
         self.mean_, self.projection_ = arrays["mean_"], arrays["projection_"]
         self.mixture_ = Mixture(*(arrays[f"mixture_.{place}"] for place in range(3)))
 

@@ -38,8 +38,8 @@ class Hog(Describer):
     system: ClassVar[str] = "hog"
     title: ClassVar[str] = "HOG"
     distance: ClassVar[str] = "l2"
-    side: Annotated[int, Field(ge=MIN_SIDE)] = 128
-    cell: Annotated[int, Field(ge=2)] = 8
+    side: Annotated[int, Field(ge=MIN_SIDE, le=1024)] = 128
+    cell: Annotated[int, Field(ge=2, le=512)] = 8
     n_orientations: Positive = 9
 
     def __post_init__(self) -> None:

@@ -17,6 +17,7 @@ from pydantic.dataclasses import dataclass
 from lookalike.features.codebook import learn_codebook
 from lookalike.features.dense_sift import DenseSift
 from lookalike.features.describers import Floats, Image, Positive
+from lookalike.features.keypoints import N_FEATURES
 
 
 @dataclass(kw_only=True, eq=False)
@@ -47,6 +48,10 @@ class SiftLike(DenseSift):
     def n_dimensions(self) -> int:
         """Length of the vectors: a share for each word, and for flat patches, in each cell."""
         return (self.n_words + 1) * sum(grid**2 for grid in self.grids)
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return the shape of the words."""
+        return {"words_": (self.n_words, N_FEATURES)}
 
     def _fit(self, images: Iterator[Image], seed: int) -> None:
         self.words_ = learn_codebook(self.sample(images, seed), self.n_words, seed)

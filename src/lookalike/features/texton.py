@@ -9,18 +9,19 @@ soft-assignment coding", ICCV 2011) and pooled by their maximum (Boureau et al.,
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import cv2
 import faiss
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import MIN_SIDE
 from lookalike.features.codebook import learn_codebook
-from lookalike.features.describers import Describer, Floats, Image, NotNegative, Positive
+from lookalike.features.describers import Describer, Floats, Image, NotNegative, Positive, check_places
 
 N_RESPONSES = 8
 """Numbers that describe a pixel: edges and bars at three scales, one Gaussian and its Laplacian."""
@@ -91,7 +92,7 @@ class TextonPyramid(Describer):
     n_textons: Positive = 1024
     step: Positive = 4
     n_nearest: Positive = 5
-    n_levels: Positive = 3
+    n_levels: Annotated[int, Field(ge=1, le=6)] = 3
     pixels_per_image: Positive = 200
     n_learning_pixels: Positive = 200_000
 
@@ -109,6 +110,10 @@ class TextonPyramid(Describer):
     def n_dimensions(self) -> int:
         """Textons in each cell of each level."""
         return self.n_textons * (((1 << 2 * self.n_levels) - 1) // 3)  # 1 + 4 + 16 + ... cells
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of the textons and of their variance."""
+        return {"textons": (self.n_textons, N_RESPONSES), "variance": ()}
 
     def responses(self, image: Image, rows: Integers, columns: Integers) -> Floats:
         """Describe pixels by MR8, float32 (n, 8): edges, bars (fine to coarse), Gaussian, Laplacian; 0 in one grey."""
@@ -146,6 +151,7 @@ class TextonPyramid(Describer):
 
     def _describe(self, image: Image) -> Floats:
         """Return the cells row by row from the whole image to the smallest, the textons of a cell side by side."""
+        check_places(image.shape, self.step)
         height, width = image.shape[:2]
         y, x = (np.arange(self.step // 2, side, self.step) for side in (height, width))
         rows, columns = (grid.ravel() for grid in np.meshgrid(y, x, indexing="ij"))

@@ -82,7 +82,7 @@ class Wavelet(Describer):
     title: ClassVar[str] = "Wavelet"
     distance: ClassVar[str] = "l1"
 
-    side: Annotated[int, Field(ge=MIN_SIDE)] = 128
+    side: Annotated[int, Field(ge=MIN_SIDE, le=1024)] = 128
     n_coefficients: Positive = 60
     kept: Positive = 64
 

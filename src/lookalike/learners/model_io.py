@@ -9,10 +9,15 @@ from typing import Any
 import numpy as np
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import read_json, reading_npz, write_json, write_npz
+from lookalike.core.files import check_finite, check_regular, read_json, reading_npz, write_json, write_npz
 from lookalike.learners.registry import MODULES, learner_class
 
 FORMAT_VERSION = 1
+LARGEST = 4 * 2**30
+"""Bytes of memory that a model may take: W of 10,000 words in double precision takes 0.8 GB."""
+LARGEST_SIDECAR = 64 * 2**20
+
+_AGAIN = "save the model again"
 
 
 def save(model: Any, path: str | os.PathLike[str], made_by: dict[str, Any] | None = None) -> None:
@@ -75,7 +80,10 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     path = _npz(path)
     sidecar = _read_sidecar(path)
-    return put_together(sidecar, _read_arrays(path, sidecar["arrays"]), path, path.with_suffix(".json"))
+    try:
+        return put_together(sidecar, _read_arrays(path, sidecar["arrays"]), path, path.with_suffix(".json"))
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise LookalikeError(f"the parts of {path} and its sidecar do not fit ({error}): {_AGAIN}") from error
 
 
 def put_together(kept: dict[str, Any], arrays: dict[str, np.ndarray], path: Path, told: Path) -> Any:
@@ -85,6 +93,7 @@ def put_together(kept: dict[str, Any], arrays: dict[str, np.ndarray], path: Path
             f"{path} holds a {kept['learner']!r}, which this version of lookalike does not know "
             f"(it knows {', '.join(sorted(MODULES))}): load it with the version that its sidecar names under made_by"
         )
+    check_finite({name: array for name, array in arrays.items() if "/" not in name}, path, _AGAIN)  # curves have NaN
     try:
         parameters = {name: _as_parameter(value) for name, value in kept["parameters"].items()}
         model = learner_class(kept["learner"])(**parameters)
@@ -128,9 +137,10 @@ def _read_sidecar(path: Path) -> dict[str, Any]:
                 f"no model file {needed}: a model is a .npz and the .json beside it, keep both together"
             )
     try:
+        check_regular(sidecar_path, LARGEST_SIDECAR)
         sidecar = read_json(sidecar_path)
-    except ValueError as error:
-        raise LookalikeError(f"{sidecar_path} is not JSON ({error}): save the model again") from error
+    except (ValueError, RecursionError) as error:
+        raise LookalikeError(f"{sidecar_path} is not JSON ({error}): {_AGAIN}") from error
     if isinstance(sidecar, dict) and sidecar.get("format") == "no model":
         raise LookalikeError(f"{path} holds no model: {sidecar.get('reason')}")
     if not isinstance(sidecar, dict) or sidecar.get("format") != "lookalike model":
@@ -147,7 +157,7 @@ def _read_sidecar(path: Path) -> dict[str, Any]:
 
 
 def _read_arrays(path: Path, expected: dict[str, dict[str, Any]]) -> dict[str, np.ndarray]:
-    with reading_npz(path, "save the model again") as stored:
+    with reading_npz(path, _AGAIN, LARGEST) as stored:
         arrays = dict(stored)
     found = {name: {"dtype": str(array.dtype), "shape": list(array.shape)} for name, array in arrays.items()}
     if found != expected:

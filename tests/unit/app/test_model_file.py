@@ -128,7 +128,7 @@ def test_a_model_that_is_too_large_is_neither_read_nor_written(model_file, limit
     model = ImageSimilarity.load(model_file)
     monkeypatch.setattr(stored_model, limit, 1000)
     for read in (ImageSimilarity.load, read_about):
-        with pytest.raises(LookalikeError, match="more than any model"):
+        with pytest.raises(LookalikeError, match="at most 0 MB are read|more than any model"):
             read(model_file)
     if limit == "LARGEST_JSON":
         with pytest.raises(LookalikeError, match="learn from fewer images"):
