@@ -94,8 +94,6 @@ examples:
   lookalike info photos.lookalike
   lookalike info photos.lookalike --json"""
 
-_COLUMNS = ["path", "label", "sha256", "width", "height"]
-
 Model = Annotated[Path, Argument(metavar="MODEL.lookalike", help="from `lookalike fit`")]
 
 
@@ -173,12 +171,13 @@ def fit(
     settings = _settings(set_ or [])
     refuse_both(labels, triplets)
 
-    from lookalike.app.model_file import SUFFIX, checked_name
+    from lookalike.app.model_file import SUFFIX
     from lookalike.app.similarity import ImageSimilarity
+    from lookalike.core.files import named
 
     output = output or Path(f"{Path(os.path.realpath(folder)).name}{SUFFIX}")
     check_output(output, (SUFFIX,), labels, triplets, _model_in(representation))
-    checked_name(output)
+    named(output, SUFFIX)
     chosen: dict[str, Any] = {"words": words, "parameters": settings, "hold_out": hold_out, "random_state": seed}
     kept = cache_folder(cache, no_cache, output)
     with Told(quiet) as told:
@@ -404,8 +403,10 @@ def features(
     A table beside them lists the image of each row.
     """
     from lookalike.app.similarity import ImageSimilarity
+    from lookalike.app.sources import COLUMNS
     from lookalike.core.files import write_array, write_csr, write_table
-    from lookalike.data.visterm_folder import COLUMNS, COUNTS, MANIFEST, PALETTE, write_visterm_folder
+    from lookalike.data.visterm_folder import COLUMNS as FOLDER_COLUMNS
+    from lookalike.data.visterm_folder import COUNTS, MANIFEST, PALETTE, write_visterm_folder
 
     is_folder = output.suffix == "" and paths is None
     vectors_in = output / COUNTS if is_folder else output
@@ -420,7 +421,7 @@ def features(
     if is_folder:
         check_output(output / PALETTE, (".npy",), model)
     if paths is None:
-        _check_default(table, COLUMNS if is_folder else _COLUMNS)
+        _check_default(table, FOLDER_COLUMNS if is_folder else COLUMNS)
     kept = cache_folder(cache, no_cache, output)
     with Told(quiet) as told:
         chosen: dict[str, Any] = {"words": words, "random_state": seed}
@@ -437,7 +438,7 @@ def features(
     else:
         write_array(vectors.toarray() if hasattr(vectors, "indptr") else vectors, output)
     if not is_folder:
-        write_table(images[_COLUMNS], table)
+        write_table(images[COLUMNS], table)
     name, dimensions = describer.system, int(vectors.shape[1])
     if as_json:
         about = {"output": str(output), "paths": str(table), "n_images": len(images), "dimensions": dimensions}

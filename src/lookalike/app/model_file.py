@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,13 +10,13 @@ from pathlib import Path
 from typing import Annotated, Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from lookalike.app.cache import Arrays
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import check_finite, reading, replacing
+from lookalike.core.files import PathLike, check_finite, named, reading, replacing
 from lookalike.learners.model_io import put_together, take_apart
 
 SUFFIX = ".lookalike"
@@ -35,8 +34,6 @@ _FIT_AGAIN = "fit the model again"
 _ZIP = b"PK\x03\x04"  # what files of format version 1 begin with
 _DAMAGED = (SafetensorError, ValueError, LookupError, TypeError, AttributeError, RecursionError, OSError)
 
-Arrays = dict[str, npt.NDArray[Any]]
-PathLike = str | os.PathLike[str]
 Plain = str | int | float | bool | list[Any] | None
 Count = Annotated[int, Field(ge=0, lt=2**63)]
 
@@ -98,7 +95,7 @@ class _Whole(Header):
 
 def write_model(path: PathLike, about: Mapping[str, Any], arrays: Arrays, learner: Any) -> None:
     """Write a model file, whole or not at all: JSON values, arrays of plain types, and a fitted learner."""
-    path = checked_name(path)
+    path = named(path, SUFFIX)
     kept, learned = take_apart(learner)
     text = json.dumps({**about, "fitted": kept}, sort_keys=True)
     if len(text) > LARGEST_JSON:
@@ -114,7 +111,7 @@ def write_model(path: PathLike, about: Mapping[str, Any], arrays: Arrays, learne
 
 def read_model(path: PathLike) -> tuple[dict[str, Any], Arrays, Any]:
     """Read a model file: its JSON values, its arrays and its learner."""
-    path = checked_name(path)
+    path = named(path, SUFFIX)
     with _opened(path) as (about, file):
         arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (the file is no dictionary)
     check_finite({name: array for name, array in arrays.items() if not name.startswith(_LEARNER)}, path, _FIT_AGAIN)
@@ -126,18 +123,10 @@ def read_model(path: PathLike) -> tuple[dict[str, Any], Arrays, Any]:
 
 def read_about(path: PathLike) -> dict[str, Any]:
     """Read what a model file says of itself, and none of its arrays."""
-    path = checked_name(path)
+    path = named(path, SUFFIX)
     with _opened(path) as (about, _), fits_together(path):
         _Whole.model_validate(about)
         return {name: about[name] for name in Header.model_fields}
-
-
-def checked_name(path: PathLike) -> Path:
-    """Return the path of a model file, which ends in ``.lookalike``."""
-    path = Path(path)
-    if path.suffix != SUFFIX:
-        raise LookalikeError(f"{path} must end in {SUFFIX}: name it {path.with_suffix(SUFFIX)}")
-    return path
 
 
 @contextmanager
@@ -165,9 +154,7 @@ def _opened(path: Path) -> Iterator[tuple[dict[str, Any], Any]]:
                 yield _checked_about((file.metadata() or {}).get(_TEXT), path), file
     except _DAMAGED as error:
         told = next(iter(str(error).strip().splitlines()), type(error).__name__)
-        raise LookalikeError(
-            f"{path} is not a complete model file ({told}): copy it again, or {_FIT_AGAIN}"
-        ) from error
+        raise LookalikeError(f"{path} is not a complete model file ({told}): copy it again, or {_FIT_AGAIN}") from error
 
 
 def _check_start(path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from lookalike.app.cache import Arrays, Cache
+from lookalike.app.cache import Cache
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import load_rgb
 from lookalike.core.seeds import generator
@@ -27,7 +27,6 @@ _TOGETHER = 16
 """Images that a thread describes at a time, and that an entry of the cache holds."""
 
 _LARGEST_LEARNED = 64 * 2**20  # bytes; 10,000 words of visterms take 3 MB
-_LEARNED = "learned"
 _SHA256, _MARGIN = 32, 4096  # bytes of an image's name in the cache, and of what stands around an entry's arrays
 
 
@@ -77,12 +76,13 @@ class Representation:
         """Learn from images, unless the cache has what was learned from them."""
         made_of = json.dumps([self.describer.system, self.describer.settings(), seed, list(sha256)], sort_keys=True)
         key = f"codebook-{hashlib.sha256(made_of.encode()).hexdigest()[:24]}"
-        with suppress(KeyError, ValueError):
-            self.describer.restore(work.cache.read(key, _LEARNED, _LARGEST_LEARNED))
-            return
+        for arrays in work.cache.read(key, _LARGEST_LEARNED):
+            with suppress(KeyError, ValueError):
+                self.describer.restore(arrays)
+                return
         self.describer.fit_files(paths, sha256, seed, work.jobs, work.progress)
         if self.describer.needs_fit:
-            work.cache.write(key, _LEARNED, self.describer.arrays())
+            work.cache.write(key, "learned", self.describer.arrays())
 
     def describe(self, paths: Sequence[Path], sha256: Sequence[str], work: Work) -> Vectors:
         """Describe images, those that the cache has excepted, as they are before `weigh`."""
@@ -118,12 +118,11 @@ class Representation:
         """Read the sha256 of images whose vectors are kept under a key, and these, entry by entry."""
         known, parts = list[str](), list[Vectors]()
         n_dimensions, is_sparse = self.describer.n_dimensions, isinstance(self.describer, BagOfVisterms)
-        for found in cache.read_all(key, _TOGETHER * (4 * n_dimensions + _SHA256) + _MARGIN):
-            names, vectors = found.get("sha256", np.empty(0)), found.get("vectors", np.empty(0))
-            fits = names.shape == (len(vectors), _SHA256) and vectors.shape == (len(names), n_dimensions)
-            if fits and vectors.dtype == (np.int32 if is_sparse else np.float32):
-                known += [name.tobytes().hex() for name in names]
-                parts.append(sp.csr_array(vectors) if is_sparse else vectors)
+        expected = {"sha256": (_SHA256,), "vectors": (n_dimensions,)}
+        for arrays in cache.read(key, _TOGETHER * (4 * n_dimensions + _SHA256) + _MARGIN):
+            if {name: array.shape[1:] for name, array in arrays.items()} == expected:
+                known += [name.tobytes().hex() for name in arrays["sha256"]]
+                parts.append(sp.csr_array(arrays["vectors"]) if is_sparse else arrays["vectors"])
         return known, parts
 
 

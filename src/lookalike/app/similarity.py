@@ -39,6 +39,7 @@ from lookalike.data.scan import refuse_parts
 from lookalike.data.splits import draw_codebook_pool
 from lookalike.features.bag_of_visterms import BagOfVisterms
 from lookalike.features.describers import StageProgress, Vectors, silent
+from lookalike.learners.base import is_sparse
 from lookalike.learners.euclidean import Euclidean
 
 BASELINE = "Euclidean"
@@ -433,9 +434,10 @@ class ImageSimilarity:
             mean, components = self.reduction_["mean"], self.reduction_["components"]
             if mean.shape != (n_dimensions,) or components.ndim != 2 or components.shape[1] != n_dimensions:
                 raise ValueError("the components are not of the representation")
-        is_sparse = isinstance(self.representation_.describer, BagOfVisterms)
-        raw = np.zeros((1, n_dimensions), np.float32)
-        learner, row = self._side(sp.csr_array(raw) if is_sparse else raw, True)
+        raw: Any = np.ones((1, n_dimensions), np.float32)
+        if isinstance(self.representation_.describer, BagOfVisterms):
+            raw = sp.csr_array(raw)
+        learner, row = self._side(raw, True)
         with np.errstate(all="ignore"):
             if np.shape(learner.similarity(row, row)) != (1, 1):
                 raise ValueError("the learner's arrays are not of its dimensions")
@@ -473,7 +475,7 @@ class ImageSimilarity:
         """Return what compares descriptions, and the rows that it takes."""
         rows = self.representation_.describer.weigh(raw)
         rows = onto_components(rows, self.reduction_) if learned else rows
-        if not np.isfinite(rows.data if sp.issparse(rows) else rows).all():
+        if not np.isfinite(rows.data if is_sparse(rows) else rows).all():
             raise LookalikeError("the model describes images by NaN or infinity: fit it again")
         return (self.learner_ if learned else Euclidean().fit(rows)), rows
 

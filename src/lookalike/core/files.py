@@ -29,10 +29,7 @@ _KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a de
 _HOST = re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname())
 _PART = re.compile(rf"\..+\.{_HOST}_(\d+)\.part(\.[^.]*)?")
 _LONGEST_STEM = 100  # bytes; names of files end at 255, and a temporary one says more than the name
-_NPZ_ERRORS = (
-    OSError, ValueError, LookupError, TypeError, EOFError, MemoryError, RuntimeError, struct.error,
-    zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
+_UNZIPPING_FAILS = (EOFError, MemoryError, RuntimeError, struct.error, zipfile.BadZipFile, zlib.error)
 _swept: set[Path] = set()
 
 PathLike = str | os.PathLike[str]
@@ -175,16 +172,20 @@ def reading_npz(path: PathLike, what_now: str, largest: int | None = None) -> It
     Arrays that would take more than `largest` bytes of memory are refused, however small they are in the file.
     """
     try:
-        check_regular(path, largest)
-        if largest is not None:
-            with zipfile.ZipFile(path) as archive:
-                unpacked = sum(member.file_size for member in archive.infolist())
-            if unpacked > largest:
+        with reading(path, "file", what_now, largest), np.load(path, allow_pickle=False) as arrays:
+            unpacked = sum(member.file_size for member in arrays.zip.infolist())
+            if largest is not None and unpacked > largest:
                 raise ValueError(f"it would take {unpacked / 2**30:,.1f} GB of memory")
-        with np.load(path, allow_pickle=False) as arrays:
             yield arrays
-    except _NPZ_ERRORS as error:
+    except (ValueError, LookupError, TypeError, AttributeError, *_UNZIPPING_FAILS) as error:
         raise LookalikeError(f"{path} cannot be read ({error}): {what_now}") from error
+
+
+def named(path: PathLike, suffix: str) -> Path:
+    """Return a path that ends so."""
+    if (named := Path(path)).suffix != suffix:
+        raise LookalikeError(f"{path} must end in {suffix}: name it {named.with_suffix(suffix)}")
+    return named
 
 
 def check_finite(arrays: Mapping[str, Any], path: PathLike, what_now: str) -> None:

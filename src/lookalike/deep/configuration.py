@@ -26,6 +26,13 @@ def ceiling(value: int, divisor: int) -> int:
     return -(-value // divisor)
 
 
+def _map_side(channels: int, side: int) -> int:
+    """Return the side of so many maps, unless they vanish or would fill the memory."""
+    if side < 1 or channels * side**2 > MOST_VALUES:
+        raise ValueError(f"{channels:,} maps of side {side} cannot be")
+    return side
+
+
 @dataclass(frozen=True, config=KNOWN_ALONE)
 class ConvolutionLayer:
     """One convolution of the ConvNet path with what follows it: ReLU, local response normalisation, max-pooling."""
@@ -43,19 +50,10 @@ class ConvolutionLayer:
     """Side of the max-pooling that follows; 0 for none."""
     pool_stride: NoneOrSide = 0
 
-    def __post_init__(self) -> None:
-        """Refuse max-pooling that does not move on."""
-        if self.pool and not self.pool_stride:
-            raise ValueError("`pool_stride` must be 1 or more where `pool` is")
-
-    def map_side(self, side: int) -> int:
-        """Return the side of the map that the convolution gives for an input of this side."""
-        return (side + 2 * self.padding - self.kernel) // self.stride + 1
-
     def side(self, side: int) -> int:
         """Return the side of the map that comes out for an input of this side."""
-        side = self.map_side(side)
-        return (side - self.pool) // self.pool_stride + 1 if self.pool else side
+        side = _map_side(self.channels, (side + 2 * self.padding - self.kernel) // self.stride + 1)
+        return _map_side(self.channels, (side - self.pool) // self.pool_stride + 1) if self.pool else side
 
 
 @dataclass(frozen=True, config=KNOWN_ALONE)
@@ -69,13 +67,9 @@ class LowResolutionPath:
     pool: Side = 3
     pool_stride: Side = 4
 
-    def map_side(self, side: int) -> int:
-        """Return the side of the map that the convolution gives for an image of this side."""
-        return ceiling(ceiling(side, self.every), self.stride)
-
     def side(self, side: int) -> int:
         """Return the side of the map that comes out for an image of this side."""
-        return ceiling(self.map_side(side), self.pool_stride)
+        return ceiling(_map_side(self.channels, ceiling(ceiling(side, self.every), self.stride)), self.pool_stride)
 
 
 @dataclass(frozen=True, config=KNOWN_ALONE)
@@ -99,16 +93,8 @@ class NetworkConfiguration:
     """False for the single-scale network of section 6.5: the ConvNet path alone."""
 
     def __post_init__(self) -> None:
-        """Refuse maps that vanish, and those that would fill the memory."""
-        side, maps = self.input_size, list[tuple[int, int]]()
-        for layer in self.convolutions:
-            maps.append((layer.channels, layer.map_side(side)))
-            side = layer.side(side)
-            maps.append((layer.channels, side))
-        maps += [(path.channels, path.map_side(self.input_size)) for path in self.low_resolution]
-        for channels, map_side in maps:
-            if map_side < 1 or channels * map_side**2 > MOST_VALUES:
-                raise ValueError(f"a convolution gives {channels:,} maps of side {map_side}, which cannot be")
+        """Refuse sizes of which `_map_side` refuses a map."""
+        max(self.map_side, self.low_resolution_width)
 
     @property
     def map_side(self) -> int:

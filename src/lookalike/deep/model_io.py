@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import check_finite, reading_npz, write_npz
+from lookalike.core.files import check_finite, named, reading_npz, write_npz
 from lookalike.deep.configuration import LARGEST_SHIFT, NetworkConfiguration
 from lookalike.deep.network import ClassificationNetwork, DeepRankingNetwork
 
@@ -22,7 +22,7 @@ FORMAT_VERSION = 1
 LARGEST = 4 * 2**30
 """Bytes of memory that a network may take; the paper's takes 345 MB."""
 
-_AGAIN = "save the network again"
+_AGAIN = "name another network, or save it again"
 _WEIGHTS = "weights/"
 
 
@@ -32,7 +32,7 @@ def save_network(
     about: Mapping[str, Any] | None = None,
 ) -> None:
     """Write a network and `about` (anything that JSON holds) as one ``.npz``; the same network, the same bytes."""
-    path = _npz(path)
+    path = named(path, ".npz")
     arrays: dict[str, np.ndarray] = {}
     for name, value in sorted(network.state_dict().items()):
         # channels last is a matter of speed, not of what is kept
@@ -52,7 +52,7 @@ def save_network(
 
 def load_network(path: str | os.PathLike[str]) -> DeepRankingNetwork | ClassificationNetwork:
     """Read a network that `save_network` wrote, in evaluation mode; a LookalikeError says why it cannot be."""
-    path = _npz(path)
+    path = named(path, ".npz")
     description, arrays = _read(path, weights=True)
     weights = {name.removeprefix(_WEIGHTS): torch.from_numpy(array) for name, array in arrays.items()}
     network: DeepRankingNetwork | ClassificationNetwork
@@ -65,31 +65,22 @@ def load_network(path: str | os.PathLike[str]) -> DeepRankingNetwork | Classific
         network.load_state_dict(weights, assign=True)
         if any(value.dtype != torch.float32 for value in weights.values()) or network.input.deviation <= 0:
             raise ValueError("weights are single precision, and a deviation is larger than 0")
-    except (KeyError, TypeError, ValueError, RuntimeError, OverflowError) as error:
+    except (KeyError, TypeError, ValueError, RuntimeError, ArithmeticError) as error:
         raise LookalikeError(f"the weights in {path} do not fit the configuration beside them: {_AGAIN}") from error
     return network.eval()
 
 
 def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return what `save_network` was given as `about`, without reading the weights; errors as `load_network`."""
-    about = dict(_read(_npz(path), weights=False)[0].get("about", {}))
+    about = dict(_read(named(path, ".npz"), weights=False)[0].get("about", {}))
     shift = about.get("shift", 0)
     if not isinstance(shift, int) or not 0 <= shift <= LARGEST_SHIFT:
         raise LookalikeError(f"{path} says of its images a shift of {shift} pixels, and 0 to {LARGEST_SHIFT} can be")
     return about
 
 
-def _npz(path: str | os.PathLike[str]) -> Path:
-    path = Path(path)
-    if path.suffix != ".npz":
-        raise LookalikeError(f"a network file ends in .npz, {path} does not: give the path of the .npz file")
-    return path
-
-
 def _read(path: Path, *, weights: bool) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return the description and, where asked for, the weights."""
-    if not path.is_file():
-        raise LookalikeError(f"no network file {path}: train a network first or give the path of a saved one")
     with reading_npz(path, _AGAIN, LARGEST) as stored:
         description = json.loads(str(stored["description"])) if "description" in stored else None
         if not isinstance(description, dict) or description.get("format") != FORMAT:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from lookalike.core.errors import LookalikeError
@@ -20,17 +21,7 @@ from lookalike.core.progress import counted
 from lookalike.core.resizing import resize
 from lookalike.core.seeds import generator, integer_seed
 from lookalike.features.codebook import assign, learn_codebook, warm_up
-from lookalike.features.describers import (
-    Arrays,
-    Describer,
-    Floats,
-    Image,
-    NotNegative,
-    StageProgress,
-    Vectors,
-    silent,
-    thread_pool,
-)
+from lookalike.features.describers import Arrays, Describer, Floats, Image, StageProgress, Vectors, silent, thread_pool
 from lookalike.features.descriptors import Counts, describe, normalise
 from lookalike.features.lbp import N_BINS
 from lookalike.features.palette import N_COLOURS, learn_palette, sample_pixels
@@ -70,7 +61,7 @@ class BagOfVisterms(Describer):
     weights: ClassVar[tuple[str, ...]] = ("idf",)
 
     words: int | None = None
-    longest_side: NotNegative = 512
+    longest_side: Annotated[int, Field(ge=0, le=10**7)] = 512
 
     def __post_init__(self) -> None:
         """Refuse a codebook of another size than the papers'."""
@@ -135,10 +126,8 @@ class BagOfVisterms(Describer):
         palette, codebook, idf = arrays["palette"], arrays["codebook"], arrays["idf"]
         if palette.ndim != 2 or palette.shape[1] != 3 or codebook.ndim != 2 or not len(codebook):
             raise ValueError("a palette has three columns and a codebook words")
-        if any(array.dtype.kind != "f" for array in (palette, codebook, idf)) or np.abs(codebook).max() > 1:
-            raise ValueError("palette, codebook and weights are of floats, those of a codebook at most 1")
-        if len(codebook) > LARGEST_CODEBOOK:
-            raise ValueError(f"a codebook has at most {LARGEST_CODEBOOK:,} words")
+        if len(codebook) > LARGEST_CODEBOOK or np.abs(codebook).max() > 1:
+            raise ValueError(f"a codebook has at most {LARGEST_CODEBOOK:,} words of shares")
         if codebook.shape[1] != N_BINS + len(palette) or (idf.shape != (len(codebook),) and idf.size):
             raise ValueError("palette, codebook and weights are not of one size")
         self.palette, self.codebook = palette.astype(np.float32), codebook.astype(np.float32)

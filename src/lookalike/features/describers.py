@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import math
 import os
 import time
 from abc import ABC, abstractmethod
@@ -177,9 +178,8 @@ class Describer(ABC):
         return {}
 
     def restore(self, arrays: Arrays) -> None:
-        """Take over what the `arrays` of a fitted describer of the same settings were.
-
-        One that lacks is a KeyError, and one of another shape, or that is no array of floats, a ValueError.
+        """Take over what the `arrays` of a fitted describer of the same settings were; wrong ones are a KeyError or
+        a ValueError.
         """
         self._check_shapes(arrays)
         for name in self.learned:
@@ -202,12 +202,10 @@ class Describer(ABC):
 
 def check_places(shape: tuple[int, ...], step: int, n_sizes: int = 1) -> None:
     """Refuse to describe an image of this height and width on a grid of more than `MOST_PLACES` places."""
-    height, width = shape[:2]
-    n_places = n_sizes * (height // step + 1) * (width // step + 1)
+    n_places = n_sizes * math.prod(side // step + 1 for side in shape[:2])
     if n_places > MOST_PLACES:
         raise LookalikeError(
-            f"an image of {width} x {height} pixels has {n_places:,} places at a `step` of {step}, and at most "
-            f"{MOST_PLACES:,} are described: set `step` higher or `longest_side` lower"
+            f"an image has {n_places:,} places to describe, more than {MOST_PLACES:,}: set `step` higher"
         )
 
 
@@ -258,10 +256,7 @@ def make_describer(system: str, **settings: Any) -> Describer:
         first = error.errors()[0]
         raise LookalikeError(f"`{'.'.join(map(str, first['loc']))}` of {name}: {first['msg']}; correct it") from error
     if describer.n_dimensions > MOST_DIMENSIONS:
-        raise LookalikeError(
-            f"{name} would describe an image by {describer.n_dimensions:,} numbers, and {MOST_DIMENSIONS:,} are the "
-            "most: set its sizes lower"
-        )
+        raise LookalikeError(f"{name} would have {describer.n_dimensions:,} dimensions, more than {MOST_DIMENSIONS:,}")
     return describer
 
 

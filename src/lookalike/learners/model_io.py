@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import check_finite, check_regular, read_json, reading_npz, write_json, write_npz
+from lookalike.core.files import check_finite, named, read_json, reading, reading_npz, write_json, write_npz
 from lookalike.learners.registry import MODULES, learner_class
 
 FORMAT_VERSION = 1
@@ -17,14 +17,14 @@ LARGEST = 4 * 2**30
 """Bytes of memory that a model may take: W of 10,000 words in double precision takes 0.8 GB."""
 LARGEST_SIDECAR = 64 * 2**20
 
-_AGAIN = "save the model again"
+_AGAIN = "name another model, or save it again"
 
 
 def save(model: Any, path: str | os.PathLike[str], made_by: dict[str, Any] | None = None) -> None:
     """Write a fitted learner as `path` (``.npz``) and a sidecar (``.json``); the same model gives the same bytes."""
     from lookalike import __version__
 
-    path = _npz(path)
+    path = named(path, ".npz")
     kept, arrays = take_apart(model)
     # deflated where most of a million weights are equal: numbers that differ would take long and stay as large
     sample = max((array.ravel() for array in arrays.values()), key=len, default=np.empty(0))[::997]
@@ -78,7 +78,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         When a file is missing or damaged, does not belong to the other, or is of a version or learner that this
         version of the package does not know.
     """
-    path = _npz(path)
+    path = named(path, ".npz")
     sidecar = _read_sidecar(path)
     try:
         return put_together(sidecar, _read_arrays(path, sidecar["arrays"]), path, path.with_suffix(".json"))
@@ -106,7 +106,7 @@ def put_together(kept: dict[str, Any], arrays: dict[str, np.ndarray], path: Path
     if strange:
         raise LookalikeError(
             f"{told} sets {strange[0]!r}, which no learner saves: "
-            "it was not written by lookalike, or was changed since; save the model again"
+            f"it was not written by lookalike, or was changed since; {_AGAIN}"
         )
     for name, value in kept["fitted"].items():
         if isinstance(value, dict):
@@ -122,23 +122,11 @@ def _is_fitted_name(name: str) -> bool:
     return name.isidentifier() and name.endswith("_") and not name.startswith("_")
 
 
-def _npz(path: str | os.PathLike[str]) -> Path:
-    path = Path(path)
-    if path.suffix != ".npz":
-        raise LookalikeError(f"a model file ends in .npz, {path} does not: give the path of the .npz file")
-    return path
-
-
 def _read_sidecar(path: Path) -> dict[str, Any]:
     sidecar_path = path.with_suffix(".json")
-    for needed in (path, sidecar_path):
-        if not needed.is_file():
-            raise LookalikeError(
-                f"no model file {needed}: a model is a .npz and the .json beside it, keep both together"
-            )
     try:
-        check_regular(sidecar_path, LARGEST_SIDECAR)
-        sidecar = read_json(sidecar_path)
+        with reading(sidecar_path, "sidecar", f"keep it beside {path}", LARGEST_SIDECAR):
+            sidecar = read_json(sidecar_path)
     except (ValueError, RecursionError) as error:
         raise LookalikeError(f"{sidecar_path} is not JSON ({error}): {_AGAIN}") from error
     if isinstance(sidecar, dict) and sidecar.get("format") == "no model":
@@ -152,7 +140,7 @@ def _read_sidecar(path: Path) -> dict[str, Any]:
         )
     missing = {"learner", "parameters", "fitted", "arrays"} - set(sidecar)
     if missing:
-        raise LookalikeError(f"{sidecar_path} lacks {', '.join(sorted(missing))}: save the model again")
+        raise LookalikeError(f"{sidecar_path} lacks {', '.join(sorted(missing))}: {_AGAIN}")
     return sidecar
 
 
@@ -162,8 +150,7 @@ def _read_arrays(path: Path, expected: dict[str, dict[str, Any]]) -> dict[str, n
     found = {name: {"dtype": str(array.dtype), "shape": list(array.shape)} for name, array in arrays.items()}
     if found != expected:
         raise LookalikeError(
-            f"{path} does not hold the arrays that its sidecar lists: one of the two files is of another model; "
-            "save the model again"
+            f"{path} does not hold the arrays that its sidecar lists, one of the two is of another model: {_AGAIN}"
         )
     return arrays
 

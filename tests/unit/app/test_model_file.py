@@ -1,6 +1,7 @@
 """Model files: the same bytes from the same seed, those of strangers, and damaged ones."""
 
 import json
+import math
 import pickle
 import zipfile
 
@@ -31,6 +32,11 @@ def sets(part="", **values):
 def resized(name, *shape):
     """Return what gives an array another shape."""
     return lambda _, arrays: arrays.update({name: np.zeros(shape, arrays[name].dtype)})
+
+
+def filled(name, value):
+    """Return what fills an array with a value."""
+    return lambda _, arrays: arrays[name].fill(value)
 
 
 @pytest.mark.parametrize("learner", ["OASIS", "AveragedOASIS", "RCA", "DiagonalOASIS"])
@@ -65,6 +71,7 @@ WRONG = [
             sets(n_left_out=True), sets(images={"path": [], "label": [], "sha256": [], "role": ["train"]}),
             sets(left_out={"path": [1], "reason": ["x"]}), sets("learner", parameters={"n_steps": {}}),
             sets("representation", dimensions="20"), sets(representation={"name": "hog", "settings": {}}),
+            sets(seed=-1), sets(hold_out=math.nan), sets(seconds={"learning": math.inf}), sets(n_triplets=10**30),
         )
     ],
 ]  # fmt: skip
@@ -86,6 +93,21 @@ UNLIKE = [
     (resized("representation.codebook", 20, 3), "not of one size"),
     (resized("representation.idf", 3), "not of one size"),
     (resized("representation.palette", 20, 4), "a palette has three columns"),
+    (resized("representation.idf", 0), "lacks a part"),
+    (filled("representation.codebook", 1e30), "at most 10,000 words of shares"),
+    (filled("representation.idf", np.nan), "holds NaN or infinity in representation.idf: fit"),
+    (filled("learner.W_", np.inf), "holds NaN or infinity in W_: "),
+    (lambda about, _: about["fitted"]["parameters"].update(aggressiveness=-1.0), "aggressiveness must be larger"),
+    (sets("representation", settings={"words": 10**9}), "a codebook has 2 to 10,000 words"),
+    *[(sets("representation", name=name, settings=settings), sentence) for name, settings, sentence in (
+        ("visterms", {"longest_side": -1}, "longest_side Input should be greater"),
+        ("color", {"bins": [100_000] * 3}, "would have 1,000,000,000,000,000 dimensions, more than 1,048,576"),
+        ("color", {"bins": [10**8, 1, 1]}, "`bins.0` of color: Input should be less"),
+        ("hog", {"side": 10**6}, "`side` of hog"), ("wavelet", {"side": 2**20, "kept": 2**20}, "`side` of wavelet"),
+        ("texton", {"n_levels": 10**9}, "`n_levels` of"), ("texton", {"step": 0}, "`step` of"),
+        ("sift", {"n_words": 10**9}, "`n_words` of"), ("sift", {"grids": [9000]}, "dimensions, more than"),
+        ("sift", {"least_contrast": math.nan}, "settings.least"), ("fisher", {"power": math.nan}, "settings.p"),
+        ("fisher", {"n_gaussians": 10**7}, "dimensions, more than"), ("gist", {}, "no representation 'gist'"))],
     (lambda _, arrays: arrays.update({f"reduction.{name}": np.zeros((2, 7)) for name in ("mean", "components")}),
      "the components are not of the representation"),
 ]  # fmt: skip
@@ -128,7 +150,7 @@ def test_a_model_that_is_too_large_is_neither_read_nor_written(model_file, limit
     model = ImageSimilarity.load(model_file)
     monkeypatch.setattr(stored_model, limit, 1000)
     for read in (ImageSimilarity.load, read_about):
-        with pytest.raises(LookalikeError, match="at most 0 MB are read|more than any model"):
+        with pytest.raises(LookalikeError, match=r"at most 0 MB are read|more than any model"):
             read(model_file)
     if limit == "LARGEST_JSON":
         with pytest.raises(LookalikeError, match="learn from fewer images"):

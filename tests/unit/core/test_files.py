@@ -1,6 +1,7 @@
 """Files between rules: whole or not at all, and the same bytes each time."""
 
 import errno
+import os
 from pathlib import Path
 
 import numpy as np
@@ -75,6 +76,40 @@ def test_sparse_matrices_are_canonical(tmp_path):
     assert read.nnz == 3
     np.testing.assert_array_equal(read.toarray(), unsorted.toarray())
     assert unsorted.nnz == 4, "the caller's matrix stays as it is"
+
+
+def test_an_npz_that_would_fill_the_memory_hangs_or_is_damaged_is_one_sentence(tmp_path):
+    path = tmp_path / "arrays.npz"
+    files.write_npz({"zeros": np.zeros(10**6)}, path)
+    whole = path.read_bytes()
+    assert len(whole) < 10_000
+    entry = whole.index(b"PK\x01\x02")
+    later, encrypted = (whole[: entry + at] + b"\xff" + whole[entry + at + 1 :] for at in (6, 8))
+    for content in (whole[:-30], whole[: len(whole) // 2], b"", b"PK\x03\x04", later, encrypted):
+        path.write_bytes(content)
+        with pytest.raises(LookalikeError, match=r"arrays\.npz cannot be read \(.*\): what now"):
+            read_npz(path)
+    path.write_bytes(whole)
+    assert read_npz(path) == ["zeros"]
+    with pytest.raises(LookalikeError, match=r"it would take 0\.0 GB of memory\): what now"):
+        read_npz(path, 10**6)
+    path.unlink()
+    with pytest.raises(LookalikeError, match=r"there is no file .*arrays\.npz: what now"):
+        read_npz(path)
+    os.mkfifo(path)
+    with pytest.raises(LookalikeError, match="is a pipe, not a regular file"):
+        read_npz(path)
+
+
+def read_npz(path, largest=None):
+    with files.reading_npz(path, "what now", largest) as arrays:
+        return list(dict(arrays))
+
+
+def test_a_name_as_long_as_names_can_be_can_be_written(tmp_path):
+    path = tmp_path / ("\u9577" * 83 + ".csv")
+    files.write_table(pd.DataFrame({"a": [1]}), path)
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_json_and_arrays_come_back(tmp_path):

@@ -1,6 +1,7 @@
 """The networks: sizes, what each path sees, lengths, dropout's share, loss and gradient; the files of saved ones."""
 
 import json
+import resource
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -20,6 +21,8 @@ from lookalike.deep.model_io import load_network, read_about, save_network  # no
 from lookalike.deep.network import ClassificationNetwork, DeepRankingNetwork, input_statistics  # noqa: E402
 from lookalike.deep.normalisation import local_response_normalisation  # noqa: E402
 from lookalike.deep.ranking import batch_loss  # noqa: E402
+
+FIRST = asdict(SMALL)["convolutions"][0]
 
 
 def images(n, side=64, seed=0):
@@ -262,17 +265,36 @@ def test_a_network_comes_back_bit_for_bit(tmp_path, network):
     [({"format_version": 2}, "format version 2 and this lookalike reads version 1"),
      ({"format": "other"}, "not a network of lookalike"), ({"configuration": {"name": "x"}}, "do not fit"),
      ({"configuration": asdict(replace(SMALL, multiscale=False))}, "do not fit"),
-     ({"kind": "classification"}, "do not fit"), ({"weights/linear.bias": 3}, "do not fit")],
+     ({"kind": "classification"}, "do not fit"), ({"weights/linear.bias": np.zeros(3, np.float32)}, "do not fit"),
+     *[({"configuration": asdict(SMALL) | changes}, "do not fit")
+       for changes in ({"input_size": 0}, {"input_size": 1024}, {"input_size": 10**9}, {"embedding_width": 12_000_000},
+                       {"fully_connected": [128, 60_000]}, {"fully_connected": []}, {"keep_probability": np.nan},
+                       *[{"convolutions": [FIRST | wrong]}
+                         for wrong in ({"stride": 0}, {"kernel": 10**6}, {"padding": -9}, {"groups": 5}, {"kernel": 90},
+                                       {"channels": 10**7}, {"channels": 60_000}, {"pool_stride": 0})],
+                       {"low_resolution": [{"every": 0}]}, {"low_resolution": [{"every": 1, "channels": 60_000}]})],
+     ({"kind": "classification", "n_classes": 10**12}, "do not fit"),
+     ({"kind": "classification", "n_classes": -1}, "do not fit"),
+     ({"weights/input.deviation": np.zeros((), np.float32)}, "do not fit"),
+     ({"weights/linear.bias": np.zeros(64)}, "do not fit"),
+     ({"weights/linear.bias": np.full(64, np.inf, np.float32)}, r"holds NaN or infinity in weights/linear\.bias"),
+     *[({"about": {"shift": shift}}, "a shift of") for shift in (20_000, -1, 2.5, np.nan, "far")]],
 )  # fmt: skip
-def test_what_is_not_a_network_of_this_version_is_refused(saved, values, message):
+def test_what_is_not_a_network_of_this_version_is_refused_in_little_memory(saved, values, message):
     with np.load(saved) as stored:
         arrays = {name: stored[name] for name in stored.files}
     description = json.loads(str(arrays["description"]))
-    weights = {name: np.zeros(shape, np.float32) for name, shape in values.items() if name in arrays}
+    weights = {name: value for name, value in values.items() if name in arrays}
     description |= {name: value for name, value in values.items() if name not in weights}
     np.savez(saved, **(arrays | weights | {"description": np.array(json.dumps(description))}))
-    with pytest.raises(LookalikeError, match=message):
-        load_network(saved)
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + 2**28, limits[1]))
+    try:
+        with pytest.raises(LookalikeError, match=message):
+            (read_about if "about" in values else load_network)(saved)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limits)
 
 
 def test_foreign_and_broken_files_are_refused_and_nothing_of_them_is_executed(tmp_path, saved):
@@ -283,8 +305,8 @@ def test_foreign_and_broken_files_are_refused_and_nothing_of_them_is_executed(tm
     np.savez(tmp_path / "trap.npz", description=np.array([Trap()], dtype=object))
     np.savez(tmp_path / "foreign.npz", x=np.zeros(3))
     (tmp_path / "half.npz").write_bytes(saved.read_bytes()[:20_000])
-    for name, told in {"trap.npz": "cannot be read", "half.npz": "cannot be read", "none.npz": "no network file",
-                       "foreign.npz": "not a network of lookalike", "model.pt": "ends in .npz"}.items():  # fmt: skip
+    for name, told in {"trap.npz": "cannot be read", "half.npz": "cannot be read", "none.npz": "there is no file",
+                       "foreign.npz": "not a network of", "model.pt": "must end in .npz"}.items():  # fmt: skip
         for read in (load_network, read_about):
             with pytest.raises(LookalikeError, match=told):
                 read(tmp_path / name)

@@ -148,7 +148,16 @@ def test_files_are_described_like_images_missing_ones_are_nan_and_broken_ones_st
         *(("color", wrong) for wrong in ({"bins": (4, 14)}, {"bins": (4, 0, 14)}, {"longest_side": -1})),
         *(("hog", wrong) for wrong in ({"side": 100}, {"n_orientations": 0}, {"cell": 1})),
         *(("texton", wrong) for wrong in ({"n_textons": 0}, {"step": 16}, {"longest_side": -1})),
-        *(("sift", wrong) for wrong in ({"step": 0}, {"sizes": ()}, {"sizes": (3,)}, {"least_contrast": -1.0})),
+        *(
+            ("sift", wrong)
+            for wrong in (
+                {"step": 0},
+                {"sizes": ()},
+                {"sizes": (3,)},
+                {"least_contrast": -1.0},
+                {"least_contrast": np.nan},
+            )
+        ),
         *(("sift", wrong) for wrong in ({"grids": ()}, {"n_words": 0}, {"n_per_image": 0})),
         *(("fisher", wrong) for wrong in ({"n_components": 129}, {"power": 0.0}, {"n_gaussians": 0})),
     ],
@@ -187,6 +196,25 @@ def test_other_settings_pixels_and_damaged_palettes_are_refused(call, sentence):
 def test_too_few_images_to_learn_from_are_a_users_mistake(system, settings):
     with pytest.raises(LookalikeError, match=r"cannot be learned from \d+ descriptors: give more images"):
         made(system, **settings).fit(IMAGES[:1], 0)
+
+
+@pytest.mark.parametrize("system", ["sift", "texton"])
+def test_a_grid_that_would_fill_the_memory_is_refused(system, monkeypatch):
+    describer = (
+        made(system, step=1, longest_side=0, n_words=4) if system == "sift" else made(system, step=1, n_textons=4)
+    )
+    describer.fit(IMAGES, 0)
+    monkeypatch.setattr(describers, "MOST_PLACES", 3000)
+    with pytest.raises(LookalikeError, match=r"an image has [\d,]+ places to describe, more than 3,000"):
+        describer.describe(texture(3, 90, 91))
+
+
+def test_learned_arrays_of_other_shapes_are_refused(fitted):
+    like = type(fitted)(**fitted.settings())
+    for name, array in fitted.arrays().items():
+        for wrong in (np.zeros((2, *array.shape)), np.full(array.shape, "a")):
+            with pytest.raises((ValueError, TypeError)):
+                like.restore(fitted.arrays() | {name: wrong})
 
 
 def test_images_are_brought_to_size_by_averages():
