@@ -41,8 +41,7 @@ class Cache:
         for path in paths:
             try:
                 check_regular(path, largest)
-                arrays = _unpacked(path.read_bytes(), group, largest)
-                check_finite(arrays, path, "it is made again")
+                check_finite(arrays := _unpacked(path.read_bytes(), group, largest), path, "it is made again")
                 yield arrays
             except OSError:
                 continue
@@ -71,8 +70,7 @@ def _unpacked(content: bytes, group: str, largest: int) -> Arrays:
     plain = unpacking.decompress(packed, largest) if checksum == _checksum(group, packed) else b""
     if not unpacking.eof:
         raise ValueError("damaged or too large")
-    arrays: Arrays = load(plain)
-    return arrays
+    return load(plain)
 
 
 def _checksum(group: str, packed: bytes) -> bytes:

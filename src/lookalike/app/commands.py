@@ -450,21 +450,18 @@ def features(
 
 def _model_in(representation: str) -> Path | None:
     """Return the model whose codebook is taken over, if the representation names one."""
-    from lookalike.app.model_file import SUFFIX
-
-    return Path(representation) if representation.endswith(SUFFIX) else None
+    return Path(representation) if representation.endswith(".lookalike") else None
 
 
 def _check_sparse(output: Path, representation: str, words: int | None) -> None:
     """Refuse, before anything is described, to write dense vectors as a sparse matrix."""
-    from lookalike.app.model_file import SUFFIX, read_about
+    from lookalike.app.model_file import read_about
     from lookalike.app.representations import make_representation
     from lookalike.features.bag_of_visterms import BagOfVisterms
 
-    if representation.endswith(SUFFIX):
-        name = read_about(representation)["representation"]["name"]
-    else:
-        name = make_representation(representation, words).describer.system
+    model = _model_in(representation)
+    name = read_about(model)["representation"]["name"] if model else None
+    name = name or make_representation(representation, words).describer.system
     if name != BagOfVisterms.system:
         raise LookalikeError(f"vectors of {name} are dense: name a file that ends in .npy, not {output}")
 

@@ -16,15 +16,12 @@ from safetensors.numpy import save
 
 from lookalike.app.cache import Arrays
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import PathLike, check_finite, named, reading, replacing
+from lookalike.core.files import LARGEST_MODEL, PathLike, check_finite, named, reading, replacing
 from lookalike.learners.model_io import put_together, take_apart
 
 SUFFIX = ".lookalike"
 FORMAT = "lookalike image similarity"
 FORMAT_VERSION = 2
-
-LARGEST = 4 * 2**30
-"""Bytes that a model may have: W of 10,000 words in double precision has 0.8 GB."""
 
 LARGEST_JSON = 32 * 2**20
 """Letters of its JSON text: an image takes about 150 of them, and parsed they take up to twenty times the memory."""
@@ -114,8 +111,8 @@ def read_model(path: PathLike) -> tuple[dict[str, Any], Arrays, Any]:
     path = named(path, SUFFIX)
     with _opened(path) as (about, file):
         arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (the file is no dictionary)
-    check_finite({name: array for name, array in arrays.items() if not name.startswith(_LEARNER)}, path, _FIT_AGAIN)
     learned = {name.removeprefix(_LEARNER): arrays.pop(name) for name in list(arrays) if name.startswith(_LEARNER)}
+    check_finite(arrays, path, _FIT_AGAIN)
     with fits_together(path):
         _Whole.model_validate(about)
         return about, arrays, put_together(about["fitted"], learned, path, path)
@@ -148,24 +145,19 @@ def fits_together(path: PathLike) -> Iterator[None]:
 def _opened(path: Path) -> Iterator[tuple[dict[str, Any], Any]]:
     """Yield the JSON values and the open file; whatever is wrong with it becomes one sentence."""
     try:
-        with reading(path, "model", "make one with lookalike fit, or check the name", LARGEST):
-            _check_start(path)
+        with reading(path, "model", "make one with lookalike fit, or check the name", LARGEST_MODEL):
+            with path.open("rb") as stream:
+                is_of_first_format = stream.read(len(_ZIP)) == _ZIP
+            if is_of_first_format:
+                raise LookalikeError(
+                    f"{path} was written by an older lookalike, and this one does not read it: "
+                    f"make it again with lookalike fit FOLDER --output {path}"
+                )
             with safe_open(path, framework="numpy") as file:
                 yield _checked_about((file.metadata() or {}).get(_TEXT), path), file
     except _DAMAGED as error:
         told = next(iter(str(error).strip().splitlines()), type(error).__name__)
         raise LookalikeError(f"{path} is not a complete model file ({told}): copy it again, or {_FIT_AGAIN}") from error
-
-
-def _check_start(path: Path) -> None:
-    """Refuse a file of the first format."""
-    with path.open("rb") as stream:
-        start = stream.read(len(_ZIP))
-    if start == _ZIP:
-        raise LookalikeError(
-            f"{path} was written by an older lookalike, and this one does not read it: "
-            f"make it again with lookalike fit FOLDER --output {path}"
-        )
 
 
 def _checked_about(text: str | None, path: Path) -> dict[str, Any]:

@@ -34,6 +34,9 @@ _swept: set[Path] = set()
 
 PathLike = str | os.PathLike[str]
 
+LARGEST_MODEL = 4 * 2**30
+"""Bytes that a model may take: W of 10,000 words in double precision takes 0.8 GB, the paper's network 345 MB."""
+
 
 def check_regular(path: PathLike, largest: int | None = None) -> None:
     """Refuse a pipe, which would be waited for, a device, which may never end, and a file of more bytes than `largest`.

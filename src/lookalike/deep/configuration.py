@@ -11,11 +11,8 @@ Size = Annotated[int, Field(ge=1, le=2**16)]
 Side = Annotated[int, Field(ge=1, le=1024)]
 NoneOrSide = Annotated[int, Field(ge=0, le=1024)]
 
-LARGEST_SHIFT = 64
-"""Pixels by which training images are shifted at most, as config.yaml has it."""
-
-MOST_VALUES = 2**21
-"""Values of an image that a convolution may give; the paper's first gives 290,400."""
+LARGEST_SHIFT = 64  # pixels, as in config.yaml
+MOST_VALUES = 2**21  # that a convolution may give of an image; the paper's first gives 290,400
 
 KNOWN_ALONE = ConfigDict(extra="forbid")
 """Of the classes here, which are made of what JSON kept of them too: a field of another version is refused."""

@@ -13,15 +13,12 @@ import numpy as np
 import torch
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import check_finite, named, reading_npz, write_npz
+from lookalike.core.files import LARGEST_MODEL, check_finite, named, reading_npz, write_npz
 from lookalike.deep.configuration import LARGEST_SHIFT, NetworkConfiguration
 from lookalike.deep.network import ClassificationNetwork, DeepRankingNetwork
 
 FORMAT = "lookalike network"
 FORMAT_VERSION = 1
-LARGEST = 4 * 2**30
-"""Bytes of memory that a network may take; the paper's takes 345 MB."""
-
 _AGAIN = "name another network, or save it again"
 _WEIGHTS = "weights/"
 
@@ -81,7 +78,7 @@ def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 def _read(path: Path, *, weights: bool) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return the description and, where asked for, the weights."""
-    with reading_npz(path, _AGAIN, LARGEST) as stored:
+    with reading_npz(path, _AGAIN, LARGEST_MODEL) as stored:
         description = json.loads(str(stored["description"])) if "description" in stored else None
         if not isinstance(description, dict) or description.get("format") != FORMAT:
             raise LookalikeError(f"{path} is not a network of lookalike: give a model.npz that the workflow wrote")

@@ -226,7 +226,6 @@ def _initialise(network: nn.Module, random_state: int | None) -> None:
     Low-resolution paths start at a tenth of that, in the paper's size Krizhevsky et al.'s (2012) deviation of 0.01.
     Their values get length 1, so this changes no embedding at the start. But the gradient is ten times as large for
     weights a tenth as large: at He's, filters keep their random start for as long as the small network is trained.
-    Without a seed the network has shapes and no values, those of a file are assigned.
     """
     if random_state is None:
         return

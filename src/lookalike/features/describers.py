@@ -40,11 +40,8 @@ StageProgress = Callable[[str, int, int], None]
 Vectors = Any
 """CSR matrix or ndarray: a row an image."""
 
-MOST_DIMENSIONS = 2**20
-"""Numbers that a describer by gradients, colours or textures gives of an image at most; the defaults give 22,000."""
-
-MOST_PLACES = 2**20
-"""Places of an image that are described on a grid at most; they take about a kilobyte each."""
+MOST_DIMENSIONS = MOST_PLACES = 2**20
+"""Of the vector of an image, and of the grid on it that is described, a place of which takes about a kilobyte."""
 
 DESCRIBERS = {
     "wavelet": "lookalike.features.wavelet:Wavelet",
@@ -173,22 +170,19 @@ class Describer(ABC):
                 found[name] = np.asarray(value)
         return found
 
-    def shapes(self) -> Mapping[str, tuple[int, ...]]:
-        """Return the shapes of `arrays`, where settings decide them."""
+    def _shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """Return the shapes of `arrays`, all floats, that follow from the settings."""
         return {}
 
     def restore(self, arrays: Arrays) -> None:
-        """Take over what the `arrays` of a fitted describer of the same settings were; wrong ones are a KeyError or
-        a ValueError.
-        """
-        self._check_shapes(arrays)
-        for name in self.learned:
-            setattr(self, name, arrays[name] if arrays[name].ndim else arrays[name].item())
-
-    def _check_shapes(self, arrays: Arrays) -> None:
-        for name, shape in self.shapes().items():
+        """Take over what the `arrays` of a fitted describer of the same settings were; one that lacks is a KeyError."""
+        shapes = self._shapes()
+        for name, shape in shapes.items():
             if arrays[name].shape != shape or arrays[name].dtype.kind != "f":
                 raise ValueError(f"{name} of {self.system} must be floats of shape {shape}")
+        for name in self.learned:
+            parts = tuple(arrays[part] for part in shapes if part.startswith(f"{name}."))
+            setattr(self, name, parts or (arrays[name] if arrays[name].ndim else arrays[name].item()))
 
     def settings(self) -> dict[str, Any]:
         """Return what the constructor was given or took by default; ``type(self)(**settings)`` is its like."""

@@ -6,8 +6,8 @@ The encoding is written out, because scikit-image's loops over descriptors and c
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, ClassVar, NamedTuple
+from collections.abc import Iterator
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -94,17 +94,10 @@ class FisherVector(DenseSift):
         self.mean_, self.projection_ = pca.mean_, np.ascontiguousarray(pca.components_.T)
         self.mixture_ = Mixture(mixture.weights_, mixture.means_, mixture.covariances_)
 
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Return the shapes of the projection and of the mixture."""
-        means = {f"mixture_.{place}": (self.n_gaussians, self.n_components) for place in (1, 2)}
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        mixture = [(self.n_gaussians,), *2 * [(self.n_gaussians, self.n_components)]]
         projection = {"mean_": (N_FEATURES,), "projection_": (N_FEATURES, self.n_components)}
-        return {**projection, "mixture_.0": (self.n_gaussians,), **means}
-
-    def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Take over what was learned, see `Describer.restore`."""
-        self._check_shapes(arrays)
-        self.mean_, self.projection_ = arrays["mean_"], arrays["projection_"]
-        self.mixture_ = Mixture(*(arrays[f"mixture_.{place}"] for place in range(3)))
+        return {**projection, **{f"mixture_.{place}": shape for place, shape in enumerate(mixture)}}
 
     def _describe(self, image: Image) -> Floats:
         vectors = textured(self.descriptors(image)[0])

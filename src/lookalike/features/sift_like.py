@@ -49,8 +49,7 @@ class SiftLike(DenseSift):
         """Length of the vectors: a share for each word, and for flat patches, in each cell."""
         return (self.n_words + 1) * sum(grid**2 for grid in self.grids)
 
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Return the shape of the words."""
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"words_": (self.n_words, N_FEATURES)}
 
     def _fit(self, images: Iterator[Image], seed: int) -> None:

@@ -111,8 +111,7 @@ class TextonPyramid(Describer):
         """Textons in each cell of each level."""
         return self.n_textons * (((1 << 2 * self.n_levels) - 1) // 3)  # 1 + 4 + 16 + ... cells
 
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Return the shapes of the textons and of their variance."""
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"textons": (self.n_textons, N_RESPONSES), "variance": ()}
 
     def responses(self, image: Image, rows: Integers, columns: Integers) -> Floats:

@@ -9,14 +9,20 @@ from typing import Any
 import numpy as np
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import check_finite, named, read_json, reading, reading_npz, write_json, write_npz
+from lookalike.core.files import (
+    LARGEST_MODEL,
+    check_finite,
+    named,
+    read_json,
+    reading,
+    reading_npz,
+    write_json,
+    write_npz,
+)
 from lookalike.learners.registry import MODULES, learner_class
 
 FORMAT_VERSION = 1
-LARGEST = 4 * 2**30
-"""Bytes of memory that a model may take: W of 10,000 words in double precision takes 0.8 GB."""
 LARGEST_SIDECAR = 64 * 2**20
-
 _AGAIN = "name another model, or save it again"
 
 
@@ -145,7 +151,7 @@ def _read_sidecar(path: Path) -> dict[str, Any]:
 
 
 def _read_arrays(path: Path, expected: dict[str, dict[str, Any]]) -> dict[str, np.ndarray]:
-    with reading_npz(path, _AGAIN, LARGEST) as stored:
+    with reading_npz(path, _AGAIN, LARGEST_MODEL) as stored:
         arrays = dict(stored)
     found = {name: {"dtype": str(array.dtype), "shape": list(array.shape)} for name, array in arrays.items()}
     if found != expected:

@@ -145,7 +145,7 @@ def test_a_file_that_is_cut_short_or_foreign_is_one_sentence(model_file_copy, tm
             ImageSimilarity.load(tmp_path / wrong)
 
 
-@pytest.mark.parametrize("limit", ["LARGEST", "LARGEST_JSON"])
+@pytest.mark.parametrize("limit", ["LARGEST_MODEL", "LARGEST_JSON"])
 def test_a_model_that_is_too_large_is_neither_read_nor_written(model_file, limit, tmp_path, monkeypatch):
     model = ImageSimilarity.load(model_file)
     monkeypatch.setattr(stored_model, limit, 1000)
