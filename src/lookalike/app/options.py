@@ -135,7 +135,7 @@ def check_output(output: Path, suffixes: Sequence[str], *inputs: Path | None) ->
         raise LookalikeError(f"{output} is a folder: name a file in it to write") from None
     except OSError as error:
         reason = error.strerror or str(error)
-        raise LookalikeError(f"{output} cannot be written: {reason}; name a file where one can be") from error
+        raise LookalikeError(f"{output} cannot be written: {reason}; name another file, or mend its folder") from error
 
 
 def _is_part_of(output: Path, given: Path) -> bool:

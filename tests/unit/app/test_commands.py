@@ -59,7 +59,7 @@ MISTAKES = [
     ("ratings plan.csv ada.csv --output ./hard.csv", "hard.csv would be written over ada.csv"),
     ("fit photos --representation m.lookalike --output m.lookalike", "would be written over m.lookalike"),
     ("features photos --output v.npy --paths linked.csv --representation color", "be written over v.npy"),
-    (f"ratings plan.csv ada.csv --output {'o' * 300}.csv", "cannot be written: File name too long; name a file where"),
+    (f"ratings plan.csv ada.csv --output {'o' * 300}.csv", "cannot be written: File name too long; name another file"),
     *[(line.format(target), sentence)
       for line in ("ratings plan.csv ada.csv --output {}", "rate plan.csv --images photos --output {}",
                    "rank m.lookalike photos/red/1.png --gallery photos --html {}", "fit photos --output {}",
