@@ -69,11 +69,11 @@ def load_network(path: str | os.PathLike[str]) -> DeepRankingNetwork | Classific
 
 def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return what `save_network` was given as `about`, without reading the weights; errors as `load_network`."""
-    about = dict(_read(named(path, ".npz"), weights=False)[0].get("about", {}))
-    shift = about.get("shift", 0)
+    about: Any = _read(named(path, ".npz"), weights=False)[0].get("about", {})
+    shift = about.get("shift", 0) if isinstance(about, dict) else None
     if not isinstance(shift, int) or not 0 <= shift <= LARGEST_SHIFT:
         raise LookalikeError(f"{path} says of its images a shift of {shift} pixels, and 0 to {LARGEST_SHIFT} can be")
-    return about
+    return dict(about)
 
 
 def _read(path: Path, *, weights: bool) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

@@ -278,7 +278,8 @@ def test_a_network_comes_back_bit_for_bit(tmp_path, network):
      ({"weights/input.deviation": np.zeros((), np.float32)}, "do not fit"),
      ({"weights/linear.bias": np.zeros(64)}, "do not fit"),
      ({"weights/linear.bias": np.full(64, np.inf, np.float32)}, r"holds NaN or infinity in weights/linear\.bias"),
-     *[({"about": {"shift": shift}}, "a shift of") for shift in (20_000, -1, 2.5, np.nan, "far")]],
+     *[({"about": {"shift": shift}}, "a shift of") for shift in (20_000, -1, 2.5, np.nan, "far")],
+     ({"about": [1]}, "a shift of None")],
 )  # fmt: skip
 def test_what_is_not_a_network_of_this_version_is_refused_in_little_memory(saved, values, message):
     with np.load(saved) as stored:
