@@ -5,7 +5,9 @@ The facts are in ``workflow/resources/archives.yaml``. A file that the user put 
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import math
 import os
 import shutil
 import tarfile
@@ -15,12 +17,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from lzma import LZMAError
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 import yaml
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import write_json
+from lookalike.core.files import check_regular, write_json
 from lookalike.core.progress import progress_lines
 
 if TYPE_CHECKING:
@@ -35,6 +37,13 @@ RETRIES = 5
 _CHUNK = 1 << 20
 _TIMEOUT = 30.0  # seconds without an answer
 _LONGEST_PAUSE = 60.0  # seconds between two attempts
+
+_BUGS = (ValueError, LookupError, ArithmeticError, RecursionError)  # of `tarfile`, by crafted headers
+_DAMAGES = (tarfile.TarError, EOFError, zlib.error, LZMAError, *_BUGS)
+"""What reading a damaged or crafted archive raises."""
+
+_FAULTS = {None, errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.EINVAL, errno.EILSEQ}
+"""Numbers of the errors that come of an archive and not of the disk; those of gzip and bzip2 have none."""
 
 _CAUSES = {
     "NameResolution": "its host name cannot be resolved (no network?)",
@@ -223,7 +232,10 @@ def _sha256(archive: Archive, file: Path, what_now: str) -> str:
 
 
 def _size(file: Path) -> int:
-    return file.stat().st_size if file.exists() else 0
+    if not file.exists():
+        return 0
+    check_regular(file)  # opening a pipe would wait for its other end
+    return file.stat().st_size
 
 
 def unpack_archive(archive: Archive, file: Path, target: Path) -> Path:
@@ -231,23 +243,25 @@ def unpack_archive(archive: Archive, file: Path, target: Path) -> Path:
     # a killed run leaves this one behind, never a part of the target
     staging = target.with_name(f".{target.name}.unpacking")
     try:
-        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        if os.path.lexists(target) and (not target.is_dir() or any(target.iterdir())):
             raise LookalikeError(f"{target} already exists and is not empty: move it away before unpacking to it")
         shutil.rmtree(staging, ignore_errors=True)
         staging.mkdir(parents=True)
-        with tarfile.open(file, "r:*") as members:
+        with tarfile.open(file, "r:*", tarinfo=_Header) as members:
             members.extractall(staging, _checked(members, file, archive.max_bytes), filter="data")
-        found = list(staging.iterdir())
-        is_one = len(found) == 1 and found[0].is_dir()
-        if not archive.flat and not (is_one and found[0].name == archive.top_folder):
-            raise LookalikeError(f"{file} does not hold the one folder {archive.top_folder}; get a good copy of it")
-        os.rename(found[0] if is_one else staging, target)  # an empty folder there is replaced
+            _check_end(members)
+        os.rename(_whole(archive, file, staging), target)  # an empty folder there is replaced
     except tarfile.FilterError as error:
         raise LookalikeError(f"{file} is not safe to unpack: {error}") from error
-    except (tarfile.TarError, EOFError, zlib.error, LZMAError, UnicodeError) as error:
-        raise LookalikeError(f"{file} is damaged or no tar archive ({error}); get a good copy of it") from error
+    except _DAMAGES as error:
+        why = str(error).partition(":\n")[0]
+        raise LookalikeError(f"{file} is damaged or no tar archive ({why}); get a good copy of it") from error
     except OSError as error:
-        why = error.strerror or error
+        why = str(error.strerror or error)
+        if error.errno in _FAULTS:
+            raise LookalikeError(
+                f"{file} is damaged, or holds a name that cannot be written here ({why}); get a good copy of it"
+            ) from error
         raise LookalikeError(
             f"cannot unpack {file} to {target}: {why}; free some space or mend the permissions there"
         ) from error
@@ -256,18 +270,78 @@ def unpack_archive(archive: Archive, file: Path, target: Path) -> Path:
     return target
 
 
+class _Header(tarfile.TarInfo):
+    """A member's header: `tarfile` takes one that is damaged, other than the first, for the end of the archive."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _Header:
+        """Read a block that is not empty as a header, with sizes that do not lead backwards or fill the memory."""
+        try:
+            header = super().frombuf(buf, encoding, errors)
+        except tarfile.HeaderError as error:
+            if any(buf):
+                raise tarfile.ReadError(f"a header cannot be read: {error}") from error
+            raise
+        is_too_large = header.size > _CHUNK and not header.isreg()
+        if header.size < 0 or is_too_large or header.type == tarfile.GNUTYPE_SPARSE:
+            raise tarfile.ReadError(f"the header of {header.name!r} cannot be true: {header.size:,} bytes")
+        return header
+
+
 def _checked(members: tarfile.TarFile, file: Path, max_bytes: int) -> Iterator[tarfile.TarInfo]:
     """The members one by one, each checked before a byte of it is written."""
     total = 0
+    names = set()
     for number, member in enumerate(members, start=1):
         total += member.size
         if number > MAX_MEMBERS:
             raise LookalikeError(f"{file} has more than {MAX_MEMBERS:,} members: it is not the archive it should be")
         if total > max_bytes:
             raise LookalikeError(
-                f"{file} would unpack to more than {max_bytes:,} bytes (at {member.name}): "
+                f"{file} would unpack to more than {max_bytes:,} bytes (at {member.name!r}): "
                 "it is not the archive it should be"
             )
         if not (member.isreg() or member.isdir()):  # the filter would let some links pass
             raise LookalikeError(f"{file} is not safe to unpack: {member.name!r} is neither file nor folder")
+        # where these are no numbers, `tarfile` takes 0
+        extended = [float(member.pax_headers.get(key, 0)) for key in ("mtime", "size")]
+        if member.size < 0 or member.issparse() or not all(map(math.isfinite, extended)):
+            raise tarfile.ReadError(f"the size or time of {member.name!r} cannot be true")
+        name = os.path.normpath(member.name)
+        if member.isreg() and name in names:
+            raise tarfile.ReadError(f"it holds {name!r} twice")
+        names.add(name)
         yield member
+
+
+def _check_end(members: tarfile.TarFile) -> None:
+    """Read what follows the last member, zeros and some of them, and with it the checksum of the compression."""
+    stream, size = cast(BinaryIO, members.fileobj), 0
+    stream.seek(members.offset)
+    while rest := stream.read(_CHUNK):
+        if rest.strip(b"\0"):
+            raise tarfile.ReadError("something follows its end")
+        size += len(rest)
+    if size < tarfile.BLOCKSIZE:
+        raise tarfile.ReadError("its end is missing")
+
+
+def _whole(archive: Archive, file: Path, staging: Path) -> Path:
+    """Return the folder of what was unpacked, once it has the name and the number of files that it should have."""
+    found = list(staging.iterdir())
+    is_one = len(found) == 1 and found[0].is_dir()
+    if not archive.flat and not (is_one and found[0].name == archive.top_folder):
+        raise LookalikeError(f"{file} does not hold the one folder {archive.top_folder}; get a good copy of it")
+    folder = found[0] if is_one else staging
+    n_files, expected = count_files(folder), max(archive.files, 1)
+    if n_files < expected:
+        raise LookalikeError(f"{file} holds {n_files:,} files instead of {expected:,}; get a good copy of it")
+    return folder
+
+
+def count_files(folder: Path) -> int:
+    """Files at any depth that are not hidden; links are not followed, because the scan follows none."""
+    if folder.is_symlink():
+        return 0
+    files = (Path(inside, name) for inside, _, names in os.walk(folder) for name in names)
+    return sum(not file.name.startswith(".") and not file.is_symlink() for file in files)

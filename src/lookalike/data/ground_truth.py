@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, NoReturn
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import replacing
+from lookalike.core.files import reading, replacing
 
 LISTS = ("good", "ok", "junk")
 """A clear view of the landmark, more than a quarter of it visible, less than that: junk counts neither way."""
@@ -222,10 +222,8 @@ def _read_query_lists(folder: Path, query: str) -> _Listed:
 
 def _lines(file: Path) -> list[_Line]:
     """Lines of a text file that hold anything, each with its number from 1."""
-    try:
+    with reading(file, "file of ground truth", largest=100 << 20):
         content = file.read_bytes().removeprefix(b"\xef\xbb\xbf")
-    except OSError as error:
-        raise LookalikeError(f"cannot read {file}: {error.strerror}; mend its permissions") from error
     lines = []
     for number, raw in enumerate(content.splitlines(), start=1):
         try:

@@ -17,7 +17,7 @@ from typing import Any
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
-from lookalike.data.archives import Archive, fetch_archive, is_reachable, unpack_archive
+from lookalike.data.archives import Archive, count_files, fetch_archive, is_reachable, unpack_archive
 from lookalike.data.ground_truth import landmarks_of
 
 _OWN = {
@@ -134,12 +134,12 @@ def _unpacked_folder(archive: Archive, folder: str | os.PathLike[str]) -> Path |
 def _what_root_lacks(root: Path, archive: Archive, class_counts: str | os.PathLike[str] | None) -> str:
     """Why a folder with the archive's name is only a part of it, as a sentence; empty where it is the whole."""
     instead = f"complete it, or move it away and {archive.put_in_place(root.parent)}"
-    if archive.files and (n_files := _count_files(root.resolve())) < archive.files:
+    if archive.files and (n_files := count_files(root.resolve())) < archive.files:
         return f"{root} holds {n_files:,} of {archive.name}'s {archive.files:,} files: {instead}"
     if class_counts is None:
         return ""
     table = pd.read_csv(class_counts)
-    table["found"] = [_count_files(root / name) for name in table["folder"]]
+    table["found"] = [count_files(root / name) for name in table["folder"]]
     lacking = table[table["found"] < table["images"]]
     if lacking.empty:
         return ""
@@ -151,14 +151,6 @@ def _what_root_lacks(root: Path, archive: Archive, class_counts: str | os.PathLi
         f"{first['images']:,}): {instead}, or describe what is there as a data set of your own, kind: folder "
         "(docs/own-images.md)"
     )
-
-
-def _count_files(folder: Path) -> int:
-    """Files at any depth that are not hidden; links are not followed, because the scan follows none."""
-    if folder.is_symlink():
-        return 0
-    files = (Path(inside, name) for inside, _, names in os.walk(folder) for name in names)
-    return sum(not file.name.startswith(".") and not file.is_symlink() for file in files)
 
 
 def remove_other_drawings(folder: str | os.PathLike[str]) -> list[str]:

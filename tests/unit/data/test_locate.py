@@ -121,6 +121,8 @@ def test_landmarks_in_place_are_verified_and_unpacked_once(place):
     # under its former name the file has no published MD5, and is known by what it holds
     shutil.rmtree(images)
     Path(f"{images}.tgz").unlink()
+    make_tar(place.folder / "oxbuild_images.tgz", member("more.jpg"), mode="w:gz")
+    assert "oxbuild_images.tgz holds 1 files instead of 2; get a good copy of it" in refused(get)
     files = map(member, ["more.jpg", *FILES["oxford5k_images"]])
     former = make_tar(place.folder / "oxbuild_images.tgz", *files, mode="w:gz").with_suffix("")
     assert (why(), get()["root"], get()["archives"], images.exists()) == ("", former.as_posix(), {}, False)
