@@ -152,11 +152,26 @@ def test_a_web_ranker_that_was_killed_goes_on_and_the_model_is_the_rankers_mean(
         np.save(target, rankers[0])
 
 
+def test_ctrl_c_ends_a_run_with_its_jobs_in_one_sentence_and_the_same_command_goes_on(new_project):
+    project, manifest = new_project("interrupted"), "results/demo/manifest.parquet"
+    running = start(project, manifest, cores=1)
+    wait_until(lambda: any((project.folder / "logs").rglob("*.log")), running)
+    os.killpg(running.pid, signal.SIGINT)
+    said = running.communicate(timeout=120)[0]
+    assert running.returncode == -signal.SIGINT
+    assert said.endswith("\nInterrupted: what is done is kept, and the same command goes on.\n")
+    assert not [word for word in ("Traceback", "FAILED", "mend", "Error") if word in said]
+    with pytest.raises(ProcessLookupError):
+        os.killpg(running.pid, 0)
+    project.snakemake(manifest, cores=1)
+
+
 def start(project, *arguments, **options):
     """Start Snakemake as the head of a group of processes."""
     return subprocess.Popen(
         project.command(*arguments, **options), cwd=project.folder, env=project.environment(),
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests may run in the background
     )  # fmt: skip
 
 
@@ -171,7 +186,7 @@ def wait_until(is_so, running):
 
 def kill_group(running):
     os.killpg(running.pid, signal.SIGKILL)
-    running.wait()
+    running.communicate()
 
 
 def test_a_users_own_landmarks_run_through_the_same_rules(finished):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
+from snakemake.shell import shell
 
 
 def from_here(path):
@@ -29,11 +30,14 @@ SOURCE = ROOT / "src"
 os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, [str(SOURCE.resolve()), os.environ.get("PYTHONPATH")])))
 sys.path.insert(0, str(SOURCE.resolve()))
 
+from lookalike.core.terminal import say_interrupted, show_run
+
+sys.excepthook = say_interrupted
+
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_table
 from lookalike.core.fingerprint import fingerprint, kernels_fingerprint
 from lookalike.core.seeds import integer_seed
-from lookalike.core.terminal import show_run
 from lookalike.core.settings.data_sets import VISTERM_KINDS
 from lookalike.data import archives, ground_truth, subsets
 from lookalike.data.locate import listing_fingerprint, why_not_obtainable
@@ -49,6 +53,8 @@ from lookalike.studies.recipes import painted_folder
 said = workflow.output_settings
 has_own_words = not workflow.is_main_process or said.dryrun or said.verbose or said.quiet
 display = None if has_own_words else show_run(logger, lambda: closing())
+if display is not None:
+    shell.prefix("trap '' INT; set -eu; ")  # Ctrl-C reaches jobs too, and it is the display that ends them
 
 # compiled kernels are kept in the work folder, or where the environment says; the name has a hash of their code
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(".snakemake", "numba", kernels_fingerprint()).resolve()))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import signal
 import sys
 import time
 import traceback
@@ -47,11 +48,13 @@ def logged(job: Job, *, append: bool = False) -> Iterator[None]:
             gc.freeze()  # nothing is left to do: Python need not go through all objects once more when it ends
         except LookalikeError as error:
             _end(terminal, f"error: {error}", f"error: {error}")
+        except KeyboardInterrupt:
+            _end(terminal, "interrupted", "interrupted", 128 + signal.SIGINT)
         except Exception:  # noqa: BLE001 - whatever it is, its reason belongs in the log and the job ends
             _end(terminal, traceback.format_exc().rstrip(), f"an unexpected error; its traceback is in {path}")
 
 
-def _end(terminal: TextIO, in_log: str, on_terminal: str) -> NoReturn:
+def _end(terminal: TextIO, in_log: str, on_terminal: str, status: int = 1) -> NoReturn:
     """End a failed job with its reason in the log, and on the terminal unless that is shown what the log says."""
     is_told = SHOWN in os.environ
     try:
@@ -60,7 +63,7 @@ def _end(terminal: TextIO, in_log: str, on_terminal: str) -> NoReturn:
         is_told = False
     if not is_told and terminal is not sys.stderr:
         print(on_terminal, file=terminal)
-    sys.exit(1)
+    sys.exit(status)
 
 
 def _close(stream: TextIO) -> None:

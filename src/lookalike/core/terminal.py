@@ -9,13 +9,16 @@ from __future__ import annotations
 import logging
 import os
 import re
+import signal
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -56,6 +59,7 @@ class RunDisplay(logging.Handler):
         self.left: Counter[str] = Counter()
         self.jobs: dict[int, Job] = {}
         self.failed: list[str] = []
+        self.is_interrupted = False
         self.started = self.last_line = time.monotonic()
         self.live = Live(console=console, get_renderable=self._picture, transient=True)
         self.shows = {
@@ -82,13 +86,28 @@ class RunDisplay(logging.Handler):
         self.live.stop()
         super().close()
 
+    def interrupt(self, *_: object) -> None:
+        """End the jobs, and with them the run: the handler of Ctrl-C, which they ignore themselves."""
+        import psutil
+
+        is_first, self.is_interrupted = not self.is_interrupted, True
+        for process in psutil.Process().children(recursive=True):
+            with suppress(psutil.Error):
+                process.terminate()
+        if is_first:
+            raise KeyboardInterrupt
+
     def finish(self) -> None:
-        """Say how the run ended, and what came of it if it went well."""
+        """Say what came of a run that went well."""
         self.live.stop()
-        if not self.failed:
-            self._print(f"{_steps(self.done)} in {clock(time.monotonic() - self.started)}.")
-            self._close()
-            return
+        self._print(f"{_steps(self.done)} in {clock(time.monotonic() - self.started)}.")
+        self._close()
+
+    def fail(self) -> None:
+        """Say what failed, or go on with the interruption that Snakemake takes for a failed run."""
+        self.live.stop()
+        if self.is_interrupted or not self.failed:
+            raise KeyboardInterrupt
         waited = self.total - self.done - len(self.failed)
         self._print(
             f"{len(self.failed)} of {_steps(self.total)} failed: {', '.join(self.failed)}. {waited} more were not run, "
@@ -126,6 +145,8 @@ class RunDisplay(logging.Handler):
 
     def _job_fails(self, record: Any) -> None:
         job = self.jobs.pop(record.jobid, None) or Job(record.rule_name, record.rule_name, None)
+        if self.is_interrupted:
+            return
         self.failed.append(job.name)
         self._print(f"FAILED after {clock(time.monotonic() - job.started)}: {job.name}", "bold red")
         for line in last_lines(job.log):
@@ -135,7 +156,7 @@ class RunDisplay(logging.Handler):
 
     def _complain(self, record: Any) -> None:
         # once jobs run, a job that fails is shown with its own words
-        if not self.failed and not (self.total and record.exception == "RuleException"):
+        if not (self.failed or self.is_interrupted) and not (self.total and record.exception == "RuleException"):
             self._print(record.getMessage(), "bold red")
 
     def _say(self, record: logging.LogRecord) -> None:
@@ -179,7 +200,17 @@ def show_run(logger: logging.Logger, closing: Callable[[], str]) -> RunDisplay |
     logger.removeHandler(own)
     logger.addHandler(display)
     os.environ[SHOWN] = "1"
+    if signal.getsignal(signal.SIGINT) == signal.default_int_handler:  # not in the background of a script
+        signal.signal(signal.SIGINT, display.interrupt)
     return display
+
+
+def say_interrupted(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Say in a sentence that a run was interrupted, in place of a traceback: an exception hook."""
+    if not issubclass(kind, KeyboardInterrupt):
+        sys.__excepthook__(kind, error, trace)
+        return
+    print("Interrupted: what is done is kept, and the same command goes on.", file=sys.stderr)
 
 
 def last_lines(log: Path | None, count: int = LAST_LINES) -> Iterator[str]:

@@ -3,12 +3,15 @@
 import io
 import logging
 import re
+import signal
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
 
-from lookalike.core.terminal import WIDTH, RunDisplay
+from lookalike.core.terminal import WIDTH, RunDisplay, say_interrupted
 
 TRACEBACK = 'Traceback (most recent call last):\n  File "deep.py", line 3\n    oops()\nValueError: no such fold\n'
 
@@ -88,7 +91,7 @@ def test_a_failed_job_shows_its_last_lines_and_its_log(display, tmp_path, words,
     tell(display, "error", "RuleException: CalledProcessError in file x.smk", logging.ERROR, exception="RuleException")
     tell(display, "job_error", jobid=0, rule_name="scan", log=[str(log)], level=logging.ERROR)
     tell(display, "error", "WorkflowError: At least one job failed.", logging.ERROR, exception="WorkflowError")
-    display.finish()
+    display.fail()
     text = said(display)
     assert "FAILED after 0:00:00: scan demo 000" in text
     assert "job.log" in text.replace("\n", "")
@@ -98,6 +101,24 @@ def test_a_failed_job_shows_its_last_lines_and_its_log(display, tmp_path, words,
     assert "Exception" not in text
     assert "At least one job" not in text
     assert display.console.is_terminal or max(map(len, text.splitlines())) <= WIDTH
+
+
+@pytest.mark.parametrize("by", ["ctrl-c", "termination"])
+def test_an_interrupted_run_blames_no_job_and_ends_all(display, capsys, by):
+    begin(display, "scan", "draw")
+    if by == "ctrl-c":
+        with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as job:
+            with pytest.raises(KeyboardInterrupt):
+                display.interrupt(signal.SIGINT, None)
+            display.interrupt(signal.SIGINT, None)  # an impatient user's second
+            assert job.wait(timeout=30) == -signal.SIGTERM
+        tell(display, "error", "RuleException", logging.ERROR, exception="CalledProcessError")
+        tell(display, "job_error", jobid=0, rule_name="scan", log=["job.log"], level=logging.ERROR)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        display.fail()
+    assert not re.search("FAILED|failed|Exception", said(display))
+    say_interrupted(caught.type, caught.value, caught.tb)
+    assert capsys.readouterr().err == "Interrupted: what is done is kept, and the same command goes on.\n"
 
 
 def test_an_error_before_anything_runs_is_said_and_nothing_to_do_too(display, capsys):
