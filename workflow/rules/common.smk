@@ -35,7 +35,7 @@ from lookalike.core.terminal import say_interrupted, show_run
 sys.excepthook = say_interrupted
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import read_table
+from lookalike.core.files import check_writable, read_table
 from lookalike.core.fingerprint import fingerprint, kernels_fingerprint
 from lookalike.core.seeds import integer_seed
 from lookalike.core.settings.data_sets import VISTERM_KINDS
@@ -60,6 +60,8 @@ if display is not None:
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(".snakemake", "numba", kernels_fingerprint()).resolve()))
 
 try:
+    if workflow.is_main_process and not said.dryrun:
+        check_writable(".snakemake", "logs", "results")
     config = settings.checked(config)
     for studied_dataset in config["landmark"]:
         # read before planning, because a user's ground truth may have a line that cannot be read
@@ -225,7 +227,7 @@ def shown_files(datasets):
 
 def other_exhibits(wildcards):
     """Other data sets that have exhibits, with their times: if these change, the report is made again."""
-    others = {dataset: Path(f"results/{dataset}/exhibits").glob("*/*.json") for dataset in studied()}
+    others = {dataset: Path(f"results/{dataset}/exhibits").glob("*/[!.]*.json") for dataset in studied()}
     times = {
         dataset: max((file.stat().st_mtime_ns for file in files), default=0)
         for dataset, files in others.items()

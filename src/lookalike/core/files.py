@@ -24,10 +24,10 @@ from lookalike.core.errors import LookalikeError
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}
+DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}
 _KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 _HOST = re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname())
-_PART = re.compile(rf"\..+\.{_HOST}_(\d+)\.part(\.[^.]*)?")
+_PART = re.compile(rf"\..+\.(?:{_HOST}_)?(\d+)\.part(\.[^.]*)?")  # former versions did not name the machine
 _LONGEST_STEM = 100  # bytes; names of files end at 255, and a temporary one says more than the name
 _UNZIPPING_FAILS = (EOFError, MemoryError, RuntimeError, struct.error, zipfile.BadZipFile, zlib.error)
 _swept: set[Path] = set()
@@ -102,7 +102,7 @@ def replacing(path: PathLike, scratch: PathLike | None = None) -> Iterator[Path]
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
-        if not is_about_target and error.errno not in _DISK:
+        if not is_about_target and error.errno not in DISK_ERRORS:
             raise
         raise LookalikeError(
             f"cannot write {path}: {os.strerror(error.errno or 0)}; nothing was changed there: "
@@ -133,6 +133,18 @@ def _remove_parts_of_the_dead(folder: Path) -> None:
             (folder / name).unlink(missing_ok=True)
         except PermissionError:
             continue  # it lives, and is somebody else's
+
+
+def check_writable(*folders: PathLike) -> None:
+    """Refuse folders in which nothing can be written, or made where they are missing; nothing is left there."""
+    for folder in map(Path, folders):
+        probe = (folder if os.path.lexists(folder) else folder.parent) / ".probe"
+        with replacing(probe) as part:
+            part.write_bytes(bytes(1 << 20))
+        probe.unlink(missing_ok=True)
+        for inside in folder.glob("*/"):
+            if not os.access(inside, os.W_OK | os.X_OK):
+                raise LookalikeError(f"cannot write into {inside}: mend its permissions, or move it away")
 
 
 def write_table(table: Any, path: str | os.PathLike[str]) -> None:

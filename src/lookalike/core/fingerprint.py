@@ -11,6 +11,7 @@ import gc
 import hashlib
 import os
 import sys
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -68,7 +69,7 @@ def _parsed(path: Path, package: Path, _edited: tuple[int, int]) -> tuple[str, l
     except (OSError, ValueError):
         digest, imports = _read(source, path)
         if KEPT.parent.is_dir():
-            with replacing(kept) as part:
+            with suppress(LookalikeError), replacing(kept) as part:
                 part.write_text(" ".join([digest, *imports]), encoding="utf-8")
     # no module imports another through an `__init__`, which is why those do not count
     files = [package / inside for inside in imports if inside not in LEFT_OUT]

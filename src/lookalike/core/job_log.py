@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NoReturn, TextIO
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.files import DISK_ERRORS
 from lookalike.core.job_record import Job, record_path, write_record
 
 SHOWN = "LOOKALIKE_RUN_IS_SHOWN"
@@ -50,7 +51,10 @@ def logged(job: Job, *, append: bool = False) -> Iterator[None]:
             _end(terminal, f"error: {error}", f"error: {error}")
         except KeyboardInterrupt:
             _end(terminal, "interrupted", "interrupted", 128 + signal.SIGINT)
-        except Exception:  # noqa: BLE001 - whatever it is, its reason belongs in the log and the job ends
+        except Exception as error:  # noqa: BLE001 - whatever it is, its reason belongs in the log and the job ends
+            if isinstance(error, OSError) and error.errno in DISK_ERRORS:
+                full = f"error: cannot write {error.filename or path}: {error.strerror}; free some space"
+                _end(terminal, full, full)
             _end(terminal, traceback.format_exc().rstrip(), f"an unexpected error; its traceback is in {path}")
 
 
@@ -60,7 +64,7 @@ def _end(terminal: TextIO, in_log: str, on_terminal: str, status: int = 1) -> No
     try:
         print(in_log, file=sys.stderr)
     except OSError:  # a full disk has no room for the log either
-        is_told = False
+        is_told, on_terminal = False, in_log
     if not is_told and terminal is not sys.stderr:
         print(on_terminal, file=terminal)
     sys.exit(status)

@@ -38,6 +38,9 @@ SECONDS = 30.0
 CHATTER = ("Building DAG", "Using shell", "Conda environments", "Singularity containers", "Exiting because")
 """How Snakemake's messages begin that say nothing about this run."""
 
+_PLACE = re.compile(r"^(\s|$|RuleException:|Traceback |WorkflowError)|Error in file |exit status 1\.$")
+"""Lines of an error of Snakemake's that say where in the code it happened, and that a job failed."""
+
 
 @dataclass
 class Job:
@@ -60,6 +63,7 @@ class RunDisplay(logging.Handler):
         self.jobs: dict[int, Job] = {}
         self.failed: list[str] = []
         self.is_interrupted = False
+        self.reason: list[str] = []
         self.started = self.last_line = time.monotonic()
         self.live = Live(console=console, get_renderable=self._picture, transient=True)
         self.shows = {
@@ -74,7 +78,7 @@ class RunDisplay(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Show a record of Snakemake's, if it is one for people."""
         event = getattr(record, "event", None)
-        show = self.shows.get(event.value if event else "")
+        show = None if self.is_interrupted else self.shows.get(event.value if event else "")
         if show is not None:
             try:
                 show(record)
@@ -96,6 +100,12 @@ class RunDisplay(logging.Handler):
                 process.terminate()
         if is_first:
             raise KeyboardInterrupt
+
+    def lose_log(self, _: logging.LogRecord) -> None:
+        """Say once that Snakemake's log cannot be written: the handler of its errors."""
+        if self.full_log:
+            self._print(f"{self.full_log} cannot be written ({sys.exception()}): free some space", "bold red")
+        self.full_log = ""
 
     def finish(self) -> None:
         """Say what came of a run that went well."""
@@ -145,19 +155,21 @@ class RunDisplay(logging.Handler):
 
     def _job_fails(self, record: Any) -> None:
         job = self.jobs.pop(record.jobid, None) or Job(record.rule_name, record.rule_name, None)
-        if self.is_interrupted:
-            return
         self.failed.append(job.name)
         self._print(f"FAILED after {clock(time.monotonic() - job.started)}: {job.name}", "bold red")
-        for line in last_lines(job.log):
+        for line in list(last_lines(job.log)) or self.reason:
             self._print(f"    {line}", "red")
         if job.log is not None:
             self._print(f"    its log: {job.log}", "red")
 
     def _complain(self, record: Any) -> None:
+        message = record.getMessage()
+        self.reason = [line for line in message.splitlines() if not _PLACE.search(line)]
         # once jobs run, a job that fails is shown with its own words
-        if not (self.failed or self.is_interrupted) and not (self.total and record.exception == "RuleException"):
-            self._print(record.getMessage(), "bold red")
+        is_of_job = record.exception == "RuleException" or "At least one job" in message
+        if not (self.total and is_of_job):
+            is_short = record.exception in ("WorkflowError", "OSError", "PermissionError")
+            self._print("\n".join(self.reason) if is_short else message, "bold red")
 
     def _say(self, record: logging.LogRecord) -> None:
         message = record.getMessage().strip()
@@ -197,6 +209,8 @@ def show_run(logger: logging.Logger, closing: Callable[[], str]) -> RunDisplay |
     console = Console(stderr=True, width=None if is_terminal else WIDTH, force_terminal=is_terminal, highlight=False)
     full_log = os.path.relpath(file.baseFilename) if isinstance(file, logging.FileHandler) else "no file"
     display = RunDisplay(console, full_log, closing)
+    if file is not None:
+        file.handleError = display.lose_log  # type: ignore[assignment]
     logger.removeHandler(own)
     logger.addHandler(display)
     os.environ[SHOWN] = "1"
@@ -207,10 +221,10 @@ def show_run(logger: logging.Logger, closing: Callable[[], str]) -> RunDisplay |
 
 def say_interrupted(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """Say in a sentence that a run was interrupted, in place of a traceback: an exception hook."""
-    if not issubclass(kind, KeyboardInterrupt):
+    if issubclass(kind, KeyboardInterrupt):
+        print("Interrupted: what is done is kept, and the same command goes on.", file=sys.stderr)
+    else:
         sys.__excepthook__(kind, error, trace)
-        return
-    print("Interrupted: what is done is kept, and the same command goes on.", file=sys.stderr)
 
 
 def last_lines(log: Path | None, count: int = LAST_LINES) -> Iterator[str]:

@@ -5,7 +5,6 @@ The facts are in ``workflow/resources/archives.yaml``. A file that the user put 
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import math
 import os
@@ -15,6 +14,7 @@ import time
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from gzip import BadGzipFile
 from lzma import LZMAError
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
@@ -39,11 +39,8 @@ _TIMEOUT = 30.0  # seconds without an answer
 _LONGEST_PAUSE = 60.0  # seconds between two attempts
 
 _BUGS = (ValueError, LookupError, ArithmeticError, RecursionError)  # of `tarfile`, by crafted headers
-_DAMAGES = (tarfile.TarError, EOFError, zlib.error, LZMAError, *_BUGS)
+_DAMAGES = (tarfile.TarError, EOFError, BadGzipFile, zlib.error, LZMAError, *_BUGS)
 """What reading a damaged or crafted archive raises."""
-
-_FAULTS = {None, errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.EINVAL, errno.EILSEQ}
-"""Numbers of the errors that come of an archive and not of the disk; those of gzip and bzip2 have none."""
 
 _CAUSES = {
     "NameResolution": "its host name cannot be resolved (no network?)",
@@ -257,13 +254,9 @@ def unpack_archive(archive: Archive, file: Path, target: Path) -> Path:
         why = str(error).partition(":\n")[0]
         raise LookalikeError(f"{file} is damaged or no tar archive ({why}); get a good copy of it") from error
     except OSError as error:
-        why = str(error.strerror or error)
-        if error.errno in _FAULTS:
-            raise LookalikeError(
-                f"{file} is damaged, or holds a name that cannot be written here ({why}); get a good copy of it"
-            ) from error
         raise LookalikeError(
-            f"cannot unpack {file} to {target}: {why}; free some space or mend the permissions there"
+            f"cannot unpack {file} to {target}: {error.strerror or error}; get a good copy of it, free some space or "
+            "mend the permissions there"
         ) from error
     finally:
         shutil.rmtree(staging, ignore_errors=True)
@@ -282,8 +275,7 @@ class _Header(tarfile.TarInfo):
             if any(buf):
                 raise tarfile.ReadError(f"a header cannot be read: {error}") from error
             raise
-        is_too_large = header.size > _CHUNK and not header.isreg()
-        if header.size < 0 or is_too_large or header.type == tarfile.GNUTYPE_SPARSE:
+        if header.size < 0 or header.type == tarfile.GNUTYPE_SPARSE or (header.size > _CHUNK and not header.isreg()):
             raise tarfile.ReadError(f"the header of {header.name!r} cannot be true: {header.size:,} bytes")
         return header
 
@@ -332,11 +324,10 @@ def _whole(archive: Archive, file: Path, staging: Path) -> Path:
     is_one = len(found) == 1 and found[0].is_dir()
     if not archive.flat and not (is_one and found[0].name == archive.top_folder):
         raise LookalikeError(f"{file} does not hold the one folder {archive.top_folder}; get a good copy of it")
-    folder = found[0] if is_one else staging
-    n_files, expected = count_files(folder), max(archive.files, 1)
+    n_files, expected = count_files(staging), max(archive.files, 1)
     if n_files < expected:
         raise LookalikeError(f"{file} holds {n_files:,} files instead of {expected:,}; get a good copy of it")
-    return folder
+    return found[0] if is_one else staging
 
 
 def count_files(folder: Path) -> int:

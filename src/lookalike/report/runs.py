@@ -31,7 +31,7 @@ def run_summary(dataset: Dataset, folder: Path, jobs: Jobs, command: str) -> dic
         "processors": work.processors,
         "cores": os.cpu_count(),
         "memory_gigabytes": round(memory / 1e9),
-        "stored_megabytes": {part.name: _megabytes(part) for part in sorted(folder.iterdir())},
+        "stored_megabytes": {part.name: _megabytes(part) for part in sorted(folder.glob("[!.]*"))},
         "rules": jobs.by_rule().round(3).to_dict("records"),
         "headline": dataset.headline,
         "statuses": dict(sum((Counter(one.statuses) for one in drawn), Counter())),

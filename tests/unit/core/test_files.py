@@ -2,6 +2,10 @@
 
 import errno
 import os
+import re
+import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -56,6 +60,30 @@ def test_an_unfinished_file_lies_in_the_scratch_folder(tmp_path):
         assert list(target.parent.iterdir()) == []
     assert target.read_text() == "new"
     assert list(scratch.iterdir()) == []
+
+
+def test_what_killed_processes_of_this_machine_left_is_removed_by_the_next_that_writes_there(tmp_path):
+    with subprocess.Popen([sys.executable, "-c", ""]) as dead:
+        dead.wait()
+    host = re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname())
+    gone = [f".table.{host}_{dead.pid}.part.csv", f".table.{dead.pid}.part.csv", f".a.b.{host}_{dead.pid}.part"]
+    kept = [f".table.{host}_{os.getppid()}.part.csv", f".table.other{host}_{dead.pid}.part.csv", "1.part.csv", "a.part"]
+    for name in gone + kept:
+        (tmp_path / name).write_text("half")
+    files.write_json({}, tmp_path / "value.json")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*kept, "value.json"])
+
+
+def test_a_folder_that_cannot_be_written_is_named_before_anything_runs(tmp_path, monkeypatch):
+    (tmp_path / "results" / "demo").mkdir(parents=True)
+    (tmp_path / "logs").touch()
+    files.check_writable(tmp_path / "results", tmp_path / "nothing")
+    with pytest.raises(LookalikeError, match=r"^cannot write .*logs/.probe: Not a directory.*"):
+        files.check_writable(tmp_path / "logs")
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # root may write anywhere
+    with pytest.raises(LookalikeError, match=r"^cannot write into .*results/demo: mend its permissions"):
+        files.check_writable(tmp_path / "results")
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["demo", "logs", "results"]
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv"])

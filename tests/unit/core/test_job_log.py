@@ -70,6 +70,12 @@ def test_a_full_disk_does_not_hide_the_sentence(capsys, monkeypatch, is_shown):
     with pytest.raises(SystemExit), logged(job(full)):
         raise LookalikeError("cannot write counts.npz: No space left on device")
     assert capsys.readouterr().err == "error: cannot write counts.npz: No space left on device\n"
+    with pytest.raises(SystemExit), logged(job(full)):
+        print("fold 1")
+    assert capsys.readouterr().err == "error: cannot write /dev/full: No space left on device; free some space\n"
+    with pytest.raises(SystemExit), logged(job(full)):
+        _ = 1 / 0
+    assert "ZeroDivisionError" in capsys.readouterr().err, "where else could it be read?"
 
 
 def test_a_finished_job_leaves_a_record_and_a_failed_one_none(tmp_path):

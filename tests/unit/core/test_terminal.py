@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -80,7 +81,7 @@ def test_what_runs_stands_below_the_bar_with_the_last_words_of_its_log(display, 
     [
         ("error: no such class: dgo\n", "error: no such class: dgo", "Traceback"),
         (f"read 3 images\n{TRACEBACK}", "ValueError: no such fold", "oops"),
-        (None, "FAILED", "Traceback"),
+        (None, "[Errno 28] No space left", "Traceback"),
     ],
 )
 def test_a_failed_job_shows_its_last_lines_and_its_log(display, tmp_path, words, shown, hidden):
@@ -88,11 +89,14 @@ def test_a_failed_job_shows_its_last_lines_and_its_log(display, tmp_path, words,
     if words is not None:
         log.write_text(words)
     begin(display, "scan", "draw", log=[log])
-    tell(display, "error", "RuleException: CalledProcessError in file x.smk", logging.ERROR, exception="RuleException")
+    message = 'RuleException:\nOSError in file "x.smk", line 2:\n[Errno 28] No space left\n  File "y.py", line 3'
+    tell(display, "error", message, logging.ERROR, exception="RuleException")
     tell(display, "job_error", jobid=0, rule_name="scan", log=[str(log)], level=logging.ERROR)
     tell(display, "error", "WorkflowError: At least one job failed.", logging.ERROR, exception="WorkflowError")
+    tell(display, "error", "WorkflowError:\nError recording metadata", logging.ERROR, exception="WorkflowError")
     display.fail()
     text = said(display)
+    assert "Error recording metadata" in text
     assert "FAILED after 0:00:00: scan demo 000" in text
     assert "job.log" in text.replace("\n", "")
     assert "1 of 2 steps failed: scan demo 000" in text
@@ -103,22 +107,30 @@ def test_a_failed_job_shows_its_last_lines_and_its_log(display, tmp_path, words,
     assert display.console.is_terminal or max(map(len, text.splitlines())) <= WIDTH
 
 
-@pytest.mark.parametrize("by", ["ctrl-c", "termination"])
-def test_an_interrupted_run_blames_no_job_and_ends_all(display, capsys, by):
+def test_an_interrupted_run_blames_no_job_and_ends_all(display, capsys):
     begin(display, "scan", "draw")
-    if by == "ctrl-c":
-        with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as job:
-            with pytest.raises(KeyboardInterrupt):
-                display.interrupt(signal.SIGINT, None)
-            display.interrupt(signal.SIGINT, None)  # an impatient user's second
-            assert job.wait(timeout=30) == -signal.SIGTERM
-        tell(display, "error", "RuleException", logging.ERROR, exception="CalledProcessError")
-        tell(display, "job_error", jobid=0, rule_name="scan", log=["job.log"], level=logging.ERROR)
+    with pytest.raises(KeyboardInterrupt):  # Snakemake was told to end, and it ended the run after these two
+        display.fail()
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as job:
+        with pytest.raises(KeyboardInterrupt):
+            display.interrupt(signal.SIGINT, None)
+        display.interrupt(signal.SIGINT, None)  # an impatient user's second
+        assert job.wait(timeout=30) == -signal.SIGTERM
+    tell(display, "job_error", jobid=0, rule_name="scan", log=["job.log"], level=logging.ERROR)
     with pytest.raises(KeyboardInterrupt) as caught:
         display.fail()
     assert not re.search("FAILED|failed|Exception", said(display))
     say_interrupted(caught.type, caught.value, caught.tb)
     assert capsys.readouterr().err == "Interrupted: what is done is kept, and the same command goes on.\n"
+
+
+def test_a_log_that_cannot_be_written_is_said_once(display):
+    for _ in range(2):
+        try:
+            Path("/proc/nope").touch()
+        except OSError:
+            display.lose_log(None)
+    assert said(display).count("all.log cannot be written ([Errno 2] No such file or directory") == 1
 
 
 def test_an_error_before_anything_runs_is_said_and_nothing_to_do_too(display, capsys):

@@ -256,9 +256,9 @@ def test_flat_archives_and_those_with_one_folder_give_the_same(tmp_path, top):
         ([*GOOD, member("top/hard", type=tarfile.LNKTYPE, linkname="top/a/1.jpg")], "", "'top/hard' is neither"),
         ([*GOOD, member("other/3.jpg")], "top", "does not hold the one folder top"),
         ([member("top")], "top", "does not hold the one folder top"),
-        ([member("top/a"), member("top/a/b")], "", "a name that cannot be written here .*Not a directory"),
+        ([member("top/a"), member("top/a/b")], "", "cannot unpack .*: Not a directory"),
         ([member("top/a"), member("./top/a")], "", "'top/a' twice"),
-        ([member(f"top/{'x' * 300}.jpg")], "", "a name that cannot be written here .*File name too long"),
+        ([member(f"top/{'x' * 300}.jpg")], "", "cannot unpack .*: File name too long"),
         ([member("top", b"", type=tarfile.DIRTYPE)], "", "holds 0 files instead of 1"),
         ([member("top/zeros", bytes(20_000_000))], "", r"more than 10,000 bytes \(at 'top/zeros'\)"),
         ([member(f"top/{i}") for i in range(6)], "", "more than 5 members"),
@@ -297,7 +297,7 @@ def test_damaged_archives_leave_nothing_that_blocks_the_good_one(tmp_path, damag
     path = make_tar(tmp_path / "x.tar", *GOOD, member("top/large", b"x" * 9000))
     good = path.read_bytes()
     path.write_bytes(DAMAGES[damage](good, compress))
-    with pytest.raises(LookalikeError, match=r"^.* is damaged.*; get a good copy of it$"):
+    with pytest.raises(LookalikeError, match=r"^.*(is damaged|cannot unpack).*; get a good copy of it.*$"):
         unpack(path, tmp_path / "out")
     assert tree(tmp_path) == ["x.tar"]
     path.write_bytes(compress(good))

@@ -1,6 +1,5 @@
 """Ground truth in the format of the Oxford Buildings: the real files, a round trip, every way to get it wrong."""
 
-import os
 import runpy
 import sys
 from collections import Counter
@@ -150,14 +149,6 @@ def test_a_mistake_is_one_sentence_with_file_and_line(tmp_path, changes, words):
         read_ground_truth(tmp_path, manifest_of("abc"))
     with pytest.raises(LookalikeError, match="cannot list the ground truth"):
         read_lists(tmp_path / "nowhere")
-
-
-def test_a_pipe_is_not_waited_for(tmp_path):
-    write(tmp_path)
-    (tmp_path / "hall_1_ok.txt").unlink()
-    os.mkfifo(tmp_path / "hall_1_ok.txt")
-    with pytest.raises(LookalikeError, match=r"hall_1_ok.txt is a pipe, not a regular file"):
-        read_lists(tmp_path)
 
 
 def test_images_that_cannot_be_used_or_told_apart_matter_where_they_are_named(tmp_path):

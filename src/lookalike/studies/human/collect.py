@@ -45,7 +45,7 @@ def read_ratings(paths: Iterable[str | os.PathLike[str]], plan: pd.DataFrame) ->
 def refuse_answers_to_other_plans(folder: str | os.PathLike[str], plan: pd.DataFrame) -> None:
     """Refuse a new plan while raters' files in a folder answer another one, without which they would be worthless."""
     fingerprint = plan_fingerprint(plan)
-    for path in sorted(Path(folder).glob("*.csv")):
+    for path in sorted(Path(folder).glob("[!.]*.csv")):
         for _, cells in read_rows(path, what="file of ratings")[1:]:
             answered = cells[0]
             if answered.startswith("plan-") and answered != fingerprint:

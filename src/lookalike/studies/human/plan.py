@@ -43,7 +43,7 @@ def raters_folder(config: Config, dataset: str) -> Path:
 
 def raters_files(config: Config, dataset: str) -> list[str]:
     """The raters' files that are there."""
-    return sorted(map(str, raters_folder(config, dataset).glob("*.csv")))
+    return sorted(map(str, raters_folder(config, dataset).glob("[!.]*.csv")))
 
 
 def questionnaire_settings(config: Config, dataset: str) -> dict[str, int]:
