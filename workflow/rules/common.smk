@@ -5,6 +5,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
+import psutil
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 from snakemake.shell import shell
@@ -49,10 +50,16 @@ from lookalike.studies.batches import fit_specs
 from lookalike.studies.landmark import plan as landmark
 from lookalike.studies.recipes import painted_folder
 
+
+def running_processes():
+    """Numbers of all processes that this one started."""
+    return [process.pid for process in psutil.Process().children(recursive=True)]
+
+
 # --dry-run, --verbose and --quiet are for Snakemake's own words
 said = workflow.output_settings
 has_own_words = not workflow.is_main_process or said.dryrun or said.verbose or said.quiet
-display = None if has_own_words else show_run(logger, lambda: closing())
+display = None if has_own_words else show_run(logger, lambda: closing(), running_processes)
 if display is not None:
     shell.prefix("trap '' INT; set -eu; ")  # Ctrl-C reaches jobs too, and it is the display that ends them
 

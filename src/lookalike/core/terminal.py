@@ -38,6 +38,7 @@ SECONDS = 30.0
 CHATTER = ("Building DAG", "Using shell", "Conda environments", "Singularity containers", "Exiting because")
 """How Snakemake's messages begin that say nothing about this run."""
 
+Processes = Callable[[], list[int]]
 _PLACE = re.compile(r"^(\s|$|RuleException:|Traceback |WorkflowError)|Error in file |exit status 1\.$")
 """Lines of an error of Snakemake's that say where in the code it happened, and that a job failed."""
 
@@ -53,11 +54,11 @@ class Job:
 
 
 class RunDisplay(logging.Handler):
-    """Shows the run that Snakemake's log records tell of; `closing` gives what is printed at its end."""
+    """Shows the run that Snakemake's log records tell of; `closing` gives its last words, `processes` its jobs'."""
 
-    def __init__(self, console: Console, full_log: str, closing: Callable[[], str]) -> None:
+    def __init__(self, console: Console, full_log: str, closing: Callable[[], str], processes: Processes) -> None:
         super().__init__(logging.INFO)
-        self.console, self.full_log, self.closing = console, full_log, closing
+        self.console, self.full_log, self.closing, self.processes = console, full_log, closing, processes
         self.total = self.done = 0
         self.left: Counter[str] = Counter()
         self.jobs: dict[int, Job] = {}
@@ -92,12 +93,10 @@ class RunDisplay(logging.Handler):
 
     def interrupt(self, *_: object) -> None:
         """End the jobs, and with them the run: the handler of Ctrl-C, which they ignore themselves."""
-        import psutil
-
         is_first, self.is_interrupted = not self.is_interrupted, True
-        for process in psutil.Process().children(recursive=True):
-            with suppress(psutil.Error):
-                process.terminate()
+        for process in self.processes():
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGTERM)
         if is_first:
             raise KeyboardInterrupt
 
@@ -199,7 +198,7 @@ class RunDisplay(logging.Handler):
         return Group(bar, running)
 
 
-def show_run(logger: logging.Logger, closing: Callable[[], str]) -> RunDisplay | None:
+def show_run(logger: logging.Logger, closing: Callable[[], str], processes: Processes) -> RunDisplay | None:
     """Show the run in place of Snakemake's own words; None where the user has chosen another handler for these."""
     named = {handler.name: handler for handler in logger.handlers}
     own, file = named.get("DefaultStreamHandler"), named.get("DefaultLogFileHandler")
@@ -208,7 +207,7 @@ def show_run(logger: logging.Logger, closing: Callable[[], str]) -> RunDisplay |
     is_terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
     console = Console(stderr=True, width=None if is_terminal else WIDTH, force_terminal=is_terminal, highlight=False)
     full_log = os.path.relpath(file.baseFilename) if isinstance(file, logging.FileHandler) else "no file"
-    display = RunDisplay(console, full_log, closing)
+    display = RunDisplay(console, full_log, closing, processes)
     if file is not None:
         file.handleError = display.lose_log  # type: ignore[assignment]
     logger.removeHandler(own)

@@ -27,7 +27,7 @@ def tell(display, event="", message="", level=logging.INFO, **fields):
 @pytest.fixture(params=[False, True], ids=["pipe", "terminal"])
 def display(request):
     console = Console(file=io.StringIO(), width=80 if request.param else WIDTH, force_terminal=request.param)
-    shown = RunDisplay(console, "all.log", lambda: "main numbers")
+    shown = RunDisplay(console, "all.log", lambda: "main numbers", list)
     yield shown
     shown.close()
 
@@ -112,6 +112,7 @@ def test_an_interrupted_run_blames_no_job_and_ends_all(display, capsys):
     with pytest.raises(KeyboardInterrupt):  # Snakemake was told to end, and it ended the run after these two
         display.fail()
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as job:
+        display.processes = lambda: [job.pid]
         with pytest.raises(KeyboardInterrupt):
             display.interrupt(signal.SIGINT, None)
         display.interrupt(signal.SIGINT, None)  # an impatient user's second
