@@ -93,6 +93,8 @@ $(VENV)/.installer: envs/requirements-bootstrap.txt
 	@$(PYTHON) -c 'import sys; ok = (3, 11) <= sys.version_info[:2] <= (3, 13); \
 	sys.exit(None if ok else "lookalike needs Python 3.11, 3.12 or 3.13, and $(PYTHON) is " + sys.version.split()[0] \
 	+ ": name another with make PYTHON=...")'
+	@$(PYTHON) -c 'import os, sys; lost = [sign for sign in os.getcwd() if sign in ":\n" or "\udc80" <= sign <= "\udcff"]; \
+	sys.exit(f"the path of this folder has {lost[0]!r} in it, which no virtual environment can have: move it" if lost else 0)'
 	@rm -rf $(VENV)
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/$(PIP) --require-hashes -r $< \

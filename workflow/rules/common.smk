@@ -1,6 +1,7 @@
 """Shared by all other files: checked settings, where files are, and which code a result depends on."""
 
 import os
+import shlex
 import sys
 from functools import cache
 from pathlib import Path
@@ -26,6 +27,8 @@ def from_root(path):
 ROOT = from_here(Path(workflow.current_basedir).parents[1])
 RESOURCES = ROOT / "workflow" / "resources"
 SOURCE = ROOT / "src"
+if set("{}") & set(str(ROOT)):
+    raise WorkflowError(f"{ROOT} has braces in it, as wildcards have: start Snakemake in that folder, or move it")
 
 # jobs in a conda environment find the package here
 os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, [str(SOURCE.resolve()), os.environ.get("PYTHONPATH")])))
@@ -34,6 +37,9 @@ sys.path.insert(0, str(SOURCE.resolve()))
 from lookalike.core.terminal import say_interrupted, show_run
 
 sys.excepthook = say_interrupted
+# Snakemake writes this path into the commands that start jobs as it is, and a shell would split or expand it in a project
+# whose path has spaces, quotes or the like; any other path stays what it was
+sys.executable = shlex.quote(sys.executable)
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import check_writable, read_table

@@ -1,0 +1,32 @@
+"""A project whose folder has a name that shells or Snakemake would take for something else."""
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+from project import ROOT, copy_project
+
+pytestmark = pytest.mark.workflow
+
+
+@pytest.mark.parametrize("name", ["a b's", '$(touch x);&{y}["*]'])
+def test_jobs_run_in_a_folder_of_any_name(tmp_path, name, monkeypatch):
+    folder = tmp_path / name
+    folder.mkdir()
+    (folder / ".venv").symlink_to(sys.prefix)
+    monkeypatch.setattr(sys, "executable", str(folder / ".venv" / "bin" / "python"))
+    copy_project(folder).snakemake("results/demo/manifest.parquet", cores=1)
+    assert (folder / "results" / "demo" / "manifest.parquet").is_file()
+    assert not (folder / "x").exists()
+
+
+@pytest.mark.parametrize("name", ["a:b", "a\nb", "a\udcffb"])
+def test_a_folder_that_no_environment_can_lie_in_is_refused_at_once(tmp_path, name):
+    folder = tmp_path / name
+    shutil.copytree(ROOT / "envs", folder / "envs")
+    shutil.copy(ROOT / "Makefile", folder)
+    command = ["make", f"PYTHON={sys.executable}", ".venv/.installer"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    assert "which no virtual environment can have: move it" in done.stderr
+    assert not (folder / ".venv").exists()
