@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import fcntl
+import pickle
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,6 +17,9 @@ from numba.core.caching import FunctionCache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+_DAMAGED = (pickle.UnpicklingError, EOFError, LookupError, ValueError, TypeError, AttributeError, ImportError)
+"""What reading a file that is no pickle any more may end in."""
+
 
 def njit(**options: Any) -> Callable[[Function], Function]:
     """Compile a function where it is first called, or load it from the cache; options as of ``numba.njit``."""
@@ -21,8 +27,11 @@ def njit(**options: Any) -> Callable[[Function], Function]:
     def compiled(function: Function) -> Function:
         # C code calls no kernel: its wrapper would take a sixth of the time of compiling
         options["no_cfunc_wrapper"] = True
-        dispatcher = numba.njit(**options)(function)
-        dispatcher._cache = _SharedCache(function)  # type: ignore[no-untyped-call]
+        dispatcher = numba.njit(**options | {"cache": False})(function)
+        try:
+            dispatcher._cache = _SharedCache(function)  # type: ignore[no-untyped-call]
+        except RuntimeError:  # numba's, which has found no folder that can be written
+            _say_that_nothing_is_kept()
         kernel: Function = dispatcher
         return kernel
 
@@ -37,11 +46,18 @@ class _SharedCache(FunctionCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         with self._alone():
-            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+            try:
+                return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+            except _DAMAGED:
+                self.flush()  # type: ignore[no-untyped-call]
+                return None  # so it is compiled again
 
     def save_overload(self, sig: Any, data: Any) -> None:
         with self._alone():
-            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+            try:
+                super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+            except OSError:
+                _say_that_nothing_is_kept()
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -55,6 +71,13 @@ class _SharedCache(FunctionCache):
             except OSError:
                 pass  # a read-only folder holds nothing that changes; a file system without locks is numba's own risk
             yield
+
+
+@cache
+def _say_that_nothing_is_kept() -> None:
+    """Warn, once a process."""
+    what_now = "set NUMBA_CACHE_DIR to a folder that can be written"
+    warnings.warn(f"compiled code cannot be kept, so every start compiles it again: {what_now}", stacklevel=2)
 
 
 @njit(cache=True, nogil=True)

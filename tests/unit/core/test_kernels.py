@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from numba.core.caching import FunctionCache
 
+from lookalike.core import kernels
+
 KERNEL = """
 from lookalike.core.kernels import njit
 
@@ -42,3 +44,27 @@ def test_the_cache_is_read_and_written_by_one_process_at_a_time(tmp_path, monkey
         assert double(np.float64(4)) == 8
         assert sum(double.stats.cache_hits.values()) == hits
     assert called == ["load_overload", "save_overload", "load_overload"]
+
+
+def test_without_a_folder_that_can_be_written_kernels_compile_with_one_warning(tmp_path, monkeypatch, recwarn):
+    file = tmp_path / "file"
+    file.touch()
+    (tmp_path / "__pycache__").symlink_to(file)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(file / "cache"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(file / "home"))
+    kernels._say_that_nothing_is_kept.cache_clear()
+    (tmp_path / "kernel.py").write_text(KERNEL)
+    for _ in range(2):
+        assert runpy.run_path(str(tmp_path / "kernel.py"))["double"](np.float64(4)) == 8
+    assert [str(one.message).partition(",")[0] for one in recwarn] == ["compiled code cannot be kept"]
+
+
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+def test_a_damaged_entry_is_compiled_again_and_mended(tmp_path, monkeypatch, suffix):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "kernel.py").write_text(KERNEL)
+    for damage, hits in ((b"", 0), (b"garbage", 0), (None, 0), (None, 1)):
+        double = runpy.run_path(str(tmp_path / "kernel.py"))["double"]
+        assert (double(np.float64(4)), sum(double.stats.cache_hits.values())) == (8, hits)
+        if damage is not None:
+            next((tmp_path / "cache").rglob(f"*.{suffix}")).write_bytes(damage)
