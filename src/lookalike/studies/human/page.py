@@ -60,8 +60,12 @@ def write_page(
 
 def _data_uri(root: Path, path: str, size: int) -> str:
     """One image, upright and small, as a JPEG data URI without any metadata."""
+    file = (root / path).resolve()
+    # a plan may come from somebody else, and the page is given away: no path or link leads to other images
+    if not file.is_relative_to(root.resolve()):
+        raise LookalikeError(f"the image {path} of the plan lies outside {root}: put a copy there, or correct the plan")
     try:
-        picture = Image.fromarray(load_rgb(root / path))
+        picture = Image.fromarray(load_rgb(file))
     except LookalikeError as error:
         raise LookalikeError(f"the image {path} of the plan cannot be shown: {error}; mend it in {root}") from error
     picture.thumbnail((size, size), Image.Resampling.LANCZOS)

@@ -74,3 +74,15 @@ def test_an_image_that_cannot_be_shown_is_named(tmp_path, plan, images):
     assert not (tmp_path / "page.html").exists()
     with pytest.raises(LookalikeError, match="there is no folder of images"):
         write_page(plan, tmp_path / "nowhere", tmp_path / "page.html")
+
+
+@pytest.mark.parametrize("column", ["query_path", "path"])
+@pytest.mark.parametrize("named", ["../secret.png", "{outside}/secret.png", "link.png", "linked/secret.png"])
+def test_no_image_outside_the_folder_gets_into_a_page(tmp_path, plan, images, column, named):
+    Image.new("RGB", (40, 40)).save(images.parent / "secret.png")
+    (images / "link.png").symlink_to(images.parent / "secret.png")
+    (images / "linked").symlink_to(images.parent)
+    plan = plan.assign(**{column: named.format(outside=images.parent)})
+    with pytest.raises(LookalikeError, match=f"of the plan lies outside {images}"):
+        write_page(plan, images, tmp_path / "page.html")
+    assert not (tmp_path / "page.html").exists()
