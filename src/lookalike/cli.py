@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lookalike.app import extra_needed
-from lookalike.core.errors import LookalikeError
+from lookalike.core.errors import LookalikeError, escaped
 
 OK, FAILED, WRONG_USE = 0, 1, 2
 INTERRUPTED = 130
@@ -69,8 +69,6 @@ def _run(arguments: list[str]) -> int:
 
 def _fail(sentence: str, status: int = FAILED) -> int:
     """Tell a sentence on standard error, control characters escaped, and return the exit status."""
-    from lookalike.app.options import escaped
-
     print(f"lookalike: {escaped(sentence)}", file=sys.stderr)
     return status
 

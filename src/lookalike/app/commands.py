@@ -31,14 +31,13 @@ from lookalike.app.options import (
     check_output,
     command,
     counted,
-    escaped,
     left_out_lines,
     print_json,
     records,
     refuse_both,
     tell,
 )
-from lookalike.core.errors import LookalikeError
+from lookalike.core.errors import LookalikeError, escaped
 
 if TYPE_CHECKING:
     import pandas as pd

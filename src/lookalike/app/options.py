@@ -16,7 +16,7 @@ import typer
 from typer import Option
 
 from lookalike import __version__
-from lookalike.core.errors import LookalikeError
+from lookalike.core.errors import LookalikeError, escaped
 from lookalike.core.progress import Progress, progress_lines
 
 if TYPE_CHECKING:
@@ -147,10 +147,10 @@ def _is_part_of(output: Path, given: Path) -> bool:
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON object; what is not a number becomes null, and letters that the output has not are escaped."""
+    """Print one JSON object; what is not a number becomes null, and letters that cannot be shown are escaped."""
     numbers = json.loads(json.dumps(value), parse_constant=lambda _: None)
     text = json.dumps(numbers, indent=2, ensure_ascii=False)
-    print(text if _encodable(text) == text else json.dumps(numbers, indent=2))
+    print(text if _encodable(escaped(text, keep="\n")) == text else json.dumps(numbers, indent=2))
 
 
 def left_out_lines(left_out: pd.DataFrame) -> list[str]:
@@ -221,13 +221,6 @@ def tell(lines: Iterable[str]) -> None:
     """Print lines, what no terminal should be sent escaped."""
     for line in lines:
         print(_encodable(escaped(line)))
-
-
-def escaped(text: str) -> str:
-    r"""Return text with what could steer a terminal written as in Python (``\x1b``): names of files may hold any."""
-    return "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii") for letter in text
-    )
 
 
 def _encodable(text: str) -> str:

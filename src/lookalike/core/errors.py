@@ -1,8 +1,9 @@
-"""The one exception that users are meant to read, a mistake in their input, and what its sentence says of names."""
+"""The one exception that users are meant to read, a mistake in their input, and how names are shown in sentences."""
 
 from __future__ import annotations
 
 import difflib
+import unicodedata
 from collections.abc import Iterable
 
 
@@ -20,3 +21,17 @@ def existing(name: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(name, known, n=1)
     hint = f"did you mean {near[0]!r}? " if near else ""
     return f"{hint}there are: {', '.join(known) or 'none'}"
+
+
+def escaped(text: str, keep: str = "") -> str:
+    r"""Return text with what could steer a terminal or turn a line round, as names may, written like ``\u202e``."""
+
+    def is_harmless(letter: str) -> bool:
+        return letter.isprintable() or letter in keep or unicodedata.category(letter) == "Zs"
+
+    return "".join(sign if is_harmless(sign) else sign.encode("unicode_escape").decode("ascii") for sign in text)
+
+
+def escaped_in_page(value: object) -> object:
+    """Return what a template puts into a page: a text with what turns it round escaped, marked-up text as it is."""
+    return escaped(value, keep="\n\t") if type(value) is str else value

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn, TextIO
 
-from lookalike.core.errors import LookalikeError
+from lookalike.core.errors import LookalikeError, escaped
 from lookalike.core.files import DISK_ERRORS
 from lookalike.core.job_record import Job, record_path, write_record
 
@@ -66,7 +66,7 @@ def _end(terminal: TextIO, in_log: str, on_terminal: str, status: int = 1) -> No
     except OSError:  # a full disk has no room for the log either
         is_told, on_terminal = False, in_log
     if not is_told and terminal is not sys.stderr:
-        print(on_terminal, file=terminal)
+        print(escaped(on_terminal), file=terminal)
     sys.exit(status)
 
 

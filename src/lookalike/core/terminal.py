@@ -27,6 +27,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from lookalike.core.errors import escaped
 from lookalike.core.job_log import SHOWN
 
 WIDTH = 158
@@ -182,7 +183,7 @@ class RunDisplay(logging.Handler):
 
     def _print(self, text: str, style: str = "") -> None:
         self.last_line = time.monotonic()
-        self.console.print(Text(text, style))
+        self.console.print(Text(escaped(text, keep="\n"), style))
 
     def _picture(self) -> RenderableType:
         """The bar, and a line for each running job with what its log said last."""
@@ -194,7 +195,7 @@ class RunDisplay(logging.Handler):
             running.add_column(no_wrap=True, overflow="ellipsis", max_width=width)
         for job in list(self.jobs.values()):
             said = next(last_lines(job.log, 1), "")
-            running.add_row(f"  {job.name}", clock(time.monotonic() - job.started), Text(said, "dim"))
+            running.add_row(f"  {job.name}", clock(time.monotonic() - job.started), Text(escaped(said), "dim"))
         return Group(bar, running)
 
 

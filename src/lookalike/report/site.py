@@ -15,6 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 import lookalike
+from lookalike.core.errors import escaped_in_page
 from lookalike.core.files import replacing
 from lookalike.exhibits.neighbours import RANDOM
 from lookalike.exhibits.printed import AS_PRINTED, FAILED, RULE
@@ -237,6 +238,7 @@ class _Site:
             loader=PackageLoader("lookalike.report"),
             autoescape=True,
             undefined=StrictUndefined,
+            finalize=escaped_in_page,
             trim_blocks=True,
             lstrip_blocks=True,
         )

@@ -21,6 +21,7 @@ from lookalike.report.site import NAVIGATION, write_report
 from lookalike.studies.rooms import all_exhibits
 
 EVIL = "<script>alert('1')</script> & co"
+TURNED = "\u202e"
 VOID = {"meta", "link", "img", "input", "br"}
 
 
@@ -54,7 +55,7 @@ def results(made, tmp_path_factory):
     """Toy studies, of which one was not run and one exhibit fails; a strange name, and a broken picture."""
     folder = Path(shutil.copytree(made.parent, tmp_path_factory.mktemp("work") / "copy")) / "results"
     exhibits = folder / "demo" / "exhibits"
-    edit_sidecar(exhibits / JMLR / "table4.json", caption=f"First. Then {EVIL}.", notes=[f"Note {EVIL}."])
+    edit_sidecar(exhibits / JMLR / "table4.json", caption=f"First. Then {EVIL}.", notes=[f"Note {EVIL}{TURNED}."])
     for suffix in ("png", "svg"):
         (exhibits / DRAFT / f"fig4.{suffix}").write_text("no picture")
     return Results(folder)
@@ -187,7 +188,8 @@ def test_every_exhibit_of_a_paper_is_on_its_page_or_named_with_what_it_takes(pag
 
 
 def test_text_is_escaped_and_settings_are_shown(pages, results):
-    assert not [name for name, text in pages.items() if EVIL in text]
+    assert not [name for name, text in pages.items() if EVIL in text or TURNED in text]
+    assert "&amp; co\\u202e." in article(pages["jmlr2010.html"], "table4-demo")
     for part in ("&lt;script&gt;alert", "draw_category", "methods:"):
         assert part in pages["made.html"]
 
