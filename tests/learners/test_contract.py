@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import lookalike
-from lookalike.learners import LEARNERS, Euclidean, PairSampler, TripletSampler
+from lookalike.learners import LEARNERS, Euclidean, PairSampler, TripletSampler, base
 from lookalike.learners.base import psd_factor
 from lookalike.learners.online import held_out_rows
 
@@ -414,3 +414,30 @@ def test_factor_of_a_singular_matrix_has_its_rank():
 def test_no_distance_is_below_0_whatever_rounding_says():
     A = np.random.default_rng(2).random((30, 40))
     assert Euclidean().fit(A).similarity(A, A).max() <= 0
+
+
+@pytest.mark.parametrize("scale", [1e25, 1e-30])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_rows_beyond_float32_are_ranked_right(scale, kind):
+    ranked = [Euclidean().fit(X).rank(*[kind((X * by).astype(np.float32))] * 2)[0] for by in (1, scale)]
+    np.testing.assert_array_equal(*ranked)
+
+
+@each
+def test_rows_out_of_all_range_are_refused_by_a_fitted_learner(learner):
+    fitted, few = clone(learner).fit(X, Y), X[:4].astype(np.float64)
+    for scale in (1e200, 1e-200):
+        for method in (fitted.similarity, fitted.rank):
+            with pytest.raises(ValueError, match=r"X has values .* scale its rows"):
+                method(few, few * scale)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+@each
+def test_a_matrix_that_memory_cannot_hold_is_refused_before_it_is_made(learner, kind, monkeypatch):
+    monkeypatch.setattr(base.os, "sysconf", lambda name: 30)
+    if learner.learns_matrix:
+        with pytest.raises(ValueError, match=r"24 x 24 numbers, which takes .* GB .*: use DiagonalOASIS, SOMLTG"):
+            clone(learner).fit(kind(X), Y)
+    else:
+        assert clone(learner).fit(kind(X), Y).n_features_in_ == 24

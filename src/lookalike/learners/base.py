@@ -26,6 +26,8 @@ GALLERY_BLOCK = 16_384
 QUERY_BLOCK = 1_024
 LARGEST = 1e70
 """Of a value in a row: its fourth power, of which learners form sums, is still a number."""
+IN_FLOAT32 = (1e-15, 1e15)
+"""Smallest and largest of the largest values of rows whose products are summed in float32."""
 
 
 # scikit-learn asks hasattr(model, "transform"); its own `available_if` cannot say what to do instead
@@ -59,6 +61,8 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         ``"online"`` (`partial_fit_pairs` or `partial_fit_triplets`, whichever of the two it accepts).
     needs_labels : bool
         Of the class: whether `fit` looks at y.
+    learns_matrix : bool
+        Of the class: whether it has d x d numbers; the others have d, or none.
     metric_ : str
         After `fit`: ``"inner_product"`` or ``"sqeuclidean"``, the metric of the rows that `transform` gives, which an
         index built over them must use.
@@ -66,6 +70,7 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
 
     accepts: ClassVar[frozenset[str]] = frozenset()
     needs_labels: ClassVar[bool] = True
+    learns_matrix: ClassVar[bool] = True
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         # transform may be absent from an instance, which scikit-learn's wrapping for set_output cannot express
@@ -104,8 +109,7 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         -------
         numpy.ndarray of shape (n_a, n_b)
         """
-        check_is_fitted(self)
-        A, B = self._check_rows(A), self._check_rows(B)
+        A, B = self._comparable(A, B)
         lengths = self._lengths(B)
         starts = range(0, A.shape[0], QUERY_BLOCK)
         blocks = [self._scores(*self._left(A[i : i + QUERY_BLOCK]), B, lengths) for i in starts]
@@ -132,10 +136,9 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         scores : numpy.ndarray of shape (n_q, k)
             Their similarities, falling.
         """
-        check_is_fitted(self)
         if k < 1 or batch_size < 1:
             raise ValueError(f"k and batch_size must be at least 1, not k={k}, batch_size={batch_size}")
-        queries, gallery = self._check_rows(queries), self._check_rows(gallery)
+        queries, gallery = self._comparable(queries, gallery)
         lengths = self._lengths(gallery)
         batches = (queries[i : i + batch_size] for i in range(0, queries.shape[0], batch_size))
         found = [self._rank_batch(batch, gallery, lengths, min(k, gallery.shape[0])) for batch in batches]
@@ -238,11 +241,36 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         refuse_missing_labels(y)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
         check_classification_targets(y)
+        self._refuse_large_matrix()
         return X, y
 
     def _check_rows(self, X: Any, reset: bool = False, **options: Any) -> Matrix:
         """Return rows, checked: for a fitted model, or with `reset` for one that is to be fitted to them."""
-        return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset, **options)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset, **options)
+        if reset:
+            self._refuse_large_matrix()
+        return X
+
+    def _refuse_large_matrix(self) -> None:
+        """Raise ValueError, before anything is allocated, for more features than a d x d matrix can have here."""
+        if self.learns_matrix:
+            refuse_large_matrix(self.n_features_in_, getattr(self, "dtype", "float64"), type(self).__name__)
+
+    def _comparable(self, *given: Any) -> list[Matrix]:
+        """Return rows, checked, for a fitted model, in numbers that can hold their products."""
+        check_is_fitted(self)
+        rows = [self._check_rows(X) for X in given]
+        largest = [largest_value(X) for X in rows]
+        if all(value == 0 or IN_FLOAT32[0] <= value <= IN_FLOAT32[1] for value in largest):
+            return rows
+        if self.learns_matrix and self._matrix().dtype == np.float32:
+            raise ValueError(
+                f"X has values up to {max(largest):.3g}, whose products float32 cannot hold: scale its rows, for "
+                "instance to length 1, or learn with dtype='float64'"
+            )
+        for X in rows:
+            refuse_overflow(X)
+        return [X.astype(np.float64, copy=False) for X in rows]
 
     def _left(self, rows: Matrix) -> tuple[Matrix, NDArray[Any] | None]:
         """Return rows multiplied by the matrix, and a'Ma of every row where the metric is a distance, else None."""
@@ -294,11 +322,31 @@ def class_deviations(rows: NDArray[Any], codes: NDArray[np.int64], sizes: NDArra
     return deviations
 
 
+def largest_value(X: Matrix) -> float:
+    """Return the largest absolute value of some rows."""
+    values = X.data if is_sparse(X) else X
+    # abs of a CSR matrix would sort its indices in place, and that of an array copy it
+    return max(float(values.max(initial=0)), -float(values.min(initial=0)))
+
+
 def refuse_overflow(X: Matrix) -> None:
-    """Raise ValueError when products of squared lengths could overflow."""
-    # abs of a CSR matrix would sort its indices in place
-    if float(np.abs(X.data if is_sparse(X) else X).max(initial=0.0)) > LARGEST:
-        raise ValueError("X has values too large to be squared: scale its rows, for instance to length 1")
+    """Raise ValueError when products of squared lengths could overflow, or a square of every value would be 0."""
+    largest = largest_value(X)
+    if largest > LARGEST or 0 < largest < 1 / LARGEST**2:
+        size = "large" if largest > 1 else "small"
+        raise ValueError(f"X has values too {size} to be squared: scale its rows, for instance to length 1")
+
+
+def refuse_large_matrix(d: int, dtype: str, name: str) -> None:
+    """Raise ValueError when a d x d matrix, and a copy to learn with, are more than this machine's memory."""
+    needed = 2 * d * d * np.dtype(dtype).itemsize
+    there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if needed > there:
+        raise ValueError(
+            f"{name} learns a matrix of {d:,} x {d:,} numbers, which takes {needed / 1e9:,.0f} GB of memory, and this "
+            f"machine has {there / 1e9:,.0f}: use DiagonalOASIS, SOMLTG or SOMLDA, which learn one number a feature, "
+            "or give rows of fewer features"
+        )
 
 
 def psd_factor(matrix: NDArray[Any], name: str = "the learner") -> NDArray[np.float64]:

@@ -29,6 +29,7 @@ Compact = dict[str, NDArray[Any]]
 class DiagonalLearner(SimilarityLearner):
     """Base of the learners of one weight per feature; a subclass sets ``w_`` and ``metric_ = "inner_product"``."""
 
+    learns_matrix = False
     w_: NDArray[np.float64]
     remedy: ClassVar = "learn with projection='psd'"
     """What gives the model a `transform`."""

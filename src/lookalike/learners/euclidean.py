@@ -17,6 +17,7 @@ class Baseline(SimilarityLearner):
 
     accepts = frozenset({"labels", "triplets", "online"})
     needs_labels = False
+    learns_matrix = False
     metric_name: ClassVar[str] = "inner_product"
 
     def fit(self, X: Any, y: Any = None) -> Self:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import reading_npz, write_npz
+from lookalike.learners.base import refuse_large_matrix
 from lookalike.learners.compact_rows import CompactRows
 from lookalike.learners.look_ahead import BLOCK, look_ahead_steps
 from lookalike.learners.oasis import oasis_steps
@@ -113,6 +114,7 @@ def train(
     keeper = _Checkpoint(checkpoint, plan, rows, source) if checkpoint is not None else None
     kept = keeper.load() if keeper is not None else None
     if kept is None:
+        refuse_large_matrix(rows.n_features, "float32", "OASIS")
         state, W = TrainingState(), np.eye(rows.n_features, dtype=np.float32)
         best = W.copy()
     else:
