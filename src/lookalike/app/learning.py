@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sklearn.decomposition import PCA
 
 from lookalike.app.cache import Arrays
 from lookalike.app.sources import ImageSet, first_reason
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator, integer_seed
-from lookalike.features.clustering import one_thread
+from lookalike.features.clustering import one_thread, principal_components
 from lookalike.features.describers import Vectors, unit_rows
 from lookalike.learners.curve import log_spaced_steps
 from lookalike.learners.online import held_out_rows
@@ -121,7 +120,7 @@ def fit_components(vectors: Vectors, seed: int) -> Arrays:
     order = generator(seed, "own images", "components").permutation(len(vectors))
     chosen = vectors[np.sort(order[:_MOST_ROWS])]
     with one_thread():
-        found = PCA(min(MOST_COMPONENTS, len(chosen) - 1), svd_solver="full").fit(chosen.astype(np.float64))
+        found = principal_components(chosen, min(MOST_COMPONENTS, len(chosen) - 1), "full")
     return {
         "mean": found.mean_.astype(np.float32),
         "components": np.ascontiguousarray(found.components_, dtype=np.float32),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import faiss
 import numpy as np
@@ -43,3 +44,11 @@ def cluster(
         )
         kmeans.train(np.ascontiguousarray(points, dtype=np.float32))
     return np.array(kmeans.centroids, dtype=np.float32)
+
+
+def principal_components(vectors: npt.NDArray[np.floating], n: int, solver: str, seed: int | None = None) -> Any:
+    """Fit a PCA in float64; vectors that are all equal, as those of flat images are, have any axes."""
+    from sklearn.decomposition import PCA  # slow to import
+
+    with np.errstate(invalid="ignore"):  # the shares of their variance, which nobody reads, are 0 / 0
+        return PCA(n, svd_solver=solver, random_state=seed).fit(vectors.astype(np.float64))

@@ -15,6 +15,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from lookalike.core.errors import LookalikeError
+from lookalike.features.clustering import principal_components
 from lookalike.features.dense_sift import DenseSift, textured
 from lookalike.features.describers import Floats, Image, Positive
 from lookalike.features.keypoints import N_FEATURES
@@ -67,7 +68,6 @@ class FisherVector(DenseSift):
 
     def _fit(self, images: Iterator[Image], seed: int) -> None:
         # scikit-learn takes seconds to load, and whoever plans a run makes a describer
-        from sklearn.decomposition import PCA
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.mixture import GaussianMixture
 
@@ -78,7 +78,7 @@ class FisherVector(DenseSift):
                 f"a mixture of {self.n_gaussians} Gaussians cannot be learned from {len(vectors)} descriptors: give "
                 "more images, or set `n_gaussians` of fisher lower"
             )
-        pca = PCA(self.n_components, svd_solver="covariance_eigh").fit(vectors.astype(np.float64))
+        pca = principal_components(vectors, self.n_components, "covariance_eigh")
         projected = pca.transform(vectors.astype(np.float64))
         mixture = GaussianMixture(
             self.n_gaussians,

@@ -52,6 +52,7 @@ def test_the_registry_names_the_six_baselines_of_table_1():
         describers.make_describer("texton", textons=3)
 
 
+@pytest.mark.filterwarnings("error")
 def test_an_image_of_any_size_gives_a_finite_vector(fitted):
     sizes = [texture(1, *size) for size in [(70, 90), (300, 400), (10, 12), (1, 1), (600, 20)]]
     for image in (*sizes, *map(flat, (0, 128, 255))):

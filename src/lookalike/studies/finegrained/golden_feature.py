@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.covariance import ledoit_wolf_shrinkage
-from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
 
 from lookalike.core.kernels import njit
+from lookalike.features.clustering import principal_components
 from lookalike.ranking.distances import distances_of_rows
 
 Floats = NDArray[np.float64]
@@ -97,7 +97,7 @@ def _projection(vectors: NDArray[Any], n_components: int, seed: int) -> tuple[Fl
     """Mean of vectors, and their principal axes as columns, scaled to a mean variance of 1."""
     wanted = max(1, min(n_components, len(vectors) - 1, vectors.shape[1]))
     solver = "randomized" if wanted < 0.5 * min(vectors.shape) else "full"
-    pca = PCA(wanted, svd_solver=solver, random_state=seed).fit(vectors.astype(np.float64))
+    pca = principal_components(vectors, wanted, solver, seed)
     spread = np.sqrt(pca.explained_variance_.mean())
     return pca.mean_, pca.components_.T / (spread if spread > 0 else 1.0)
 
