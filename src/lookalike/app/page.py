@@ -13,9 +13,8 @@ import pandas as pd
 from jinja2 import Environment, StrictUndefined
 
 from lookalike.app.learning import TRAIN
-from lookalike.app.options import escaped
 from lookalike.app.similarity import ImageSimilarity, PathLike
-from lookalike.core.errors import LookalikeError
+from lookalike.core.errors import LookalikeError, escaped_in_page
 from lookalike.core.files import replacing
 from lookalike.report.pictures import Picture, encode_thumbnail
 
@@ -45,7 +44,7 @@ def write_page(
             {"path": str(query), "label": label, "learned_from": seen, "picture": shown, "rankings": rankings}
         )
     text = files("lookalike.app").joinpath("neighbours.html").read_text(encoding="utf-8")
-    how: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True, "finalize": _readable}
+    how: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True, "finalize": escaped_in_page}
     environment = Environment(autoescape=True, undefined=StrictUndefined, **how)
     page = environment.from_string(text).render(
         title=title, queries=queries, learner=learner, gallery=str(gallery), marked=any(q["label"] for q in queries)
@@ -59,11 +58,6 @@ def label_in(query: Path, gallery: Path) -> str | None:
     inside, root = query.resolve(), gallery.resolve()
     parts = inside.relative_to(root).parts if inside.is_relative_to(root) else ()
     return parts[0] if len(parts) > 1 else None
-
-
-def _readable(value: Any) -> Any:
-    """Escape what a file's name may hold besides text, such as bytes that are no UTF-8 and marks that turn it round."""
-    return escaped(value) if isinstance(value, str) else value
 
 
 def _thumbnail(path: Path, side: int) -> Picture:

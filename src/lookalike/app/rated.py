@@ -24,12 +24,11 @@ from lookalike.app.options import (
     Told,
     check_output,
     command,
-    escaped,
     print_json,
     records,
     tell,
 )
-from lookalike.core.errors import LookalikeError
+from lookalike.core.errors import LookalikeError, escaped
 
 if TYPE_CHECKING:
     import numpy as np

@@ -23,7 +23,8 @@ def locate(
 ) -> tuple[dict[str, str], list[tuple[str, str]]]:
     """Return the path from a folder that each text means, and (text, reason) of those that mean none or several.
 
-    What exists as it is written is taken, with `only_inside` below the folder alone; a guess is always below it.
+    What exists as it is written is taken; a guess is always below the folder, and so are files with `only_inside`,
+    wherever a link leads.
     """
     found, lost = {}, []
     finder: PathFinder | None = None
@@ -37,7 +38,7 @@ def locate(
             except LookalikeError as error:
                 lost.append((text, str(error)))
                 continue
-        if only_inside and (os.path.isabs(path) or ".." in Path(path).parts):
+        if only_inside and not (root / path).resolve().is_relative_to(root.resolve()):
             lost.append((text, f"it lies outside {root}"))
         else:
             found[text] = path

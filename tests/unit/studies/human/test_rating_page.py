@@ -4,7 +4,6 @@ import base64
 import io
 import json
 import re
-import shutil
 
 import numpy as np
 import pandas as pd
@@ -66,11 +65,8 @@ def test_an_image_that_cannot_be_shown_is_named(tmp_path, plan, images):
     (images / path).write_bytes((images / path).read_bytes()[:200])
     with pytest.raises(LookalikeError, match=f"the image {path} of the plan cannot be shown"):
         write_page(plan, images, tmp_path / "page.html")
-    outside = images.parent / "secret.png"
-    shutil.copy(images / plan["path"].iloc[0], outside)
-    for text, reason in (("../secret.png", "it lies outside"), (str(outside), "it lies outside"), ("x", "there is no")):
-        with pytest.raises(LookalikeError, match=f"the image {text} of the plan cannot be shown: {reason}"):
-            write_page(plan.assign(path=text), images, tmp_path / "page.html")
+    with pytest.raises(LookalikeError, match="the image x of the plan cannot be shown: there is no such file"):
+        write_page(plan.assign(path="x"), images, tmp_path / "page.html")
     assert not (tmp_path / "page.html").exists()
     with pytest.raises(LookalikeError, match="there is no folder of images"):
         write_page(plan, tmp_path / "nowhere", tmp_path / "page.html")
@@ -83,6 +79,6 @@ def test_no_image_outside_the_folder_gets_into_a_page(tmp_path, plan, images, co
     (images / "link.png").symlink_to(images.parent / "secret.png")
     (images / "linked").symlink_to(images.parent)
     plan = plan.assign(**{column: named.format(outside=images.parent)})
-    with pytest.raises(LookalikeError, match=f"of the plan lies outside {images}"):
+    with pytest.raises(LookalikeError, match=f"of the plan cannot be shown: it lies outside {images}"):
         write_page(plan, images, tmp_path / "page.html")
     assert not (tmp_path / "page.html").exists()
