@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick golden lint docs readme tutorial caltech12 lock benchmarks unlock clean
+.PHONY: help demo test test-quick test-lowest golden lint docs readme tutorial caltech12 lock benchmarks unlock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -19,6 +19,12 @@ test: $(VENV)/.development ## run the whole test-suite, or what ARGS="tests/lear
 
 test-quick: $(VENV)/.development ## run the tests that need neither the workflow nor a browser, without lint
 	@$(PYTEST) -m "not workflow and not browser and not lint" $(ARGS)
+
+test-lowest: .venv-lowest/.stamp ## test the package with the lowest versions that pyproject.toml allows; needs Python 3.11
+	@$(PYTEST) -m "not workflow and not browser and not lint" tests/learners $(LOWEST:%=tests/unit/%) $(ARGS)
+
+LOWEST := app core data features learners ranking
+test-lowest .venv-lowest/.stamp: BIN = .venv-lowest/bin
 
 PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(CORES) --dist worksteal
 
@@ -70,6 +76,8 @@ lock: $(VENV)/.installer ## compile envs/*.in into the hashed locks
 	$(BIN)/uv pip compile $(LOCKING) envs/requirements-dev.in -o envs/requirements-dev.txt
 	$(BIN)/uv pip compile $(LOCKING) -c envs/requirements-dev.txt envs/requirements.in -o envs/requirements.txt
 	$(BIN)/uv pip compile $(LOCKING) -c envs/requirements-dev.txt envs/requirements-deep.in -o envs/requirements-deep.txt
+	$(BIN)/uv pip compile $(filter-out --universal --fork-strategy fewest,$(LOCKING)) --resolution lowest-direct \
+	--extra workflow pyproject.toml envs/requirements-lowest.in -o envs/requirements-lowest.txt
 	$(call lock_processor_build)
 
 LOCKING := --quiet --universal --fork-strategy fewest --python-version 3.11 --generate-hashes --no-header --no-annotate
@@ -129,3 +137,11 @@ $(VENV)/.runtime: envs/requirements.txt $(TORCH) pyproject.toml | $(VENV)/.insta
 $(VENV)/.development: envs/requirements-dev.txt $(TORCH) pyproject.toml | $(VENV)/.installer
 	$(install)
 	@if [ -f $@ ]; then touch $(VENV)/.runtime; fi
+
+.venv-lowest/.stamp: envs/requirements-lowest.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info[:2] == (3, 11) else "the lowest versions are tested with \
+	Python 3.11: name it with make PYTHON=...")'
+	@rm -rf .venv-lowest && $(PYTHON) -m venv .venv-lowest
+	@$(BIN)/$(PIP) --require-hashes -r $<
+	@$(BIN)/$(PIP) --no-deps --no-build-isolation --no-index -e .
+	@touch $@

@@ -1,6 +1,7 @@
 """The locks and the conda environments: complete, hashed, free of addresses, and of the same versions."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -61,3 +62,12 @@ def test_only_locks_of_the_networks_name_torch():
         "requirements-deep.txt",
         "requirements-deep-cpu.txt",
     }
+
+
+def test_the_lowest_lock_has_every_lower_bound_but_that_of_torch():
+    project = tomllib.loads((ENVS.parent / "pyproject.toml").read_text())["project"]
+    groups = [project["dependencies"], *project["optional-dependencies"].values()]
+    entries = [entry for group in groups for entry in group if not entry.startswith(("lookalike[", "torch>="))]
+    lowest = locked_versions(ENVS / "requirements-lowest.txt")
+    for name, bound in (re.match(r"([a-z0-9-]+)>=([0-9.]+)", entry).groups() for entry in entries):
+        assert re.fullmatch(rf"{re.escape(bound)}(\.0)*", lowest[name]), name

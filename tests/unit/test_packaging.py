@@ -113,6 +113,7 @@ def test_the_supported_pythons_are_said_alike_everywhere():
     jobs = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"]
     for job in ("quick", "smoke", "tests"):
         assert jobs[job]["strategy"]["matrix"]["python"] == [supported[0], supported[-1]]
+    assert [step["with"] for step in jobs["lowest"]["steps"] if "with" in step] == [{"python-version": supported[0]}]
     for environment in (ROOT / "envs").glob("*.yaml"):
         assert f"python >=3.{least},<3.{beyond}" in yaml.safe_load(environment.read_text())["dependencies"]
     image = re.search(r"python:(3\.\d+)-slim", (ROOT / "Containerfile").read_text())

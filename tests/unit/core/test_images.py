@@ -58,8 +58,9 @@ SIXTEEN = np.array([[0, 1, 128, 129, 256, 257, 385, 386, 32767, 32896, 65406, 65
         pytest.param(np.array([[7, 200]], dtype=np.uint8), "a.png", {}, [7, 200], id="grey"),
         *(
             pytest.param(SIXTEEN, f"a.{suffix}", {}, np.round(SIXTEEN[0] / 257).tolist(), id=f"16 bits {suffix}")
-            for suffix in ("png", "tif", "pgm")
+            for suffix in ("png", "tif")
         ),
+        pytest.param(SIXTEEN.astype(np.int32), "a.pgm", {}, np.round(SIXTEEN[0] / 257).tolist(), id="16 bits pgm"),
         pytest.param(SIXTEEN.astype(">u2"), "a.tif", {}, np.round(SIXTEEN[0] / 257).tolist(), id="big-endian"),
         pytest.param(np.array([[0, 9, 65535]], dtype=np.uint16), "a.png", {"transparency": 9}, [0, 255, 255],
                      id="a transparent value"),

@@ -2,6 +2,9 @@
 
 import pandas as pd
 
+TEXT = str(pd.Series(["text"]).dtype)
+"""Type of a column of text: str, or object up to pandas 2."""
+
 
 def manifest_of(counts):
     """Rows in path order: `counts` maps a label to its number of files of each status."""

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_manifests import TEXT
 from PIL import Image
 
 from lookalike.core.errors import LookalikeError
@@ -66,7 +67,7 @@ def test_the_real_ground_truth(real_ground_truth, tmp_path):
 
     images = sorted({query.image for query in truth.queries}.union(*truth.relevance.values()))
     queries, relevance = read_ground_truth(real_ground_truth, manifest_of(images, (1024, 1024)))
-    types = ("str", "str", "int32", *["float64"] * 4)
+    types = (TEXT, TEXT, "int32", *["float64"] * 4)
     assert list(queries.dtypes.astype(str).items()) == list(zip(COLUMNS, types, strict=True))
     found = [(row[0], row[1], images[row[2]], *row[3:]) for row in queries.to_numpy()]
     assert found == [(query.name, query.landmark, *query[3:]) for query in truth.queries]

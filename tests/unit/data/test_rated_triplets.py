@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_manifests import TEXT
 from PIL import Image
 
 from lookalike.core.errors import LookalikeError
@@ -78,7 +79,7 @@ def test_a_sound_release_is_read_and_written(tmp_path):
     assert parts == {("evaluation", "red car", "ok"): 12, ("training", "cat", "ok"): 1}
     assert release.pool["source"].tolist() == ["triplets"] * 12
     assert seen[-1] == (14, 14)
-    assert release.triplets.dtypes.astype(str).tolist() == ["int32"] * 4 + ["str"] * 2
+    assert release.triplets.dtypes.astype(str).tolist() == ["int32"] * 4 + [TEXT] * 2
     assert set(release.triplets["kind"]) == {"rated"}
     release.write(tmp_path / "out")
     for name in ("manifest", "triplets", "pool"):

@@ -7,6 +7,7 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
+from made_manifests import TEXT
 from PIL import Image
 
 from lookalike.core.errors import LookalikeError
@@ -89,7 +90,7 @@ def test_every_file_is_a_row_with_its_status_and_reason(manifest, odd_folder):
         assert row.bytes == len(content)
         assert row.sha256 == (hashlib.sha256(content).hexdigest() if content else "")
     numbers = {"image_id": "int32", "width": "int32", "height": "int32", "bytes": "int64"}
-    texts = dict.fromkeys(["path", "label", "sha256", "status", "reason"], "str")
+    texts = dict.fromkeys(["path", "label", "sha256", "status", "reason"], TEXT)
     assert manifest.dtypes.astype(str).to_dict() == numbers | texts
     assert manifest["image_id"].tolist() == list(range(len(ODD)))
     sizes = manifest.set_index("path")[["width", "height"]]

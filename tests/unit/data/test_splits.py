@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_manifests import manifest_of
+from made_manifests import TEXT, manifest_of
 
 from lookalike.core.errors import LookalikeError
 from lookalike.data.splits import draw_codebook_pool, make_splits
@@ -68,7 +68,7 @@ def test_splits_are_disjoint_complete_and_free_of_the_pool(n_folds, roles, spare
     assert len(sums) == 2 * n_folds * len(sizes)
     assert set(sums.xs("train", level="role").itertuples(index=False, name=None)) == {(n_train, n_validation)}
     assert set(sums.xs("test", level="role").itertuples(index=False, name=None)) == {(n_test, 0)}
-    types = {"fold": "int8", "image_id": "int32", "label": "str", "role": "str", "validation": "bool"}
+    types = {"fold": "int8", "image_id": "int32", "label": TEXT, "role": TEXT, "validation": "bool"}
     assert splits.dtypes.astype(str).to_dict() == types
     order = splits.sort_values(["fold", "role", "label", "image_id"], ignore_index=True)
     pd.testing.assert_frame_equal(splits, order)

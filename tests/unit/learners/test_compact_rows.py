@@ -93,7 +93,7 @@ def test_shards_and_slices_change_nothing(tmp_path, rows, size, n_shards, monkey
 @pytest.mark.parametrize(("d", "kind"), [(65_536, np.uint16), (70_000, np.uint32)])
 def test_word_numbers_take_two_bytes_where_they_are_enough_and_stored_zeros_are_no_words(tmp_path, d, kind):
     random = np.random.default_rng(1)
-    counts = sp.random_array((300, d), density=2e-3, rng=random, format="csr")
+    counts = sp.random_array((300, d), density=2e-3, random_state=random, format="csr")
     counts.data = random.integers(0, 5, counts.nnz)
     stored = counts.indptr.astype(np.int64), counts.indices.astype(kind), counts.data.astype(np.uint8)
     write_arrays(tmp_path / "store", *stored)

@@ -85,7 +85,7 @@ def test_rows_may_be_empty_have_words_twice_or_wide_indices():
 
 
 def test_all_scores_are_never_held():
-    gallery = sp.random_array((20_000, 50), density=0.1, format="csr", dtype=np.float32, rng=3)
+    gallery = sp.random_array((20_000, 50), density=0.1, format="csr", dtype=np.float32, random_state=3)
     tracemalloc.start()
     top_k(None, gallery[:500], gallery, 5)
     peak = tracemalloc.get_traced_memory()[1]
