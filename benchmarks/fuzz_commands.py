@@ -1,4 +1,4 @@
-"""Call the commands on odd inputs and judge what they do: `python tests/fuzz/fuzz_commands.py --folder FOLDER`.
+"""Call the commands on odd inputs and judge what they do: `python benchmarks/fuzz_commands.py --folder FOLDER`.
 
 A seed and a call's number decide all of it. A call that does wrong keeps its folder, and `--only N` makes call N again.
 For root alone: some calls are made as a normal user, and in a call's folder there may be devices like null and zero.
