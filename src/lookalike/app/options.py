@@ -126,6 +126,8 @@ def check_output(output: Path, suffixes: Sequence[str], *inputs: Path | None) ->
         if output.suffix.lower() not in suffixes:
             name = output.with_suffix(suffixes[0])
             raise LookalikeError(f"{output} must end in {' or '.join(suffixes)}: name it {name}")
+        if target.suffix.lower() not in suffixes:
+            raise LookalikeError(f"{output} is a link to {target}, which does not end so: name another file to write")
         target.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=target.parent):
             pass

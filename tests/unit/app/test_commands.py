@@ -59,6 +59,7 @@ MISTAKES = [
     ("ratings plan.csv ada.csv --output ./hard.csv", "hard.csv would be written over ada.csv"),
     ("fit photos --representation m.lookalike --output m.lookalike", "would be written over m.lookalike"),
     ("features photos --output v.npy --paths linked.csv --representation color", "be written over v.npy"),
+    ("features photos --output photo.npy --representation color", "photo.npy is a link to"),
     (f"ratings plan.csv ada.csv --output {'o' * 300}.csv", "cannot be written: File name too long; name another file"),
     *[(line.format(target), sentence)
       for line in ("ratings plan.csv ada.csv --output {}", "rate plan.csv --images photos --output {}",
@@ -112,7 +113,8 @@ def test_a_command_has_help_and_prints_for_people_and_as_json(name, here, call, 
 @pytest.mark.parametrize(("line", "sentence"), MISTAKES)
 def test_a_mistake_is_one_sentence_and_changes_no_file(line, sentence, here, refused):
     (here / "hard.csv").hardlink_to("ada.csv")
-    for link, target in (("linked.csv", "v.npy"), ("linked.pipe", "pipe"), ("loop", "loop")):
+    links = {"linked.csv": "v.npy", "linked.pipe": "pipe", "loop": "loop", "photo.npy": "photos/red/2.png"}
+    for link, target in links.items():
         (here / link).symlink_to(target)
     os.mkfifo("pipe")
     before = {path: path.read_bytes() for path in here.rglob("*") if path.is_file()}
