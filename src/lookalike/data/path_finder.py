@@ -38,7 +38,7 @@ def locate(
             except LookalikeError as error:
                 lost.append((text, str(error)))
                 continue
-        if only_inside and not (root / path).resolve().is_relative_to(root.resolve()):
+        if only_inside and not Path(os.path.realpath(root / path)).is_relative_to(os.path.realpath(root)):
             lost.append((text, f"it lies outside {root}"))
         else:
             found[text] = path

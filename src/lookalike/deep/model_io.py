@@ -51,9 +51,9 @@ def load_network(path: str | os.PathLike[str]) -> DeepRankingNetwork | Classific
     """Read a network that `save_network` wrote, in evaluation mode; a LookalikeError says why it cannot be."""
     path = named(path, ".npz")
     description, arrays = _read(path, weights=True)
-    weights = {name.removeprefix(_WEIGHTS): torch.from_numpy(array) for name, array in arrays.items()}
     network: DeepRankingNetwork | ClassificationNetwork
     try:
+        weights = {name.removeprefix(_WEIGHTS): torch.from_numpy(array) for name, array in arrays.items()}
         configuration = NetworkConfiguration(**description["configuration"])
         if description["kind"] == "classification":
             network = ClassificationNetwork(configuration, description["n_classes"], random_state=None)

@@ -276,7 +276,7 @@ def test_a_network_comes_back_bit_for_bit(tmp_path, network):
      ({"kind": "classification", "n_classes": 10**12}, "do not fit"),
      ({"kind": "classification", "n_classes": -1}, "do not fit"),
      ({"weights/input.deviation": np.zeros((), np.float32)}, "do not fit"),
-     ({"weights/linear.bias": np.zeros(64)}, "do not fit"),
+     *[({"weights/linear.bias": wrong}, "do not fit") for wrong in (np.zeros(64), np.full(64, "x"))],
      ({"weights/linear.bias": np.full(64, np.inf, np.float32)}, r"holds NaN or infinity in weights/linear\.bias"),
      *[({"about": {"shift": shift}}, "a shift of") for shift in (20_000, -1, 2.5, np.nan, "far")],
      ({"about": [1]}, "a shift of None")],

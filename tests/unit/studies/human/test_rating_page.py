@@ -65,8 +65,10 @@ def test_an_image_that_cannot_be_shown_is_named(tmp_path, plan, images):
     (images / path).write_bytes((images / path).read_bytes()[:200])
     with pytest.raises(LookalikeError, match=f"the image {path} of the plan cannot be shown"):
         write_page(plan, images, tmp_path / "page.html")
-    with pytest.raises(LookalikeError, match="the image x of the plan cannot be shown: there is no such file"):
-        write_page(plan.assign(path="x"), images, tmp_path / "page.html")
+    (images / "loop").symlink_to("loop")
+    for name, reason in {"x": "there is no such file", "loop": "loop cannot be opened: Too many levels"}.items():
+        with pytest.raises(LookalikeError, match=f"the image {name} of the plan cannot be shown: {reason}"):
+            write_page(plan.assign(path=name), images, tmp_path / "page.html")
     assert not (tmp_path / "page.html").exists()
     with pytest.raises(LookalikeError, match="there is no folder of images"):
         write_page(plan, tmp_path / "nowhere", tmp_path / "page.html")
