@@ -6,6 +6,7 @@ For root alone: some calls are made as a normal user, and in a call's folder the
 
 import argparse
 import contextlib
+import encodings.cp1252  # noqa: F401 - a normal user may not reach the interpreter's files after a fork
 import hashlib
 import io
 import json
