@@ -123,7 +123,7 @@ def rate(
     if as_json:
         print_json({"page": str(output), "queries": n_queries, "candidates": len(drawn)})
     elif not quiet:
-        print(f"{output}: {n_queries} queries, {len(drawn)} candidates")
+        tell([f"{output}: {n_queries} queries, {len(drawn)} candidates"])
 
 
 @command("ratings", _RATINGS_EXAMPLES)

@@ -240,6 +240,7 @@ def test_names_of_files_cannot_steer_the_terminal(here, call, result, refused):
     assert "\x1b" not in said.out + said.err
     assert result(*rank)["results"][0]["neighbours"][0]["path"] == odd.name
     assert "no\\x1b.png" in refused("rank", "m.lookalike", "no\x1b.png", "--gallery", "empty")
+    assert call("rate", "plan.csv", "--images", "photos", "--output", "\u202e.html").out.startswith("\\u202e.html: ")
 
 
 def test_a_page_from_own_neighbours(here, call, result):
