@@ -13,7 +13,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}
 _KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 _HOST = re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname())
-_PART = re.compile(rf"\..+\.(?:{_HOST}_)?(\d+)\.part(\.[^.]*)?")  # former versions did not name the machine
+_PART = re.compile(rf"\..+\.(?:{_HOST}_)?([0-9]{{1,9}})\.part(\.[^.]*)?")  # former versions did not name the machine
 _LONGEST_STEM = 100  # bytes; names of files end at 255, and a temporary one says more than the name
 _UNZIPPING_FAILS = (EOFError, MemoryError, RuntimeError, struct.error, zipfile.BadZipFile, zlib.error)
 _swept: set[Path] = set()
@@ -125,14 +125,12 @@ def _remove_parts_of_the_dead(folder: Path) -> None:
         return
     _swept.add(folder)
     for name in os.listdir(folder):
-        if (part := _PART.fullmatch(name)) is None:
-            continue
-        try:
-            os.kill(int(part[1]), 0)
-        except ProcessLookupError:
-            (folder / name).unlink(missing_ok=True)
-        except PermissionError:
-            continue  # it lives, and is somebody else's
+        if part := _PART.fullmatch(name):
+            with suppress(OSError):  # the process is somebody else's, or the file is
+                try:
+                    os.kill(int(part[1]), 0)
+                except ProcessLookupError:
+                    (folder / name).unlink()
 
 
 def check_writable(*folders: PathLike) -> None:

@@ -68,7 +68,9 @@ def test_what_killed_processes_of_this_machine_left_is_removed_by_the_next_that_
     host = re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname())
     gone = [f".table.{host}_{dead.pid}.part.csv", f".table.{dead.pid}.part.csv", f".a.b.{host}_{dead.pid}.part"]
     kept = [f".table.{host}_{os.getppid()}.part.csv", f".table.other{host}_{dead.pid}.part.csv", "1.part.csv", "a.part"]
-    for name in gone + kept:
+    kept += [".table.99999999999999999999.part.csv", f".folder.{dead.pid}.part"]
+    (tmp_path / kept[-1]).mkdir()
+    for name in gone + kept[:-1]:
         (tmp_path / name).write_text("half")
     files.write_json({}, tmp_path / "value.json")
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*kept, "value.json"])
