@@ -116,11 +116,12 @@ class RunDisplay(logging.Handler):
     def fail(self) -> None:
         """Say what failed, or go on with the interruption that Snakemake takes for a failed run."""
         self.live.stop()
-        if self.is_interrupted or not self.failed:
+        if self.is_interrupted or not (self.failed or self.reason):
             raise KeyboardInterrupt
-        waited = self.total - self.done - len(self.failed)
+        failed = self.failed or ["the one above"]  # Snakemake has no event of a job that lacks its output
+        waited = self.total - self.done - len(failed)
         self._print(
-            f"{len(self.failed)} of {_steps(self.total)} failed: {', '.join(self.failed)}. {waited} more were not run, "
+            f"{len(failed)} of {_steps(self.total)} failed: {', '.join(failed)}. {waited} more were not run, "
             "since they need these. What is done is kept: mend the cause, and start the same command again.",
             "bold red",
         )

@@ -107,6 +107,13 @@ def test_a_failed_job_shows_its_last_lines_and_its_log(display, tmp_path, words,
     assert display.console.is_terminal or max(map(len, text.splitlines())) <= WIDTH
 
 
+def test_a_job_without_its_output_is_no_interruption(display):
+    begin(display, "scan", "draw")
+    tell(display, "error", "Missing files after 5 seconds", logging.ERROR, exception="MissingOutputException")
+    display.fail()
+    assert "1 of 2 steps failed: the one above. 1 more were not run" in " ".join(said(display).split())
+
+
 def test_an_interrupted_run_blames_no_job_and_ends_all(display, capsys):
     begin(display, "scan", "draw")
     with pytest.raises(KeyboardInterrupt):  # Snakemake was told to end, and it ended the run after these two
