@@ -32,6 +32,7 @@ os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_N
 
 import numpy as np
 from PIL import Image, PngImagePlugin
+from safetensors.numpy import load, save
 
 from lookalike.cli import main as lookalike
 
@@ -165,7 +166,7 @@ def in_model(path: Path, rng: random.Random) -> None:
 
 
 def in_arrays(path: Path, rng: random.Random) -> None:
-    """Craft a network or an entry of a cache: its configuration, its numbers, or a header that claims gigabytes."""
+    """Craft a network: its configuration, its numbers, or a header that claims gigabytes."""
     with np.load(path) as stored:
         arrays = dict(stored)
     name, claimed = rng.choice(sorted(arrays)), io.BytesIO()
@@ -182,6 +183,17 @@ def in_arrays(path: Path, rng: random.Random) -> None:
     if name not in arrays:
         with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED, compresslevel=1) as file:
             file.writestr(f"{name}.npy", claimed.getvalue() + bytes(rng.choice([0, 2**28])))
+
+
+def in_entry(path: Path, rng: random.Random) -> None:
+    """Craft an entry of a cache whose checksum is right: its numbers, its shapes, or much more than it may hold."""
+    arrays = load(zlib.decompress(path.read_bytes()[32:]))
+    name = rng.choice(sorted(arrays))
+    array = arrays[name]
+    numbers = array * np.nan if array.dtype.kind == "f" else array[:0]
+    arrays[name] = rng.choice([numbers, numbers, array[..., None], np.zeros(2**28, np.uint8)])
+    packed = zlib.compress(save(arrays), level=1)
+    path.write_bytes(hashlib.sha256(path.parent.name.encode() + packed).digest() + packed)
 
 
 def in_image(path: Path, rng: random.Random) -> None:
@@ -212,7 +224,7 @@ def in_files(damage, suffixes: str, arguments: list[str], rng: random.Random) ->
     """Damage one, some or all of the files that a call reads, those of some suffixes or of its cache."""
     found = [path for path in read_files(arguments) if not suffixes or (path.suffix and path.suffix in suffixes)]
     if suffixes == "cache":
-        found = sorted(Path(CACHE).rglob("*.npz")) if arguments[0] in ("fit", "rank", "evaluate", "features") else []
+        found = sorted(Path(CACHE).rglob("*.kept")) if arguments[0] in ("fit", "rank", "evaluate", "features") else []
     for path in rng.sample(found, min(len(found), rng.choice([1, 1, 2, 99]))):
         with contextlib.suppress(*DAMAGED):  # already, by another kind
             if path.is_file() and not path.is_symlink():
@@ -275,7 +287,7 @@ KINDS = {"sound": lambda *_: True, "full disk": lambda *_: True, "options": in_o
          "bytes": partial(in_files, in_bytes, ""), "tables": partial(in_files, in_table, ".csv"),
          "images": partial(in_files, in_image, ".png .jpg"), "models": partial(in_files, in_model, ".lookalike"),
          "networks": partial(in_files, in_arrays, ".npz"), "cache bytes": partial(in_files, in_bytes, "cache"),
-         "cache arrays": partial(in_files, in_arrays, "cache")}  # fmt: skip
+         "cache arrays": partial(in_files, in_entry, "cache")}  # fmt: skip
 
 
 def state_of(folder: Path) -> dict[str, tuple]:
