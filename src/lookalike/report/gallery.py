@@ -88,8 +88,8 @@ class Gallery(NamedTuple):
         return median(query.thumbnail.picture.width / query.thumbnail.picture.height for query in self.queries) < 1.15
 
 
-def galleries_of(results: Results) -> tuple[list[Gallery], list[str]]:
-    """Galleries of all sidecars with entries, and a sentence for each that cannot be shown."""
+def galleries_of(results: Results) -> tuple[list[Gallery], list[tuple[Exhibit, str]]]:
+    """Return the galleries of all sidecars with entries, and the exhibits that cannot be shown, each with why."""
     galleries, left_out = [], []
     for exhibit in results.exhibits():
         if not exhibit.entries:
@@ -102,5 +102,5 @@ def galleries_of(results: Results) -> tuple[list[Gallery], list[str]]:
         if queries:
             galleries.append(Gallery(id, exhibit, queries, album))
         else:
-            left_out.append(f"{exhibit.dataset_title}: its images are not in place any more; put them back.")
+            left_out.append((exhibit, "its images are not in place any more; put them back."))
     return galleries, left_out

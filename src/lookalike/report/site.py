@@ -164,8 +164,8 @@ class _Site:
             gallery_css=_static("gallery.css"),
             gallery_script=_static("gallery.js"),
         )
-        for gallery in galleries:
-            self._fails(gallery.exhibit, gallery.problem)
+        for exhibit, problem in [*((gallery.exhibit, gallery.problem) for gallery in galleries), *left_out]:
+            self._fails(exhibit, problem)
         return page
 
     def made(self) -> str:

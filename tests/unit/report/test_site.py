@@ -279,8 +279,8 @@ def test_images_of_the_gallery_are_found_after_a_move_and_told_where_they_are_go
     assert "picture cannot be read" in gallery_page()
     shutil.rmtree(folder / "demo" / "images")
     told = "demo title: its images are not in place any more; put them back."
-    assert galleries_of(Results(folder)) == ([], [told])
     page = gallery_page()
+    assert "demo: " in (folder.parent / "report" / "failed.txt").read_text(encoding="utf-8"), "the run ends by it"
     assert "There is no gallery" in page
     assert told in page
 
