@@ -136,7 +136,8 @@ def refuse_parts(root: Path) -> None:
     if len(parts) > 1 and with_classes:
         first, *others = sorted(with_classes, key=lambda part: "train" not in part.name.casefold())
         commands = [f"lookalike fit {shlex.quote(str(first))}"]
-        commands += [f"lookalike evaluate {first.name}.lookalike {shlex.quote(str(part))}" for part in others[:1]]
+        model = shlex.quote(f"{first.name}.lookalike")
+        commands += [f"lookalike evaluate {model} {shlex.quote(str(part))}" for part in others[:1]]
         raise LookalikeError(
             f"{root} holds the parts of a data set ({', '.join(part.name for part in parts)}), not its classes: "
             f"give one of them, as in {', then '.join(commands)}"
