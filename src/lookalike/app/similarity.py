@@ -465,7 +465,8 @@ class ImageSimilarity:
             return read_triplets(folder, triplets, **how)
         found = read_class_folders(folder, **how) if labels is None else read_labels(folder, labels, **how)
         if found.images.empty:
-            raise LookalikeError(f"no image of {folder} can be used{first_reason(found.left_out)}: give each one label")
+            reason = first_reason(found.left_out)
+            raise LookalikeError(f"no image of {folder} can be used{reason}: give each image one label")
         return found
 
     def _work(self) -> Work:
