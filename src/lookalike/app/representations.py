@@ -120,7 +120,8 @@ class Representation:
         n_dimensions, is_sparse = self.describer.n_dimensions, isinstance(self.describer, BagOfVisterms)
         expected = {"sha256": (_SHA256,), "vectors": (n_dimensions,)}
         for arrays in cache.read(key, _TOGETHER * (4 * n_dimensions + _SHA256) + _MARGIN):
-            if {name: array.shape[1:] for name, array in arrays.items()} == expected:
+            shapes = {name: array.shape[1:] for name, array in arrays.items()}
+            if shapes == expected and len(arrays["sha256"]) == len(arrays["vectors"]):
                 known += [name.tobytes().hex() for name in arrays["sha256"]]
                 parts.append(sp.csr_array(arrays["vectors"]) if is_sparse else arrays["vectors"])
         return known, parts

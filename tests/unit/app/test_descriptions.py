@@ -43,8 +43,9 @@ def test_rows_do_not_depend_on_jobs_or_on_the_cache(photos, tmp_path, name):
     kept = {path: path.read_bytes() for path in tmp_path.glob("*/*.kept")}
     first, *_, last = kept
     first.write_bytes(kept[first][:500])
-    cache.write(last.parent.name, last.stem, {"sha256": np.zeros((2, 32), np.uint8), "vectors": np.ones((2, 2))})
-    assert np.array_equal(rows, fitted(Work(2, cache)))
+    for shape in ((2, 2), (3, rows.shape[1])):
+        cache.write(last.parent.name, last.stem, {"sha256": np.zeros((2, 32), np.uint8), "vectors": np.ones(shape)})
+        assert np.array_equal(rows, fitted(Work(2, cache)))
     assert {path: path.read_bytes() for path in kept} == kept  # what was damaged is made again
     with pytest.warns(UserWarning, match="nothing is cached any more") as told:
         assert np.array_equal(rows, fitted(Work(cache=Cache(paths[0]))))
