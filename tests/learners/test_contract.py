@@ -343,7 +343,7 @@ def test_rows_and_labels_that_nothing_can_be_learned_from_are_refused(learner):
 
 
 WRONG = [
-    ("OASIS", {"aggressiveness": [0.0, np.nan], "n_steps": [-1, 2.5], "validation_fraction": [0.0, 1.0]}),
+    ("OASIS", {"aggressiveness": [0.0, np.nan], "n_steps": [-1, 2.5, np.inf, 1e20], "validation_fraction": [0.0, 1.0]}),
     ("OASIS", {"trace_points": [0], "dtype": ["float16"], "projection": ["no"], "projection_interval": [0, 1.5]}),
     ("AveragedOASIS", {"n_rankers": [0, 1.5]}),
     ("LEGO", {"regularization": [0.0, np.inf, np.nan], "percentiles": [(95, 5), (5, 101), (5,)]}),

@@ -213,7 +213,7 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         """Raise ValueError for a parameter that is no whole number, or less than `least`."""
         for name in names:
             value = getattr(self, name)
-            self._require(value >= least and int(value) == value, name, f"a whole number, {least} or more")
+            self._require(least <= value < 2**63 and int(value) == value, name, f"a whole number from {least} to 2**63")
 
     def _why_no_transform(self) -> str | None:
         """Return why an instance with these parameters has no `transform`, or None where it has one."""
