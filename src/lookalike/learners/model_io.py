@@ -131,7 +131,7 @@ def _is_fitted_name(name: str) -> bool:
 def _read_sidecar(path: Path) -> dict[str, Any]:
     sidecar_path = path.with_suffix(".json")
     try:
-        with reading(sidecar_path, "sidecar", f"keep it beside {path}", LARGEST_SIDECAR):
+        with reading(sidecar_path, "model file", f"it belongs beside {path}, keep both together", LARGEST_SIDECAR):
             sidecar = read_json(sidecar_path)
     except (ValueError, RecursionError) as error:
         raise LookalikeError(f"{sidecar_path} is not JSON ({error}): {_AGAIN}") from error

@@ -43,7 +43,7 @@ REFUSED = [
     (lambda path: np.savez(path, W_=np.array([object()]), allow_pickle=True), "cannot be read"),
     (lambda path: path.write_bytes(path.read_bytes()[:400]), "cannot be read"),
     (lambda path: path.unlink(), r"no file .*model\.npz: name another model"),
-    (lambda path: path.with_suffix(".json").unlink(), r"no sidecar .*model\.json: keep it beside"),
+    (lambda path: path.with_suffix(".json").unlink(), r"no model file .*model\.json: it belongs beside .*model\.npz"),
     (lambda path: path.with_suffix(".json").write_text("{"), "not JSON"),
 ]
 
