@@ -135,9 +135,8 @@ def refuse_parts(root: Path) -> None:
     with_classes = [_unwrapped(part) for part in parts if _folders(part) and not _has_image(part)]
     if len(parts) > 1 and with_classes:
         first, *others = sorted(with_classes, key=lambda part: "train" not in part.name.casefold())
-        commands = [f"lookalike fit {shlex.quote(str(first))}"]
-        model = shlex.quote(f"{first.name}.lookalike")
-        commands += [f"lookalike evaluate {model} {shlex.quote(str(part))}" for part in others[:1]]
+        commands = [shlex.join(["lookalike", "fit", str(first)])]
+        commands += [shlex.join(["lookalike", "evaluate", f"{first.name}.lookalike", str(part)]) for part in others[:1]]
         raise LookalikeError(
             f"{root} holds the parts of a data set ({', '.join(part.name for part in parts)}), not its classes: "
             f"give one of them, as in {', then '.join(commands)}"
