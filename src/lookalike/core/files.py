@@ -81,8 +81,7 @@ def replacing(path: PathLike, scratch: PathLike | None = None) -> Iterator[Path]
     try:
         mode = _mode_of(path)
         target = Path(os.path.realpath(path))
-        # a folder that is listed needs another one for scratch, or what a killed process left is taken for one of its
-        # files
+        # a folder that is listed needs another one for scratch: what a killed process left would be taken for a file
         folder = target.parent if scratch is None else Path(scratch)
         # many writers choose their format by the suffix
         stem = os.fsencode(target.stem)
