@@ -138,7 +138,7 @@ def distinct(found: ImageSet) -> ImageSet:
     ]
     known = list(found.left_out.itertuples(index=False, name=None))
     kept = images[~ambiguous & ~copies].reset_index(drop=True)
-    return ImageSet(found.root, kept, _with_reasons(known + reasons))
+    return ImageSet(found.root, kept, _with_reasons(reasons + known))
 
 
 def _read_table(table: Table, columns: list[str], what: str) -> tuple[pd.DataFrame, str]:

@@ -90,7 +90,7 @@ def replacing(path: PathLike, scratch: PathLike | None = None) -> Iterator[Path]
         target.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(parents=True, exist_ok=True)
         _remove_parts_of_the_dead(folder)
-        temporary.touch()
+        temporary.touch(0o666 if mode is None else 0o600)  # what is private stays so while it is written
         try:
             is_about_target = False  # the block may read other files
             yield temporary
@@ -194,10 +194,10 @@ def reading_npz(path: PathLike, what_now: str, largest: int | None = None) -> It
 
 
 def named(path: PathLike, suffix: str) -> Path:
-    """Return a path that ends so."""
-    if (named := Path(path)).suffix != suffix:
-        raise LookalikeError(f"{path} must end in {suffix}: name it {named.with_suffix(suffix)}")
-    return named
+    """Return the path of a file, whose name must have a suffix."""
+    if (file := Path(path)).suffix != suffix:
+        raise LookalikeError(f"{path} must end in {suffix}: name it {file.with_suffix(suffix)}")
+    return file
 
 
 def check_finite(arrays: Mapping[str, Any], path: PathLike, what_now: str) -> None:

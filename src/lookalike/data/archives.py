@@ -307,7 +307,7 @@ def _checked(members: tarfile.TarFile, file: Path, max_bytes: int) -> Iterator[t
 
 
 def _check_end(members: tarfile.TarFile) -> None:
-    """Read what follows the last member, zeros and some of them, and with it the checksum of the compression."""
+    """Read on to the end, which is a block of zeros or more, and with it the checksum of the compression."""
     stream, size = cast(BinaryIO, members.fileobj), 0
     stream.seek(members.offset)
     while rest := stream.read(_CHUNK):

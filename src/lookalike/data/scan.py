@@ -12,6 +12,7 @@ import re
 import shlex
 import stat
 import warnings
+from collections import Counter
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -133,7 +134,10 @@ def refuse_parts(root: Path) -> None:
     """Refuse the folders of a split, such as train and val, for classes where they hold class folders."""
     parts = [folder for folder in _folders(root) if _PART.fullmatch(folder.name)]
     with_classes = [_unwrapped(part) for part in parts if _folders(part) and not _has_image(part)]
-    if len(parts) > 1 and with_classes:
+    # classes may be called freight train and steam train: parts are of several kinds, or hold the same classes
+    kinds = {match[2].casefold() for part in parts if (match := _PART.fullmatch(part.name))}
+    classes = Counter(folder.name for part in with_classes for folder in _folders(part))
+    if with_classes and (len(kinds) > 1 or max(classes.values(), default=0) > 1):
         first, *others = sorted(with_classes, key=lambda part: "train" not in part.name.casefold())
         commands = [shlex.join(["lookalike", "fit", str(first)])]
         commands += [shlex.join(["lookalike", "evaluate", f"{first.name}.lookalike", str(part)]) for part in others[:1]]
