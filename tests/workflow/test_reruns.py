@@ -11,15 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from project import (
-    CATEGORY,
-    FINEGRAINED,
-    LANDMARK,
-    WEB,
-    edited,
-    tiny_settings,
-    write_settings,
-)
+from project import CATEGORY, FINEGRAINED, LANDMARK, WEB, edited, tiny_settings, write_settings
 
 import lookalike
 from lookalike.core.files import read_json

@@ -277,10 +277,7 @@ def _warn(ranked: pd.DataFrame, left_out: pd.DataFrame, k: int) -> None:
 
     found = int(ranked.groupby("query")["rank"].max().min())
     if found < k:
-        warnings.warn(
-            f"the gallery has only {found} images besides a query, fewer than {k}",
-            stacklevel=2,
-        )
+        warnings.warn(f"the gallery has only {found} images besides a query, fewer than {k}", stacklevel=2)
     if len(left_out):
         reason = first_reason(left_out)
         warnings.warn(f"{counted(len(left_out), 'file')} of the gallery left out{reason}", stacklevel=2)
@@ -384,11 +381,7 @@ def features(
     words: Words = None,
     pool: Annotated[
         float,
-        Option(
-            metavar="SHARE",
-            callback=_below_one,
-            help="share of images for the codebook of a folder of counts",
-        ),
+        Option(metavar="SHARE", callback=_below_one, help="share of images for the codebook of a folder of counts"),
     ] = 0.25,
     seed: Seed = 0,
     jobs: Jobs = None,

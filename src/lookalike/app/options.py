@@ -59,11 +59,7 @@ Words = Annotated[
 Seed = Annotated[int, Option(metavar="N", min=0, help="seed of all random draws")]
 Jobs = Annotated[
     int | None,
-    Option(
-        metavar="N",
-        min=1,
-        help="images read in parallel; does not change the result (default: one per processor)",
-    ),
+    Option(metavar="N", min=1, help="images read in parallel; does not change the result (default: one per processor)"),
 ]
 Cache = Annotated[
     Path | None,

@@ -62,10 +62,7 @@ def usable_counts(manifest: pd.DataFrame, pool: pd.DataFrame) -> dict[str, int]:
 
 
 def keep_large_enough(
-    classes: Sequence[str],
-    counts: Mapping[str, int],
-    needed: int = 65,
-    too_small: Literal["error", "drop"] = "error",
+    classes: Sequence[str], counts: Mapping[str, int], needed: int = 65, too_small: Literal["error", "drop"] = "error"
 ) -> tuple[list[str], pd.DataFrame]:
     """Keep the classes that have `needed` usable images by `counts` (40 training + 25 test), and list the dropped."""
     small = [label for label in classes if counts.get(label, 0) < needed]

@@ -236,8 +236,7 @@ def run_ranking(run: NetworkRun, system: str, pretrained: str | os.PathLike[str]
     warm_up(buffers=run.sampling.get("capacity") is not None)
     learned, validation = run.held_out
     network = DeepRankingNetwork(
-        run.configuration(multiscale=system != SINGLE_SCALE),
-        random_state=integer_seed(run.seed, "networks", "weights"),
+        run.configuration(multiscale=system != SINGLE_SCALE), random_state=integer_seed(run.seed, "networks", "weights")
     )
     network.take_pretrained(_classifier(pretrained))
     start = {path: filters.copy() for path, filters in first_layer_filters(network).items()}

@@ -255,10 +255,7 @@ def make_describer(system: str, **settings: Any) -> Describer:
 
 
 def describe_files(
-    describer: Describer,
-    paths: Sequence[PathLike | None],
-    n_threads: int = 1,
-    progress: Progress | None = None,
+    describer: Describer, paths: Sequence[PathLike | None], n_threads: int = 1, progress: Progress | None = None
 ) -> tuple[Floats, float]:
     """Read and describe image files; return vectors, float32 of shape (n, n_dimensions), and the seconds that it took.
 

@@ -108,10 +108,7 @@ def block_positions(width: int, height: int) -> npt.NDArray[np.int32]:
 
 
 def describe_shard(
-    rows: pd.DataFrame,
-    root: PathLike,
-    palette: npt.NDArray[np.float32],
-    progress: Progress | None = None,
+    rows: pd.DataFrame, root: PathLike, palette: npt.NDArray[np.float32], progress: Progress | None = None
 ) -> Blocks:
     """Describe the images of some rows of a manifest whose paths are relative to `root`; `progress` counts images."""
     counts = ((describe(image, palette),) for image in read_images(rows, root, progress))

@@ -28,12 +28,7 @@ class WordShard(NamedTuple):
     positions: npt.NDArray[np.float32]
 
 
-def assign_words(
-    keypoints_file: PathLike,
-    codebook: npt.NDArray[np.float32],
-    *,
-    root: bool = False,
-) -> WordShard:
+def assign_words(keypoints_file: PathLike, codebook: npt.NDArray[np.float32], *, root: bool = False) -> WordShard:
     """Find the nearest word of every descriptor of a keypoint file; `root` is that of the codebook."""
     keypoints = load_shard(KeypointShard, keypoints_file)
     n = len(keypoints.descriptors)

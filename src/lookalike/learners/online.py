@@ -118,12 +118,7 @@ class OnlineLearner(SimilarityLearner):
         return self._train(self._prepare(X), draw, n_steps, *traced)
 
     def _train(
-        self,
-        work: Any,
-        draw: Draw,
-        n_steps: int,
-        trace: Trace | None = None,
-        trace_steps: Iterable[int] | None = None,
+        self, work: Any, draw: Draw, n_steps: int, trace: Trace | None = None, trace_steps: Iterable[int] | None = None
     ) -> Self:
         """Take `n_steps` steps on examples that `draw` gives, with a point of the curve at each trace step."""
         points = curve_points(n_steps, trace_steps, self.trace_points)

@@ -185,14 +185,7 @@ def project_rows(
 
 @intrinsic
 def _score_row(
-    typing_context: Any,
-    block: Any,
-    indices: Any,
-    data: Any,
-    start: Any,
-    stop: Any,
-    thresholds: Any,
-    scores: Any,
+    typing_context: Any, block: Any, indices: Any, data: Any, start: Any, stop: Any, thresholds: Any, scores: Any
 ) -> Any:
     """Write the scores of the gallery row [start, stop) for all lanes; return whether one is above its threshold."""
     # arrays are C-contiguous; every lane is summed in the order of the row, whatever the other lanes hold

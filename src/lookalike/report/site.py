@@ -243,10 +243,7 @@ class _Site:
             lstrip_blocks=True,
         )
         environment.filters.update(
-            shown_state=display.SHOWN.__getitem__,
-            sentence=display.sentence,
-            duration=facts.duration,
-            slug=claims.slug,
+            shown_state=display.SHOWN.__getitem__, sentence=display.sentence, duration=facts.duration, slug=claims.slug
         )
         environment.globals.update(
             navigation=NAVIGATION,

@@ -10,13 +10,7 @@ from typing import Any
 
 import lookalike.studies.category.exhibits  # noqa: F401 - fills in the registry
 from lookalike.core.errors import LookalikeError
-from lookalike.core.settings.data_sets import (
-    LANDMARK_KINDS,
-    TRIPLET_KINDS,
-    VISTERM_KINDS,
-    WEB_KINDS,
-    settings_of_data,
-)
+from lookalike.core.settings.data_sets import LANDMARK_KINDS, TRIPLET_KINDS, VISTERM_KINDS, WEB_KINDS, settings_of_data
 from lookalike.core.settings.methods import method_spec
 from lookalike.core.settings.sentences import check_exhibits, refer, refer_once
 from lookalike.data.subsets import read_published_subsets

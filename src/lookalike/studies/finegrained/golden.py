@@ -29,10 +29,7 @@ from lookalike.studies.finegrained.files import SystemResult
 from lookalike.studies.finegrained.golden_feature import Component, Learned, component_distances, embed_categories
 from lookalike.studies.finegrained.training import Features
 
-COMPONENTS: dict[str, Any] = {
-    "distances": ("l1", "l2", "chi2", "cosine"),
-    "annotation_components": 64,
-}
+COMPONENTS: dict[str, Any] = {"distances": ("l1", "l2", "chi2", "cosine"), "annotation_components": 64}
 """Distances of every hand-crafted feature, and embeddings learned from so many principal components of each."""
 ANNOTATION = (("lda", "l2"), ("lda", "cosine"), ("logistic", "l2"))
 """Embedding and distance of the components learned from categories, see `embed_categories`."""
