@@ -13,30 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from lookalike.app.options import (
-    PAGES,
-    TABLES,
-    AsJson,
-    Cache,
-    Jobs,
-    Labels,
-    NoCache,
-    Quiet,
-    Representation,
-    Seed,
-    Told,
-    Triplets,
-    Words,
-    cache_folder,
-    check_output,
-    command,
-    counted,
-    left_out_lines,
-    print_json,
-    records,
-    refuse_both,
-    tell,
-)
+from lookalike.app import options
 from lookalike.core.errors import LookalikeError, escaped
 
 if TYPE_CHECKING:
@@ -127,14 +104,14 @@ def _places(text: str) -> list[int]:
     return places
 
 
-@command("fit", _FIT_EXAMPLES)
+@options.command("fit", _FIT_EXAMPLES)
 def fit(
     folder: Annotated[Path, Argument(metavar="FOLDER", help="the images")],
     output: Annotated[
         Path | None, Option(metavar="FILE.lookalike", help="the model to write (default: FOLDER's name, here)")
     ] = None,
-    labels: Labels = None,
-    triplets: Triplets = None,
+    labels: options.Labels = None,
+    triplets: options.Triplets = None,
     hold_out: Annotated[
         float,
         Option(
@@ -143,8 +120,8 @@ def fit(
             help="share of every class (or of the triplets' queries) to keep for `evaluate`, such as 0.25",
         ),
     ] = 0.0,
-    representation: Representation = "visterms",
-    words: Words = None,
+    representation: options.Representation = "visterms",
+    words: options.Words = None,
     learner: Annotated[str, Option(metavar="NAME", help="the learner")] = "OASIS",
     set_: Annotated[
         list[str] | None,
@@ -155,12 +132,12 @@ def fit(
             "steps sets some images aside and stops when these are ranked best",
         ),
     ] = None,
-    seed: Seed = 0,
-    jobs: Jobs = None,
-    cache: Cache = None,
-    no_cache: NoCache = False,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    seed: options.Seed = 0,
+    jobs: options.Jobs = None,
+    cache: options.Cache = None,
+    no_cache: options.NoCache = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Learn from a folder of your own images which of them are similar, and write a model file.
 
@@ -168,27 +145,27 @@ def fit(
     FOLDER. Images that cannot be used are left out and named.
     """
     settings = _settings(set_ or [])
-    refuse_both(labels, triplets)
+    options.refuse_both(labels, triplets)
 
     from lookalike.app.model_file import SUFFIX
     from lookalike.app.similarity import ImageSimilarity
     from lookalike.core.files import named
 
     output = output or Path(f"{Path(os.path.realpath(folder)).name}{SUFFIX}")
-    check_output(output, (SUFFIX,), labels, triplets, _model_in(representation))
+    options.check_output(output, (SUFFIX,), labels, triplets, _model_in(representation))
     named(output, SUFFIX)
     chosen: dict[str, Any] = {"words": words, "parameters": settings, "hold_out": hold_out, "random_state": seed}
-    kept = cache_folder(cache, no_cache, output)
-    with Told(quiet) as told:
+    kept = options.cache_folder(cache, no_cache, output)
+    with options.Told(quiet) as told:
         model = ImageSimilarity(representation, learner, jobs=jobs, cache=kept, progress=told, **chosen)
         model.fit(folder, labels, triplets)
     model.save(output)
     if as_json:
-        print_json({"model": str(output), **model.about(), "left_out": records(model.left_out_)})
+        options.print_json({"model": str(output), **model.about(), "left_out": options.records(model.left_out_)})
     elif not quiet:
         tables = {"--labels": labels, "--triplets": triplets}
         source = [str(folder), *(str(part) for option, table in tables.items() if table for part in (option, table))]
-        tell(_summary(output, model, source))
+        options.tell(_summary(output, model, source))
 
 
 def _summary(output: Path, model: ImageSimilarity, source: list[str]) -> list[str]:
@@ -196,9 +173,9 @@ def _summary(output: Path, model: ImageSimilarity, source: list[str]) -> list[st
     about = model.about()
     lines = [f"{output}: {_learned(about)}"]
     lines.append("; ".join(f"{name} {seconds:.1f} s" for name, seconds in about["seconds"].items()))
-    lines += left_out_lines(model.left_out_)
+    lines += options.left_out_lines(model.left_out_)
     if about["triplets_left_out"]:
-        lines.append(f"left out: {counted(about['triplets_left_out'], 'triplet')} whose images cannot be used")
+        lines.append(f"left out: {options.counted(about['triplets_left_out'], 'triplet')} whose images cannot be used")
     if about["n_held_out"]:
         lines.append(f"next: {shlex.join([_program(), 'evaluate', str(output), *source])}")
     lines.append(f"next: {shlex.join([_program(), 'rank', str(output), 'QUERY', '--gallery', source[0]])}")
@@ -214,11 +191,11 @@ def _program() -> str:
 def _learned(about: dict[str, Any]) -> str:
     """Say in one line what a model has learned from what."""
     learner, representation = about["learner"], about["representation"]
-    source = f"{counted(about['n_images'], 'image')}"
+    source = f"{options.counted(about['n_images'], 'image')}"
     if about["classes"]:
-        source += f" of {counted(len(about['classes']), 'class')}"
+        source += f" of {options.counted(len(about['classes']), 'class')}"
     if about["n_triplets"]:
-        source = f"{counted(about['n_triplets'], 'triplet')} of {source}"
+        source = f"{options.counted(about['n_triplets'], 'triplet')} of {source}"
     held_out = f", {about['n_held_out']:,} held out" if about["n_held_out"] else ""
     steps = f" in {learner['n_steps']:,} steps" if "n_steps" in learner else ""
     described = f"visterms of {representation['dimensions']:,} words"
@@ -229,7 +206,7 @@ def _learned(about: dict[str, Any]) -> str:
     return f"{learner['name']} learned from {source}{steps}{held_out}; {described}"
 
 
-@command("rank", _RANK_EXAMPLES)
+@options.command("rank", _RANK_EXAMPLES)
 def rank(
     model: Model,
     queries: Annotated[list[Path], Argument(metavar="QUERY...", help="image files")],
@@ -237,12 +214,12 @@ def rank(
     k: Annotated[int, Option("-k", metavar="N", min=1, help="neighbours")] = 10,
     html: Annotated[Path | None, Option(metavar="PAGE.html", help="write a page")] = None,
     compare: Annotated[bool, Option("--compare", help="show the neighbours before learning too")] = False,
-    seed: Seed = 0,
-    jobs: Jobs = None,
-    cache: Cache = None,
-    no_cache: NoCache = False,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    seed: options.Seed = 0,
+    jobs: options.Jobs = None,
+    cache: options.Cache = None,
+    no_cache: options.NoCache = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Print the images of a folder that are most similar to each query image, best first.
 
@@ -251,9 +228,11 @@ def rank(
     from lookalike.app.similarity import ImageSimilarity
 
     if html is not None:
-        check_output(html, PAGES, model, *queries)
-    with Told(quiet) as told:
-        opened = ImageSimilarity.load(model, jobs=jobs, cache=cache_folder(cache, no_cache, model), progress=told)
+        options.check_output(html, options.PAGES, model, *queries)
+    with options.Told(quiet) as told:
+        opened = ImageSimilarity.load(
+            model, jobs=jobs, cache=options.cache_folder(cache, no_cache, model), progress=told
+        )
         ranked = opened.rank_both(queries, gallery, k, which=(True, False) if compare else (True,))
     left_out = opened.left_out_
     n_bad_queries = len(set(queries)) - ranked[True]["query"].nunique()
@@ -264,11 +243,11 @@ def rank(
         write_page(ranked, gallery, html, title=f"Neighbours by {model.name}", model=opened)
     if as_json:
         about = {"model": str(model), "gallery": str(gallery), "k": k, "page": None if html is None else str(html)}
-        print_json({**about, "results": _rankings(ranked), "left_out": records(left_out)})
+        options.print_json({**about, "results": _rankings(ranked), "left_out": options.records(left_out)})
     elif html is None:
-        tell(_ranking_lines(ranked))
+        options.tell(_ranking_lines(ranked))
     elif not quiet:
-        tell([f"{html}: {counted(ranked[True]['query'].nunique(), 'query')}, {k} neighbours each"])
+        options.tell([f"{html}: {options.counted(ranked[True]['query'].nunique(), 'query')}, {k} neighbours each"])
 
 
 def _warn(ranked: pd.DataFrame, left_out: pd.DataFrame, k: int) -> None:
@@ -280,7 +259,7 @@ def _warn(ranked: pd.DataFrame, left_out: pd.DataFrame, k: int) -> None:
         warnings.warn(f"the gallery has only {found} images besides a query, fewer than {k}", stacklevel=2)
     if len(left_out):
         reason = first_reason(left_out)
-        warnings.warn(f"{counted(len(left_out), 'file')} of the gallery left out{reason}", stacklevel=2)
+        warnings.warn(f"{options.counted(len(left_out), 'file')} of the gallery left out{reason}", stacklevel=2)
 
 
 def _ranking_lines(ranked: dict[bool, pd.DataFrame]) -> list[str]:
@@ -306,24 +285,24 @@ def _rankings(ranked: dict[bool, pd.DataFrame]) -> list[dict[str, Any]]:
     for learned, table in ranked.items():
         for query, rows in table.groupby("query", sort=False):
             result = results.setdefault(str(query), {"query": str(query)})
-            result[names[learned]] = records(rows[["rank", "path", "score", "label"]])
+            result[names[learned]] = options.records(rows[["rank", "path", "score", "label"]])
     return list(results.values())
 
 
-@command("evaluate", _EVALUATE_EXAMPLES)
+@options.command("evaluate", _EVALUATE_EXAMPLES)
 def evaluate(
     model: Model,
     folder: Annotated[Path, Argument(metavar="FOLDER", help="class folders, or where the table's paths start")],
-    labels: Labels = None,
-    triplets: Triplets = None,
+    labels: options.Labels = None,
+    triplets: options.Triplets = None,
     k: Annotated[str, Option("-k", metavar="N,N", help="numbers of first images to measure precision on")] = "1,5,10",
     everything: Annotated[bool, Option("--all", help="also evaluate images that the model learned from")] = False,
-    seed: Seed = 0,
-    jobs: Jobs = None,
-    cache: Cache = None,
-    no_cache: NoCache = False,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    seed: options.Seed = 0,
+    jobs: options.Jobs = None,
+    cache: options.Cache = None,
+    no_cache: options.NoCache = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Print how well a model orders labelled images (mean average precision, precision at k) or triplets.
 
@@ -331,12 +310,14 @@ def evaluate(
     learned from are left out if there are others. Use `lookalike fit --hold-out` to keep some.
     """
     places = _places(k)
-    refuse_both(labels, triplets)
+    options.refuse_both(labels, triplets)
 
     from lookalike.app.similarity import ImageSimilarity
 
-    with Told(quiet) as told:
-        opened = ImageSimilarity.load(model, jobs=jobs, cache=cache_folder(cache, no_cache, model), progress=told)
+    with options.Told(quiet) as told:
+        opened = ImageSimilarity.load(
+            model, jobs=jobs, cache=options.cache_folder(cache, no_cache, model), progress=told
+        )
         opened.random_state = seed
         table = opened.evaluate(folder, labels, triplets, ks=places, everything=everything)
     counts = table.attrs
@@ -348,14 +329,16 @@ def evaluate(
         )
     if as_json:
         where = {"model": str(model), "folder": str(folder)}
-        print_json({**where, **counts, "rows": records(table), "left_out": records(opened.left_out_)})
+        options.print_json(
+            {**where, **counts, "rows": options.records(table), "left_out": options.records(opened.left_out_)}
+        )
         return
-    what = counted(counts["images"], "image")
+    what = options.counted(counts["images"], "image")
     if "triplets" in counts:
-        what = f"{counted(counts['triplets'], 'triplet')} of {what}"
+        what = f"{options.counted(counts['triplets'], 'triplet')} of {what}"
     passed = f"; {counts['passed_over']:,} that the model has learned from are left out"
-    left_out = [] if quiet else left_out_lines(opened.left_out_)
-    tell([f"{folder}: {what}{passed if counts['passed_over'] else ''}", *left_out, *_measure_lines(table)])
+    left_out = [] if quiet else options.left_out_lines(opened.left_out_)
+    options.tell([f"{folder}: {what}{passed if counts['passed_over'] else ''}", *left_out, *_measure_lines(table)])
 
 
 def _measure_lines(table: pd.DataFrame) -> list[str]:
@@ -370,25 +353,25 @@ def _measure_lines(table: pd.DataFrame) -> list[str]:
     return lines
 
 
-@command("features", _FEATURES_EXAMPLES)
+@options.command("features", _FEATURES_EXAMPLES)
 def features(
     folder: Annotated[Path, Argument(metavar="FOLDER", help="the images, at any depth")],
     output: Annotated[Path, Option(metavar="FILE", help="vectors to write (.npz or .npy), or a folder of counts")],
     paths: Annotated[
         Path | None, Option(metavar="TABLE", help="table to write: .csv or .parquet (default: .csv beside them)")
     ] = None,
-    representation: Representation = "visterms",
-    words: Words = None,
+    representation: options.Representation = "visterms",
+    words: options.Words = None,
     pool: Annotated[
         float,
         Option(metavar="SHARE", callback=_below_one, help="share of images for the codebook of a folder of counts"),
     ] = 0.25,
-    seed: Seed = 0,
-    jobs: Jobs = None,
-    cache: Cache = None,
-    no_cache: NoCache = False,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    seed: options.Seed = 0,
+    jobs: options.Jobs = None,
+    cache: options.Cache = None,
+    no_cache: options.NoCache = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Describe all images of a folder, and write their vectors (rows of unit length) or their visterm counts.
 
@@ -408,14 +391,14 @@ def features(
     is_sparse = vectors_in.suffix.lower() == ".npz"
     if is_sparse:
         _check_sparse(output, representation, words)
-    check_output(vectors_in, (".npz", ".npy"), model := _model_in(representation))
-    check_output(table, TABLES, model, vectors_in)
+    options.check_output(vectors_in, (".npz", ".npy"), model := _model_in(representation))
+    options.check_output(table, options.TABLES, model, vectors_in)
     if is_folder:
-        check_output(output / PALETTE, (".npy",), model)
+        options.check_output(output / PALETTE, (".npy",), model)
     if paths is None:
         _check_default(table, FOLDER_COLUMNS if is_folder else COLUMNS)
-    kept = cache_folder(cache, no_cache, output)
-    with Told(quiet) as told:
+    kept = options.cache_folder(cache, no_cache, output)
+    with options.Told(quiet) as told:
         chosen: dict[str, Any] = {"words": words, "random_state": seed}
         described = ImageSimilarity(representation, jobs=jobs, cache=kept, progress=told, **chosen)
         vectors: Any
@@ -434,10 +417,10 @@ def features(
     name, dimensions = describer.system, int(vectors.shape[1])
     if as_json:
         about = {"output": str(output), "paths": str(table), "n_images": len(images), "dimensions": dimensions}
-        print_json({**about, "representation": name, "left_out": records(left_out)})
+        options.print_json({**about, "representation": name, "left_out": options.records(left_out)})
     elif not quiet:
-        first = f"{output}: {counted(len(images), 'image')} x {dimensions:,} dimensions of {name}"
-        tell([first, f"{table}: the image of each row", *left_out_lines(left_out)])
+        first = f"{output}: {options.counted(len(images), 'image')} x {dimensions:,} dimensions of {name}"
+        options.tell([first, f"{table}: the image of each row", *options.left_out_lines(left_out)])
 
 
 def _model_in(representation: str) -> Path | None:
@@ -470,8 +453,8 @@ def _check_default(table: Path, columns: Sequence[str]) -> None:
         )
 
 
-@command("info", _INFO_EXAMPLES)
-def info(model: Model, as_json: AsJson = False) -> None:
+@options.command("info", _INFO_EXAMPLES)
+def info(model: Model, as_json: options.AsJson = False) -> None:
     """Print what a model file holds.
 
     That is its learner, settings, representation, classes, images, times, and the versions of the libraries.
@@ -481,7 +464,7 @@ def info(model: Model, as_json: AsJson = False) -> None:
     about = read_about(model)
     size = model.stat().st_size
     if as_json:
-        print_json({"model": str(model), "bytes": size, **about})
+        options.print_json({"model": str(model), "bytes": size, **about})
         return
     learner, representation, made_by = about["learner"], about["representation"], about["made_by"]
     rows = {
@@ -497,7 +480,7 @@ def info(model: Model, as_json: AsJson = False) -> None:
         "made": made_by.get("time", "unknown"),
         "versions": ", ".join(f"{name} {number}" for name, number in made_by.items() if name != "time"),
     }
-    tell(f"{name:<16}{value}" for name, value in rows.items())
+    options.tell(f"{name:<16}{value}" for name, value in rows.items())
 
 
 def _listed(values: dict[str, Any]) -> str:

@@ -14,20 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from lookalike.app.options import (
-    PAGES,
-    TABLES,
-    AsJson,
-    Jobs,
-    Quiet,
-    Seed,
-    Told,
-    check_output,
-    command,
-    print_json,
-    records,
-    tell,
-)
+from lookalike.app import options
 from lookalike.core.errors import LookalikeError, escaped
 
 if TYPE_CHECKING:
@@ -80,7 +67,7 @@ Plan = Annotated[Path, Argument(metavar="PLAN.csv", help="the plan: which images
 Table = Annotated[Path | None, Option(metavar="TABLE", help="also write the table (.csv or .parquet)")]
 
 
-@command("rate", _RATE_EXAMPLES)
+@options.command("rate", _RATE_EXAMPLES)
 def rate(
     plan: Plan,
     images: Annotated[Path, Option(metavar="FOLDER", help="folder that the paths of the plan start from")],
@@ -92,9 +79,9 @@ def rate(
     queries: Annotated[int, Option(metavar="N", min=1, help="query images to draw")] = 25,
     retrieved: Annotated[int, Option(metavar="N", min=1, help="neighbours shown for each query")] = 10,
     random: Annotated[int, Option(metavar="N", min=0, help="unrelated images shown for each query")] = 10,
-    seed: Seed = 0,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    seed: options.Seed = 0,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Write a page on which people rate how well images were retrieved.
 
@@ -106,11 +93,11 @@ def rate(
     from lookalike.studies.human.page import write_page
     from lookalike.studies.human.questionnaire import NEIGHBOURS, plan_from_neighbours, read_plan
 
-    check_output(output, PAGES, plan, neighbours)
+    options.check_output(output, options.PAGES, plan, neighbours)
     if neighbours is None:
         drawn = read_plan(plan)
     else:
-        check_output(plan, (".csv",), neighbours)
+        options.check_output(plan, (".csv",), neighbours)
         table = read_cells(neighbours, NEIGHBOURS, what="file of neighbours")
         drawn = plan_from_neighbours(table, seed=seed, n_queries=queries, n_retrieved=retrieved, n_random=random)
         # answers belong to one plan: another one of the same name would make them worthless
@@ -121,17 +108,17 @@ def rate(
         write_table(drawn, plan)
     n_queries = int(drawn["query"].nunique())
     if as_json:
-        print_json({"page": str(output), "queries": n_queries, "candidates": len(drawn)})
+        options.print_json({"page": str(output), "queries": n_queries, "candidates": len(drawn)})
     elif not quiet:
         tell([f"{output}: {n_queries} queries, {len(drawn)} candidates"])
 
 
-@command("ratings", _RATINGS_EXAMPLES)
+@options.command("ratings", _RATINGS_EXAMPLES)
 def ratings(
     plan: Plan,
     files: Annotated[list[Path], Argument(metavar="RATINGS.csv...", help="files that raters exported")],
     output: Table = None,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Read the CSV files that raters exported from the page and print the numbers of the human evaluation.
 
@@ -143,12 +130,12 @@ def ratings(
     from lookalike.studies.human.statistics import summary
 
     if output is not None:
-        check_output(output, TABLES, plan, *files)
+        options.check_output(output, options.TABLES, plan, *files)
     answers = read_ratings(files, read_plan(plan))
     if output is not None:
         write_table(answers, output)
     if as_json:
-        print_json(summary(answers))
+        options.print_json(summary(answers))
         return
     for quantity, value in summary(answers).items():
         if quantity != "simulated":
@@ -173,7 +160,7 @@ def _names(text: str | None) -> str | None:
     return text
 
 
-@command("evaluate-triplets", _TRIPLETS_EXAMPLES)
+@options.command("evaluate-triplets", _TRIPLETS_EXAMPLES)
 def evaluate_triplets(
     folder: Annotated[Path, Argument(metavar="DIR", help="folder of rated triplets")],
     features: Annotated[
@@ -191,9 +178,9 @@ def evaluate_triplets(
         ),
     ] = None,
     output: Table = None,
-    as_json: AsJson = False,
-    seed: Seed = 0,
-    jobs: Jobs = None,
+    as_json: options.AsJson = False,
+    seed: options.Seed = 0,
+    jobs: options.Jobs = None,
 ) -> None:
     """Print how well image features, or a network of yours, agree with people who rated triplets.
 
@@ -215,8 +202,8 @@ def evaluate_triplets(
     describers = [make_describer(name) for name in dict.fromkeys(names)]
     network = _load_network(model) if model is not None else None
     if output is not None:
-        check_output(output, TABLES, model, folder)
-    with Told() as told:
+        options.check_output(output, options.TABLES, model, folder)
+    with options.Told() as told:
         rated = read_release(folder, n_threads=n_threads, progress=partial(told, "reading images"))
         pairs = candidate_pairs(rated.triplets, rated.pool, rated.manifest)
         wanted = {*pairs["query"].tolist(), *pairs["candidate"].tolist()}
@@ -236,14 +223,21 @@ def evaluate_triplets(
     n_queries = int(rated.triplets["query"].nunique())
     if as_json:
         counts = {"n_triplets": len(rated.triplets), "n_queries": n_queries, "seed": seed}
-        print_json({"folder": str(folder), **counts, "rejected": records(rated.rejected), "rows": records(table)})
+        options.print_json(
+            {
+                "folder": str(folder),
+                **counts,
+                "rejected": options.records(rated.rejected),
+                "rows": options.records(table),
+            }
+        )
         return
-    tell([f"{folder}: {len(rated.triplets):,} rated triplets of {n_queries:,} query images"])
-    tell(_lines(table, rated, k))
+    options.tell([f"{folder}: {len(rated.triplets):,} rated triplets of {n_queries:,} query images"])
+    options.tell(_lines(table, rated, k))
 
 
 def _measure_describer(
-    describer: Describer, paths: Sequence[Path | None], codebook: Files, seed: int, n_threads: int, told: Told
+    describer: Describer, paths: Sequence[Path | None], codebook: Files, seed: int, n_threads: int, told: options.Told
 ) -> _Measured:
     """Fit a hand-crafted feature on the files of a codebook and describe the images whose path is there."""
     from lookalike.core.images import load_rgb
@@ -259,7 +253,7 @@ def _measure_describer(
     return _Measured(describer.system, vectors, speed, describer.distance, learned_from)
 
 
-def _codebook_files(rated: RatedTriplets, folder: Path | None, seed: int, n_threads: int, told: Told) -> Files:
+def _codebook_files(rated: RatedTriplets, folder: Path | None, seed: int, n_threads: int, told: options.Told) -> Files:
     """Files that codebooks are learned from, and what they are."""
     from lookalike.core.seeds import generator
     from lookalike.data.rated_triplets import codebook_images
@@ -296,7 +290,7 @@ def _load_network(path: Path) -> tuple[Any, dict[str, Any]]:
 
 
 def _measure_network(
-    network: tuple[Any, dict[str, Any]], name: str, paths: Sequence[Path | None], n_threads: int, told: Told
+    network: tuple[Any, dict[str, Any]], name: str, paths: Sequence[Path | None], n_threads: int, told: options.Told
 ) -> _Measured:
     """Embed images by a network, some at a time."""
     import numpy as np

@@ -8,17 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from lookalike.core import files
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import (
-    LARGEST_MODEL,
-    check_finite,
-    named,
-    read_json,
-    reading,
-    reading_npz,
-    write_json,
-    write_npz,
-)
 from lookalike.learners.registry import MODULES, learner_class
 
 FORMAT_VERSION = 1
@@ -30,11 +21,11 @@ def save(model: Any, path: str | os.PathLike[str], made_by: dict[str, Any] | Non
     """Write a fitted learner as `path` (``.npz``) and a sidecar (``.json``); the same model gives the same bytes."""
     from lookalike import __version__
 
-    path = named(path, ".npz")
+    path = files.named(path, ".npz")
     kept, arrays = take_apart(model)
     # deflated where most of a million weights are equal: numbers that differ would take long and stay as large
     sample = max((array.ravel() for array in arrays.values()), key=len, default=np.empty(0))[::997]
-    write_npz(dict(sorted(arrays.items())), path, compressed=len(set(sample.tolist())) <= len(sample) / 2)
+    files.write_npz(dict(sorted(arrays.items())), path, compressed=len(set(sample.tolist())) <= len(sample) / 2)
     sidecar = {
         "format": "lookalike model",
         "format_version": FORMAT_VERSION,
@@ -42,7 +33,7 @@ def save(model: Any, path: str | os.PathLike[str], made_by: dict[str, Any] | Non
         "arrays": {name: {"dtype": str(array.dtype), "shape": list(array.shape)} for name, array in arrays.items()},
         "made_by": {"lookalike": __version__, "numpy": np.__version__} | (made_by or {}),
     }
-    write_json(sidecar, path.with_suffix(".json"))
+    files.write_json(sidecar, path.with_suffix(".json"))
 
 
 def take_apart(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -84,7 +75,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         When a file is missing or damaged, does not belong to the other, or is of a version or learner that this
         version of the package does not know.
     """
-    path = named(path, ".npz")
+    path = files.named(path, ".npz")
     sidecar = _read_sidecar(path)
     try:
         return put_together(sidecar, _read_arrays(path, sidecar["arrays"]), path, path.with_suffix(".json"))
@@ -99,7 +90,8 @@ def put_together(kept: dict[str, Any], arrays: dict[str, np.ndarray], path: Path
             f"{path} holds a {kept['learner']!r}, which this version of lookalike does not know "
             f"(it knows {', '.join(sorted(MODULES))}): load it with the version that its sidecar names under made_by"
         )
-    check_finite({name: array for name, array in arrays.items() if "/" not in name}, path, _AGAIN)  # curves have NaN
+    # curves, whose names have a slash, hold NaN
+    files.check_finite({name: array for name, array in arrays.items() if "/" not in name}, path, _AGAIN)
     try:
         parameters = {name: _as_parameter(value) for name, value in kept["parameters"].items()}
         model = learner_class(kept["learner"])(**parameters)
@@ -131,8 +123,10 @@ def _is_fitted_name(name: str) -> bool:
 def _read_sidecar(path: Path) -> dict[str, Any]:
     sidecar_path = path.with_suffix(".json")
     try:
-        with reading(sidecar_path, "model file", f"it belongs beside {path}, keep both together", LARGEST_SIDECAR):
-            sidecar = read_json(sidecar_path)
+        with files.reading(
+            sidecar_path, "model file", f"it belongs beside {path}, keep both together", LARGEST_SIDECAR
+        ):
+            sidecar = files.read_json(sidecar_path)
     except (ValueError, RecursionError) as error:
         raise LookalikeError(f"{sidecar_path} is not JSON ({error}): {_AGAIN}") from error
     if isinstance(sidecar, dict) and sidecar.get("format") == "no model":
@@ -151,7 +145,7 @@ def _read_sidecar(path: Path) -> dict[str, Any]:
 
 
 def _read_arrays(path: Path, expected: dict[str, dict[str, Any]]) -> dict[str, np.ndarray]:
-    with reading_npz(path, _AGAIN, LARGEST_MODEL) as stored:
+    with files.reading_npz(path, _AGAIN, files.LARGEST_MODEL) as stored:
         arrays = dict(stored)
     found = {name: {"dtype": str(array.dtype), "shape": list(array.shape)} for name, array in arrays.items()}
     if found != expected:

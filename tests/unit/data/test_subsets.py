@@ -7,14 +7,7 @@ import pytest
 from made_manifests import manifest_of
 
 from lookalike.core.errors import LookalikeError
-from lookalike.data.subsets import (
-    class_labels,
-    keep_large_enough,
-    left_out,
-    read_published_subsets,
-    resolve_subset,
-    usable_counts,
-)
+from lookalike.data import subsets
 
 RESOURCES = Path(__file__).resolve().parents[3] / "workflow" / "resources"
 CLASSES = {
@@ -34,31 +27,31 @@ def test_the_published_lists_are_folders_of_the_archive():
     archive = pd.read_csv(RESOURCES / "caltech256-class-counts.csv", index_col="folder")["images"]
     assert (len(archive), archive.sum(), archive["257.clutter"]) == (257, 30_607, 827)
     assert [int(folder.split(".")[0]) for folder in archive.index] == list(range(1, 258))
-    published = read_published_subsets(RESOURCES / "class-subsets.csv")
+    published = subsets.read_published_subsets(RESOURCES / "class-subsets.csv")
     sizes = {name: len(folders) for name, folders in published.items()}
     assert sizes == {"easy10": 10, "var10": 10, "var20": 20, "classes50": 50, "classes249": 249}
     numbers = sorted(int(folder.split(".")[0]) for folder in published["classes249"])
     assert numbers == [number for number in range(1, 251) if number != 129]
     manifest = manifest_of({folder: {"ok": 1} for folder in archive.index if folder != "257.clutter"})
     for folders in published.values():
-        assert resolve_subset(folders, manifest) == folders
+        assert subsets.resolve_subset(folders, manifest) == folders
         assert archive[folders].min() >= 65
     printed = pd.read_csv(RESOURCES / "class-subsets.csv").drop_duplicates("name").set_index("name")["folder"]
     printed = printed.drop("star-fish-101")  # the only one that is printed in another spelling
-    assert resolve_subset(printed.index.tolist(), manifest) == printed.tolist()
+    assert subsets.resolve_subset(printed.index.tolist(), manifest) == printed.tolist()
 
 
 def test_classes_are_labels_with_images_that_are_not_clutter():
-    assert class_labels(MANIFEST) == resolve_subset("all", MANIFEST) == FOUR
-    assert resolve_subset("first 2", MANIFEST) == FOUR[:2]
-    assert resolve_subset("published", MANIFEST, FOUR[1:3]) == FOUR[1:3]
+    assert subsets.class_labels(MANIFEST) == subsets.resolve_subset("all", MANIFEST) == FOUR
+    assert subsets.resolve_subset("first 2", MANIFEST) == FOUR[:2]
+    assert subsets.resolve_subset("published", MANIFEST, FOUR[1:3]) == FOUR[1:3]
 
 
 @pytest.mark.parametrize("mug", ["041.coffee-mug", "coffee-mug", "Coffee Mug", " 041.coffee_mug "])
 @pytest.mark.parametrize("keyboard", ["computer_keyboard", "COMPUTER-KEYBOARD", "computer keyboard"])
 def test_names_resolve_however_they_are_spelled(mug, keyboard):
-    assert resolve_subset([mug, keyboard], MANIFEST) == FOUR[1:3]
-    assert resolve_subset([keyboard, mug], MANIFEST) == FOUR[2:0:-1]
+    assert subsets.resolve_subset([mug, keyboard], MANIFEST) == FOUR[1:3]
+    assert subsets.resolve_subset([keyboard, mug], MANIFEST) == FOUR[2:0:-1]
 
 
 @pytest.mark.parametrize(
@@ -81,31 +74,31 @@ def test_names_resolve_however_they_are_spelled(mug, keyboard):
 )
 def test_what_is_no_subset_is_one_sentence(spec, message):
     with pytest.raises(LookalikeError) as caught:
-        resolve_subset(spec, MANIFEST)
+        subsets.resolve_subset(spec, MANIFEST)
     assert str(caught.value) == message
 
 
 def test_a_bare_name_of_two_folders_is_ambiguous():
     two = manifest_of({"001.bat": {"ok": 1}, "007.bat": {"ok": 1}})
     with pytest.raises(LookalikeError, match=r"'bat' fits 001\.bat and 007\.bat"):
-        resolve_subset(["bat", "001.bat"], two)
-    assert resolve_subset(["007.bat", "001.bat"], two) == ["007.bat", "001.bat"]
+        subsets.resolve_subset(["bat", "001.bat"], two)
+    assert subsets.resolve_subset(["007.bat", "001.bat"], two) == ["007.bat", "001.bat"]
 
 
 def test_classes_that_are_too_small_are_an_error_or_dropped_and_listed():
     counts = {"a": 65, "b": 64, "c": 100}
     with pytest.raises(LookalikeError, match=r"needs 65 usable images .* fewer: b \(64\), d \(0\);"):
-        keep_large_enough(["a", "b", "c", "d"], counts)
+        subsets.keep_large_enough(["a", "b", "c", "d"], counts)
     with pytest.raises(LookalikeError, match="only 1 of 2 classes"):
-        keep_large_enough(["a", "b"], counts, too_small="drop")
-    assert keep_large_enough(["c", "b", "a"], counts, too_small="drop")[0] == ["c", "a"]
+        subsets.keep_large_enough(["a", "b"], counts, too_small="drop")
+    assert subsets.keep_large_enough(["c", "b", "a"], counts, too_small="drop")[0] == ["c", "a"]
     manifest = manifest_of(CLASSES | {"060.duck": {"ok": 4}})
     pool = manifest[manifest["label"] == "060.duck"].head(1)[["image_id", "label"]]
-    counts = usable_counts(manifest, pool)
+    counts = subsets.usable_counts(manifest, pool)
     assert list(counts.values()) == [3, 5, 2, 0, 3]
-    kept, dropped = keep_large_enough(FOUR[:3], counts, needed=3, too_small="drop")
+    kept, dropped = subsets.keep_large_enough(FOUR[:3], counts, needed=3, too_small="drop")
     assert kept == FOUR[:2]
-    table = left_out(FOUR[:3], manifest, pool, dropped)
+    table = subsets.left_out(FOUR[:3], manifest, pool, dropped)
     assert table.to_dict("records") == [
         {"label": "045.computer_keyboard", "usable": 2, "reason": "2 usable images, 3 needed"},
         {"label": "056.dog", "usable": 0, "reason": "not in the published list"},

@@ -8,16 +8,7 @@ import pytest
 from project import ROOT
 from toy import PRINTED
 
-from lookalike.exhibits.printed import (
-    beside_print,
-    count_statuses,
-    human_time,
-    last_digit,
-    printed_numbers,
-    significant,
-    state_of,
-    status_of,
-)
+from lookalike.exhibits import printed
 
 
 @pytest.mark.parametrize(
@@ -25,13 +16,13 @@ from lookalike.exhibits.printed import (
     [("33", 1), ("0.33", 0.01), ("1.6", 0.1), ("33.0", 1), ("35000", 1000), ("139944", 1), ("100", 1), ("0", 1)],
 )
 def test_worth_of_the_last_printed_digit(text, digit):
-    assert last_digit(text) == pytest.approx(digit)
+    assert printed.last_digit(text) == pytest.approx(digit)
 
 
 def project_numbers():
     path = ROOT / "workflow" / "resources" / "reference-values.csv"
     with path.open(newline="", encoding="utf-8") as file:
-        return printed_numbers(csv.DictReader(file))
+        return printed.printed_numbers(csv.DictReader(file))
 
 
 @pytest.mark.parametrize(
@@ -54,18 +45,20 @@ def test_whole_tables_are_printed_equally_far(paper, exhibit, digit):
      (43.5, 5, "close"), (22.5, 5, "close"), (43.5001, 5, "higher"), (22.4999, 5, "lower")],
 )  # fmt: skip
 def test_boundaries_of_the_rule(ours, n_folds, status):
-    assert status_of(ours, 33.0, 3.0, 4.0, 1.0, n_folds) == status
+    assert printed.status_of(ours, 33.0, 3.0, 4.0, 1.0, n_folds) == status
 
 
 def test_without_any_spread_only_rounding_is_tolerated():
-    assert [status_of(ours, 33.0, 0.0, 0.0, 1.0) for ours in (33.5, 33.51)] == ["agrees", "higher"]
+    assert [printed.status_of(ours, 33.0, 0.0, 0.0, 1.0) for ours in (33.5, 33.51)] == ["agrees", "higher"]
     # 0.35 - 0.3 is a hair more than 0.05 in binary; the boundary still agrees
-    assert status_of(0.35, 0.3, 0.0, 0.0, 0.1) == "agrees"
+    assert printed.status_of(0.35, 0.3, 0.0, 0.0, 0.1) == "agrees"
 
 
 def cells_of(ours, judge=lambda cell: None):
     frame = pd.DataFrame({"method": ["oasis", "lmnn", "mcml"], "ours": [ours, 20.0, 30.0], "ours_std": 0.0})
-    return beside_print(frame.assign(setting="classes=10", metric="map"), printed_numbers(PRINTED), judge=judge)
+    return printed.beside_print(
+        frame.assign(setting="classes=10", metric="map"), printed.printed_numbers(PRINTED), judge=judge
+    )
 
 
 def test_every_number_of_ours_keeps_its_row_and_gets_what_print_has():
@@ -87,7 +80,7 @@ def test_every_number_of_ours_keeps_its_row_and_gets_what_print_has():
      (["agrees", "close"], "close"), (["agrees", "close", "higher"], "higher"), (["lower", "higher"], "mixed")],
 )  # fmt: skip
 def test_state_of_an_exhibit(statuses, state):
-    assert state_of(count_statuses(pd.DataFrame({"status": statuses}, dtype=str))) == state
+    assert printed.state_of(printed.count_statuses(pd.DataFrame({"status": statuses}, dtype=str))) == state
 
 
 @pytest.mark.parametrize(
@@ -96,7 +89,7 @@ def test_state_of_an_exhibit(statuses, state):
      (math.nan, 1.0, "-"), (0.0, math.nan, "0.0")],
 )  # fmt: skip
 def test_numbers_of_all_sizes_have_two_digits(value, std, text):
-    assert significant(value, std) == text
+    assert printed.significant(value, std) == text
 
 
 @pytest.mark.parametrize(
@@ -105,4 +98,4 @@ def test_numbers_of_all_sizes_have_two_digits(value, std, text):
      (86_400, "1 day"), (240_000, "2.8 days"), (366 * 86_400, "1 year"), (1e9, "32 years"), (math.nan, "")],
 )  # fmt: skip
 def test_durations_are_told_as_people_say_them(seconds, said):
-    assert human_time(seconds) == said
+    assert printed.human_time(seconds) == said
