@@ -35,6 +35,7 @@ from lookalike.app.sources import (
     read_triplets,
 )
 from lookalike.core.errors import LookalikeError
+from lookalike.core.files import PathLike
 from lookalike.data.scan import refuse_parts
 from lookalike.data.splits import draw_codebook_pool
 from lookalike.features.bag_of_visterms import BagOfVisterms
@@ -44,8 +45,6 @@ from lookalike.learners.euclidean import Euclidean
 
 BASELINE = "Euclidean"
 PRECISION_AT = (1, 5, 10)
-
-PathLike = str | os.PathLike[str]
 
 
 class ImageSimilarity:

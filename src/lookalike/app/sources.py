@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.files import PathLike
 from lookalike.core.images import MIN_SIDE, load_rgb
 from lookalike.core.progress import Progress, counted
 from lookalike.core.tables import read_cells, text_cells
@@ -26,7 +27,6 @@ COLUMNS = ["path", "label", "sha256", "width", "height"]
 LABEL_COLUMNS = ["path", "label"]
 TRIPLET_COLUMNS = ["query", "positive", "negative"]
 
-PathLike = str | os.PathLike[str]
 Table = Any
 """A path of a CSV file, or a DataFrame with its columns."""
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 import yaml
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import check_regular, write_json
+from lookalike.core.files import PathLike, check_regular, write_json
 from lookalike.core.progress import progress_lines
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Archive:
         """Most bytes that its files may take together when unpacked."""
         return self.unpacked_limit or 2 * (self.size or 0)
 
-    def put_in_place(self, folder: str | os.PathLike[str]) -> str:
+    def put_in_place(self, folder: PathLike) -> str:
         """Say what the user may put into a folder instead of a download, as the rest of a sentence."""
         size = "" if self.size is None else f"{self.size:,} bytes, "
         former = "".join(f"or {name} or its folder " for name in self.former)
@@ -86,7 +86,7 @@ class Archive:
         )
 
 
-def load_archives(path: str | os.PathLike[str]) -> dict[str, Archive]:
+def load_archives(path: PathLike) -> dict[str, Archive]:
     """Read the archives' facts from a YAML file that maps names to the other attributes of `Archive`."""
     facts = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     archives = {name: Archive(**{"name": name, "size": None} | entry) for name, entry in facts.items()}
@@ -107,7 +107,7 @@ def is_reachable(archive: Archive, timeout: float = 3.0) -> bool:
     return True
 
 
-def fetch_archive(archive: Archive, folder: str | os.PathLike[str]) -> Path:
+def fetch_archive(archive: Archive, folder: PathLike) -> Path:
     """Return the archive's file in `folder`, verified and recorded beside it; download it if it is not there."""
     target = Path(folder) / archive.filename
     part = target.with_name(target.name + ".part")

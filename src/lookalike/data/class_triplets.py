@@ -10,7 +10,6 @@ or more. Relevance is exp(-distance / scale) within a class, 0 across classes.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -21,6 +20,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.files import PathLike
 from lookalike.core.images import load_rgb
 from lookalike.core.progress import Progress, counted
 from lookalike.core.seeds import generator
@@ -39,11 +39,7 @@ SIDE = 8
 
 
 def make_class_triplets(
-    folder: str | os.PathLike[str],
-    settings: Mapping[str, Any],
-    seed: int = 0,
-    n_threads: int = 1,
-    progress: Progress | None = None,
+    folder: PathLike, settings: Mapping[str, Any], seed: int = 0, n_threads: int = 1, progress: Progress | None = None
 ) -> RatedTriplets:
     """Make triplets, pools and training relevance of class folders; `settings`: all keys of `ClassTriplets`."""
     root = Path(folder)

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, NoReturn
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import reading, replacing
+from lookalike.core.files import PathLike, reading, replacing
 
 LISTS = ("good", "ok", "junk")
 """A clear view of the landmark, more than a quarter of it visible, less than that: junk counts neither way."""
@@ -75,14 +75,14 @@ _Listed = dict[str, tuple[str, _Line]]
 """The list that each image of a query is in, and where that stands."""
 
 
-def read_lists(folder: str | os.PathLike[str]) -> GroundTruth:
+def read_lists(folder: PathLike) -> GroundTruth:
     """Read a ground-truth folder by itself: names of images only, whether or not there are any images."""
     queries = _read_folder(Path(folder))
     relevance = {query.name: {image: kind for image, (kind, _) in listed.items()} for query, _, listed in queries}
     return GroundTruth(tuple(query for query, _, _ in queries), relevance)
 
 
-def read_ground_truth(folder: str | os.PathLike[str], manifest: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+def read_ground_truth(folder: PathLike, manifest: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Read the queries and the listed images of a ground-truth folder, sorted, by a manifest of photographs."""
     images: dict[str, list[Any]] = {}
     for row in manifest.itertuples():
@@ -105,9 +105,7 @@ def read_ground_truth(folder: str | os.PathLike[str], manifest: pd.DataFrame) ->
     )
 
 
-def write_ground_truth(
-    folder: str | os.PathLike[str], queries: Iterable[Query], lists: Mapping[str, Mapping[str, str]]
-) -> None:
+def write_ground_truth(folder: PathLike, queries: Iterable[Query], lists: Mapping[str, Mapping[str, str]]) -> None:
     """Write queries and lists as the files that `read_lists` reads back; names have no blanks."""
     for query in queries:
         listed = lists.get(query.name, {})
@@ -119,14 +117,14 @@ def write_ground_truth(
                 part.write_bytes("".join(f"{text}\n" for text in texts).encode("utf-8"))
 
 
-def landmarks_of(folder: str | os.PathLike[str]) -> list[str]:
+def landmarks_of(folder: PathLike) -> list[str]:
     """Return the landmarks that a folder has queries for, sorted, from the names of its files alone: plans need it."""
     names = os.listdir(folder) if Path(folder).is_dir() else []
     matches = (_FILE_NAME.fullmatch(name) for name in names if not name.startswith("."))
     return sorted({match["landmark"] for match in matches if match is not None and match["kind"] == "query"})
 
 
-def landmarks_with(folder: str | os.PathLike[str], n_positives: int) -> list[str]:
+def landmarks_with(folder: PathLike, n_positives: int) -> list[str]:
     """Return the landmarks of a ground-truth folder with more than `n_positives` images to learn from, sorted."""
     # With 7 these are the 7 of 11 Oxford landmarks that the SOML paper (AAAI 2014) shows. Images to learn from are good
     # or ok for one of the landmark's queries, junk for none, and no query; one more is left to be found.

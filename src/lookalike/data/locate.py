@@ -17,6 +17,7 @@ from typing import Any
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.files import PathLike
 from lookalike.data.archives import Archive, count_files, fetch_archive, is_reachable, unpack_archive
 from lookalike.data.ground_truth import landmarks_of
 
@@ -34,11 +35,7 @@ Data = Mapping[str, Any]
 
 
 def obtain(
-    data: Data,
-    archives: Mapping[str, Archive],
-    class_counts: str | os.PathLike[str] | None = None,
-    *,
-    wants_words: bool = False,
+    data: Data, archives: Mapping[str, Archive], class_counts: PathLike | None = None, *, wants_words: bool = False
 ) -> dict[str, Any]:
     """Return where the parts of a data set are, and what was unpacked just now; what is missing is fetched."""
     if data["kind"] == "landmarks":
@@ -54,11 +51,7 @@ def obtain(
 
 
 def why_not_obtainable(
-    data: Data,
-    archives: Mapping[str, Archive],
-    class_counts: str | os.PathLike[str] | None = None,
-    *,
-    wants_words: bool = False,
+    data: Data, archives: Mapping[str, Archive], class_counts: PathLike | None = None, *, wants_words: bool = False
 ) -> str:
     """Return why a data set cannot be had now, as a ``not run: ...`` sentence; empty where it can, or code makes it."""
     parts = _parts(data, archives, wants_words).values()
@@ -75,7 +68,7 @@ def _parts(data: Data, archives: Mapping[str, Archive], wants_words: bool) -> di
     return {what: archives[name] for what, name in names.items()}
 
 
-def _obtain_archive(archive: Archive, data: Data, class_counts: str | os.PathLike[str] | None) -> dict[str, str]:
+def _obtain_archive(archive: Archive, data: Data, class_counts: PathLike | None) -> dict[str, str]:
     """Where the unpacked archive is, and its name and MD5 if it was unpacked just now."""
     folder, unpacked = data["path"], {}
     named = _as_in_place(archive, folder)
@@ -94,7 +87,7 @@ def _obtain_archive(archive: Archive, data: Data, class_counts: str | os.PathLik
     return {"root": root.as_posix()} | unpacked
 
 
-def _why_not(archive: Archive, data: Data, class_counts: str | os.PathLike[str] | None) -> str:
+def _why_not(archive: Archive, data: Data, class_counts: PathLike | None) -> str:
     """Why `_obtain_archive` would fail, as far as can be told without reading a file; empty where it would not."""
     folder = data["path"]
     named = _as_in_place(archive, folder)
@@ -118,20 +111,20 @@ def _what_is_missing(data: Data) -> str:
     return ""
 
 
-def _as_in_place(archive: Archive, folder: str | os.PathLike[str]) -> Archive:
+def _as_in_place(archive: Archive, folder: PathLike) -> Archive:
     """The archive with the name that its folder or its file has in `folder`: its own, or else a former one."""
     former = (replace(archive, filename=name, top_folder=name.partition(".")[0], md5="") for name in archive.former)
     names = (archive, *former)
     return next((one for one in names if _unpacked_folder(one, folder) or Path(folder, one.filename).exists()), archive)
 
 
-def _unpacked_folder(archive: Archive, folder: str | os.PathLike[str]) -> Path | None:
+def _unpacked_folder(archive: Archive, folder: PathLike) -> Path | None:
     """The unpacked archive in `folder`, or `folder` itself where it is that, or None."""
     places = (Path(folder) / archive.top_folder, Path(folder))
     return next((place for place in places if place.name == archive.top_folder and place.is_dir()), None)
 
 
-def _what_root_lacks(root: Path, archive: Archive, class_counts: str | os.PathLike[str] | None) -> str:
+def _what_root_lacks(root: Path, archive: Archive, class_counts: PathLike | None) -> str:
     """Why a folder with the archive's name is only a part of it, as a sentence; empty where it is the whole."""
     instead = f"complete it, or move it away and {archive.put_in_place(root.parent)}"
     if archive.files and (n_files := count_files(root.resolve())) < archive.files:
@@ -153,7 +146,7 @@ def _what_root_lacks(root: Path, archive: Archive, class_counts: str | os.PathLi
     )
 
 
-def remove_other_drawings(folder: str | os.PathLike[str]) -> list[str]:
+def remove_other_drawings(folder: PathLike) -> list[str]:
     """Delete what other settings and killed runs left beside ``.../images/<fingerprint>``, and name it."""
     kept = Path(os.path.abspath(folder))
     if kept.parent.name != "images" or not kept.is_dir():
@@ -175,7 +168,7 @@ def remove_other_drawings(folder: str | os.PathLike[str]) -> list[str]:
     return [other.name if other.parent == kept.parent else f"{truth.name}/{other.name}" for other in others]
 
 
-def listing_fingerprint(root: str | os.PathLike[str]) -> str:
+def listing_fingerprint(root: PathLike) -> str:
     """Hash names, sizes and times below a folder, "" if none: a user's own is scanned again once an image changes."""
     lines = []
     for folder, subfolders, files in os.walk(root):

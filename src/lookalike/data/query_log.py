@@ -6,14 +6,13 @@ a caller asks about an image is collected through the queries of that image (JML
 
 from __future__ import annotations
 
-import os
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lookalike.core.files import reading_npz, write_npz
+from lookalike.core.files import PathLike, reading_npz, write_npz
 from lookalike.core.row_numbers import row_numbers
 from lookalike.data import query_kernels as kernels
 from lookalike.data.query_kernels import Incidence, Numbers, Places
@@ -100,13 +99,13 @@ class QueryLog:
         return cls(_starts(queries, n_queries), images.astype(np.int32), weights, n_images)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
+    def load(cls, path: PathLike) -> Self:
         """Read what `save` wrote, or raise LookalikeError when the file is missing or no such file."""
         with reading_npz(path, "make the query log again") as arrays:
             sizes = int(arrays["n_queries"]), int(arrays["n_images"])
             return cls.from_pairs(arrays["query"], arrays["image"], arrays["relevance"], *sizes)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: PathLike) -> None:
         """Write the log as ``log.npz``: pairs sorted by (query, image), the same bytes for the same log."""
         query, image, relevance = self.pairs()
         sizes = {"n_queries": np.int64(self.n_queries), "n_images": np.int64(self.n_images)}

@@ -13,7 +13,6 @@ each triplet has a name or query file of its own, as in the public release.
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import pairwise
@@ -25,7 +24,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import write_table
+from lookalike.core.files import PathLike, write_table
 from lookalike.core.progress import Progress
 from lookalike.core.seeds import generator
 from lookalike.data.path_finder import PathFinder, path_parts
@@ -50,14 +49,14 @@ class RatedTriplets:
     pool: pd.DataFrame  # text_query, image_id, source ("pool", or "triplets" where there is no pool); sorted
     relevance: RelevanceData  # of the training images, none of which has the content of an evaluation image
 
-    def write(self, folder: str | os.PathLike[str]) -> None:
+    def write(self, folder: PathLike) -> None:
         """Write manifest, triplets and pool as ``.parquet``, ``rejected.csv`` and ``relevance.npz``."""
         for name in ("manifest.parquet", "triplets.parquet", "rejected.csv", "pool.parquet"):
             write_table(getattr(self, name.split(".")[0]), Path(folder, name))
         self.relevance.save(Path(folder, "relevance.npz"))
 
 
-def read_release(folder: str | os.PathLike[str], n_threads: int = 1, progress: Progress | None = None) -> RatedTriplets:
+def read_release(folder: PathLike, n_threads: int = 1, progress: Progress | None = None) -> RatedTriplets:
     """Read a folder of rated triplets, which holds one usable triplet at least."""
     root, rejections = Path(folder), Rejections()
     rows = read_ratings(root, rejections)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Self
@@ -11,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from lookalike.core.files import reading_npz, write_npz
+from lookalike.core.files import PathLike, reading_npz, write_npz
 from lookalike.core.row_numbers import refuse_missing_labels, row_numbers
 
 
@@ -137,7 +136,7 @@ class RelevanceData:
         used, category = np.unique(self.category[kept], return_inverse=True)
         return type(self)(self.image_id[kept], category, self.category_names[used], self.relevance[kept][:, kept])
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: PathLike) -> None:
         """Write ``.npz``; the same data give the same bytes."""
         arrays = {
             "image_id": self.image_id,
@@ -150,7 +149,7 @@ class RelevanceData:
         write_npz(arrays, path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
+    def load(cls, path: PathLike) -> Self:
         """Read what `save` wrote, or raise LookalikeError when the file is damaged or breaks a rule of the class."""
         with reading_npz(path, "make the relevance data again") as arrays:
             n = len(arrays["image_id"])

@@ -24,6 +24,7 @@ from typing import Any
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.files import PathLike
 from lookalike.core.images import MIN_SIDE, NotAnImage, UnreadableImage, is_image, load_rgb
 from lookalike.core.progress import Progress, counted
 from lookalike.data.path_finder import escaped_path
@@ -55,7 +56,7 @@ _NO_FACTS = {"width": 0, "height": 0, "bytes": 0, "sha256": "", "status": "not_a
 
 
 def scan_folder(
-    root: str | os.PathLike[str],
+    root: PathLike,
     *,
     clutter_labels: Collection[str] = ("257.clutter",),
     n_threads: int = 1,
@@ -83,9 +84,7 @@ def scan_folder(
     return _table(rows + [{"path": name, "label": name, **_NO_FACTS, "reason": _EMPTY} for name in empty])
 
 
-def scan_photographs(
-    root: str | os.PathLike[str], *, n_threads: int = 1, progress: Progress | None = None
-) -> pd.DataFrame:
+def scan_photographs(root: PathLike, *, n_threads: int = 1, progress: Progress | None = None) -> pd.DataFrame:
     """Make the manifest of a folder of photographs without classes, at any depth; their label is their folder."""
     root = Path(root)
     _check_folder(root, "give the folder that holds the photographs")
@@ -101,7 +100,7 @@ def scan_photographs(
     return _table(rows)
 
 
-def image_paths(manifest: pd.DataFrame, folder: str | os.PathLike[str]) -> list[Path | None]:
+def image_paths(manifest: pd.DataFrame, folder: PathLike) -> list[Path | None]:
     """Return the file of every image of a manifest whose paths start from `folder`, None where it cannot be used."""
     files = zip(manifest["path"], manifest["status"], strict=True)
     return [Path(folder, path) if status == "ok" else None for path, status in files]

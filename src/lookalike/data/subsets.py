@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,9 +10,10 @@ from typing import Literal
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError, existing
+from lookalike.core.files import PathLike
 
 
-def read_published_subsets(path: str | os.PathLike[str]) -> dict[str, list[str]]:
+def read_published_subsets(path: PathLike) -> dict[str, list[str]]:
     """Read the papers' class lists: folders of each subset in the printed order, from a CSV with both columns."""
     table = pd.read_csv(path)
     return {str(name): rows["folder"].tolist() for name, rows in table.groupby("subset", sort=False)}

@@ -6,7 +6,6 @@ were learned from it), ``counts.npz`` (SciPy CSR, images x words, raw counts) an
 
 from __future__ import annotations
 
-import os
 import zipfile
 import zlib
 from pathlib import Path
@@ -18,7 +17,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import read_csr, write_array, write_csr, write_table
+from lookalike.core.files import PathLike, read_csr, write_array, write_csr, write_table
 from lookalike.core.tables import read_cells, whole_numbers
 from lookalike.data.scan import COLUMN_TYPES, STATUSES
 
@@ -30,7 +29,7 @@ _NUMBERS = {column: COLUMN_TYPES[column] for column in ("width", "height", "byte
 
 
 def write_visterm_folder(
-    folder: str | os.PathLike[str],
+    folder: PathLike,
     manifest: pd.DataFrame,
     in_pool: npt.NDArray[np.bool_],
     counts: sp.csr_array,
@@ -44,9 +43,7 @@ def write_visterm_folder(
     write_table(manifest.assign(in_pool=in_pool)[COLUMNS], target / MANIFEST)
 
 
-def read_visterm_folder(
-    folder: str | os.PathLike[str], n_words: int
-) -> tuple[pd.DataFrame, pd.DataFrame, sp.csr_array]:
+def read_visterm_folder(folder: PathLike, n_words: int) -> tuple[pd.DataFrame, pd.DataFrame, sp.csr_array]:
     """Read the manifest, the images of the codebook's pool (``image_id`` and ``label``) and the counts."""
     source = Path(folder)
     if missing := [name for name in NEEDED if not (source / name).is_file()]:

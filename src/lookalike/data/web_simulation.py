@@ -12,7 +12,6 @@ share t, R rare queries and F full ones, F + (1 - t) R have a training image and
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -25,7 +24,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtri
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import write_table
+from lookalike.core.files import PathLike, write_table
 from lookalike.core.seeds import generator
 from lookalike.data import web_images
 from lookalike.data.query_kernels import Numbers
@@ -209,7 +208,7 @@ class WebSimulation:
         drawn.sort_indices()
         return drawn
 
-    def write_shard(self, shard: int, n_shards: int, folder: str | os.PathLike[str]) -> int:
+    def write_shard(self, shard: int, n_shards: int, folder: PathLike) -> int:
         """Draw and write the visterms of a shard, counted from 0, as a visterm store; return its number of images."""
         if not (1 <= n_shards <= self.n_images and 0 <= shard < n_shards):
             raise LookalikeError(
@@ -226,7 +225,7 @@ class WebSimulation:
         """Return the log as learners take it."""
         return QueryLog.from_pairs(self.log.query, self.log.image, self.log.relevance, self.n_queries, self.n_images)
 
-    def write_images(self, path: str | os.PathLike[str]) -> None:
+    def write_images(self, path: PathLike) -> None:
         """Write `image_id` int32, `part` ("train" or "test") and latent `topic` int32, as Parquet or CSV."""
         part = np.where(self.is_test(), "test", "train").astype(object)
         ids = np.arange(self.n_images, dtype=np.int32)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 import pickle
 import time
 import zlib
@@ -19,13 +18,13 @@ import numpy as np
 import torch
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import replacing
+from lookalike.core.files import PathLike, replacing
 
 
 class Checkpoint:
     """A file that a run keeps itself in every so many seconds; that of a run with another `made_by` is ignored."""
 
-    def __init__(self, path: str | os.PathLike[str] | None, seconds: float, made_by: Mapping[str, Any]) -> None:
+    def __init__(self, path: PathLike | None, seconds: float, made_by: Mapping[str, Any]) -> None:
         self._path = Path(path) if path is not None else None
         self._seconds = seconds
         self._made_by = dict(made_by)

@@ -17,13 +17,14 @@ from PIL import Image
 from torch.utils.data import DataLoader, Dataset
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.files import PathLike
 from lookalike.core.images import load_rgb
 
 PREFETCH = 4
 """Batches that every worker process prepares ahead."""
 
 
-def load_square(path: str | os.PathLike[str], size: int) -> NDArray[np.uint8]:
+def load_square(path: PathLike, size: int) -> NDArray[np.uint8]:
     """Read an image file and squash it to a square, by a triangle filter as wide as a new pixel: shrinking averages."""
     image = load_rgb(path)
     if image.shape[:2] == (size, size):
@@ -32,7 +33,7 @@ def load_square(path: str | os.PathLike[str], size: int) -> NDArray[np.uint8]:
     return np.ascontiguousarray(np.asarray(scaled, dtype=np.uint8))
 
 
-def files_by_class(folder: str | os.PathLike[str]) -> tuple[list[Path], NDArray[np.int64]]:
+def files_by_class(folder: PathLike) -> tuple[list[Path], NDArray[np.int64]]:
     """Return the files of a folder of class folders, such as ImageNet's, in order of names, and each one's class."""
     classes = sorted(path for path in Path(folder).glob("*") if path.is_dir())
     files = [sorted(path for path in one.glob("[!.]*") if path.is_file()) for one in classes]
@@ -43,10 +44,7 @@ def files_by_class(folder: str | os.PathLike[str]) -> tuple[list[Path], NDArray[
 
 
 def load_pixels(
-    paths: Sequence[str | os.PathLike[str]],
-    size: int,
-    n_threads: int = 1,
-    progress: Callable[[int, int], None] | None = None,
+    paths: Sequence[PathLike], size: int, n_threads: int = 1, progress: Callable[[int, int], None] | None = None
 ) -> NDArray[np.uint8]:
     """Read image files, in `n_threads` threads, into one array of shape (n, size, size, 3)."""
     pixels = np.empty((len(paths), size, size, 3), dtype=np.uint8)
@@ -131,7 +129,7 @@ class ArrayImages(ImageSource):
 class FileImages(ImageSource):
     """Image files, decoded when they are asked for; a row that is never asked for may be of a damaged file."""
 
-    def __init__(self, paths: Sequence[str | os.PathLike[str]], input_size: int, shift: int) -> None:
+    def __init__(self, paths: Sequence[PathLike], input_size: int, shift: int) -> None:
         super().__init__(input_size, input_size + 2 * shift)
         # one array of fixed width: a list of objects would be copied into every worker by its reference counts
         self._paths = np.array([os.fspath(path) for path in paths], dtype=str)

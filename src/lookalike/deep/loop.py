@@ -7,7 +7,6 @@ one process, where the paper's machines send their gradients asynchronously (sec
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.files import PathLike
 from lookalike.deep import devices
 from lookalike.deep.checkpoints import Checkpoint, checksum, code_checksum
 from lookalike.deep.images import ImageSource, batches, fetch
@@ -73,7 +73,7 @@ class Machine:
     device: str | torch.device = "auto"
     n_threads: int = 1
     n_workers: int = 0
-    checkpoint: str | os.PathLike[str] | None = None
+    checkpoint: PathLike | None = None
     checkpoint_seconds: float = 60.0
     report: Callable[[str], None] | None = None
     progress: Callable[[int, int], None] | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -13,7 +12,7 @@ import numpy as np
 import torch
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import LARGEST_MODEL, check_finite, named, reading_npz, write_npz
+from lookalike.core.files import LARGEST_MODEL, PathLike, check_finite, named, reading_npz, write_npz
 from lookalike.deep.configuration import LARGEST_SHIFT, NetworkConfiguration
 from lookalike.deep.network import ClassificationNetwork, DeepRankingNetwork
 
@@ -24,9 +23,7 @@ _WEIGHTS = "weights/"
 
 
 def save_network(
-    network: DeepRankingNetwork | ClassificationNetwork,
-    path: str | os.PathLike[str],
-    about: Mapping[str, Any] | None = None,
+    network: DeepRankingNetwork | ClassificationNetwork, path: PathLike, about: Mapping[str, Any] | None = None
 ) -> None:
     """Write a network and `about` (anything that JSON holds) as one ``.npz``; the same network, the same bytes."""
     path = named(path, ".npz")
@@ -47,7 +44,7 @@ def save_network(
     write_npz(arrays, path, compressed=False)
 
 
-def load_network(path: str | os.PathLike[str]) -> DeepRankingNetwork | ClassificationNetwork:
+def load_network(path: PathLike) -> DeepRankingNetwork | ClassificationNetwork:
     """Read a network that `save_network` wrote, in evaluation mode; a LookalikeError says why it cannot be."""
     path = named(path, ".npz")
     description, arrays = _read(path, weights=True)
@@ -67,7 +64,7 @@ def load_network(path: str | os.PathLike[str]) -> DeepRankingNetwork | Classific
     return network.eval()
 
 
-def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
+def read_about(path: PathLike) -> dict[str, Any]:
     """Return what `save_network` was given as `about`, without reading the weights; errors as `load_network`."""
     about: Any = _read(named(path, ".npz"), weights=False)[0].get("about", {})
     shift = about.get("shift", 0) if isinstance(about, dict) else None

@@ -5,7 +5,6 @@ All are trained on training relevance only; the same part of the training images
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import write_npz
+from lookalike.core.files import PathLike, write_npz
 from lookalike.core.machine import processor_name
 from lookalike.core.seeds import generator, integer_seed
 from lookalike.data.relevance import RelevanceData
@@ -160,7 +159,7 @@ def sampler_arguments(sampling: Mapping[str, Any]) -> dict[str, Any]:
 
 def stored_pixels(
     manifest: pd.DataFrame,
-    folder: str | os.PathLike[str],
+    folder: PathLike,
     *,
     size: str,
     shift: int,
@@ -223,7 +222,7 @@ def _images_of(run: NetworkRun, folder: str) -> dict[str, Any]:
     return {"source": source, "labels": labels, "validation_rows": np.flatnonzero(drawn), **workers}
 
 
-def _classifier(path: str | os.PathLike[str]) -> ClassificationNetwork:
+def _classifier(path: PathLike) -> ClassificationNetwork:
     """Read a network that tells classes apart."""
     network = load_network(path)
     if not isinstance(network, ClassificationNetwork):
@@ -231,7 +230,7 @@ def _classifier(path: str | os.PathLike[str]) -> ClassificationNetwork:
     return network
 
 
-def run_ranking(run: NetworkRun, system: str, pretrained: str | os.PathLike[str]) -> NetworkMeasured:
+def run_ranking(run: NetworkRun, system: str, pretrained: PathLike) -> NetworkMeasured:
     """Fine-tune the network of `run_pretraining` by the ranking loss, and measure by its embedding."""
     warm_up(buffers=run.sampling.get("capacity") is not None)
     learned, validation = run.held_out

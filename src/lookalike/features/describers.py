@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import math
-import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,6 +22,7 @@ import numpy.typing as npt
 from pydantic import Field, ValidationError
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.files import PathLike
 from lookalike.core.images import load_rgb
 from lookalike.core.progress import Progress, counted
 from lookalike.core.resizing import fit_within
@@ -31,7 +31,6 @@ from lookalike.features.clustering import one_thread
 
 Image = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float32]
-PathLike = str | os.PathLike[str]
 Positive = Annotated[int, Field(ge=1, le=10**7)]
 NotNegative = Annotated[int, Field(ge=0, le=10**7)]
 Arrays = Mapping[str, npt.NDArray[Any]]

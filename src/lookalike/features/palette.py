@@ -6,7 +6,6 @@ Palette colours are multiples of an eighth of a grey level, so the closest is ex
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.files import PathLike
 from lookalike.core.images import check_pixels, load_rgb
 from lookalike.core.kernels import njit
 from lookalike.core.seeds import generator
@@ -34,7 +34,7 @@ def sample_pixels(image: npt.NDArray[np.uint8], n: int, rng: np.random.Generator
 
 
 def pool_pixels(
-    root: str | os.PathLike[str], manifest: pd.DataFrame, pool: pd.DataFrame, n_pixels: int, seed: int
+    root: PathLike, manifest: pd.DataFrame, pool: pd.DataFrame, n_pixels: int, seed: int
 ) -> npt.NDArray[np.uint8]:
     """Draw `n_pixels` or a few more, as many of every image of the pool, each by a stream named after its id."""
     rows = manifest[manifest["image_id"].isin(pool["image_id"])]

@@ -5,7 +5,6 @@ A file has the ids of its images and ``offsets``: rows ``offsets[i]`` to ``offse
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,13 +15,12 @@ import pandas as pd
 import scipy.sparse as sp
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import write_npz
+from lookalike.core.files import PathLike, write_npz
 from lookalike.core.images import load_rgb
 from lookalike.core.progress import Progress, counted
 
 Shard = TypeVar("Shard")
 Ints = npt.NDArray[np.integer[Any]]
-PathLike = str | os.PathLike[str]
 
 
 def shard_of(manifest: pd.DataFrame, shard: int, n_shards: int) -> pd.DataFrame:

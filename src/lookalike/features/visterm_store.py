@@ -16,7 +16,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import write_array
+from lookalike.core.files import PathLike, write_array
 from lookalike.core.row_numbers import row_numbers
 
 FILES = ("indptr.npy", "words.npy", "counts.npy")
@@ -39,10 +39,7 @@ def word_type(n_words: int) -> type[np.uint16] | type[np.uint32]:
 
 
 def write_arrays(
-    folder: str | os.PathLike[str],
-    indptr: npt.NDArray[np.int64],
-    words: npt.NDArray[Any],
-    counts: npt.NDArray[np.uint8],
+    folder: PathLike, indptr: npt.NDArray[np.int64], words: npt.NDArray[Any], counts: npt.NDArray[np.uint8]
 ) -> None:
     """Write the three arrays of a store; without the last, ``indptr.npy``, a folder is none."""
     target = Path(folder)
@@ -55,9 +52,7 @@ def write_arrays(
 class VistermStore:
     """Visterm counts of consecutive images in one folder or several, read from disk as they are asked for."""
 
-    def __init__(
-        self, folders: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], n_words: int = 10_000
-    ) -> None:
+    def __init__(self, folders: PathLike | Sequence[PathLike], n_words: int = 10_000) -> None:
         paths = [folders] if isinstance(folders, (str, os.PathLike)) else list(folders)
         self.n_words = n_words
         self.folders = [Path(path) for path in paths]

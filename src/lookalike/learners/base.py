@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from lookalike.core.files import PathLike
 from lookalike.core.row_numbers import refuse_missing_labels
 from lookalike.learners.model_io import save
 from lookalike.ranking.rankings import best_first, top_k
@@ -181,7 +182,7 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         embedded: NDArray[Any] = self.fit(X, y, **fit_parameters).transform(X)
         return embedded
 
-    def save(self, path: str | os.PathLike[str], made_by: dict[str, Any] | None = None) -> None:
+    def save(self, path: PathLike, made_by: dict[str, Any] | None = None) -> None:
         """Write the fitted learner as `path` (``.npz``) and a JSON sidecar beside it; see `lookalike.load`.
 
         Parameters

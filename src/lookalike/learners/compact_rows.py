@@ -5,7 +5,6 @@ They stand between a `lookalike.features.visterm_store.VistermStore` and `lookal
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import reading_npz, write_npz
+from lookalike.core.files import PathLike, reading_npz, write_npz
 from lookalike.core.kernels import njit
 from lookalike.core.row_numbers import row_numbers
 from lookalike.features.visterm_store import VistermStore, word_type, write_arrays
@@ -34,7 +33,7 @@ class CompactRows:
     `idf` holds d_i of the words in the user's order, from these images alone; words of idf 0 have no entries.
     """
 
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
+    def __init__(self, folder: PathLike) -> None:
         with reading_npz(Path(folder, WEIGHTS), "make the rows anew") as kept:
             self.image_ids, self.idf, order, lengths = (kept[name] for name in ("image_ids", "idf", "order", "lengths"))
         self.n_features = len(self.idf)
@@ -47,7 +46,7 @@ class CompactRows:
         self._stored = self._indptr, counts.words, counts.counts, lengths, self.idf[order]
 
     @classmethod
-    def build(cls, store: VistermStore, image_ids: ArrayLike, folder: str | os.PathLike[str]) -> Self:
+    def build(cls, store: VistermStore, image_ids: ArrayLike, folder: PathLike) -> Self:
         """Write the rows of some images of a store, given ascending, and open them; replace what is in `folder`."""
         ids = np.asarray(image_ids, dtype=np.int64)
         if not len(ids) or np.any(np.diff(ids) <= 0) or ids[0] < 0 or ids[-1] >= store.n_images:

@@ -7,7 +7,6 @@ keep. W is scored on held-out images at regular intervals, until that has satura
 from __future__ import annotations
 
 import json
-import os
 import time
 import zlib
 from collections.abc import Callable
@@ -19,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import reading_npz, write_npz
+from lookalike.core.files import PathLike, reading_npz, write_npz
 from lookalike.learners.base import refuse_large_matrix
 from lookalike.learners.compact_rows import CompactRows
 from lookalike.learners.look_ahead import BLOCK, look_ahead_steps
@@ -97,7 +96,7 @@ def train(
     plan: TrainingPlan,
     score: Callable[[Matrix], float],
     *,
-    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint: PathLike | None = None,
     checkpoint_seconds: float = 300.0,
     n_threads: int = 1,
     report: Callable[[str], None] | None = None,
@@ -208,9 +207,7 @@ def take_blocks(
 class _Checkpoint:
     """One file that is replaced as a whole: W, the best W so far, and how far the run has got."""
 
-    def __init__(
-        self, folder: str | os.PathLike[str], plan: TrainingPlan, rows: CompactRows, source: QueryTripletSampler
-    ) -> None:
+    def __init__(self, folder: PathLike, plan: TrainingPlan, rows: CompactRows, source: QueryTripletSampler) -> None:
         self._path = Path(folder) / "checkpoint.npz"
         # the rows by their document frequencies, which another set of images has not; the triplets by the first of them
         self._made_by = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from lookalike.core import files
 from lookalike.core.errors import LookalikeError
+from lookalike.core.files import PathLike
 from lookalike.learners.registry import MODULES, learner_class
 
 FORMAT_VERSION = 1
@@ -17,7 +17,7 @@ LARGEST_SIDECAR = 64 * 2**20
 _AGAIN = "name another model, or save it again"
 
 
-def save(model: Any, path: str | os.PathLike[str], made_by: dict[str, Any] | None = None) -> None:
+def save(model: Any, path: PathLike, made_by: dict[str, Any] | None = None) -> None:
     """Write a fitted learner as `path` (``.npz``) and a sidecar (``.json``); the same model gives the same bytes."""
     from lookalike import __version__
 
@@ -61,7 +61,7 @@ def take_apart(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     }, arrays
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: PathLike) -> Any:
     """Load a learner that `SimilarityLearner.save` wrote; its similarities are the same bits.
 
     Parameters

@@ -5,7 +5,6 @@ All measures of the category study follow from those ranks, so that a new measur
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.core.files import write_npz
+from lookalike.core.files import PathLike, write_npz
 
 IntArray = npt.NDArray[np.integer[Any]]
 FloatArray = npt.NDArray[np.floating[Any]]
@@ -106,7 +105,7 @@ class Rankings:
         hits = np.cumsum(np.bincount(self.ranks, minlength=self.n_gallery + 1)[1:])
         return np.asarray(hits / (np.arange(1, self.n_gallery + 1) * (self.n_queries - self.n_without_positive)))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: PathLike) -> None:
         """Write ``.npz``; the same rankings give the same bytes."""
         arrays: dict[str, Any] = {
             "offsets": np.asarray(self.offsets, dtype=np.int64),
@@ -120,7 +119,7 @@ class Rankings:
         write_npz(arrays, path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Rankings:
+    def load(cls, path: PathLike) -> Rankings:
         """Read what `save` wrote."""
         with np.load(path, allow_pickle=False) as arrays:
             return cls(

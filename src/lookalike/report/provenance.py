@@ -6,7 +6,6 @@ folder in which the other made a file. What no record tells is counted, not gues
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from posixpath import normpath
 import pandas as pd
 from pydantic import TypeAdapter
 
+from lookalike.core.files import PathLike
 from lookalike.core.job_record import SUFFIX, JobRecord
 
 COLUMNS = ("rule", "jobs", "cpu_seconds", "seconds", "longest_seconds", "peak_megabytes")
@@ -143,7 +143,7 @@ class Jobs:
         return Work(jobs, tuple(sorted(path for path in reads if not self._makers(path))))
 
 
-def read_jobs(folder: str | os.PathLike[str]) -> Jobs:
+def read_jobs(folder: PathLike) -> Jobs:
     """Read all records below ``logs``, as the workflow makes it; none where there is no such folder."""
     read = TypeAdapter(JobRecord).validate_json
     records, unreadable = [], 0

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import replacing
+from lookalike.core.files import PathLike, replacing
 from lookalike.exhibits.image_grid import draw_gallery
 from lookalike.exhibits.neighbours import RANDOM, gallery_of
 from lookalike.exhibits.registry import PAPERS
@@ -47,7 +46,7 @@ def readme_numbers(results: Results, made_with: str) -> str:
     return "\n\n".join(("\n".join(lines), note, *parts, f"Made by {made_with}.")) + "\n"
 
 
-def write_readme_picture(gallery: Exhibit, path: str | os.PathLike[str]) -> None:
+def write_readme_picture(gallery: Exhibit, path: PathLike) -> None:
     """Draw the first random queries of a gallery, with their neighbours before and after learning, as WebP."""
     drawn = [entry for entry in gallery.entries if entry.chosen == RANDOM]
     # without names, which are wider than a picture of this size

@@ -13,7 +13,7 @@ import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import read_json
+from lookalike.core.files import PathLike, read_json
 from lookalike.exhibits.printed import FAILED, NOT_RUN, STATES
 from lookalike.exhibits.registry import PAPERS, ROOMS
 from lookalike.exhibits.verdicts import VERDICT_COLUMNS
@@ -124,7 +124,7 @@ class Results:
     >>> results.exhibit("demo", "oasis-jmlr-2010", "table4")  # doctest: +SKIP
     """
 
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
+    def __init__(self, folder: PathLike) -> None:
         self.folder = Path(folder)
         if not self.folder.is_dir():
             raise LookalikeError(f"there is no folder of results at {self.folder}: run `make demo` first, then read it")

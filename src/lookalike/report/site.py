@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -16,7 +15,7 @@ from markupsafe import Markup
 
 import lookalike
 from lookalike.core.errors import escaped_in_page
-from lookalike.core.files import replacing
+from lookalike.core.files import PathLike, replacing
 from lookalike.exhibits.neighbours import RANDOM
 from lookalike.exhibits.printed import AS_PRINTED, FAILED, RULE
 from lookalike.exhibits.registry import PAPERS
@@ -50,11 +49,7 @@ NAVIGATION = (
 
 
 def write_report(
-    results: Results,
-    jobs: Jobs | None,
-    output_folder: str | os.PathLike[str],
-    *,
-    configuration: Mapping[str, Any] | None = None,
+    results: Results, jobs: Jobs | None, output_folder: PathLike, *, configuration: Mapping[str, Any] | None = None
 ) -> list[Path]:
     """Write the report below a folder, each page whole or not at all, and return its pages, ``index.html`` first.
 

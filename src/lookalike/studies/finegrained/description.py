@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.files import PathLike
 from lookalike.core.images import load_rgb
 from lookalike.core.machine import processor_name
 from lookalike.core.progress import counted, progress_lines
@@ -27,7 +27,7 @@ FIT_IMAGES = 2_000
 def describe_system(
     system: str,
     settings: Mapping[str, Any],
-    paths: Sequence[str | os.PathLike[str] | None],
+    paths: Sequence[PathLike | None],
     fit_rows: npt.ArrayLike,
     pairs: pd.DataFrame,
     *,

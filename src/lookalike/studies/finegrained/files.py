@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.core.files import write_array, write_json, write_table
+from lookalike.core.files import PathLike, write_array, write_json, write_table
 from lookalike.data.relevance import RelevanceData
 
 Floats = npt.NDArray[np.float32]
@@ -29,12 +28,12 @@ class SystemResult(NamedTuple):
     """Of the training images, where the system makes that."""
 
 
-def vectors_by_system(files: Iterable[str | os.PathLike[str]]) -> dict[str, Floats]:
+def vectors_by_system(files: Iterable[PathLike]) -> dict[str, Floats]:
     """Return the vectors of ``systems/{system}/vectors.npy`` by system."""
     return {Path(file).parent.name: np.load(file) for file in files}
 
 
-def write_system(result: Any, outputs: Iterable[str | os.PathLike[str]], **writers: Callable[[Path], None]) -> None:
+def write_system(result: Any, outputs: Iterable[PathLike], **writers: Callable[[Path], None]) -> None:
     """Write each file of the system as its name says, such as ``vectors.npy``; `writers` write those of other stems."""
     for output in (path for path in map(Path, outputs) if path.parent.name == result.fit["system"]):
         if output.stem in writers:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.files import PathLike
 from lookalike.core.tables import read_cells, read_rows, whole_numbers
 from lookalike.studies.human.questionnaire import plan_fingerprint
 
@@ -23,7 +23,7 @@ ANSWERS = ("good", "not_good", "cant_say")
 PLACE = ["query", "position"]
 
 
-def read_ratings(paths: Iterable[str | os.PathLike[str]], plan: pd.DataFrame) -> pd.DataFrame:
+def read_ratings(paths: Iterable[PathLike], plan: pd.DataFrame) -> pd.DataFrame:
     """Read the files that raters of a plan exported, one a rater; every mistake in them is an error."""
     found: dict[str, tuple[Path, pd.DataFrame]] = {}
     for path in sorted(map(Path, paths)):
@@ -42,7 +42,7 @@ def read_ratings(paths: Iterable[str | os.PathLike[str]], plan: pd.DataFrame) ->
     return table.sort_values(["rater", *PLACE], kind="stable", ignore_index=True)[list(COLUMNS)]
 
 
-def refuse_answers_to_other_plans(folder: str | os.PathLike[str], plan: pd.DataFrame) -> None:
+def refuse_answers_to_other_plans(folder: PathLike, plan: pd.DataFrame) -> None:
     """Refuse a new plan while raters' files in a folder answer another one, without which they would be worthless."""
     fingerprint = plan_fingerprint(plan)
     for path in sorted(Path(folder).glob("[!.]*.csv")):

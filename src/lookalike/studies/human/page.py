@@ -6,7 +6,6 @@ import base64
 import html
 import io
 import json
-import os
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import pandas as pd
 from PIL import Image
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import replacing
+from lookalike.core.files import PathLike, replacing
 from lookalike.core.images import load_rgb
 from lookalike.data.path_finder import locate
 from lookalike.studies.human.questionnaire import plan_fingerprint
@@ -26,10 +25,7 @@ QUERY_SIDE, CANDIDATE_SIDE = 400, 200
 
 
 def write_page(
-    plan: pd.DataFrame,
-    image_root: str | os.PathLike[str],
-    output: str | os.PathLike[str],
-    title: str = "Which images are similar?",
+    plan: pd.DataFrame, image_root: PathLike, output: PathLike, title: str = "Which images are similar?"
 ) -> None:
     """Write the rating page of a plan (JMLR 5.2.3 and Appendix A), whose paths are relative to `image_root`."""
     root = Path(image_root)

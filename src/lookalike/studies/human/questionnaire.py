@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.files import PathLike
 from lookalike.core.seeds import generator
 from lookalike.core.tables import read_cells, text_cells, whole_numbers
 
@@ -159,7 +159,7 @@ def _checked_ranks(table: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def read_plan(path: str | os.PathLike[str]) -> pd.DataFrame:
+def read_plan(path: PathLike) -> pd.DataFrame:
     """Read a plan from CSV; a file that is missing or no plan is an error."""
     plan = read_cells(path, COLUMNS, what="plan", exact=True)
     plan = whole_numbers(plan, dict.fromkeys(INTEGERS, "int64"), path).reset_index(drop=True)

@@ -12,7 +12,6 @@ sorted by landmark, so no tie may be broken by name.
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import write_json, write_table
+from lookalike.core.files import PathLike, write_json, write_table
 from lookalike.core.machine import processor_name
 from lookalike.core.seeds import generator, integer_seed
 from lookalike.features.visterms import TfidfVisterms
@@ -272,9 +271,7 @@ def run_landmark(
     return LandmarkResult(model, fit, metrics_of(rankings, sparsity), rankings)
 
 
-def write_landmark(
-    result: LandmarkResult, folder: str | os.PathLike[str], *, dataset: str, representation: str
-) -> None:
+def write_landmark(result: LandmarkResult, folder: PathLike, *, dataset: str, representation: str) -> None:
     """Write a run's files; times are in ``fit.json`` alone, so that all others are the same bytes each time."""
     folder = Path(folder)
     keys = {"representation": representation} | {name: result.fit[name] for name in ("subset", "method", "fold")}

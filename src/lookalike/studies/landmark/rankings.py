@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from lookalike.core.files import write_npz
+from lookalike.core.files import PathLike, write_npz
 from lookalike.ranking.oxford import average_precision
 
 IntArray = npt.NDArray[np.integer[Any]]
@@ -69,12 +68,12 @@ class LandmarkRankings:
             result[query] = average_precision(ranks[~junk & found], ranks[junk & found], n_missing=n_missing)
         return result
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: PathLike) -> None:
         """Write ``.npz``; the same rankings give the same bytes."""
         write_npz({"n_gallery": self.n_gallery, **vars(self)}, path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
+    def load(cls, path: PathLike) -> Self:
         """Read what `save` wrote."""
         with np.load(path, allow_pickle=False) as arrays:
             return cls(**{**arrays, "n_gallery": int(arrays["n_gallery"])})
@@ -88,7 +87,7 @@ class LandmarkRankings:
         return cls(names, ints, 0, grid, grid.astype(np.float32), start, ints, kinds, ints, ints)
 
 
-def read_top_images(files: Iterable[str | os.PathLike[str]]) -> pd.DataFrame:
+def read_top_images(files: Iterable[PathLike]) -> pd.DataFrame:
     """First images that queries found by their rectangles, from ``{landmark}/{method}/{draw}/ranks.npz``."""
     tables = []
     for file in files:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import write_array, write_json, write_table
+from lookalike.core.files import PathLike, write_array, write_json, write_table
 from lookalike.core.machine import processor_name
 from lookalike.core.seeds import integer_seed
 from lookalike.data.query_log import QueryLog
@@ -48,8 +47,8 @@ def prepare_training(
     *,
     theta: float,
     seed: int,
-    rows_folder: str | os.PathLike[str],
-    validation_path: str | os.PathLike[str],
+    rows_folder: PathLike,
+    validation_path: PathLike,
 ) -> tuple[CompactRows, Validation]:
     """Hold out training images, and write rows of the others; `theta` cuts the relevance that scores held-out ones."""
     training = images_of_part(images, "train")
@@ -70,7 +69,7 @@ def train_ranker(
     *,
     seed: int,
     n_threads: int,
-    checkpoint: str | os.PathLike[str],
+    checkpoint: PathLike,
     checkpoint_seconds: float,
     report: Callable[[str], None],
 ) -> tuple[TrainingRun, dict[str, Any]]:
@@ -127,9 +126,7 @@ def train_ranker(
     return run, fit
 
 
-def write_ranker(
-    run: TrainingRun, fit: Mapping[str, Any], folder: str | os.PathLike[str], names: Mapping[str, Any]
-) -> None:
+def write_ranker(run: TrainingRun, fit: Mapping[str, Any], folder: PathLike, names: Mapping[str, Any]) -> None:
     """Write ``W.npy`` (float32, the user's order of features), ``curve.parquet`` and ``fit.json``."""
     folder = Path(folder)
     write_array(run.W, folder / "W.npy")
@@ -139,7 +136,7 @@ def write_ranker(
     write_json({**fit, **names}, folder / "fit.json")
 
 
-def averaged(matrices: Sequence[str | os.PathLike[str]]) -> NDArray[Any]:
+def averaged(matrices: Sequence[PathLike]) -> NDArray[Any]:
     """Return the mean of the rankers' W, read one at a time (JMLR section 5.4)."""
     if len(matrices) == 1:
         return np.asarray(np.load(matrices[0], mmap_mode="r", allow_pickle=False))

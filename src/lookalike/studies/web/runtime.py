@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
+from lookalike.core.files import PathLike
 from lookalike.core.seeds import generator, integer_seed, seed_sequence
 from lookalike.data.web_simulation import WebSimulation
 from lookalike.features.visterm_store import VistermStore
@@ -48,7 +48,7 @@ def time_oasis(
     settings: Mapping[str, Any],
     *,
     seed: int,
-    folder: str | os.PathLike[str],
+    folder: PathLike,
     report: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
     """Time OASIS up to the step that early stopping chooses, on images that are made in `folder` and removed."""

@@ -5,7 +5,6 @@ Relevant images share a query, so those held out one by one would hardly have an
 
 from __future__ import annotations
 
-import os
 import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -15,7 +14,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import write_npz
+from lookalike.core.files import PathLike, write_npz
 from lookalike.ranking.exact_search import average_precision
 
 if TYPE_CHECKING:
@@ -107,7 +106,7 @@ class Validation:
         parts = (self.rows.data, self.rows.indices, self.queries, self.relevant_indptr, self.relevant_indices)
         return zlib.crc32(b"".join(np.ascontiguousarray(part).tobytes() for part in parts))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: PathLike) -> None:
         """Write it as ``.npz``, the same bytes for the same images; `n_threads` is not kept."""
         rows = {name: getattr(self.rows, name) for name in ("data", "indices", "indptr")}
         rows |= {"n_features": np.int64(self.rows.shape[1])}
@@ -115,7 +114,7 @@ class Validation:
         write_npz(rows | relevant, path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], n_threads: int = 1) -> Self:
+    def load(cls, path: PathLike, n_threads: int = 1) -> Self:
         """Read what `save` wrote."""
         with np.load(path, allow_pickle=False) as kept:
             shape = len(kept["indptr"]) - 1, int(kept["n_features"])
