@@ -13,9 +13,9 @@ import pandas as pd
 from jinja2 import Environment, StrictUndefined
 
 from lookalike.app.learning import TRAIN
-from lookalike.app.similarity import ImageSimilarity, PathLike
+from lookalike.app.similarity import ImageSimilarity
 from lookalike.core.errors import LookalikeError, escaped_in_page
-from lookalike.core.files import replacing
+from lookalike.core.files import PathLike, replacing
 from lookalike.report.pictures import Picture, encode_thumbnail
 
 QUERY_SIDE, NEIGHBOUR_SIDE, QUALITY = 400, 240, 82

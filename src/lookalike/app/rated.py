@@ -222,15 +222,9 @@ def evaluate_triplets(
         write_table(table, output)
     n_queries = int(rated.triplets["query"].nunique())
     if as_json:
-        counts = {"n_triplets": len(rated.triplets), "n_queries": n_queries, "seed": seed}
-        options.print_json(
-            {
-                "folder": str(folder),
-                **counts,
-                "rejected": options.records(rated.rejected),
-                "rows": options.records(table),
-            }
-        )
+        about = {"folder": str(folder), "n_triplets": len(rated.triplets), "n_queries": n_queries, "seed": seed}
+        found = {"rejected": options.records(rated.rejected), "rows": options.records(table)}
+        options.print_json({**about, **found})
         return
     options.tell([f"{folder}: {len(rated.triplets):,} rated triplets of {n_queries:,} query images"])
     options.tell(_lines(table, rated, k))

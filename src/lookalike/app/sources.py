@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-import warnings
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,16 +14,17 @@ import numpy.typing as npt
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import PathLike
+from lookalike.core.files import PathLike, check_folder
 from lookalike.core.images import MIN_SIDE, load_rgb
-from lookalike.core.progress import Progress, counted
+from lookalike.core.progress import Progress
 from lookalike.core.tables import read_cells, text_cells
 from lookalike.data.path_finder import escaped_path, locate
-from lookalike.data.scan import NOT_UTF8, scan_folder, scan_photographs
+from lookalike.data.scan import NOT_UTF8, look_at_all, scan_folder, scan_photographs
 
 COLUMNS = ["path", "label", "sha256", "width", "height"]
 LABEL_COLUMNS = ["path", "label"]
 TRIPLET_COLUMNS = ["query", "positive", "negative"]
+_START = "name the folder that the table's paths start from"
 
 Table = Any
 """A path of a CSV file, or a DataFrame with its columns."""
@@ -72,7 +71,7 @@ def read_class_folders(folder: PathLike, *, n_threads: int = 1, progress: Progre
 
 def read_labels(folder: PathLike, labels: Table, *, n_threads: int = 1, progress: Progress | None = None) -> ImageSet:
     """Read the images of a table of labels, whose paths start from a folder; they are those of `distinct`."""
-    root = _folder(folder)
+    check_folder(root := Path(folder), _START)
     table, named = _read_table(labels, LABEL_COLUMNS, "table of labels")
     has_label, has_path = table["label"] != "", table["path"] != ""
     left_out = [(path, "it has no label") for path in table.loc[~has_label, "path"]]
@@ -95,7 +94,7 @@ def read_triplets(
     folder: PathLike, triplets: Table, *, n_threads: int = 1, progress: Progress | None = None
 ) -> ImageSet:
     """Read the images of a table of triplets, whose paths start from a folder; a file under two paths is one image."""
-    root = _folder(folder)
+    check_folder(root := Path(folder), _START)
     table, named = _read_table(triplets, TRIPLET_COLUMNS, "table of triplets")
     located, lost = locate(root, sorted(set(table.to_numpy().ravel()) - {""}))
     facts, damaged = _look_at_files(root, sorted(set(located.values())), n_threads, progress)
@@ -157,14 +156,6 @@ def _read_table(table: Table, columns: list[str], what: str) -> tuple[pd.DataFra
     return found, named
 
 
-def _folder(folder: PathLike) -> Path:
-    """Return the folder of a table, if it is one."""
-    root = Path(folder)
-    if not root.is_dir():
-        raise LookalikeError(f"there is no folder {root}: name the folder that the table's paths start from")
-    return root
-
-
 def _look_at_files(
     root: Path, paths: Sequence[str], n_threads: int, progress: Progress | None
 ) -> tuple[pd.DataFrame, list[tuple[str, str]]]:
@@ -185,9 +176,7 @@ def _look_at_files(
             return path, f"{width} x {height} pixels, and each side needs {MIN_SIDE} or more"
         return path, sha256, width, height
 
-    with warnings.catch_warnings(), ThreadPoolExecutor(max(1, n_threads)) as pool:
-        warnings.filterwarnings("ignore", module="PIL")
-        found = list(counted(pool.map(look, paths), len(paths), progress))
+    found = look_at_all(look, paths, n_threads, progress)
     usable = [facts for facts in found if len(facts) == 4]
     damaged = [(facts[0], facts[1]) for facts in found if len(facts) == 2]
     return pd.DataFrame(usable, columns=["path", "sha256", "width", "height"]), damaged

@@ -56,6 +56,16 @@ def check_regular(path: PathLike, largest: int | None = None) -> None:
         )
 
 
+def check_folder(folder: Path, what_now: str) -> None:
+    """Refuse what is no folder, or none that can be listed."""
+    if not folder.exists():
+        raise LookalikeError(f"there is no folder {folder}: {what_now}")
+    if not folder.is_dir():
+        raise LookalikeError(f"{folder} is a file: {what_now}")
+    if not os.access(folder, os.R_OK | os.X_OK):
+        raise LookalikeError(f"cannot list {folder}: mend its permissions")
+
+
 @contextmanager
 def reading(path: PathLike, what: str, what_now: str = "check the name", largest: int | None = None) -> Iterator[None]:
     """Refuse what `check_regular` refuses, and make one sentence of an `OSError` here or in the block."""

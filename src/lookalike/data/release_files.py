@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import check_regular
+from lookalike.core.files import check_folder, check_regular
 from lookalike.core.tables import LARGEST_TABLE, count_fields, parse_rows
 from lookalike.data.path_finder import escaped_path
 
@@ -48,9 +48,7 @@ class Rejections:
 
 def read_ratings(root: Path, rejections: Rejections) -> pd.DataFrame:
     """Read the rows of every CSV file below a folder that has the columns of rated triplets, by file, then by line."""
-    if not root.is_dir():
-        what = "is a file" if root.exists() else "does not exist"
-        raise LookalikeError(f"the folder of rated triplets {root} {what}: give the folder that holds their CSV file")
+    check_folder(root, "give the folder that holds the CSV file of rated triplets")
     tables, columns = [], (list(_RATED), list(_RATED_TOO))
     for file in _csv_files(root):
         table = read_columns(root, file, rejections, "CSV without the columns of ratings", *columns)

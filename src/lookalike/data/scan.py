@@ -13,22 +13,24 @@ import shlex
 import stat
 import warnings
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import PathLike
+from lookalike.core.files import PathLike, check_folder
 from lookalike.core.images import MIN_SIDE, NotAnImage, UnreadableImage, is_image, load_rgb
 from lookalike.core.progress import Progress, counted
 from lookalike.data.path_finder import escaped_path
 from lookalike.features.pyramid import is_large_enough
+
+Facts = TypeVar("Facts")
 
 STATUSES = ("ok", "too_small", "unreadable", "not_an_image", "clutter")
 """What a row of the manifest can be. Only ``ok`` images are trained on and tested with."""
@@ -65,7 +67,7 @@ def scan_folder(
     """Make the manifest of a folder that holds one folder per class; images of `clutter_labels` serve the codebook."""
     root = Path(root)
     folders = _class_folders(root)
-    rows = _look_at_all(root, n_threads, progress)
+    rows = look_at_all(partial(_look_at, root), _files(root), n_threads, progress)
     for row in rows:
         row["label"], _, inside = row["path"].partition("/")
         if not inside and (row["reason"] != _LINK or not (root / row["path"]).is_dir() or row["path"][0] == "."):
@@ -87,8 +89,8 @@ def scan_folder(
 def scan_photographs(root: PathLike, *, n_threads: int = 1, progress: Progress | None = None) -> pd.DataFrame:
     """Make the manifest of a folder of photographs without classes, at any depth; their label is their folder."""
     root = Path(root)
-    _check_folder(root, "give the folder that holds the photographs")
-    rows = _look_at_all(root, n_threads, progress)
+    check_folder(root, "give the folder that holds the photographs")
+    rows = look_at_all(partial(_look_at, root), _files(root), n_threads, progress)
     for row in rows:
         row["label"] = row["path"].rpartition("/")[0]
         # less holds no local descriptor worth the name
@@ -108,7 +110,7 @@ def image_paths(manifest: pd.DataFrame, folder: PathLike) -> list[Path | None]:
 
 def _class_folders(root: Path) -> list[str]:
     """Names of the class folders, after the checks that catch a wrong path."""
-    _check_folder(root, "give the folder that holds one folder of images per class")
+    check_folder(root, "give the folder that holds one folder of images per class")
     entries = list(root.iterdir())
     if not entries:
         raise LookalikeError(f"{root} is empty: put one folder of images per class into it")
@@ -189,16 +191,6 @@ def is_hidden(path: str) -> bool:
     return "/." in f"/{path}"
 
 
-def _check_folder(folder: Path, what_now: str) -> None:
-    """Refuse what is no folder, or none that can be listed."""
-    if not folder.exists():
-        raise LookalikeError(f"there is no folder {folder}: {what_now}")
-    if not folder.is_dir():
-        raise LookalikeError(f"{folder} is a file: {what_now}")
-    if not os.access(folder, os.R_OK | os.X_OK):
-        raise LookalikeError(f"cannot list {folder}: mend its permissions")
-
-
 def _files(root: Path) -> list[str]:
     """Paths, relative to `root`, of everything that is no folder; a link to a folder is none."""
 
@@ -215,12 +207,13 @@ def _files(root: Path) -> list[str]:
     return [file.relative_to(root).as_posix() for file in found]
 
 
-def _look_at_all(root: Path, n_threads: int, progress: Progress | None) -> list[dict[str, Any]]:
-    """Make the rows of all files below a folder, several at the same time."""
-    files = _files(root)
+def look_at_all(
+    look: Callable[[str], Facts], paths: Sequence[str], n_threads: int, progress: Progress | None
+) -> list[Facts]:
+    """Look at several files at the same time; return what is found of each, in their order."""
     with warnings.catch_warnings(), ThreadPoolExecutor(max(1, n_threads)) as pool:
-        warnings.filterwarnings("ignore", module="PIL")  # what matters about a file stands in its row
-        return list(counted(pool.map(partial(_look_at, root), files), len(files), progress))
+        warnings.filterwarnings("ignore", module="PIL")  # what matters about a file stands in its facts
+        return list(counted(pool.map(look, paths), len(paths), progress))
 
 
 def _look_at(root: Path, path: str) -> dict[str, Any]:

@@ -118,9 +118,9 @@ def _draw_panel(axis: Axes, panel: Panel, frame: pd.DataFrame) -> None:
     axis.set_title(panel.title, loc="left")
     _scale(axis, panel)
     for series, points in points_of(panel, frame):
-        _draw_series(axis, panel, series, points)
+        _draw_series(axis, series, points)
     for line in panel.lines:
-        _draw_line(axis, panel, line)
+        _draw_line(axis, line)
     for label in panel.labels:
         across, up, dx, dy = SIDES[label.side]
         axis.annotate(label.text, (label.x, label.y), xytext=(dx, dy), textcoords="offset points", ha=across, va=up,
@@ -177,7 +177,7 @@ def placed(values: Floats, form: Axis, aside: Number) -> Floats:
     return values * 10**aside if form.scale == "log" else values + aside
 
 
-def _draw_series(axis: Axes, panel: Panel, series: Series, points: Points) -> None:
+def _draw_series(axis: Axes, series: Series, points: Points) -> None:
     x, y, low, high = points.across, points.y, points.low, points.high
     look, face = series.look, "none" if series.hollow else series.look.colour
     line = "none" if series.kind == "points" else look.line
@@ -220,7 +220,7 @@ def marked_points(x: Floats, form: Axis, shift: float = 0.0) -> npt.NDArray[np.i
     return np.unique(np.abs(along[:, None] - targets).argmin(axis=0))
 
 
-def _draw_line(axis: Axes, panel: Panel, line: Line) -> None:
+def _draw_line(axis: Axes, line: Line) -> None:
     """A level or an upright line, behind the curves, with its words at one end."""
     look: dict[str, Any] = {"color": line.look.colour, "linestyle": line.look.line, "linewidth": 1.0, "zorder": 1.5}
     name = line.name or None

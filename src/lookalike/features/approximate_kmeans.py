@@ -27,12 +27,12 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import reading_npz, write_npz
+from lookalike.core.files import PathLike, reading_npz, write_npz
 from lookalike.core.progress import Progress
 from lookalike.core.seeds import generator
 from lookalike.features.codebook import check_enough
 from lookalike.features.keypoints import N_FEATURES, as_vectors, load_descriptors
-from lookalike.features.shards import Ints, PathLike, index_images, locate
+from lookalike.features.shards import Ints, index_images, locate
 from lookalike.features.word_index import BATCH, EXACT_UP_TO, N_PROBES, WordIndex
 
 Floats = npt.NDArray[np.float32]

@@ -16,6 +16,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.files import PathLike
 from lookalike.core.images import load_rgb
 from lookalike.core.progress import counted
 from lookalike.core.resizing import resize
@@ -26,7 +27,6 @@ from lookalike.features.descriptors import Counts, describe, normalise
 from lookalike.features.lbp import N_BINS
 from lookalike.features.palette import N_COLOURS, learn_palette, sample_pixels
 from lookalike.features.pyramid import is_large_enough
-from lookalike.features.shards import PathLike
 from lookalike.features.visterms import TfidfVisterms
 
 BLOCKS_PER_WORD = 120

@@ -14,10 +14,11 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.files import PathLike
 from lookalike.core.kernels import njit
 from lookalike.features.clustering import cluster, one_thread
 from lookalike.features.descriptors import Blocks, describe, normalise
-from lookalike.features.shards import PathLike, count_by_image, index_images, load_shard, locate
+from lookalike.features.shards import count_by_image, index_images, load_shard, locate
 
 Floats = npt.NDArray[np.float32]
 

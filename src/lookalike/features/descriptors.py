@@ -13,12 +13,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from lookalike.core.files import PathLike
 from lookalike.core.images import check_pixels, luma
 from lookalike.core.kernels import njit
 from lookalike.core.progress import Progress
 from lookalike.features import lbp, pyramid
 from lookalike.features.palette import nearest_colours, palette_keys
-from lookalike.features.shards import PathLike, join_images, read_images
+from lookalike.features.shards import join_images, read_images
 
 Image = npt.NDArray[np.uint8]
 Counts = npt.NDArray[np.uint16]

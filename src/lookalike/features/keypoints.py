@@ -14,10 +14,11 @@ import pandas as pd
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from lookalike.core.files import PathLike
 from lookalike.core.images import luma, shrink
 from lookalike.core.progress import Progress
 from lookalike.features.describers import NotNegative, one_opencv_thread
-from lookalike.features.shards import PathLike, join_images, read_images, shard_of
+from lookalike.features.shards import join_images, read_images, shard_of
 
 N_FEATURES = 128
 """Numbers in a SIFT descriptor."""

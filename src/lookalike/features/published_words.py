@@ -18,8 +18,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.files import PathLike
 from lookalike.core.progress import Progress, counted
-from lookalike.features.shards import PathLike, join_images, shard_of
+from lookalike.features.shards import join_images, shard_of
 from lookalike.features.words import WordShard
 
 N_WORDS = 1_000_000

@@ -93,7 +93,7 @@ class VistermStore:
             data[place] = self.shards[number].counts[source]
         return self._matrix(indptr, indices, data)
 
-    def slices(self, size: int, dtype: npt.DTypeLike = np.uint8) -> Iterator[tuple[int, sp.csr_array]]:
+    def slices(self, size: int) -> Iterator[tuple[int, sp.csr_array]]:
         """Yield first image and counts of blocks of at most `size` images, in order, none reaching over two shards."""
         for shard in self.shards:
             n = len(shard.indptr) - 1
@@ -101,8 +101,8 @@ class VistermStore:
                 pointers = np.asarray(shard.indptr[start : min(start + size, n) + 1])
                 part = slice(int(pointers[0]), int(pointers[-1]))
                 indices = shard.words[part].astype(np.int32)
-                data = shard.counts[part].astype(dtype)
-                yield shard.first + start, self._matrix(pointers - pointers[0], indices, data)
+                counts = shard.counts[part].astype(np.uint8)
+                yield shard.first + start, self._matrix(pointers - pointers[0], indices, counts)
 
     def _matrix(
         self, indptr: npt.NDArray[np.int64], indices: npt.NDArray[np.int32], data: npt.NDArray[Any]

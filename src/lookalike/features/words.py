@@ -14,8 +14,9 @@ import pandas as pd
 import scipy.sparse as sp
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.files import PathLike
 from lookalike.features.keypoints import KeypointShard, as_vectors
-from lookalike.features.shards import PathLike, count_by_image, count_words_of_rows, load_shard
+from lookalike.features.shards import count_by_image, count_words_of_rows, load_shard
 from lookalike.features.word_index import BATCH, WordIndex
 
 

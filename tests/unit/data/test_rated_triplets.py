@@ -319,7 +319,7 @@ def test_what_is_fatal_is_one_sentence(tmp_path):
         with pytest.raises(LookalikeError, match=f"^.*{words}.*$"):
             read_release(tmp_path / folder)
 
-    refuse("nowhere", "does not exist: give the folder")
+    refuse("nowhere", "there is no folder .*nowhere: give the folder")
     write_csv(tmp_path / "a.csv", [("1",)], header=("x",))
     refuse("a.csv", "is a file")
     refuse("", "no CSV file with the columns Image1, Image1_Path")

@@ -140,7 +140,7 @@ def test_what_a_full_disk_left_is_no_whole_folder(rows, tmp_path, monkeypatch, f
     monkeypatch.setattr(compact_rows, full, refuse)
     with pytest.raises(LookalikeError, match="No space left"):
         CompactRows.build(store, np.arange(50), tmp_path / "rows")
-    with pytest.raises(LookalikeError, match=r"weights.npz cannot be read .* make the rows anew"):
+    with pytest.raises(LookalikeError, match=r"there is no file .*weights\.npz: make the rows anew"):
         CompactRows(tmp_path / "rows")
 
 

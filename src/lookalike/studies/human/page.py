@@ -14,7 +14,7 @@ import pandas as pd
 from PIL import Image
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import PathLike, replacing
+from lookalike.core.files import PathLike, check_folder, replacing
 from lookalike.core.images import load_rgb
 from lookalike.data.path_finder import locate
 from lookalike.studies.human.questionnaire import plan_fingerprint
@@ -29,8 +29,7 @@ def write_page(
 ) -> None:
     """Write the rating page of a plan (JMLR 5.2.3 and Appendix A), whose paths are relative to `image_root`."""
     root = Path(image_root)
-    if not root.is_dir():
-        raise LookalikeError(f"there is no folder of images {root}: name the folder that the plan's paths start from")
+    check_folder(root, "name the folder of images that the plan's paths start from")
     shown = plan.sort_values(["query", "position"])
     # numbered as they come up, so that a number says nothing of an image; one that is shown twice is embedded once
     shown["number"], pictures = pd.factorize(shown["path"])
