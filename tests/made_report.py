@@ -37,20 +37,9 @@ def table(study) -> Table:
     )  # fmt: skip
     titles = {"method": {"oasis": "OASIS", "mcml": "MCML", "lego": "LEGO"}, "subset": {"ten": "10 classes"}}
     told = {"unit": "points", "interval": "95%, over folds", "best": "OASIS", "order": "1 of 3 pairs"}
+    printed = {"printed_levels": ("33%", "39%"), "levels": ("41.0%", "39.0%")}
     margins = (
-        model.Margin(
-            "ten",
-            "mAP",
-            "OASIS",
-            "MCML",
-            2.0,
-            -1.0,
-            5.0,
-            -6.0,
-            levels=("41.0%", "39.0%"),
-            printed_levels=("33%", "39%"),
-            **told,
-        ),
+        model.Margin("ten", "mAP", "OASIS", "MCML", 2.0, -1.0, 5.0, -6.0, **printed, **told),
         model.Margin("ten", "mAP", "OASIS", "LEGO", -3.25, -4.0, -2.0, np.nan, levels=("41.0%", "44.2%"), **told),
     )
     notes = ("LMNN: at most 20 iterations.",)

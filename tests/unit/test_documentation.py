@@ -103,29 +103,30 @@ def test_every_file_and_make_target_that_is_named_exists(page):
     assert set(re.findall(r"`make ([a-z-]+)`", text)) <= targets
 
 
+def blocks_of(page):
+    """Blocks of Python of a page."""
+    return re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+
+
 @pytest.mark.parametrize("page", ["README.md", "docs/reference/package.md"])
 def test_the_example_of_the_first_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    code = re.search(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
-    assert code is not None
+    code = blocks_of(ROOT / page)[0]
     X, y = np.random.default_rng(0).random((40, 6)), np.repeat(np.arange(4), 10)
     names = {"X": X, "y": y, "queries": X[:3], "gallery": X}
-    exec(compile(code[1], page, "exec"), names)
+    exec(compile(code, page, "exec"), names)
     assert np.shape(names["neighbours"]) == (3, 10)
-    assert (tmp_path / "model.npz").is_file() == ("model.save" in code[1])
+    assert (tmp_path / "model.npz").is_file() == ("model.save" in code)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(DOCS)))
 def test_python_of_pages_is_python(page):
-    for code in re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE):
+    for code in blocks_of(page):
         compile(code, str(page), "exec")
 
 
 def test_the_tutorials_learner_runs():
-    blocks = re.findall(
-        r"^```python\n(.*?)^```", (DOCS / "tutorial/index.md").read_text(), flags=re.DOTALL | re.MULTILINE
-    )
-    code = next(block for block in blocks if "from lookalike.learners" in block)
+    code = next(block for block in blocks_of(DOCS / "tutorial/index.md") if "from lookalike.learners" in block)
     names = {}
     exec(compile(code, "tutorial", "exec"), names)
     first = names["y"][names["neighbours"]]

@@ -87,14 +87,6 @@ def test_an_extra_has_what_its_rooms_import(extra):
             assert {DISTRIBUTIONS.get(module, module) for module in modules} <= has, path
 
 
-def test_no_module_imports_snakemake():
-    for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            assert not [name for name in names if name.split(".")[0] == "snakemake"], path
-
-
 def test_the_version_has_one_place():
     assert PROJECT["dynamic"] == ["version"]
     assert "version" not in PROJECT

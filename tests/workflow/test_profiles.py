@@ -42,33 +42,30 @@ echo "$id"
 }
 
 
-class Cluster:
-    """Commands of a cluster on the path, which run what they are given here, and notes of how they were called."""
-
-    def __init__(self, folder):
-        self.notes = folder / "notes"
-        (self.notes / "state").mkdir(parents=True)
-        self.commands = folder / "commands"
-        self.commands.mkdir()
-        for name, lines in SLURM.items():
-            (self.commands / name).write_text(f"#!/bin/sh\n{lines}\n")
-            (self.commands / name).chmod(0o755)
+@pytest.fixture
+def cluster(tmp_path):
+    """A folder of commands of a cluster, which run what they are given here and note how they were called."""
+    (tmp_path / "state").mkdir()
+    for name, lines in SLURM.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{lines}\n")
+        (tmp_path / name).chmod(0o755)
+    return tmp_path
 
 
 def run(project, cluster, *arguments):
     """What Snakemake says to the profile: no other option that says where jobs run."""
     command = [word for word in project.command(*arguments, config="own.yaml") if word not in ("--cores", "2")]
-    path = f"{cluster.commands}{os.pathsep}{os.environ['PATH']}"
+    path = f"{cluster}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         [*command[:3], "--profile", "profiles/slurm", *command[3:]],
         cwd=project.folder,
-        env=project.environment() | {"PATH": path, "CLUSTER": str(cluster.notes)},
+        env=project.environment() | {"PATH": path, "CLUSTER": str(cluster)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         timeout=300,
     )
-    logs = "\n".join(path.read_text() for path in cluster.notes.glob("*.log"))
+    logs = "\n".join(path.read_text() for path in cluster.glob("*.log"))
     assert done.returncode == 0, done.stdout + logs
     return done.stdout
 
@@ -90,11 +87,10 @@ def project(new_project):
     return project
 
 
-def test_jobs_go_through_sbatch_with_what_they_need(project, tmp_path):
-    cluster = Cluster(tmp_path)
+def test_jobs_go_through_sbatch_with_what_they_need(project, cluster):
     soon = ("--slurm-init-seconds-before-status-checks", "1", "--latency-wait", "5", "--retries", "0")
     run(project, cluster, *soon, "results/on_slurm/images.json")
-    asked = (cluster.notes / "asked.txt").read_text().splitlines()
+    asked = (cluster / "asked.txt").read_text().splitlines()
     assert len(asked) == 1
     words = shlex.split(asked[0])
     assert words[words.index("-p") + 1] == "short", "the cluster's default partition"
@@ -106,12 +102,11 @@ def test_jobs_go_through_sbatch_with_what_they_need(project, tmp_path):
     assert (project.folder / "logs/on_slurm/locate_images.job.json").is_file()
 
 
-def test_what_is_timed_has_a_node_to_itself(project, tmp_path):
-    cluster = Cluster(tmp_path)
+def test_what_is_timed_has_a_node_to_itself(project, cluster):
     said = run(project, cluster, "--dry-run", "results/websim/runtime/oasis-60.parquet")
     timed = said[said.index("rule time_size_websim:") :]
     assert re.search(r"resources: .*mem_mb=8000.* runtime=240.* slurm_extra=--exclusive", timed), said
-    assert not (cluster.notes / "asked.txt").exists()
+    assert not (cluster / "asked.txt").exists()
 
 
 def test_the_profile_names_rules_that_there_are(project):
