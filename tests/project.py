@@ -61,20 +61,18 @@ class Project:
         return done.stdout
 
     def attempt(self, *arguments, cores=2, config="tests/workflow/tiny.yaml", timeout=600):
-        return subprocess.run(
-            self.command(*arguments, cores=cores, config=config),
-            cwd=self.folder,
-            env=self.environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=timeout,
-        )
+        return run_in(self.folder, self.command(*arguments, cores=cores, config=config), self.environment(), timeout)
 
     def planned(self, *arguments, config="tests/workflow/tiny.yaml"):
         """How often each rule would run."""
         said = self.snakemake("--dry-run", *arguments, config=config)
         return job_counts(said)
+
+
+def run_in(folder, command, environment, timeout=300):
+    """Run a command in a folder; its `stdout` has what it said on both streams."""
+    both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    return subprocess.run(command, cwd=folder, env=environment, timeout=timeout, **both)
 
 
 def copy_project(folder):

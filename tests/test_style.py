@@ -12,19 +12,12 @@ ROOT = Path(__file__).resolve().parents[1]
 PYTHON_TOOLS = Path(sys.executable).parent
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["ruff", "check", "."],
-        ["ruff", "format", "--check", "."],
-        ["mypy"],
-        ["snakefmt", "--check", "Snakefile", "workflow"],
-        ["snakemake", "--lint"],
-    ],
-    ids=" ".join,
-)
-def test_check_is_clean(command):
-    done = subprocess.run(
-        [str(PYTHON_TOOLS / command[0]), *command[1:]], cwd=ROOT, capture_output=True, text=True, timeout=300
-    )
+CHECKS = ("ruff check .", "ruff format --check .", "mypy", "snakefmt --check Snakefile workflow", "snakemake --lint")
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_check_is_clean(check):
+    tool, *arguments = check.split()
+    command = [str(PYTHON_TOOLS / tool), *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import yaml
 from documented_edits import ROOT, apply_edits, documented_edits
+from project import run_in
 from snakemake.utils import update_config
 
 from lookalike.core.settings.schema import Settings
@@ -148,15 +149,8 @@ def copy(tmp_path):
 
 def in_copy(copy, *arguments):
     """Run Python in the copy, with the copy's package, and return what it said."""
-    done = subprocess.run(
-        [sys.executable, *arguments],
-        cwd=copy,
-        env={"PYTHONPATH": str(copy / "src"), "PATH": "/usr/bin:/bin", "HOME": str(copy), "OMP_NUM_THREADS": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=300,
-    )
+    environment = {"PYTHONPATH": str(copy / "src"), "PATH": "/usr/bin:/bin", "HOME": str(copy), "OMP_NUM_THREADS": "1"}
+    done = run_in(copy, [sys.executable, *arguments], environment)
     assert done.returncode == 0, done.stdout
     return done.stdout
 

@@ -11,16 +11,8 @@ import yaml
 from lookalike.core.fingerprint import imported_modules
 
 ROOT = Path(__file__).resolve().parents[2]
-DISTRIBUTIONS = {
-    "yaml": "pyyaml",
-    "PIL": "pillow",
-    "cv2": "py-opencv",
-    "sklearn": "scikit-learn",
-    "faiss": "faiss-cpu",
-    "matplotlib": "matplotlib-base",
-    "torch": "pytorch",
-    "pywt": "pywavelets",
-}
+DISTRIBUTIONS = {"PIL": "pillow", "cv2": "py-opencv", "faiss": "faiss-cpu", "matplotlib": "matplotlib-base",
+                 "pywt": "pywavelets", "sklearn": "scikit-learn", "torch": "pytorch", "yaml": "pyyaml"}  # fmt: skip
 
 
 def rules():

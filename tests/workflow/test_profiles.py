@@ -7,12 +7,11 @@ tested is our side: the profile, what it asks for, and that a job finds its code
 import os
 import re
 import shlex
-import subprocess
 
 import pytest
 import yaml
 from PIL import Image
-from project import ROOT
+from project import ROOT, run_in
 
 pytestmark = pytest.mark.workflow
 
@@ -55,16 +54,9 @@ def cluster(tmp_path):
 def run(project, cluster, *arguments):
     """What Snakemake says to the profile: no other option that says where jobs run."""
     command = [word for word in project.command(*arguments, config="own.yaml") if word not in ("--cores", "2")]
-    path = f"{cluster}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        [*command[:3], "--profile", "profiles/slurm", *command[3:]],
-        cwd=project.folder,
-        env=project.environment() | {"PATH": path, "CLUSTER": str(cluster)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=300,
-    )
+    command[3:3] = ["--profile", "profiles/slurm"]
+    own = {"PATH": f"{cluster}{os.pathsep}{os.environ['PATH']}", "CLUSTER": str(cluster)}
+    done = run_in(project.folder, command, project.environment() | own)
     logs = "\n".join(path.read_text() for path in cluster.glob("*.log"))
     assert done.returncode == 0, done.stdout + logs
     return done.stdout

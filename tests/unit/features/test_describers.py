@@ -141,28 +141,19 @@ def test_files_are_described_like_images_missing_ones_are_nan_and_broken_ones_st
         describers.describe_files(fitted, paths)
 
 
-@pytest.mark.parametrize(
-    ("system", "settings"),
-    [
-        *(("visterms", wrong) for wrong in ({"words": 1}, {"words": 10_001})),
-        *(("wavelet", wrong) for wrong in ({"side": 100}, {"side": 16}, {"n_coefficients": 0}, {"kept": 0})),
-        *(("color", wrong) for wrong in ({"bins": (4, 14)}, {"bins": (4, 0, 14)}, {"longest_side": -1})),
-        *(("hog", wrong) for wrong in ({"side": 100}, {"n_orientations": 0}, {"cell": 1})),
-        *(("texton", wrong) for wrong in ({"n_textons": 0}, {"step": 16}, {"longest_side": -1})),
-        *(
-            ("sift", wrong)
-            for wrong in (
-                {"step": 0},
-                {"sizes": ()},
-                {"sizes": (3,)},
-                {"least_contrast": -1.0},
-                {"least_contrast": np.nan},
-            )
-        ),
-        *(("sift", wrong) for wrong in ({"grids": ()}, {"n_words": 0}, {"n_per_image": 0})),
-        *(("fisher", wrong) for wrong in ({"n_components": 129}, {"power": 0.0}, {"n_gaussians": 0})),
-    ],
-)
+MEANINGLESS = {
+    "visterms": ({"words": 1}, {"words": 10_001}),
+    "wavelet": ({"side": 100}, {"side": 16}, {"n_coefficients": 0}, {"kept": 0}),
+    "color": ({"bins": (4, 14)}, {"bins": (4, 0, 14)}, {"longest_side": -1}),
+    "hog": ({"side": 100}, {"n_orientations": 0}, {"cell": 1}),
+    "texton": ({"n_textons": 0}, {"step": 16}, {"longest_side": -1}),
+    "sift": ({"step": 0}, {"sizes": ()}, {"sizes": (3,)}, {"least_contrast": -1.0}, {"least_contrast": np.nan},
+             {"grids": ()}, {"n_words": 0}, {"n_per_image": 0}),
+    "fisher": ({"n_components": 129}, {"power": 0.0}, {"n_gaussians": 0}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("system", "settings"), [(name, wrong) for name in MEANINGLESS for wrong in MEANINGLESS[name]])
 def test_settings_that_mean_nothing_are_refused(system, settings):
     with pytest.raises(LookalikeError):
         made(system, **settings)

@@ -39,19 +39,13 @@ def whole(id, tables=None, **more):
     for name, level in (("I", 1.0), ("W", 0.4)):
         rows += curve(name, (100 * level, 1000 * level), "bound", steps=(100, 1000), noisy=False)
     fitted = ("oasis", "lego", "mcml")
+    alike = {"n_words": 1000, "nonzeros_per_image_train": 50.0, "processor": "a processor"}
     recorded = fits(
-        cpu_seconds_fit={"oasis": 6.0, "lego": 60.0, "mcml": 600.0},
-        not_converged={"mcml": UNFINISHED},
-        symmetry_index=0.95,
-        n_words=dict.fromkeys(fitted, 1000),
-        nonzeros_per_image_train=dict.fromkeys(fitted, 50.0),
-        stop_at_traced_aggressiveness=1000.0,
-        aggressiveness=0.3,
-        n_steps=2000.0,
-        at_grid_edge=True,
-        converged={"oasis": True, "lego": False},
-        processor=dict.fromkeys(fitted, "a processor"),
-    )
+        cpu_seconds_fit={"oasis": 6.0, "lego": 60.0, "mcml": 600.0}, not_converged={"mcml": UNFINISHED},
+        symmetry_index=0.95, stop_at_traced_aggressiveness=1000.0, aggressiveness=0.3, n_steps=2000.0,
+        at_grid_edge=True, converged={"oasis": True, "lego": False},
+        **{name: dict.fromkeys(fitted, value) for name, value in alike.items()},
+    )  # fmt: skip
     manifest = pd.DataFrame({"status": ["ok", "ok", "small"], "label": ["a", "b", "b"]})
     given = against(euclidean=0.1, lego=-0.02) | {"manifest": manifest, "selections": CANDIDATES} | (tables or {})
     given |= dict.fromkeys((*plan.TRACES, "projected_traces", *plan.SIDE_STUDIES.values()))

@@ -22,25 +22,15 @@ LAMBDAS = (0.0, 1e-6, 1e-5, 1e-3)
 ORDERED = {"shuffled": 0.0, "by_positive": -0.05, "by_negative": -0.1}
 DRAWS = 5
 SETTINGS = {
-    "dataset": "oxford5k",
-    "title": "Oxford5K",
-    "kind": "oxford5k",
-    "synthetic": False,
-    "not_run": "",
+    "dataset": "oxford5k", "title": "Oxford5K", "kind": "oxford5k", "synthetic": False, "not_run": "",
     "titles": {"soml-tg-literal": "S-TG, sign as printed"},
     "codebooks": {id: {"words": words, "title": f"{words:,}"} for id, words in WORDS.items()},
-    "landmarks": list(LANDMARKS),
-    "methods": ["tfidf", *LEARNED],
-    "variants": ["soml-tg-literal"],
-    "draws": DRAWS,
-    "positives": 7,
-    "own_constants": [],
-    "negatives": 500,
+    "landmarks": list(LANDMARKS), "methods": ["tfidf", *LEARNED], "variants": ["soml-tg-literal"], "draws": DRAWS,
+    "positives": 7, "negatives": 500, "own_constants": [], "notes": {},
     "parts": ["sweep", "cost_sweep", "triplet_order", "dimensions"],
-    "notes": {},
     "parameters": {"qpao": {"C": 10.0}, "soml-tg": {"regularization": 1e-5}, "soml-da": {"regularization": 1e-6}},
     "seed": 0,
-}
+}  # fmt: skip
 """The paper's settings on Oxford5K."""
 PRINTED, CLAIMS = printed("landmark"), claims("landmark")
 
