@@ -55,9 +55,8 @@ def kernels(tmp_path_factory):
     folder = tmp_path_factory.mktemp("kernels")
     (folder / "python3").mkdir()
     command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-    (folder / "python3" / "kernel.json").write_text(
-        json.dumps({"argv": command, "display_name": "Python 3", "language": "python"})
-    )
+    described = {"argv": command, "display_name": "Python 3", "language": "python"}
+    (folder / "python3" / "kernel.json").write_text(json.dumps(described))
     return KernelSpecManager(kernel_dirs=[str(folder)], ensure_native_kernel=False)
 
 
@@ -68,12 +67,8 @@ def execute(kernels, tmp_path):
 
         def run(name, **variables):
             notebook = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4)
-            manager = AsyncKernelManager(
-                kernel_name="python3",
-                kernel_spec_manager=kernels,
-                transport="ipc",
-                connection_file=str(Path(sockets) / "kernel.json"),
-            )
+            how = {"transport": "ipc", "connection_file": str(Path(sockets) / "kernel.json")}
+            manager = AsyncKernelManager(kernel_name="python3", kernel_spec_manager=kernels, **how)
             work = tmp_path / "work"
             work.mkdir(exist_ok=True)
             environment = os.environ | {"IPYTHONDIR": str(tmp_path / "ipython")}

@@ -10,6 +10,7 @@ import yaml
 ENVS = Path(__file__).resolve().parents[2] / "envs"
 LOCKS = sorted(ENVS.glob("requirements*.txt"))
 CONDA = sorted(ENVS.glob("*.yaml"))
+OF_NETWORKS = {"requirements-deep.txt", "requirements-deep-cpu.txt"}
 
 # conda's name for what pip calls otherwise
 PIP_NAMES = {"matplotlib-base": "matplotlib", "py-opencv": "opencv-python-headless", "pytorch": "torch"}
@@ -31,8 +32,7 @@ def test_every_locked_requirement_has_a_hash_and_no_address(lock):
 
 
 def test_development_lock_holds_the_runtime_lock_unchanged():
-    development = locked_versions(ENVS / "requirements-dev.txt")
-    runtime = locked_versions(ENVS / "requirements.txt")
+    development, runtime = (locked_versions(ENVS / f"requirements{kind}.txt") for kind in ("-dev", ""))
     assert {name: development.get(name) for name in runtime} == runtime
 
 
@@ -48,7 +48,7 @@ def test_conda_environment_names_the_locked_versions(environment):
         assert (locked.rpartition(".")[0] if name in WHEEL_NUMBERED else locked) == version, entry
 
 
-@pytest.mark.parametrize("lock", ["requirements-deep.txt", "requirements-deep-cpu.txt"])
+@pytest.mark.parametrize("lock", sorted(OF_NETWORKS))
 def test_locks_of_the_networks_agree_with_all_others(lock):
     deep, development = locked_versions(ENVS / lock), locked_versions(ENVS / "requirements-dev.txt")
     assert deep["torch"].removesuffix("+cpu") == locked_versions(ENVS / "requirements-deep.txt")["torch"]
@@ -58,10 +58,7 @@ def test_locks_of_the_networks_agree_with_all_others(lock):
 
 
 def test_only_locks_of_the_networks_name_torch():
-    assert {lock.name for lock in LOCKS if "torch" in locked_versions(lock)} == {
-        "requirements-deep.txt",
-        "requirements-deep-cpu.txt",
-    }
+    assert {lock.name for lock in LOCKS if "torch" in locked_versions(lock)} == OF_NETWORKS
 
 
 def test_the_lowest_lock_has_every_lower_bound_but_that_of_torch():

@@ -188,14 +188,10 @@ def test_a_users_own_landmarks_run_through_the_same_rules(finished):
     for name, part in (("photographs", "root"), ("ground_truth", "ground_truth")):
         shutil.copytree(finished.folder / located[part], finished.folder / "own" / name)
     settings = tiny_settings()
-    settings["datasets"]["own"] = {
-        "kind": "landmarks", "path": "own/photographs", "ground_truth": "own/ground_truth", "shards": 2,
-    }  # fmt: skip
-    settings["landmark"]["own"] = {
-        "codebooks": ["sift-demo-1k"],
-        "methods": ["tfidf", "soml-da"],
-        "learning": {"positives": 4, "negatives": 12, "draws": 2},
-    }
+    own = {"kind": "landmarks", "path": "own/photographs", "ground_truth": "own/ground_truth", "shards": 2}
+    study = {"codebooks": ["sift-demo-1k"], "methods": ["tfidf", "soml-da"]}
+    study["learning"] = {"positives": 4, "negatives": 12, "draws": 2}
+    settings["datasets"]["own"], settings["landmark"]["own"] = own, study
     config = write_settings(finished, "own", settings)
     finished.snakemake("results/own/landmark/metrics.parquet", config=config)
     ours, theirs = (

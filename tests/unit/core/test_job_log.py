@@ -45,15 +45,12 @@ def test_a_mistake_of_the_users_is_one_line_in_both_places_or_in_the_log_where_t
     assert capsys.readouterr() == ("", "" if is_shown else "error: no such class: dgo\n")
 
 
-def test_an_interrupted_job_says_so_without_a_traceback(tmp_path, capsys):
-    with pytest.raises(SystemExit) as caught, logged(job(tmp_path / "job.log")):
+def test_an_interrupted_job_says_so_and_an_unexpected_error_leaves_its_traceback_in_the_log_alone(tmp_path, capsys):
+    log = tmp_path / "job.log"
+    with pytest.raises(SystemExit) as caught, logged(job(log)):
         raise KeyboardInterrupt
     assert caught.value.code == 130
-    assert (tmp_path / "job.log").read_text() == capsys.readouterr().err == "interrupted\n"
-
-
-def test_an_unexpected_error_leaves_its_traceback_in_the_log_alone(tmp_path, capsys):
-    log = tmp_path / "job.log"
+    assert log.read_text() == capsys.readouterr().err == "interrupted\n"
     with pytest.raises(SystemExit), logged(job(log)):
         _ = 1 / 0
     assert "ZeroDivisionError" in log.read_text()

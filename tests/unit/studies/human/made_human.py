@@ -51,14 +51,10 @@ def make_rankings(ranks=RANKS):
         own = [row for row in range(n) if LABELS[row] == LABELS[query] and row != query]
         others = [row for row in range(n) if LABELS[row] != LABELS[query]]
         neighbours.append([own.pop(0) if rank in own_ranks else others.pop(0) for rank in range(1, n)])
-    return Rankings(
-        offsets=np.arange(0, 2 * n + 1, 2),
-        ranks=np.array(ranks, dtype=np.int32).ravel(),
-        n_gallery=n - 1,
-        query_ids=IDS[:n],
-        neighbours=np.array(neighbours, dtype=np.int32),
-        neighbour_scores=np.tile(np.linspace(2, 1, n - 1), (n, 1)).astype(np.float32),
-    )
+    ranks, found = np.array(ranks, dtype=np.int32).ravel(), np.array(neighbours, dtype=np.int32)
+    scores = np.tile(np.linspace(2, 1, n - 1), (n, 1)).astype(np.float32)
+    rows = {"query_ids": IDS[:n], "neighbours": found, "neighbour_scores": scores}
+    return Rankings(offsets=np.arange(0, 2 * n + 1, 2), ranks=ranks, n_gallery=n - 1, **rows)
 
 
 def make_ratings(*, n_queries=22, n_raters=6, n_found=10, simulated=True):
