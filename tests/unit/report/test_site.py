@@ -285,8 +285,8 @@ def test_images_of_the_gallery_are_found_after_a_move_and_told_where_they_are_go
     assert told in page
 
 
-@pytest.mark.parametrize("claims", ['id,"claim\n', "id\na\n"])
-def test_whatever_a_page_cannot_show_ends_the_run_by_name_and_all_else_is_written(folder, tmp_path, claims):
+@pytest.mark.parametrize(("claims", "broken"), [('id,"claim\n', ["claims"]), ("id\na\n", [])])
+def test_whatever_a_page_cannot_show_ends_the_run_by_name_and_all_else_is_written(folder, tmp_path, claims, broken):
     exhibits, report = folder / "demo" / "exhibits", tmp_path / "report"
     edit_sidecar(exhibits / JMLR / "table4.json", sheets=[{"title": "no rows"}])
     (exhibits / JMLR / "fig6.csv").write_bytes(b"series,k\n\xff\xfe,1\n")
@@ -297,7 +297,7 @@ def test_whatever_a_page_cannot_show_ends_the_run_by_name_and_all_else_is_writte
     write_report(Results(folder), None, report)
     failed = (report / "failed.txt").read_text(encoding="utf-8")
     names = {f"{JMLR}/table4", f"{JMLR}/fig6", f"{DRAFT}/fig4"}
-    names |= {f"learning/{name}" for name in ("claims", "neighbours", "broken")}
+    names |= {f"learning/{name}" for name in (*broken, "neighbours", "broken")}
     assert set(re.findall(r"demo: ([\w/-]+)", failed)) == names
     assert failed.endswith("; results/report/index.html says why\n")
     page = (report / "jmlr2010.html").read_text(encoding="utf-8")
