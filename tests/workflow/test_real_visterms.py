@@ -17,8 +17,8 @@ EMBEDDED = ROOT / "workflow" / "resources" / "caltech12"
 @pytest.mark.real_images
 def test_the_counts_are_those_of_the_images(new_project, real_images):
     project = new_project("visterms")
-    (project.folder / "data").mkdir()
-    (project.folder / "data" / "some-classes").symlink_to(real_images)
+    for label in pd.read_csv(EMBEDDED / "manifest.csv")["label"].unique():
+        shutil.copytree(real_images / label, project.folder / "data" / "some-classes" / label)
     shutil.copy(ROOT / "examples" / "some-classes.yaml", project.folder)
     project.snakemake("results/some-classes/published/words1000/manifest.csv", config="some-classes.yaml")
     remade = project.folder / "results" / "some-classes" / "published" / "words1000"

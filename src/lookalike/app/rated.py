@@ -110,7 +110,7 @@ def rate(
     if as_json:
         options.print_json({"page": str(output), "queries": n_queries, "candidates": len(drawn)})
     elif not quiet:
-        tell([f"{output}: {n_queries} queries, {len(drawn)} candidates"])
+        options.tell([f"{output}: {n_queries} queries, {len(drawn)} candidates"])
 
 
 @options.command("ratings", _RATINGS_EXAMPLES)
