@@ -52,9 +52,6 @@ def test_rows_do_not_depend_on_jobs_or_on_the_cache(photos, tmp_path, name):
     assert len(told) == 1
 
 
-ENTRY = {"vectors": np.zeros((4, 300), np.float32)}
-
-
 @pytest.mark.parametrize("damage", [
     *[lambda path, at=at: path.write_bytes(flipped(path.read_bytes(), at)) for at in (0, 31, 32, 40, -1)],
     lambda path: path.write_bytes(b""),
@@ -66,7 +63,7 @@ ENTRY = {"vectors": np.zeros((4, 300), np.float32)}
 def test_a_damaged_entry_of_the_cache_is_removed(tmp_path, damage):
     cache = Cache(tmp_path)
     for group in ("group", "other"):
-        cache.write(group, "name", ENTRY)
+        cache.write(group, "name", {"vectors": np.zeros((4, 300), np.float32)})
     path = tmp_path / "group" / "name.kept"
     assert path.stat().st_size < 200  # zeros take no room
     damage(path)
@@ -76,10 +73,8 @@ def test_a_damaged_entry_of_the_cache_is_removed(tmp_path, damage):
 
 
 def flipped(content, at):
-    """Return bytes with one bit turned over."""
-    changed = bytearray(content)
-    changed[at] ^= 4
-    return bytes(changed)
+    at %= len(content)
+    return content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :]
 
 
 def test_what_is_no_regular_file_is_no_entry_of_the_cache_and_stays(tmp_path):

@@ -10,10 +10,14 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from markupsafe import Markup
 from rich.console import Console
 
+from lookalike.core.errors import escaped, escaped_in_page
 from lookalike.core.terminal import WIDTH, RunDisplay, say_interrupted
 
+STEERING = [*range(0x20), *range(0x7F, 0xA0), *range(0x200B, 0x2010), *range(0x2028, 0x202F)]
+STEERING += [0xAD, 0x61C, 0x2066, 0xFEFF, 0xDCFF, 0xE0041]
 TRACEBACK = 'Traceback (most recent call last):\n  File "deep.py", line 3\n    oops()\nValueError: no such fold\n'
 
 
@@ -145,3 +149,11 @@ def test_an_error_before_anything_runs_is_said_and_nothing_to_do_too(display, ca
     assert "no method 'osis'" in said(display)
     assert "Nothing was to be done" in said(display)
     assert "main numbers" in capsys.readouterr().out
+
+
+def test_what_steers_a_terminal_or_turns_a_line_round_is_escaped_and_nothing_else():
+    for sign in map(chr, STEERING):
+        assert escaped(f"a{sign}b") == f"a{sign}b".encode("unicode_escape").decode()
+        assert (escaped_in_page(sign) == sign) == (sign in "\n\t")
+    for name in ("caf\u00e9 \u5bb6 \u0928\u094d \u05e9\u05dc", "10.30\u202fAM\u3000", Markup("\u00ad")):
+        assert escaped_in_page(name) == name
