@@ -26,7 +26,7 @@ def test_a_folder_that_no_environment_can_lie_in_is_refused_at_once(tmp_path, na
     folder = tmp_path / name
     shutil.copytree(ROOT / "envs", folder / "envs")
     shutil.copy(ROOT / "Makefile", folder)
-    command = ["make", f"PYTHON={sys.executable}", ".venv/.installer"]
+    command = ["make", "--no-print-directory", f"PYTHON={sys.executable}", ".venv/.installer"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
     assert "which no virtual environment can have: move it" in done.stderr
     assert not (folder / ".venv").exists()
