@@ -5,8 +5,8 @@ For root alone: some calls are made as a normal user, and in a call's folder the
 """
 
 import argparse
+import codecs
 import contextlib
-import encodings.cp1252  # noqa: F401 - a normal user may not reach the interpreter's files after a fork
 import hashlib
 import io
 import json
@@ -35,6 +35,8 @@ from PIL import Image, PngImagePlugin
 from safetensors.numpy import load, save
 
 from lookalike.cli import main as lookalike
+
+codecs.lookup("cp1252")  # loaded before the fork: a normal user may not reach the interpreter's files
 
 NORMAL_USER, MOST_LINES, CACHE = 65534, 12, ".lookalike-cache"
 OUTPUTS = ("--output", "--paths", "--html", "--cache")

@@ -110,7 +110,7 @@ def read_model(path: PathLike) -> tuple[dict[str, Any], Arrays, Any]:
     """Read a model file: its JSON values, its arrays and its learner."""
     path = named(path, SUFFIX)
     with _opened(path) as (about, file):
-        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (the file is no dictionary)
+        arrays = {name: file.get_tensor(name) for name in sorted(file.keys())}
     learned = {name.removeprefix(_LEARNER): arrays.pop(name) for name in list(arrays) if name.startswith(_LEARNER)}
     check_finite(arrays, path, _FIT_AGAIN)
     with fits_together(path):
