@@ -21,7 +21,9 @@ from lookalike.learners.model_io import put_together, take_apart
 
 SUFFIX = ".lookalike"
 FORMAT = "lookalike image similarity"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
+READ_VERSIONS = (2, 3)
+"""Version 2 held the matrix of OASIS where version 3 may hold rows and strengths."""
 
 LARGEST_JSON = 32 * 2**20
 """Letters of its JSON text: an image takes about 150 of them, and parsed they take up to twenty times the memory."""
@@ -171,12 +173,13 @@ def _checked_about(text: str | None, path: Path) -> dict[str, Any]:
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise LookalikeError(f"{path} is not a model of lookalike: name a file that lookalike fit wrote")
     version = about.get("format_version")
-    if version != FORMAT_VERSION:
+    if version not in READ_VERSIONS:
         made_by = about.get("made_by")
         number = made_by.get("lookalike") if isinstance(made_by, dict) else None
         wrote = f"lookalike {number}" if number else "another lookalike"
         raise LookalikeError(
-            f"{path} has format version {version!r}, and this lookalike reads version {FORMAT_VERSION}: "
+            f"{path} has format version {version!r}, and this lookalike reads versions "
+            f"{' and '.join(map(str, READ_VERSIONS))}: "
             f"install the version that wrote it ({wrote}) or a later one"
         )
     return about

@@ -497,7 +497,8 @@ def _made_now() -> dict[str, str]:
 
 def _decided(about: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a file says that its parts decide; settings may be written in another way by another version."""
-    others: Any = {"seconds": True, "made_by": True, "representation": {"settings"}, "learner": {"parameters"}}
+    others: Any = dict.fromkeys(("format_version", "seconds", "made_by"), True)
+    others |= {"representation": {"settings"}, "learner": {"parameters"}}
     return Header.model_validate(about).model_dump(exclude=others)
 
 

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lookalike.core.files import PathLike
 from lookalike.core.row_numbers import refuse_missing_labels
-from lookalike.learners.model_io import save
+from lookalike.learners.model_io import is_fitted_name, save
 from lookalike.ranking.rankings import best_first, top_k
 
 Matrix = Any
@@ -229,6 +229,18 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         matrix: NDArray[Any] = self.W_ if hasattr(self, "W_") else self.M_
         return matrix
 
+    def _matrix_dtype(self) -> np.dtype[Any]:
+        return self._matrix().dtype
+
+    def _fitted_values(self) -> dict[str, Any]:
+        """Return what is saved by name: attributes that are fitted ones by scikit-learn's convention."""
+        return {name: value for name, value in vars(self).items() if is_fitted_name(name)}
+
+    def _restore(self, values: dict[str, Any]) -> None:
+        """Take what `_fitted_values` returned."""
+        for name, value in values.items():
+            setattr(self, name, value)
+
     def _project(self, rows: Matrix) -> Matrix:
         """Multiply rows by the learned matrix from the right."""
         matrix = self._matrix()
@@ -264,7 +276,7 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         largest = [largest_value(X) for X in rows]
         if all(value == 0 or IN_FLOAT32[0] <= value <= IN_FLOAT32[1] for value in largest):
             return rows
-        if self.learns_matrix and self._matrix().dtype == np.float32:
+        if self.learns_matrix and self._matrix_dtype() == np.float32:
             raise ValueError(
                 f"X has values up to {max(largest):.3g}, whose products float32 cannot hold: scale its rows, for "
                 "instance to length 1, or learn with dtype='float64'"

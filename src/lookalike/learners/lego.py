@@ -171,7 +171,7 @@ class LEGO(OnlineLearner):
         self._set_targets(X, seed)
         return draw
 
-    def _prepare(self, X: Matrix) -> _LazyMatrix:
+    def _prepare(self, X: Matrix, n_steps: int) -> _LazyMatrix:
         if self.n_steps_ == 0 and X.shape[0] < X.shape[1]:
             return _RowProducts(X)
         return _LazyMatrix(X, self.M_, _squared_lengths(X))

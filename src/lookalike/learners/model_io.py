@@ -6,13 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from lookalike.core import files
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike
 from lookalike.learners.registry import MODULES, learner_class
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+READ_VERSIONS = (1, 2)
+"""Version 1 had no sparse matrices."""
+CSR_PARTS = ("data", "indices", "indptr")
+INDEX_TYPES = (np.int32, np.int64)
 LARGEST_SIDECAR = 64 * 2**20
 _AGAIN = "name another model, or save it again"
 
@@ -40,12 +45,13 @@ def take_apart(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return all that is kept of a fitted learner: plain values, as JSON holds them, and arrays."""
     arrays: dict[str, np.ndarray] = {}
     values: dict[str, Any] = {}
-    for name, value in sorted(vars(model).items()):
-        if not _is_fitted_name(name):
-            continue
+    for name, value in sorted(model._fitted_values().items()):
         if isinstance(value, dict):
             values[name] = {"columns": list(value)}
             arrays |= {f"{name}/{column}": np.asarray(array) for column, array in value.items()}
+        elif isinstance(value, (sp.csr_array, sp.csr_matrix)):
+            values[name] = {"csr": list(value.shape)}
+            arrays |= {f"{name}/{part}": getattr(value, part) for part in CSR_PARTS}
         elif isinstance(value, np.ndarray):
             arrays[name] = value.astype(str) if value.dtype == object else value
         else:
@@ -100,22 +106,43 @@ def put_together(kept: dict[str, Any], arrays: dict[str, np.ndarray], path: Path
             f"{told} has parameters that {kept['learner']} does not take ({error}): "
             "load it with the version of lookalike that its sidecar names under made_by"
         ) from error
-    strange = [name for name in (*kept["fitted"], *arrays) if not _is_fitted_name(name.partition("/")[0])]
+    strange = [name for name in (*kept["fitted"], *arrays) if not is_fitted_name(name.partition("/")[0])]
     if strange:
         raise LookalikeError(
             f"{told} sets {strange[0]!r}, which no learner saves: "
             f"it was not written by lookalike, or was changed since; {_AGAIN}"
         )
+    fitted: dict[str, Any] = {}
     for name, value in kept["fitted"].items():
-        if isinstance(value, dict):
-            value = {column: arrays.pop(f"{name}/{column}") for column in value["columns"]}
-        setattr(model, name, value)
+        if isinstance(value, dict) and "csr" in value:
+            parts = {part: arrays.pop(f"{name}/{part}") for part in CSR_PARTS}
+            files.check_finite({name: parts["data"]}, path, _AGAIN)
+            fitted[name] = _csr(value["csr"], **parts)
+        elif isinstance(value, dict):
+            fitted[name] = {column: arrays.pop(f"{name}/{column}") for column in value["columns"]}
+        else:
+            fitted[name] = value
     for name, array in arrays.items():
-        setattr(model, name, array.astype(object) if array.dtype.kind == "U" else array)
+        fitted[name] = array.astype(object) if array.dtype.kind == "U" else array
+    model._restore(fitted)
     return model
 
 
-def _is_fitted_name(name: str) -> bool:
+def _csr(shape: list[int], data: Any, indices: Any, indptr: Any) -> sp.csr_array:
+    """Make a CSR matrix of parts from a file; raise ValueError unless they are those of one."""
+    n_rows, n_columns = shape
+    kinds = data.dtype in (np.float32, np.float64), indices.dtype in INDEX_TYPES, indptr.dtype in INDEX_TYPES
+    if not all(kinds) or indptr.shape != (n_rows + 1,) or data.shape != indices.shape or data.ndim != 1:
+        raise ValueError("the parts of a sparse matrix are not of one size")
+    steps = np.diff(indptr)
+    if indptr[0] != 0 or indptr[-1] != len(data) or (steps < 0).any():
+        raise ValueError("the rows of a sparse matrix do not follow each other")
+    if len(data) and not 0 <= indices.min() <= indices.max() < n_columns:
+        raise ValueError(f"a sparse matrix has no column beyond {n_columns}")
+    return sp.csr_array((data, indices, indptr), shape=(n_rows, n_columns))
+
+
+def is_fitted_name(name: str) -> bool:
     """Whether an attribute is a fitted one, by scikit-learn's convention: nothing else is saved or loaded."""
     return name.isidentifier() and name.endswith("_") and not name.startswith("_")
 
@@ -133,10 +160,10 @@ def _read_sidecar(path: Path) -> dict[str, Any]:
         raise LookalikeError(f"{path} holds no model: {sidecar.get('reason')}")
     if not isinstance(sidecar, dict) or sidecar.get("format") != "lookalike model":
         raise LookalikeError(f"{sidecar_path} is not the sidecar of a lookalike model: give the path of a saved model")
-    if sidecar.get("format_version") != FORMAT_VERSION:
+    if sidecar.get("format_version") not in READ_VERSIONS:
         raise LookalikeError(
-            f"{sidecar_path} is of format version {sidecar.get('format_version')!r} and this lookalike reads version "
-            f"{FORMAT_VERSION}: load it with the version of lookalike that wrote it"
+            f"{sidecar_path} is of format version {sidecar.get('format_version')!r} and this lookalike reads versions "
+            f"{' and '.join(map(str, READ_VERSIONS))}: load it with the version of lookalike that wrote it"
         )
     missing = {"learner", "parameters", "fitted", "arrays"} - set(sidecar)
     if missing:

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.core.kernels import njit
-from lookalike.learners.base import Matrix
+from lookalike.learners import gram
+from lookalike.learners.base import Matrix, is_sparse
+from lookalike.learners.gram import (
+    LARGEST_BYTES,
+    NO_MARGINS,
+    Form,
+    Gram,
+    GramSteps,
+    RowForm,
+    WholeForm,
+    bytes_of_products,
+    is_finite,
+    may_overflow,
+    pays,
+)
 from lookalike.learners.online import OnlineTripletLearner
-from lookalike.learners.projections import nearest_psd, project_psd
+from lookalike.learners.projections import nearest_psd
 from lookalike.learners.sparse_rows import (
     OrderedRows,
     Rows,
@@ -25,6 +41,9 @@ from lookalike.learners.sparse_rows import (
     subtract_rows,
 )
 
+Kernel = Callable[[NDArray[Any], Rows, NDArray[np.int32]], tuple[int, int]]
+"""Takes one step a triplet on W in place; returns how many had a loss, and how many an update."""
+
 
 @dataclass(eq=False, repr=False)
 class PassiveAggressive(OnlineTripletLearner):
@@ -35,7 +54,10 @@ class PassiveAggressive(OnlineTripletLearner):
     _: KW_ONLY
     dtype: str = "float32"
     projection: str | None = None
+    solver: str = "auto"
 
+    kind: ClassVar[int] = gram.OASIS
+    """Of its steps on inner products."""
     matrix_name: ClassVar[str] = "W_"
     """Attribute that holds the matrix."""
     metric_name: ClassVar[str] = "inner_product"
@@ -55,39 +77,180 @@ class PassiveAggressive(OnlineTripletLearner):
         super()._check_parameters()
         self._require(self.aggressiveness > 0, "aggressiveness", "larger than 0")
         self._require(self.projection in self.projections, "projection", " or ".join(map(repr, self.projections)))
+        self._require(self.solver in ("auto", "gram", "rows"), "solver", "'auto', 'gram' or 'rows'")
 
     def _start(self, d: int) -> None:
         self.__dict__.pop("components_", None)  # of an earlier fit
         self.metric_ = self.metric_name
-        setattr(self, self.matrix_name, np.eye(d, dtype=self.dtype))
+        self._form: Form = RowForm.identity(d, self.dtype)
         self.n_steps_ = self.n_updates_ = self.n_projections_ = 0
 
-    def _prepare(self, X: Matrix) -> tuple[OrderedRows, Any]:
-        rows = OrderedRows(X, self._matrix().dtype)
-        return rows, rows.ordered(self._matrix())
+    def _prepare(self, X: Matrix, n_steps: int) -> Steps:
+        starts_from_identity = isinstance(self._form, RowForm) and not self._form.rows.shape[0]
+        if starts_from_identity and self._takes_products(X, n_steps):
+            products, C = Gram.of(X, self.dtype), float(self.aggressiveness)
+            return self._together([GramSteps(products, self.kind, C) for _ in range(self._n_rankers())])
+        super()._refuse_large_matrix()
+        if starts_from_identity:  # which is the same in every order of features
+            rows = OrderedRows(X, np.dtype(self.dtype))
+            starts = [np.eye(X.shape[1], dtype=self.dtype) for _ in range(self._n_rankers())]
+            return self._together([RowSteps(rows, W, self._take_on_rows, float(self.aggressiveness)) for W in starts])
+        rows = OrderedRows(X, self._form.dtype)
+        # of what was learned before there is no bound
+        return RowSteps(rows, rows.ordered(self._form.matrix), self._take_on_rows, np.inf)
 
-    def _show(self, work: tuple[OrderedRows, Any]) -> None:
-        rows, W = work
-        setattr(self, self.matrix_name, rows.restored(W))
+    def _takes_products(self, X: Matrix, n_steps: int) -> bool:
+        """Decide about `solver`; raise ValueError where inner products were asked for and take too much memory."""
+        n, d = X.shape
+        needed = bytes_of_products(n, self.dtype, self._n_rankers())
+        if self.solver == "gram" and needed > LARGEST_BYTES:
+            raise ValueError(
+                f"solver='gram' would take {needed / 2**30:,.1f} GiB for {n:,} rows, and at most "
+                f"{LARGEST_BYTES / 2**30:.0f} GiB is used: give solver='auto'"
+            )
+        if self.solver != "auto":
+            return self.solver == "gram"
+        n_values = int(X.nnz if is_sparse(X) else np.count_nonzero(X))
+        return needed <= LARGEST_BYTES and pays(n, n_values, d, n_steps)
+
+    def _n_rankers(self) -> int:
+        return 1
+
+    def _together(self, steps: Sequence[Steps]) -> Steps:
+        """Return what takes the steps of all rankers; this learner has one."""
+        return steps[0]
+
+    @abstractmethod
+    def _take_on_rows(self, W: NDArray[Any], rows: Rows, triplets: NDArray[np.int32]) -> tuple[int, int]:
+        """Take one step a triplet on W in place; return how many had a loss, and how many an update."""
+
+    def _take(self, work: Steps, examples: NDArray[np.int32]) -> tuple[float, int]:
+        return work.take(examples)
+
+    def _show(self, work: Steps) -> None:
+        self._form = work.form()
 
     def _finish(self, traced: bool = False) -> None:
-        matrix = self._matrix()
-        self._refuse_overflow(matrix)
+        self._refuse_overflow(self._form.overflowed)
         if self.projection == "symmetric":
-            matrix = (matrix + matrix.T) / 2
-        elif self.projection == "psd" and traced:
-            matrix = nearest_psd(matrix)
+            self._form = self._form.symmetric()
         elif self.projection == "psd":
-            matrix, self.components_ = project_psd(matrix)
-            self.n_projections_ += 1
-        setattr(self, self.matrix_name, matrix)
+            self._form = self._form.nearest_psd()
+            self.n_projections_ += not traced
 
-    def _refuse_overflow(self, matrix: NDArray[Any]) -> None:
-        with np.errstate(invalid="ignore", over="ignore"):
-            finite = bool(np.isfinite(matrix.sum(dtype=np.float64)))
-        if not finite:
+    def _refuse_overflow(self, overflowed: bool) -> None:
+        if overflowed:
             name = self.matrix_name.rstrip("_")
             raise ValueError(f"{name} overflowed during learning: scale the rows of X, for instance to length 1")
+
+    @property
+    def rows_(self) -> Matrix:
+        """Return the rows X of W = I + X'AX, where W was learned in this form."""
+        return self._row_form("rows_").rows
+
+    @property
+    def strengths_(self) -> Any:
+        """Return the strengths A of W = I + X'AX, where W was learned in this form."""
+        return self._row_form("strengths_").strengths
+
+    def _row_form(self, name: str) -> RowForm:
+        form = self.__dict__.get("_form")
+        if not isinstance(form, RowForm):
+            raise AttributeError(f"{type(self).__name__} has no {name}: it was learned as {self.matrix_name}")
+        return form
+
+    @property
+    def components_(self) -> NDArray[np.float64]:
+        """Return L with LL' = W (or M), found when it is first asked for."""
+        if "components_" in self.__dict__:  # read from a file of format version 1
+            return np.asarray(self.__dict__["components_"])
+        if self.projection != "psd" or not self.__dict__.get("n_projections_"):
+            raise AttributeError(f"{type(self).__name__} has components_ after a fit with projection='psd'")
+        return self._form.components
+
+    @components_.setter
+    def components_(self, components: NDArray[np.float64]) -> None:
+        self.__dict__["components_"] = components
+
+    def _get_matrix(self) -> NDArray[Any]:
+        """Return the learned matrix, which is formed when it is first asked for."""
+        if "_form" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has no {self.matrix_name} before it is fitted")
+        if isinstance(self._form, RowForm):
+            super()._refuse_large_matrix()
+        return self._form.matrix
+
+    def _set_matrix(self, matrix: NDArray[Any]) -> None:
+        self._form = WholeForm(matrix)
+
+    def _matrix(self) -> NDArray[Any]:
+        return self._get_matrix()
+
+    def _matrix_dtype(self) -> np.dtype[Any]:
+        return self._form.dtype
+
+    def _project(self, rows: Matrix) -> Matrix:
+        return self._form.project(rows) if self._form.goes_through_rows else super()._project(rows)
+
+    def _refuse_large_matrix(self) -> None:
+        """Leave it to steps on W, and to who asks for W."""
+
+    def _fitted_values(self) -> dict[str, Any]:
+        form = self._form
+        if isinstance(form, RowForm):
+            return super()._fitted_values() | {"rows_": form.rows, "strengths_": form.strengths}
+        return super()._fitted_values() | {self.matrix_name: form.matrix}
+
+    def _restore(self, values: dict[str, Any]) -> None:
+        if "rows_" in values:
+            self._form = RowForm(values.pop("rows_"), values.pop("strengths_"))
+            if self._form.rows.shape[1] != values["n_features_in_"]:
+                raise ValueError(f"the rows do not have {values['n_features_in_']} features")
+        super()._restore(values)
+
+
+learned_matrix = property(PassiveAggressive._get_matrix, PassiveAggressive._set_matrix)
+"""``W_`` or ``M_`` of a learner, whichever its `matrix_name` is; to set it drops the form that was learned."""
+
+
+class Steps(Protocol):
+    """What takes the steps of a learner."""
+
+    def take(self, triplets: NDArray[np.int32]) -> tuple[float, int]:
+        """Take one step a triplet; return how many had a loss, and how many an update."""
+        ...
+
+    def form(self) -> Form:
+        """Return what was learned so far."""
+        ...
+
+
+class RowSteps:
+    """The steps of one learner on W, with its features in the order of some rows."""
+
+    def __init__(self, rows: OrderedRows, W: NDArray[Any], kernel: Kernel, aggressiveness: float) -> None:
+        self.rows, self.W, self._kernel = rows, W, kernel
+        self._aggressiveness, self._n_updates = aggressiveness, 0
+        self._seen: WholeForm | None = None
+
+    def take(self, triplets: NDArray[np.int32]) -> tuple[int, int]:
+        """Take one step a triplet; return how many had a loss, and how many an update."""
+        if self._seen is not None:
+            self._seen.settle()
+        losses, updates = self._kernel(self.W, self.rows.rows, triplets)
+        self._n_updates += updates
+        return losses, updates
+
+    def form(self) -> WholeForm:
+        """Return what was learned so far."""
+        form = self._seen = WholeForm(self.W, self.rows.place)
+        form.overflowed = self.has_overflowed()
+        return form
+
+    def has_overflowed(self) -> bool:
+        """Tell whether a number is too large for the dtype; a bound mostly spares a look at all."""
+        is_open = may_overflow(self.rows.rows.data, len(self.W), self._n_updates, self._aggressiveness)
+        return is_open and not is_finite(self.W)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -118,6 +281,16 @@ class OASIS(PassiveAggressive):
     projection : {None, "symmetric", "psd"}, default=None
         What is done to W at the end of every fit: nothing; W := (W + W') / 2; or that with negative eigenvalues set
         to zero (JMLR section 6), which gives the model a `transform`.
+    solver : {"auto", "gram", "rows"}, default="auto"
+        What steps work on; W is the same up to rounding. ``"rows"``: W itself, the more work the more words a row has.
+        ``"gram"``: the inner products of all pairs of rows, the more work the more rows there are. W = I + X'AX is
+        learned as strengths A of rows X, and formed when it is asked for. ``"auto"``: whichever of the two would take
+        less time for so many rows, values that are not zero, features and steps, by constants in
+        ``lookalike.learners.gram`` that ``benchmarks/oasis_steps.py`` measures, so that every machine decides alike. On
+        rows of 73 words that is ``"gram"`` up to about 3,500 rows of 1,000 words, or 9,000 of 10,000, but for fits of
+        few steps. Inner products and what goes with them take at most 1 GiB (11,500 rows in float32): beyond,
+        ``"auto"`` takes ``"rows"``, and ``"gram"`` raises ValueError. A `projection_interval`, and a
+        `partial_fit_triplets` that goes on from what was learned, always take ``"rows"``.
     projection_interval : int, optional
         With ``projection="psd"``: project W after every so many steps of the training too, counted from the first
         (JMLR section 6.2 and Figure 9), an eigendecomposition each time. A trace sees W as it is in training: just
@@ -131,7 +304,12 @@ class OASIS(PassiveAggressive):
     Attributes
     ----------
     W_ : numpy.ndarray of shape (d, d)
-        The learned matrix; not symmetric unless projected.
+        The learned matrix; not symmetric unless projected. Formed when it is first asked for, and read-only where it
+        is made of `rows_`: set it to another array to change it.
+    rows_, strengths_ : CSR or numpy.ndarray of shape (m, d), CSR of shape (m, m)
+        X and A of W = I + X'AX, where W was learned so: the m rows that took part in an update, and what they have to
+        say about each other (float64). Files hold them instead of W. `similarity` and `rank` work with them as long as
+        there are at least four features for each of the rows, else with W.
     n_steps_ : int
         Steps taken, those of `partial_fit_triplets` included.
     n_updates_ : int
@@ -146,7 +324,7 @@ class OASIS(PassiveAggressive):
     metric_ : str
         ``"inner_product"``.
     components_ : numpy.ndarray of shape (d, r), float64
-        With ``projection="psd"``: L with LL' = W.
+        With ``projection="psd"``: L with LL' = W, found when it is first asked for, an eigenproblem of d x d numbers.
     n_features_in_ : int
         Number of features d.
 
@@ -162,12 +340,17 @@ class OASIS(PassiveAggressive):
     projection_interval: int | None = None
 
     projections: ClassVar = (None, "symmetric", "psd")
+    W_ = learned_matrix
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.projection_interval is not None:
             self._require_whole(1, "projection_interval")
             self._require(self.projection == "psd", "projection", "'psd' with a projection_interval")
+            self._require(self.solver != "gram", "solver", "'auto' or 'rows' with a projection_interval")
+
+    def _takes_products(self, X: Matrix, n_steps: int) -> bool:
+        return self.projection_interval is None and super()._takes_products(X, n_steps)
 
     def _room(self) -> int:
         if self.projection_interval is None:
@@ -175,14 +358,16 @@ class OASIS(PassiveAggressive):
         interval = int(self.projection_interval)
         return min(self.chunk, interval - self.n_steps_ % interval)
 
-    def _take(self, work: tuple[OrderedRows, NDArray[Any]], examples: NDArray[np.int32]) -> tuple[int, int]:
-        rows, W = work
-        losses, updates = oasis_steps(W, rows.rows, examples, float(self.aggressiveness), np.empty(0))
+    def _take(self, work: Any, examples: NDArray[np.int32]) -> tuple[float, int]:
+        counts = super()._take(work, examples)
         if self.projection_interval is not None and (self.n_steps_ + len(examples)) % self.projection_interval == 0:
-            self._refuse_overflow(W)
-            W[:] = nearest_psd(W)
+            self._refuse_overflow(not is_finite(work.W))
+            work.W[:] = nearest_psd(work.W)
             self.n_projections_ += 1
-        return losses, updates
+        return counts
+
+    def _take_on_rows(self, W: NDArray[Any], rows: Rows, triplets: NDArray[np.int32]) -> tuple[int, int]:
+        return oasis_steps(W, rows, triplets, float(self.aggressiveness), NO_MARGINS)
 
 
 @njit(cache=True, nogil=True)

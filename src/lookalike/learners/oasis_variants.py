@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,12 +12,13 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from lookalike.core.kernels import njit
 from lookalike.core.seeds import RandomState, as_seed
+from lookalike.learners import gram
 from lookalike.learners.base import Matrix, SimilarityLearner
-from lookalike.learners.oasis import PassiveAggressive, oasis_steps
+from lookalike.learners.gram import NO_MARGINS, Form, GramSteps, RowForm, WholeForm
+from lookalike.learners.oasis import PassiveAggressive, Steps, learned_matrix, oasis_steps
 from lookalike.learners.oasis import warm_up as warm_up_oasis
 from lookalike.learners.online import Draw
 from lookalike.learners.sparse_rows import (
-    OrderedRows,
     Rows,
     add_scaled,
     add_to_row,
@@ -42,7 +43,7 @@ class OnlineProjOASIS(PassiveAggressive):
 
     Parameters
     ----------
-    aggressiveness, n_steps, early_stopping, validation_fraction, trace_points, dtype, verbose, random_state
+    aggressiveness, n_steps, early_stopping, validation_fraction, trace_points, dtype, solver, verbose, random_state
         As of `OASIS`.
     projection : {None, "psd"}, default=None
         ``"psd"``: at the end of every fit, set the negative eigenvalues of W to zero (JMLR section 6.2), which gives
@@ -52,7 +53,7 @@ class OnlineProjOASIS(PassiveAggressive):
     ----------
     W_ : numpy.ndarray of shape (d, d)
         The learned matrix, symmetric to the bit.
-    n_steps_, n_updates_, n_projections_, curve_, validation_curve_, components_, n_features_in_
+    rows_, strengths_, n_steps_, n_updates_, n_projections_, curve_, validation_curve_, components_, n_features_in_
         As of `OASIS`.
     metric_ : str
         ``"inner_product"``.
@@ -66,9 +67,11 @@ class OnlineProjOASIS(PassiveAggressive):
     True
     """
 
-    def _take(self, work: tuple[OrderedRows, NDArray[Any]], examples: NDArray[np.int32]) -> tuple[int, int]:
-        rows, W = work
-        return symmetric_steps(W, rows.rows, examples, float(self.aggressiveness), False)
+    kind = gram.ONLINE_PROJ
+    W_ = learned_matrix
+
+    def _take_on_rows(self, W: NDArray[Any], rows: Rows, triplets: NDArray[np.int32]) -> tuple[int, int]:
+        return symmetric_steps(W, rows, triplets, float(self.aggressiveness), False)
 
 
 class DissimOASIS(PassiveAggressive):
@@ -83,7 +86,7 @@ class DissimOASIS(PassiveAggressive):
 
     Parameters
     ----------
-    aggressiveness, n_steps, early_stopping, validation_fraction, trace_points, dtype, verbose, random_state
+    aggressiveness, n_steps, early_stopping, validation_fraction, trace_points, dtype, solver, verbose, random_state
         As of `OASIS`.
     projection : {None, "psd"}, default=None
         ``"psd"``: at the end of every fit, set the negative eigenvalues of M to zero (JMLR section 6.2), which gives
@@ -93,7 +96,7 @@ class DissimOASIS(PassiveAggressive):
     ----------
     M_ : numpy.ndarray of shape (d, d)
         The learned matrix, symmetric to the bit.
-    n_steps_, n_updates_, n_projections_, curve_, validation_curve_, components_, n_features_in_
+    rows_, strengths_, n_steps_, n_updates_, n_projections_, curve_, validation_curve_, components_, n_features_in_
         As of `OASIS`.
     metric_ : str
         ``"sqeuclidean"``.
@@ -107,12 +110,13 @@ class DissimOASIS(PassiveAggressive):
     [[0]]
     """
 
+    kind = gram.DISSIM
     matrix_name = "M_"
     metric_name = "sqeuclidean"
+    M_ = learned_matrix
 
-    def _take(self, work: tuple[OrderedRows, NDArray[Any]], examples: NDArray[np.int32]) -> tuple[int, int]:
-        rows, M = work
-        return symmetric_steps(M, rows.rows, examples, float(self.aggressiveness), True)
+    def _take_on_rows(self, W: NDArray[Any], rows: Rows, triplets: NDArray[np.int32]) -> tuple[int, int]:
+        return symmetric_steps(W, rows, triplets, float(self.aggressiveness), True)
 
 
 @njit(cache=True, nogil=True)
@@ -225,22 +229,24 @@ class AveragedOASIS(PassiveAggressive):
     The objective that OASIS minimises is convex in W, so the mean of several W is at least as good by it as they are on
     average, and the rankers can be trained in parallel.
 
-    Ranker r is the same, bit for bit, as ``OASIS(random_state=ranker_seeds(random_state, n_rankers)[r])`` with the
-    other parameters alike, so the rankers may as well be trained one by one and their W given to `average_matrices`.
+    Ranker r is the same as ``OASIS(random_state=ranker_seeds(random_state, n_rankers)[r])`` with the other parameters
+    alike, so the rankers may as well be trained one by one and their W given to `average_matrices`: with
+    ``solver="rows"`` that gives the same bits.
 
     Parameters
     ----------
     n_steps : int, default=35_000
         Triplets that `fit` draws for each ranker; the most of them with early stopping.
     n_rankers : int, default=5
-        Rankers to average; the paper shows 5 and 10. While they learn there are so many d x d matrices in memory.
+        Rankers to average; the paper shows 5 and 10. While they learn there are so many matrices in memory, of d x d
+        numbers, or of n x n for n rows (see `solver`).
     projection : {None, "symmetric", "psd"}, default=None
         What is done to the mean at the end of a fit, and where early stopping scores it.
     n_jobs : int, optional
         Threads that train rankers side by side; -1 for all cores. It changes no bit of the result. Default: one.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
         Of the rankers' seeds (see `ranker_seeds`) and of the held-out rows.
-    aggressiveness, early_stopping, validation_fraction, trace_points, dtype, verbose
+    aggressiveness, early_stopping, validation_fraction, trace_points, dtype, solver, verbose
         As of `OASIS`.
 
     Attributes
@@ -254,7 +260,7 @@ class AveragedOASIS(PassiveAggressive):
     curve_ : dict of numpy.ndarray
         ``step`` (of each ranker), ``loss_rate`` (of all rankers' steps since the last point) and whatever the trace
         gave, which saw the mean as it was then.
-    n_projections_, validation_curve_, metric_, components_, n_features_in_
+    rows_, strengths_, n_projections_, validation_curve_, metric_, components_, n_features_in_
         As of `OASIS`.
 
     Examples
@@ -271,6 +277,7 @@ class AveragedOASIS(PassiveAggressive):
 
     accepts: ClassVar = frozenset({"labels"})
     projections: ClassVar = (None, "symmetric", "psd")
+    W_ = learned_matrix
     fit_triplets = SimilarityLearner.fit_triplets
     partial_fit_triplets = SimilarityLearner.partial_fit_triplets
 
@@ -287,26 +294,41 @@ class AveragedOASIS(PassiveAggressive):
 
         return draw
 
-    def _prepare(self, X: Matrix) -> tuple[OrderedRows, list[NDArray[Any]]]:
-        rows, W = super()._prepare(X)
-        return rows, [W.copy() for _ in range(int(self.n_rankers))]
+    def _n_rankers(self) -> int:
+        return int(self.n_rankers)
 
-    def _take(self, work: tuple[OrderedRows, list[NDArray[Any]]], examples: NDArray[np.int32]) -> tuple[float, int]:
-        rows, rankers = work
+    def _together(self, steps: Sequence[Steps]) -> Steps:
+        return AveragedSteps(steps, self.n_jobs)
 
-        def take(ranker: int) -> tuple[int, int]:
-            triplets = np.ascontiguousarray(examples[:, ranker])
-            return oasis_steps(rankers[ranker], rows.rows, triplets, float(self.aggressiveness), np.empty(0))
+    def _take_on_rows(self, W: NDArray[Any], rows: Rows, triplets: NDArray[np.int32]) -> tuple[int, int]:
+        return oasis_steps(W, rows, triplets, float(self.aggressiveness), NO_MARGINS)
 
-        # threads: the compiled steps release Python's lock, and change the matrices in place
-        counts = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
-            delayed(take)(ranker) for ranker in range(len(rankers))
+
+class AveragedSteps:
+    """The steps of several rankers, each on triplets of its own."""
+
+    def __init__(self, rankers: Sequence[Any], n_jobs: int | None) -> None:
+        self._rankers, self._n_jobs = rankers, n_jobs
+
+    def take(self, triplets: NDArray[np.int32]) -> tuple[float, int]:
+        """Take one step a triplet and ranker; return how many had a loss on average, and all updates."""
+        # threads: the compiled steps release Python's lock, and change the rankers in place
+        counts = Parallel(n_jobs=self._n_jobs, require="sharedmem")(
+            delayed(ranker.take)(np.ascontiguousarray(triplets[:, number]))
+            for number, ranker in enumerate(self._rankers)
         )
         return sum(losses for losses, _ in counts) / len(counts), sum(updates for _, updates in counts)
 
-    def _show(self, work: tuple[OrderedRows, list[NDArray[Any]]]) -> None:
-        rows, rankers = work
-        super()._show((rows, average_matrices(rankers)))
+    def form(self) -> Form:
+        """Return the mean of what the rankers learned so far."""
+        first = self._rankers[0]
+        form: Form
+        if isinstance(first, GramSteps):
+            form = RowForm.of(first.gram, sum(ranker.strengths() for ranker in self._rankers) / len(self._rankers))
+        else:
+            form = WholeForm(average_matrices(ranker.W for ranker in self._rankers), first.rows.place)
+        form.overflowed = any(ranker.has_overflowed() for ranker in self._rankers)
+        return form
 
 
 def ranker_seeds(random_state: RandomState, n: int) -> list[int]:

@@ -51,8 +51,8 @@ class OnlineLearner(SimilarityLearner):
     def _sampler(self, X: Matrix, y: NDArray[Any], seed: int) -> Draw:
         """Return what draws examples from labelled rows."""
 
-    def _prepare(self, X: Matrix) -> Any:
-        """Return what `_take` works on: the rows, and the matrix as it is now, in the form that steps want."""
+    def _prepare(self, X: Matrix, n_steps: int) -> Any:
+        """Return what `_take` works on for so many steps: the rows, and the matrix as it is now, as steps want them."""
 
     @abstractmethod
     def _take(self, work: Any, examples: NDArray[np.int32]) -> tuple[float, int]:
@@ -115,7 +115,7 @@ class OnlineLearner(SimilarityLearner):
 
     def _train_on(self, X: Matrix, draw: Draw, n_steps: int, *traced: Any) -> Self:
         """Take `n_steps` steps on examples of these rows that `draw` gives."""
-        return self._train(self._prepare(X), draw, n_steps, *traced)
+        return self._train(self._prepare(X, n_steps), draw, n_steps, *traced)
 
     def _train(
         self, work: Any, draw: Draw, n_steps: int, trace: Trace | None = None, trace_steps: Iterable[int] | None = None

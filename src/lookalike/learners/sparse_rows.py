@@ -30,15 +30,10 @@ class OrderedRows:
     """The `rows` of X with their features by falling document frequency; it brings a W into that order and back."""
 
     def __init__(self, X: Any, dtype: np.dtype[Any]) -> None:
-        with np.errstate(over="ignore"):
-            X = sp.csr_array(X, dtype=dtype, copy=True)
-        if not np.isfinite(X.data).all():
-            raise ValueError(f"X has values too large for {dtype}: scale its rows, for instance to length 1")
-        X.sum_duplicates()
-        X.eliminate_zeros()
+        X = canonical_csr(X, dtype)
         self._order = np.argsort(-np.bincount(X.indices, minlength=X.shape[1]), kind="stable")
-        self._place = np.argsort(self._order)
-        X = sp.csr_array((X.data, self._place[X.indices], X.indptr), shape=X.shape)
+        self.place = np.argsort(self._order)
+        X = sp.csr_array((X.data, self.place[X.indices], X.indptr), shape=X.shape)
         X.sort_indices()
         with np.errstate(over="ignore"):
             squared_norms = np.asarray(X.astype(np.float64).power(2).sum(axis=1)).ravel()
@@ -50,7 +45,24 @@ class OrderedRows:
 
     def restored(self, W: NDArray[Any]) -> NDArray[Any]:
         """Return such a W with its features in the user's order."""
-        return permuted(W, self._place)
+        return permuted(W, self.place)
+
+
+def canonical_csr(X: Any, dtype: np.dtype[Any]) -> Any:
+    """Return rows as a CSR matrix of their own in a dtype, sorted, without zeros; refuse what the dtype cannot hold."""
+    with np.errstate(over="ignore"):
+        X = sp.csr_array(X, dtype=dtype, copy=True)
+    refuse_infinity(X.data)
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    return X
+
+
+def refuse_infinity(values: NDArray[Any]) -> NDArray[Any]:
+    """Return values of rows; raise ValueError for those that their dtype could not hold."""
+    if not np.isfinite(values).all():
+        raise ValueError(f"X has values too large for {values.dtype}: scale its rows, for instance to length 1")
+    return values
 
 
 @njit(cache=True, nogil=True)

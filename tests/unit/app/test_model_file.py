@@ -62,7 +62,7 @@ def test_the_same_seed_gives_the_same_file_but_for_its_times(photos, tmp_path, l
 
 
 WRONG = [
-    (sets(format_version=99), "format version 99, and this lookalike reads version 2"),
+    (sets(format_version=99), "format version 99, and this lookalike reads versions 2 and 3"),
     (sets(format="other"), "is not a model of lookalike"),
     *[
         (change, "lacks a part of a model, or its parts do not fit")
@@ -88,15 +88,15 @@ UNLIKE = [
     (lambda about, _: about.pop("fitted"), "lacks a part"),
     (lambda _, arrays: arrays.pop("representation.codebook"), "lacks a part"),
     (lambda _, arrays: arrays.update({"learner.similarity": np.zeros(1)}), "which no learner saves"),
-    (resized("learner.W_", 3, 20), "lacks a part"),
-    (resized("learner.W_", 20), "lacks a part"),
+    (resized("learner.rows_/data", 3, 20), "lacks a part"),
+    (resized("learner.rows_/data", 20), "lacks a part"),
     (resized("representation.codebook", 20, 3), "not of one size"),
     (resized("representation.idf", 3), "not of one size"),
     (resized("representation.palette", 20, 4), "a palette has three columns"),
     (resized("representation.idf", 0), "lacks a part"),
     (filled("representation.codebook", 1e30), "at most 10,000 words of shares"),
     (filled("representation.idf", np.nan), "holds NaN or infinity in representation.idf: fit"),
-    (filled("learner.W_", np.inf), "holds NaN or infinity in W_: "),
+    (filled("learner.rows_/data", np.inf), "holds NaN or infinity in rows_: "),
     (lambda about, _: about["fitted"]["parameters"].update(aggressiveness=-1.0), "aggressiveness must be larger"),
     (sets("representation", settings={"words": 10**9}), "a codebook has 2 to 10,000 words"),
     *[(sets("representation", name=name, settings=settings), sentence) for name, settings, sentence in (
