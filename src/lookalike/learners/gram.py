@@ -6,7 +6,6 @@ tau adds tau (G[a] - G[b])' to column p of T, whatever the number of features.
 
 from __future__ import annotations
 
-import weakref
 from abc import abstractmethod
 from functools import cached_property
 from typing import Any
@@ -20,8 +19,9 @@ from lookalike.core.kernels import njit
 from lookalike.learners.base import Matrix, is_sparse, largest_value, psd_factor
 from lookalike.learners.projections import nearest_psd
 from lookalike.learners.sparse_rows import canonical_csr, permuted, refuse_infinity
+from lookalike.ranking.rankings import Rankings, rank_leave_one_out
 
-OASIS, ONLINE_PROJ, DISSIM = range(3)
+PLAIN, ONLINE_PROJ, DISSIM = range(3)
 """Kinds of steps: by V = p (p+ - p-)', by its symmetric part, and that of a distance (see `symmetric_steps`)."""
 
 LARGEST_BYTES = 2**30
@@ -47,6 +47,8 @@ TAIL_SECONDS = (0.7e-9, 0.73e-12, 5.3e-9)
 
 NO_MARGINS = np.empty(0)
 
+Followed = tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]
+"""T of rows, their products with the learned rows, and where in the log each row of T is."""
 Parts = tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[Any]]
 """Starts, numbers and values of a CSR or CSC matrix, as kernels take them."""
 
@@ -127,6 +129,53 @@ class Gram:
         return products
 
 
+Source = tuple[Gram, NDArray[np.int64]]
+"""All rows that were learned on, and the numbers of those that are kept."""
+
+
+class Seen:
+    """Rows that models are scored on again and again, along a curve: products with training rows are made once."""
+
+    def __init__(self, rows: Matrix) -> None:
+        self.rows = rows
+        self._products: tuple[Gram, NDArray[Any], NDArray[Any]] | None = None
+
+    def products(self, gram: Gram) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the inner products of these rows with the rows of `gram`, and with each other."""
+        if self._products is None or self._products[0] is not gram:
+            own = Gram.of(self.rows, gram.rows.dtype)
+            self._products = gram, gram.block(own.rows), own.products
+        return self._products[1:]
+
+    def scores(self, model: Any) -> NDArray[Any]:
+        """Return the similarities of all pairs of the rows."""
+        scores = model.scores_among(self)
+        return np.asarray(model.similarity(self.rows, self.rows) if scores is None else scores)
+
+    def rankings(self, model: Any, y: Any) -> Rankings:
+        """Let the rows query each other (`rank_leave_one_out`), by products of rows where the model learns on those."""
+        scores = model.scores_among(self) if hasattr(model, "scores_among") else None
+        if scores is None:
+            return rank_leave_one_out(model, self.rows, y, n_neighbours=0)
+        return rank_scores(scores, y)
+
+
+def rank_scores(scores: NDArray[Any], y: Any) -> Rankings:
+    """Rank rows that query each other by similarities that are there."""
+    return rank_leave_one_out(_Scores(scores), np.arange(len(scores))[:, None], y, n_neighbours=0)
+
+
+class _Scores:
+    """Similarities that are there, of rows which are given by number."""
+
+    def __init__(self, scores: NDArray[Any]) -> None:
+        self._scores = scores
+
+    def similarity(self, A: NDArray[np.int64], B: NDArray[np.int64]) -> NDArray[Any]:
+        """Return the similarities of some rows to others."""
+        return np.asarray(self._scores[A, B.T])
+
+
 class Form:
     """A learned matrix in the form that learning left it in."""
 
@@ -148,6 +197,23 @@ class Form:
     def project(self, queries: Matrix) -> Matrix:
         """Return QW."""
         return queries.astype(self.dtype, copy=False) @ self.matrix
+
+    def products_among(self, seen: Seen) -> NDArray[Any] | None:
+        """Return x'Wy of all pairs of seen rows, where products of rows are there for it."""
+        return None
+
+    def sums(self) -> tuple[float, float, float]:
+        """Return the trace of W, the sum of W_ij^2, and the sum of W_ij W_ji."""
+        W = self.matrix.astype(np.float64, copy=False)
+        return float(np.trace(W)), float(np.vdot(W, W)), float(np.sum(W * W.T))
+
+    def frozen(self) -> Form:
+        """Return the same, which steps that go on do not change."""
+        return self
+
+    def settled(self) -> Form:
+        """Return the same without what it was learned on."""
+        return self
 
     @abstractmethod
     def symmetric(self) -> Form:
@@ -171,13 +237,13 @@ class WholeForm(Form):
     @property
     def matrix(self) -> NDArray[Any]:
         """Return W in the user's order of features."""
-        self.settle()
-        return self._W
-
-    def settle(self) -> None:
-        """Bring W into the user's order, in an array of its own, before steps change what they work on."""
         if self._place is not None:
             self._W, self._place = permuted(self._W, self._place), None
+        return self._W
+
+    def frozen(self) -> WholeForm:
+        """Return the same, with an array of its own."""
+        return WholeForm(self.matrix)
 
     def symmetric(self) -> WholeForm:
         """Return (W + W') / 2."""
@@ -187,27 +253,22 @@ class WholeForm(Form):
 class RowForm(Form):
     """W = I + X'AX as it was learned: `rows` X and `strengths` A of them. W is formed when somebody asks for it."""
 
-    _origin: weakref.ref[Gram] | None = None
-    _used: NDArray[np.int64]
-
-    def __init__(self, rows: Matrix, strengths: sp.csr_array) -> None:
+    def __init__(self, rows: Matrix, strengths: sp.csr_array, source: Source | None = None) -> None:
         n, d = rows.shape
         if not is_sparse(strengths) or strengths.shape != (n, n) or rows.dtype not in (np.float32, np.float64):
             raise ValueError(f"{n} rows of {rows.dtype} have no strengths of shape {strengths.shape}")
-        self.rows, self.strengths, self.dtype = rows, strengths, rows.dtype
+        self.rows, self.strengths, self.dtype, self._source = rows, strengths, rows.dtype, source
         # a rule of shapes alone, so that a model gives the same bits whether or not somebody has asked for W
         self.goes_through_rows = 4 * n <= d
 
     @classmethod
     def of(cls, gram: Gram, strengths: sp.csr_array) -> RowForm:
-        """Keep the rows that have a strength; inner products of rows are used again while somebody holds them."""
+        """Keep the rows that have a strength."""
         strengths.eliminate_zeros()
         is_used = np.diff(strengths.indptr) > 0
         is_used[strengths.indices] = True
         used = np.flatnonzero(is_used)
-        form = cls(gram.rows[used], sp.csr_array(strengths[used][:, used]))
-        form._origin, form._used = weakref.ref(gram), used
-        return form
+        return cls(gram.rows[used], sp.csr_array(strengths[used][:, used]), (gram, used))
 
     @classmethod
     def identity(cls, d: int, dtype: str) -> RowForm:
@@ -217,12 +278,6 @@ class RowForm(Form):
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be made again."""
         return vars(RowForm(self.rows, self.strengths))
-
-    def project(self, queries: Matrix) -> Matrix:
-        """Return QW = Q + ((QX')A)X without W."""
-        queries = queries.astype(self.dtype, copy=False)
-        weights = (self._gram.block(queries) @ self.strengths).astype(self.dtype, copy=False)
-        return np.asarray(queries + weights @ self.rows)
 
     @cached_property
     def matrix(self) -> NDArray[Any]:
@@ -239,13 +294,44 @@ class RowForm(Form):
         W.flags.writeable = False
         return W
 
+    def project(self, queries: Matrix) -> Matrix:
+        """Return QW, as Q + ((QX')A)X where that is cheaper."""
+        if not self.goes_through_rows:
+            return super().project(queries)
+        queries = queries.astype(self.dtype, copy=False)
+        weights = (self._gram.block(queries) @ self.strengths).astype(self.dtype, copy=False)
+        return np.asarray(queries + weights @ self.rows)
+
+    def products_among(self, seen: Seen) -> NDArray[Any] | None:
+        """Return x'Wy of all pairs of seen rows, where products of rows are there for it."""
+        if self._source is None:
+            return None
+        gram, used = self._source
+        with_rows, own = seen.products(gram)
+        with_rows = with_rows[:, used]
+        weights = (with_rows @ self.strengths).astype(self.dtype, copy=False)
+        return np.asarray(own + weights @ with_rows.T)
+
+    def sums(self) -> tuple[float, float, float]:
+        """Return the trace of W, the sum of W_ij^2, and the sum of W_ij W_ji."""
+        if not self.goes_through_rows:
+            return super().sums()
+        G, A = self._gram.products.astype(np.float64), self.strengths
+        AG, GA = A @ G, G @ A
+        d, trace = self.rows.shape[1], float(np.trace(AG))
+        return d + trace, d + 2 * trace + float(np.vdot(AG, GA)), d + 2 * trace + float(np.vdot(AG, AG.T))
+
+    def settled(self) -> RowForm:
+        """Return the same without what it was learned on."""
+        return RowForm(self.rows, self.strengths)
+
     def symmetric(self) -> RowForm:
         """Return (W + W') / 2."""
-        return self._with_strengths((self.strengths + self.strengths.T) / 2)
+        return RowForm(self.rows, sp.csr_array((self.strengths + self.strengths.T) / 2), self._source)
 
     def nearest_psd(self) -> Form:
         """Return the positive semidefinite matrix nearest to W (JMLR section 6.2)."""
-        gram, used = self._all_products()
+        gram, used = self._source or (self._gram, np.arange(self.rows.shape[0]))
         if 2 * gram.n_rows > self.rows.shape[1]:
             return super().nearest_psd()
         # X'AX of a symmetric A has the eigenvalues of K = C'AC, CC' = XX'. Where Ku = mu u and w = ACu / mu, X'w is its
@@ -258,21 +344,36 @@ class RowForm(Form):
             return symmetric
         w = (AC @ vectors) / values
         positive = symmetric.strengths.toarray() - (w * (1 + values)) @ w.T
-        return self._with_strengths((positive + positive.T) / 2)
-
-    def _with_strengths(self, strengths: Any) -> RowForm:
-        form = RowForm(self.rows, sp.csr_array(strengths))
-        form._origin, form._used = self._origin, self._used
-        return form
-
-    def _all_products(self) -> tuple[Gram, NDArray[np.int64]]:
-        """Return the products that this was learned on, or those of its own rows, and where its rows are among them."""
-        gram = self._origin() if self._origin is not None else None
-        return (self._gram, np.arange(self._gram.n_rows)) if gram is None else (gram, self._used)
+        return RowForm(self.rows, sp.csr_array((positive + positive.T) / 2), self._source)
 
     @cached_property
     def _gram(self) -> Gram:
         return Gram(self.rows)
+
+
+class LearningForm:
+    """W = I + X'AX while it is learned: products of seen rows come from the steps, and A when somebody asks for it."""
+
+    def __init__(self, steps: Any, plain: LearningForm | None = None) -> None:
+        self._steps, self._plain, self.overflowed = steps, plain, steps.has_overflowed()
+        self._read: RowForm | None = None
+
+    def products_among(self, seen: Seen) -> NDArray[Any]:
+        """Return x'Wy of all pairs of seen rows."""
+        products = self._steps.products_among(seen)
+        return np.asarray(products if self._plain is None else (products + products.T) / 2)
+
+    def symmetric(self) -> LearningForm:
+        """Return (W + W') / 2."""
+        return LearningForm(self._steps, self)
+
+    def frozen(self) -> RowForm:
+        """Return what was learned so far; where it is still asked for later, this must be called before steps go on."""
+        if self._read is None and self._plain is not None:
+            self._read = self._plain.frozen().symmetric()
+        elif self._read is None:
+            self._read = RowForm.of(self._steps.gram, self._steps.strengths())
+        return self._read
 
 
 class GramSteps:
@@ -281,10 +382,11 @@ class GramSteps:
     def __init__(self, gram: Gram, kind: int, aggressiveness: float) -> None:
         n, dtype = gram.n_rows, gram.rows.dtype
         self.gram, self._kind, self._aggressiveness = gram, kind, aggressiveness
-        self._T, self._is_lazy = np.zeros((n, n), dtype), kind != OASIS or n > DIRECT_ROWS
+        self._T, self._is_lazy = np.zeros((n, n), dtype), kind != PLAIN or n > DIRECT_ROWS
         self._log, self._taus = np.empty((LOG_LENGTH, 3), np.uint32), np.empty(LOG_LENGTH, dtype)
         self._logged, self._caught_up = 0, np.zeros(n, np.int64)
         self._sums, self._n_summed = sp.csr_array((n, n), dtype=np.float64), 0
+        self._followed: dict[Seen, Followed] = {}
 
     def take(self, triplets: NDArray[np.int32], margins: NDArray[np.float64] = NO_MARGINS) -> tuple[int, int]:
         """Take one step a triplet; return how many had a loss, and how many an update."""
@@ -300,6 +402,10 @@ class GramSteps:
                 self._sum_log()
         return losses, self.n_updates - before
 
+    def form(self) -> LearningForm:
+        """Return what was learned so far."""
+        return LearningForm(self)
+
     @property
     def n_updates(self) -> int:
         """Return the number of updates so far."""
@@ -307,26 +413,32 @@ class GramSteps:
 
     def strengths(self) -> sp.csr_array:
         """Return A as it is now, its sums in double precision; A of symmetric steps is so to the bit."""
-        sums = sp.csr_array(self._sums + self._sums_of_log())
-        if self._kind == OASIS:
-            return sums
-        both = sp.csr_array(sums + sums.T)
-        if self._kind == ONLINE_PROJ:
-            return sp.csr_array(both / 2)
-        # bb' - aa' has -1 at (p+, p+) and 1 at (p-, p-), where the columns of an update have 1 and -1
-        return sp.csr_array(both - sp.diags_array(sums.sum(axis=0)))
+        return self._strengths_of(sp.csr_array(self._sums + self._sums_of_log()))
 
-    def form(self) -> RowForm:
-        """Return what was learned so far."""
-        form = RowForm.of(self.gram, self.strengths())
-        form.overflowed = self.has_overflowed()
-        return form
+    def products_among(self, seen: Seen) -> NDArray[Any]:
+        """Return x'Wy of all pairs of seen rows, of which T goes on with the log as that of the learned rows does."""
+        products, own = seen.products(self.gram)
+        if seen not in self._followed:
+            T = np.ascontiguousarray((products @ self._strengths_of(self._sums).T).astype(products.dtype))
+            self._followed[seen] = T, products, np.zeros(len(T), np.int64)
+        self._bring_up_to_date(*self._followed[seen])
+        return np.asarray(own + products @ self._followed[seen][0].T)
 
     def has_overflowed(self) -> bool:
         """Tell whether a number is too large for the dtype; a bound mostly spares a look at all."""
         rows = self.gram.rows
         is_open = may_overflow(rows, rows.shape[1] * self.gram.n_rows, self.n_updates, self._aggressiveness)
         return is_open and not (is_finite(self.gram.products) and is_finite(self._T))
+
+    def _strengths_of(self, sums: sp.csr_array) -> sp.csr_array:
+        """Return A of the sums of steps, at (p, p+) and with the other sign at (p, p-)."""
+        if self._kind == PLAIN:
+            return sums
+        both = sp.csr_array(sums + sums.T)
+        if self._kind == ONLINE_PROJ:
+            return sp.csr_array(both / 2)
+        # bb' - aa' has -1 at (p+, p+) and 1 at (p-, p-), where the columns of a step have 1 and -1
+        return sp.csr_array(both - sp.diags_array(sums.sum(axis=0)))
 
     def _sums_of_log(self) -> sp.csr_array:
         p, a, b = self._log[: self._logged].T.astype(np.int32)
@@ -335,14 +447,18 @@ class GramSteps:
         return sp.csr_array(sp.coo_array((np.concatenate([taus, -taus]), places), shape=self._sums.shape))
 
     def _sum_log(self) -> None:
-        """Bring all rows of T up to date and begin a new log."""
+        """Begin a new log, when all have taken what they missed from this one."""
         if self._is_lazy:
-            for j in range(self.gram.n_rows):
-                missed = self._caught_up[j], self._logged
-                _catch_up(self._T[j], self.gram.products[j], self._log, self._taus, *missed, self._kind)
+            self._bring_up_to_date(self._T, self.gram.products, self._caught_up)
+        for followed in self._followed.values():
+            self._bring_up_to_date(*followed)
+            followed[2][:] = 0
         self._sums = sp.csr_array(self._sums + self._sums_of_log())
         self._n_summed += self._logged
         self._logged, self._caught_up[:] = 0, 0
+
+    def _bring_up_to_date(self, T: NDArray[Any], products: NDArray[Any], caught_up: NDArray[np.int64]) -> None:
+        _catch_up_all(T, products, caught_up, self._log, self._taus, self._logged, self._kind)
 
 
 def _parts(matrix: Any) -> Parts:
@@ -383,7 +499,7 @@ def gram_steps(
                 caught_up[j] = logged
         pp, pa, pb = float(G[p, p]), float(G[p, a]), float(G[p, b])
         aa, ab, bb = float(G[a, a]), float(G[a, b]), float(G[b, b])
-        if kind == OASIS:
+        if kind == PLAIN:
             score = pa - pb + _dot(G[p], T[a], T[b])
         elif kind == ONLINE_PROJ:
             score = pa - pb + _dot(T[p], G[a], G[b])
@@ -418,7 +534,7 @@ def _catch_up(
     row: NDArray[Any], g: NDArray[Any], log: NDArray[np.uint32], taus: NDArray[Any], start: int, stop: int, kind: int
 ) -> None:
     """Add the updates `start` to `stop` of the log to one row of T; `g` is the row of G of the same number."""
-    if kind == OASIS:
+    if kind == PLAIN:
         for s in range(start, stop):
             row[log[s, 0]] += taus[s] * (g[log[s, 1]] - g[log[s, 2]])
         return
@@ -430,6 +546,22 @@ def _catch_up(
         row[p] += tau * (of_a - of_b)
         row[a] += tau * (of_p - own * of_a)
         row[b] -= tau * (of_p - own * of_b)
+
+
+@njit(cache=True, nogil=True)
+def _catch_up_all(
+    T: NDArray[Any],
+    products: NDArray[Any],
+    caught_up: NDArray[np.int64],
+    log: NDArray[np.uint32],
+    taus: NDArray[Any],
+    logged: int,
+    kind: int,
+) -> None:
+    """Bring all rows of T up to the end of the log; `products` are those of the same rows with the learned ones."""
+    for j in range(T.shape[0]):
+        _catch_up(T[j], products[j], log, taus, caught_up[j], logged, kind)
+        caught_up[j] = logged
 
 
 @njit(cache=True, nogil=True)

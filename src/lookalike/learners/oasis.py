@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
+import weakref
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.core.kernels import njit
-from lookalike.learners import gram
 from lookalike.learners.base import Matrix, is_sparse
 from lookalike.learners.gram import (
     LARGEST_BYTES,
     NO_MARGINS,
+    PLAIN,
     Form,
     Gram,
     GramSteps,
+    LearningForm,
     RowForm,
+    Seen,
     WholeForm,
     bytes_of_products,
     is_finite,
     may_overflow,
     pays,
 )
-from lookalike.learners.online import OnlineTripletLearner
+from lookalike.learners.online import Draw, OnlineTripletLearner, Trace
 from lookalike.learners.projections import nearest_psd
 from lookalike.learners.sparse_rows import (
     OrderedRows,
@@ -41,7 +44,7 @@ from lookalike.learners.sparse_rows import (
     subtract_rows,
 )
 
-Kernel = Callable[[NDArray[Any], Rows, NDArray[np.int32]], tuple[int, int]]
+Kernel = Callable[[NDArray[Any], Rows, NDArray[np.int32], NDArray[np.float64]], tuple[int, int]]
 """Takes one step a triplet on W in place; returns how many had a loss, and how many an update."""
 
 
@@ -56,7 +59,7 @@ class PassiveAggressive(OnlineTripletLearner):
     projection: str | None = None
     solver: str = "auto"
 
-    kind: ClassVar[int] = gram.OASIS
+    kind: ClassVar[int] = PLAIN
     """Of its steps on inner products."""
     matrix_name: ClassVar[str] = "W_"
     """Attribute that holds the matrix."""
@@ -82,14 +85,16 @@ class PassiveAggressive(OnlineTripletLearner):
     def _start(self, d: int) -> None:
         self.__dict__.pop("components_", None)  # of an earlier fit
         self.metric_ = self.metric_name
-        self._form: Form = RowForm.identity(d, self.dtype)
+        self._held: Form | LearningForm = RowForm.identity(d, self.dtype)
         self.n_steps_ = self.n_updates_ = self.n_projections_ = 0
 
     def _prepare(self, X: Matrix, n_steps: int) -> Steps:
         starts_from_identity = isinstance(self._form, RowForm) and not self._form.rows.shape[0]
         if starts_from_identity and self._takes_products(X, n_steps):
-            products, C = Gram.of(X, self.dtype), float(self.aggressiveness)
-            return self._together([GramSteps(products, self.kind, C) for _ in range(self._n_rankers())])
+            gram, C = self.__dict__.get("_given_gram") or Gram.of(X, self.dtype), float(self.aggressiveness)
+            if (gram.rows.shape, gram.rows.dtype) != (X.shape, self.dtype):
+                raise ValueError(f"gram is of {gram.n_rows:,} other rows: give Gram.of(X, {self.dtype!r})")
+            return self._together([GramSteps(gram, self.kind, C) for _ in range(self._n_rankers())])
         super()._refuse_large_matrix()
         if starts_from_identity:  # which is the same in every order of features
             rows = OrderedRows(X, np.dtype(self.dtype))
@@ -121,22 +126,85 @@ class PassiveAggressive(OnlineTripletLearner):
         return steps[0]
 
     @abstractmethod
-    def _take_on_rows(self, W: NDArray[Any], rows: Rows, triplets: NDArray[np.int32]) -> tuple[int, int]:
+    def _take_on_rows(
+        self, W: NDArray[Any], rows: Rows, triplets: NDArray[np.int32], margins: NDArray[np.float64]
+    ) -> tuple[int, int]:
         """Take one step a triplet on W in place; return how many had a loss, and how many an update."""
 
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        trace: Trace | None = None,
+        trace_steps: Iterable[int] | None = None,
+        gram: Gram | None = None,
+    ) -> Self:
+        """Learn from labelled rows with randomly drawn triplets.
+
+        Parameters
+        ----------
+        X, y, trace, trace_steps
+            As of `OnlineLearner.fit`.
+        gram : Gram, optional
+            ``Gram.of(X, dtype)``, so that several fits on the same rows share their inner products.
+        """
+        self._given_gram = gram
+        try:
+            return super().fit(X, y, trace=trace, trace_steps=trace_steps)
+        finally:
+            del self._given_gram
+
     def _take(self, work: Steps, examples: NDArray[np.int32]) -> tuple[float, int]:
+        if "_held" in self.__dict__:
+            held = weakref.ref(self.__dict__.pop("_held"))
+            if (kept := held()) is not None:  # by a copy of the model that a trace has made
+                kept.frozen()
         return work.take(examples)
 
+    def _train(
+        self, work: Any, draw: Draw, n_steps: int, trace: Trace | None = None, trace_steps: Iterable[int] | None = None
+    ) -> Self:
+        try:
+            return super()._train(work, draw, n_steps, trace, trace_steps)
+        finally:
+            self._held = self._form.settled()
+            self.__dict__.pop("_work", None)
+
     def _show(self, work: Steps) -> None:
-        self._form = work.form()
+        self._held = work.form()
 
     def _finish(self, traced: bool = False) -> None:
-        self._refuse_overflow(self._form.overflowed)
+        self._refuse_overflow(self._held.overflowed)
         if self.projection == "symmetric":
-            self._form = self._form.symmetric()
+            self._held = self._held.symmetric()
         elif self.projection == "psd":
-            self._form = self._form.nearest_psd()
+            self._held = self._form.nearest_psd()
             self.n_projections_ += not traced
+
+    @property
+    def _form(self) -> Form:
+        if isinstance(self._held, LearningForm):
+            self._held = self._held.frozen()
+        return self._held
+
+    def steps(self, X: Matrix, n_steps: int) -> Any:
+        """Return what takes so many steps from W = I on some rows: `GramSteps` or `RowSteps`."""
+        X = self._check_rows(X, reset=True)
+        self._start(X.shape[1])
+        return self._prepare(X, n_steps)
+
+    def sums(self) -> tuple[float, float, float]:
+        """Return the trace of the learned matrix W, the sum of W_ij^2, and the sum of W_ij W_ji."""
+        return self._form.sums()
+
+    def scores_among(self, seen: Seen) -> NDArray[Any] | None:
+        """Return the similarities of seen rows to each other, within a trace that learns on products of rows."""
+        products = self._held.products_among(seen)
+        if products is None or self.metric_ == "inner_product":
+            return products
+        lengths = np.diag(products)
+        return np.asarray(2 * products - lengths[:, None] - lengths)
 
     def _refuse_overflow(self, overflowed: bool) -> None:
         if overflowed:
@@ -154,7 +222,7 @@ class PassiveAggressive(OnlineTripletLearner):
         return self._row_form("strengths_").strengths
 
     def _row_form(self, name: str) -> RowForm:
-        form = self.__dict__.get("_form")
+        form = self._form if "_held" in self.__dict__ else None
         if not isinstance(form, RowForm):
             raise AttributeError(f"{type(self).__name__} has no {name}: it was learned as {self.matrix_name}")
         return form
@@ -174,14 +242,14 @@ class PassiveAggressive(OnlineTripletLearner):
 
     def _get_matrix(self) -> NDArray[Any]:
         """Return the learned matrix, which is formed when it is first asked for."""
-        if "_form" not in self.__dict__:
+        if "_held" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__} has no {self.matrix_name} before it is fitted")
         if isinstance(self._form, RowForm):
             super()._refuse_large_matrix()
         return self._form.matrix
 
     def _set_matrix(self, matrix: NDArray[Any]) -> None:
-        self._form = WholeForm(matrix)
+        self._held = WholeForm(matrix)
 
     def _matrix(self) -> NDArray[Any]:
         return self._get_matrix()
@@ -203,8 +271,8 @@ class PassiveAggressive(OnlineTripletLearner):
 
     def _restore(self, values: dict[str, Any]) -> None:
         if "rows_" in values:
-            self._form = RowForm(values.pop("rows_"), values.pop("strengths_"))
-            if self._form.rows.shape[1] != values["n_features_in_"]:
+            self._held = form = RowForm(values.pop("rows_"), values.pop("strengths_"))
+            if form.rows.shape[1] != values["n_features_in_"]:
                 raise ValueError(f"the rows do not have {values['n_features_in_']} features")
         super()._restore(values)
 
@@ -220,7 +288,7 @@ class Steps(Protocol):
         """Take one step a triplet; return how many had a loss, and how many an update."""
         ...
 
-    def form(self) -> Form:
+    def form(self) -> Form | LearningForm:
         """Return what was learned so far."""
         ...
 
@@ -231,19 +299,16 @@ class RowSteps:
     def __init__(self, rows: OrderedRows, W: NDArray[Any], kernel: Kernel, aggressiveness: float) -> None:
         self.rows, self.W, self._kernel = rows, W, kernel
         self._aggressiveness, self._n_updates = aggressiveness, 0
-        self._seen: WholeForm | None = None
 
-    def take(self, triplets: NDArray[np.int32]) -> tuple[int, int]:
+    def take(self, triplets: NDArray[np.int32], margins: NDArray[np.float64] = NO_MARGINS) -> tuple[int, int]:
         """Take one step a triplet; return how many had a loss, and how many an update."""
-        if self._seen is not None:
-            self._seen.settle()
-        losses, updates = self._kernel(self.W, self.rows.rows, triplets)
+        losses, updates = self._kernel(self.W, self.rows.rows, triplets, margins)
         self._n_updates += updates
         return losses, updates
 
     def form(self) -> WholeForm:
         """Return what was learned so far."""
-        form = self._seen = WholeForm(self.W, self.rows.place)
+        form = WholeForm(self.W, self.rows.place)
         form.overflowed = self.has_overflowed()
         return form
 
@@ -366,8 +431,10 @@ class OASIS(PassiveAggressive):
             self.n_projections_ += 1
         return counts
 
-    def _take_on_rows(self, W: NDArray[Any], rows: Rows, triplets: NDArray[np.int32]) -> tuple[int, int]:
-        return oasis_steps(W, rows, triplets, float(self.aggressiveness), NO_MARGINS)
+    def _take_on_rows(
+        self, W: NDArray[Any], rows: Rows, triplets: NDArray[np.int32], margins: NDArray[np.float64]
+    ) -> tuple[int, int]:
+        return oasis_steps(W, rows, triplets, float(self.aggressiveness), margins)
 
 
 @njit(cache=True, nogil=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import copy
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +13,9 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from lookalike.core.kernels import njit
 from lookalike.core.seeds import RandomState, as_seed
-from lookalike.learners import gram
 from lookalike.learners.base import Matrix, SimilarityLearner
-from lookalike.learners.gram import NO_MARGINS, Form, GramSteps, RowForm, WholeForm
-from lookalike.learners.oasis import PassiveAggressive, Steps, learned_matrix, oasis_steps
+from lookalike.learners.gram import DISSIM, ONLINE_PROJ, GramSteps, LearningForm, Seen, WholeForm
+from lookalike.learners.oasis import OASIS, PassiveAggressive, Steps, learned_matrix
 from lookalike.learners.oasis import warm_up as warm_up_oasis
 from lookalike.learners.online import Draw
 from lookalike.learners.sparse_rows import (
@@ -67,11 +67,13 @@ class OnlineProjOASIS(PassiveAggressive):
     True
     """
 
-    kind = gram.ONLINE_PROJ
+    kind = ONLINE_PROJ
     W_ = learned_matrix
 
-    def _take_on_rows(self, W: NDArray[Any], rows: Rows, triplets: NDArray[np.int32]) -> tuple[int, int]:
-        return symmetric_steps(W, rows, triplets, float(self.aggressiveness), False)
+    def _take_on_rows(
+        self, W: NDArray[Any], rows: Rows, triplets: NDArray[np.int32], margins: NDArray[np.float64]
+    ) -> tuple[int, int]:
+        return symmetric_steps(W, rows, triplets, float(self.aggressiveness), margins, False)
 
 
 class DissimOASIS(PassiveAggressive):
@@ -110,18 +112,25 @@ class DissimOASIS(PassiveAggressive):
     [[0]]
     """
 
-    kind = gram.DISSIM
+    kind = DISSIM
     matrix_name = "M_"
     metric_name = "sqeuclidean"
     M_ = learned_matrix
 
-    def _take_on_rows(self, W: NDArray[Any], rows: Rows, triplets: NDArray[np.int32]) -> tuple[int, int]:
-        return symmetric_steps(W, rows, triplets, float(self.aggressiveness), True)
+    def _take_on_rows(
+        self, W: NDArray[Any], rows: Rows, triplets: NDArray[np.int32], margins: NDArray[np.float64]
+    ) -> tuple[int, int]:
+        return symmetric_steps(W, rows, triplets, float(self.aggressiveness), margins, True)
 
 
 @njit(cache=True, nogil=True)
 def symmetric_steps(
-    W: NDArray[Any], rows: Rows, triplets: NDArray[np.int32], aggressiveness: float, dissimilarity: bool
+    W: NDArray[Any],
+    rows: Rows,
+    triplets: NDArray[np.int32],
+    aggressiveness: float,
+    margins: NDArray[np.float64],
+    dissimilarity: bool,
 ) -> tuple[int, int]:
     """Take one symmetric step for each triplet, on a symmetric W in place; return as `oasis_steps` does."""
     # Both variants add tau / 2 (s v' + v s') to W, with v = p+ - p- and the loss l = max(0, 1 - s'Wv).
@@ -158,6 +167,8 @@ def symmetric_steps(
             score = bilinear(W, s_index[:n_s], s_value[:n_s], v_head, v_tail, v_tail_value)
         else:
             score = bilinear(W, v_index[:n_v], v_value[:n_v], s_head, s_tail, s_tail_value)
+        if margins.shape[0] > 0:
+            margins[t] = score
         loss = 1.0 - score
         if loss <= 0.0:
             continue
@@ -294,41 +305,62 @@ class AveragedOASIS(PassiveAggressive):
 
         return draw
 
+    def rankers(self) -> Iterator[Self]:
+        """Yield the model of each ranker as it is, within a trace."""
+        for steps in self._work.rankers:
+            ranker = copy.copy(self)
+            ranker._held = steps.form()
+            yield ranker
+
+    def _show(self, work: Any) -> None:
+        super()._show(work)
+        self._work = work
+
     def _n_rankers(self) -> int:
         return int(self.n_rankers)
 
     def _together(self, steps: Sequence[Steps]) -> Steps:
         return AveragedSteps(steps, self.n_jobs)
 
-    def _take_on_rows(self, W: NDArray[Any], rows: Rows, triplets: NDArray[np.int32]) -> tuple[int, int]:
-        return oasis_steps(W, rows, triplets, float(self.aggressiveness), NO_MARGINS)
+    _take_on_rows = OASIS._take_on_rows
 
 
 class AveragedSteps:
     """The steps of several rankers, each on triplets of its own."""
 
     def __init__(self, rankers: Sequence[Any], n_jobs: int | None) -> None:
-        self._rankers, self._n_jobs = rankers, n_jobs
+        self.rankers, self._n_jobs = rankers, n_jobs
 
     def take(self, triplets: NDArray[np.int32]) -> tuple[float, int]:
         """Take one step a triplet and ranker; return how many had a loss on average, and all updates."""
         # threads: the compiled steps release Python's lock, and change the rankers in place
         counts = Parallel(n_jobs=self._n_jobs, require="sharedmem")(
             delayed(ranker.take)(np.ascontiguousarray(triplets[:, number]))
-            for number, ranker in enumerate(self._rankers)
+            for number, ranker in enumerate(self.rankers)
         )
         return sum(losses for losses, _ in counts) / len(counts), sum(updates for _, updates in counts)
 
-    def form(self) -> Form:
+    def form(self) -> LearningForm | WholeForm:
         """Return the mean of what the rankers learned so far."""
-        first = self._rankers[0]
-        form: Form
+        first = self.rankers[0]
         if isinstance(first, GramSteps):
-            form = RowForm.of(first.gram, sum(ranker.strengths() for ranker in self._rankers) / len(self._rankers))
-        else:
-            form = WholeForm(average_matrices(ranker.W for ranker in self._rankers), first.rows.place)
-        form.overflowed = any(ranker.has_overflowed() for ranker in self._rankers)
+            self.gram = first.gram
+            return LearningForm(self)
+        form = WholeForm(average_matrices(ranker.W for ranker in self.rankers), first.rows.place)
+        form.overflowed = self.has_overflowed()
         return form
+
+    def strengths(self) -> Any:
+        """Return the mean of the rankers' strengths."""
+        return sum(ranker.strengths() for ranker in self.rankers) / len(self.rankers)
+
+    def products_among(self, seen: Seen) -> NDArray[Any]:
+        """Return the mean of the rankers' x'Wy, which is that of the mean of their W."""
+        return np.asarray(sum(ranker.products_among(seen) for ranker in self.rankers) / len(self.rankers))
+
+    def has_overflowed(self) -> bool:
+        """Tell whether a ranker's numbers are too large for the dtype."""
+        return any(ranker.has_overflowed() for ranker in self.rankers)
 
 
 def ranker_seeds(random_state: RandomState, n: int) -> list[int]:

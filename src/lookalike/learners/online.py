@@ -15,8 +15,8 @@ from sklearn.base import clone
 from lookalike.core.seeds import RandomState, as_seed
 from lookalike.learners.base import Matrix, SimilarityLearner
 from lookalike.learners.curve import Progress, curve_points
+from lookalike.learners.gram import Seen
 from lookalike.learners.triplets import TripletSampler, check_triplets
-from lookalike.ranking.rankings import rank_leave_one_out
 
 Trace = Callable[[Any, int], "dict[str, float]"]
 """``trace(model, step)``: what it returns becomes columns of ``curve_``."""
@@ -151,11 +151,10 @@ class OnlineLearner(SimilarityLearner):
     def _best_step(self, X: Matrix, y: NDArray[Any], seed: int) -> int:
         """Choose the number of steps by mean average precision on held-out rows (JMLR section 5.3.2)."""
         held_out = held_out_rows(y, self.validation_fraction, np.random.default_rng([seed, 1]))
-        seen, labels = X[held_out], y[held_out]
+        seen, labels = Seen(X[held_out]), y[held_out]
 
         def score(model: Self, step: int) -> dict[str, float]:
-            stopped = model.as_stopped()
-            return {"map": rank_leave_one_out(stopped, seen, labels, n_neighbours=0).mean_average_precision()}
+            return {"map": seen.rankings(model.as_stopped(), labels).mean_average_precision()}
 
         model = clone(self).set_params(early_stopping=False, random_state=seed)
         model.fit(X[~held_out], y[~held_out], trace=score)

@@ -27,7 +27,7 @@ class Rows(NamedTuple):
 
 
 class OrderedRows:
-    """The `rows` of X with their features by falling document frequency; it brings a W into that order and back."""
+    """The `rows` of X with their features by falling document frequency; it brings a W into that order."""
 
     def __init__(self, X: Any, dtype: np.dtype[Any]) -> None:
         X = canonical_csr(X, dtype)
@@ -42,10 +42,6 @@ class OrderedRows:
     def ordered(self, W: NDArray[Any]) -> NDArray[Any]:
         """Return W with its features by document frequency, C-contiguous."""
         return permuted(W, self._order)
-
-    def restored(self, W: NDArray[Any]) -> NDArray[Any]:
-        """Return such a W with its features in the user's order."""
-        return permuted(W, self.place)
 
 
 def canonical_csr(X: Any, dtype: np.dtype[Any]) -> Any:

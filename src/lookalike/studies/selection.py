@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from lookalike.ranking.rankings import Similarity, rank_leave_one_out
+from lookalike.learners.gram import Gram, Seen
+from lookalike.learners.oasis import PassiveAggressive
 
 MEASURED = ("step", "map", "loss_rate")
 
@@ -30,10 +31,10 @@ def trace_candidates(
     steps: npt.NDArray[np.integer[Any]] | None,
 ) -> pd.DataFrame:
     """Train each candidate and score it on the validation images, which query each other: rows by step."""
+    seen, products = Seen(X_val), {dtype: Gram.of(X_train, dtype) for dtype in ("float32", "float64")}
 
-    def validation_map(model: Similarity, step: int = 0) -> dict[str, float]:
-        stopped = as_stopped(model)
-        return {"map": rank_leave_one_out(stopped, X_val, y_val, n_neighbours=0).mean_average_precision()}
+    def validation_map(model: Any, step: int = 0) -> dict[str, float]:
+        return {"map": seen.rankings(as_stopped(model), y_val).mean_average_precision()}
 
     def measure(candidate: dict[str, Any]) -> dict[str, Any]:
         if steps is None:
@@ -41,7 +42,8 @@ def trace_candidates(
             return {"step": [int(getattr(model, "n_steps_", 0))], **validation_map(model)}
         # step 0 is traced too: not to learn is a choice
         learner = make_learner({**candidate, "n_steps": int(steps[-1])})
-        return dict(learner.fit(X_train, y_train, trace=validation_map, trace_steps=steps).curve_)
+        shared = {"gram": products[learner.dtype]} if isinstance(learner, PassiveAggressive) else {}
+        return dict(learner.fit(X_train, y_train, trace=validation_map, trace_steps=steps, **shared).curve_)
 
     tables: list[pd.DataFrame] = []
     for candidate in candidates:

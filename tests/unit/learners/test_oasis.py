@@ -1,5 +1,6 @@
 """OASIS and its variants against plain dense recursions, and what must not change their bits."""
 
+import copy
 from functools import partial
 from itertools import product
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from made_rows_and_examples import few_values, sparse_rows
 
 from lookalike.learners import OASIS, AveragedOASIS, DissimOASIS, OnlineProjOASIS, TripletSampler
+from lookalike.learners.gram import Gram, Seen
 from lookalike.learners.oasis_variants import average_matrices, ranker_seeds
 from lookalike.learners.online import held_out_rows
 from lookalike.learners.sparse_rows import HEAD_BYTES
@@ -53,12 +55,21 @@ whole_family = pytest.mark.parametrize("learner", [*ONE_BY_ONE, partial(Averaged
 
 both_solvers = pytest.mark.parametrize("solver", ["gram", "rows"])
 
+
+@pytest.fixture(params=["gram", "gram, lazily", "rows"])
+def solver(request, monkeypatch):
+    """Steps on products that write at once, those that log and catch up (with many logs), and steps on W."""
+    if "lazily" in request.param:
+        monkeypatch.setattr("lookalike.learners.gram.DIRECT_ROWS", 0)
+        monkeypatch.setattr("lookalike.learners.gram.LOG_LENGTH", 37)
+    return request.param.partition(",")[0]
+
+
 ROWS = sparse_rows(80, 400, 4)  # some of them zero, of more features than the kernels' dense head has room for
 FEW_FEATURES = sparse_rows(60, 30, 3, seed=1)
 
 
 @one_by_one
-@both_solvers
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float32", 1e-4)])
 @pytest.mark.parametrize(("C", "scale"), [(0.02, 1.0), (5.0, 1.0), (0.1, 3.0)])
 def test_the_same_triplets_give_the_matrix_of_a_dense_recursion(learner, solver, dtype, tolerance, C, scale):
@@ -107,6 +118,31 @@ def test_the_average_is_that_of_rankers_trained_one_by_one(solver, dtype, n, n_j
     assert n == 1 or not np.allclose(alone[0].W_, alone[1].W_, atol=1e-3)
     with pytest.raises(TypeError, match="accepts labels"):
         model.fit_triplets(X, [[0, 4, 1]])
+
+
+@whole_family
+@pytest.mark.parametrize("projection", [None, "psd", "symmetric"])
+def test_a_trace_on_shared_products_scores_seen_rows_and_copies_stay_as_they_were(learner, projection, monkeypatch):
+    if projection not in learner().projections:
+        return
+    X, y = sparse_rows(40, 150, 3)
+    monkeypatch.setattr("lookalike.learners.gram.LOG_LENGTH", 300)
+    seen, gram, traced = Seen(X[:25] + X[5:30]), Gram.of(X, "float64"), {}
+
+    def trace(model, step):
+        traced[step] = model.as_stopped().scores_among(seen), copy.copy(model), copy.copy(model.as_stopped())
+        return {}
+
+    make = partial(learner, 0.5, dtype="float64", random_state=0, solver="gram")
+    make(700, projection=projection).fit(X, y, trace=trace, trace_steps=[0, 200, 650], gram=gram)
+    for step, (scores, plain, stopped) in traced.items():
+        expected = make(step, projection=projection).fit(X, y)
+        np.testing.assert_allclose(scores, expected.similarity(seen.rows, seen.rows), atol=1e-10)
+        np.testing.assert_allclose(learned(stopped), learned(expected), atol=1e-10)
+        np.testing.assert_allclose(learned(plain), learned(make(step).fit(X, y)), atol=1e-12)
+    assert not np.allclose(traced[650][0], traced[0][0], atol=0.1)
+    with pytest.raises(ValueError, match=r"gram is of 40 other rows: give Gram.of\(X, 'float64'\)"):
+        make().fit(X[1:], y[1:], gram=gram)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -58,6 +58,7 @@ class OneAggressiveness(Section):
     steps: int = Field(100000, ge=1, description="Longest run, in training steps.")
     points: int = Field(20, ge=2, description="Number of log-spaced points at which a number is kept.")
     aggressiveness: Number = Field(0.1, gt=0, description="C of the passive-aggressive step.")
+    solver: Literal["auto", "gram", "rows"] = Field("auto", description="What steps work on, as of the learner OASIS.")
 
 
 class Rankers(OneAggressiveness):

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator
 from lookalike.features.visterms import TfidfVisterms
+from lookalike.learners.oasis import PassiveAggressive
 from lookalike.studies.fits import fold_seed
 
 
@@ -75,7 +76,8 @@ class Fold:
 
 def symmetry_index(model: Any) -> float | None:
     """||sym W||_F / ||W||_F of a bilinear model (draft equation 17); None for others."""
-    if not hasattr(model, "W_"):
+    if not isinstance(model, PassiveAggressive) or model.matrix_name != "W_":
         return None
-    symmetric = (model.W_ + model.W_.T) / 2
-    return float(np.linalg.norm(symmetric) / np.linalg.norm(model.W_))
+    _, squares, products = model.sums()
+    # ||W + W'||^2 / 4 is the mean of the two
+    return float(np.sqrt((squares + products) / 2 / squares))

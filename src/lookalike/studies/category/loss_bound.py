@@ -14,8 +14,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lookalike.learners.curve import log_spaced_steps
-from lookalike.learners.oasis import oasis_steps
-from lookalike.learners.sparse_rows import OrderedRows
+from lookalike.learners.gram import Form
+from lookalike.learners.oasis import OASIS
 from lookalike.learners.triplets import TripletSampler
 from lookalike.studies.category.folds import Fold
 from lookalike.studies.metrics import metrics_frame
@@ -29,14 +29,16 @@ def numbers_of(fold: Fold, settings: Mapping[str, Any]) -> pd.DataFrame:
     X, _ = fold.rows("train", "train")
     C = float(settings["aggressiveness"])
     triplets = TripletSampler(fold.images["train"].labels, fold.seed("fit")).draw(settings["steps"])
-    mistakes, W = mistakes_of(X, triplets, C)
-    images, identity = sp.csr_array(X, dtype=np.float64), np.eye(len(W))
+    mistakes, W = mistakes_of(X, triplets, C, settings.get("solver", "auto"))
+    images = sp.csr_array(X, dtype=np.float64)
     squares = squared_step_norms(images, triplets)
-    of_identity, of_learned = (triplet_margins(U, images, triplets) for U in (identity, W))
-    # the margins of a multiple of W are multiples of its own
-    counted = {("oasis", "mistakes"): mistakes, ("I", "bound"): bound(identity, of_identity, squares, C)}
-    counted |= {(name, "bound"): bound(times * W, times * of_learned, squares, C)
-                for name, times in {"W": 1.0, "W / 2": 0.5, "2 W": 2.0}.items()}  # fmt: skip
+    of_identity, of_learned = (triplet_margins(rows, images, triplets) for rows in (images, W.project(images)))
+    counted = {("oasis", "mistakes"): mistakes, ("I", "bound"): bound(0.0, of_identity, squares, C)}
+    trace, sum_of_squares, _ = W.sums()
+    for name, times in {"W": 1.0, "W / 2": 0.5, "2 W": 2.0}.items():
+        # ||U - I||_F^2 of U = times W, whose margins are multiples of those of W; the paper's n is d, the length of W
+        distance = times**2 * sum_of_squares - 2 * times * trace + X.shape[1]
+        counted[name, "bound"] = bound(distance, times * of_learned, squares, C)
     steps = log_spaced_steps(settings["steps"], settings["points"])
     rows = [
         {"method": method, "metric": metric, "x": step, "value": values[step - 1]}
@@ -46,28 +48,24 @@ def numbers_of(fold: Fold, settings: Mapping[str, Any]) -> pd.DataFrame:
     return metrics_frame(pd.DataFrame(rows).assign(subset=fold.subset, fold=fold.number))
 
 
-def mistakes_of(X: Any, triplets: NDArray[np.int32], C: float) -> tuple[NDArray[Any], NDArray[np.float64]]:
+def mistakes_of(X: Any, triplets: NDArray[np.int32], C: float, solver: str = "auto") -> tuple[NDArray[Any], Form]:
     """Count the triplets up to each with S(p, p+) <= S(p, p-) before their own step of OASIS; return its last W too."""
-    rows = OrderedRows(X, np.dtype(np.float64))
-    W = np.eye(X.shape[1])
     margins = np.empty(len(triplets))
-    # from the identity, which is the same in every order of features
-    oasis_steps(W, rows.rows, triplets, C, margins)
-    return np.cumsum(margins <= 0), rows.restored(W)
+    steps = OASIS(C, dtype="float64", solver=solver).steps(X, len(triplets))
+    steps.take(triplets, margins)
+    return np.cumsum(margins <= 0), steps.form().frozen()
 
 
-def bound(U: NDArray[Any], margins: NDArray[Any], squares: NDArray[Any], aggressiveness: float) -> NDArray[Any]:
-    """Bound on the mistakes of OASIS up to and with each triplet, by a matrix U (JMLR Theorem 1)."""
+def bound(distance: float, margins: NDArray[Any], squares: NDArray[Any], aggressiveness: float) -> NDArray[Any]:
+    """Bound on the mistakes of OASIS up to and with each triplet, by a U at ||U - I||_F^2 (JMLR Theorem 1)."""
     losses = np.maximum(0.0, 1.0 - margins)
-    # ||U - I||_F^2; the paper's n is d, the length of U
-    distance = np.sum(U * U) - 2 * np.trace(U) + len(U)
     factor = np.maximum(np.maximum.accumulate(squares), 1 / aggressiveness)
     return np.asarray(factor * (distance + 2 * aggressiveness * np.cumsum(losses)))
 
 
-def triplet_margins(U: NDArray[np.float64], rows: sp.csr_array, triplets: NDArray[np.int32]) -> NDArray[np.float64]:
-    """p'U(p+ - p-) of every triplet, the similarity to the positive minus that to the negative."""
-    margins, projected = np.empty(len(triplets)), rows @ U
+def triplet_margins(projected: Any, rows: sp.csr_array, triplets: NDArray[np.int32]) -> NDArray[np.float64]:
+    """p'U(p+ - p-) of every triplet, of rows times U: the similarity to the positive minus that to the negative."""
+    margins = np.empty(len(triplets))
     for start in range(0, len(triplets), CHUNK):
         chunk = triplets[start : start + CHUNK]
         margins[start : start + CHUNK] = _differences(rows, chunk).multiply(projected[chunk[:, 0]]).sum(axis=1)

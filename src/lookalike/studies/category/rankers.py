@@ -9,52 +9,40 @@ import numpy as np
 import pandas as pd
 
 from lookalike.learners.curve import log_spaced_steps
-from lookalike.learners.oasis import OASIS
-from lookalike.learners.oasis_variants import average_matrices, ranker_seeds
-from lookalike.ranking.rankings import rank_leave_one_out
+from lookalike.learners.gram import Seen, rank_scores
+from lookalike.learners.oasis_variants import AveragedOASIS
 from lookalike.studies.category.folds import Fold
 from lookalike.studies.metrics import metrics_frame
 
 
-def train_ranker(fold: Fold, ranker: int, settings: Mapping[str, Any]) -> dict[int, np.ndarray]:
-    """Train one ranker on triplets of its own; step to W, in float32, at the points of the figure after step 0."""
-    X_train, _ = fold.rows("train", "train")
-    kept: dict[int, np.ndarray] = {}
-
-    def keep(model: Any, step: int) -> dict[str, float]:
-        if step:
-            kept[step] = model.W_.copy()
-        return {}
-
-    # so the average of the first k is what `AveragedOASIS` of k rankers with the same seed learns
-    seed = ranker_seeds(fold.seed("rankers"), ranker + 1)[ranker]
-    learner = OASIS(settings["aggressiveness"], settings["steps"], random_state=seed)
-    learner.fit(X_train, fold.images["train"].labels, trace=keep, trace_steps=_steps(settings))
-    return kept
-
-
 def numbers_of(fold: Fold, settings: Mapping[str, Any]) -> pd.DataFrame:
     """Test mAP of single rankers, and of the averages of the first so many of them (JMLR Figure 7)."""
-    matrices = [train_ranker(fold, ranker, settings) for ranker in range(settings["count"])]
-    _, X_test = fold.rows("train", "test")
-    model = OASIS().fit_triplets(X_test, np.empty((0, 3), dtype=np.int32))
+    (X_train, X_test), labels = fold.rows("train", "test"), fold.images["test"].labels
+    seen = Seen(X_test)
 
-    def score(W: np.ndarray) -> float:
-        model.W_ = W
-        return rank_leave_one_out(model, X_test, fold.images["test"].labels, n_neighbours=0).mean_average_precision()
+    def measure(model: AveragedOASIS, step: int) -> dict[str, float]:
+        singles: dict[str, float] = {}
+        means: dict[str, float] = {}
+        total = np.zeros((len(labels), len(labels)))
+        for number, ranker in enumerate(model.rankers()):
+            scores = seen.scores(ranker)
+            singles[f"ranker {number}"] = rank_scores(scores, labels).mean_average_precision()
+            # similarities are linear in W: their mean is that of the mean of W
+            total += scores
+            if (k := number + 1) in settings["averages"]:
+                mean = (total / k).astype(scores.dtype)
+                means[f"average of {k}"] = rank_scores(mean, labels).mean_average_precision()
+        return singles | means
 
-    start = score(model.W_)
-    rows: list[tuple[str, int, float]] = []
-    for step in [0, *_steps(settings)]:
-        for ranker, kept in enumerate(matrices):
-            rows.append((f"ranker {ranker}", step, score(kept[step]) if step else start))
-        for k in settings["averages"]:
-            value = score(average_matrices([kept[step] for kept in matrices[:k]])) if step else start
-            rows.append((f"average of {k}", step, value))
-    table = pd.DataFrame(rows, columns=["method", "x", "value"])
+    learner = AveragedOASIS(
+        aggressiveness=settings["aggressiveness"],
+        n_steps=settings["steps"],
+        n_rankers=settings["count"],
+        solver=settings.get("solver", "auto"),
+        random_state=fold.seed("rankers"),
+    )
+    steps = [int(step) for step in log_spaced_steps(settings["steps"], settings["points"])]
+    curve = learner.fit(X_train, fold.images["train"].labels, trace=measure, trace_steps=steps).curve_
+    table = pd.DataFrame(curve).drop(columns="loss_rate").melt("step", var_name="method")
+    table = table.rename(columns={"step": "x"}).sort_values("x", kind="stable", ignore_index=True)
     return metrics_frame(table.assign(subset=fold.subset, fold=fold.number, metric="ranker_map"))
-
-
-def _steps(settings: Mapping[str, Any]) -> list[int]:
-    """Steps at which rankers are scored."""
-    return [int(step) for step in log_spaced_steps(settings["steps"], settings["points"])]

@@ -11,7 +11,7 @@ import pandas as pd
 
 from lookalike.core.files import write_table
 from lookalike.learners.curve import log_spaced_steps
-from lookalike.ranking.rankings import rank_leave_one_out
+from lookalike.learners.gram import Seen
 from lookalike.studies.category.folds import Fold, symmetry_index
 from lookalike.studies.fits import make_learner, warm_up
 from lookalike.studies.metrics import metrics_frame
@@ -57,14 +57,12 @@ def trace_fold(fold: Fold, spec: Mapping[str, Any]) -> pd.DataFrame:
 def _curve(fold: Fold, spec: Mapping[str, Any], learned: str, scored: Sequence[str], **given: Any) -> pd.DataFrame:
     """Learn from a part of the images, with what the learner has of given parameters, and score others on the way."""
     rows = {part: fold.rows(learned, part) for part in scored}
+    seen = {part: (Seen(X), fold.images[part].labels) for part, (_, X) in rows.items()}
 
     def score(model: Any, step: int) -> dict[str, float]:
         stopped = as_stopped(model)
+        scores = {part: X.rankings(stopped, y).mean_average_precision() for part, (X, y) in seen.items()}
         index = symmetry_index(stopped)
-        scores = {
-            part: rank_leave_one_out(stopped, X, fold.images[part].labels, n_neighbours=0).mean_average_precision()
-            for part, (_, X) in rows.items()
-        }
         return scores | {"symmetry_index": np.nan if index is None else index}
 
     # the learner sees the stream of its fold's final fit

@@ -25,10 +25,12 @@ K = 10
 def numbers_of(fold: Fold, settings: Mapping[str, Any]) -> pd.DataFrame:
     """Learn from either half of the classes; mean mAP and P@10 on test images of the learned and of the other half."""
     C, rows = float(settings["aggressiveness"]), []
-    spec = {"learner": "OASIS", "select": {"aggressiveness": [C]}, "trace": {"stop": True, "first": 100, **settings}}
+    how = {"solver": settings.get("solver", "auto")}
+    spec = {"learner": "OASIS", "parameters": how, "select": {"aggressiveness": [C]}}
+    spec["trace"] = {"stop": True, "first": 100, **settings}
     for learned, new in _both_ways(fold):
         (X, _), train = learned.rows("train", "train"), learned.images["train"]
-        oasis = OASIS(**select(learned, spec)[1], random_state=fold.seed("fit")).fit(X, train.labels)
+        oasis = OASIS(**select(learned, spec)[1], **how, random_state=fold.seed("fit")).fit(X, train.labels)
         # new classes have no part in the document frequencies either
         weights = TfidfVisterms().fit(fold.counts[train.rows])
         for which, half in (("learned", learned), ("new", new)):

@@ -25,9 +25,9 @@ def sequence(request):
     return X, triplets
 
 
-@pytest.mark.parametrize("chunk", [16_384, 50])
+@pytest.mark.parametrize(("chunk", "solver"), [(16_384, "gram"), (50, "rows")])
 @pytest.mark.parametrize("aggressiveness", [0.05, 2.0])
-def test_mistakes_and_bound_are_those_of_a_dense_run(sequence, aggressiveness, chunk, monkeypatch):
+def test_mistakes_and_bound_are_those_of_a_dense_run(sequence, aggressiveness, chunk, solver, monkeypatch):
     monkeypatch.setattr("lookalike.studies.category.loss_bound.CHUNK", chunk)
     X, triplets = sequence
     U = np.random.default_rng(5).normal(size=(D, D))
@@ -40,12 +40,18 @@ def test_mistakes_and_bound_are_those_of_a_dense_run(sequence, aggressiveness, c
         if V.any():
             W += min(aggressiveness, max(0.0, 1 - np.sum(W * V)) / squares[-1]) * V
     mistakes, rows = np.cumsum(wrong), sp.csr_array(X)
-    np.testing.assert_array_equal(mistakes_of(rows, triplets, aggressiveness)[0], mistakes)
+    counted, learned = mistakes_of(rows, triplets, aggressiveness, solver)
+    np.testing.assert_array_equal(counted, mistakes)
+    np.testing.assert_allclose(learned.matrix, W, atol=1e-12)
+    np.testing.assert_allclose(learned.sums(), (np.trace(W), np.sum(W * W), np.sum(W * W.T)), rtol=1e-12)
     assert 2 < mistakes[-1] < 300
     radius = np.maximum(np.maximum.accumulate(squares), 1 / aggressiveness)
     expected = radius * (np.linalg.norm(U - np.eye(D)) ** 2 + 2 * aggressiveness * np.cumsum(hinges))
     squares = squared_step_norms(rows, triplets)
-    bounds = [bound(M, triplet_margins(M, rows, triplets), squares, aggressiveness) for M in (U, np.eye(D), 0 * W, W)]
+    bounds = [
+        bound(np.sum((M - np.eye(D)) ** 2), triplet_margins(rows @ M, rows, triplets), squares, aggressiveness)
+        for M in (U, np.eye(D), 0 * W, W)
+    ]
     np.testing.assert_allclose(bounds[0], expected, rtol=1e-10)
     assert (mistakes <= np.array(bounds)).all()
 
