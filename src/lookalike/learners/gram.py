@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lookalike.core.kernels import njit
-from lookalike.learners.base import Matrix, is_sparse, largest_value, psd_factor
+from lookalike.learners.base import Matrix, is_sparse, psd_factor
 from lookalike.learners.projections import nearest_psd
 from lookalike.learners.sparse_rows import canonical_csr, permuted, refuse_infinity
 from lookalike.ranking.rankings import Rankings, rank_leave_one_out
@@ -25,9 +25,7 @@ PLAIN, ONLINE_PROJ, DISSIM = range(3)
 """Kinds of steps: by V = p (p+ - p-)', by its symmetric part, and that of a distance (see `symmetric_steps`)."""
 
 LARGEST_BYTES = 2**30
-"""Of G and all T together."""
-LOG_LENGTH = 2**20
-"""Updates that are remembered one by one; more are summed."""
+"""Of G, and of T and the log of updates of every ranker."""
 SPARSE_BELOW = 0.25
 """Share of values that are not zero below which dense rows are taken as sparse."""
 TILE = 1_024
@@ -35,7 +33,7 @@ TILE = 1_024
 
 # Seconds measured by benchmarks/oasis_steps.py, which `pays` compares: constants, so that every machine decides alike.
 DIRECT_ROWS = 512
-"""Rows up to which an update is written to T at once."""
+"""Rows up to which an update of OASIS is written to T at once."""
 PRODUCT_SECONDS = 0.2e-9
 """Of G, for each row and value that is not zero."""
 STEP_SECONDS = (1.2e-9, 0.6e-12)
@@ -46,11 +44,6 @@ TAIL_SECONDS = (0.7e-9, 0.73e-12, 5.3e-9)
 """Of a step on W, for each pair of values: at least, for each feature, and at most (memory instead of cache)."""
 
 NO_MARGINS = np.empty(0)
-
-Followed = tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]
-"""T of rows, their products with the learned rows, and where in the log each row of T is."""
-Parts = tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[Any]]
-"""Starts, numbers and values of a CSR or CSC matrix, as kernels take them."""
 
 
 def pays(n_rows: int, n_values: int, d: int, n_steps: int) -> bool:
@@ -63,22 +56,10 @@ def pays(n_rows: int, n_values: int, d: int, n_steps: int) -> bool:
     return on_products < n_steps * values * (HEAD_SECONDS + tail)
 
 
-def bytes_of_products(n_rows: int, dtype: Any, n_rankers: int) -> int:
-    """Return the memory of G and of T for each ranker."""
-    return (1 + n_rankers) * n_rows * n_rows * int(np.dtype(dtype).itemsize)
-
-
-def may_overflow(values: Matrix, width: int, n_updates: int, aggressiveness: float) -> bool:
-    """Tell whether a bound leaves it open that sums of `width` terms grew too large, so that they must be looked at."""
-    largest = max(1.0, largest_value(values))
-    size = 4 * width * (largest * largest)  # of products of rows or their differences
-    return not ((1 + n_updates * aggressiveness * size) * size < np.finfo(values.dtype).max and size * size < 1e300)
-
-
-def is_finite(matrix: NDArray[Any]) -> bool:
-    """Tell whether all numbers of a matrix are finite, and their sum."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        return bool(np.isfinite(matrix.sum(dtype=np.float64)))
+def bytes_of_products(n_rows: int, n_steps: int, dtype: Any, n_rankers: int) -> int:
+    """Return the memory that so many steps on inner products take."""
+    size = int(np.dtype(dtype).itemsize)
+    return (1 + n_rankers) * n_rows * n_rows * size + n_rankers * n_steps * (12 + size)
 
 
 class Gram:
@@ -103,10 +84,11 @@ class Gram:
             return self.block(self.rows)
 
     @cached_property
-    def twins(self) -> NDArray[np.int32]:
-        """Return of each row the first one that equals it: rounding must not tell them apart."""
-        first: dict[bytes, int] = {}
-        return np.array([first.setdefault(key, i) for i, key in enumerate(_bytes_of_rows(self.rows))], dtype=np.int32)
+    def twins(self) -> NDArray[np.int64]:
+        """Number rows so that equal ones have one number, where rounding could tell them apart: sums of dense ones."""
+        if is_sparse(self.rows):
+            return np.arange(self.n_rows)
+        return np.asarray(np.unique(self.rows, axis=0, return_inverse=True)[1]).ravel()
 
     @cached_property
     def roots(self) -> NDArray[np.float64]:
@@ -116,7 +98,7 @@ class Gram:
 
     @cached_property
     def columns(self) -> Parts:
-        """Return the parts of CSR rows column by column."""
+        """Return CSR rows column by column."""
         return _parts(self.rows.tocsc())
 
     def block(self, rows: Matrix) -> NDArray[Any]:
@@ -125,12 +107,8 @@ class Gram:
             products = rows @ self.rows.T
             return np.asarray(products.toarray() if is_sparse(products) else products)
         products = np.zeros((rows.shape[0], self.n_rows), self.rows.dtype)
-        _add_products(*_parts(rows), *self.columns, products, rows is self.rows)
+        _add_products(_parts(rows), self.columns, products, rows is self.rows)
         return products
-
-
-Source = tuple[Gram, NDArray[np.int64]]
-"""All rows that were learned on, and the numbers of those that are kept."""
 
 
 class Seen:
@@ -165,29 +143,33 @@ def rank_scores(scores: NDArray[Any], y: Any) -> Rankings:
     return rank_leave_one_out(_Scores(scores), np.arange(len(scores))[:, None], y, n_neighbours=0)
 
 
-class _Scores:
+class _Scores(NamedTuple):
     """Similarities that are there, of rows which are given by number."""
 
-    def __init__(self, scores: NDArray[Any]) -> None:
-        self._scores = scores
+    scores: NDArray[Any]
 
     def similarity(self, A: NDArray[np.int64], B: NDArray[np.int64]) -> NDArray[Any]:
         """Return the similarities of some rows to others."""
-        return np.asarray(self._scores[A, B.T])
+        return np.asarray(self.scores[A, B.T])
 
 
 class Form:
     """A learned matrix in the form that learning left it in."""
 
-    overflowed = False
-    goes_through_rows = False
-    """Whether `project` is used instead of the matrix."""
+    has_overflowed = False
     dtype: np.dtype[Any]
+    rows: Matrix
+    strengths: sp.csr_array
 
     @property
     @abstractmethod
     def matrix(self) -> NDArray[Any]:
         """Return the matrix in the user's order of features."""
+
+    @property
+    def goes_through_rows(self) -> bool:
+        """Tell whether `project` does without the matrix."""
+        return False
 
     @cached_property
     def components(self) -> NDArray[np.float64]:
@@ -206,10 +188,6 @@ class Form:
         """Return the trace of W, the sum of W_ij^2, and the sum of W_ij W_ji."""
         W = self.matrix.astype(np.float64, copy=False)
         return float(np.trace(W)), float(np.vdot(W, W)), float(np.sum(W * W.T))
-
-    def frozen(self) -> Form:
-        """Return the same, which steps that go on do not change."""
-        return self
 
     def settled(self) -> Form:
         """Return the same without what it was learned on."""
@@ -237,13 +215,13 @@ class WholeForm(Form):
     @property
     def matrix(self) -> NDArray[Any]:
         """Return W in the user's order of features."""
-        if self._place is not None:
-            self._W, self._place = permuted(self._W, self._place), None
+        self.use_own_array()
         return self._W
 
-    def frozen(self) -> WholeForm:
-        """Return the same, with an array of its own."""
-        return WholeForm(self.matrix)
+    def use_own_array(self) -> None:
+        """Bring W into the user's order, before steps change the array that it came in."""
+        if self._place is not None:
+            self._W, self._place = permuted(self._W, self._place), None
 
     def symmetric(self) -> WholeForm:
         """Return (W + W') / 2."""
@@ -251,24 +229,17 @@ class WholeForm(Form):
 
 
 class RowForm(Form):
-    """W = I + X'AX as it was learned: `rows` X and `strengths` A of them. W is formed when somebody asks for it."""
+    """W = I + X'AX: `rows` X and `strengths` A of them. W is formed when somebody asks for it."""
 
-    def __init__(self, rows: Matrix, strengths: sp.csr_array, source: Source | None = None) -> None:
-        n, d = rows.shape
+    gram: Gram | None = None
+    """While it learns: all rows, of which those numbered `used` have a strength."""
+    used: NDArray[np.int64]
+
+    def __init__(self, rows: Matrix, strengths: sp.csr_array) -> None:
+        n, _ = rows.shape
         if not is_sparse(strengths) or strengths.shape != (n, n) or rows.dtype not in (np.float32, np.float64):
             raise ValueError(f"{n} rows of {rows.dtype} have no strengths of shape {strengths.shape}")
-        self.rows, self.strengths, self.dtype, self._source = rows, strengths, rows.dtype, source
-        # a rule of shapes alone, so that a model gives the same bits whether or not somebody has asked for W
-        self.goes_through_rows = 4 * n <= d
-
-    @classmethod
-    def of(cls, gram: Gram, strengths: sp.csr_array) -> RowForm:
-        """Keep the rows that have a strength."""
-        strengths.eliminate_zeros()
-        is_used = np.diff(strengths.indptr) > 0
-        is_used[strengths.indices] = True
-        used = np.flatnonzero(is_used)
-        return cls(gram.rows[used], sp.csr_array(strengths[used][:, used]), (gram, used))
+        self.rows, self.strengths, self.dtype = rows, strengths, rows.dtype
 
     @classmethod
     def identity(cls, d: int, dtype: str) -> RowForm:
@@ -277,7 +248,13 @@ class RowForm(Form):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be made again."""
-        return vars(RowForm(self.rows, self.strengths))
+        return vars(self.settled())
+
+    @property
+    def goes_through_rows(self) -> bool:
+        """Tell whether there are at least four features for each of the rows."""
+        # by shapes alone, so that a model gives the same bits whether or not somebody has asked for W
+        return bool(4 * self.rows.shape[0] <= self.rows.shape[1])
 
     @cached_property
     def matrix(self) -> NDArray[Any]:
@@ -287,7 +264,7 @@ class RowForm(Form):
         W = np.eye(rows.shape[1], dtype=self.dtype)
         products = (A @ rows).astype(self.dtype)
         if is_sparse(rows):
-            _add_in_tiles(W, *self._gram.columns, products.toarray(), is_symmetric)
+            _add_in_tiles(W, self._own.columns, products.toarray(), is_symmetric)
         else:
             W += rows.T @ products
             W = (W + W.T) / 2 if is_symmetric else W
@@ -299,27 +276,25 @@ class RowForm(Form):
         if not self.goes_through_rows:
             return super().project(queries)
         queries = queries.astype(self.dtype, copy=False)
-        weights = (self._gram.block(queries) @ self.strengths).astype(self.dtype, copy=False)
+        weights = (self._own.block(queries) @ self.strengths).astype(self.dtype, copy=False)
         return np.asarray(queries + weights @ self.rows)
 
     def products_among(self, seen: Seen) -> NDArray[Any] | None:
         """Return x'Wy of all pairs of seen rows, where products of rows are there for it."""
-        if self._source is None:
+        if self.gram is None:
             return None
-        gram, used = self._source
-        with_rows, own = seen.products(gram)
-        with_rows = with_rows[:, used]
-        weights = (with_rows @ self.strengths).astype(self.dtype, copy=False)
-        return np.asarray(own + weights @ with_rows.T)
+        products, own = seen.products(self.gram)
+        products = products[:, self.used]
+        return np.asarray(own + (products @ self.strengths).astype(self.dtype, copy=False) @ products.T)
 
     def sums(self) -> tuple[float, float, float]:
         """Return the trace of W, the sum of W_ij^2, and the sum of W_ij W_ji."""
         if not self.goes_through_rows:
             return super().sums()
-        G, A = self._gram.products.astype(np.float64), self.strengths
+        G, A, d = self._own.products.astype(np.float64), self.strengths, self.rows.shape[1]
         AG, GA = A @ G, G @ A
-        d, trace = self.rows.shape[1], float(np.trace(AG))
-        return d + trace, d + 2 * trace + float(np.vdot(AG, GA)), d + 2 * trace + float(np.vdot(AG, AG.T))
+        trace = float(np.trace(AG))
+        return d + trace, d + 2 * trace + float(np.vdot(AG, GA)), d + 2 * trace + float(np.sum(AG * AG.T))
 
     def settled(self) -> RowForm:
         """Return the same without what it was learned on."""
@@ -327,111 +302,96 @@ class RowForm(Form):
 
     def symmetric(self) -> RowForm:
         """Return (W + W') / 2."""
-        return RowForm(self.rows, sp.csr_array((self.strengths + self.strengths.T) / 2), self._source)
+        return self._with((self.strengths + self.strengths.T) / 2)
 
     def nearest_psd(self) -> Form:
         """Return the positive semidefinite matrix nearest to W (JMLR section 6.2)."""
-        gram, used = self._source or (self._gram, np.arange(self.rows.shape[0]))
-        if 2 * gram.n_rows > self.rows.shape[1]:
+        if self.gram is None or 2 * self.gram.n_rows > self.rows.shape[1]:
             return super().nearest_psd()
         # X'AX of a symmetric A has the eigenvalues of K = C'AC, CC' = XX'. Where Ku = mu u and w = ACu / mu, X'w is its
         # eigenvector of length 1. Only 1 + mu < 0 is taken away, so that nothing small is divided by.
-        symmetric, C = self.symmetric(), gram.roots[used]
-        AC = symmetric.strengths @ C
+        A = (self.strengths + self.strengths.T) / 2
+        C = self.gram.roots[self.used]
+        AC = A @ C
         K = C.T @ AC
         values, vectors = scipy.linalg.eigh((K + K.T) / 2, subset_by_value=(-np.inf, -1.0))
         if not len(values):
-            return symmetric
+            return self._with(A)
         w = (AC @ vectors) / values
-        positive = symmetric.strengths.toarray() - (w * (1 + values)) @ w.T
-        return RowForm(self.rows, sp.csr_array((positive + positive.T) / 2), self._source)
+        positive = A.toarray() - (w * (1 + values)) @ w.T
+        return self._with((positive + positive.T) / 2)
+
+    def _with(self, strengths: Any) -> RowForm:
+        """Return other strengths of the same rows."""
+        form = RowForm(self.rows, sp.csr_array(strengths))
+        form.gram, form.used = self.gram, self.used
+        return form
 
     @cached_property
-    def _gram(self) -> Gram:
+    def _own(self) -> Gram:
         return Gram(self.rows)
 
 
-class LearningForm:
-    """W = I + X'AX while it is learned: products of seen rows come from the steps, and A when somebody asks for it."""
+class LearningForm(RowForm):
+    """The same while it is learned: it is read from the steps when somebody asks for it, as it was at this moment."""
 
-    def __init__(self, steps: Any, plain: LearningForm | None = None) -> None:
-        self._steps, self._plain, self.overflowed = steps, plain, steps.has_overflowed()
-        self._read: RowForm | None = None
+    def __init__(self, steps: Any, is_symmetric: bool = False) -> None:
+        self._steps, self._is_symmetric, self._n_updates = steps, is_symmetric, steps.n_updates
+        self.gram, self.dtype, self.has_overflowed = steps.gram, steps.gram.rows.dtype, steps.has_overflowed()
 
-    def products_among(self, seen: Seen) -> NDArray[Any]:
-        """Return x'Wy of all pairs of seen rows."""
+    def __getattr__(self, name: str) -> Any:
+        """Read from the steps what is not there yet."""
+        if name not in ("rows", "strengths", "used"):
+            raise AttributeError(name)
+        A = self._steps.strengths(self._n_updates)
+        A = sp.csr_array((A + A.T) / 2) if self._is_symmetric else A
+        A.eliminate_zeros()
+        self.used = np.union1d(np.flatnonzero(np.diff(A.indptr)), A.indices)
+        self.rows, self.strengths = self._steps.gram.rows[self.used], sp.csr_array(A[self.used][:, self.used])
+        return self.__dict__[name]
+
+    def products_among(self, seen: Seen) -> NDArray[Any] | None:
+        """Return x'Wy of all pairs of seen rows: while steps have not gone on, from these."""
+        if self._steps.n_updates != self._n_updates:
+            return super().products_among(seen)
         products = self._steps.products_among(seen)
-        return np.asarray(products if self._plain is None else (products + products.T) / 2)
+        return np.asarray((products + products.T) / 2 if self._is_symmetric else products)
 
-    def symmetric(self) -> LearningForm:
+    def symmetric(self) -> RowForm:
         """Return (W + W') / 2."""
-        return LearningForm(self._steps, self)
-
-    def frozen(self) -> RowForm:
-        """Return what was learned so far; where it is still asked for later, this must be called before steps go on."""
-        if self._read is None and self._plain is not None:
-            self._read = self._plain.frozen().symmetric()
-        elif self._read is None:
-            self._read = RowForm.of(self._steps.gram, self._steps.strengths())
-        return self._read
+        return LearningForm(self._steps, True) if self._steps.n_updates == self._n_updates else super().symmetric()
 
 
 class GramSteps:
     """The steps of one learner on inner products: T, and the log of updates that a row of T takes when it is read."""
 
-    def __init__(self, gram: Gram, kind: int, aggressiveness: float) -> None:
+    def __init__(self, gram: Gram, kind: int, aggressiveness: float, n_steps: int) -> None:
         n, dtype = gram.n_rows, gram.rows.dtype
         self.gram, self._kind, self._aggressiveness = gram, kind, aggressiveness
-        self._T, self._is_lazy = np.zeros((n, n), dtype), kind != PLAIN or n > DIRECT_ROWS
-        self._log, self._taus = np.empty((LOG_LENGTH, 3), np.uint32), np.empty(LOG_LENGTH, dtype)
-        self._logged, self._caught_up = 0, np.zeros(n, np.int64)
-        self._sums, self._n_summed = sp.csr_array((n, n), dtype=np.float64), 0
-        self._followed: dict[Seen, Followed] = {}
+        self._is_lazy = kind != PLAIN or n > DIRECT_ROWS
+        self._own = Tracked(np.zeros((n, n), dtype), gram.products, np.zeros(n, np.int64))
+        self._log = Log(np.empty((n_steps, 3), np.uint32), np.empty(n_steps, dtype))
+        self.n_updates = 0
+        self._seen: dict[Seen, Tracked] = {}
 
     def take(self, triplets: NDArray[np.int32], margins: NDArray[np.float64] = NO_MARGINS) -> tuple[int, int]:
         """Take one step a triplet; return how many had a loss, and how many an update."""
-        losses, before, done = 0, self.n_updates, 0
-        G, T, log, taus, C = self.gram.products, self._T, self._log, self._taus, self._aggressiveness
-        twins, caught_up, kind, lazy = self.gram.twins, self._caught_up, self._kind, self._is_lazy
-        while done < len(triplets):
-            taken, with_loss, self._logged = gram_steps(
-                G, T, twins, triplets[done:], margins[done:], log, taus, caught_up, C, kind, lazy, self._logged
-            )
-            done, losses = done + taken, losses + with_loss
-            if self._logged == LOG_LENGTH:
-                self._sum_log()
+        before, how = self.n_updates, (self._aggressiveness, self._kind, self._is_lazy)
+        losses, self.n_updates = gram_steps(
+            self._own, self._log, before, self.gram.twins, triplets, margins, how[0], how[1], how[2]
+        )
         return losses, self.n_updates - before
 
     def form(self) -> LearningForm:
         """Return what was learned so far."""
         return LearningForm(self)
 
-    @property
-    def n_updates(self) -> int:
-        """Return the number of updates so far."""
-        return self._n_summed + self._logged
-
-    def strengths(self) -> sp.csr_array:
-        """Return A as it is now, its sums in double precision; A of symmetric steps is so to the bit."""
-        return self._strengths_of(sp.csr_array(self._sums + self._sums_of_log()))
-
-    def products_among(self, seen: Seen) -> NDArray[Any]:
-        """Return x'Wy of all pairs of seen rows, of which T goes on with the log as that of the learned rows does."""
-        products, own = seen.products(self.gram)
-        if seen not in self._followed:
-            T = np.ascontiguousarray((products @ self._strengths_of(self._sums).T).astype(products.dtype))
-            self._followed[seen] = T, products, np.zeros(len(T), np.int64)
-        self._bring_up_to_date(*self._followed[seen])
-        return np.asarray(own + products @ self._followed[seen][0].T)
-
-    def has_overflowed(self) -> bool:
-        """Tell whether a number is too large for the dtype; a bound mostly spares a look at all."""
-        rows = self.gram.rows
-        is_open = may_overflow(rows, rows.shape[1] * self.gram.n_rows, self.n_updates, self._aggressiveness)
-        return is_open and not (is_finite(self.gram.products) and is_finite(self._T))
-
-    def _strengths_of(self, sums: sp.csr_array) -> sp.csr_array:
-        """Return A of the sums of steps, at (p, p+) and with the other sign at (p, p-)."""
+    def strengths(self, n_updates: int) -> sp.csr_array:
+        """Return A after so many updates, its sums in double precision; A of symmetric steps is so to the bit."""
+        p, a, b = self._log.triplets[:n_updates].T.astype(np.int32)
+        taus, n = self._log.taus[:n_updates].astype(np.float64), self.gram.n_rows
+        places = np.concatenate([p, p]), np.concatenate([a, b])
+        sums = sp.csr_array(sp.coo_array((np.concatenate([taus, -taus]), places), shape=(n, n)))
         if self._kind == PLAIN:
             return sums
         both = sp.csr_array(sums + sums.T)
@@ -440,63 +400,72 @@ class GramSteps:
         # bb' - aa' has -1 at (p+, p+) and 1 at (p-, p-), where the columns of a step have 1 and -1
         return sp.csr_array(both - sp.diags_array(sums.sum(axis=0)))
 
-    def _sums_of_log(self) -> sp.csr_array:
-        p, a, b = self._log[: self._logged].T.astype(np.int32)
-        taus = self._taus[: self._logged].astype(np.float64)
-        places = np.concatenate([p, p]), np.concatenate([a, b])
-        return sp.csr_array(sp.coo_array((np.concatenate([taus, -taus]), places), shape=self._sums.shape))
+    def products_among(self, seen: Seen) -> NDArray[Any]:
+        """Return x'Wy of all pairs of seen rows, of which T takes the log as that of the learned rows does."""
+        products, own = seen.products(self.gram)
+        if seen not in self._seen:
+            self._seen[seen] = Tracked(np.zeros_like(products), products, np.zeros(len(products), np.int64))
+        _catch_up_all(self._seen[seen], self._log, self.n_updates, self._kind)
+        return np.asarray(own + products @ self._seen[seen].T.T)
 
-    def _sum_log(self) -> None:
-        """Begin a new log, when all have taken what they missed from this one."""
-        if self._is_lazy:
-            self._bring_up_to_date(self._T, self.gram.products, self._caught_up)
-        for followed in self._followed.values():
-            self._bring_up_to_date(*followed)
-            followed[2][:] = 0
-        self._sums = sp.csr_array(self._sums + self._sums_of_log())
-        self._n_summed += self._logged
-        self._logged, self._caught_up[:] = 0, 0
+    def has_overflowed(self) -> bool:
+        """Tell whether a number is too large for the dtype."""
+        return not (is_finite(self.gram.products) and is_finite(self._own.T))
 
-    def _bring_up_to_date(self, T: NDArray[Any], products: NDArray[Any], caught_up: NDArray[np.int64]) -> None:
-        _catch_up_all(T, products, caught_up, self._log, self._taus, self._logged, self._kind)
+
+def is_finite(matrix: NDArray[Any]) -> bool:
+    """Tell whether all numbers of a matrix are finite."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        return bool(np.isfinite(matrix.sum(dtype=np.float64)))
+
+
+class Parts(NamedTuple):
+    """A CSR or CSC matrix as kernels take it."""
+
+    starts: NDArray[np.int64]
+    numbers: NDArray[np.uint32]
+    values: NDArray[Any]
+
+
+class Tracked(NamedTuple):
+    """T of some rows, their products with the learned rows, and how many updates each row of T has taken."""
+
+    T: NDArray[Any]
+    products: NDArray[Any]
+    caught_up: NDArray[np.int64]
+
+
+class Log(NamedTuple):
+    """The triplet and the length of every update."""
+
+    triplets: NDArray[np.uint32]
+    taus: NDArray[Any]
 
 
 def _parts(matrix: Any) -> Parts:
-    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.uint32), matrix.data
-
-
-def _bytes_of_rows(rows: Matrix) -> list[bytes]:
-    if not is_sparse(rows):
-        return [row.tobytes() for row in rows]
-    spans = [slice(*bounds) for bounds in zip(rows.indptr[:-1], rows.indptr[1:], strict=True)]
-    return [rows.indices[span].tobytes() + rows.data[span].tobytes() for span in spans]
+    return Parts(matrix.indptr.astype(np.int64), matrix.indices.astype(np.uint32), matrix.data)
 
 
 @njit(cache=True, nogil=True)
 def gram_steps(
-    G: NDArray[Any],
-    T: NDArray[Any],
-    twins: NDArray[np.int32],
+    own: Tracked,
+    log: Log,
+    n_updates: int,
+    twins: NDArray[np.int64],
     triplets: NDArray[np.int32],
     margins: NDArray[np.float64],
-    log: NDArray[np.uint32],
-    taus: NDArray[Any],
-    caught_up: NDArray[np.int64],
     aggressiveness: float,
     kind: int,
     is_lazy: bool,
-    logged: int,
-) -> tuple[int, int, int]:
-    """Take one step a triplet until the log is full; return the steps taken, those with a loss, and the log's end."""
+) -> tuple[int, int]:
+    """Take one step a triplet; return how many had a loss, and the new length of the log."""
+    T, G = own.T, own.products
     losses = 0
     for t in range(triplets.shape[0]):
-        if logged == log.shape[0]:
-            return t, losses, logged
         p, a, b = triplets[t, 0], triplets[t, 1], triplets[t, 2]
         if is_lazy:  # A of Online-Proj is symmetric, so that one row of T is enough
             for j in (p, p) if kind == ONLINE_PROJ else (a, b):
-                _catch_up(T[j], G[j], log, taus, caught_up[j], logged, kind)
-                caught_up[j] = logged
+                _catch_up(own, j, log, n_updates, kind)
         pp, pa, pb = float(G[p, p]), float(G[p, a]), float(G[p, b])
         aa, ab, bb = float(G[a, a]), float(G[a, b]), float(G[b, b])
         if kind == PLAIN:
@@ -513,35 +482,39 @@ def gram_steps(
             continue
         losses += 1
 
-        if twins[a] == twins[b] or (pp == 0.0 and kind != DISSIM):
-            continue
         norm = aa - 2 * ab + bb
         if kind == DISSIM:
             norm = 0.5 * ((4 * (pp - pa - pb) + aa + bb + 2 * ab) * norm + product * product)
         else:
             norm *= pp
+        if norm == 0.0 or twins[a] == twins[b]:
+            continue
         # rows that nearly cancel may leave a length of rounding below 0
         tau = min(aggressiveness, loss / norm) if norm > 0.0 else aggressiveness
-        log[logged, 0], log[logged, 1], log[logged, 2], taus[logged] = p, a, b, tau
-        logged += 1
+        update = log.triplets[n_updates]
+        update[0], update[1], update[2], log.taus[n_updates] = p, a, b, tau
         if not is_lazy:
-            _write_column(T, p, G[a], G[b], taus[logged - 1])
-    return triplets.shape[0], losses, logged
+            length, of_a, of_b = log.taus[n_updates], G[a], G[b]
+            for j in range(T.shape[0]):
+                T[j, p] += length * (of_a[j] - of_b[j])
+        n_updates += 1
+    return losses, n_updates
 
 
 @njit(cache=True, nogil=True)
-def _catch_up(
-    row: NDArray[Any], g: NDArray[Any], log: NDArray[np.uint32], taus: NDArray[Any], start: int, stop: int, kind: int
-) -> None:
-    """Add the updates `start` to `stop` of the log to one row of T; `g` is the row of G of the same number."""
+def _catch_up(tracked: Tracked, j: int, log: Log, n_updates: int, kind: int) -> None:
+    """Add to row j of T the updates that it has missed."""
+    row, g, triplets, taus = tracked.T[j], tracked.products[j], log.triplets, log.taus
+    start = tracked.caught_up[j]
+    tracked.caught_up[j] = n_updates
     if kind == PLAIN:
-        for s in range(start, stop):
-            row[log[s, 0]] += taus[s] * (g[log[s, 1]] - g[log[s, 2]])
+        for s in range(start, n_updates):
+            row[triplets[s, 0]] += taus[s] * (g[triplets[s, 1]] - g[triplets[s, 2]])
         return
     share = row.dtype.type(0.5 if kind == ONLINE_PROJ else 1.0)
     own = row.dtype.type(kind == DISSIM)
-    for s in range(start, stop):
-        p, a, b = log[s, 0], log[s, 1], log[s, 2]
+    for s in range(start, n_updates):
+        p, a, b = triplets[s, 0], triplets[s, 1], triplets[s, 2]
         tau, of_p, of_a, of_b = share * taus[s], g[p], g[a], g[b]
         row[p] += tau * (of_a - of_b)
         row[a] += tau * (of_p - own * of_a)
@@ -549,26 +522,9 @@ def _catch_up(
 
 
 @njit(cache=True, nogil=True)
-def _catch_up_all(
-    T: NDArray[Any],
-    products: NDArray[Any],
-    caught_up: NDArray[np.int64],
-    log: NDArray[np.uint32],
-    taus: NDArray[Any],
-    logged: int,
-    kind: int,
-) -> None:
-    """Bring all rows of T up to the end of the log; `products` are those of the same rows with the learned ones."""
-    for j in range(T.shape[0]):
-        _catch_up(T[j], products[j], log, taus, caught_up[j], logged, kind)
-        caught_up[j] = logged
-
-
-@njit(cache=True, nogil=True)
-def _write_column(T: NDArray[Any], p: int, of_a: NDArray[Any], of_b: NDArray[Any], tau: Any) -> None:
-    """Add one update of OASIS to all rows of T; `of_a` and `of_b` are rows of G."""
-    for j in range(T.shape[0]):
-        T[j, p] += tau * (of_a[j] - of_b[j])
+def _catch_up_all(tracked: Tracked, log: Log, n_updates: int, kind: int) -> None:
+    for j in range(tracked.T.shape[0]):
+        _catch_up(tracked, j, log, n_updates, kind)
 
 
 # fastmath lets the compiler sum in vector lanes: another order than one by one, the same on every run of a machine.
@@ -582,24 +538,15 @@ def _dot(left: NDArray[Any], right: NDArray[Any], without: NDArray[Any]) -> floa
 
 
 @njit(cache=True, nogil=True)
-def _add_products(
-    starts: NDArray[np.int64],
-    indices: NDArray[np.uint32],
-    values: NDArray[Any],
-    column_starts: NDArray[np.int64],
-    column_rows: NDArray[np.uint32],
-    column_values: NDArray[Any],
-    products: NDArray[Any],
-    is_symmetric: bool,
-) -> None:
+def _add_products(rows: Parts, columns: Parts, products: NDArray[Any], is_symmetric: bool) -> None:
     """Add the inner products of CSR rows with rows given column by column, which may be the same rows."""
-    first = column_starts[:-1].copy()
+    first = columns.starts[:-1].copy()
     for i in range(products.shape[0]):
         row = products[i]
-        for k in range(starts[i], starts[i + 1]):
-            feature, value = indices[k], values[k]
-            for c in range(first[feature], column_starts[feature + 1]):
-                row[column_rows[c]] += value * column_values[c]
+        for k in range(rows.starts[i], rows.starts[i + 1]):
+            feature, value = rows.numbers[k], rows.values[k]
+            for c in range(first[feature], columns.starts[feature + 1]):
+                row[columns.numbers[c]] += value * columns.values[c]
             if is_symmetric:
                 first[feature] += 1  # so that rows above this one are left out
     if is_symmetric:
@@ -607,14 +554,7 @@ def _add_products(
 
 
 @njit(cache=True, nogil=True)
-def _add_in_tiles(
-    W: NDArray[Any],
-    column_starts: NDArray[np.int64],
-    column_rows: NDArray[np.uint32],
-    column_values: NDArray[Any],
-    products: NDArray[Any],
-    is_symmetric: bool,
-) -> None:
+def _add_in_tiles(W: NDArray[Any], columns: Parts, products: NDArray[Any], is_symmetric: bool) -> None:
     """Add X' times dense rows to W, one tile of columns after the other; of a symmetric sum only one half."""
     d = W.shape[0]
     for left in range(0, d, TILE):
@@ -623,8 +563,8 @@ def _add_in_tiles(
             if start >= stop:
                 continue
             row = W[feature, start:stop]
-            for c in range(column_starts[feature], column_starts[feature + 1]):
-                value, added = column_values[c], products[column_rows[c], start:stop]
+            for c in range(columns.starts[feature], columns.starts[feature + 1]):
+                value, added = columns.values[c], products[columns.numbers[c], start:stop]
                 for k in range(row.shape[0]):
                     row[k] += value * added[k]
     if is_symmetric:

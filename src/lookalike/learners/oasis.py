@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Protocol, Self
@@ -12,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.core.kernels import njit
-from lookalike.learners.base import Matrix, is_sparse
+from lookalike.learners.base import Matrix, is_sparse, largest_value
 from lookalike.learners.gram import (
     LARGEST_BYTES,
     NO_MARGINS,
@@ -20,13 +18,11 @@ from lookalike.learners.gram import (
     Form,
     Gram,
     GramSteps,
-    LearningForm,
     RowForm,
     Seen,
     WholeForm,
     bytes_of_products,
     is_finite,
-    may_overflow,
     pays,
 )
 from lookalike.learners.online import Draw, OnlineTripletLearner, Trace
@@ -44,7 +40,7 @@ from lookalike.learners.sparse_rows import (
     subtract_rows,
 )
 
-Kernel = Callable[[NDArray[Any], Rows, NDArray[np.int32], NDArray[np.float64]], tuple[int, int]]
+Kernel = Callable[[NDArray[Any], Rows, NDArray[np.int32], float, NDArray[np.float64]], tuple[int, int]]
 """Takes one step a triplet on W in place; returns how many had a loss, and how many an update."""
 
 
@@ -61,6 +57,8 @@ class PassiveAggressive(OnlineTripletLearner):
 
     kind: ClassVar[int] = PLAIN
     """Of its steps on inner products."""
+    row_kernel: ClassVar[Any]
+    """Its steps on W."""
     matrix_name: ClassVar[str] = "W_"
     """Attribute that holds the matrix."""
     metric_name: ClassVar[str] = "inner_product"
@@ -82,35 +80,56 @@ class PassiveAggressive(OnlineTripletLearner):
         self._require(self.projection in self.projections, "projection", " or ".join(map(repr, self.projections)))
         self._require(self.solver in ("auto", "gram", "rows"), "solver", "'auto', 'gram' or 'rows'")
 
+    def share(self, gram: Gram) -> Self:
+        """Take inner products of the rows of the next fit from `gram`, ``Gram.of(X, dtype)``, as other fits do too."""
+        self._shared = gram
+        return self
+
+    def steps(self, X: Matrix, n_steps: int) -> Any:
+        """Return what takes so many steps from W = I on some rows: `GramSteps` or `RowSteps`."""
+        X = self._check_rows(X, reset=True)
+        self._start(X.shape[1])
+        return self._prepare(X, n_steps)
+
+    def sums(self) -> tuple[float, float, float]:
+        """Return the trace of the learned matrix W, the sum of W_ij^2, and the sum of W_ij W_ji."""
+        return self._form.sums()
+
+    def scores_among(self, seen: Seen) -> NDArray[Any] | None:
+        """Return the similarities of seen rows to each other, within a trace that learns on products of rows."""
+        products = self._form.products_among(seen)
+        if products is None or self.metric_ == "inner_product":
+            return products
+        lengths = np.diag(products)
+        return np.asarray(2 * products - lengths[:, None] - lengths)
+
     def _start(self, d: int) -> None:
-        self.__dict__.pop("components_", None)  # of an earlier fit
         self.metric_ = self.metric_name
-        self._held: Form | LearningForm = RowForm.identity(d, self.dtype)
+        self._form: Form = RowForm.identity(d, self.dtype)
         self.n_steps_ = self.n_updates_ = self.n_projections_ = 0
 
     def _prepare(self, X: Matrix, n_steps: int) -> Steps:
+        shared, C, n_rankers = self.__dict__.pop("_shared", None), float(self.aggressiveness), self._n_rankers()
         starts_from_identity = isinstance(self._form, RowForm) and not self._form.rows.shape[0]
         if starts_from_identity and self._takes_products(X, n_steps):
-            gram, C = self.__dict__.get("_given_gram") or Gram.of(X, self.dtype), float(self.aggressiveness)
+            gram = Gram.of(X, self.dtype) if shared is None else shared
             if (gram.rows.shape, gram.rows.dtype) != (X.shape, self.dtype):
-                raise ValueError(f"gram is of {gram.n_rows:,} other rows: give Gram.of(X, {self.dtype!r})")
-            return self._together([GramSteps(gram, self.kind, C) for _ in range(self._n_rankers())])
+                raise ValueError(f"gram is of {gram.n_rows:,} other rows: share Gram.of(X, {self.dtype!r})")
+            return self._together([GramSteps(gram, self.kind, C, n_steps) for _ in range(n_rankers)])
         super()._refuse_large_matrix()
-        if starts_from_identity:  # which is the same in every order of features
-            rows = OrderedRows(X, np.dtype(self.dtype))
-            starts = [np.eye(X.shape[1], dtype=self.dtype) for _ in range(self._n_rankers())]
-            return self._together([RowSteps(rows, W, self._take_on_rows, float(self.aggressiveness)) for W in starts])
         rows = OrderedRows(X, self._form.dtype)
-        # of what was learned before there is no bound
-        return RowSteps(rows, rows.ordered(self._form.matrix), self._take_on_rows, np.inf)
+        if starts_from_identity:  # which is the same in every order of features
+            starts = [np.eye(X.shape[1], dtype=self.dtype) for _ in range(n_rankers)]
+            return self._together([RowSteps(rows, W, self.row_kernel, C, n_steps * C) for W in starts])
+        return RowSteps(rows, rows.ordered(self._form.matrix), self.row_kernel, C, np.inf)
 
     def _takes_products(self, X: Matrix, n_steps: int) -> bool:
         """Decide about `solver`; raise ValueError where inner products were asked for and take too much memory."""
         n, d = X.shape
-        needed = bytes_of_products(n, self.dtype, self._n_rankers())
+        needed = bytes_of_products(n, n_steps, self.dtype, self._n_rankers())
         if self.solver == "gram" and needed > LARGEST_BYTES:
             raise ValueError(
-                f"solver='gram' would take {needed / 2**30:,.1f} GiB for {n:,} rows, and at most "
+                f"solver='gram' would take {needed / 2**30:,.1f} GiB for {n:,} rows and {n_steps:,} steps, and at most "
                 f"{LARGEST_BYTES / 2**30:.0f} GiB is used: give solver='auto'"
             )
         if self.solver != "auto":
@@ -125,41 +144,7 @@ class PassiveAggressive(OnlineTripletLearner):
         """Return what takes the steps of all rankers; this learner has one."""
         return steps[0]
 
-    @abstractmethod
-    def _take_on_rows(
-        self, W: NDArray[Any], rows: Rows, triplets: NDArray[np.int32], margins: NDArray[np.float64]
-    ) -> tuple[int, int]:
-        """Take one step a triplet on W in place; return how many had a loss, and how many an update."""
-
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        trace: Trace | None = None,
-        trace_steps: Iterable[int] | None = None,
-        gram: Gram | None = None,
-    ) -> Self:
-        """Learn from labelled rows with randomly drawn triplets.
-
-        Parameters
-        ----------
-        X, y, trace, trace_steps
-            As of `OnlineLearner.fit`.
-        gram : Gram, optional
-            ``Gram.of(X, dtype)``, so that several fits on the same rows share their inner products.
-        """
-        self._given_gram = gram
-        try:
-            return super().fit(X, y, trace=trace, trace_steps=trace_steps)
-        finally:
-            del self._given_gram
-
     def _take(self, work: Steps, examples: NDArray[np.int32]) -> tuple[float, int]:
-        if "_held" in self.__dict__:
-            held = weakref.ref(self.__dict__.pop("_held"))
-            if (kept := held()) is not None:  # by a copy of the model that a trace has made
-                kept.frozen()
         return work.take(examples)
 
     def _train(
@@ -168,43 +153,18 @@ class PassiveAggressive(OnlineTripletLearner):
         try:
             return super()._train(work, draw, n_steps, trace, trace_steps)
         finally:
-            self._held = self._form.settled()
-            self.__dict__.pop("_work", None)
+            self._form = self._form.settled()
 
     def _show(self, work: Steps) -> None:
-        self._held = work.form()
+        self._form = work.form()
 
     def _finish(self, traced: bool = False) -> None:
-        self._refuse_overflow(self._held.overflowed)
+        self._refuse_overflow(self._form.has_overflowed)
         if self.projection == "symmetric":
-            self._held = self._held.symmetric()
+            self._form = self._form.symmetric()
         elif self.projection == "psd":
-            self._held = self._form.nearest_psd()
+            self._form = self._form.nearest_psd()
             self.n_projections_ += not traced
-
-    @property
-    def _form(self) -> Form:
-        if isinstance(self._held, LearningForm):
-            self._held = self._held.frozen()
-        return self._held
-
-    def steps(self, X: Matrix, n_steps: int) -> Any:
-        """Return what takes so many steps from W = I on some rows: `GramSteps` or `RowSteps`."""
-        X = self._check_rows(X, reset=True)
-        self._start(X.shape[1])
-        return self._prepare(X, n_steps)
-
-    def sums(self) -> tuple[float, float, float]:
-        """Return the trace of the learned matrix W, the sum of W_ij^2, and the sum of W_ij W_ji."""
-        return self._form.sums()
-
-    def scores_among(self, seen: Seen) -> NDArray[Any] | None:
-        """Return the similarities of seen rows to each other, within a trace that learns on products of rows."""
-        products = self._held.products_among(seen)
-        if products is None or self.metric_ == "inner_product":
-            return products
-        lengths = np.diag(products)
-        return np.asarray(2 * products - lengths[:, None] - lengths)
 
     def _refuse_overflow(self, overflowed: bool) -> None:
         if overflowed:
@@ -214,42 +174,28 @@ class PassiveAggressive(OnlineTripletLearner):
     @property
     def rows_(self) -> Matrix:
         """Return the rows X of W = I + X'AX, where W was learned in this form."""
-        return self._row_form("rows_").rows
+        return self._form.rows
 
     @property
     def strengths_(self) -> Any:
         """Return the strengths A of W = I + X'AX, where W was learned in this form."""
-        return self._row_form("strengths_").strengths
-
-    def _row_form(self, name: str) -> RowForm:
-        form = self._form if "_held" in self.__dict__ else None
-        if not isinstance(form, RowForm):
-            raise AttributeError(f"{type(self).__name__} has no {name}: it was learned as {self.matrix_name}")
-        return form
+        return self._form.strengths
 
     @property
     def components_(self) -> NDArray[np.float64]:
         """Return L with LL' = W (or M), found when it is first asked for."""
-        if "components_" in self.__dict__:  # read from a file of format version 1
-            return np.asarray(self.__dict__["components_"])
-        if self.projection != "psd" or not self.__dict__.get("n_projections_"):
+        if self.projection != "psd" or not getattr(self, "n_projections_", 0):
             raise AttributeError(f"{type(self).__name__} has components_ after a fit with projection='psd'")
         return self._form.components
 
-    @components_.setter
-    def components_(self, components: NDArray[np.float64]) -> None:
-        self.__dict__["components_"] = components
-
     def _get_matrix(self) -> NDArray[Any]:
         """Return the learned matrix, which is formed when it is first asked for."""
-        if "_held" not in self.__dict__:
-            raise AttributeError(f"{type(self).__name__} has no {self.matrix_name} before it is fitted")
         if isinstance(self._form, RowForm):
             super()._refuse_large_matrix()
         return self._form.matrix
 
     def _set_matrix(self, matrix: NDArray[Any]) -> None:
-        self._held = WholeForm(matrix)
+        self._form = WholeForm(matrix)
 
     def _matrix(self) -> NDArray[Any]:
         return self._get_matrix()
@@ -264,15 +210,14 @@ class PassiveAggressive(OnlineTripletLearner):
         """Leave it to steps on W, and to who asks for W."""
 
     def _fitted_values(self) -> dict[str, Any]:
-        form = self._form
-        if isinstance(form, RowForm):
-            return super()._fitted_values() | {"rows_": form.rows, "strengths_": form.strengths}
-        return super()._fitted_values() | {self.matrix_name: form.matrix}
+        names = ("rows_", "strengths_") if isinstance(self._form, RowForm) else (self.matrix_name,)
+        return super()._fitted_values() | {name: getattr(self, name) for name in names}
 
     def _restore(self, values: dict[str, Any]) -> None:
+        values.pop("components_", None)  # of format version 1; they are found again
         if "rows_" in values:
-            self._held = form = RowForm(values.pop("rows_"), values.pop("strengths_"))
-            if form.rows.shape[1] != values["n_features_in_"]:
+            self._form = RowForm(values.pop("rows_"), values.pop("strengths_"))
+            if self.rows_.shape[1] != values["n_features_in_"]:
                 raise ValueError(f"the rows do not have {values['n_features_in_']} features")
         super()._restore(values)
 
@@ -288,7 +233,7 @@ class Steps(Protocol):
         """Take one step a triplet; return how many had a loss, and how many an update."""
         ...
 
-    def form(self) -> Form | LearningForm:
+    def form(self) -> Form:
         """Return what was learned so far."""
         ...
 
@@ -296,26 +241,65 @@ class Steps(Protocol):
 class RowSteps:
     """The steps of one learner on W, with its features in the order of some rows."""
 
-    def __init__(self, rows: OrderedRows, W: NDArray[Any], kernel: Kernel, aggressiveness: float) -> None:
-        self.rows, self.W, self._kernel = rows, W, kernel
-        self._aggressiveness, self._n_updates = aggressiveness, 0
+    def __init__(
+        self, rows: OrderedRows, W: NDArray[Any], kernel: Kernel, aggressiveness: float, longest_way: float
+    ) -> None:
+        self.rows, self.W, self._kernel, self._aggressiveness = rows, W, kernel, aggressiveness
+        self._longest_way = longest_way
+        self._shown: WholeForm | None = None
 
     def take(self, triplets: NDArray[np.int32], margins: NDArray[np.float64] = NO_MARGINS) -> tuple[int, int]:
         """Take one step a triplet; return how many had a loss, and how many an update."""
-        losses, updates = self._kernel(self.W, self.rows.rows, triplets, margins)
-        self._n_updates += updates
-        return losses, updates
+        if self._shown is not None:
+            self._shown.use_own_array()
+        return self._kernel(self.W, self.rows.rows, triplets, self._aggressiveness, margins)
 
     def form(self) -> WholeForm:
         """Return what was learned so far."""
-        form = WholeForm(self.W, self.rows.place)
-        form.overflowed = self.has_overflowed()
-        return form
+        self._shown = WholeForm(self.W, self.rows.place)
+        self._shown.has_overflowed = self.has_overflowed()
+        return self._shown
 
     def has_overflowed(self) -> bool:
-        """Tell whether a number is too large for the dtype; a bound mostly spares a look at all."""
-        is_open = may_overflow(self.rows.rows.data, len(self.W), self._n_updates, self._aggressiveness)
-        return is_open and not is_finite(self.W)
+        """Tell whether a number is too large for the dtype; a bound mostly spares a look at all of W."""
+        largest = max(1.0, largest_value(self.rows.rows.data))
+        size = 4 * len(self.W) * (largest * largest)  # of products of rows or of their differences
+        is_bounded = (1 + self._longest_way * size) * size < np.finfo(self.W.dtype).max and size * size < 1e300
+        return not is_bounded and not is_finite(self.W)
+
+
+@njit(cache=True, nogil=True)
+def oasis_steps(
+    W: NDArray[Any], rows: Rows, triplets: NDArray[np.int32], aggressiveness: float, margins: NDArray[np.float64]
+) -> tuple[int, int]:
+    """Take JMLR Figure 1's steps, one a triplet, on W in the order of `rows`; return how many had a loss, an update."""
+    v_index = np.empty(2 * longest_row(rows), dtype=np.uint32)
+    v_value = np.empty(v_index.shape[0], dtype=W.dtype)
+    head = empty_head(W)
+    losses = updates = 0
+    for t in range(triplets.shape[0]):
+        query, positive, negative = triplets[t, 0], triplets[t, 1], triplets[t, 2]
+        p_index, p_value = row_of(rows, query)
+        n = subtract_rows(rows, positive, negative, v_index, v_value)
+        n_head = fill_head(v_index[:n], v_value[:n], head)
+        tail_index, tail_value = v_index[n_head:n], v_value[n_head:n]
+
+        score = bilinear(W, p_index, p_value, head, tail_index, tail_value)
+        if margins.shape[0] > 0:  # S(p, p+) - S(p, p-) before the step, where it is asked for
+            margins[t] = score
+        loss = 1.0 - score
+        if loss <= 0.0:
+            continue
+        losses += 1
+
+        norm = squared_norm(v_value[:n]) * rows.squared_norms[query]
+        if norm == 0.0:
+            continue
+        updates += 1
+        tau = min(aggressiveness, loss / norm)
+        for k in range(p_index.shape[0]):
+            add_to_row(W[p_index[k]], W.dtype.type(tau * float(p_value[k])), head, tail_index, tail_value)
+    return losses, updates
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -405,6 +389,7 @@ class OASIS(PassiveAggressive):
     projection_interval: int | None = None
 
     projections: ClassVar = (None, "symmetric", "psd")
+    row_kernel: ClassVar = staticmethod(oasis_steps)
     W_ = learned_matrix
 
     def _check_parameters(self) -> None:
@@ -430,45 +415,6 @@ class OASIS(PassiveAggressive):
             work.W[:] = nearest_psd(work.W)
             self.n_projections_ += 1
         return counts
-
-    def _take_on_rows(
-        self, W: NDArray[Any], rows: Rows, triplets: NDArray[np.int32], margins: NDArray[np.float64]
-    ) -> tuple[int, int]:
-        return oasis_steps(W, rows, triplets, float(self.aggressiveness), margins)
-
-
-@njit(cache=True, nogil=True)
-def oasis_steps(
-    W: NDArray[Any], rows: Rows, triplets: NDArray[np.int32], aggressiveness: float, margins: NDArray[np.float64]
-) -> tuple[int, int]:
-    """Take JMLR Figure 1's steps, one a triplet, on W in the order of `rows`; return how many had a loss, an update."""
-    v_index = np.empty(2 * longest_row(rows), dtype=np.uint32)
-    v_value = np.empty(v_index.shape[0], dtype=W.dtype)
-    head = empty_head(W)
-    losses = updates = 0
-    for t in range(triplets.shape[0]):
-        query, positive, negative = triplets[t, 0], triplets[t, 1], triplets[t, 2]
-        p_index, p_value = row_of(rows, query)
-        n = subtract_rows(rows, positive, negative, v_index, v_value)
-        n_head = fill_head(v_index[:n], v_value[:n], head)
-        tail_index, tail_value = v_index[n_head:n], v_value[n_head:n]
-
-        score = bilinear(W, p_index, p_value, head, tail_index, tail_value)
-        if margins.shape[0] > 0:  # S(p, p+) - S(p, p-) before the step, where it is asked for
-            margins[t] = score
-        loss = 1.0 - score
-        if loss <= 0.0:
-            continue
-        losses += 1
-
-        norm = squared_norm(v_value[:n]) * rows.squared_norms[query]
-        if norm == 0.0:
-            continue
-        updates += 1
-        tau = min(aggressiveness, loss / norm)
-        for k in range(p_index.shape[0]):
-            add_to_row(W[p_index[k]], W.dtype.type(tau * float(p_value[k])), head, tail_index, tail_value)
-    return losses, updates
 
 
 def warm_up() -> None:

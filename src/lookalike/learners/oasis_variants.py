@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,8 +15,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from lookalike.core.kernels import njit
 from lookalike.core.seeds import RandomState, as_seed
 from lookalike.learners.base import Matrix, SimilarityLearner
-from lookalike.learners.gram import DISSIM, ONLINE_PROJ, GramSteps, LearningForm, Seen, WholeForm
-from lookalike.learners.oasis import OASIS, PassiveAggressive, Steps, learned_matrix
+from lookalike.learners.gram import DISSIM, ONLINE_PROJ, Form, LearningForm, Seen, WholeForm
+from lookalike.learners.oasis import PassiveAggressive, Steps, learned_matrix, oasis_steps
 from lookalike.learners.oasis import warm_up as warm_up_oasis
 from lookalike.learners.online import Draw
 from lookalike.learners.sparse_rows import (
@@ -31,96 +32,6 @@ from lookalike.learners.sparse_rows import (
     subtract_rows,
 )
 from lookalike.learners.triplets import TripletSampler
-
-
-class OnlineProjOASIS(PassiveAggressive):
-    """OASIS whose W is made symmetric after every step (JMLR section 6.1; draft section 5.2.4).
-
-    The loss l and the length of the step tau are those of `OASIS`; the step is the symmetric part of its step,
-    W += tau (V + V') / 2 with V = p (p+ - p-)'. From W = I, W stays symmetric to the bit. With the same random_state
-    both learn from the same triplets. (Proj-OASIS, made symmetric once at the end, is
-    ``OASIS(projection="symmetric")``.)
-
-    Parameters
-    ----------
-    aggressiveness, n_steps, early_stopping, validation_fraction, trace_points, dtype, solver, verbose, random_state
-        As of `OASIS`.
-    projection : {None, "psd"}, default=None
-        ``"psd"``: at the end of every fit, set the negative eigenvalues of W to zero (JMLR section 6.2), which gives
-        the model a `transform`.
-
-    Attributes
-    ----------
-    W_ : numpy.ndarray of shape (d, d)
-        The learned matrix, symmetric to the bit.
-    rows_, strengths_, n_steps_, n_updates_, n_projections_, curve_, validation_curve_, components_, n_features_in_
-        As of `OASIS`.
-    metric_ : str
-        ``"inner_product"``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X, y = np.eye(4) + 0.1, [0, 0, 1, 1]
-    >>> W = OnlineProjOASIS(n_steps=200, random_state=0).fit(X, y).W_
-    >>> bool((W == W.T).all())
-    True
-    """
-
-    kind = ONLINE_PROJ
-    W_ = learned_matrix
-
-    def _take_on_rows(
-        self, W: NDArray[Any], rows: Rows, triplets: NDArray[np.int32], margins: NDArray[np.float64]
-    ) -> tuple[int, int]:
-        return symmetric_steps(W, rows, triplets, float(self.aggressiveness), margins, False)
-
-
-class DissimOASIS(PassiveAggressive):
-    """Online learning of a similarity S(a, b) = -(a - b)'M(a - b) from triplets (JMLR section 6.1, draft section 2.2).
-
-    From M = I, where S is minus the squared Euclidean distance, each step takes a triplet (p, p+, p-) with hinge loss
-    l = max(0, 1 - S(p, p+) + S(p, p-)) and subtracts tau V from M, where V = (p - p+)(p - p+)' - (p - p-)(p - p-)' is
-    the gradient of the loss and tau = min(C, l / ||V||^2) (draft eq. 12). M stays symmetric to the bit, but need not
-    be positive semidefinite, so that S may be positive. A step whose V is zero has a loss of 1 that no M can mend; it
-    counts as a loss and changes nothing. With the same random_state as `OASIS` it learns from the same triplets. It is
-    LMNN's push term, one triplet at a time (draft section 2.2).
-
-    Parameters
-    ----------
-    aggressiveness, n_steps, early_stopping, validation_fraction, trace_points, dtype, solver, verbose, random_state
-        As of `OASIS`.
-    projection : {None, "psd"}, default=None
-        ``"psd"``: at the end of every fit, set the negative eigenvalues of M to zero (JMLR section 6.2), which gives
-        the model a `transform`.
-
-    Attributes
-    ----------
-    M_ : numpy.ndarray of shape (d, d)
-        The learned matrix, symmetric to the bit.
-    rows_, strengths_, n_steps_, n_updates_, n_projections_, curve_, validation_curve_, components_, n_features_in_
-        As of `OASIS`.
-    metric_ : str
-        ``"sqeuclidean"``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X, y = np.eye(4) + 0.1, [0, 0, 1, 1]
-    >>> model = DissimOASIS(n_steps=200, random_state=0).fit(X, y)
-    >>> model.rank(X[:1], X[1:], k=1)[0].tolist()
-    [[0]]
-    """
-
-    kind = DISSIM
-    matrix_name = "M_"
-    metric_name = "sqeuclidean"
-    M_ = learned_matrix
-
-    def _take_on_rows(
-        self, W: NDArray[Any], rows: Rows, triplets: NDArray[np.int32], margins: NDArray[np.float64]
-    ) -> tuple[int, int]:
-        return symmetric_steps(W, rows, triplets, float(self.aggressiveness), margins, True)
 
 
 @njit(cache=True, nogil=True)
@@ -233,6 +144,90 @@ def _union(
     return n
 
 
+class OnlineProjOASIS(PassiveAggressive):
+    """OASIS whose W is made symmetric after every step (JMLR section 6.1; draft section 5.2.4).
+
+    The loss l and the length of the step tau are those of `OASIS`; the step is the symmetric part of its step,
+    W += tau (V + V') / 2 with V = p (p+ - p-)'. From W = I, W stays symmetric to the bit. With the same random_state
+    both learn from the same triplets. (Proj-OASIS, made symmetric once at the end, is
+    ``OASIS(projection="symmetric")``.)
+
+    Parameters
+    ----------
+    aggressiveness, n_steps, early_stopping, validation_fraction, trace_points, dtype, solver, verbose, random_state
+        As of `OASIS`.
+    projection : {None, "psd"}, default=None
+        ``"psd"``: at the end of every fit, set the negative eigenvalues of W to zero (JMLR section 6.2), which gives
+        the model a `transform`.
+
+    Attributes
+    ----------
+    W_ : numpy.ndarray of shape (d, d)
+        The learned matrix, symmetric to the bit.
+    rows_, strengths_, n_steps_, n_updates_, n_projections_, curve_, validation_curve_, components_, n_features_in_
+        As of `OASIS`.
+    metric_ : str
+        ``"inner_product"``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, y = np.eye(4) + 0.1, [0, 0, 1, 1]
+    >>> W = OnlineProjOASIS(n_steps=200, random_state=0).fit(X, y).W_
+    >>> bool((W == W.T).all())
+    True
+    """
+
+    kind = ONLINE_PROJ
+    W_ = learned_matrix
+
+    row_kernel: ClassVar = staticmethod(partial(symmetric_steps, dissimilarity=False))
+
+
+class DissimOASIS(PassiveAggressive):
+    """Online learning of a similarity S(a, b) = -(a - b)'M(a - b) from triplets (JMLR section 6.1, draft section 2.2).
+
+    From M = I, where S is minus the squared Euclidean distance, each step takes a triplet (p, p+, p-) with hinge loss
+    l = max(0, 1 - S(p, p+) + S(p, p-)) and subtracts tau V from M, where V = (p - p+)(p - p+)' - (p - p-)(p - p-)' is
+    the gradient of the loss and tau = min(C, l / ||V||^2) (draft eq. 12). M stays symmetric to the bit, but need not
+    be positive semidefinite, so that S may be positive. A step whose V is zero has a loss of 1 that no M can mend; it
+    counts as a loss and changes nothing. With the same random_state as `OASIS` it learns from the same triplets. It is
+    LMNN's push term, one triplet at a time (draft section 2.2).
+
+    Parameters
+    ----------
+    aggressiveness, n_steps, early_stopping, validation_fraction, trace_points, dtype, solver, verbose, random_state
+        As of `OASIS`.
+    projection : {None, "psd"}, default=None
+        ``"psd"``: at the end of every fit, set the negative eigenvalues of M to zero (JMLR section 6.2), which gives
+        the model a `transform`.
+
+    Attributes
+    ----------
+    M_ : numpy.ndarray of shape (d, d)
+        The learned matrix, symmetric to the bit.
+    rows_, strengths_, n_steps_, n_updates_, n_projections_, curve_, validation_curve_, components_, n_features_in_
+        As of `OASIS`.
+    metric_ : str
+        ``"sqeuclidean"``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, y = np.eye(4) + 0.1, [0, 0, 1, 1]
+    >>> model = DissimOASIS(n_steps=200, random_state=0).fit(X, y)
+    >>> model.rank(X[:1], X[1:], k=1)[0].tolist()
+    [[0]]
+    """
+
+    kind = DISSIM
+    matrix_name = "M_"
+    metric_name = "sqeuclidean"
+    M_ = learned_matrix
+
+    row_kernel: ClassVar = staticmethod(partial(symmetric_steps, dissimilarity=True))
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class AveragedOASIS(PassiveAggressive):
     """Several `OASIS` rankers, each on triplets of its own, and the mean of their W (JMLR section 5.4, Figure 7).
@@ -288,6 +283,7 @@ class AveragedOASIS(PassiveAggressive):
 
     accepts: ClassVar = frozenset({"labels"})
     projections: ClassVar = (None, "symmetric", "psd")
+    row_kernel: ClassVar = staticmethod(oasis_steps)
     W_ = learned_matrix
     fit_triplets = SimilarityLearner.fit_triplets
     partial_fit_triplets = SimilarityLearner.partial_fit_triplets
@@ -309,12 +305,15 @@ class AveragedOASIS(PassiveAggressive):
         """Yield the model of each ranker as it is, within a trace."""
         for steps in self._work.rankers:
             ranker = copy.copy(self)
-            ranker._held = steps.form()
+            ranker._form = steps.form()
             yield ranker
 
-    def _show(self, work: Any) -> None:
-        super()._show(work)
+    def _train(self, work: Any, *how: Any, **more: Any) -> Self:
         self._work = work
+        try:
+            return super()._train(work, *how, **more)
+        finally:
+            del self._work
 
     def _n_rankers(self) -> int:
         return int(self.n_rankers)
@@ -322,14 +321,12 @@ class AveragedOASIS(PassiveAggressive):
     def _together(self, steps: Sequence[Steps]) -> Steps:
         return AveragedSteps(steps, self.n_jobs)
 
-    _take_on_rows = OASIS._take_on_rows
-
 
 class AveragedSteps:
     """The steps of several rankers, each on triplets of its own."""
 
     def __init__(self, rankers: Sequence[Any], n_jobs: int | None) -> None:
-        self.rankers, self._n_jobs = rankers, n_jobs
+        self.rankers, self._n_jobs, self.gram = rankers, n_jobs, getattr(rankers[0], "gram", None)
 
     def take(self, triplets: NDArray[np.int32]) -> tuple[float, int]:
         """Take one step a triplet and ranker; return how many had a loss on average, and all updates."""
@@ -340,19 +337,23 @@ class AveragedSteps:
         )
         return sum(losses for losses, _ in counts) / len(counts), sum(updates for _, updates in counts)
 
-    def form(self) -> LearningForm | WholeForm:
+    def form(self) -> Form:
         """Return the mean of what the rankers learned so far."""
-        first = self.rankers[0]
-        if isinstance(first, GramSteps):
-            self.gram = first.gram
+        if self.gram is not None:
             return LearningForm(self)
-        form = WholeForm(average_matrices(ranker.W for ranker in self.rankers), first.rows.place)
-        form.overflowed = self.has_overflowed()
+        form = WholeForm(average_matrices(ranker.W for ranker in self.rankers), self.rankers[0].rows.place)
+        form.has_overflowed = self.has_overflowed()
         return form
 
-    def strengths(self) -> Any:
-        """Return the mean of the rankers' strengths."""
-        return sum(ranker.strengths() for ranker in self.rankers) / len(self.rankers)
+    @property
+    def n_updates(self) -> list[int]:
+        """Return the number of updates of each ranker so far."""
+        return [ranker.n_updates for ranker in self.rankers]
+
+    def strengths(self, n_updates: list[int]) -> Any:
+        """Return the mean of the rankers' strengths after so many updates."""
+        strengths = (ranker.strengths(n) for ranker, n in zip(self.rankers, n_updates, strict=True))
+        return sum(strengths) / len(self.rankers)
 
     def products_among(self, seen: Seen) -> NDArray[Any]:
         """Return the mean of the rankers' x'Wy, which is that of the mean of their W."""

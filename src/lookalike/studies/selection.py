@@ -42,8 +42,9 @@ def trace_candidates(
             return {"step": [int(getattr(model, "n_steps_", 0))], **validation_map(model)}
         # step 0 is traced too: not to learn is a choice
         learner = make_learner({**candidate, "n_steps": int(steps[-1])})
-        shared = {"gram": products[learner.dtype]} if isinstance(learner, PassiveAggressive) else {}
-        return dict(learner.fit(X_train, y_train, trace=validation_map, trace_steps=steps, **shared).curve_)
+        if isinstance(learner, PassiveAggressive):
+            learner.share(products[learner.dtype])
+        return dict(learner.fit(X_train, y_train, trace=validation_map, trace_steps=steps).curve_)
 
     tables: list[pd.DataFrame] = []
     for candidate in candidates:

@@ -58,10 +58,9 @@ both_solvers = pytest.mark.parametrize("solver", ["gram", "rows"])
 
 @pytest.fixture(params=["gram", "gram, lazily", "rows"])
 def solver(request, monkeypatch):
-    """Steps on products that write at once, those that log and catch up (with many logs), and steps on W."""
+    """Steps on products that write at once, those that catch up with a log, and steps on W."""
     if "lazily" in request.param:
         monkeypatch.setattr("lookalike.learners.gram.DIRECT_ROWS", 0)
-        monkeypatch.setattr("lookalike.learners.gram.LOG_LENGTH", 37)
     return request.param.partition(",")[0]
 
 
@@ -122,11 +121,10 @@ def test_the_average_is_that_of_rankers_trained_one_by_one(solver, dtype, n, n_j
 
 @whole_family
 @pytest.mark.parametrize("projection", [None, "psd", "symmetric"])
-def test_a_trace_on_shared_products_scores_seen_rows_and_copies_stay_as_they_were(learner, projection, monkeypatch):
+def test_a_trace_on_shared_products_scores_seen_rows_and_copies_stay_as_they_were(learner, projection):
     if projection not in learner().projections:
         return
     X, y = sparse_rows(40, 150, 3)
-    monkeypatch.setattr("lookalike.learners.gram.LOG_LENGTH", 300)
     seen, gram, traced = Seen(X[:25] + X[5:30]), Gram.of(X, "float64"), {}
 
     def trace(model, step):
@@ -134,15 +132,15 @@ def test_a_trace_on_shared_products_scores_seen_rows_and_copies_stay_as_they_wer
         return {}
 
     make = partial(learner, 0.5, dtype="float64", random_state=0, solver="gram")
-    make(700, projection=projection).fit(X, y, trace=trace, trace_steps=[0, 200, 650], gram=gram)
+    make(700, projection=projection).share(gram).fit(X, y, trace=trace, trace_steps=[0, 200, 650])
     for step, (scores, plain, stopped) in traced.items():
         expected = make(step, projection=projection).fit(X, y)
         np.testing.assert_allclose(scores, expected.similarity(seen.rows, seen.rows), atol=1e-10)
         np.testing.assert_allclose(learned(stopped), learned(expected), atol=1e-10)
         np.testing.assert_allclose(learned(plain), learned(make(step).fit(X, y)), atol=1e-12)
     assert not np.allclose(traced[650][0], traced[0][0], atol=0.1)
-    with pytest.raises(ValueError, match=r"gram is of 40 other rows: give Gram.of\(X, 'float64'\)"):
-        make().fit(X[1:], y[1:], gram=gram)
+    with pytest.raises(ValueError, match=r"gram is of 40 other rows: share Gram.of\(X, 'float64'\)"):
+        make().share(gram).fit(X[1:], y[1:])
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -53,7 +53,7 @@ def mistakes_of(X: Any, triplets: NDArray[np.int32], C: float, solver: str = "au
     margins = np.empty(len(triplets))
     steps = OASIS(C, dtype="float64", solver=solver).steps(X, len(triplets))
     steps.take(triplets, margins)
-    return np.cumsum(margins <= 0), steps.form().frozen()
+    return np.cumsum(margins <= 0), steps.form()
 
 
 def bound(distance: float, margins: NDArray[Any], squares: NDArray[Any], aggressiveness: float) -> NDArray[Any]:
