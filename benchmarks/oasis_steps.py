@@ -1,12 +1,13 @@
-"""Steps per second of OASIS on one core: ours beside plain NumPy, on the same synthetic rows and triplets, in one run.
+"""Steps per second of OASIS on one core: on W, on inner products, and plain NumPy, on the same synthetic rows.
 
 The rows are synthetic: about 73 non-zeros each, words drawn with Zipf exponent 0.8, tf-idf weights of L2 length 1, as
 JMLR describes its visterms ("about 70" of 10,000). Labels are random, so that almost every step has a loss and changes
 W: the most work that a step can be. Methods take turns, block of steps by block, and seconds are those of the
 processor that the one thread had, so that what else runs on the machine weighs little, and on all of them alike (it
-still takes memory bandwidth and cache: measure on a quiet machine).
+still takes memory bandwidth and cache: measure on a quiet machine). The constants of `lookalike.learners.gram`, by
+which ``solver="auto"`` decides, are from here.
 
-    python benchmarks/oasis_steps.py --dimensions 1000 10000 --output oasis_steps.json
+    python benchmarks/oasis_steps.py --dimensions 1000 10000 --rows 400 2000 --output oasis_steps.json
 """
 
 from __future__ import annotations
@@ -23,21 +24,22 @@ import json
 import platform
 import time
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import scipy.sparse as sp
 
-from lookalike.learners import OASIS, TripletSampler, warm_up
-from lookalike.learners.oasis import oasis_steps
-from lookalike.learners.sparse_rows import OrderedRows
+from lookalike.learners import OASIS, TripletSampler, gram, warm_up
 
 AGGRESSIVENESS = 0.1
 NON_ZEROS = 73
 ZIPF_EXPONENT = 0.8
-Step = Callable[[np.ndarray], None]
+BASE = "on W, float32"
+Step = Callable[[np.ndarray], Any]
 
 
 def zipf_rows(n: int, d: int, random: np.random.Generator) -> sp.csr_array:
@@ -55,15 +57,30 @@ def zipf_rows(n: int, d: int, random: np.random.Generator) -> sp.csr_array:
     return X
 
 
-def ours(X: sp.csr_array, dtype: str) -> Step:
-    """Return the kernel that `OASIS.fit` runs."""
-    rows = OrderedRows(X, np.dtype(dtype)).rows
-    W = np.eye(X.shape[1], dtype=dtype)
+def on_w(X: sp.csr_array, dtype: str, n_steps: int) -> Step:
+    """Return the steps of ``solver="rows"``."""
+    return OASIS(AGGRESSIVENESS, dtype=dtype, solver="rows").steps(X, n_steps).take
 
-    def run(triplets: np.ndarray) -> None:
-        oasis_steps(W, rows, triplets, AGGRESSIVENESS, np.empty(0))
 
-    return run
+def on_products(X: sp.csr_array, dtype: str, n_steps: int, at_once: bool) -> Step:
+    """Return the steps of ``solver="gram"``, which write an update at once, or catch up with a log."""
+    with patch.object(gram, "DIRECT_ROWS", X.shape[0] if at_once else 0):
+        return OASIS(AGGRESSIVENESS, dtype=dtype, solver="gram").steps(X, n_steps).take
+
+
+def whole_fits(X: sp.csr_array, y: np.ndarray, n_steps: int, repeat: int) -> dict[str, Any]:
+    """Return the least seconds of a fit with each solver, those of the inner products, and what auto would take."""
+    seconds: dict[str, list[float]] = {"rows": [], "gram": [], "products": []}
+    for _ in range(repeat):
+        for solver in ("rows", "gram"):
+            start = time.process_time()
+            OASIS(AGGRESSIVENESS, n_steps, solver=solver, random_state=0).fit(X, y)
+            seconds[solver].append(time.process_time() - start)
+        start = time.process_time()
+        assert gram.Gram.of(X, "float32").products.size
+        seconds["products"].append(time.process_time() - start)
+    auto = "gram" if gram.pays(X.shape[0], X.nnz, X.shape[1], n_steps) else "rows"
+    return {name: min(values) for name, values in seconds.items()} | {"auto": auto, "steps": n_steps}
 
 
 def numpy_non_zeros(X: sp.csr_array) -> tuple[Step, np.ndarray]:
@@ -104,13 +121,15 @@ def numpy_dense(X: sp.csr_array) -> tuple[Step, np.ndarray]:
 
 
 def check_agreement(X: sp.csr_array, triplets: np.ndarray) -> None:
-    """Stop unless the NumPy methods learn the W that ours learns."""
-    expected = OASIS(AGGRESSIVENESS, dtype="float64").fit_triplets(X, triplets).W_
+    """Stop unless all methods learn one W."""
+    expected = OASIS(AGGRESSIVENESS, dtype="float64", solver="rows").fit_triplets(X, triplets).W_
+    learned = {"solver='gram'": OASIS(AGGRESSIVENESS, solver="gram").fit_triplets(X, triplets).W_}
     for peer in (numpy_non_zeros, numpy_dense):
-        run, W = peer(X)
+        run, learned[peer.__name__] = peer(X)
         run(triplets)
+    for name, W in learned.items():
         if not np.allclose(W, expected, atol=1e-4):
-            raise SystemExit(f"{peer.__name__} learns another W than lookalike: its speed means nothing")
+            raise SystemExit(f"{name} learns another W than solver='rows': its speed means nothing")
 
 
 def measure(steps: dict[str, tuple[Step, int]], triplets: np.ndarray, repeat: int) -> dict[str, list[float]]:
@@ -127,42 +146,44 @@ def measure(steps: dict[str, tuple[Step, int]], triplets: np.ndarray, repeat: in
     return speeds
 
 
-def benchmark(d: int, n_steps: int, repeat: int) -> dict[str, Any]:
-    """Measure all methods at d features."""
+def benchmark(n: int, d: int, n_steps: int, repeat: int, fit_steps: int) -> dict[str, Any]:
+    """Measure all methods on n rows of d features."""
     random = np.random.default_rng(0)
-    n = 2000
-    X = zipf_rows(n, d, random)
-    triplets = TripletSampler(random.integers(0, 20, n), 0).draw(n_steps * repeat)
+    X, y = zipf_rows(n, d, random), random.integers(0, 20, n)
+    triplets = TripletSampler(y, 0).draw(n_steps * repeat)
+    total = len(triplets) + 1
     methods: dict[str, tuple[Step, int]] = {
-        "lookalike float32": (ours(X, "float32"), n_steps),
-        "lookalike float64": (ours(X, "float64"), n_steps),
+        BASE: (on_w(X, "float32", total), n_steps),
+        "on W, float64": (on_w(X, "float64", total), n_steps),
+        "on products, with a log, float32": (on_products(X, "float32", total, False), n_steps),
         "NumPy, non-zeros only (np.ix_), float32": (numpy_non_zeros(X)[0], max(1, n_steps // 40)),
     }
+    if n <= 4000:
+        methods["on products, at once, float32"] = (on_products(X, "float32", total, True), n_steps)
+        methods["on products, with a log, float64"] = (on_products(X, "float64", total, False), n_steps)
     if d <= 1000:
         methods["NumPy, dense recursion as printed, float32"] = (numpy_dense(X)[0], max(1, n_steps // 400))
     speeds = measure(methods, triplets, repeat)
-    ours_median = median(speeds["lookalike float32"])
+    base = median(speeds[BASE])
     return {
         "dimensions": d,
         "rows": n,
         "mean_non_zeros": X.nnz / n,
         "data": "synthetic",
         "steps_per_second": {
-            name: {
-                "median": median(values),
-                "best": max(values),
-                "all": values,
-                "lookalike_float32_is_times_as_fast": ours_median / median(values),
-            }
+            name: {"median": median(values), "best": max(values), "all": values, "times_on_w": median(values) / base}
             for name, values in speeds.items()
         },
+        "fit": whole_fits(X, y, fit_steps, repeat),
     }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dimensions", type=int, nargs="+", default=[1000, 10_000], help="features d (1000 10000)")
+    parser.add_argument("--rows", type=int, nargs="+", default=[400, 800, 2000, 4000, 9960], help="rows n")
     parser.add_argument("--steps", type=int, default=20_000, help="steps of ours in a block; of NumPy's fewer (20000)")
+    parser.add_argument("--fit-steps", type=int, default=35_000, help="steps of a whole fit (35000)")
     parser.add_argument("--repeat", type=int, default=3, help="blocks of each method (3)")
     parser.add_argument("--output", type=Path, help="also write everything as JSON to this file")
     arguments = parser.parse_args()
@@ -172,18 +193,21 @@ def main() -> None:
     warm_up()
     random = np.random.default_rng(1)
     check_agreement(zipf_rows(100, 300, random), TripletSampler(np.arange(100) % 5, 0).draw(200))
-    results = [benchmark(d, arguments.steps, arguments.repeat) for d in arguments.dimensions]
-    for result in results:
+    results = []
+    for d, n in product(arguments.dimensions, arguments.rows):
+        results.append(result := benchmark(n, d, arguments.steps, arguments.repeat, arguments.fit_steps))
         print(
-            f"\nd = {result['dimensions']:,}, {result['rows']:,} synthetic rows of {result['mean_non_zeros']:.0f} "
-            "non-zeros, one core, nearly every step an update"
+            f"\nd = {d:,}, {n:,} synthetic rows of {result['mean_non_zeros']:.0f} non-zeros, one core, nearly every "
+            f"step an update\n{'':44}{'steps/s, median':>16}{'best':>12}{'beside on W':>14}"
         )
-        print(f"{'':44}{'steps/s, median':>16}{'best':>10}{'ours (float32) is':>20}")
         for name, speed in result["steps_per_second"].items():
-            print(
-                f"{name:44}{speed['median']:16,.0f}{speed['best']:10,.0f}"
-                f"{speed['lookalike_float32_is_times_as_fast']:14.2f} times"
-            )
+            print(f"{name:44}{speed['median']:16,.0f}{speed['best']:12,.0f}{speed['times_on_w']:14.2f}")
+        fit = result["fit"]
+        print(
+            f"a fit of {fit['steps']:,} steps: {fit['rows']:.3f} s on W, {fit['gram']:.3f} s on products, "
+            f"these among them {fit['products']:.3f} s; auto takes {fit['auto']}",
+            flush=True,
+        )
     if arguments.output:
         machine: dict[str, Any] = {"load_average": os.getloadavg(), "cores": os.cpu_count()}
         machine |= {

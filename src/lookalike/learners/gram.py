@@ -6,7 +6,6 @@ tau adds tau (G[a] - G[b])' to column p of T, whatever the number of features.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -154,22 +153,27 @@ class _Scores(NamedTuple):
 
 
 class Form:
-    """A learned matrix in the form that learning left it in."""
+    """A learned matrix W, perhaps in another order of features; the user's is made when somebody asks for it."""
 
     has_overflowed = False
-    dtype: np.dtype[Any]
+    goes_through_rows: bool
+    """Whether `project` does without W."""
     rows: Matrix
     strengths: sp.csr_array
 
-    @property
-    @abstractmethod
-    def matrix(self) -> NDArray[Any]:
-        """Return the matrix in the user's order of features."""
+    def __init__(self, W: NDArray[Any], place: NDArray[np.int64] | None = None) -> None:
+        self._W, self._place, self.dtype, self.goes_through_rows = W, place, W.dtype, False
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what can be made again."""
+        return vars(Form(self.matrix))
 
     @property
-    def goes_through_rows(self) -> bool:
-        """Tell whether `project` does without the matrix."""
-        return False
+    def matrix(self) -> NDArray[Any]:
+        """Return W in the user's order of features, in an array of its own."""
+        if self._place is not None:
+            self._W, self._place = permuted(self._W, self._place), None
+        return self._W
 
     @cached_property
     def components(self) -> NDArray[np.float64]:
@@ -193,39 +197,13 @@ class Form:
         """Return the same without what it was learned on."""
         return self
 
-    @abstractmethod
     def symmetric(self) -> Form:
         """Return (W + W') / 2."""
+        return Form((self.matrix + self.matrix.T) / 2)
 
     def nearest_psd(self) -> Form:
         """Return the positive semidefinite matrix nearest to W (JMLR section 6.2)."""
-        return WholeForm(nearest_psd(self.matrix))
-
-
-class WholeForm(Form):
-    """W itself, perhaps in another order of features; it is brought into the user's when somebody asks for it."""
-
-    def __init__(self, W: NDArray[Any], place: NDArray[np.int64] | None = None) -> None:
-        self._W, self._place, self.dtype = W, place, W.dtype
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out what can be made again."""
-        return vars(WholeForm(self.matrix))
-
-    @property
-    def matrix(self) -> NDArray[Any]:
-        """Return W in the user's order of features."""
-        self.use_own_array()
-        return self._W
-
-    def use_own_array(self) -> None:
-        """Bring W into the user's order, before steps change the array that it came in."""
-        if self._place is not None:
-            self._W, self._place = permuted(self._W, self._place), None
-
-    def symmetric(self) -> WholeForm:
-        """Return (W + W') / 2."""
-        return WholeForm((self.matrix + self.matrix.T) / 2)
+        return Form(nearest_psd(self.matrix))
 
 
 class RowForm(Form):
@@ -236,10 +214,12 @@ class RowForm(Form):
     used: NDArray[np.int64]
 
     def __init__(self, rows: Matrix, strengths: sp.csr_array) -> None:
-        n, _ = rows.shape
+        n, d = rows.shape
         if not is_sparse(strengths) or strengths.shape != (n, n) or rows.dtype not in (np.float32, np.float64):
             raise ValueError(f"{n} rows of {rows.dtype} have no strengths of shape {strengths.shape}")
         self.rows, self.strengths, self.dtype = rows, strengths, rows.dtype
+        # by shapes alone, so that a model gives the same bits whether or not somebody has asked for W
+        self.goes_through_rows = 4 * n <= d
 
     @classmethod
     def identity(cls, d: int, dtype: str) -> RowForm:
@@ -249,12 +229,6 @@ class RowForm(Form):
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be made again."""
         return vars(self.settled())
-
-    @property
-    def goes_through_rows(self) -> bool:
-        """Tell whether there are at least four features for each of the rows."""
-        # by shapes alone, so that a model gives the same bits whether or not somebody has asked for W
-        return bool(4 * self.rows.shape[0] <= self.rows.shape[1])
 
     @cached_property
     def matrix(self) -> NDArray[Any]:
@@ -341,13 +315,13 @@ class LearningForm(RowForm):
 
     def __getattr__(self, name: str) -> Any:
         """Read from the steps what is not there yet."""
-        if name not in ("rows", "strengths", "used"):
+        if name not in ("rows", "strengths", "used", "goes_through_rows"):
             raise AttributeError(name)
         A = self._steps.strengths(self._n_updates)
         A = sp.csr_array((A + A.T) / 2) if self._is_symmetric else A
         A.eliminate_zeros()
         self.used = np.union1d(np.flatnonzero(np.diff(A.indptr)), A.indices)
-        self.rows, self.strengths = self._steps.gram.rows[self.used], sp.csr_array(A[self.used][:, self.used])
+        super().__init__(self._steps.gram.rows[self.used], sp.csr_array(A[self.used][:, self.used]))
         return self.__dict__[name]
 
     def products_among(self, seen: Seen) -> NDArray[Any] | None:

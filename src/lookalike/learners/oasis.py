@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,6 @@ from lookalike.learners.gram import (
     GramSteps,
     RowForm,
     Seen,
-    WholeForm,
     bytes_of_products,
     is_finite,
     pays,
@@ -108,7 +107,7 @@ class PassiveAggressive(OnlineTripletLearner):
         self._form: Form = RowForm.identity(d, self.dtype)
         self.n_steps_ = self.n_updates_ = self.n_projections_ = 0
 
-    def _prepare(self, X: Matrix, n_steps: int) -> Steps:
+    def _prepare(self, X: Matrix, n_steps: int) -> Any:
         shared, C, n_rankers = self.__dict__.pop("_shared", None), float(self.aggressiveness), self._n_rankers()
         starts_from_identity = isinstance(self._form, RowForm) and not self._form.rows.shape[0]
         if starts_from_identity and self._takes_products(X, n_steps):
@@ -140,12 +139,13 @@ class PassiveAggressive(OnlineTripletLearner):
     def _n_rankers(self) -> int:
         return 1
 
-    def _together(self, steps: Sequence[Steps]) -> Steps:
+    def _together(self, steps: Sequence[Any]) -> Any:
         """Return what takes the steps of all rankers; this learner has one."""
         return steps[0]
 
-    def _take(self, work: Steps, examples: NDArray[np.int32]) -> tuple[float, int]:
-        return work.take(examples)
+    def _take(self, work: Any, examples: NDArray[np.int32]) -> tuple[float, int]:
+        counts: tuple[float, int] = work.take(examples)
+        return counts
 
     def _train(
         self, work: Any, draw: Draw, n_steps: int, trace: Trace | None = None, trace_steps: Iterable[int] | None = None
@@ -155,7 +155,7 @@ class PassiveAggressive(OnlineTripletLearner):
         finally:
             self._form = self._form.settled()
 
-    def _show(self, work: Steps) -> None:
+    def _show(self, work: Any) -> None:
         self._form = work.form()
 
     def _finish(self, traced: bool = False) -> None:
@@ -195,7 +195,7 @@ class PassiveAggressive(OnlineTripletLearner):
         return self._form.matrix
 
     def _set_matrix(self, matrix: NDArray[Any]) -> None:
-        self._form = WholeForm(matrix)
+        self._form = Form(matrix)
 
     def _matrix(self) -> NDArray[Any]:
         return self._get_matrix()
@@ -226,18 +226,6 @@ learned_matrix = property(PassiveAggressive._get_matrix, PassiveAggressive._set_
 """``W_`` or ``M_`` of a learner, whichever its `matrix_name` is; to set it drops the form that was learned."""
 
 
-class Steps(Protocol):
-    """What takes the steps of a learner."""
-
-    def take(self, triplets: NDArray[np.int32]) -> tuple[float, int]:
-        """Take one step a triplet; return how many had a loss, and how many an update."""
-        ...
-
-    def form(self) -> Form:
-        """Return what was learned so far."""
-        ...
-
-
 class RowSteps:
     """The steps of one learner on W, with its features in the order of some rows."""
 
@@ -246,17 +234,17 @@ class RowSteps:
     ) -> None:
         self.rows, self.W, self._kernel, self._aggressiveness = rows, W, kernel, aggressiveness
         self._longest_way = longest_way
-        self._shown: WholeForm | None = None
+        self._shown: Form | None = None
 
     def take(self, triplets: NDArray[np.int32], margins: NDArray[np.float64] = NO_MARGINS) -> tuple[int, int]:
         """Take one step a triplet; return how many had a loss, and how many an update."""
-        if self._shown is not None:
-            self._shown.use_own_array()
+        if self._shown is not None:  # it takes an array of its own before steps change this one
+            _ = self._shown.matrix
         return self._kernel(self.W, self.rows.rows, triplets, self._aggressiveness, margins)
 
-    def form(self) -> WholeForm:
+    def form(self) -> Form:
         """Return what was learned so far."""
-        self._shown = WholeForm(self.W, self.rows.place)
+        self._shown = Form(self.W, self.rows.place)
         self._shown.has_overflowed = self.has_overflowed()
         return self._shown
 

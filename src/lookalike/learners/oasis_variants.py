@@ -15,8 +15,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from lookalike.core.kernels import njit
 from lookalike.core.seeds import RandomState, as_seed
 from lookalike.learners.base import Matrix, SimilarityLearner
-from lookalike.learners.gram import DISSIM, ONLINE_PROJ, Form, LearningForm, Seen, WholeForm
-from lookalike.learners.oasis import PassiveAggressive, Steps, learned_matrix, oasis_steps
+from lookalike.learners.gram import DISSIM, ONLINE_PROJ, Form, LearningForm, Seen
+from lookalike.learners.oasis import PassiveAggressive, learned_matrix, oasis_steps
 from lookalike.learners.oasis import warm_up as warm_up_oasis
 from lookalike.learners.online import Draw
 from lookalike.learners.sparse_rows import (
@@ -318,7 +318,7 @@ class AveragedOASIS(PassiveAggressive):
     def _n_rankers(self) -> int:
         return int(self.n_rankers)
 
-    def _together(self, steps: Sequence[Steps]) -> Steps:
+    def _together(self, steps: Sequence[Any]) -> Any:
         return AveragedSteps(steps, self.n_jobs)
 
 
@@ -341,7 +341,7 @@ class AveragedSteps:
         """Return the mean of what the rankers learned so far."""
         if self.gram is not None:
             return LearningForm(self)
-        form = WholeForm(average_matrices(ranker.W for ranker in self.rankers), self.rankers[0].rows.place)
+        form = Form(average_matrices(ranker.W for ranker in self.rankers), self.rankers[0].rows.place)
         form.has_overflowed = self.has_overflowed()
         return form
 
