@@ -196,12 +196,7 @@ def fit_ours(X: np.ndarray, y: np.ndarray, job: dict[str, Any], clock: Clock) ->
 
     options = {
         "MCML": {},
-        "LMNN": {
-            "omega": OMEGA,
-            "n_neighbors": NEIGHBOURS,
-            "solver": job.get("solver"),
-            "accelerated": bool(job.get("accelerated")),
-        },
+        "LMNN": {"omega": OMEGA, "n_neighbors": NEIGHBOURS, "solver": job.get("solver")},
     }
     model = learner_class(job["learner"])(max_iter=job["iterations"], tol=0.0, **options[job["learner"]])
     rows = sp.csr_matrix(X) if job["rows"] == "sparse" else X
@@ -398,7 +393,7 @@ PAIRINGS = {
     ("MCML", "pyDML"): {"learner": "MCML", "fit": "pyDML MCML"},
     ("LMNN", "ours, active_set"): {"learner": "LMNN", "fit": "ours", "solver": "active_set"},
     ("LMNN", "ours, naive"): {"learner": "LMNN", "fit": "ours", "solver": "naive"},
-    ("LMNN", "ours, accelerated"): {"learner": "LMNN", "fit": "ours", "solver": "active_set", "accelerated": True},
+    ("LMNN", "ours, factor"): {"learner": "LMNN", "fit": "ours", "solver": "factor"},
     ("LMNN", "metric-learn"): {"learner": "LMNN", "fit": "metric-learn LMNN"},
     ("LMNN", "pyDML"): {"learner": "LMNN", "fit": "pyDML LMNN"},
 }

@@ -39,7 +39,8 @@ from lookalike.ranking.rankings import rank_leave_one_out
 
 WORDS, WORDS_OF_A_ROW, ROWS_OF_A_CLASS = 1000, 54, 40
 FITS = {
-    "lmnn": ("LMNN", {"tol": 0.0}, "max_iter", 1),
+    "lmnn": ("LMNN", {"tol": 0.0, "solver": "active_set"}, "max_iter", 1),
+    "lmnn-factor": ("LMNN", {"tol": 0.0}, "max_iter", 1),
     "lmnn-naive": ("LMNN", {"tol": 0.0, "solver": "naive"}, "max_iter", 1),
     "mcml": ("MCML", {"tol": 0.0}, "max_iter", 1),
     "oasis": ("OASIS", {"random_state": 0}, "n_steps", 10000),

@@ -18,6 +18,7 @@ from lookalike.learners import LEARNERS, Euclidean, PairSampler, TripletSampler,
 from lookalike.learners.base import psd_factor
 from lookalike.learners.online import held_out_rows
 
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 ONLINE = [{"n_steps": 400}, {"n_steps": 400, "early_stopping": True, "trace_points": 5}]
 STOPPING = {"early_stopping": True}
 PSD = [{"n_steps": 400, "projection": "psd"}]
@@ -26,8 +27,8 @@ PRECISE = {"n_steps": 400, "dtype": "float64"}
 VARIANTS = {
     "LEGO": [*ONLINE, {"n_steps": 400, "relative": False, "dtype": "float32", "percentiles": (10, 80)}],
     "MMC": [{"max_iter": 5}],
-    "LMNN": [{"max_iter": 30}, {"max_iter": 30, "solver": "naive"}, {"max_iter": 30, "accelerated": True}],
-    "MCML": [{"max_iter": 10}],
+    "LMNN": [{"max_iter": 30, "solver": solver} for solver in ("factor", "naive", "active_set")],
+    "MCML": [{"max_iter": 10}, {"max_iter": 10, "solver": "factor"}],
     "OASIS": [
         *ONLINE,
         {"n_steps": 400, "solver": "rows"},
@@ -361,7 +362,7 @@ WRONG = [
     ("LEGO", {"regularization": [0.0, np.inf, np.nan], "percentiles": [(95, 5), (5, 101), (5,)]}),
     ("LMNN", {"omega": [1.1, np.nan], "n_neighbors": [0], "solver": ["fast"], "refresh": [0]}),
     ("LMNN", {"max_iter": [-1, 1.5], "tol": [-0.1, np.nan]}),
-    ("MCML", {"max_iter": [-1, 1.5], "tol": [-0.1, np.nan]}),
+    ("MCML", {"max_iter": [-1, 1.5], "tol": [-0.1, np.nan], "solver": ["fast"]}),
     ("RCA", {"n_components": [0, 1.5]}),
     ("SOMLTG", {"learning_rate": [0.0, np.inf], "regularization": [-1e-9, np.nan], "projection": ["symmetric"]}),
     ("SOMLDA", {"gamma": [0.0, np.inf], "rho": [-1.0, np.inf], "regularization": [-1e-9, np.nan]}),

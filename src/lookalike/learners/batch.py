@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
@@ -9,6 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from lookalike.learners.base import SimilarityLearner, refuse_overflow
 from lookalike.learners.curve import Progress, log_spaced_steps
@@ -30,7 +32,7 @@ class BatchLearner(SimilarityLearner):
     verbose: int
 
     @abstractmethod
-    def _descend(self, coordinates: Array, y: NDArray[Any]) -> Iterator[Any]:
+    def _descend(self, span: Span, y: NDArray[Any]) -> Iterator[Any]:
         """Yield M = I, then a point a step: `matrix` M, `factor` L with LL' = M, `objective`, and if `finished`."""
 
     def _recorded(self, point: Any) -> float:
@@ -64,6 +66,11 @@ class BatchLearner(SimilarityLearner):
         ValueError
             On NaN or infinity, a single class, no class with two rows, values too large to be squared, or a parameter
             out of its range.
+
+        Warns
+        -----
+        sklearn.exceptions.ConvergenceWarning
+            When `max_iter` steps end the fit, and not `tol`.
         """
         self._check_parameters()
         X, y = self._check_labelled(X, y)
@@ -89,7 +96,7 @@ class BatchLearner(SimilarityLearner):
             curve.append(row)
 
         with Progress(int(self.max_iter), self.verbose, type(self).__name__) as progress:
-            for step, point in enumerate(islice(self._descend(span.coordinates, y), int(self.max_iter) + 1)):
+            for step, point in enumerate(islice(self._descend(span, y), int(self.max_iter) + 1)):
                 if step:
                     progress.advance(objective=point.objective)
                 if wanted is None or step in wanted:
@@ -100,6 +107,9 @@ class BatchLearner(SimilarityLearner):
         self.components_ = self._components(span, point)
         self.converged_ = point.finished or step < self.max_iter
         self.curve_ = {name: np.array([row[name] for row in curve]) for name in curve[0]}
+        if step and not self.converged_:
+            name, advice = type(self).__name__, "give a larger max_iter, or a larger tol"
+            warnings.warn(f"{name} had not converged after {step} steps: {advice}", ConvergenceWarning, stacklevel=2)
         return self
 
     def _check_parameters(self) -> None:

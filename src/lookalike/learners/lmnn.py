@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
@@ -10,16 +11,21 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
+from sklearn.exceptions import ConvergenceWarning
 
 from lookalike.core.kernels import njit
 from lookalike.learners.base import psd_factor
 from lookalike.learners.batch import BatchLearner
+from lookalike.learners.factor_descent import FactorPoint
+from lookalike.learners.lmnn_factor import descend_margins
 from lookalike.learners.projections import without_negative_part
 from lookalike.learners.span import Span
 from lookalike.learners.triplets import class_codes
 
 Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
+
+SOLVERS = ("factor", "active_set", "naive")
 
 CANDIDATE_MARGIN = 2.0
 """Impostors up to this margin are in the active set; only those within 1 have a loss."""
@@ -30,11 +36,8 @@ GROWTH, BACKTRACK, FIRST_GROWTH = 1.01, 0.5, 1.5
 FIRST_STEP = 0.1
 """Share of M = I by which the first step changes it in the direction in which it changes most."""
 
-WIDEST, NARROWEST, NARROWING = 1.0, 1e-3, 0.3
-"""Width over which the accelerated descent rounds the kink of the hinge: at first, at last, and the factor between."""
-
-STAGE_TOLERANCE = 1e-4
-"""Relative change of the objective at which the accelerated descent goes to the next width."""
+LOST = 1e-3
+"""Smallest eigenvalue, as a share of the largest, with which a fit starts from the M of another."""
 
 FEW = 1 / 12
 """Fewer negative eigenvalues than this share of all are few."""
@@ -53,11 +56,9 @@ class LMNN(BatchLearner):
     round). Target neighbours are found once, by Euclidean distance; equal distances go by row number. A class with
     fewer than ``n_neighbors`` + 1 rows uses those that it has.
 
-    The descent is a projected subgradient one: M minus a step along the gradient, negative eigenvalues to zero. A step
-    that lowers the objective is kept and makes the step size 1.01 times as large; any other is taken back and halves it
-    (the rule of Weinberger & Saul's code). Work is done in the span of the rows, which no gradient leaves: outside
-    it M stays the identity. The rotation to principal components of the papers (draft section 5.2.1, number 4)
-    changes nothing in such a descent, so there is none.
+    The default goes to the minimum; the descents of the papers stop above it. Work is done in the span of the rows,
+    which no gradient leaves: outside it M stays the identity. The rotation to principal components of the papers
+    (draft section 5.2.1, number 4) changes nothing in such a descent, so there is none.
 
     Parameters
     ----------
@@ -65,26 +66,33 @@ class LMNN(BatchLearner):
         Of eq. 13, 0 to 1.
     n_neighbors : int, default=3
         Target neighbours of each row, k.
-    solver : {"active_set", "naive"}, default="active_set"
+    solver : {"factor", "active_set", "naive"}, default="factor"
+        ``"factor"`` minimises over L, M = LL', by L-BFGS, from L = I. The kink of the hinge is rounded off over a width
+        of 0.01 and then 0.001, which lowers eq. 13 by at most (1 - omega) / 2 of it for every triplet with a loss.
+        Products are in float32, and where `tol` is below 1e-6, or float32 has no room for the rows, in float64 at the
+        end. With fewer rows than features many matrices reach the minimum: M, and how it ranks new rows, is then that
+        of this path.
+        The others are the papers' projected subgradient descent: M minus a step along the gradient, negative
+        eigenvalues to zero. A step that lowers the objective is kept and makes the step size 1.01 times as large; any
+        other is taken back and halves it (the rule of Weinberger & Saul's code). It gets stuck at kinks.
         ``"naive"`` recomputes the slacks of all triplets and the whole gradient in every iteration.
         ``"active_set"`` keeps a list of the triplets within twice the margin (Weinberger & Saul 2008), renewed every
         `refresh` iterations and whenever the objective has fallen by a tenth, and changes the gradient by the triplets
         whose loss changed. Whenever the list is renewed, and before the end, all impostors are looked at; had the
         list left some out and was the objective not lower for it, the descent goes back to where it last looked. So
-        the objective over all triplets, which is in ``curve_``, may rise between two looks even when not accelerated;
-        from look to look it then does not, nor does it ever with ``"naive"`` or ``refresh=1``.
-    accelerated : bool, default=False
-        True goes on to the minimum of eq. 13, which the papers' descent stays above, since it gets stuck at kinks:
-        Nesterov's momentum, dropped after a step that fails, on the objective with the kink of its hinges rounded
-        off over a width that shrinks from 1 to 1e-3 as the descent settles. The last minimum is above that of eq. 13
-        by no more than (1 - omega) / 2 * 1e-3 for every triplet whose rounded-off amount differs between the two.
+        the objective over all triplets, which is in ``curve_``, may rise between two looks; from look to look it then
+        does not, nor does it ever with ``"naive"`` or ``refresh=1``.
     max_iter : int, default=1000
-        Most iterations; one that fails counts.
-    tol : float, default=1e-7
-        The descent ends when an iteration lowers the objective by less than this share of it, three times in a row
-        when accelerated, or can no longer lower it by so much.
+        Most iterations: steps of L-BFGS, or steps of the papers' descent, of which one that fails counts.
+    tol : float, default=1e-4
+        ``"factor"`` ends, after the same for the first width, when three steps together lower the rounded objective by
+        no more than this share of it; 1e-4 ends a few thousandths above the minimum. The papers' descents end when one
+        iteration lowers the objective by less than this share, or can no longer lower it by so much; in Weinberger &
+        Saul's code it is 1e-7.
+    warm_start : bool, default=False
+        Whether ``"factor"`` starts at the M of an earlier `fit`, for instance with another omega, and not at I.
     refresh : int, default=15
-        Iterations after which the active set is renewed.
+        Iterations after which ``"active_set"`` renews its list.
     verbose : int, default=0
         Above 0: a progress bar with the objective.
 
@@ -95,9 +103,9 @@ class LMNN(BatchLearner):
     components_ : numpy.ndarray of shape (d, r), float64
         L with LL' = M.
     objective_ : float
-        Of eq. 13, at the end.
+        Of eq. 13, at the end; of ``"factor"`` in the precision of its last steps, six digits in float32.
     converged_ : bool
-        Whether the descent ended by its own rule, `tol`, and not by `max_iter`. Without acceleration that may be at a
+        Whether the descent ended by its own rule, `tol`, and not by `max_iter`. That of the papers may then be at a
         kink above the minimum.
     n_steps_ : int
         Iterations taken, failed ones included.
@@ -106,8 +114,9 @@ class LMNN(BatchLearner):
 
     Notes
     -----
-    With r <= min(n, d) the rank of X, an iteration costs O(r^3) for eigenvalues, and O(n^2 r) in the naive solver.
-    Memory is O(n^2 + n r + d^2).
+    With r <= min(n, d) the rank of X, an iteration costs O(n^2 r) with ``"factor"`` and ``"naive"``, and O(r^3), with
+    the papers' descents for eigenvalues. Memory is O(n r + d^2) with ``"factor"``, which has the pairs of 256 rows at a
+    time, and O(n^2 + n r + d^2) with the others.
 
     Examples
     --------
@@ -121,17 +130,21 @@ class LMNN(BatchLearner):
     omega: float = 0.5
     n_neighbors: int = 3
     _: KW_ONLY
-    solver: str = "active_set"
-    accelerated: bool = False
+    solver: str = "factor"
     max_iter: int = 1000
-    tol: float = 1e-7
+    tol: float = 1e-4
     refresh: int = 15
+    warm_start: bool = False
     verbose: int = 0
 
-    def _descend(self, coordinates: Array, y: NDArray[Any]) -> Iterator[_Descent]:
-        """Yield the descent at M = I and after every iteration."""
-        classes, _ = class_codes(y)
+    def _descend(self, span: Span, y: NDArray[Any]) -> Iterator[_Descent | FactorPoint]:
+        """Yield the start and the descent after every iteration."""
+        coordinates, (classes, _) = span.coordinates, class_codes(y)
         targets = target_neighbours(coordinates, classes, self.n_neighbors)
+        if self.solver == "factor":
+            start = self._start(span)
+            yield from descend_margins(coordinates, classes, targets, float(self.omega), start, float(self.tol))
+            return
         triplets = _ActiveSet if self.solver == "active_set" else _AllTriplets
         descent = _Descent(self, triplets(coordinates, classes, targets, float(self.omega)))
         yield descent
@@ -143,10 +156,18 @@ class LMNN(BatchLearner):
                 descent.verify()
             yield descent
 
-    def _recorded(self, point: _Descent) -> float:
-        return float(point.full_objective())
+    def _start(self, span: Span) -> Array:
+        """Return the L at which the factor's descent starts, (r, r)."""
+        if not self.warm_start or getattr(self, "M_", np.empty(0)).shape[0] != len(span.basis):
+            return np.eye(span.rank)
+        values, vectors = np.linalg.eigh(span.basis.T @ self.M_ @ span.basis)
+        # L has no gradient in a direction that it has lost
+        return np.asarray(vectors * np.sqrt(np.maximum(values, LOST * values.max(initial=0.0))))
 
-    def _components(self, span: Span, point: _Descent) -> Array:
+    def _recorded(self, point: _Descent | FactorPoint) -> float:
+        return float(point.objective if isinstance(point, FactorPoint) else point.full_objective())
+
+    def _components(self, span: Span, point: _Descent | FactorPoint) -> Array:
         full = span.full_factor(psd_factor(point.matrix))
         return np.ascontiguousarray(full[:, full.any(axis=0)])
 
@@ -154,7 +175,7 @@ class LMNN(BatchLearner):
         super()._check_parameters()
         self._require(0 <= self.omega <= 1, "omega", "between 0 and 1")
         self._require_whole(1, "n_neighbors", "refresh")
-        self._require(self.solver in ("active_set", "naive"), "solver", "'active_set' or 'naive'")
+        self._require(self.solver in SOLVERS, "solver", " or ".join(map(repr, SOLVERS)))
 
 
 def target_neighbours(rows: Array, classes: Numbers, k: int) -> Numbers:
@@ -186,14 +207,11 @@ class _Descent:
 
     def __init__(self, learner: LMNN, triplets: _AllTriplets) -> None:
         self._triplets, self._tol, self._refresh = triplets, float(learner.tol), int(learner.refresh)
-        self._accelerated = bool(learner.accelerated)
-        self._width = WIDEST if self._accelerated else 0.0
         identity: Array = np.eye(triplets.X.shape[1], dtype=np.float64)
         triplets.renew(triplets.X @ identity)
         self.point = self._point(identity)
-        self._verified = self._before = self.point
+        self._verified = self.point
         self._since_verified = 0
-        self._momentum, self._speed, self._settled = 0.0, 1.0, 0
         self._failed_before = False
         self._n_negative = 0
         self._look()
@@ -204,15 +222,12 @@ class _Descent:
 
     def iterate(self) -> None:
         """Try one step, keep it or take it back, and see whether that was the last."""
-        start = self.point.matrix
-        if self._momentum:
-            start = start + self._momentum * (start - self._before.matrix)
-        moved = start - self._step * self._gradient
+        moved = self.point.matrix - self._step * self._gradient
         nearest, self._n_negative = without_negative_part(moved, self._n_negative < FEW * len(moved))
         trial = self._point(nearest)
         self._since_verified += 1
         if trial.objective < self.point.objective:
-            self._succeed(trial, start)
+            self._succeed(trial)
         else:
             self._fail()
         stale = self._since_verified >= self._refresh or self.point.objective < 0.9 * self._verified.objective
@@ -251,63 +266,27 @@ class _Descent:
             self._triplets.renew(self.point.products, keep=True)
             self._measure(self.point)
             self._step *= BACKTRACK
-            self._rest()
-        if self._momentum:
-            self._measure(self._before)
-        if missed:
-            self._settled = 0
         self._verified = self.point
         self._since_verified = 0
         self._look()
         return missed
 
-    def _succeed(self, trial: _Point, start: Array) -> None:
+    def _succeed(self, trial: _Point) -> None:
         change = (self.point.objective - trial.objective) / self.point.objective
-        self._before, self.point = self.point, trial
+        self.point = trial
         self._step *= GROWTH if self._failed_before else FIRST_GROWTH
-        if not self._accelerated:
-            self.finished = change < self._tol
-            return
-        next_speed = (1 + np.sqrt(1 + 4 * self._speed**2)) / 2
-        self._momentum, self._speed = (self._speed - 1) / next_speed, next_speed
-        # momentum that points uphill has overshot (O'Donoghue & Candes 2015)
-        if np.vdot(start - trial.matrix, trial.matrix - self._before.matrix) > 0:
-            self._rest()
-        last = self._width <= NARROWEST
-        self._settled = self._settled + 1 if change < (self._tol if last else max(STAGE_TOLERANCE, self._tol)) else 0
-        if self._settled >= 3:
-            self.finished = last
-            self._narrow()
+        self.finished = change < self._tol
 
     def _fail(self) -> None:
         self._step *= BACKTRACK
-        if self._momentum:
-            self._rest()
-            return
         self._failed_before = True
         # a convex objective falls by no more than step |G|^2 when M moves by the step along a subgradient G
         bound = self._step * float(np.vdot(self._gradient, self._gradient))
-        if bound <= self._tol * self.point.objective or bound < np.finfo(float).eps * self.point.objective:
-            self.finished = self._width <= NARROWEST
-            self._narrow()
-
-    def _narrow(self) -> None:
-        if self._width > NARROWEST:
-            self._width = max(self._width * NARROWING, NARROWEST)
-            for point in (self.point, self._verified):
-                point.objective = self._triplets.objective(point.distances, self._width)
-        self._settled = 0
-        self._rest()
-
-    def _rest(self) -> None:
-        self._momentum, self._speed = 0.0, 1.0
+        self.finished = bound <= max(self._tol, np.finfo(float).eps) * self.point.objective
 
     def _look(self) -> None:
         """Take the gradient at the start of the next step."""
-        distances = self.point.distances
-        if self._momentum:
-            distances = distances + self._momentum * (distances - self._before.distances)
-        self._gradient = self._triplets.gradient(distances, self._width)
+        self._gradient = self._triplets.gradient(self.point.distances)
 
     def _point(self, matrix: Array) -> _Point:
         point = _Point(matrix, self._triplets.X @ matrix, np.empty(0), np.inf)
@@ -316,7 +295,7 @@ class _Descent:
 
     def _measure(self, point: _Point) -> None:
         point.distances = self._triplets.distances(point.products)
-        point.objective = self._triplets.objective(point.distances, self._width)
+        point.objective = self._triplets.objective(point.distances)
 
 
 class _AllTriplets:
@@ -339,23 +318,23 @@ class _AllTriplets:
         """Return all squared distances between rows under M, (n, n), given XM."""
         return _all_distances(self.X, products)
 
-    def objective(self, distances: Array, width: float) -> float:
-        """Return eq. 13 at these distances, with the hinge rounded over `width`."""
-        return self.slacks(distances, width)[0]
+    def objective(self, distances: Array) -> float:
+        """Return eq. 13 at these distances."""
+        return self.slacks(distances)[0]
 
     def full_objective(self, products: Array) -> float:
         """Return eq. 13 over all triplets, given XM."""
-        return _AllTriplets.slacks(self, _all_distances(self.X, products), 0.0)[0]
+        return _AllTriplets.slacks(self, _all_distances(self.X, products))[0]
 
-    def slacks(self, distances: Array, width: float) -> tuple[float, Array]:
-        """Return eq. 13 at these distances, with the hinge rounded over `width`, and the weight of every pair."""
+    def slacks(self, distances: Array) -> tuple[float, Array]:
+        """Return eq. 13 at these distances, and the weight of every pair."""
         weights = np.empty_like(distances)
-        pull, push = all_slacks(distances, self._targets, self._classes, width, weights)
+        pull, push = all_slacks(distances, self._targets, self._classes, weights)
         return self.omega * pull + (1 - self.omega) * push, weights
 
-    def gradient(self, distances: Array, width: float) -> Array:
-        """Return the gradient in M of eq. 13, with the hinge rounded over `width`, (r, r)."""
-        _, weights = self.slacks(distances, width)
+    def gradient(self, distances: Array) -> Array:
+        """Return the gradient in M of eq. 13, (r, r)."""
+        _, weights = self.slacks(distances)
         left, right = np.nonzero(weights)
         return self.omega * self._pull + (1 - self.omega) * _pair_gradient(self.X, left, right, weights[left, right])
 
@@ -397,19 +376,19 @@ class _ActiveSet(_AllTriplets):
         pair_distances(self.X, products, self._left, self._right, distances)
         return distances
 
-    def gradient(self, distances: Array, width: float) -> Array:
-        """Return the gradient in M of eq. 13 over listed impostors, with the hinge rounded over `width`, (r, r)."""
-        _, weights = self.slacks(distances, width)
+    def gradient(self, distances: Array) -> Array:
+        """Return the gradient in M of eq. 13 over listed impostors, (r, r)."""
+        _, weights = self.slacks(distances)
         change = weights - self._weights
         changed = np.flatnonzero(change)
         self._push += _pair_gradient(self.X, self._left[changed], self._right[changed], change[changed])
         self._weights = weights
         return self.omega * self._pull + (1 - self.omega) * self._push
 
-    def slacks(self, distances: Array, width: float) -> tuple[float, Array]:
+    def slacks(self, distances: Array) -> tuple[float, Array]:
         """Do as `_AllTriplets.slacks` does, over listed impostors and the listed pairs."""
         weights = np.empty_like(distances)
-        pull, push = listed_slacks(distances, self._targets, self._starts, width, weights)
+        pull, push = listed_slacks(distances, self._targets, self._starts, weights)
         return self.omega * pull + (1 - self.omega) * push, weights
 
 
@@ -445,19 +424,7 @@ def _all_distances(X: Array, products: Array) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def rounded_hinge(slack: float, width: float) -> tuple[float, float]:
-    """Value and slope of max(0, slack), its kink rounded over 0 < slack < width: at most width / 2 below the hinge."""
-    if slack <= 0.0:
-        return 0.0, 0.0
-    if slack >= width:
-        return slack - width / 2, 1.0
-    return slack * slack / (2 * width), slack / width
-
-
-@njit(cache=True, nogil=True)
-def all_slacks(
-    distances: Array, targets: Numbers, classes: Numbers, width: float, weights: Array
-) -> tuple[float, float]:
+def all_slacks(distances: Array, targets: Numbers, classes: Numbers, weights: Array) -> tuple[float, float]:
     """Return the sums of distances to target neighbours and of hinges; overwrite the weights of pairs, both (n, n)."""
     n, k = targets.shape
     pull, push = 0.0, 0.0
@@ -480,17 +447,14 @@ def all_slacks(
                     break
                 slack = 1.0 + distances[i, j] - distances[i, other]
                 if slack > 0.0:
-                    value, slope = rounded_hinge(slack, width)
-                    push += value
-                    weights[i, j] += slope
-                    weights[i, other] -= slope
+                    push += slack
+                    weights[i, j] += 1.0
+                    weights[i, other] -= 1.0
     return pull, push
 
 
 @njit(cache=True, nogil=True)
-def listed_slacks(
-    distances: Array, targets: Numbers, starts: Numbers, width: float, weights: Array
-) -> tuple[float, float]:
+def listed_slacks(distances: Array, targets: Numbers, starts: Numbers, weights: Array) -> tuple[float, float]:
     """Do as `all_slacks` over listed impostors; distances and weights are of n k pairs of targets, then of these."""
     n, k = targets.shape
     pull, push = 0.0, 0.0
@@ -506,10 +470,9 @@ def listed_slacks(
                     break
                 slack = 1.0 + distances[i * k + t] - distances[pair]
                 if slack > 0.0:
-                    value, slope = rounded_hinge(slack, width)
-                    push += value
-                    weights[i * k + t] += slope
-                    weights[pair] -= slope
+                    push += slack
+                    weights[i * k + t] += 1.0
+                    weights[pair] -= 1.0
     return pull, push
 
 
@@ -533,7 +496,8 @@ def _difference_product(a: Array, b: Array, of_a: Array, of_b: Array) -> float:
 def warm_up() -> None:
     """Compile the kernels (or load them from numba's cache), so that timed runs do not."""
     X, y = np.array([[0.0, 0.0], [0.0, 3.0], [1.0, 0.0], [1.0, 3.0]]), [0, 0, 1, 1]
-    for solver in ("naive", "active_set"):
-        LMNN(n_neighbors=1, solver=solver, max_iter=2).fit(X, y)
+    for solver in SOLVERS:
+        with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+            LMNN(n_neighbors=1, solver=solver, max_iter=100, tol=1e-9).fit(X, y)
     rows, pair = np.ascontiguousarray(X), np.array([0], dtype=np.int64)
     pair_distances(rows, rows, pair, pair + 1, np.empty(1))

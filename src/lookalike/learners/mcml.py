@@ -14,7 +14,10 @@ from numpy.typing import NDArray
 
 from lookalike.learners.base import class_deviations
 from lookalike.learners.batch import BatchLearner
+from lookalike.learners.factor_descent import FactorPoint, precisions
+from lookalike.learners.factor_descent import descend as by_factor
 from lookalike.learners.projections import project_psd
+from lookalike.learners.span import Span
 from lookalike.learners.triplets import class_codes
 
 Array = NDArray[np.float64]
@@ -63,7 +66,12 @@ class MCML(BatchLearner):
     max_iter : int, default=100
         The most steps; 0 leaves M = I.
     tol : float, default=0.01
-        Share of the objective at the start, not negative.
+        Of ``"projected"``: share of the objective at the start, not negative. Of ``"factor"``: three steps together
+        that lower the objective by no more than this share of it are the last, as in `LMNN`.
+    solver : {"projected", "factor"}, default="projected"
+        ``"projected"`` is the descent above, whose early stop is what makes it rank new rows well. ``"factor"`` goes
+        on to the minimum, with a `tol` such as 1e-4, by L-BFGS in L with LL' = M, in float32 and, for a `tol` below
+        1e-6, in float64 at the end.
     verbose : int, default=0
         Above 0: a progress bar with the objective.
 
@@ -98,9 +106,16 @@ class MCML(BatchLearner):
     max_iter: int = 100
     tol: float = 0.01
     _: KW_ONLY
+    solver: str = "projected"
     verbose: int = 0
 
-    def _descend(self, coordinates: Array, y: NDArray[Any]) -> Iterator[Point]:
+    def _descend(self, span: Span, y: NDArray[Any]) -> Iterator[Point | FactorPoint]:
+        coordinates = span.coordinates
+        if self.solver == "factor":
+            dtypes = precisions(_centred(coordinates), self.tol)
+            stages = ((dtype, CollapsingObjective(coordinates, y, dtype).in_factor) for dtype in dtypes)
+            yield from by_factor(stages, np.eye(span.rank), self.tol)
+            return
         objectives: list[float] = []
         for point in descend(CollapsingObjective(coordinates, y)):
             yield point
@@ -108,6 +123,10 @@ class MCML(BatchLearner):
             recent = objectives[-1 - STEPS_COMPARED :]
             if len(recent) > STEPS_COMPARED and recent[0] - recent[-1] <= self.tol * objectives[0]:
                 return
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        self._require(self.solver in ("projected", "factor"), "solver", "'projected' or 'factor'")
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,16 +142,22 @@ class Point:
 class CollapsingObjective:
     """Mean divergence between the ideal and the actual choice of neighbours, as a function of A in coordinates."""
 
-    def __init__(self, coordinates: Array, y: NDArray[Any]) -> None:
+    def __init__(self, coordinates: Array, y: NDArray[Any], dtype: type[np.floating[Any]] = np.float64) -> None:
         codes, sizes = class_codes(y)
         others = np.maximum(sizes - 1, 1)[codes]
         has_target = (sizes > 1)[codes]
         self.weights: Array = has_target / has_target.sum()
         self.constant = float(self.weights @ np.log(others))
-        self.rows = _centred(coordinates)
+        rows = _centred(coordinates)
         # sum over the pairs of a class of z z' is 2 (class size) times its scatter around its own mean
-        within = class_deviations(self.rows, codes, sizes) * np.sqrt(2 * self.weights * sizes[codes] / others)[:, None]
-        self.target = within.T @ within
+        within = class_deviations(rows, codes, sizes) * np.sqrt(2 * self.weights * sizes[codes] / others)[:, None]
+        self.target: NDArray[Any] = (within.T @ within).astype(dtype)
+        self.rows: NDArray[Any] = rows.astype(dtype)
+
+    def in_factor(self, factor: Array) -> tuple[float, Array, float]:
+        """Return the objective at A = LL', its gradient in L, and the objective again, which is what is recorded."""
+        value, gradient = self.value_and_gradient(factor)
+        return value, 2 * gradient @ factor, value
 
     def value_and_gradient(self, factor: Array) -> tuple[float, Array]:
         """Return the objective at A = LL', and its gradient in A, the mean of sum_j (p0 - p)(j|i) z z' (section 3)."""
@@ -151,7 +176,7 @@ class CollapsingObjective:
             probabilities *= self.weights[block, None]
             chosen += probabilities.sum(axis=0)
             half += rows[block].T @ (probabilities @ rows)
-        half -= rows.T @ (chosen[:, None] * rows) / 2
+        half -= rows.T @ (chosen.astype(rows.dtype)[:, None] * rows) / 2
         return value, self.target + half + half.T
 
 

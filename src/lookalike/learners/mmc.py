@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from lookalike.learners.base import class_deviations
 from lookalike.learners.batch import BatchLearner
 from lookalike.learners.projections import project_psd
+from lookalike.learners.span import Span
 from lookalike.learners.triplets import class_codes
 
 Array = NDArray[np.float64]
@@ -88,8 +89,8 @@ class MMC(BatchLearner):
     _: KW_ONLY
     verbose: int = 0
 
-    def _descend(self, coordinates: Array, y: NDArray[Any]) -> Iterator[Point]:
-        return ascend(SpreadingProblem(coordinates, y), self.tol)
+    def _descend(self, span: Span, y: NDArray[Any]) -> Iterator[Point]:
+        return ascend(SpreadingProblem(span.coordinates, y), self.tol)
 
 
 class SpreadingProblem:

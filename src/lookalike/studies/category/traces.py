@@ -39,15 +39,15 @@ def trace_fold(fold: Fold, spec: Mapping[str, Any]) -> pd.DataFrame:
     """
     warm_up(spec["learner"])
     trace = spec["trace"]
-    # past the stop means, for a learner that stops by itself, without its tolerance; LMNN goes down faster
+    # past the stop means, for a learner that stops by itself, without its tolerance
     fixed = {"aggressiveness": float(trace["aggressiveness"]), "n_steps": trace["steps"], "max_iter": trace["steps"],
-             "tol": 0.0, "accelerated": True}  # fmt: skip
+             "tol": 0.0}  # fmt: skip
     try:
         with cpu_time_limit(spec.get("time_limit"), "the trace"):
             table = _curve(fold, spec, "train", ("ranked training", "test"), **fixed)
             if not trace["stop"]:
                 own = min(trace["steps"], spec["parameters"].get("max_iter", trace["steps"]))
-                validated = _curve(fold, spec, "learn", ("validation",), max_iter=own, accelerated=True)
+                validated = _curve(fold, spec, "learn", ("validation",), max_iter=own)
                 table = pd.concat([table, validated[validated["metric"] == TRACED["validation"]]])
     except TimeLimitReachedError:
         return metrics_frame([])

@@ -1,0 +1,147 @@
+"""L-BFGS on the factor L of M = LL', by which LMNN and MCML reach their minimum: no step needs eigenvalues."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Factor = NDArray[Any]
+Objective = Callable[[Factor], "tuple[float, Factor, float]"]
+"""What is minimised at L, its gradient in the shape and dtype of L, and the objective that stands for it in a curve."""
+
+Pair = tuple[Factor, Factor, float]
+"""A step, how it bent the gradient, and the inner product of both."""
+
+MEMORY = 10
+"""Steps from which L-BFGS knows how the gradient bends."""
+
+SUFFICIENT_DECREASE, STEEPEST = 1e-4, 0.9
+"""Shares of the slope at which a line search starts: of the decrease along it that is enough, and of what may be left
+of it at the end (Wolfe's conditions)."""
+
+MOST_TRIALS = 25
+"""Lengths that a line search tries."""
+
+FIRST_STEP = 0.1
+"""Share of its own length by which the first trial changes L."""
+
+STEPS_COMPARED = 3
+"""Steps that must together lower the objective by too little before a descent ends, as one alone may be short."""
+
+NEGLIGIBLE = 1e-6
+"""Share of the objective at the start below which decreases are compared with this share."""
+
+SINGLE = 1e-6
+"""Smallest relative decrease that float32 tells from rounding."""
+
+IN_SINGLE = 1e15
+"""Largest squared length of rows, and of its inverse, that float32 has room for."""
+
+
+@dataclass(frozen=True, eq=False)
+class FactorPoint:
+    """A matrix M = LL' on the way down, and the objective there."""
+
+    factor: Factor
+    objective: float
+    finished: bool = False
+
+    @property
+    def matrix(self) -> NDArray[np.float64]:
+        """M, symmetric to the bit."""
+        factor = self.factor.astype(np.float64)
+        matrix = factor @ factor.T
+        return np.asarray((matrix + matrix.T) / 2)
+
+
+def precisions(rows: NDArray[np.float64], tol: float) -> list[type[np.floating[Any]]]:
+    """Return the dtypes to minimise in, one after the other: float32 where it can hold the rows, float64 if needed."""
+    largest = float(np.einsum("ij,ij->i", rows, rows).max(initial=0.0))
+    fits = largest == 0 or 1 / IN_SINGLE < largest < IN_SINGLE
+    return [*([np.float32] if fits else []), *([np.float64] if tol < SINGLE or not fits else [])]
+
+
+def descend(
+    stages: Iterable[tuple[type[np.floating[Any]], Objective]], factor: Factor, tol: float
+) -> Iterator[FactorPoint]:
+    """Yield L, and a point after every step of L-BFGS on each of several objectives, the last of which is meant.
+
+    An objective is left when three steps together lower it by no more than `tol` of it, or when no step lowers it.
+    """
+    start: float | None = None
+    for dtype, objective in stages:
+        least = max(tol, SINGLE) if dtype is np.float32 else tol
+        values: list[float] = []
+        for reached, value, recorded in _quasi_newton(objective, factor.astype(dtype)):
+            # a stage starts where the one before has ended
+            if values or start is None:
+                yield FactorPoint(reached, recorded)
+            factor = reached
+            values.append(value)
+            start = value if start is None else start
+            lowered = values[-1 - STEPS_COMPARED] - value if len(values) > STEPS_COMPARED else np.inf
+            if lowered <= least * max(value, NEGLIGIBLE * start):
+                break
+
+
+def _quasi_newton(objective: Objective, factor: Factor) -> Iterator[tuple[Factor, float, float]]:
+    """Yield L, the value there and the one to record, at the start and after every step of L-BFGS that lowers it."""
+    value, gradient, recorded = objective(factor)
+    yield factor, value, recorded
+    pairs: deque[Pair] = deque(maxlen=MEMORY)
+    while gradient.any():
+        direction = _newton_direction(gradient, pairs)
+        # without a memory there is no scale yet
+        length = 1.0 if pairs else FIRST_STEP * float(np.linalg.norm(factor) / np.linalg.norm(gradient))
+        found = _line_search(objective, factor, direction, value, float(np.vdot(direction, gradient)), length)
+        if found is None:
+            return
+        trial, value, slopes, recorded = found
+        moved, bent = trial - factor, slopes - gradient
+        curvature = float(np.vdot(moved, bent))
+        if curvature > 0:
+            pairs.append((moved, bent, curvature))
+        factor, gradient = trial, slopes
+        yield factor, value, recorded
+
+
+def _newton_direction(gradient: Factor, pairs: deque[Pair]) -> Factor:
+    """Return minus the gradient by the inverse Hessian that the pairs of moves and bends say (two-loop recursion)."""
+    direction = -gradient
+    shares = []
+    for moved, bent, curvature in reversed(pairs):
+        share = float(np.vdot(moved, direction)) / curvature
+        direction -= share * bent
+        shares.append(share)
+    if pairs:
+        _, bent, curvature = pairs[-1]
+        direction *= curvature / float(np.vdot(bent, bent))
+    for (moved, bent, curvature), share in zip(pairs, reversed(shares), strict=True):
+        direction += (share - float(np.vdot(bent, direction)) / curvature) * moved
+    return direction
+
+
+def _line_search(
+    objective: Objective, factor: Factor, direction: Factor, value: float, slope: float, length: float
+) -> tuple[Factor, float, Factor, float] | None:
+    """Return L at a step that keeps Wolfe's conditions, and what the objective is there; None if none is found.
+
+    Bisection, which kinks do not mislead (Lewis and Overton 2013, "Nonsmooth optimization via quasi-Newton methods").
+    """
+    shortest, longest = 0.0, np.inf
+    for _ in range(MOST_TRIALS if slope < 0 else 0):
+        trial = factor + factor.dtype.type(length) * direction
+        new_value, gradient, recorded = objective(trial)
+        if not new_value <= value + SUFFICIENT_DECREASE * length * slope:
+            longest = length
+        elif float(np.vdot(gradient, direction)) < STEEPEST * slope:
+            shortest = length
+        else:
+            return trial, new_value, gradient, recorded
+        length = (shortest + longest) / 2 if longest < np.inf else 2 * length
+    return None
