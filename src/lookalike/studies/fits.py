@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,11 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import write_json, write_npz
 from lookalike.core.seeds import integer_seed
 from lookalike.learners.registry import learner_class, learner_module
+
+# a study records whether a fit has converged, and its exhibits say it
+warnings.filterwarnings("ignore", category=ConvergenceWarning, module=r"lookalike\.studies\.")
 
 
 @dataclass

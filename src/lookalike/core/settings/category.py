@@ -106,6 +106,9 @@ class CategoryStudy(Section):
     comparison with OASIS, and in no table of a paper."""
     projected: Distinct[str] = Field([])
     """Ids of OASIS with projections onto positive semidefinite matrices. Only their curves are made (JMLR Figure 9)."""
+    minima: Distinct[str] = Field([])
+    """Ids of `mcml-factor` and `lmnn-factor`, which go to the minimum of what `mcml` and `lmnn` descend. Only
+    `learning/minimum` shows them."""
     rankers: Rankers = ABSENT
     loss_bound: LossBound = ABSENT
     transfer: Transfer = ABSENT

@@ -95,7 +95,7 @@ def check_numbers(place: str, study: Mapping[str, Any]) -> None:
 def run_methods(config: Config, dataset: str) -> list[str]:
     """Methods that are selected, fitted and ranked."""
     study = config[ROOM][dataset]
-    return [*study["methods"], *study["variants"], *study["timed"], *study["set_aside"]]
+    return [method for role in ROLES if role != "projected" for method in study[role]]
 
 
 def subset_settings(config: Config, dataset: str, subset: str) -> dict[str, Any]:
@@ -162,17 +162,17 @@ def methods_by_representation(config: Config, dataset: str) -> dict[str, list[st
 
 
 def runs(config: Config, dataset: str, file: str, *, ablations: bool = True, timed: bool = True) -> list[str]:
-    """One file of every run, with or without further representations and what is run for its times."""
+    """One file of every run, with or without further representations and what is run for its times or its minimum."""
     study = config[ROOM][dataset]
     shown = methods_by_representation(config, dataset)
     if not ablations:
         shown = {study["representation"]: shown[study["representation"]]}
-    untimed = () if timed else study["timed"]
+    left_out = () if timed else (*study["timed"], *study["minima"])
     return [
         f"results/{dataset}/runs/{representation}/{subset}/{method}/{fold}/{file}"
         for representation, methods in shown.items()
         for subset, method, fold in product(study["subsets"], methods, folds(config, dataset))
-        if method not in untimed
+        if method not in left_out
     ]
 
 

@@ -93,6 +93,7 @@ def run_fold(fold: Fold, spec: Spec) -> FoldResult:
         "parameters": {**spec["parameters"], **chosen},
         "n_steps": plain_number(getattr(model, "n_steps_", chosen.get("n_steps"))),
         **{name.removesuffix("_"): plain_number(getattr(model, name, None)) for name in recorded},
+        "objective_share": _objective_share(model),
         "symmetry_index": symmetry_index(model),
         "not_converged": not_converged,
         "selected": {name: value for name, value in chosen.items() if name in spec["select"]},
@@ -103,6 +104,12 @@ def run_fold(fold: Fold, spec: Spec) -> FoldResult:
         "processor": processor_name(),
     }
     return result
+
+
+def _objective_share(model: Any) -> float | None:
+    """Share of the objective at the start that a learner of a batch has left; None for others."""
+    objective = getattr(model, "curve_", {}).get("objective")
+    return None if objective is None else float(objective[-1] / objective[0])
 
 
 def select(fold: Fold, spec: Spec) -> tuple[pd.DataFrame, dict[str, Any]]:

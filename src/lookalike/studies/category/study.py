@@ -32,7 +32,7 @@ PAPER_TIME_LIMIT = 432_000
 """Seconds after which the papers gave a method up (JMLR 5.3.3): what takes longer has no result in print either."""
 RECORDED = {"iterations": "converged", "time": "not_converged", "steps": "at_last_step", "grid": "at_grid_edge"}
 """Limit of ours to the column of the fits that tells of it."""
-ROLES = ("methods", "variants", "timed", "set_aside", "projected")
+ROLES = ("methods", "variants", "timed", "set_aside", "projected", "minima")
 """Settings that list methods by what they are run for; a method has one role in a study."""
 
 

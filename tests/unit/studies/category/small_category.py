@@ -32,7 +32,7 @@ SETTINGS = {
     "splits": {"folds": 5, "train": 40, "test": 25, "validation": 8},
     "subsets": {"var10": VAR10}, "exhibits": {},
     "methods": ["oasis", "mcml", "lego", "lmnn", "euclidean"], "set_aside": ["rca", "mmc", "rca-full"],
-    "variants": ["oasis-proj", "oasis-online-proj", "oasis-dissim"], "timed": ["lmnn-naive"],
+    "variants": ["oasis-proj", "oasis-online-proj", "oasis-dissim"], "timed": ["lmnn-naive"], "minima": ["lmnn-factor"],
     "projected": list(PSD), "projection_intervals": PSD, "traced": ["oasis", "mcml", "lmnn", *PSD], "titles": {},
     "notes": {}, "traced_aggressiveness": 0.1, "sides": {"rankers": 0.1, "loss_bound": 0.1, "transfer": 0.1},
     "seed": 7, "neighbours": {"subset": "three", "fold": 0},

@@ -18,8 +18,8 @@ def config():
 
 def test_every_run_of_every_fold_is_asked_for(config):
     runs = plan.runs(config, "caltech256", "fit.json")
-    # 13 methods on 5 subsets and 5 folds, and 2 of them in two further representations
-    assert len(set(runs)) == len(runs) == 13 * 25 + 2 * 2 * 25
+    # 15 methods on 5 subsets and 5 folds, and 2 of them in two further representations
+    assert len(set(runs)) == len(runs) == 15 * 25 + 2 * 2 * 25
     assert "results/caltech256/runs/words1000-hellinger/var10/oasis/4/fit.json" in runs
     untimed = plan.runs(config, "caltech256", "ranks.npz", ablations=False, timed=False)
     assert len(untimed) == 12 * 25

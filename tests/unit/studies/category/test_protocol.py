@@ -201,6 +201,7 @@ def test_a_curve_starts_at_euclidean_and_follows_the_final_fit(fold, tmp_path):
     assert (traced(curve, "symmetry_index") == 1).all()
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_learner_that_stops_by_itself_is_traced_past_its_stop(study):
     fold = Fold(*study, 1, 5, "toy")
     few = spec("MCML", parameters={"max_iter": 4}, trace={"steps": 30, "points": 9, "first": 1, "stop": False})
