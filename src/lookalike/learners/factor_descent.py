@@ -33,7 +33,7 @@ FIRST_STEP = 0.1
 STEPS_COMPARED = 3
 """Steps that must together lower the objective by too little before a descent ends, as one alone may be short."""
 
-NEGLIGIBLE = 1e-6
+NEGLIGIBLE = 1e-4
 """Share of the objective at the start below which decreases are compared with this share."""
 
 SINGLE = 1e-6
