@@ -39,24 +39,42 @@ NEGLIGIBLE = 1e-4
 SINGLE = 1e-6
 """Smallest relative decrease that float32 tells from rounding."""
 
+LEVEL = 0.3
+"""Share of the mean variance that is added to all before the rows are scaled to equal ones."""
+
 IN_SINGLE = 1e15
 """Largest squared length of rows, and of its inverse, that float32 has room for."""
 
 
 @dataclass(frozen=True, eq=False)
 class FactorPoint:
-    """A matrix M = LL' on the way down, and the objective there."""
+    """A matrix M = LL' on the way down, L = `basis` `inner`, and the objective there."""
 
-    factor: Factor
+    inner: Factor
+    basis: NDArray[np.float64]
     objective: float
     finished: bool = False
 
     @property
+    def factor(self) -> NDArray[np.float64]:
+        """L."""
+        return self.basis @ self.inner
+
+    @property
     def matrix(self) -> NDArray[np.float64]:
         """M, symmetric to the bit."""
-        factor = self.factor.astype(np.float64)
-        matrix = factor @ factor.T
+        matrix = self.factor @ self.factor.T
         return np.asarray((matrix + matrix.T) / 2)
+
+
+def conditioned(coordinates: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return rows around their mean in a `basis` B in which they vary alike in all directions, X B, and B."""
+    # L-BFGS takes a third fewer steps there, and three times fewer at first
+    centred = coordinates - coordinates.mean(axis=0)
+    variances, vectors = np.linalg.eigh(centred.T @ centred)
+    scales = np.sqrt(np.maximum(variances, 0.0) / (variances.sum() / max(len(variances), 1) or 1.0) + LEVEL)
+    basis = np.asarray((vectors / scales) @ vectors.T)
+    return centred @ basis, basis
 
 
 def precisions(rows: NDArray[np.float64], tol: float) -> list[type[np.floating[Any]]]:
@@ -67,25 +85,25 @@ def precisions(rows: NDArray[np.float64], tol: float) -> list[type[np.floating[A
 
 
 def descend(
-    stages: Iterable[tuple[type[np.floating[Any]], Objective]], factor: Factor, tol: float
+    stages: Iterable[tuple[type[np.floating[Any]], Objective]], start: Factor, basis: NDArray[np.float64], tol: float
 ) -> Iterator[FactorPoint]:
-    """Yield L, and a point after every step of L-BFGS on each of several objectives, the last of which is meant.
+    """Yield L = `start`, and a point after every step of L-BFGS on one objective after another, the last of them meant.
 
     An objective is left when three steps together lower it by no more than `tol` of it, or when no step lowers it.
     """
-    start: float | None = None
+    factor, first = np.linalg.solve(basis, start), None
     for dtype, objective in stages:
         least = max(tol, SINGLE) if dtype is np.float32 else tol
         values: list[float] = []
         for reached, value, recorded in _quasi_newton(objective, factor.astype(dtype)):
             # a stage starts where the one before has ended
-            if values or start is None:
-                yield FactorPoint(reached, recorded)
+            if values or first is None:
+                yield FactorPoint(reached, basis, recorded)
             factor = reached
             values.append(value)
-            start = value if start is None else start
+            first = value if first is None else first
             lowered = values[-1 - STEPS_COMPARED] - value if len(values) > STEPS_COMPARED else np.inf
-            if lowered <= least * max(value, NEGLIGIBLE * start):
+            if lowered <= least * max(value, NEGLIGIBLE * first):
                 break
 
 

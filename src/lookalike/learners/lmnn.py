@@ -116,7 +116,7 @@ class LMNN(BatchLearner):
     -----
     With r <= min(n, d) the rank of X, an iteration costs O(n^2 r) with ``"factor"`` and ``"naive"``, and O(r^3), with
     the papers' descents for eigenvalues. Memory is O(n r + d^2) with ``"factor"``, which has the pairs of 256 rows at a
-    time, and O(n^2 + n r + d^2) with the others.
+    time, and O(n^2 + n r + d^2) with the others. Target neighbours take the square of the largest class.
 
     Examples
     --------

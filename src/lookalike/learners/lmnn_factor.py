@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lookalike.core.kernels import njit
-from lookalike.learners.factor_descent import FactorPoint, Objective, descend, precisions
+from lookalike.learners.factor_descent import FactorPoint, Objective, conditioned, descend, precisions
 
 Array = NDArray[Any]
 Numbers = NDArray[np.int64]
@@ -27,19 +27,18 @@ WIDTHS = (1e-2, 1e-3)
 
 
 def descend_margins(
-    coordinates: Array, classes: Numbers, targets: Numbers, omega: float, factor: Array, tol: float
+    coordinates: Array, classes: Numbers, targets: Numbers, omega: float, start: Array, tol: float
 ) -> Iterator[FactorPoint]:
-    """Yield L and a point after every step down eq. 13, from L = `factor`, until `tol` ends the last stage."""
-    # distances do not change, and lose fewest digits, around the mean
-    centred = coordinates - coordinates.mean(axis=0)
+    """Yield L and a point after every step down eq. 13, from L = `start`, until `tol` ends the last stage."""
+    rows, basis = conditioned(coordinates)
 
     def stages() -> Iterator[tuple[type[np.floating[Any]], Objective]]:
-        for dtype in precisions(centred, tol):
-            margins = MarginObjective(centred.astype(dtype), classes, targets, omega)
+        for dtype in precisions(rows, tol):
+            margins = MarginObjective(rows.astype(dtype), classes, targets, omega)
             for width in WIDTHS if dtype is np.float32 else WIDTHS[-1:]:
                 yield dtype, partial(margins.value_and_gradient, width=width)
 
-    return descend(stages(), factor, tol)
+    return descend(stages(), start, basis, tol)
 
 
 class MarginObjective:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from lookalike.learners.base import class_deviations
 from lookalike.learners.batch import BatchLearner
-from lookalike.learners.factor_descent import FactorPoint, precisions
+from lookalike.learners.factor_descent import FactorPoint, conditioned, precisions
 from lookalike.learners.factor_descent import descend as by_factor
 from lookalike.learners.projections import project_psd
 from lookalike.learners.span import Span
@@ -112,9 +112,10 @@ class MCML(BatchLearner):
     def _descend(self, span: Span, y: NDArray[Any]) -> Iterator[Point | FactorPoint]:
         coordinates = span.coordinates
         if self.solver == "factor":
-            dtypes = precisions(_centred(coordinates), self.tol)
-            stages = ((dtype, CollapsingObjective(coordinates, y, dtype).in_factor) for dtype in dtypes)
-            yield from by_factor(stages, np.eye(span.rank), self.tol)
+            rows, basis = conditioned(coordinates)
+            dtypes = precisions(rows, self.tol)
+            stages = ((dtype, CollapsingObjective(rows, y, dtype).in_factor) for dtype in dtypes)
+            yield from by_factor(stages, np.eye(span.rank), basis, self.tol)
             return
         objectives: list[float] = []
         for point in descend(CollapsingObjective(coordinates, y)):
