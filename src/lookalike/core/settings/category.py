@@ -81,7 +81,7 @@ class Transfer(OneAggressiveness):
 class Splits(Section):
     """How images are divided (JMLR 5.3.2)."""
 
-    folds: int = Field(5, ge=2, le=100, description="Random partitions per subset.")
+    folds: int = Field(5, ge=1, le=100, description="Random partitions per subset.")
     train: int = Field(40, ge=3, description="Training images per class.")
     test: int = Field(25, ge=2, description="Test images per class.")
     validation: int = Field(8, ge=2, description="Training images per class on which selection scores.")

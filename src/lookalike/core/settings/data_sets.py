@@ -39,8 +39,9 @@ def in_demo(settings: Mapping[str, Any]) -> bool:
 def settings_of_data(config: Mapping[str, Any], dataset: str, not_run: str) -> dict[str, Any]:
     """What the exhibits of every study have to know of its data set."""
     data = config["datasets"][dataset]
-    told = {"title": data.get("title", dataset), "kind": data["kind"], "synthetic": data["kind"] in MADE_BY_CODE}
-    return {"dataset": dataset, **told, "not_run": not_run}
+    synthetic = data["kind"] in MADE_BY_CODE or data["stand_in"]
+    described = {"title": data.get("title", dataset), "kind": data["kind"], "synthetic": synthetic}
+    return {"dataset": dataset, **described, "not_run": not_run}
 
 
 def section_of(config: Mapping[str, Any], dataset: str) -> str:
@@ -162,6 +163,9 @@ class DataSet(Section):
     images and ratings made by code."""
     demo: bool = False
     """Whether the target `demo` makes a data set of kind `websim` or `visterms`; it always makes synthetic images."""
+    stand_in: bool = False
+    """Whether code made the images in `path`, to stand in for real ones: exhibits then call them synthetic, and hold no
+    number against the papers'."""
     path: str = ABSENT
     """Folder of the images, relative to the work folder. For `caltech256` and `oxford5k` it holds the archives or the
     folders that they unpack to; for `folder` and `class_triplets` it holds the class folders; for `triplets` the CSV

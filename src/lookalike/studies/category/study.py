@@ -347,7 +347,7 @@ STUDY = CategoryStudy
 
 def why_not_comparable(study: Mapping[str, Any], subset: Mapping[str, Any], n_classes: int) -> str:
     """The first reason why a subset's numbers may not be held against the printed ones; "" if there is none."""
-    if study["kind"] == "synthetic":
+    if study["synthetic"]:
         return "synthetic images"
     published, classes = list(subset.get("published_classes", ())), subset.get("classes")
     listed = published if classes == "published" else [] if isinstance(classes, str) else list(classes or ())

@@ -172,6 +172,8 @@ def test_numbers_of_other_data_get_no_verdict():
 @pytest.mark.parametrize(
     ("changed", "subset", "n_classes", "why"),
     [
+        # of the archive's kind, but a stand-in
+        ({"synthetic": True}, {}, 10, "synthetic images"),
         ({}, {"classes": ["cats", "dogs"]}, 10, "other classes than the paper's"),
         ({}, {}, 9, "9 of the paper's 10 classes"),
         ({"splits": {"folds": 5, "train": 40, "test": 10, "validation": 8}}, {}, 10,
