@@ -1,113 +1,160 @@
-"""What a step of the slow learners takes at the sizes of the papers' subsets of Caltech-256, on one core.
+"""Keep what the jobs of a rehearsal took, and what five partitions would take on 2 and on 16 cores.
 
-Rows are synthetic: 40 for each of 10, 20, 50 and 249 classes, over 1,000 words, 54 of them in a row. One fit of a few
-iterations and one of a single iteration are timed, each in a process of its own; their difference gives the seconds of
-an iteration, without what a fit begins with. The first iterations have the most active triplets: later ones take less.
-For OASIS and LEGO the same is done with 10,000 and 30,000 steps, and the seconds are those of 1,000 steps. `score` is
-one mean average precision of a learned W, each row querying all others.
+    python benchmarks/full_size.py logs/rehearsal ../stand-in --output workflow/resources/runs/full-size/rehearsal.json
 
-    python benchmarks/full_size.py --output workflow/resources/runs/full-size/measured.json
+Jobs of examples/rehearsal.yaml leave records beside their logs. This adds them to the file, at any time: jobs that it
+has already, and whose records are gone, stay. The documentation's table of costs reads the file.
 
-The documentation's table of costs reads that file. Its `deep-ranking-triplet` is from benchmarks/deep_ranking.py: a
-step, by its number of triplets.
+A rehearsal has one partition, a full run five. So each job of a partition is taken five times, and a job of all
+partitions five times as long; others stay. Then a list schedule puts all of them on the cores: of the jobs whose inputs
+are there, the one with the longest way to the end begins first. A job takes its processor seconds, divided by its
+threads: what else ran on the machine counts little. What starts a process, a second or two, is not in them.
 """
 
 from __future__ import annotations
 
-import os
-
-# before NumPy is imported: libraries read them once
-os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1", NUMBA_NUM_THREADS="1")
-
 import argparse
+import heapq
 import json
-import platform
-import resource
-import time
-from concurrent.futures import ProcessPoolExecutor
-from datetime import UTC, datetime
-from multiprocessing import get_context
+import os
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
+from typing import Any, NamedTuple
 
-import numpy as np
-import scipy.sparse as sp
+from lookalike.core.job_record import SUFFIX
 
-from lookalike.core.job_record import code_state
-from lookalike.core.machine import processor_name
-from lookalike.learners.registry import learner_class
-from lookalike.ranking.rankings import rank_leave_one_out
-
-WORDS, WORDS_OF_A_ROW, ROWS_OF_A_CLASS = 1000, 54, 40
-FITS = {
-    "lmnn": ("LMNN", {"tol": 0.0, "solver": "active_set"}, "max_iter", 1),
-    "lmnn-factor": ("LMNN", {"tol": 0.0}, "max_iter", 1),
-    "lmnn-naive": ("LMNN", {"tol": 0.0, "solver": "naive"}, "max_iter", 1),
-    "mcml": ("MCML", {"tol": 0.0}, "max_iter", 1),
-    "oasis": ("OASIS", {"random_state": 0}, "n_steps", 10000),
-    "lego": ("LEGO", {"random_state": 0}, "n_steps", 10000),
-    "score": ("OASIS", {"random_state": 0, "n_steps": 10000}, "", 1),
-}
-"""Method to its learner, its parameters, what counts its steps ("" for none), and the fewest of them."""
-MORE = 3
-"""How many times as many steps the longer fit has."""
+PARTITIONS = 5
+ONE_PARTITION, ALL_PARTITIONS = "(run|trace)_fold/", "(run|trace)_method/|(rankers|loss_bound|transfer)/"
+"""How the names of jobs begin that a full run has five times, and that take five times as long in it."""
+CORES = (2, 16)
+KEPT = ("rule", "started", "seconds", "cpu_seconds", "peak_megabytes", "threads", "processor", "commit", "modified")
+"""Of a job's record."""
 
 
-def rows_of(n_classes: int) -> tuple[sp.csr_matrix, np.ndarray]:
-    """Rows of Zipf's words, half of whose weights are of the class, as unit vectors."""
-    random = np.random.default_rng(n_classes)
-    y = np.repeat(np.arange(n_classes), ROWS_OF_A_CLASS)
-    weights = np.arange(1, WORDS + 1) ** -0.8
-    own = np.array([random.permutation(weights) for _ in range(n_classes)])
-    # the largest log(u) / weight are a sample without replacement in proportion to the weights
-    keys = np.log(random.random((len(y), WORDS))) / (weights + own[y])
-    words = np.argpartition(-keys, WORDS_OF_A_ROW, axis=1)[:, :WORDS_OF_A_ROW]
-    X = np.zeros((len(y), WORDS))
-    np.put_along_axis(X, words, random.geometric(0.5, words.shape), axis=1)
-    return sp.csr_matrix(X / np.linalg.norm(X, axis=1, keepdims=True)), y
+class Task(NamedTuple):
+    """A job as the schedule sees it."""
+
+    seconds: float
+    threads: int
+    megabytes: float
+    after: tuple[str, ...]
 
 
-def timed_fit(method: str, n_classes: int, n_steps: int) -> tuple[float, float]:
-    """Processor seconds of a fit, and the most megabytes of its process."""
-    name, parameters, counted, least = FITS[method]
-    learner = learner_class(name)
-    small = rows_of(5)
-    learner(**parameters, **({counted: least} if counted else {})).fit(*small)  # compiles, or loads from numba's cache
-    X, y = rows_of(n_classes)
-    model = None if counted else learner(**parameters).fit(X, y)
-    start = time.process_time()
-    if model is None:
-        learner(**parameters, **{counted: n_steps}).fit(X, y)
-    for _ in range(n_steps if model else 0):
-        rank_leave_one_out(model, X, y, n_neighbours=0).mean_average_precision()
-    return time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+def recorded_jobs(folders: Sequence[Path], kept: Mapping[str, Any]) -> dict[str, Any]:
+    """Every job by its name, the path of its log: those with a record, and those that were kept before."""
+    records = {
+        path.relative_to(folder).as_posix().removesuffix(SUFFIX): json.loads(path.read_text(encoding="utf-8"))
+        for folder in folders
+        for path in sorted(folder.rglob(f"*{SUFFIX}"))
+    }
+    makers = {path: name for name, record in records.items() for path in record["outputs"]}
+    found = {name: kept_record(record, makers, kept.get(name)) for name, record in records.items()}
+    times = {name: PARTITIONS if re.match(f"{ONE_PARTITION}|{ALL_PARTITIONS}", name) else 1 for name in found}
+    return {**kept, **{name: {**job, "times": times[name]} for name, job in found.items()}}
 
 
-def measure(method: str, n_classes: int) -> dict[str, object]:
-    """One row of the output: what an iteration, or 1,000 steps, takes."""
-    least = FITS[method][3]
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
-        (short, _), (long, peak) = (
-            pool.submit(timed_fit, method, n_classes, steps).result() for steps in (least, least * MORE)
+def kept_record(record: Mapping[str, Any], makers: Mapping[str, str], before: Any) -> dict[str, Any]:
+    """What is kept of a record; of files that are gone, the size that was kept before."""
+    outputs = [Path(path) for path in record["outputs"]]
+    fits = [
+        json.loads(path.read_text(encoding="utf-8")) for path in outputs if path.name == "fit.json" and path.exists()
+    ]
+    gone = before and not any(path.exists() for path in outputs)
+    measured = {
+        "megabytes": round(sum(map(bytes_of, outputs)) / 1e6, 1),
+        "fits": len(fits),
+        "fits_at_limit": sum(bool(fit["not_converged"]) for fit in fits),
+    }
+    return {
+        **{key: record[key] for key in KEPT},
+        **({key: before[key] for key in measured} if gone else measured),
+        "after": sorted({makers[path] for path in record["inputs"] if path in makers}),
+    }
+
+
+def bytes_of(path: Path) -> int:
+    """Size of a file, or of all files in a folder."""
+    return sum(file.stat().st_size for file in (path, *path.rglob("*")) if file.is_file())
+
+
+def full_run(jobs: Mapping[str, dict[str, Any]]) -> dict[str, Task]:
+    """The jobs of all partitions, made from those of one."""
+    copies = {name: [name] for name in jobs}
+    copies |= {
+        name: [f"{name}, partition {number}" for number in range(PARTITIONS)]
+        for name in jobs
+        if re.match(ONE_PARTITION, name)
+    }
+    return {
+        copy: Task(
+            seconds=job["cpu_seconds"] / job["threads"] * job["times"] / len(copies[name]),
+            threads=job["threads"],
+            megabytes=job["peak_megabytes"],
+            after=tuple(before for other in job["after"] for before in copies.get(other, [])),
         )
-    seconds = max(long - short, 0) / (least * (MORE - 1)) * (1000 if least > 1 else 1)
-    row = {"rule": f"{method}-{n_classes}", "cpu_seconds": round(seconds, 4), "peak_megabytes": round(peak)}
-    print(row, flush=True)
-    return row
+        for name, job in jobs.items()
+        for copy in copies[name]
+    }
+
+
+def schedule(tasks: Mapping[str, Task], n_cores: int) -> tuple[float, float]:
+    """Seconds until the last job ends, and the most megabytes that jobs hold beside each other."""
+    followers: dict[str, list[str]] = {name: [] for name in tasks}
+    for name, task in tasks.items():
+        for before in task.after:
+            followers[before].append(name)
+
+    @cache
+    def way(name: str) -> float:
+        return tasks[name].seconds + max(map(way, followers[name]), default=0.0)
+
+    waiting = {name: len(task.after) for name, task in tasks.items()}
+    ready = [name for name, n_before in waiting.items() if not n_before]
+    running: list[tuple[float, str]] = []
+    now, free, held, most = 0.0, n_cores, 0.0, 0.0
+    while ready or running:
+        for name in sorted(ready, key=way, reverse=True):
+            if (threads := min(tasks[name].threads, n_cores)) <= free:
+                ready.remove(name)
+                heapq.heappush(running, (now + tasks[name].seconds, name))
+                free, held = free - threads, held + tasks[name].megabytes
+        most = max(most, held)
+        now, name = heapq.heappop(running)
+        free, held = free + min(tasks[name].threads, n_cores), held - tasks[name].megabytes
+        for follower in followers[name]:
+            waiting[follower] -= 1
+            if not waiting[follower]:
+                ready.append(follower)
+    return now, most
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--classes", nargs="+", type=int, default=[10, 20, 50, 249], metavar="N")
-    parser.add_argument("--methods", nargs="+", choices=list(FITS), default=list(FITS))
-    parser.add_argument("--output", type=Path, help="write the numbers to this file, in place of those it has of them")
+    parser.add_argument("folders", type=Path, nargs="+", help="where records of jobs are")
+    parser.add_argument("--output", type=Path, required=True, help="file that the jobs are added to")
     arguments = parser.parse_args()
-    rows = {row["rule"]: row for row in (measure(m, n) for n in arguments.classes for m in arguments.methods)}
-    if arguments.output:
-        there = json.loads(arguments.output.read_text()) if arguments.output.is_file() else {"rules": []}
-        kept = [row for row in there["rules"] if row["rule"] not in rows]
-        told = {"dataset": "full-size", "processor": processor_name(), "python": platform.python_version(),
-                "date": f"{datetime.now(UTC):%Y-%m-%d}", "commit": code_state()[0]}  # fmt: skip
-        arguments.output.write_text(json.dumps(told | {"rules": [*kept, *rows.values()]}, indent=2) + "\n")
+    kept = json.loads(arguments.output.read_text(encoding="utf-8"))["jobs"] if arguments.output.is_file() else {}
+    jobs = recorded_jobs(arguments.folders, kept)
+    tasks, started = full_run(jobs), sorted(job["started"] for job in jobs.values())
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    schedules = {str(n_cores): schedule(tasks, n_cores) for n_cores in CORES}
+    summary = {
+        "dates": [started[0][:10], started[-1][:10]],
+        "cores": os.cpu_count(),
+        "memory_gigabytes": round(memory / 1e9),
+        "megabytes": round(sum(job["megabytes"] * job["times"] for job in jobs.values())),
+        "on_cores": {
+            n_cores: {"seconds": round(seconds), "megabytes_at_once": round(megabytes)}
+            for n_cores, (seconds, megabytes) in schedules.items()
+        },
+        "jobs": jobs,
+    }
+    arguments.output.write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
+    print(f"{len(jobs)} jobs of one partition; {len(tasks)} of {PARTITIONS} partitions:")
+    for n_cores, (seconds, megabytes) in schedules.items():
+        print(f"on {n_cores} cores {seconds / 3600:.1f} h, {megabytes / 1000:.1f} GB of memory at once")
 
 
 if __name__ == "__main__":

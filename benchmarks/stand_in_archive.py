@@ -151,7 +151,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="where the archive's folder is made, outside the project")
     parser.add_argument("--share", type=float, default=1.0, help="share of the images of each class")
-    parser.add_argument("--least", type=int, default=65, help="with a share: images of a class at least")
+    parser.add_argument("--least", type=int, default=75, help="images of a class at least, with a share")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--pack", action="store_true", help="also time how the packed archive is checked and unpacked")

@@ -2,13 +2,14 @@
 
 ``{headline} DATASET`` shows a run's main numbers. ``{kept-runs}`` shows every run that was kept, ``{not-run}`` what has
 not been run, and ``{processors}`` what differed between processors. ``{job-costs} DATASET...`` shows what the rules of
-a run took, and ``{full-costs}`` what the papers' full runs would take.
+a run took, and ``{full-costs}`` what the papers' full runs take.
 """
 
 from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,9 @@ ORDER = ("category", "landmark", "web", "finegrained")
 """Studies in the papers' order."""
 MOST_RULES = 12
 WIDTHS = (4, 2, 1, 2, 2, 6)
-"""Of the columns of the table of parts."""
+"""Of the columns of a table of scaled parts."""
+REHEARSED = "caltech256"
+"""The data set whose study was rehearsed on a stand-in."""
 
 DRAFT = "oasis-2009-draft"
 
@@ -129,24 +132,80 @@ class NotRun(KeptDirective):
 
 
 class FullCosts(KeptDirective):
-    """What studies of the papers' size would take: rules of kept runs, times how much more of their work there is."""
+    """What studies of the papers' size take: of Caltech-256 what a rehearsal took, of others what kept runs tell."""
 
     def run(self) -> list[nodes.Node]:
         """Return a table of all studies, then one of the parts of each."""
-        path, measured = (self.folder / "full-size" / name for name in ("parts.csv", "measured.json"))
-        self.env.note_dependency(str(path))
-        self.env.note_dependency(str(measured))
-        runs = {run["dataset"]: run for run in (*self.runs(), json.loads(measured.read_text(encoding="utf-8")))}
-        with path.open(encoding="utf-8", newline="") as file:
-            parts = [_scaled(part, runs) for part in csv.DictReader(file)]
+        folder = self.folder / "full-size"
+        for name in ("parts.csv", "measured.json", "rehearsal.json", "rehearsed.csv"):
+            self.env.note_dependency(str(folder / name))
+        measured, rehearsal = (
+            json.loads((folder / name).read_text(encoding="utf-8")) for name in ("measured.json", "rehearsal.json")
+        )
+        runs = {run["dataset"]: run for run in (*self.runs(), measured)}
+        rehearsed = _rehearsed(_rows(folder / "rehearsed.csv"), rehearsal["jobs"])
+        parts = [_scaled(part, runs) for part in _rows(folder / "parts.csv")]
         studies = {name: [part for part in parts if part["study"] == name] for name in DATA_SETS}
-        rows = {name: _total(own) for name, own in studies.items() if own}
+        rows = {REHEARSED: _rehearsed_total(rehearsed, rehearsal)}
+        rows |= {name: _total(own) for name, own in studies.items() if own}
         head = ("", "on 2 cores", "on 16 cores", "memory of a job", "disk", "what dominates")
         found: list[nodes.Node] = [table(head, [(DATA_SETS[name]["title"], *row) for name, row in rows.items()])]
+        head = ("part", "jobs", "processor time", "longest job", "memory", "disk", "ended at a limit")
+        measured_parts = [(name, *_rehearsed_part(jobs)) for name, jobs in rehearsed.items()]
+        title = f"{DATA_SETS[REHEARSED]['title']}, one partition, rehearsed"
+        found += [nodes.rubric("", title), table(head, measured_parts)]
         head = ("part", "processor time", "jobs", "memory", "disk", "how it was scaled")
-        for name in rows:
-            found += [nodes.rubric("", DATA_SETS[name]["title"]), table(head, map(_part, studies[name]), WIDTHS)]
+        for name in studies:
+            if studies[name]:
+                found += [nodes.rubric("", DATA_SETS[name]["title"]), table(head, map(_part, studies[name]), WIDTHS)]
         return found
+
+
+def _rows(path: Path) -> list[Run]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _rehearsed(parts: list[Run], jobs: Run) -> dict[str, list[Run]]:
+    """Part of the study to its jobs of the rehearsal, none where it was not rehearsed; a job of no part is an error."""
+    found: dict[str, list[Run]] = {part["part"]: [] for part in parts}
+    for name, job in jobs.items():
+        found[next(part["part"] for part in parts if re.fullmatch(part["jobs"], name))].append(job)
+    return found
+
+
+def _rehearsed_part(jobs: list[Run]) -> tuple[str, ...]:
+    """What the jobs of a part took, or that they were not rehearsed."""
+    if not jobs:
+        return ("not rehearsed", *[NO_NUMBER] * 5)
+    fits, ended = (sum(job[name] for job in jobs) for name in ("fits", "fits_at_limit"))
+    return (
+        f"{len(jobs)}",
+        _time(_sum(jobs, "cpu_seconds")),
+        _time(max(job["seconds"] for job in jobs)),
+        _gigabytes(max(job["peak_megabytes"] for job in jobs) / 1000),
+        _gigabytes(_sum(jobs, "megabytes") / 1000),
+        f"{ended} of {fits} fits" if ended else NO_NUMBER,
+    )
+
+
+def _rehearsed_total(parts: dict[str, list[Run]], rehearsal: Run) -> tuple[str, ...]:
+    """Time of five partitions on 2 and 16 cores, memory and disk, and the dearest part."""
+    jobs = list(rehearsal["jobs"].values())
+    if not jobs:
+        return ("not rehearsed", *[NO_NUMBER] * 4)
+    of_all = {part: sum(job["cpu_seconds"] * job["times"] for job in own) for part, own in parts.items()}
+    dearest = max(of_all, key=of_all.__getitem__)
+    return (
+        *(_time(rehearsal["on_cores"][n_cores]["seconds"]) for n_cores in ("2", "16")),
+        _gigabytes(max(job["peak_megabytes"] for job in jobs) / 1000),
+        _gigabytes(rehearsal["megabytes"] / 1000),
+        f"{dearest} ({of_all[dearest] / sum(of_all.values()):.0%})",
+    )
+
+
+def _sum(jobs: Iterable[Run], what: str) -> float:
+    return float(sum(job[what] for job in jobs))
 
 
 def _scaled(part: Run, runs: dict[str, Run]) -> Run:
