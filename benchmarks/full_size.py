@@ -50,7 +50,7 @@ def recorded_jobs(folders: Sequence[Path], kept: Mapping[str, Any]) -> dict[str,
         for path in sorted(folder.rglob(f"*{SUFFIX}"))
     }
     makers = {path: name for name, record in records.items() for path in record["outputs"]}
-    found = {name: kept_record(record, makers, kept.get(name)) for name, record in records.items()}
+    found = {name: kept_record(record, makers, kept.get(name, {"after": []})) for name, record in records.items()}
     times = {name: PARTITIONS if re.match(f"{ONE_PARTITION}|{ALL_PARTITIONS}", name) else 1 for name in found}
     return {**kept, **{name: {**job, "times": times[name]} for name, job in found.items()}}
 
@@ -61,7 +61,6 @@ def kept_record(record: Mapping[str, Any], makers: Mapping[str, str], before: An
     fits = [
         json.loads(path.read_text(encoding="utf-8")) for path in outputs if path.name == "fit.json" and path.exists()
     ]
-    gone = before and not any(path.exists() for path in outputs)
     measured = {
         "megabytes": round(sum(map(bytes_of, outputs)) / 1e6, 1),
         "fits": len(fits),
@@ -69,8 +68,8 @@ def kept_record(record: Mapping[str, Any], makers: Mapping[str, str], before: An
     }
     return {
         **{key: record[key] for key in KEPT},
-        **({key: before[key] for key in measured} if gone else measured),
-        "after": sorted({makers[path] for path in record["inputs"] if path in makers}),
+        **(measured if any(path.exists() for path in outputs) else {key: before.get(key, 0) for key in measured}),
+        "after": sorted({makers[path] for path in record["inputs"] if path in makers}.union(before["after"])),
     }
 
 
