@@ -26,8 +26,8 @@ from typing import Any, NamedTuple
 from lookalike.core.job_record import SUFFIX
 
 PARTITIONS = 5
-ONE_PARTITION, ALL_PARTITIONS = "(run|trace)_fold/", "(run|trace)_method/|(rankers|loss_bound|transfer)/"
-"""How the names of jobs begin that a full run has five times, and that take five times as long in it."""
+ONE_PARTITION, ALL_PARTITIONS = r"(run|trace)/.*/\d+", "(run|trace)/.*/all|(rankers|loss_bound|transfer)/"
+"""Names of the jobs that a full run has five times, and that take five times as long in it."""
 CORES = (2, 16)
 KEPT = ("rule", "started", "seconds", "cpu_seconds", "peak_megabytes", "threads", "processor", "commit", "modified")
 """Of a job's record."""

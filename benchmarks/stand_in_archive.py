@@ -60,6 +60,8 @@ GREY_FOLDER, GREY_SHARE = "252.car-side-101", 0.03
 EMPTY_FOLDERS = ("056.dog/greg/vision301", "056.dog/greg/vision309")
 NO_IMAGE = "198.spider/RENAME2"
 DIFFICULTY = 0.5
+TINT = 0.3
+"""Spread of the logarithm of light and tint, which change across an image."""
 QUALITY = 91
 """Of the JPEG files; with it, all together are about as large as the archive."""
 
@@ -105,6 +107,10 @@ def paint(member: Member, seed: int) -> ByteArray:
     picture = spec.paint(label, member.number)
     if (narrow, low) != (width, height):
         picture = cv2.resize(picture, (width, height), interpolation=cv2.INTER_CUBIC)
+    # without it rows have 42 distinct visterms of 1,000, and those of real images 52
+    tint = np.exp(TINT * chance.standard_normal((4, 4, 3), np.float32))
+    tint = cv2.resize(tint, (width, height), interpolation=cv2.INTER_CUBIC)
+    picture = np.clip(picture * tint, 0, 255).astype(np.uint8)
     if member.folder == GREY_FOLDER or chance.random() < GREY_SHARE:
         picture = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY)
     if tuple(member) in SIZES:

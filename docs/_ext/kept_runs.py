@@ -167,10 +167,11 @@ def _rows(path: Path) -> list[Run]:
 
 
 def _rehearsed(parts: list[Run], jobs: Run) -> dict[str, list[Run]]:
-    """Part of the study to its jobs of the rehearsal, none where it was not rehearsed; a job of no part is an error."""
+    """Part of the study to its jobs of the rehearsal, none where it was not rehearsed; jobs of no part come last."""
     found: dict[str, list[Run]] = {part["part"]: [] for part in parts}
     for name, job in jobs.items():
-        found[next(part["part"] for part in parts if re.fullmatch(part["jobs"], name))].append(job)
+        fits = (part["part"] for part in parts if re.fullmatch(part["jobs"], name))
+        found.setdefault(next(fits, "others"), []).append(job)
     return found
 
 

@@ -48,7 +48,7 @@ def test_diagonal_learners_with_the_study_s_parameters(written):
 
 def test_a_schedule_of_five_partitions_from_the_jobs_of_one(tmp_path, monkeypatch):
     blank = dict.fromkeys(("started", "processor", "commit"), "") | {"seconds": 9, "modified": False, "threads": 1}
-    makes = {"scan": ([], "a", 2), "run_fold/lego/0": (["a"], "b", 3), "gather": (["b"], "c", 1)}
+    makes = {"scan": ([], "a", 2), "run/lego/0": (["a"], "b", 3), "gather": (["b"], "c", 1)}
     for name, (inputs, output, seconds) in makes.items():
         job = {"rule": name, "inputs": inputs, "outputs": [output], "cpu_seconds": seconds, "peak_megabytes": 5}
         (tmp_path / f"logs/{name}.job.json").parent.mkdir(parents=True, exist_ok=True)
