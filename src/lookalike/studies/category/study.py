@@ -225,7 +225,7 @@ class CategoryStudy(Study):
         subsets = self.all_subsets
         rows = {method: [self._map_cell(one, method) for one in subsets] for method in self.methods}
         columns = [f"mAP (%), {subset.id}" if len(subsets) > 1 else "mAP (%)" for subset in subsets]
-        spread = f"± is the standard deviation over {self.n_folds} folds."
+        spread = f"± is the standard deviation over {self.n_folds} folds." if self.n_folds > 1 else "There is one fold."
         return "retrieval by class (OASIS, JMLR 2010, Table 4)", columns, rows, [spread, *self._left_out()]
 
     def _map_cell(self, subset: Subset, method: str) -> str:
