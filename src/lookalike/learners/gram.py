@@ -35,7 +35,7 @@ DIRECT_ROWS = 512
 """Rows up to which an update of OASIS is written to T at once."""
 PRODUCT_SECONDS = 0.2e-9
 """Of G, for each row and value that is not zero."""
-STEP_SECONDS = (1.2e-9, 0.6e-12)
+STEP_SECONDS = (2.0e-9, 0.4e-12)
 """Of a step on G, for each row, and for each pair of rows."""
 HEAD_SECONDS = 70e-9
 """Of a step on W, for each value of p that is not zero: the frequent features."""
@@ -84,10 +84,11 @@ class Gram:
 
     @cached_property
     def twins(self) -> NDArray[np.int64]:
-        """Number rows so that equal ones have one number, where rounding could tell them apart: sums of dense ones."""
+        """Number rows, equal ones alike, where rounding may tell them apart: in products of dense ones."""
         if is_sparse(self.rows):
             return np.arange(self.n_rows)
-        return np.asarray(np.unique(self.rows, axis=0, return_inverse=True)[1]).ravel()
+        first: dict[bytes, int] = {}
+        return np.array([first.setdefault(row.tobytes(), i) for i, row in enumerate(self.rows)])
 
     @cached_property
     def roots(self) -> NDArray[np.float64]:
@@ -98,7 +99,7 @@ class Gram:
     @cached_property
     def columns(self) -> Parts:
         """Return CSR rows column by column."""
-        return _parts(self.rows.tocsc())
+        return Parts.of(self.rows.tocsc())
 
     def block(self, rows: Matrix) -> NDArray[Any]:
         """Return the inner products of some rows with these."""
@@ -106,7 +107,7 @@ class Gram:
             products = rows @ self.rows.T
             return np.asarray(products.toarray() if is_sparse(products) else products)
         products = np.zeros((rows.shape[0], self.n_rows), self.rows.dtype)
-        _add_products(_parts(rows), self.columns, products, rows is self.rows)
+        _add_product(Parts.of(rows), self.columns, products, rows is self.rows)
         return products
 
 
@@ -155,18 +156,19 @@ class _Scores(NamedTuple):
 class Form:
     """A learned matrix W, perhaps in another order of features; the user's is made when somebody asks for it."""
 
-    has_overflowed = False
+    has_overflowed: bool
     goes_through_rows: bool
     """Whether `project` does without W."""
     rows: Matrix
     strengths: sp.csr_array
 
-    def __init__(self, W: NDArray[Any], place: NDArray[np.int64] | None = None) -> None:
-        self._W, self._place, self.dtype, self.goes_through_rows = W, place, W.dtype, False
+    def __init__(self, W: NDArray[Any], place: NDArray[np.int64] | None = None, has_overflowed: bool = False) -> None:
+        self._W, self._place, self.dtype, self.has_overflowed = W, place, W.dtype, has_overflowed
+        self.goes_through_rows = False
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __reduce__(self) -> tuple[Any, ...]:
         """Leave out what can be made again."""
-        return vars(Form(self.matrix))
+        return Form, (self.matrix,)
 
     @property
     def matrix(self) -> NDArray[Any]:
@@ -226,9 +228,9 @@ class RowForm(Form):
         """Return the form of W = I, which has no rows."""
         return cls(sp.csr_array((0, d), dtype=dtype), sp.csr_array((0, 0), dtype=np.float64))
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __reduce__(self) -> tuple[Any, ...]:
         """Leave out what can be made again."""
-        return vars(self.settled())
+        return RowForm, (self.rows, self.strengths)
 
     @cached_property
     def matrix(self) -> NDArray[Any]:
@@ -236,11 +238,12 @@ class RowForm(Form):
         rows, A = self.rows, self.strengths
         is_symmetric = not abs(A - A.T).sum()
         W = np.eye(rows.shape[1], dtype=self.dtype)
-        products = (A @ rows).astype(self.dtype)
         if is_sparse(rows):
-            _add_in_tiles(W, self._own.columns, products.toarray(), is_symmetric)
+            products = np.zeros(rows.shape)
+            _add_product(Parts.of(A), Parts.of(rows), products, False)
+            _add_in_tiles(W, self._own.columns, products.astype(self.dtype, copy=False), is_symmetric)
         else:
-            W += rows.T @ products
+            W += rows.T @ (A @ rows).astype(self.dtype, copy=False)
             W = (W + W.T) / 2 if is_symmetric else W
         W.flags.writeable = False
         return W
@@ -311,10 +314,12 @@ class LearningForm(RowForm):
 
     def __init__(self, steps: Any, is_symmetric: bool = False) -> None:
         self._steps, self._is_symmetric, self._n_updates = steps, is_symmetric, steps.n_updates
-        self.gram, self.dtype, self.has_overflowed = steps.gram, steps.gram.rows.dtype, steps.has_overflowed()
+        self.gram, self.dtype = steps.gram, steps.gram.rows.dtype
 
     def __getattr__(self, name: str) -> Any:
         """Read from the steps what is not there yet."""
+        if name == "has_overflowed":
+            return self._steps.has_overflowed()
         if name not in ("rows", "strengths", "used", "goes_through_rows"):
             raise AttributeError(name)
         A = self._steps.strengths(self._n_updates)
@@ -350,9 +355,11 @@ class GramSteps:
 
     def take(self, triplets: NDArray[np.int32], margins: NDArray[np.float64] = NO_MARGINS) -> tuple[int, int]:
         """Take one step a triplet; return how many had a loss, and how many an update."""
-        before, how = self.n_updates, (self._aggressiveness, self._kind, self._is_lazy)
+        before, twins, C = self.n_updates, self.gram.twins, self._aggressiveness
+        if before + len(triplets) > len(self._log.taus):
+            raise ValueError(f"{len(triplets):,} steps are more than the log has room for")
         losses, self.n_updates = gram_steps(
-            self._own, self._log, before, self.gram.twins, triplets, margins, how[0], how[1], how[2]
+            self._own, self._log, before, twins, triplets, margins, C, self._kind, self._is_lazy
         )
         return losses, self.n_updates - before
 
@@ -400,6 +407,11 @@ class Parts(NamedTuple):
     numbers: NDArray[np.uint32]
     values: NDArray[Any]
 
+    @classmethod
+    def of(cls, matrix: Any) -> Parts:
+        """Take them from a matrix of SciPy's."""
+        return cls(matrix.indptr.astype(np.int64), matrix.indices.astype(np.uint32), matrix.data)
+
 
 class Tracked(NamedTuple):
     """T of some rows, their products with the learned rows, and how many updates each row of T has taken."""
@@ -414,10 +426,6 @@ class Log(NamedTuple):
 
     triplets: NDArray[np.uint32]
     taus: NDArray[Any]
-
-
-def _parts(matrix: Any) -> Parts:
-    return Parts(matrix.indptr.astype(np.int64), matrix.indices.astype(np.uint32), matrix.data)
 
 
 @njit(cache=True, nogil=True)
@@ -512,19 +520,19 @@ def _dot(left: NDArray[Any], right: NDArray[Any], without: NDArray[Any]) -> floa
 
 
 @njit(cache=True, nogil=True)
-def _add_products(rows: Parts, columns: Parts, products: NDArray[Any], is_symmetric: bool) -> None:
-    """Add the inner products of CSR rows with rows given column by column, which may be the same rows."""
-    first = columns.starts[:-1].copy()
-    for i in range(products.shape[0]):
-        row = products[i]
-        for k in range(rows.starts[i], rows.starts[i + 1]):
-            feature, value = rows.numbers[k], rows.values[k]
-            for c in range(first[feature], columns.starts[feature + 1]):
-                row[columns.numbers[c]] += value * columns.values[c]
+def _add_product(left: Parts, right: Parts, product: NDArray[Any], is_symmetric: bool) -> None:
+    """Add the product of two CSR matrices to a dense one; of a symmetric product half is computed."""
+    first = right.starts[:-1].copy()
+    for i in range(product.shape[0]):
+        row = product[i]
+        for k in range(left.starts[i], left.starts[i + 1]):
+            number, value = left.numbers[k], left.values[k]
+            for c in range(first[number], right.starts[number + 1]):
+                row[right.numbers[c]] += value * right.values[c]
             if is_symmetric:
-                first[feature] += 1  # so that rows above this one are left out
+                first[number] += 1  # so that what is left of the diagonal is left out
     if is_symmetric:
-        _mirror(products)
+        _mirror(product)
 
 
 @njit(cache=True, nogil=True)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
+from itertools import product
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lookalike.core.kernels import njit
@@ -159,7 +161,8 @@ class PassiveAggressive(OnlineTripletLearner):
         self._form = work.form()
 
     def _finish(self, traced: bool = False) -> None:
-        self._refuse_overflow(self._form.has_overflowed)
+        if not traced:
+            self._refuse_overflow(self._form.has_overflowed)
         if self.projection == "symmetric":
             self._form = self._form.symmetric()
         elif self.projection == "psd":
@@ -244,8 +247,7 @@ class RowSteps:
 
     def form(self) -> Form:
         """Return what was learned so far."""
-        self._shown = Form(self.W, self.rows.place)
-        self._shown.has_overflowed = self.has_overflowed()
+        self._shown = Form(self.W, self.rows.place, self.has_overflowed())
         return self._shown
 
     def has_overflowed(self) -> bool:
@@ -407,6 +409,8 @@ class OASIS(PassiveAggressive):
 
 def warm_up() -> None:
     """Compile the kernels for both dtypes (or load them from numba's cache), so that timed runs do not."""
-    X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-    for dtype in ("float32", "float64"):
-        OASIS(dtype=dtype).fit_triplets(X, [[0, 2, 1]])
+    X, triplets = sp.csr_array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), np.array([[0, 2, 1]], dtype=np.int32)
+    for dtype, solver in product(("float32", "float64"), ("gram", "rows")):
+        steps = OASIS(dtype=dtype, solver=solver).steps(X, 1)
+        steps.take(triplets)
+        _ = steps.form().matrix, steps.form().products_among(Seen(X))

@@ -341,9 +341,8 @@ class AveragedSteps:
         """Return the mean of what the rankers learned so far."""
         if self.gram is not None:
             return LearningForm(self)
-        form = Form(average_matrices(ranker.W for ranker in self.rankers), self.rankers[0].rows.place)
-        form.has_overflowed = self.has_overflowed()
-        return form
+        mean = average_matrices(ranker.W for ranker in self.rankers)
+        return Form(mean, self.rankers[0].rows.place, self.has_overflowed())
 
     @property
     def n_updates(self) -> list[int]:
@@ -391,4 +390,5 @@ def warm_up() -> None:
     """Compile the kernels of all variants for both dtypes, or load them from numba's cache."""
     warm_up_oasis()
     for dtype in ("float32", "float64"):
-        OnlineProjOASIS(dtype=dtype).fit_triplets(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), [[0, 2, 1]])
+        model = OnlineProjOASIS(dtype=dtype, solver="rows")
+        model.fit_triplets(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), [[0, 2, 1]])
