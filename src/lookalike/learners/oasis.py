@@ -323,11 +323,12 @@ class OASIS(PassiveAggressive):
     solver : {"auto", "gram", "rows"}, default="auto"
         What steps work on; W is the same up to rounding. ``"rows"``: W itself, the more work the more words a row has.
         ``"gram"``: the inner products of all pairs of rows, the more work the more rows there are. W = I + X'AX is
-        learned as strengths A of rows X, and formed when it is asked for. ``"auto"``: whichever of the two would take
-        less time for so many rows, values that are not zero, features and steps, by constants in
-        ``lookalike.learners.gram`` that ``benchmarks/oasis_steps.py`` measures, so that every machine decides alike. On
-        rows of 73 words that is ``"gram"`` up to about 3,500 rows of 1,000 words, or 9,000 of 10,000, but for fits of
-        few steps. Inner products and what goes with them take at most 1 GiB (11,500 rows in float32): beyond,
+        learned as strengths A of rows X, and formed when it is asked for. ``"auto"``: for m steps on n rows of d
+        features, z of them not zero, ``"gram"`` where 0.2 n n z + m n (2 + n / 2,500) nanoseconds are less than
+        m z (70 + t min(2z, d)), t = d / 1,370 but at least 0.7 and at most 5.3. The constants were measured once, by
+        ``benchmarks/oasis_steps.py``, so that every machine decides alike. In a fit of 35,000 steps on rows of 73 words
+        that is up to 2,900 rows of 1,000 words and 7,500 of 10,000. Inner products and the log of updates take at most
+        1 GiB (11,500 rows in float32; a log of 67 million): beyond,
         ``"auto"`` takes ``"rows"``, and ``"gram"`` raises ValueError. A `projection_interval`, and a
         `partial_fit_triplets` that goes on from what was learned, always take ``"rows"``.
     projection_interval : int, optional

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from made_rows_and_examples import few_values, sparse_rows
 
 from lookalike.learners import OASIS, AveragedOASIS, DissimOASIS, OnlineProjOASIS, TripletSampler
-from lookalike.learners.gram import Gram, Seen
+from lookalike.learners.gram import Gram, Seen, pays
 from lookalike.learners.oasis_variants import average_matrices, ranker_seeds
 from lookalike.learners.online import held_out_rows
 from lookalike.learners.sparse_rows import HEAD_BYTES
@@ -141,6 +141,21 @@ def test_a_trace_on_shared_products_scores_seen_rows_and_copies_stay_as_they_wer
     assert not np.allclose(traced[650][0], traced[0][0], atol=0.1)
     with pytest.raises(ValueError, match=r"gram is of 40 other rows: share Gram.of\(X, 'float64'\)"):
         make().share(gram).fit(X[1:], y[1:])
+
+
+def test_auto_weighs_rows_features_steps_and_memory():
+    fits = [(400, 1000), (2000, 1000), (2900, 1000), (2950, 1000), (7500, 10_000), (7600, 10_000)]
+    assert [pays(n, 73 * n, d, 35_000) for n, d in fits] == [True, True, True, False, True, False]
+    assert not pays(2000, 146_000, 1000, 3000)
+    X, y = ROWS
+    few, many = (OASIS(n_steps=n).fit(X, y) for n in (3, 3000))
+    assert (hasattr(few, "strengths_"), hasattr(many, "strengths_")) == (False, True)
+    large = sp.csr_array(([1.0] * 3, ([0, 1, 2], [0, 1, 1])), shape=(20_000, 4))
+    assert not hasattr(OASIS().fit_triplets(large, [[0, 1, 2]] * 9), "strengths_")
+    with pytest.raises(ValueError, match=r"would take 3\.0 GiB for 20,000 rows and 1 steps, and at most 1 GiB is used"):
+        OASIS(solver="gram").fit_triplets(large, [[0, 1, 2]])
+    with pytest.raises(ValueError, match="solver must be 'auto' or 'rows' with a projection_interval, not 'gram'"):
+        OASIS(solver="gram", projection="psd", projection_interval=5).fit(X, y)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -78,6 +78,8 @@ def symmetry_index(model: Any) -> float | None:
     """||sym W||_F / ||W||_F of a bilinear model (draft equation 17); None for others."""
     if not isinstance(model, PassiveAggressive) or model.matrix_name != "W_":
         return None
-    _, squares, products = model.sums()
-    # ||W + W'||^2 / 4 is the mean of the two
-    return float(np.sqrt((squares + products) / 2 / squares))
+    if hasattr(model, "strengths_"):
+        _, squares, products = model.sums()
+        return float(np.sqrt((squares + products) / 2 / squares))  # ||W + W'||^2 / 4 is the mean of the two
+    W: Any = getattr(model, model.matrix_name)
+    return float(np.linalg.norm((W + W.T) / 2) / np.linalg.norm(W))
