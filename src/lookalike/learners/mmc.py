@@ -6,6 +6,7 @@ off by default in the workflow.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
@@ -23,13 +24,15 @@ Array = NDArray[np.float64]
 
 RANK_TOLERANCE = 1e-10
 """Directions with less than this share of the largest variance within classes have none."""
-FIRST_STEP = 0.1
-"""Length of the first step tried, as a share of the norm of the matrix."""
-LENGTHENED, SHORTENED = 1.05, 0.5
-PROJECTIONS = 100
-EXCESS = 0.01
-"""Alternating projections end, at most `PROJECTIONS` of them, where the constraint is kept up to this share; what is
-left of it is scaled away."""
+REMEMBERED, MOST_HALVINGS = 10, 20
+"""Of the ascent in L: steps that tell the next one how the objective bends, and lengths tried of a step."""
+SUFFICIENT_RISE = 1e-4
+"""Of such a step: this share of the rise that the slope promises."""
+FIRST_STEP, LENGTHENED, SHORTENED = 0.1, 1.05, 0.5
+"""Of the ascent by projections: the first step tried, as a share of the norm of M, and what becomes of its length."""
+PROJECTIONS, EXCESS = 100, 0.01
+"""Alternating projections end, at most so many, where the constraint is kept up to this share; what is left of it is
+scaled away."""
 
 
 @dataclass(eq=False, repr=False)
@@ -46,7 +49,10 @@ class MMC(BatchLearner):
     max_iter : int, default=100
         The most steps; 0 leaves M = I.
     tol : float, default=0.001
-        Learning stops when the step to be tried is shorter than this share of the norm of the matrix, not negative.
+        Not negative. ``"factor"`` stops when a bound proves that the objective is within this share of its maximum,
+        ``"projected"`` when the step to be tried is shorter than this share of the norm of the matrix.
+    solver : {"factor", "projected"}, default="factor"
+        ``"factor"`` goes to the maximum; ``"projected"`` is the ascent of Xing et al., which is slow and stops early.
     verbose : int, default=0
         Above 0: a progress bar with the objective.
 
@@ -65,9 +71,13 @@ class MMC(BatchLearner):
 
     Notes
     -----
-    Projected gradient ascent (Xing et al., Figure 1): a step goes along the part of the gradient that leaves the
-    constraint's sum as it is, then projections onto the constraint and onto the positive semidefinite matrices
-    alternate until both hold. A step that does not raise the objective is taken back and tried at half the length; one
+    The problem is concave, and its constraint is a bound on the trace where the covariance within classes is I.
+    ``"factor"`` sets M = LL' there and climbs in L, whose length is fixed, by limited-memory BFGS: no step needs an
+    eigenvalue. The largest eigenvalue of the gradient bounds how far the maximum can be, which is where `tol` stops.
+
+    ``"projected"`` is projected gradient ascent (Xing et al., Figure 1): a step goes along the part of the gradient
+    that leaves the constraint's sum as it is, then projections onto the constraint and onto the positive semidefinite
+    matrices alternate until both hold. A step that does not raise the objective is tried again at half the length; one
     that does makes the next 1.05 times as long.
 
     In a direction in which no class varies the constraint holds nothing back and the objective has no upper bound. With
@@ -87,78 +97,69 @@ class MMC(BatchLearner):
     max_iter: int = 100
     tol: float = 0.001
     _: KW_ONLY
+    solver: str = "factor"
     verbose: int = 0
 
     def _descend(self, span: Span, y: NDArray[Any]) -> Iterator[Point]:
-        return ascend(SpreadingProblem(span.coordinates, y), self.tol)
+        ascent = ascend if self.solver == "factor" else ascend_by_projections
+        return ascent(SpreadingProblem(span.coordinates, y), self.tol)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        self._require(self.solver in ("factor", "projected"), "solver", "'factor' or 'projected'")
 
 
 class SpreadingProblem:
-    """The objective, its gradient, and the constraint <matrix, similar> <= bound, in directions where classes vary."""
+    """The objective and its gradient in the directions where classes vary, scaled to a covariance within them of I."""
 
     def __init__(self, coordinates: Array, y: NDArray[Any]) -> None:
         codes, sizes = class_codes(y)
-        deviations = class_deviations(coordinates, codes, sizes)
+        by_class = np.argsort(codes, kind="stable")
+        rows = (coordinates - coordinates.mean(axis=0))[by_class]
+        deviations = class_deviations(rows, codes[by_class], sizes)
         # over the pairs of a class, zz' sums to its size times its scatter around its mean
-        n_pairs = float((sizes * (sizes - 1) / 2).sum())
-        similar: Array = (deviations * (sizes[codes] / n_pairs)[:, None]).T @ deviations
-        similar = (similar + similar.T) / 2
-        variances, vectors = np.linalg.eigh(similar)
-        squared_scale = float(np.vdot(coordinates, coordinates)) / len(coordinates)
-        self.directions: Array = vectors[:, variances > RANK_TOLERANCE * squared_scale]
-        self.similar: Array = self.directions.T @ similar @ self.directions
-        self.similar = (self.similar + self.similar.T) / 2
-        self.bound = float(np.trace(self.similar))
-        centred = coordinates - coordinates.mean(axis=0)
-        self._rows = centred @ self.directions
-        self._different = codes[:, None] != codes
-        self._n_different = int(self._different.sum())
+        deviations *= np.sqrt(sizes[codes[by_class]] / float((sizes * (sizes - 1) / 2).sum()))[:, None]
+        variances, vectors = np.linalg.eigh(deviations.T @ deviations)
+        varies = variances > RANK_TOLERANCE * float(np.vdot(coordinates, coordinates)) / len(coordinates)
+        self.directions, lengths = vectors[:, varies], np.sqrt(variances[varies])
+        self.scaled: Array = self.directions / lengths
+        self.identity: Array = np.diag(lengths)
+        self.bound = float(lengths @ lengths)
+        self._rows = rows @ self.scaled
         # what the directions that are not learned add to every squared distance
-        rest = centred - self._rows @ self.directions.T
-        self._constant = np.maximum(_squared_distances(rest, rest), 0.0)
+        rest = rows - (rows @ self.directions) @ self.directions.T
+        self._constant = 0.0 if varies.all() else np.maximum(_squared_distances(rest), 0.0)
+        ends = np.cumsum(sizes)
+        self._classes = [slice(end - size, end) for end, size in zip(ends, sizes, strict=True)]
+        self._n_different = len(rows) ** 2 - int((sizes**2).sum())
 
-    def value(self, matrix: Array) -> float:
-        """Return the mean distance, not squared, over pairs of different classes."""
-        return float(np.sqrt(self._distances(matrix)).sum()) / self._n_different
+    def value(self, factor: Array) -> tuple[float, Array]:
+        """Return the mean distance, not squared, over pairs of different classes, and all of them, 0 within classes."""
+        distances = _squared_distances(self._rows @ factor)
+        distances += self._constant
+        np.maximum(distances, 0.0, out=distances)
+        np.sqrt(distances, out=distances)
+        for own in self._classes:
+            distances[own, own] = 0.0
+        return float(distances.sum()) / self._n_different, distances
 
-    def gradient(self, matrix: Array) -> Array:
-        """Return the gradient of `value`, the mean of zz' / (2 distance); pairs at distance 0 have none, and add 0."""
-        distances = np.sqrt(self._distances(matrix))
-        smallest = 1e-8 * distances.max(initial=0.0)
-        weights = np.divide(0.5, distances, out=np.zeros_like(distances), where=distances > smallest)
+    def gradient(self, value: float, distances: Array) -> Array:
+        """Return the gradient by the matrix, the mean of zz' / (2 distance); it overwrites what `value` returned."""
+        # pairs of one class, or at distance 0, have none and add 0
+        distances[distances <= 1e-8 * value] = np.inf
+        weights = np.divide(1.0, distances, out=distances)
         # every pair is in the weights twice, and its zz' in the Laplacian once
-        weights /= self._n_different / 2
-        gradient = (self._rows * weights.sum(axis=1)[:, None]).T @ self._rows - self._rows.T @ (weights @ self._rows)
-        return np.asarray(gradient + gradient.T) / 2
+        pulled = weights.sum(axis=1)[:, None] * self._rows - weights @ self._rows
+        return np.asarray(self._rows.T @ pulled) / self._n_different
 
-    def feasible(self, matrix: Array) -> Array:
-        """Return a feasible matrix near a symmetric one, by alternating projections."""
-        size = float(np.vdot(self.similar, self.similar))
-        for _ in range(PROJECTIONS):
-            excess = float(np.vdot(matrix, self.similar)) - self.bound
-            if excess > 0:
-                matrix = matrix - (excess / size) * self.similar
-            matrix = project_psd(matrix)[0]
-            used = float(np.vdot(matrix, self.similar))
-            if used <= (1 + EXCESS) * self.bound:
-                break
-        return matrix * min(1.0, self.bound / used) if used > 0 else matrix
-
-    def in_span(self, matrix: Array) -> Array:
-        """Return the r x r matrix that is `matrix` in the learned directions and the identity in the others."""
-        full = self.directions @ (matrix - np.eye(len(matrix))) @ self.directions.T
-        full[np.diag_indices_from(full)] += 1.0
-        return np.asarray(full + full.T) / 2
-
-    def _distances(self, matrix: Array) -> Array:
-        """Squared distances of pairs of different classes, 0 for the other pairs."""
-        distances = _squared_distances(self._rows @ matrix, self._rows) + self._constant
-        return np.where(self._different, np.maximum((distances + distances.T) / 2, 0.0), 0.0)
+    def scaled_to_bound(self, factor: Array) -> Array:
+        """Return a factor as long as the constraint allows."""
+        return np.asarray(factor * (np.sqrt(self.bound) / np.linalg.norm(factor)))
 
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """A feasible matrix of the learned directions on the way up, and the objective there."""
+    """A factor in the scaled directions on the way up, and the objective there."""
 
     problem: SpreadingProblem
     learned: Array
@@ -167,51 +168,133 @@ class Point:
 
     @property
     def matrix(self) -> Array:
-        """The matrix in the span."""
-        return self.problem.in_span(self.learned)
+        """The matrix in the span: the identity in directions that are not learned."""
+        factor = self.factor
+        return np.asarray(factor @ factor.T)
 
     @property
     def factor(self) -> Array:
-        """Its symmetric square root."""
-        values, vectors = np.linalg.eigh(self.learned)
-        root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-        return self.problem.in_span(np.asarray(root + root.T) / 2)
+        """A factor of it."""
+        directions = self.problem.directions
+        factor = (self.problem.scaled @ self.learned - directions) @ directions.T
+        factor[np.diag_indices_from(factor)] += 1.0
+        return np.asarray(factor)
 
 
 def ascend(problem: SpreadingProblem, tol: float) -> Iterator[Point]:
-    """Yield the identity and then a feasible point of higher objective after every step, until none reaches `tol`."""
-    matrix = np.eye(len(problem.similar))
-    found: tuple[Array, float, float] | None = matrix, problem.value(matrix), FIRST_STEP
-    while found is not None:
-        matrix, value, share = found
-        yield Point(problem, matrix, value)
-        found = _better(problem, matrix, value, share, tol)
+    """Yield the identity and then a point of higher objective after every step, until it is certainly within `tol`."""
+    factor, bound = problem.identity, problem.bound
+    value, distances = problem.value(factor)
+    steps: deque[tuple[Array, Array]] = deque(maxlen=REMEMBERED)
+    while True:
+        gradient = problem.gradient(value, distances)
+        pull = gradient @ factor
+        used = float(np.vdot(pull, factor))
+        # no feasible matrix is better by more than bound * largest eigenvalue - used, as the objective is concave
+        finished = _is_positive((used + tol * value) * np.eye(len(gradient)) - bound * gradient)
+        yield Point(problem, factor, value, finished)
+        if finished:
+            return
+        # of bound * log(objective) by a factor that is then scaled to the bound
+        slope = (2 / value) * (bound * pull - used * factor)
+        if steps:
+            steps[-1] = steps[-1][0], steps[-1][1] - slope
+            if np.vdot(*steps[-1]) <= 0:
+                steps.pop()
+        found = _higher(problem, factor, value, slope, _direction(slope, steps)) if steps else None
+        if found is None:
+            steps.clear()
+            # to the multiple of `pull` that is feasible, which is never lower but for rounding
+            found = _higher(problem, factor, value, slope, slope * (value / (2 * used)))
+        if found is None:
+            return
+        steps.append((found[0] - factor, slope))
+        factor, value, distances = found
 
 
-def _better(
-    problem: SpreadingProblem, matrix: Array, value: float, share: float, tol: float
-) -> tuple[Array, float, float] | None:
-    """Return a feasible matrix of higher objective, that, and the next step's length; None if no step reaches tol."""
-    if not len(matrix):
-        return None
-    gradient, similar = problem.gradient(matrix), problem.similar
-    # the part of the gradient that leaves <matrix, similar> as it is
-    direction = gradient - (float(np.vdot(gradient, similar)) / float(np.vdot(similar, similar))) * similar
-    norm, size = float(np.linalg.norm(direction)), float(np.linalg.norm(matrix))
-    # what is left of a gradient that is a multiple of the constraint's is rounding
-    if norm <= 1e-14 * np.linalg.norm(gradient):
-        return None
-    while share >= max(tol, np.finfo(np.float64).eps):
-        candidate = problem.feasible(matrix + (share * size / norm) * direction)
-        candidate_value = problem.value(candidate)
-        if candidate_value > value:
-            return candidate, candidate_value, share * LENGTHENED
-        share *= SHORTENED
+def _higher(
+    problem: SpreadingProblem, factor: Array, value: float, slope: Array, direction: Array
+) -> tuple[Array, float, Array] | None:
+    """Return a feasible factor in some direction, its objective and distances; None if none of them is high enough."""
+    promised = float(np.vdot(slope, direction)) / problem.bound
+    for length in 0.5 ** np.arange(MOST_HALVINGS):
+        candidate = problem.scaled_to_bound(factor + length * direction)
+        candidate_value, distances = problem.value(candidate)
+        if candidate_value > value * (1 + SUFFICIENT_RISE * length * max(promised, 0.0)):
+            return candidate, candidate_value, distances
     return None
 
 
-def _squared_distances(mapped: Array, rows: Array) -> Array:
-    """Return (a - b)'M(a - b) for all pairs of rows, given them and their products with M."""
-    products = mapped @ rows.T
-    own = np.diag(products)
-    return np.asarray(own[:, None] + own - 2 * products)
+def _direction(slope: Array, steps: deque[tuple[Array, Array]]) -> Array:
+    """Return the direction of limited-memory BFGS, from steps and how much the slope fell along each."""
+    direction, shares = slope, []
+    for moved, fallen in reversed(steps):
+        shares.append(np.vdot(moved, direction) / np.vdot(moved, fallen))
+        direction = direction - shares[-1] * fallen
+    moved, fallen = steps[-1]
+    direction = direction * (np.vdot(moved, fallen) / np.vdot(fallen, fallen))
+    for moved, fallen in steps:
+        direction = direction + (shares.pop() - np.vdot(fallen, direction) / np.vdot(moved, fallen)) * moved
+    return np.asarray(direction)
+
+
+def ascend_by_projections(problem: SpreadingProblem, tol: float) -> Iterator[Point]:
+    """Yield the identity and then a feasible point of higher objective after every step, until none reaches `tol`."""
+    factor = problem.identity
+    value, distances = problem.value(factor)
+    # in the learned directions the matrix is RR' for the scaled factor lengths * R, and the constraint is diagonal
+    lengths = np.diag(factor)[:, None]
+    similar, matrix, share = factor**2, np.eye(len(factor)), FIRST_STEP
+    yield Point(problem, factor, value)
+    while len(matrix):
+        gradient = lengths * problem.gradient(value, distances) * lengths.T
+        # the part of the gradient that leaves <matrix, similar> as it is
+        direction = gradient - (np.vdot(gradient, similar) / np.vdot(similar, similar)) * similar
+        norm = np.linalg.norm(direction)
+        # what is left of a gradient that is a multiple of the constraint's is rounding
+        if norm <= 1e-14 * np.linalg.norm(gradient):
+            return
+        direction *= np.linalg.norm(matrix) / norm
+        last = value
+        while value <= last:
+            if share < max(tol, np.finfo(np.float64).eps):
+                return
+            candidate, root = _feasible(matrix + share * direction, similar, problem.bound)
+            factor = np.zeros_like(matrix)
+            factor[:, : root.shape[1]] = lengths * root
+            value, distances = problem.value(factor)
+            share *= SHORTENED
+        matrix, share = candidate, share / SHORTENED * LENGTHENED
+        yield Point(problem, factor, value)
+
+
+def _feasible(matrix: Array, similar: Array, bound: float) -> tuple[Array, Array]:
+    """Return a feasible matrix near a symmetric one, by alternating projections, and a root of it."""
+    for _ in range(PROJECTIONS):
+        excess = float(np.vdot(matrix, similar)) - bound
+        if excess > 0:
+            matrix = matrix - (excess / float(np.vdot(similar, similar))) * similar
+        matrix, root = project_psd(matrix)
+        used = float(np.vdot(matrix, similar))
+        if used <= (1 + EXCESS) * bound:
+            break
+    kept = min(1.0, bound / used) if used > 0 else 1.0
+    return kept * matrix, np.sqrt(kept) * root
+
+
+def _is_positive(matrix: Array) -> bool:
+    try:
+        np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+def _squared_distances(rows: Array) -> Array:
+    """Return the squared distances of all pairs of rows."""
+    distances = rows @ rows.T
+    lengths = np.diag(distances).copy()
+    distances *= -2
+    distances += lengths
+    distances += lengths[:, None]
+    return np.asarray(distances)

@@ -67,6 +67,7 @@ CASES = [
     (MCML(max_iter=15, tol=0), divergence, -1, 1e-9),
     (MCML(max_iter=15, tol=1e-4, solver="factor"), divergence, -1, 1e-4),
     (MMC(max_iter=15), spread, 1, 1e-9),
+    (MMC(max_iter=15, solver="projected"), spread, 1, 1e-9),
 ]
 every = pytest.mark.parametrize(
     ("learner", "literal", "sign", "share"), CASES, ids=[str(case[0])[:40] for case in CASES]
@@ -169,6 +170,8 @@ def test_mmc_leaves_directions_in_which_no_class_varies():
     same = MMC(10).fit([[0.0, 1.0], [0.0, 1.0], [3.0, 0.0], [3.0, 0.0]], [0, 0, 1, 1])
     np.testing.assert_allclose(same.M_, np.eye(2), atol=1e-15)
     assert same.converged_
+    best = MMC(1000, 1e-9).fit(X, y)
+    assert best.objective_ * 0.9 <= MMC(tol=0.1).fit(X, y).objective_ < best.objective_ * (1 - 1e-6)
     np.testing.assert_allclose(MMC(15).fit(1000 * X, y).M_, MMC(15).fit(X, y).M_, rtol=1e-6, atol=1e-8)
 
 
