@@ -329,9 +329,10 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
 
 def class_deviations(rows: NDArray[Any], codes: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[Any]:
     """Return every row minus the mean of its class, which `class_codes` numbers."""
-    sums = np.zeros((len(sizes), rows.shape[1]))
-    np.add.at(sums, codes, rows)
-    deviations: NDArray[Any] = rows - (sums / sizes[:, None])[codes]
+    # a product with an indicator of classes, as np.add.at takes ten times as long
+    members = sp.csr_array((np.ones(len(codes)), codes, np.arange(len(codes) + 1)), shape=(len(codes), len(sizes)))
+    deviations: NDArray[Any] = (members.T @ rows / -sizes[:, None])[codes]
+    deviations += rows
     return deviations
 
 

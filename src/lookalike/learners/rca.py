@@ -12,12 +12,16 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from lookalike.learners.base import SimilarityLearner, class_deviations, refuse_overflow
+from lookalike.learners.base import SimilarityLearner, class_deviations, is_sparse, refuse_overflow
 from lookalike.learners.span import Span
 from lookalike.learners.triplets import class_codes
 
 Array = NDArray[np.float64]
+Classes = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Class numbers of rows, and the sizes of classes."""
 
+LEAST_VARIANCE = 1e-12
+"""Directions with less than this share of the mean squared length of rows are no principal directions."""
 LEAST_SHARE = 1e-8
 """A principal direction whose variance within classes, beside the directions before it, is less than this share of its
 variance has none that could be told from rounding."""
@@ -83,20 +87,27 @@ class RCA(SimilarityLearner):
             self._require_whole(1, "n_components")
         X, y = self._check_labelled(X, y)
         refuse_overflow(X)
-        span = Span(X)
-        directions, variances = principal_directions(span.coordinates)
-        deviations = class_deviations(span.coordinates, *class_codes(y)) @ directions
-        covariance = deviations.T @ deviations / len(deviations)
-        most = _leading_regular(covariance, variances)
-        kept = self._number_kept(most, len(variances))
-        factor = np.linalg.cholesky(covariance[:kept, :kept])
-        inverse_factor = scipy.linalg.solve_triangular(factor, np.eye(kept), lower=True).T
-        self.components_ = np.ascontiguousarray(span.basis @ (directions[:, :kept] @ inverse_factor))
-        matrix = self.components_ @ self.components_.T
-        self.M_ = (matrix + matrix.T) / 2
-        self.n_components_ = kept
+        span = Span(X) if is_sparse(X) and X.shape[0] <= X.shape[1] else None
+        rows = np.asarray((X.toarray() if is_sparse(X) else X) if span is None else span.coordinates, dtype=np.float64)
+        classes = class_codes(y)
+        whole = whiten_all(rows, classes) if self.n_components in (None, X.shape[1]) else None
+        inner = whole if whole is not None else self._whiten_leading(rows, classes)
+        self.components_ = np.ascontiguousarray(inner if span is None else span.basis @ inner)
+        self.M_ = self.components_ @ self.components_.T
+        self.n_components_ = inner.shape[1]
         self.metric_ = "sqeuclidean"
         return self
+
+    def _whiten_leading(self, rows: Array, classes: Classes) -> Array:
+        """Return L with LL' = P (P'CP)^-1 P'."""
+        directions, lengths = principal_directions(rows, self.n_components)
+        # in units of the lengths, a pivot is what the directions before leave of the variance within classes
+        deviations = class_deviations(rows @ directions, *classes) / lengths
+        factor, n_positive = cholesky(deviations.T @ deviations / len(rows))
+        small = np.flatnonzero(np.diag(factor)[:n_positive] ** 2 <= LEAST_SHARE)
+        kept = self._number_kept(int(small[0]) if len(small) else n_positive, len(lengths))
+        inverse = scipy.linalg.solve_triangular(factor[:kept, :kept], np.eye(kept), lower=True)
+        return np.asarray(directions[:, :kept] @ (inverse.T / lengths[:kept, None]))
 
     def _number_kept(self, most: int, rank: int) -> int:
         if rank > 0 and most == 0:
@@ -114,22 +125,39 @@ class RCA(SimilarityLearner):
         return int(self.n_components)
 
 
-def principal_directions(coordinates: Array) -> tuple[Array, Array]:
-    """Return the directions in which rows vary, as columns, and the variances along them, largest first."""
-    centred = coordinates - coordinates.mean(axis=0)
-    values, vectors = np.linalg.eigh(centred.T @ centred / len(centred))
-    values, vectors = values[::-1], vectors[:, ::-1]
-    scale = np.einsum("ij,ij->", coordinates, coordinates) / len(coordinates)
-    kept = values > 1e-12 * scale
-    return vectors[:, kept], values[kept]
+def whiten_all(rows: Array, classes: Classes) -> Array | None:
+    """Return L with LL' = C^-1, which needs no PCA; None where C may lack an inverse in some principal direction."""
+    codes, sizes = classes
+    if len(rows) - len(sizes) < rows.shape[1]:
+        return None
+    deviations = class_deviations(rows, codes, sizes)
+    factor, n_positive = cholesky(deviations.T @ deviations / len(rows))
+    if n_positive < len(factor):
+        return None
+    inverse = scipy.linalg.lapack.dtrtri(factor, lower=1)[0].T
+    firsts = np.unique(codes, return_index=True)[1]
+    means = rows[firsts] - deviations[firsts] - rows.mean(axis=0)
+    # no direction has more variance between classes than this, in terms of that within
+    between = float(sizes @ ((means @ inverse) ** 2).sum(axis=1)) / len(rows)
+    least_variance = 1 / float(np.vdot(inverse, inverse))
+    varies = least_variance > LEAST_VARIANCE * float(np.vdot(rows, rows)) / len(rows)
+    return inverse if varies and 1 + between < 1 / LEAST_SHARE else None
 
 
-def _leading_regular(covariance: Array, variances: Array) -> int:
-    """Count the leading directions for which the covariance has an inverse, by Gaussian elimination."""
-    lengths = np.sqrt(variances)
-    rest = covariance / lengths[:, None] / lengths
-    for k in range(len(rest)):
-        if rest[k, k] <= LEAST_SHARE:
-            return k
-        rest[k + 1 :, k + 1 :] -= np.outer(rest[k + 1 :, k], rest[k, k + 1 :] / rest[k, k])
-    return len(rest)
+def principal_directions(rows: Array, most: int | None) -> tuple[Array, Array]:
+    """Return directions in which rows vary, as columns, and standard deviations along them, largest first."""
+    n, d = rows.shape
+    centred = rows - rows.mean(axis=0)
+    # from the smaller of the two products
+    values, vectors = np.linalg.eigh((centred @ centred.T if n < d else centred.T @ centred) / n)
+    kept = values > LEAST_VARIANCE * float(np.vdot(rows, rows)) / n
+    lengths, vectors = np.sqrt(values[kept][::-1][:most]), vectors[:, kept][:, ::-1][:, :most]
+    return centred.T @ (vectors / (np.sqrt(n) * lengths)) if n < d else vectors, lengths
+
+
+def cholesky(matrix: Array) -> tuple[Array, int]:
+    """Return the lower factor of a symmetric matrix, and of how many of its leading rows it is one."""
+    if not len(matrix):
+        return matrix, 0
+    factor, failed = scipy.linalg.lapack.dpotrf(matrix, lower=1)
+    return factor, failed - 1 if failed else len(matrix)
