@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from lookalike.core.kernels import njit
 from lookalike.core.seeds import as_seed
-from lookalike.learners.base import Matrix
+from lookalike.learners.base import Matrix, is_sparse
 from lookalike.learners.online import Draw, OnlineLearner, feed
 from lookalike.learners.pairs import PairSampler, check_pairs
 from lookalike.learners.span import Span
@@ -91,8 +91,9 @@ class LEGO(OnlineLearner):
     Notes
     -----
     A pair costs one pass over a small part of a matrix of size m x m, and a matrix product every 32 updates. With fewer
-    rows than features m is n: the rows' inner products XMX' follow the same recursion as M, with unit vectors in the
-    place of rows, and the weights that the pairs have gathered give M itself when it is asked for. Otherwise m is d.
+    rows than features, or than twice the non-zeros of one, m is n: the rows' inner products XMX' follow the same
+    recursion as M, with unit vectors in the place of rows, and the weights that the pairs have gathered give M itself
+    when it is asked for. Otherwise m is d.
 
     Examples
     --------
@@ -172,7 +173,10 @@ class LEGO(OnlineLearner):
         return draw
 
     def _prepare(self, X: Matrix, n_steps: int) -> _LazyMatrix:
-        if self.n_steps_ == 0 and X.shape[0] < X.shape[1]:
+        n, d = X.shape
+        # z'Mz of d x d takes the square of its non-zeros, up to twice a row's, and of n x n four numbers
+        non_zeros = (X.nnz if is_sparse(X) else np.count_nonzero(X)) / n
+        if self.n_steps_ == 0 and (n < d or n <= 2 * non_zeros):
             return _RowProducts(X)
         return _LazyMatrix(X, self.M_, _squared_lengths(X))
 
