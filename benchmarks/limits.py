@@ -1,0 +1,109 @@
+"""What the benchmarks share: one core's limits, measured, ways that take turns, and rows of ours beside a peer.
+
+Set the numbers of threads before this is imported, as it imports NumPy.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+Row = dict[str, Any]
+READ_BYTES = 2**30
+"""More than a processor's caches hold."""
+PRODUCT_ROWS = 2_000
+
+
+def processor() -> str:
+    """Return the model of the processor, where the system tells."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return models[0] if models else platform.processor() or platform.machine()
+
+
+def take_turns(ways: dict[str, Callable[[], Any]], repeat: int = 3) -> dict[str, float]:
+    """Return the least processor seconds of each way; in every pass they take turns, after one that warms up."""
+    seconds: dict[str, list[float]] = {name: [] for name in ways}
+    for turn in range(repeat + 1):
+        for name, way in ways.items():
+            start = time.process_time()
+            way()
+            if turn:
+                seconds[name].append(time.process_time() - start)
+    return {name: min(values) for name, values in seconds.items()}
+
+
+@cache
+def limits() -> dict[str, float]:
+    """Measure bytes a second of memory that is read once, and operations a second of products, with one thread."""
+    memory = np.ones(READ_BYTES // 8)
+    matrices = {dtype: np.ones((2, PRODUCT_ROWS, PRODUCT_ROWS), dtype) for dtype in ("float32", "float64")}
+    ways: dict[str, Callable[[], Any]] = {
+        "read": lambda: memory @ memory,
+        "float32": lambda: np.matmul(*matrices["float32"]),
+        "float64": lambda: np.matmul(*matrices["float64"]),
+    }
+    seconds = take_turns(ways)
+    done = {"read": READ_BYTES, "float32": 2 * PRODUCT_ROWS**3, "float64": 2 * PRODUCT_ROWS**3}
+    return {name: done[name] / seconds[name] for name in ways}
+
+
+def beside(
+    what: str,
+    size: str,
+    peer: str,
+    seconds: tuple[float, float],
+    *,
+    operations: float = 0.0,
+    bytes_read: float = 0.0,
+    dtype: str = "float64",
+) -> Row:
+    """Return a row: seconds of ours and of the peer, and those that this core needs at least for what ours must do."""
+    ours, theirs = seconds
+    row: Row = {"what": what, "size": size, "peer": peer, "ours_seconds": ours, "peer_seconds": theirs}
+    row["ratio"] = theirs / ours
+    needed = {"products": operations / limits()[dtype], "memory": bytes_read / limits()["read"]}
+    limit = max(needed, key=needed.__getitem__)
+    return row | ({"limit": limit, "limit_seconds": needed[limit]} if needed[limit] > 0 else {})
+
+
+def print_rows(rows: Iterable[Row]) -> None:
+    """Print rows of ours beside peers."""
+    print(
+        f"\n{'ours beside peers, one thread':34}{'size':28}{'peer':34}{'ours s':>10}{'peer s':>10}{'times':>8}  limit"
+    )
+    for row in rows:
+        limit = f"{row['limit_seconds']:.2g} s by {row['limit']}" if "limit" in row else "-"
+        print(
+            f"{row['what']:34}{row['size']:28}{row['peer']:34}{row['ours_seconds']:10.3g}{row['peer_seconds']:10.3g}"
+            f"{row['ratio']:8.1f}  {limit}",
+            flush=True,
+        )
+
+
+def write(path: Path | None, ratios: list[Row], **figures: Any) -> None:
+    """Write the rows, the machine and all else that was measured as JSON, if a path is given."""
+    if path is None:
+        return
+    machine = {
+        "processor": processor(),
+        "cores": os.cpu_count(),
+        "load_average": os.getloadavg(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "date": time.strftime("%Y-%m-%d"),
+        "limits_per_second": limits(),
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"machine": machine, "ratios": ratios, **figures}, indent=1) + "\n", encoding="utf-8")
