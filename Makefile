@@ -56,16 +56,17 @@ caltech12: $(VENV)/.runtime ## make workflow/resources/caltech12 again, from the
 	@cp results/some-classes/published/words1000/* workflow/resources/caltech12/
 	@git rev-parse HEAD > workflow/resources/caltech12/commit.txt
 
+KEPT := workflow/resources/runs/peers
 benchmarks: $(VENV)/.runtime ## measure speed beside named peers; IMAGES=folder adds whole files, PEERS=python other packages
-	$(BIN)/python benchmarks/descriptors.py $(if $(IMAGES),--images $(IMAGES)) --output results/benchmarks/descriptors.json
+	$(BIN)/python benchmarks/descriptors.py $(if $(IMAGES),--images $(IMAGES)) --output $(KEPT)/descriptors.json
 	$(BIN)/python benchmarks/oasis_steps.py --output results/benchmarks/oasis_steps.json
-	$(BIN)/python benchmarks/competitors.py $(if $(PEERS),--peers $(PEERS)) --output results/benchmarks/competitors.json
-	$(BIN)/python benchmarks/diagonal_learners.py --output results/benchmarks/diagonal_learners.json
+	$(BIN)/python benchmarks/competitors.py $(if $(PEERS),--peers $(PEERS)) --output $(KEPT)/competitors.json
+	$(BIN)/python benchmarks/diagonal_learners.py --output $(KEPT)/diagonal_learners.json
 	$(BIN)/python benchmarks/approximate_words.py $(if $(IMAGES),--images $(IMAGES)) --output results/benchmarks/approximate_words.json
-	$(BIN)/python benchmarks/quadratic_programmes.py
+	$(BIN)/python benchmarks/quadratic_programmes.py --output $(KEPT)/quadratic_programmes.json
 	$(BIN)/python benchmarks/web_training.py --output results/benchmarks/web_training.json
-	$(BIN)/python benchmarks/web_retrieval.py --output results/benchmarks/web_retrieval.json
-	$(BIN)/python benchmarks/describers.py $(if $(IMAGES),--images $(IMAGES)) --output results/benchmarks/describers.json
+	$(BIN)/python benchmarks/web_retrieval.py --output $(KEPT)/web_retrieval.json
+	$(BIN)/python benchmarks/describers.py $(if $(IMAGES),--images $(IMAGES)) --output $(KEPT)/describers.json
 	$(BIN)/python benchmarks/deep_ranking.py --output results/benchmarks/deep_ranking.json
 
 unlock: $(VENV)/.runtime ## free the work folder after a run was killed so hard that Snakemake could not

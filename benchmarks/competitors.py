@@ -64,8 +64,6 @@ OMEGA = 0.5
 ETA = 0.02
 LEARN_RATES = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 MCML_ETAS = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
-REPEATS = 3
-"""Fits of a learner that has one solution, in turns with its peer's."""
 SHORTEST = 0.3
 """Seconds for which such a fit is repeated, at least."""
 TRACE_SPACING = 1.03
@@ -612,7 +610,7 @@ def benchmark_exact(
     """Fit a learner that has one solution, and its peer, in turns; stop where their matrices differ."""
     learner, best = job["learner"], {}
     operations, names = setting.pop("operations"), ["ours", *([peer] if peer == "NumPy" or arguments.peers else [])]
-    for _ in range(REPEATS):
+    for _ in range(arguments.repeat):
         for name in names:
             matrix, interpreter = folder / f"{name}.npy", arguments.peers if name == "metric-learn" else sys.executable
             own = {"fit": f"{name} {learner}", "matrix": str(matrix), "targets": best.get("ours", {}).get("targets")}
@@ -701,6 +699,7 @@ def main() -> None:
     parser.add_argument("--learners", nargs="+", default=LEARNERS, choices=LEARNERS, help="(all)")
     parser.add_argument("--iterations", type=int, default=300, help="at most, of MCML, LMNN and MMC (300)")
     parser.add_argument("--pairs", type=int, default=5000, help="of LEGO (5000)")
+    parser.add_argument("--repeat", type=int, default=3, help="fits of RCA and LEGO, in turns with their peers' (3)")
     parser.add_argument("--limit", type=float, default=600, help="processor seconds per fit (600)")
     parser.add_argument("--memory", type=float, default=12, help="address space per fit, GiB (12)")
     parser.add_argument("--quick", action="store_true", help="only n = 400, d = 200, and 60 seconds per fit")
@@ -713,8 +712,8 @@ def main() -> None:
     grid = [tuple(map(int, size.split("x"))) for size in (["400x200"] if arguments.quick else arguments.sizes)]
     if any(n < 10 * (NEIGHBOURS + 1) or d < 2 for n, d in grid):
         parser.error(f"--sizes must have at least {10 * (NEIGHBOURS + 1)} rows and 2 features")
-    if min(arguments.iterations, arguments.pairs, arguments.limit, arguments.memory) <= 0:
-        parser.error("--iterations, --pairs, --limit and --memory must be positive")
+    if min(arguments.iterations, arguments.pairs, arguments.repeat, arguments.limit, arguments.memory) <= 0:
+        parser.error("--iterations, --pairs, --repeat, --limit and --memory must be positive")
     if arguments.quick:
         arguments.limit = min(arguments.limit, 60)
 

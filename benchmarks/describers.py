@@ -24,7 +24,6 @@ import os
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1", NUMBA_NUM_THREADS="1")
 
 import argparse
-import json
 import platform
 import statistics
 import time
@@ -32,6 +31,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import cv2
+import limits
 import numpy as np
 import pywt
 from PIL import Image
@@ -227,10 +227,14 @@ def main() -> None:
     for group, ways in peers.items():
         for name, row in ways.items():
             print(f"{group:22}{name:28}{row['ms_per_image']:11.2f}{row['relative_difference']:18.2%}")
-    if arguments.output is not None:
-        arguments.output.parent.mkdir(parents=True, exist_ok=True)
-        result = {"images": what, "n": len(images), "repeat": arguments.repeat, "describers": rows, "peers": peers}
-        arguments.output.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    beside = [
+        limits.beside(f"describer: {group}", "an image", name, (ours, row["ms_per_image"] / 1e3))
+        for group, ways in peers.items()
+        for ours in [next(iter(ways.values()))["ms_per_image"] / 1e3]
+        for name, row in list(ways.items())[1:]
+    ]
+    limits.print_rows(beside)
+    limits.write(arguments.output, beside, images=what, n=len(images), describers=rows, peers=peers)
 
 
 if __name__ == "__main__":

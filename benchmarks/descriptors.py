@@ -1,11 +1,12 @@
-"""Block descriptors: ours beside scikit-image, in one run on one core.
+"""Block descriptors: ours beside scikit-image and OpenCV, in one run on one core.
 
-Three ways to the same counts of a 400x300 image (59 LBP bins and 20 colours in every 64x64 block of every level):
+Four ways to the same counts of a 400x300 image (59 LBP bins and 20 colours in every 64x64 block of every level):
 
 - ours: one exact code image per level, 32x32 cells, compiled by numba;
 - per block: scikit-image's `local_binary_pattern` and a NumPy argmin over the palette for each block by itself;
 - vectorised: one `local_binary_pattern` per level, all blocks' histograms by one `bincount` of 32x32 cells, and colours
-  by one matrix product or by SciPy's `cKDTree` (both are shown).
+  by one matrix product or by SciPy's `cKDTree` (both are shown);
+- OpenCV: the same with codes of eight `filter2D` and `compare`, and bins by its `LUT`.
 
 All are given the same Pillow pyramid, made beforehand, so that only descriptors are compared. They take turns, so that
 a busy machine slows all alike. The end-to-end figure (decode + resize + describe) is printed apart. scikit-image's
@@ -22,14 +23,14 @@ import os
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1", NUMBA_NUM_THREADS="1")
 
 import argparse
-import json
 import platform
-import statistics
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
+import cv2
+import limits
 import numpy as np
 from PIL import Image
 from scipy.spatial import cKDTree
@@ -38,6 +39,7 @@ from skimage.feature import local_binary_pattern
 from lookalike.core.images import load_rgb
 from lookalike.features import pyramid
 from lookalike.features.descriptors import describe_levels
+from lookalike.features.lbp import pattern_bins
 from lookalike.features.palette import learn_palette, sample_pixels
 
 WIDTH, HEIGHT = 400, 300
@@ -115,16 +117,29 @@ def describe_vectorised(levels: list[np.ndarray], nearest_colour: Callable[[np.n
     return np.concatenate(rows).astype(np.uint16)
 
 
-def median_ms(functions: dict[str, Callable[[], object]], repeat: int) -> dict[str, float]:
-    """Median milliseconds of each function; they take turns, after one call that compiles and fills caches."""
-    times: dict[str, list[float]] = {name: [] for name in functions}
-    for turn in range(repeat + 1):
-        for name, function in functions.items():
-            start = time.perf_counter()
-            function()
-            if turn > 0:
-                times[name].append(1e3 * (time.perf_counter() - start))
-    return {name: statistics.median(values) for name, values in times.items()}
+def neighbour_kernels() -> list[np.ndarray]:
+    """Kernels that interpolate the eight neighbours at distance 2, less the pixel itself, in scikit-image's order."""
+    kernels = []
+    for angle in 2 * np.pi * np.arange(8) / 8:
+        row, column = -2 * np.sin(angle), 2 * np.cos(angle)
+        near = [np.maximum(0, 1 - abs(np.arange(-2, 3) - place)) for place in (row, column)]
+        kernels.append(np.outer(*near).astype(np.float32))
+        kernels[-1][2, 2] -= 1
+    return kernels
+
+
+def describe_by_opencv(levels: list[np.ndarray], palette: np.ndarray) -> np.ndarray:
+    kernels, bins, rows = neighbour_kernels(), pattern_bins(), []
+    for level in levels:
+        grey = np.asarray(Image.fromarray(level).convert("L")).astype(np.float32)
+        codes = np.zeros(grey.shape, np.uint8)
+        for bit, kernel in enumerate(kernels):
+            higher = cv2.filter2D(grey, -1, kernel, borderType=cv2.BORDER_CONSTANT)
+            # ties are rounding
+            codes |= cv2.compare(higher, -1e-3, cv2.CMP_GE) & np.uint8(1 << bit)
+        nearest = nearest_by_product(level.reshape(-1, 3), palette).reshape(level.shape[:2])
+        rows.append(np.hstack([histogram_cells(cv2.LUT(codes, bins), 59), histogram_cells(nearest, N_COLOURS)]))
+    return np.concatenate(rows).astype(np.uint16)
 
 
 def end_to_end(files: list[Path], palette: np.ndarray) -> dict[str, float]:
@@ -164,7 +179,7 @@ def sample_images(folder: Path | None, n: int) -> tuple[str, list[np.ndarray]]:
 
 
 def compare(images: list[np.ndarray], palette: np.ndarray, repeat: int) -> dict[str, dict[str, float]]:
-    """Median time per image of each way, and how far its counts are from ours."""
+    """Least processor time per image of each way, and how far its counts are from ours."""
     tree, ours = cKDTree(palette), partial(describe_levels, palette=palette)
     pyramids = [list(pyramid.levels(image)) for image in images]
     ways: dict[str, Callable[[list[np.ndarray]], np.ndarray]] = {
@@ -173,18 +188,19 @@ def compare(images: list[np.ndarray], palette: np.ndarray, repeat: int) -> dict[
         "vectorised, product": partial(
             describe_vectorised, nearest_colour=partial(nearest_by_product, palette=palette)
         ),
+        "OpenCV": partial(describe_by_opencv, palette=palette),
         "vectorised, cKDTree": partial(describe_vectorised, nearest_colour=lambda pixels: tree.query(pixels)[1]),
     }
-    milliseconds = median_ms({name: partial(describe_all, way, pyramids) for name, way in ways.items()}, repeat)
+    seconds = limits.take_turns({name: partial(describe_all, way, pyramids) for name, way in ways.items()}, repeat)
     reference = describe_all(ours, pyramids).astype(np.int64)
     rows = {}
     for name, way in ways.items():
         moved = np.abs(describe_all(way, pyramids) - reference).sum() / 2
-        ms = milliseconds[name] / len(images)
+        ms = 1e3 * seconds[name] / len(images)
         rows[name] = {
             "ms_per_image": ms,
             "descriptors_per_second": 1e3 * len(reference) / len(images) / ms,
-            "times_ours": milliseconds[name] / milliseconds["ours"],
+            "times_ours": seconds[name] / seconds["ours"],
             "share_of_pixels_in_another_bin": float(moved / reference.sum()),
         }
     return rows
@@ -197,7 +213,7 @@ def describe_all(way: Callable[[list[np.ndarray]], np.ndarray], pyramids: list[l
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--images", type=Path, help="folder of images; synthetic textured images without it")
-    parser.add_argument("--repeat", type=int, default=5, help="passes of which the median is taken (default 5)")
+    parser.add_argument("--repeat", type=int, default=5, help="passes of which the least is taken (default 5)")
     parser.add_argument("--output", type=Path, help="also write the numbers as JSON")
     arguments = parser.parse_args()
 
@@ -206,7 +222,7 @@ def main() -> None:
     palette = learn_palette(np.concatenate([sample_pixels(image, 5000, rng) for image in images]), N_COLOURS, seed=0)
     rows = compare(images, palette, arguments.repeat)
     print(
-        f"{len(images)} {what}; one core of {platform.processor() or platform.machine()}; median of {arguments.repeat}"
+        f"{len(images)} {what}; one core of {platform.processor() or platform.machine()}; least of {arguments.repeat}"
     )
     print("every way gets the same Pillow pyramid, not timed: only descriptors are compared\n")
     print(f"{'':26}{'ms/image':>10}{'descriptors/s':>16}{'x ours':>9}{'pixels in another bin':>24}")
@@ -226,9 +242,23 @@ def main() -> None:
         )
     else:
         print("\nend to end (decode + resize + describe): give --images FOLDER")
-    if arguments.output is not None:
-        arguments.output.parent.mkdir(parents=True, exist_ok=True)
-        arguments.output.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    ours = rows["ours"]["ms_per_image"] / 1e3
+    # at least, a pixel is compared with every colour of the palette: three products and sums for each
+    pixels = np.mean([sum(level.shape[0] * level.shape[1] for level in pyramid.levels(image)) for image in images])
+    beside = [
+        limits.beside(
+            "block descriptors",
+            f"{WIDTH} x {HEIGHT} pixels, all levels",
+            name,
+            (ours, row["ms_per_image"] / 1e3),
+            operations=6 * N_COLOURS * pixels,
+            dtype="float32",
+        )
+        for name, row in rows.items()
+        if name != "ours"
+    ]
+    limits.print_rows(beside)
+    limits.write(arguments.output, beside, **result)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,9 @@ once each; OASIS takes 100,000 steps over them, as the paper does. The rows are 
 image, drawn by Zipf's law (lookalike.studies.landmark.dimensions), in tf-idf weights of L2 length 1. Positives have no
 more in common than negatives, so that most steps have a loss and change w: the most work that a step can be. The peers
 are the same two algorithms written out in NumPy with a dense w, which is what their pseudocode says; where they are too
-slow, the first steps are timed and scaled to all. Every peer must learn the weights that ours learns.
+slow, the first steps are timed and scaled to all. Each must learn the weights that ours learns. Of public packages
+scikit-learn's SGDClassifier comes nearest to SOML-TG: the same hinge and step, and an L1 term that is truncated, though
+by a rule of its own. It is given the rows x * (x+ - x-), which are part of its time.
 
 Learners take turns, and seconds are those of the processor that the one thread had, so that what else runs on the
 machine weighs little. The paper's seconds (Tables 7-9) are means over its 7 landmarks, on a machine of its time.
@@ -24,16 +26,16 @@ os.environ["MKL_NUM_THREADS"] = "1"
 
 import argparse
 import csv
-import json
-import platform
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+import limits
 import numpy as np
 import scipy.sparse as sp
+from sklearn.linear_model import SGDClassifier
 
 from lookalike.core.settings.methods import qpao_blocks
 from lookalike.exhibits.printed import printed_numbers
@@ -125,6 +127,17 @@ def measure_peer(name: str, X: sp.csr_array, triplets: np.ndarray, limit: float)
     return {"seconds": seconds * len(triplets) / step, "steps_timed": step, "seconds_timed": seconds}
 
 
+def scikit_learn_seconds(X: sp.csr_array, triplets: np.ndarray) -> float:
+    """Seconds of scikit-learn's truncated gradient over all triplets, once each."""
+    start = time.process_time()
+    query, positive, negative = (X[column] for column in triplets.T)
+    model = SGDClassifier(penalty="l1", alpha=1e-5, learning_rate="constant", eta0=1.0, fit_intercept=False)
+    rows = sp.csr_array(query.multiply(positive - negative))
+    rows.indices, rows.indptr = rows.indices.astype(np.int32), rows.indptr.astype(np.int32)  # it takes no others
+    model.partial_fit(rows, np.ones(len(triplets)), classes=[-1, 1])
+    return time.process_time() - start
+
+
 # Ours ----------------------------------------------------------------------------------------------------------------
 
 
@@ -182,6 +195,7 @@ def benchmark(d: int, arguments: argparse.Namespace) -> dict[str, Any]:
             "parameters": parameters.get(name, {}),  # those that are not the learner's own
         }
     result |= {name: measure_peer(name, X, triplets, arguments.peer_seconds) for name in PEERS}
+    result["scikit-learn's SGD"] = {"seconds": min(scikit_learn_seconds(X, triplets) for _ in range(3))}
     return {
         "dimensions": d,
         "rows": n_rows,
@@ -212,6 +226,23 @@ def say(result: dict[str, Any], printed: dict[tuple[str, int], float]) -> None:
         print(f"{name:30}{''.join(cells)}")
 
 
+def ratios(results: list[dict[str, Any]]) -> list[limits.Row]:
+    """Return a row for each SOML beside each peer; at least, every triplet's products are read from memory once."""
+    rows = []
+    for result in results:
+        figures = result["learners"]
+        products = (POSITIVES * (POSITIVES - 1) + POSITIVES * (result["rows"] - POSITIVES)) * result["mean_non_zeros"]
+        for learner, peer in (
+            ("SOMLTG", "dense recursion of SOML-TG"),
+            ("SOMLTG", "scikit-learn's SGD"),
+            ("SOMLDA", "dense recursion of SOML-DA"),
+        ):
+            seconds = figures[learner]["seconds"], figures[peer]["seconds"]
+            size = f"{result['triplets']:,} triplets, {result['dimensions']:,} words"
+            rows.append(limits.beside(learner, size, peer, seconds, bytes_read=12 * products))
+    return rows
+
+
 def growth(results: list[dict[str, Any]]) -> dict[str, float]:
     """Return how many times as long SOML takes at the most words as at the fewest."""
     few, many = results[0]["learners"], results[-1]["learners"]
@@ -239,19 +270,13 @@ def main() -> None:
     if len(results) > 1:
         print(f"\nseconds at d = {results[-1]['dimensions']:,} over those at d = {results[0]['dimensions']:,}:")
         print("".join(f"  {name} {ratio:.2f}" for name, ratio in growth(results).items()))
-    if arguments.output:
-        machine: dict[str, Any] = {"load_average": os.getloadavg(), "cores": os.cpu_count()}
-        machine |= {
-            "processor": platform.processor() or platform.machine(),
-            "python": platform.python_version(),
-            "numpy": np.__version__,
-        }
-        paper = [{"learner": name, "dimensions": d, "seconds": value} for (name, d), value in printed.items()]
-        whole = {"machine": machine, "results": results, "paper": paper}
-        if len(results) > 1:
-            whole["seconds_at_most_over_fewest_words"] = growth(results)
-        arguments.output.parent.mkdir(parents=True, exist_ok=True)
-        arguments.output.write_text(json.dumps(whole, indent=2) + "\n")
+    rows = ratios(results)
+    limits.print_rows(rows)
+    paper = [{"learner": name, "dimensions": d, "seconds": value} for (name, d), value in printed.items()]
+    whole: dict[str, Any] = {"results": results, "paper": paper}
+    if len(results) > 1:
+        whole["seconds_at_most_over_fewest_words"] = growth(results)
+    limits.write(arguments.output, rows, **whole)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 Row = dict[str, Any]
-READ_BYTES = 2**30
+READ_BYTES = 2**29
 """More than a processor's caches hold."""
 PRODUCT_ROWS = 2_000
 
@@ -81,12 +81,12 @@ def beside(
 def print_rows(rows: Iterable[Row]) -> None:
     """Print rows of ours beside peers."""
     print(
-        f"\n{'ours beside peers, one thread':34}{'size':28}{'peer':34}{'ours s':>10}{'peer s':>10}{'times':>8}  limit"
+        f"\n{'ours beside peers, one thread':36}{'size':34}{'peer':34}{'ours s':>10}{'peer s':>10}{'times':>8}  limit"
     )
     for row in rows:
         limit = f"{row['limit_seconds']:.2g} s by {row['limit']}" if "limit" in row else "-"
         print(
-            f"{row['what']:34}{row['size']:28}{row['peer']:34}{row['ours_seconds']:10.3g}{row['peer_seconds']:10.3g}"
+            f"{row['what']:36}{row['size']:34}{row['peer']:34}{row['ours_seconds']:10.3g}{row['peer_seconds']:10.3g}"
             f"{row['ratio']:8.1f}  {limit}",
             flush=True,
         )

@@ -21,9 +21,11 @@ import argparse
 import importlib.util
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import limits
 import numpy as np
 import scipy.sparse as sp
 
@@ -114,6 +116,7 @@ def main() -> None:
     parser.add_argument("--words", type=int, default=10_000, help="words of the codebook (10000)")
     parser.add_argument("--negatives", type=int, default=500, help="negatives of the landmark (500)")
     parser.add_argument("--C", type=float, default=10.0, help="cost of a unit of loss (10)")
+    parser.add_argument("--output", type=Path, help="also write the figures as JSON to this file")
     parser.add_argument("--every", type=int, default=10, help="each solver gets every so-manieth programme (10)")
     arguments = parser.parse_args()
     met: list[Dual] = []
@@ -133,7 +136,8 @@ def main() -> None:
     chosen = met[:: arguments.every]
     hinges = [len(dual.hinges.targets) for dual in chosen]
     print(f"{len(chosen)} programmes of {min(hinges)} to {max(hinges)} hinges, {len(triplets):,} triplets, synthetic")
-    for name in ["scipy L-BFGS-B on the dual", *solvers]:
+    figures: dict[str, dict[str, float]] = {}
+    for name in ["ours: SciPy's L-BFGS-B on the dual", *solvers]:
         seconds, gaps = [], []
         for dual in chosen:
             h, cost = dual.hinges, dual.hinges.cost
@@ -145,7 +149,13 @@ def main() -> None:
             alpha = np.clip(alpha, 0, cost)
             w = dual.weights(alpha)
             gaps.append(dual.gap(w, alpha) / (1 + abs(dual.negative(alpha)[0])))
-        print(f"{name:28}{sum(seconds):8.2f} s, longest {max(seconds):6.2f} s, largest gap {max(gaps):.0e}", flush=True)
+        print(f"{name:36}{sum(seconds):8.2f} s, longest {max(seconds):6.2f} s, largest gap {max(gaps):.0e}", flush=True)
+        figures[name] = {"seconds": sum(seconds), "longest": max(seconds), "largest_gap": max(gaps)}
+    ours_seconds = next(iter(figures.values()))["seconds"]
+    size = f"{len(chosen)} programmes, {arguments.words:,} words"
+    rows = [limits.beside("QPAO", size, name, (ours_seconds, figures[name]["seconds"])) for name in solvers]
+    limits.print_rows(rows)
+    limits.write(arguments.output, rows, solvers=figures, C=arguments.C, data="synthetic")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,9 @@ describes its visterms; W is a random float32 matrix, or the identity (the Eucli
 - ours: `ranking.exact_search.top_k`, in one thread and in all;
 - scipy: q'W by SciPy, scores by its product of the sparse gallery with 64 dense queries at a time, `argpartition` of
   them; one thread, as SciPy's sparse products have no other;
-- rank: `SimilarityLearner.rank` of a learner that holds the same W, one thread.
+- scikit-learn: `NearestNeighbors` by brute force, cosine distances of q'W to the sparse gallery, one thread;
+- rank: `SimilarityLearner.rank` of a learner that holds the same W, one thread;
+- faiss: `IndexFlatIP`, which takes dense rows only, over the first 20,000 of the gallery, and ours over the same.
 
 Then mean average precision as it is traced during training, some of 20,000 images querying all others: ours beside
 scikit-learn's `average_precision_score` of SciPy's scores. The peers get fewer queries. Wall time means something on a
@@ -24,16 +26,18 @@ import os
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
 
 import argparse
-import json
 import platform
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import faiss
+import limits
 import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics import average_precision_score
+from sklearn.neighbors import NearestNeighbors
 
 from lookalike.learners import Euclidean
 from lookalike.learners.base import SimilarityLearner
@@ -42,7 +46,7 @@ from lookalike.ranking.exact_search import average_precision, top_k, warm_up
 WORDS_OF_IMAGE = 73  # drawn; about 70 of them differ
 ZIPF_EXPONENT = 0.8
 PAPER_QUERIES = 10_000
-VALIDATION_ROWS = 20_000
+VALIDATION_ROWS = DENSE_ROWS = 20_000
 RELEVANT = 100
 SCIPY_QUERIES = 64
 
@@ -114,9 +118,45 @@ def measure_top_k(
     yield row("scipy", 1, n_peer, spent, truth)
     spent, found = timed(lambda: learner.rank(few, gallery, k)[0])
     yield row("rank", 1, n_peer, spent, found)
+    neighbours = NearestNeighbors(n_neighbors=k, algorithm="brute", metric="cosine").fit(gallery)
+    spent, found = timed(lambda: neighbours.kneighbors(few if W is None else few @ W, return_distance=False))
+    yield row("scikit-learn", 1, n_peer, spent, found)
     for n_threads in sorted({1, os.cpu_count() or 1}):
         spent, found = timed(lambda n_threads=n_threads: top_k(W, queries, gallery, k, n_threads=n_threads)[0])
         yield row("ours", n_threads, n_queries, spent, found)
+
+
+def measure_dense(W: np.ndarray, gallery: sp.csr_array, n_queries: int, k: int) -> Iterator[dict[str, object]]:
+    """Yield a row for faiss, which searches a dense gallery, and for ours."""
+    faiss.omp_set_num_threads(1)
+    index, queries = faiss.IndexFlatIP(gallery.shape[1]), gallery[:n_queries]
+    index.add(gallery.toarray())
+    ways = {"faiss": lambda: index.search(queries @ W, k)[1], "ours": lambda: top_k(W, queries, gallery, k)[0]}
+    truth = ways["faiss"]()
+    for way, search in ways.items():
+        spent, found = timed(search)
+        same = float(np.mean([len(np.intersect1d(a, b)) for a, b in zip(found, truth, strict=True)]) / k)
+        size = {"queries": n_queries, "gallery": gallery.shape[0], "k": k}
+        what = {"task": "top k, dense gallery", "way": way, "threads": 1}
+        yield what | size | for_the_paper(spent, n_queries) | {"same": same}
+
+
+def ratios(rows: list[dict[str, Any]], words_of_row: float) -> list[limits.Row]:
+    """Return a row for ours beside each peer with one thread, by processor seconds of 10,000 queries."""
+    one_thread = [row for row in rows if row["threads"] == 1]
+    ours = {(row["task"], row["gallery"]): row for row in one_thread if row["way"] == "ours"}
+    return [
+        limits.beside(
+            f"exact search, {row['task']}",
+            f"{PAPER_QUERIES:,} queries of {row['gallery']:,}",
+            row["way"],
+            (own["cpu_seconds_10000_queries"], row["cpu_seconds_10000_queries"]),
+            operations=2 * PAPER_QUERIES * row["gallery"] * words_of_row,
+            dtype="float32",
+        )
+        for row in one_thread
+        if row["way"] != "ours" and (own := ours[row["task"], row["gallery"]])
+    ]
 
 
 def measure_average_precision(
@@ -180,6 +220,7 @@ def main() -> None:
         measure_average_precision(
             W, validation, min(arguments.queries, validation.shape[0]), arguments.peer_queries, random
         ),
+        measure_dense(W, gallery[:DENSE_ROWS], arguments.peer_queries, arguments.k),
     ):
         for row in measured:
             rows.append(row)
@@ -189,8 +230,9 @@ def main() -> None:
                 f"{row['cpu_seconds_10000_queries']:>7.1f}{row['same']:>7.3f}",
                 flush=True,
             )
-    if arguments.output:
-        arguments.output.write_text(json.dumps(rows, indent=1) + "\n")
+    beside = ratios(rows, gallery.nnz / gallery.shape[0])
+    limits.print_rows(beside)
+    limits.write(arguments.output, beside, ways=rows, data="synthetic")
 
 
 if __name__ == "__main__":

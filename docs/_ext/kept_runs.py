@@ -2,7 +2,8 @@
 
 ``{headline} DATASET`` shows a run's main numbers. ``{kept-runs}`` shows every run that was kept, ``{not-run}`` what has
 not been run, and ``{processors}`` what differed between processors. ``{job-costs} DATASET...`` shows what the rules of
-a run took, and ``{full-costs}`` what the papers' full runs take.
+a run took, and ``{full-costs}`` what the papers' full runs take. ``{peers}`` shows how fast ours is beside public
+packages.
 """
 
 from __future__ import annotations
@@ -119,6 +120,29 @@ class Processors(KeptDirective):
         with path.open(encoding="utf-8", newline="") as file:
             head, *rows = csv.reader(file)
         return [table(head, rows)]
+
+
+class Peers(KeptDirective):
+    """Seconds of ours and of public packages, as `make benchmarks` measured them."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return where and when it was measured, and a table; one sentence where nothing was kept."""
+        kept = []
+        for path in sorted((self.folder / "peers").glob("*.json")):
+            self.env.note_dependency(str(path))
+            kept.append(json.loads(path.read_text(encoding="utf-8")))
+        if not kept:
+            return [nodes.paragraph("", "No measurement is kept.")]
+        machines = sorted({f"{run['machine']['processor']}, {run['machine']['date']}" for run in kept})
+        head = ("what", "size", "beside", "ours", "peer", "peer by ours", "the least on this core")
+        rows = [_beside(row) for run in kept for row in run["ratios"]]
+        return [nodes.paragraph("", f"Measured with one thread: {'; '.join(machines)}."), table(head, rows)]
+
+
+def _beside(row: Run) -> tuple[str, ...]:
+    least = f"{row['limit_seconds']:.2g} s ({row['limit']})" if "limit" in row else NO_NUMBER
+    seconds = (f"{row[name]:.2g} s" for name in ("ours_seconds", "peer_seconds"))
+    return row["what"], row["size"], row["peer"], *seconds, f"{row['ratio']:,.2g}", least
 
 
 class NotRun(KeptDirective):
@@ -334,6 +358,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("job-costs", JobCosts)
     app.add_directive("kept-runs", KeptRuns)
     app.add_directive("not-run", NotRun)
+    app.add_directive("peers", Peers)
     app.add_directive("processors", Processors)
     app.add_directive("full-costs", FullCosts)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -19,6 +19,7 @@ def written(tmp_path, monkeypatch, capsys):
         output = str(tmp_path / "figures.json")
         for library in ("OMP", "OPENBLAS", "MKL"):
             monkeypatch.setenv(f"{library}_NUM_THREADS", "1")  # the scripts set them for their process
+        monkeypatch.syspath_prepend(str(PROJECT / "benchmarks"))  # what they share
         monkeypatch.setattr(sys, "argv", [name, *options.split(), "--output", output])
         runpy.run_path(str(PROJECT / "benchmarks" / name), run_name="__main__")
         printed = capsys.readouterr().out
@@ -34,12 +35,22 @@ def test_steps_of_oasis(written):
     assert all(speed["median"] > 0 and len(speed["all"]) == 2 for speed in result["steps_per_second"].values())
 
 
+def test_lego_learns_its_peer_s_matrix_and_mmc_climbs(written):
+    options = "--sizes 60x20 --kinds dense --learners LEGO MMC --pairs 200 --iterations 9 --repeat 1"
+    figures = written("competitors.py", options)
+    mmc, _, lego = figures["results"]
+    assert mmc["objective_end"] < mmc["objective_start"]
+    assert lego["largest_difference"] < 1e-8
+    assert [row["limit"] for row in figures["ratios"]] == ["products"]
+
+
 def test_diagonal_learners_with_the_study_s_parameters(written):
     size = "--dimensions 60 1000000 --nonzeros 25 --negatives 5 --repeat 1 --qpao --peer-seconds 0.3"
     figures = written("diagonal_learners.py", size)
     few, many = figures["results"]
-    assert {len(few["learners"]), len(many["learners"])} == {8}
+    assert {len(few["learners"]), len(many["learners"])} == {9}
     assert all(figures["seconds"] > 0 for figures in few["learners"].values())
+    assert {row["what"] for row in figures["ratios"]} == {"SOMLTG", "SOMLDA"}
     config = checked(yaml.safe_load((PROJECT / "config.yaml").read_text(encoding="utf-8")))
     for result, words in ((few, "10k"), (many, "1m")):
         parameters = method_spec(config, "oxford5k", "qpao", f"sift-{words}")["parameters"]
