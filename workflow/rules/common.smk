@@ -183,7 +183,11 @@ def learner_code(*methods):
 def specs_of(batch):
     """Parameter function: settings of a batch's fits, by method."""
     return lambda wildcards: fit_specs(
-        config, wildcards.dataset, batch.fitted_by(wildcards), wildcards.get("representation")
+        config,
+        wildcards.dataset,
+        batch.fitted_by(wildcards),
+        wildcards.get("representation"),
+        wildcards.get("subset"),
     )
 
 

@@ -67,12 +67,14 @@ def methods_in(config: Config, dataset: str, size: str, methods: Iterable[str]) 
     return [method for method in methods if batch_of(config, dataset, method) == size]
 
 
-def fit_spec(config: Config, dataset: str, method: str, *of_codebook: Any) -> dict[str, Any]:
+def fit_spec(config: Config, dataset: str, method: str, *of_codebook: Any, subset: str | None = None) -> dict[str, Any]:
     """What decides a fit of a method; arguments are those of `lookalike.core.settings.methods.method_spec`."""
-    spec = method_spec(config, dataset, method, *of_codebook)
+    spec = method_spec(config, dataset, method, *of_codebook, subset=subset)
     return {key: value for key, value in spec.items() if key not in NOT_OF_A_FIT}
 
 
-def fit_specs(config: Config, dataset: str, methods: Iterable[str], codebook: str) -> dict[str, dict[str, Any]]:
-    """Method to what decides its fits, with a codebook or another representation."""
-    return {method: fit_spec(config, dataset, method, codebook) for method in methods}
+def fit_specs(
+    config: Config, dataset: str, methods: Iterable[str], codebook: str, subset: str | None = None
+) -> dict[str, dict[str, Any]]:
+    """Method to what decides its fits, with a codebook or another representation, on a subset if there are any."""
+    return {method: fit_spec(config, dataset, method, codebook, subset=subset) for method in methods}

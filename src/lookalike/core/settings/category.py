@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
-from lookalike.core.settings.methods import BatchOfStudy, Overrides
+from lookalike.core.settings.methods import BatchOfStudy, Changes, Overrides
 from lookalike.core.settings.model import ABSENT, Distinct, Id, Number, Section, left_out, names_or
 
 
@@ -35,6 +35,10 @@ class Subset(Section):
     printed: Printed = Printed()
     too_small: Literal["error", "drop"] = "error"
     """If a class has too few usable images for a fold: `error` stops the run, `drop` leaves it out and lists it."""
+    methods: Distinct[str] = left_out(min_length=1)
+    """Ids of the methods that run on this subset, of all that the study names; all of these if left out."""
+    overrides: dict[str, Changes] = Field({})
+    """Changes to `methods` for this subset only, laid over those of the study."""
 
 
 class Ratings(Section):
@@ -135,7 +139,9 @@ def with_likes(studies: Any) -> Any:
             raise PydanticCustomError(
                 "like", "{dataset} is like {other}, but there is no study of {other} with settings of its own", told
             )
-        filled[dataset] = {**studies[other], **study}
+        # the exhibits of the other study name its own subsets
+        shown: dict[str, Any] = {"exhibits": {}} if "subsets" in study and dataset != other else {}
+        filled[dataset] = {**studies[other], **shown, **study}
     return filled
 
 

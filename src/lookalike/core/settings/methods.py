@@ -68,13 +68,20 @@ Overrides = Annotated[
 
 
 def method_spec(
-    config: Mapping[str, Any], dataset: str, method: str, codebook: str | None = None, words: int | None = None
+    config: Mapping[str, Any],
+    dataset: str,
+    method: str,
+    codebook: str | None = None,
+    words: int | None = None,
+    *,
+    subset: str | None = None,
 ) -> dict[str, Any]:
-    """Return the settings of a method with the overrides of its study and then of a codebook of so many words."""
+    """Return the settings of a method with the overrides of its study, and then of a codebook or a subset of it."""
     spec: dict[str, Any] = copy.deepcopy(config["methods"][method])
     study = config[section_of(config, dataset)][dataset]
     of_codebook = study.get("codebook_overrides", {}).get(codebook, {})
-    for overrides in (study["overrides"], of_codebook):
+    of_subset = study.get("subsets", {}).get(subset, {}).get("overrides", {})
+    for overrides in (study["overrides"], of_codebook, of_subset):
         for key, value in overrides.get(method, {}).items():
             # values are replaced, but those of `parameters`, `select` and `trace` one by one
             spec[key] = {**spec.get(key, {}), **value} if isinstance(value, Mapping) else value

@@ -11,6 +11,7 @@ import pandas as pd
 
 from lookalike.exhibits.verdicts import (
     LEFT_OUT,
+    NOT_TESTED,
     OPEN,
     Finding,
     Interval,
@@ -57,9 +58,9 @@ def missing(study: CategoryStudy, subset: Subset, methods: Sequence[str], what: 
     for method in methods:
         if (subset.id, method) in study.not_converged:
             return UndecidedError(LEFT_OUT, f"{study.title_of(method)} did not converge")
-    not_run = [study.title_of(method) for method in methods if method not in study.run]
+    not_run = [study.title_of(method) for method in methods if method not in subset.methods]
     if not_run:
-        return UndecidedError(OPEN, f"{' and '.join(not_run)} not run")
+        return UndecidedError(NOT_TESTED, f"{' and '.join(not_run)} not run")
     return UndecidedError(OPEN, f"{' and '.join(map(study.title_of, methods))}: no {what}")
 
 

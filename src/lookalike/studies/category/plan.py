@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -61,7 +61,7 @@ def check(settings: Mapping[str, Any], dataset: str) -> None:
 
 
 def check_methods(place: str, study: Mapping[str, Any], methods: Mapping[str, Any]) -> None:
-    """Refuse methods that do not exist, have two roles, or cannot take theirs."""
+    """Refuse methods that do not exist, have two roles, or cannot take theirs, and those of a subset alone."""
     refer_once(place, {role: study[role] for role in ROLES}, methods)
     for method in study.get("ablation_methods", []):
         refer(f"{place}.ablation_methods", method, study["methods"])
@@ -70,6 +70,10 @@ def check_methods(place: str, study: Mapping[str, Any], methods: Mapping[str, An
             raise LookalikeError(f"config: {place}.projected names {method!r}, which needs a `trace` to be drawn")
     for method in study["overrides"]:
         refer(f"{place}.overrides", method, methods)
+    named = {method for role in ROLES for method in study[role]}
+    for subset, described in study["subsets"].items():
+        for method in (*described.get("methods", ()), *described["overrides"]):
+            refer(f"{place}.subsets.{subset}", method, named)
 
 
 def check_numbers(place: str, study: Mapping[str, Any]) -> None:
@@ -84,7 +88,7 @@ def check_numbers(place: str, study: Mapping[str, Any]) -> None:
         refer(f"{place}.ratings.subset", ratings["subset"], study["subsets"])
         if ratings["fold"] >= splits["folds"]:
             wrong = f"ratings.fold must be one of the {splits['folds']} partitions, counted from 0"
-        elif "oasis" not in study["methods"]:
+        elif not on_subset(study, ratings["subset"], {"oasis"} & set(study["methods"])):
             wrong = f"ratings shows what OASIS retrieves: list oasis under {place}.methods"
     if not wrong and splits["validation"] >= splits["train"]:
         wrong = "splits.validation must be smaller than splits.train"
@@ -96,6 +100,12 @@ def run_methods(config: Config, dataset: str) -> list[str]:
     """Methods that are selected, fitted and ranked."""
     study = config[ROOM][dataset]
     return [method for role in ROLES if role != "projected" for method in study[role]]
+
+
+def on_subset(study: Mapping[str, Any], subset: str, methods: Iterable[str]) -> list[str]:
+    """Those of some methods that run on a subset."""
+    chosen = study["subsets"][subset].get("methods")
+    return [method for method in methods if chosen is None or method in chosen]
 
 
 def subset_settings(config: Config, dataset: str, subset: str) -> dict[str, Any]:
@@ -136,7 +146,8 @@ def batches(config: Config, dataset: str) -> list[Batch]:
 def batch_of_subset(config: Config, dataset: str, representation: str, subset: str, methods: list[str]) -> Batch:
     """A job that runs and traces all of some methods on a subset."""
     traces = [method for *key, method in shown_traces(config, dataset) if key == [representation, subset]]
-    made = {"protocol": methods_by_representation(config, dataset)[representation], "traces": traces}
+    run = methods_by_representation(config, dataset)[representation]
+    made = {"protocol": on_subset(config[ROOM][dataset], subset, run), "traces": traces}
     wanted = [(maker, method) for maker in MAKERS for method in made[maker] if method in methods]
     files = [run_files(method=[method], fold=folds(config, dataset), file=MAKERS[maker]) for maker, method in wanted]
     return Batch(
@@ -171,7 +182,8 @@ def runs(config: Config, dataset: str, file: str, *, ablations: bool = True, tim
     return [
         f"results/{dataset}/runs/{representation}/{subset}/{method}/{fold}/{file}"
         for representation, methods in shown.items()
-        for subset, method, fold in product(study["subsets"], methods, folds(config, dataset))
+        for subset in study["subsets"]
+        for method, fold in product(on_subset(study, subset, methods), folds(config, dataset))
         if method not in left_out
     ]
 
@@ -189,7 +201,8 @@ def shown_traces(config: Config, dataset: str) -> list[tuple[str, str, str]]:
     study = config[ROOM][dataset]
     needs, run = TRACES | {"projected_traces": study["projected"]}, {*run_methods(config, dataset), *study["projected"]}
     shown = {(subset, method) for need, methods in needs.items() for subset in subsets_needing(config, dataset, need)
-             for method in methods if method in run and "trace" in method_spec(config, dataset, method)}  # fmt: skip
+             for method in on_subset(study, subset, methods)
+             if method in run and "trace" in method_spec(config, dataset, method, subset=subset)}  # fmt: skip
     return [(study["representation"], *names) for names in sorted(shown)]
 
 
@@ -239,9 +252,10 @@ def _not_made(config: Config, dataset: str) -> set[str]:
 
 
 def shown_fold(study: Config) -> dict[str, Any]:
-    """``subset`` and ``fold`` whose neighbours are shown: those that people rate, else the last subset's first."""
-    rated = study.get("ratings") or {}
-    return {"subset": rated.get("subset", list(study["subsets"])[-1]), "fold": rated.get("fold", 0)}
+    """``subset`` and ``fold`` whose neighbours are shown: those that people rate, else of the last subset with both."""
+    rated, both = study.get("ratings") or {}, (BEFORE, AFTER)
+    able = [subset for subset in study["subsets"] if len(on_subset(study, subset, both)) == len(both)]
+    return {"subset": rated.get("subset", [*study["subsets"], *able][-1]), "fold": rated.get("fold", 0)}
 
 
 def exhibit_settings(config: Config, dataset: str, not_run: str) -> dict[str, Any]:
@@ -257,14 +271,12 @@ def exhibit_settings(config: Config, dataset: str, not_run: str) -> dict[str, An
         "representation": study["representation"],
         "representation_settings": {name: representation[name] for name in ("words", "hellinger")},
         "splits": study["splits"],
-        "subsets": {subset: _subset(subset, settings) for subset, settings in study["subsets"].items()},
+        "subsets": {subset: _subset(config, dataset, subset, list(specs)) for subset in study["subsets"]},
         "exhibits": study.get("exhibits", {}),
         **{role: study[role] for role in ROLES},
         "traced": traces,
         # a claim may name a method that this study does not run
         "titles": {method: spec["title"] for method, spec in (config["methods"] | specs).items() if "title" in spec},
-        "time_limits": {method: spec["time_limit"] for method, spec in specs.items() if spec.get("time_limit")},
-        "notes": {method: spec["note"] for method, spec in specs.items() if spec.get("note")},
         "projection_intervals": {
             method: specs[method]["parameters"].get("projection_interval") for method in study["projected"]
         },
@@ -275,9 +287,18 @@ def exhibit_settings(config: Config, dataset: str, not_run: str) -> dict[str, An
     }
 
 
-def _subset(subset: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+def _subset(config: Config, dataset: str, subset: str, methods: list[str]) -> dict[str, Any]:
     """What exhibits have to know about a subset; ``n_classes`` is 0 as long as only a scan can tell."""
+    settings, run = config[ROOM][dataset]["subsets"][subset], on_subset(config[ROOM][dataset], subset, methods)
+    specs = {method: method_spec(config, dataset, method, subset=subset) for method in run}
     classes, published = settings["classes"], _published(RESOURCES / "class-subsets.csv").get(subset, [])
     asked = published if classes == "published" else classes if isinstance(classes, list) else []
     told = {name: settings[name] for name in ("title", "printed", "classes") if name in settings}
-    return {**told, "n_classes": len(asked), "published_classes": published}
+    return {
+        **told,
+        "n_classes": len(asked),
+        "published_classes": published,
+        "methods": run,
+        "notes": {method: spec["note"] for method, spec in specs.items() if "note" in spec},
+        "time_limits": {method: spec["time_limit"] for method, spec in specs.items() if "time_limit" in spec},
+    }

@@ -48,6 +48,8 @@ class Subset:
     """Paper id to the ``setting`` of its printed numbers (``{"oasis-jmlr-2010": "classes=10"}``)."""
     why_not_comparable: str = ""
     """Why its numbers may not be held against the printed ones (``synthetic images``); "" where they may."""
+    methods: tuple[str, ...] = field(default=(), hash=False)
+    """Methods that run on it."""
 
     @property
     def unjudged(self) -> str:
@@ -193,13 +195,13 @@ class CategoryStudy(Study):
         """Status and reason of a printed number that gets no verdict; None where it gets one."""
         if math.isnan(cell["printed"]):
             return None
+        subset = next(subset for subset in self.all_subsets if subset.id == cell["subset"])
         if math.isnan(cell["ours"]):
             reason = self.not_converged.get((cell["subset"], cell["method"]))
             if reason:
                 return NO_RESULT, f"did not converge: {reason}"
-            absent = cell["method"] not in self.run
+            absent = cell["method"] not in subset.methods
             return (NO_RESULT, f"{self.title_of(cell['method'])} was not run") if absent else None
-        subset = next(subset for subset in self.all_subsets if subset.id == cell["subset"])
         return (subset.unjudged, subset.why_not_comparable) if subset.why_not_comparable else None
 
     def data_sentence(self, drawn: Drawn | None) -> str:
@@ -222,7 +224,7 @@ class CategoryStudy(Study):
 
     def main_numbers(self) -> tuple[str, list[str], dict[str, list[str]], list[str]]:
         """Mean average precision of every method and subset, and which classes were left out."""
-        subsets = self.all_subsets
+        subsets = [subset for subset in self.all_subsets if subset.printed] or self.all_subsets
         rows = {method: [self._map_cell(one, method) for one in subsets] for method in self.methods}
         columns = [f"mAP (%), {subset.id}" if len(subsets) > 1 else "mAP (%)" for subset in subsets]
         spread = f"± is the standard deviation over {self.n_folds} folds." if self.n_folds > 1 else "There is one fold."
@@ -257,9 +259,8 @@ class CategoryStudy(Study):
         # curves along training are of parameters that no selection chose
         along = "step" in drawn.frame
         noted: dict[str, list[str]] = {}
-        for method, note in self.settings["notes"].items():
-            if method in methods and not along:
-                noted.setdefault(note.rstrip("."), []).append(self.title_of(method))
+        for method, note, where in () if along else self._of_settings(methods):
+            noted.setdefault(note.rstrip("."), []).append(f"{self.title_of(method)}{where}")
         told = [f"{' and '.join(titles)}: {note}." for note, titles in noted.items()]
         parts: dict[str, list[str]] = {}
         for head, part in self._of_fits(methods, selected=not along):
@@ -267,6 +268,18 @@ class CategoryStudy(Study):
         if "status" in drawn.frame or getattr(drawn, "cells", None) is not None:
             parts["Not comparable with the printed numbers"] = self._not_comparable()
         return told + [f"{head}: {'; '.join(found)}." for head, found in parts.items() if found]
+
+    def _of_settings(self, methods: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+        """Methods with their notes, and on which subsets where not on all that run them."""
+        for method in methods:
+            notes = {of.title: self._told(of, "notes").get(method, "") for of in self.subsets if method in of.methods}
+            for note in dict.fromkeys(filter(None, notes.values())):
+                where = [title for title, other in notes.items() if other == note]
+                yield method, note, "" if len(where) == len(notes) else f" on {' and '.join(where)}"
+
+    def _told(self, subset: Subset, name: str) -> dict[str, Any]:
+        """A setting of the methods on a subset, by method."""
+        return dict(self.settings["subsets"][subset.id].get(name, {}))
 
     def _of_fits(self, methods: Sequence[str], *, selected: bool) -> Iterator[tuple[str, str]]:
         """What the fits of methods ran into: the head of a note, and what it says of a method and a subset."""
@@ -297,10 +310,12 @@ class CategoryStudy(Study):
 
     def about_claim(self, claim: Claim) -> tuple[Self | None, str]:
         """The subsets that the claim's paper prints under the claim's settings, and which of these were not run."""
-        if not claim.settings or not any(subset.printed for subset in self.all_subsets):
-            return self, ""
-        of = [subset for subset in self.all_subsets if subset.printed.get(claim.paper) in claim.settings]
-        if not of and (traced := self._traced_elsewhere(claim)):
+        printed = [subset for subset in self.all_subsets if subset.printed]
+        if not claim.settings or not printed:
+            return self.about(printed) if printed else self, ""
+        of = [subset for subset in printed if subset.printed.get(claim.paper) in claim.settings]
+        traced = self._traced(claim)
+        if traced and not {*of} & {*traced}:
             return self.about(traced), "; on other classes than the claim's"
         if not of:
             return None, "none of its subsets was run"
@@ -322,12 +337,12 @@ class CategoryStudy(Study):
 
     def _ran_into(self, limit: str, method: str, subset: Subset) -> list[bool]:
         """Of each fold whether one of `LIMITS` ended its fit or its choice; the papers' own time limit is not ours."""
-        if limit == "time" and self.settings.get("time_limits", {}).get(method, 0) >= PAPER_TIME_LIMIT:
+        if limit == "time" and self._told(subset, "time_limits").get(method, 0) >= PAPER_TIME_LIMIT:
             return []
         # the first column says of a fit that it ended by itself, the others that it did not
         return [bool(value) != (limit == "iterations") for value in self.recorded(subset, method, RECORDED[limit])]
 
-    def _traced_elsewhere(self, claim: Claim) -> list[Subset]:
+    def _traced(self, claim: Claim) -> list[Subset]:
         """Subsets with curves of ways of projecting, for a claim that depends on these: JMLR Figure 9 is of one."""
         needed = [method for method in self.settings["projected"] if method in claim.methods]
         return [one for one in self.all_subsets if any(self.curves(one, method) is not None for method in needed)]
@@ -339,7 +354,8 @@ class CategoryStudy(Study):
             used = self.table("fits").loc[lambda fits: fits["subset"] == id, "n_classes"].dropna()
             n_classes = int(used.max()) if len(used) else n_classes
         why = why_not_comparable(self.settings, described, n_classes)
-        return Subset(id, described.get("title", id), n_classes, described.get("printed", {}), why)
+        methods = tuple(described.get("methods", self.run))
+        return Subset(id, described.get("title", id), n_classes, described.get("printed", {}), why, methods)
 
 
 STUDY = CategoryStudy

@@ -208,10 +208,11 @@ def test_figures_show_what_was_run_and_printed():
 
 
 def test_notes_tell_ends_of_grids_and_limits_of_iterations():
-    made = whole(f"{JMLR}/table4", notes={"lego": "at most 10 steps", "tfidf": "not shown"})
+    notes = {"notes": {"lego": "at most 10 steps", "tfidf": "not shown"}}
+    made = whole(f"{JMLR}/table4", subsets={"var10": VAR10 | notes, "var20": VAR20})
     told = made.notes(EVERY[f"{JMLR}/table4"].draw(made))
     assert f"* marks a fit that did not end within its time limit: MCML on Var10: {WHY}." in told
-    assert "LEGO: at most 10 steps." in told
+    assert "LEGO on Var10: at most 10 steps." in told
     assert "Fits were stopped at the limit of iterations: LEGO in 5 of 5 folds (Var10)." in told
     assert "Validation chose an extreme of what was tried: OASIS an end of its grid in 5 of 5 folds." in told
     assert not any("not shown" in note for note in told)

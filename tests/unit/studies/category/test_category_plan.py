@@ -79,6 +79,20 @@ def test_a_batch_of_a_subset_takes_the_methods_that_do_not_say_otherwise(config)
     assert plan.makers(together) == {"model.npz": "protocol", "curve.parquet": "traces"}
 
 
+def test_a_subset_has_methods_and_changes_of_its_own(config):
+    small = {"classes": "first 3", "methods": ["oasis", "euclidean"], "overrides": {"oasis": {"trace": {"steps": 9}}}}
+    config["category"]["demo"]["subsets"]["three"] = small
+    run = {tuple(file.split("/")[4:6]) for file in plan.runs(config, "demo", "fit.json")}
+    assert run == {*product(("demo10", "three"), ("oasis", "euclidean")), ("demo10", "lego")}
+    specs = [fit_specs(config, "demo", ["oasis"], "words500", subset)["oasis"] for subset in ("demo10", "three")]
+    assert [spec["trace"]["steps"] for spec in specs] == [60_000, 9]
+    told = plan.exhibit_settings(config, "demo", "")["subsets"]
+    assert [told[subset]["methods"] for subset in told] == [["oasis", "lego", "euclidean"], ["oasis", "euclidean"]]
+    small["methods"].append("lmnn")
+    with pytest.raises(LookalikeError, match=r"subsets.three"):
+        plan.check(config, "demo")
+
+
 def test_exhibits_have_settings_and_files(config):
     pictured = {"learning/neighbours", "representation/palette", "representation/visterms"}
     drawn = {dataset: check_plan(plan, config, dataset) for dataset in ("demo", "caltech12")}
