@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from lookalike.exhibits.model import Axis, Figure, Line, Panel, Table
+from lookalike.exhibits.model import Axis, Figure, Line, Panel, Series, Table
 from lookalike.exhibits.printed import STAR, beside_print, plus_minus, significant
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, Look, looks_of
@@ -62,6 +63,22 @@ def precision_at_k(study: CategoryStudy) -> Figure:
 def variants_at_k(study: CategoryStudy) -> Figure:
     """Whether a symmetric W helps: precision of OASIS and of its symmetric variants among the first k neighbours."""
     return precision_figure(study, ["oasis", *study.settings["variants"]], printed=False)
+
+
+@exhibit("learning/classes", title="Precision and the number of classes", needs=("metrics", "fits"),
+         when=lambda settings: len(settings["subsets"]) > 2)  # fmt: skip
+def precision_by_classes(study: CategoryStudy) -> Figure:
+    """How much harder more classes are: mean average precision (mAP) of each method on subsets of several sizes."""
+    parts = [
+        curves.mean_curve(subset, method, study.values(subset, method).reset_index().assign(x=subset.n_classes))
+        for subset, method in product(study.subsets, study.methods)
+    ]
+    frame = curves.joined(parts).rename(columns={"step": "n_classes"})
+    shown = [Series(study.title_of(method), {"series": method}, "n_classes", "map", look, "low", "high")
+             for method, look in looks_of(study.methods).items()]  # fmt: skip
+    ticks = tuple((n, str(n)) for n in sorted({subset.n_classes for subset in study.subsets}))
+    x, y = Axis("Number of classes", "log", ticks=ticks), replace(curves.MAP, low=0)
+    return Figure(frame, (Panel("", x, y, tuple(shown)),))
 
 
 @exhibit("representation/ablations", title="Representations compared", needs=("metrics", "fits"))
