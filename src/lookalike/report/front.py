@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import io
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
@@ -194,7 +195,8 @@ def forest(results: Results) -> str:
     series = [Series(name, {"series": name}, "ours", "place", look, "low", "high", kind="points", sideways=True)
               for name, look in looks.items() if name in set(frame["series"])]  # fmt: skip
     series.append(Series("in the paper", {}, "printed", "place", Look(BLACK, "D"), kind="points", hollow=True))
-    ticks = tuple((place, _row_name(*row)) for place, row in enumerate(rows))
+    n_settings = Counter(dataset for dataset, _ in {(exhibit.dataset, margin.setting) for exhibit, margin in rows})
+    ticks = tuple((place, _row_name(*row, n_settings[row[0].dataset] > 1)) for place, row in enumerate(rows))
     y = Axis("", ticks=ticks, low=-0.6, high=len(rows) - 0.4, reversed=True)
     x = Axis("Gap in percentage points")
     panel = Panel("", x, y, tuple(series), (Line("", 0, Look(GREY, ""), upright=True),))
@@ -205,7 +207,7 @@ def forest(results: Results) -> str:
     return f"data:image/svg+xml;base64,{base64.b64encode(file.getvalue()).decode('ascii')}"
 
 
-def _row_name(exhibit: Exhibit, margin: Margin) -> str:
-    """``12 Caltech-256 classes`` above ``OASIS − MCML, mAP``, so that a phone has room for both."""
-    where = exhibit.dataset_title + (f", {margin.setting}" if margin.setting.endswith("visual words") else "")
+def _row_name(exhibit: Exhibit, margin: Margin, has_settings: bool) -> str:
+    """``20 Caltech-256 classes`` above ``OASIS − MCML, mAP``, so that a phone has room for both."""
+    where = exhibit.dataset_title + (f", {margin.setting}" if has_settings else "")
     return f"{where}\n{margin.method} − {_plain(margin.other)}, {margin.metric}"
