@@ -25,6 +25,8 @@ ROOM = "category"
 RESOURCES = Path(__file__).resolve().parents[4] / "workflow" / "resources"
 TRACES = {"oasis_traces": ("oasis",), "mcml_traces": ("mcml",), "batch_traces": ("mcml", "lmnn")}
 """What an exhibit needs of the table of numbers to the methods that are traced for it."""
+TOLD = {"notes": "note", "time_limits": "time_limit", "select": "select"}
+"""What exhibits have to know of the methods on a subset, to the setting."""
 RUN_FILES = ("model.npz", "model.json", "fit.json", "selection.parquet", "metrics.parquet", "ranks.npz")
 """Files of each run."""
 SIDE_STUDIES = {"rankers": "rankers", "loss_bound": "mistakes", "transfer": "transfer"}
@@ -299,6 +301,5 @@ def _subset(config: Config, dataset: str, subset: str, methods: list[str]) -> di
         "n_classes": len(asked),
         "published_classes": published,
         "methods": run,
-        "notes": {method: spec["note"] for method, spec in specs.items() if "note" in spec},
-        "time_limits": {method: spec["time_limit"] for method, spec in specs.items() if "time_limit" in spec},
+        **{name: {method: spec[key] for method, spec in specs.items() if key in spec} for name, key in TOLD.items()},
     }

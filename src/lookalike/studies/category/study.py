@@ -30,6 +30,8 @@ PAPER_WORDS = 1000
 """Visterms of the papers' comparisons (JMLR 5.3.2)."""
 PAPER_TIME_LIMIT = 432_000
 """Seconds after which the papers gave a method up (JMLR 5.3.3): what takes longer has no result in print either."""
+PAPER_GRIDS = {"omega": {0.125, 0.25, 0.5}, "regularization": {0.02, 0.08, 0.32}}
+"""Values of LMNN and LEGO that the papers chose from (draft section 5.2.2)."""
 RECORDED = {"iterations": "converged", "time": "not_converged", "steps": "at_last_step", "grid": "at_grid_edge"}
 """Limit of ours to the column of the fits that tells of it."""
 ROLES = ("methods", "variants", "timed", "set_aside", "projected", "minima")
@@ -332,8 +334,14 @@ class CategoryStudy(Study):
         return next((subset.why_not_comparable for subset in self.subsets if subset.why_not_comparable), "")
 
     def ended_by(self, limit: str, method: str) -> Mapping[str, Sequence[bool]]:
-        """Subset to whether a limit of ours ended each fold's fit, or its choice."""
-        return {subset.title: self._ran_into(limit, method, subset) for subset in self.subsets}
+        """Subset to whether a limit of ours ended each fold's fit, or its choice; ends of the papers' grids are not."""
+        ours = [subset for subset in self.subsets if limit != "grid" or not self._has_papers_grid(method, subset)]
+        return {subset.title: self._ran_into(limit, method, subset) for subset in ours}
+
+    def _has_papers_grid(self, method: str, subset: Subset) -> bool:
+        """Whether a method chooses among all the values that it had in the papers, or more."""
+        select = self._told(subset, "select").get(method, {})
+        return any(set(select.get(name, ())) >= values for name, values in PAPER_GRIDS.items())
 
     def _ran_into(self, limit: str, method: str, subset: Subset) -> list[bool]:
         """Of each fold whether one of `LIMITS` ended its fit or its choice; the papers' own time limit is not ours."""
