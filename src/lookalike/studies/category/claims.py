@@ -20,6 +20,7 @@ from lookalike.exhibits.verdicts import (
     LEFT_OUT,
     MARGIN,
     NOT_AS_CLAIMED,
+    NOT_TESTED,
     OPEN,
     Claim,
     Finding,
@@ -262,7 +263,7 @@ def selection_hardly_matters(study: CategoryStudy, subset: Subset, method: str) 
     named = {"representation", "subset", "method", "fold", "step", "map", "loss_rate"}
     candidate = [column for column in rows.columns if column not in named and rows[column].nunique() > 1]
     if len(candidate) != 1 or rows["fold"].nunique() < 2:
-        return Finding(OPEN, f"{study.title_of(method)} was not run with several candidates on several folds")
+        return Finding(NOT_TESTED, f"{study.title_of(method)} was not run with several candidates on several folds")
     scores = rows.pivot_table(index="fold", columns=candidate[0], values="map", aggfunc="max")
     of_candidates, of_folds = float(scores.mean(axis=0).std()), float(scores.mean(axis=1).std())
     told = f"{100 * of_candidates:.2f} over {scores.shape[1]} candidates, {100 * of_folds:.2f} over {len(scores)} folds"

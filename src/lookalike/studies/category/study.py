@@ -181,7 +181,8 @@ class CategoryStudy(Study):
         if pairs is None:
             return ""
         order = ", ".join(map(title, sorted(ours, key=ours.__getitem__, reverse=True)))
-        told = f"The order by mAP is {order}: {'not ' if pairs else ''}that of {PAPERS[paper].title}"
+        where = f" on {subset.title}" if len(self.subsets) > 1 else ""
+        told = f"The order by mAP{where} is {order}: {'not ' if pairs else ''}that of {PAPERS[paper].title}"
         others = "; ".join(f"{title(one)} and {title(other)}" for one, other in pairs)
         told += f", which has {others} the other way round" if pairs else ""
         if {"oasis", "euclidean"} <= set(ours):

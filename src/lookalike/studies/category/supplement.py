@@ -62,7 +62,7 @@ def beside(keys: Mapping[str, str], **folds: pd.Series) -> list[dict[str, Any]]:
 def aggressiveness_curves(study: CategoryStudy) -> Figure:
     """Which aggressiveness C is best, and after how many steps: validation mAP of OASIS for each C that was tried."""
     frame = joined([_candidate_rows(study, subset) for subset in study.subsets])
-    names = list(dict.fromkeys(frame["series"]))
+    names = sorted(set(frame["series"]), key=lambda name: float(name.removeprefix("C = ")))
     looks = dict(zip(names, GRID, strict=False)) | looks_of(names[len(GRID) :])
 
     def draw(subset: Subset, own: pd.DataFrame) -> Panel:
