@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick test-lowest golden lint docs readme tutorial caltech12 lock benchmarks unlock clean
+.PHONY: help demo test test-quick test-lowest golden lint docs readme tutorial caltech20 lock benchmarks unlock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -51,10 +51,10 @@ tutorial: $(VENV)/.development ## run the tutorial's commands and keep what they
 	@$(BIN)/snakemake --cores $(CORES) results/demo/images.json
 	@$(BIN)/python docs/tutorial/record.py
 
-caltech12: $(VENV)/.runtime ## make workflow/resources/caltech12 again, from the images in data/some-classes
+caltech20: $(VENV)/.runtime ## make workflow/resources/caltech20 again, from the images in data/some-classes
 	@$(BIN)/snakemake --cores $(CORES) results/some-classes/published/words1000/manifest.csv --configfile examples/some-classes.yaml
-	@cp results/some-classes/published/words1000/* workflow/resources/caltech12/
-	@git rev-parse HEAD > workflow/resources/caltech12/commit.txt
+	@cp results/some-classes/published/words1000/* workflow/resources/caltech20/
+	@git rev-parse HEAD > workflow/resources/caltech20/commit.txt
 
 KEPT := workflow/resources/runs/peers
 benchmarks: $(VENV)/.runtime ## measure speed beside named peers; IMAGES=folder adds whole files, PEERS=python other packages

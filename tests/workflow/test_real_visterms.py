@@ -11,7 +11,7 @@ from lookalike.core.files import read_csr
 
 pytestmark = pytest.mark.workflow
 
-EMBEDDED = ROOT / "workflow" / "resources" / "caltech12"
+EMBEDDED = ROOT / "workflow" / "resources" / "caltech20"
 
 
 @pytest.mark.real_images
@@ -32,8 +32,8 @@ def test_the_counts_are_those_of_the_images(new_project, real_images):
 
 def test_no_image_of_the_pool_is_in_a_split(new_project):
     project = new_project("splits")
-    project.snakemake("results/caltech12/splits/ten.parquet")
-    splits = pd.read_parquet(project.folder / "results/caltech12/splits/ten.parquet")
+    project.snakemake("results/caltech20/splits/ten.parquet")
+    splits = pd.read_parquet(project.folder / "results/caltech20/splits/ten.parquet")
     manifest = pd.read_csv(EMBEDDED / "manifest.csv")
     assert splits.groupby(["fold", "role"]).size().to_dict() == {
         (fold, role): 10 * n for fold in range(5) for role, n in (("train", 40), ("test", 25))

@@ -43,7 +43,7 @@ def test_what_is_left_out_takes_its_default_or_stays_absent(settings):
     assert "approximate" not in checked({**settings, "web": {"websim": {}}})["web"]["websim"]
     assert "path" not in config["datasets"]["demo"]
     demo = {name for name, data in config["datasets"].items() if in_demo(data)}
-    assert demo == {"demo", "caltech12", "demo_landmarks", "websim_demo", "demo_triplets"}
+    assert demo == {"demo", "caltech20", "demo_landmarks", "websim_demo", "demo_triplets"}
     assert config["datasets"]["websim"]["simulation"]["n_images"] == 2_292_259 + 402_164
     # numbers stay as they were written
     assert repr(config["methods"]["mcml"]["time_limit"]) == "432000"

@@ -35,32 +35,32 @@ def test_every_run_of_every_fold_is_asked_for(config):
 
 
 def test_what_is_not_run_has_no_exhibit_and_no_numbers(config):
-    study = config["category"]["caltech12"]
+    study = config["category"]["caltech20"]
     study.update(variants=[], projected=[], set_aside=[])
     del study["rankers"], study["loss_bound"]
-    shown = {exhibit.id.partition("/")[2] for exhibit in plan.exhibits(config, "caltech12")}
+    shown = {exhibit.id.partition("/")[2] for exhibit in plan.exhibits(config, "caltech20")}
     assert not shown & {"fig7", "fig8", "fig9", "loss_bound"}
-    files = plan.number_files(config, "caltech12")
+    files = plan.number_files(config, "caltech20")
     assert not any(name in file for file in files for name in ("rankers", "bound", "psd"))
     study["methods"] = ["oasis"]
-    assert "comparison" not in plan.exhibit_files(config, "caltech12")
+    assert "comparison" not in plan.exhibit_files(config, "caltech20")
 
 
 def made_by(config, batch):
     """Every file that the jobs of a batch could make for real classes."""
-    study = config["category"]["caltech12"]
-    values = {"dataset": ["caltech12"], "representation": [study["representation"]], "subset": study["subsets"]}
-    values |= {"method": [""], "fold": plan.folds(config, "caltech12")} | batch.allowed
+    study = config["category"]["caltech20"]
+    values = {"dataset": ["caltech20"], "representation": [study["representation"]], "subset": study["subsets"]}
+    values |= {"method": [""], "fold": plan.folds(config, "caltech20")} | batch.allowed
     keys = [dict(zip(values, key, strict=True)) for key in product(*values.values())]
     return {file.format(**key) for key in keys for file in batch.files}
 
 
 @pytest.mark.parametrize("size", ["fold", "method", "subset"])
 def test_batches_of_every_size_make_every_run(config, size):
-    config["category"]["caltech12"]["batch"] = size
-    made = [made_by(config, batch) for batch in plan.batches(config, "caltech12")]
-    wanted = {file for name in plan.RUN_FILES for file in plan.runs(config, "caltech12", name)}
-    wanted |= {file for file in plan.number_files(config, "caltech12") if file.endswith("curve.parquet")}
+    config["category"]["caltech20"]["batch"] = size
+    made = [made_by(config, batch) for batch in plan.batches(config, "caltech20")]
+    wanted = {file for name in plan.RUN_FILES for file in plan.runs(config, "caltech20", name)}
+    wanted |= {file for file in plan.number_files(config, "caltech20") if file.endswith("curve.parquet")}
     assert wanted <= set().union(*made)
     assert sum(map(len, made)) == len(set().union(*made)), "no file is made by two rules"
     if size == "subset":
@@ -68,14 +68,15 @@ def test_batches_of_every_size_make_every_run(config, size):
 
 
 def test_a_batch_of_a_subset_takes_the_methods_that_do_not_say_otherwise(config):
-    study = config["category"]["caltech12"]
+    study = config["category"]["caltech20"]
     study["overrides"]["oasis"]["batch"] = "fold"
-    batches = {batch.name: batch for batch in plan.batches(config, "caltech12")}
-    assert set(batches) == {"run_fold", "trace_fold", "run_subset_words1000_ten"}
+    batches = {batch.name: batch for batch in plan.batches(config, "caltech20")}
+    of_subsets = {f"run_subset_words1000_{subset}" for subset in study["subsets"]}
+    assert set(batches) == {"run_fold", "trace_fold"} | of_subsets
     assert batches["run_fold"].fitted_by({"method": "oasis", "fold": "3"}) == ["oasis"]
     assert plan.makers(batches["trace_fold"]) == {"curve.parquet": "traces"}
     together = batches["run_subset_words1000_ten"]
-    assert set(together.fitted) == {*plan.run_methods(config, "caltech12"), *study["projected"]} - {"oasis"}
+    assert set(together.fitted) == {*plan.run_methods(config, "caltech20"), *study["projected"]} - {"oasis"}
     assert plan.makers(together) == {"model.npz": "protocol", "curve.parquet": "traces"}
 
 
@@ -95,11 +96,11 @@ def test_a_subset_has_methods_and_changes_of_its_own(config):
 
 def test_exhibits_have_settings_and_files(config):
     pictured = {"learning/neighbours", "representation/palette", "representation/visterms"}
-    drawn = {dataset: check_plan(plan, config, dataset) for dataset in ("demo", "caltech12")}
+    drawn = {dataset: check_plan(plan, config, dataset) for dataset in ("demo", "caltech20")}
     assert pictured | {"oasis-jmlr-2010/table4", "learning/claims"} <= drawn["demo"]
     # visterm counts have no pictures, and all curves of the paper
-    assert not pictured & drawn["caltech12"]
-    assert {f"oasis-jmlr-2010/fig{number}" for number in range(5, 10)} <= drawn["caltech12"]
+    assert not pictured & drawn["caltech20"]
+    assert {f"oasis-jmlr-2010/fig{number}" for number in range(5, 10)} <= drawn["caltech20"]
     told = plan.exhibit_settings(config, "caltech256", "")
     assert len(told["subsets"]["classes249"]["published_classes"]) == 249
     assert told["traced"] == ["oasis", "mcml", "lego", "lmnn", *told["variants"], *told["projected"]]
@@ -112,9 +113,9 @@ def test_a_subset_or_kind_that_there_is_not_is_a_sentence(config):
     assert plan.subset_settings(config, "demo", "demo10") == config["category"]["demo"]["subsets"]["demo10"]
     with pytest.raises(LookalikeError, match=r"demo has no subset 'var10' in config\.yaml; there are: demo10"):
         plan.subset_settings(config, "demo", "var10")
-    config["category"]["caltech12"]["ablations"] = ["words10000"]
-    with pytest.raises(LookalikeError, match=r"caltech12.ablations needs images, and a data set of kind visterms"):
-        plan.check(config, "caltech12")
+    config["category"]["caltech20"]["ablations"] = ["words10000"]
+    with pytest.raises(LookalikeError, match=r"caltech20.ablations needs images, and a data set of kind visterms"):
+        plan.check(config, "caltech20")
     config["datasets"]["demo"]["kind"] = "websim"
     with pytest.raises(LookalikeError, match="needs a data set of classes, not of kind websim: list it under web"):
         plan.check(config, "demo")
