@@ -142,7 +142,8 @@ class Peers(KeptDirective):
 def _beside(row: Run) -> tuple[str, ...]:
     least = f"{row['limit_seconds']:.2g} s ({row['limit']})" if "limit" in row else NO_NUMBER
     seconds = (f"{row[name]:.2g} s" for name in ("ours_seconds", "peer_seconds"))
-    return row["what"], row["size"], row["peer"], *seconds, f"{row['ratio']:,.2g}", least
+    times = f"{row['ratio']:,.0f}" if row["ratio"] >= 10 else f"{row['ratio']:.1f}"
+    return row["what"], row["size"], row["peer"], *seconds, times, least
 
 
 class NotRun(KeptDirective):
