@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from lookalike.core import files
 from lookalike.core.errors import LookalikeError
@@ -49,7 +48,7 @@ def take_apart(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         if isinstance(value, dict):
             values[name] = {"columns": list(value)}
             arrays |= {f"{name}/{column}": np.asarray(array) for column, array in value.items()}
-        elif isinstance(value, (sp.csr_array, sp.csr_matrix)):
+        elif hasattr(value, "indptr"):
             values[name] = {"csr": list(value.shape)}
             arrays |= {f"{name}/{part}": getattr(value, part) for part in CSR_PARTS}
         elif isinstance(value, np.ndarray):
@@ -128,8 +127,10 @@ def put_together(kept: dict[str, Any], arrays: dict[str, np.ndarray], path: Path
     return model
 
 
-def _csr(shape: list[int], data: Any, indices: Any, indptr: Any) -> sp.csr_array:
+def _csr(shape: list[int], data: Any, indices: Any, indptr: Any) -> Any:
     """Make a CSR matrix of parts from a file; raise ValueError unless they are those of one."""
+    import scipy.sparse as sp
+
     n_rows, n_columns = shape
     kinds = data.dtype in (np.float32, np.float64), indices.dtype in INDEX_TYPES, indptr.dtype in INDEX_TYPES
     if not all(kinds) or indptr.shape != (n_rows + 1,) or data.shape != indices.shape or data.ndim != 1:
