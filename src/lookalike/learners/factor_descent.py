@@ -1,4 +1,4 @@
-"""L-BFGS on the factor L of M = LL', by which LMNN and MCML reach their minimum: no step needs eigenvalues."""
+"""L-BFGS on the factor L of M = LL', by which LMNN, MCML and MMC reach their minimum: no step needs eigenvalues."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def descend(
     for dtype, objective in stages:
         least = max(tol, SINGLE) if dtype is np.float32 else tol
         values: list[float] = []
-        for reached, value, recorded in _quasi_newton(objective, factor.astype(dtype)):
+        for reached, value, recorded in quasi_newton(objective, factor.astype(dtype)):
             # a stage starts where the one before has ended
             if values or first is None:
                 yield FactorPoint(reached, basis, recorded)
@@ -107,7 +107,7 @@ def descend(
                 break
 
 
-def _quasi_newton(objective: Objective, factor: Factor) -> Iterator[tuple[Factor, float, float]]:
+def quasi_newton(objective: Objective, factor: Factor) -> Iterator[tuple[Factor, float, float]]:
     """Yield L, the value there and the one to record, at the start and after every step of L-BFGS that lowers it."""
     value, gradient, recorded = objective(factor)
     yield factor, value, recorded

@@ -6,7 +6,6 @@ off by default in the workflow.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from lookalike.learners.base import class_deviations
 from lookalike.learners.batch import BatchLearner
+from lookalike.learners.factor_descent import quasi_newton
 from lookalike.learners.projections import project_psd
 from lookalike.learners.span import Span
 from lookalike.learners.triplets import class_codes
@@ -24,10 +24,6 @@ Array = NDArray[np.float64]
 
 RANK_TOLERANCE = 1e-10
 """Directions with less than this share of the largest variance within classes have none."""
-REMEMBERED, MOST_HALVINGS = 10, 20
-"""Of the ascent in L: steps that tell the next one how the objective bends, and lengths tried of a step."""
-SUFFICIENT_RISE = 1e-4
-"""Of such a step: this share of the rise that the slope promises."""
 FIRST_STEP, LENGTHENED, SHORTENED = 0.1, 1.05, 0.5
 """Of the ascent by projections: the first step tried, as a share of the norm of M, and what becomes of its length."""
 PROJECTIONS, EXCESS = 100, 0.01
@@ -156,6 +152,21 @@ class SpreadingProblem:
         """Return a factor as long as the constraint allows."""
         return np.asarray(factor * (np.sqrt(self.bound) / np.linalg.norm(factor)))
 
+    def in_factor(self, factor: Array) -> tuple[float, Array, float]:
+        """Return minus the logarithm of the objective at a factor scaled to the bound, its gradient, the objective."""
+        feasible = self.scaled_to_bound(factor)
+        value, distances = self.value(feasible)
+        self._gradient = self.gradient(value, distances)
+        pull = self._gradient @ feasible
+        self._used = float(np.vdot(pull, feasible))
+        slope = (2 / (self.bound * value)) * (self.bound * pull - self._used * feasible)
+        return -np.log(value), -slope * (np.linalg.norm(feasible) / np.linalg.norm(factor)), value
+
+    def is_maximal(self, value: float, tol: float) -> bool:
+        """Tell whether no feasible matrix has an objective higher by more than this share than where it was last."""
+        # by more than bound * largest eigenvalue - used there is none, as the objective is concave
+        return _is_positive((self._used + tol * value) * np.eye(len(self._gradient)) - self.bound * self._gradient)
+
 
 @dataclass(frozen=True, eq=False)
 class Point:
@@ -183,59 +194,14 @@ class Point:
 
 def ascend(problem: SpreadingProblem, tol: float) -> Iterator[Point]:
     """Yield the identity and then a point of higher objective after every step, until it is certainly within `tol`."""
-    factor, bound = problem.identity, problem.bound
-    value, distances = problem.value(factor)
-    steps: deque[tuple[Array, Array]] = deque(maxlen=REMEMBERED)
-    while True:
-        gradient = problem.gradient(value, distances)
-        pull = gradient @ factor
-        used = float(np.vdot(pull, factor))
-        # no feasible matrix is better by more than bound * largest eigenvalue - used, as the objective is concave
-        finished = _is_positive((used + tol * value) * np.eye(len(gradient)) - bound * gradient)
-        yield Point(problem, factor, value, finished)
-        if finished:
+    if not problem.bound:  # no class varies in any direction
+        yield Point(problem, problem.identity, problem.value(problem.identity)[0], finished=True)
+        return
+    for factor, _, value in quasi_newton(problem.in_factor, problem.identity):
+        point = Point(problem, problem.scaled_to_bound(factor), value, problem.is_maximal(value, tol))
+        yield point
+        if point.finished:
             return
-        # of bound * log(objective) by a factor that is then scaled to the bound
-        slope = (2 / value) * (bound * pull - used * factor)
-        if steps:
-            steps[-1] = steps[-1][0], steps[-1][1] - slope
-            if np.vdot(*steps[-1]) <= 0:
-                steps.pop()
-        found = _higher(problem, factor, value, slope, _direction(slope, steps)) if steps else None
-        if found is None:
-            steps.clear()
-            # to the multiple of `pull` that is feasible, which is never lower but for rounding
-            found = _higher(problem, factor, value, slope, slope * (value / (2 * used)))
-        if found is None:
-            return
-        steps.append((found[0] - factor, slope))
-        factor, value, distances = found
-
-
-def _higher(
-    problem: SpreadingProblem, factor: Array, value: float, slope: Array, direction: Array
-) -> tuple[Array, float, Array] | None:
-    """Return a feasible factor in some direction, its objective and distances; None if none of them is high enough."""
-    promised = float(np.vdot(slope, direction)) / problem.bound
-    for length in 0.5 ** np.arange(MOST_HALVINGS):
-        candidate = problem.scaled_to_bound(factor + length * direction)
-        candidate_value, distances = problem.value(candidate)
-        if candidate_value > value * (1 + SUFFICIENT_RISE * length * max(promised, 0.0)):
-            return candidate, candidate_value, distances
-    return None
-
-
-def _direction(slope: Array, steps: deque[tuple[Array, Array]]) -> Array:
-    """Return the direction of limited-memory BFGS, from steps and how much the slope fell along each."""
-    direction, shares = slope, []
-    for moved, fallen in reversed(steps):
-        shares.append(np.vdot(moved, direction) / np.vdot(moved, fallen))
-        direction = direction - shares[-1] * fallen
-    moved, fallen = steps[-1]
-    direction = direction * (np.vdot(moved, fallen) / np.vdot(fallen, fallen))
-    for moved, fallen in steps:
-        direction = direction + (shares.pop() - np.vdot(fallen, direction) / np.vdot(moved, fallen)) * moved
-    return np.asarray(direction)
 
 
 def ascend_by_projections(problem: SpreadingProblem, tol: float) -> Iterator[Point]:
