@@ -129,29 +129,20 @@ def hinges(
             line[column] = 0.0
         for column in range(row + 1, line.shape[0]):
             distance = line[column]
-            if distance < 0.0:
-                line[column] = 0.0
-                continue
             other = start + column
-            if classes[other] == classes[i]:
+            if distance < 0.0 or classes[other] == classes[i]:
                 line[column] = 0.0
                 continue
             weight = 0.0
             for target in range(reach.shape[1]):
-                slack = reach[i, target] - distance
-                if slack > 0.0:
-                    value, slope = rounded_hinge(slack, width)
-                    rounded += value
-                    exact += slack
-                    target_weights[i, target] += slope
-                    weight += slope
-                slack = reach[other, target] - distance
-                if slack > 0.0:
-                    value, slope = rounded_hinge(slack, width)
-                    rounded += value
-                    exact += slack
-                    target_weights[other, target] += slope
-                    weight += slope
+                for near in (i, other):
+                    slack = reach[near, target] - distance
+                    if slack > 0.0:
+                        value, slope = rounded_hinge(slack, width)
+                        rounded += value
+                        exact += slack
+                        target_weights[near, target] += slope
+                        weight += slope
             line[column] = weight
             if weight > 0.0:
                 degrees[i] += weight

@@ -20,7 +20,9 @@ from lookalike.learners.oasis import PassiveAggressive, learned_matrix, oasis_st
 from lookalike.learners.oasis import warm_up as warm_up_oasis
 from lookalike.learners.online import Draw
 from lookalike.learners.sparse_rows import (
+    Places,
     Rows,
+    Values,
     add_scaled,
     add_to_row,
     bilinear,
@@ -33,15 +35,12 @@ from lookalike.learners.sparse_rows import (
 )
 from lookalike.learners.triplets import TripletSampler
 
+Triplets = NDArray[np.int32]
+
 
 @njit(cache=True, nogil=True)
 def symmetric_steps(
-    W: NDArray[Any],
-    rows: Rows,
-    triplets: NDArray[np.int32],
-    aggressiveness: float,
-    margins: NDArray[np.float64],
-    dissimilarity: bool,
+    W: Values, rows: Rows, triplets: Triplets, aggressiveness: float, margins: NDArray[np.float64], dissimilarity: bool
 ) -> tuple[int, int]:
     """Take one symmetric step for each triplet, on a symmetric W in place; return as `oasis_steps` does."""
     # Both variants add tau / 2 (s v' + v s') to W, with v = p+ - p- and the loss l = max(0, 1 - s'Wv).
@@ -122,13 +121,7 @@ def symmetric_steps(
 
 @njit(cache=True, nogil=True)
 def _union(
-    a_index: NDArray[np.uint32],
-    a_value: NDArray[Any],
-    b_index: NDArray[np.uint32],
-    b_value: NDArray[Any],
-    index: NDArray[np.uint32],
-    a_there: NDArray[Any],
-    b_there: NDArray[Any],
+    a_index: Places, a_value: Values, b_index: Places, b_value: Values, index: Places, a_there: Values, b_there: Values
 ) -> int:
     """Write the union of two supports with both vectors' values there, zeros among them; return its length."""
     n = a = b = 0
@@ -295,7 +288,7 @@ class AveragedOASIS(PassiveAggressive):
     def _sampler(self, X: Matrix, y: NDArray[Any], seed: int) -> Draw:
         samplers = [TripletSampler(y, ranker) for ranker in ranker_seeds(seed, int(self.n_rankers))]
 
-        def draw(n: int) -> NDArray[np.int32]:
+        def draw(n: int) -> Triplets:
             """Return n examples, each of which is one triplet for every ranker: shape (n, n_rankers, 3)."""
             return np.stack([sampler.draw(n) for sampler in samplers], axis=1)
 
@@ -328,7 +321,7 @@ class AveragedSteps:
     def __init__(self, rankers: Sequence[Any], n_jobs: int | None) -> None:
         self.rankers, self._n_jobs, self.gram = rankers, n_jobs, getattr(rankers[0], "gram", None)
 
-    def take(self, triplets: NDArray[np.int32]) -> tuple[float, int]:
+    def take(self, triplets: Triplets) -> tuple[float, int]:
         """Take one step a triplet and ranker; return how many had a loss on average, and all updates."""
         # threads: the compiled steps release Python's lock, and change the rankers in place
         counts = Parallel(n_jobs=self._n_jobs, require="sharedmem")(

@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 from lookalike.core.kernels import njit
 
+Places = NDArray[np.uint32]
+Values = NDArray[Any]
+
 HEAD_BYTES = 1024
 """Bytes of a row of W treated as dense: the fastest of 0 to 4,096 at d = 1,000 and at d = 10,000 (oasis_steps.py)."""
 
@@ -21,8 +24,8 @@ class Rows(NamedTuple):
     """CSR rows with their features by falling document frequency, sorted within a row, and their squared lengths."""
 
     indptr: NDArray[np.int64]
-    indices: NDArray[np.uint32]
-    data: NDArray[Any]
+    indices: Places
+    data: Values
     squared_norms: NDArray[np.float64]
 
 
@@ -39,7 +42,7 @@ class OrderedRows:
             squared_norms = np.asarray(X.astype(np.float64).power(2).sum(axis=1)).ravel()
         self.rows = Rows(X.indptr.astype(np.int64), X.indices.astype(np.uint32), X.data, squared_norms)
 
-    def ordered(self, W: NDArray[Any]) -> NDArray[Any]:
+    def ordered(self, W: Values) -> Values:
         """Return W with its features by document frequency, C-contiguous."""
         return permuted(W, self._order)
 
@@ -54,7 +57,7 @@ def canonical_csr(X: Any, dtype: np.dtype[Any]) -> Any:
     return X
 
 
-def refuse_infinity(values: NDArray[Any]) -> NDArray[Any]:
+def refuse_infinity(values: Values) -> Values:
     """Return values of rows; raise ValueError for those that their dtype could not hold."""
     if not np.isfinite(values).all():
         raise ValueError(f"X has values too large for {values.dtype}: scale its rows, for instance to length 1")
@@ -62,7 +65,7 @@ def refuse_infinity(values: NDArray[Any]) -> NDArray[Any]:
 
 
 @njit(cache=True, nogil=True)
-def permuted(W: NDArray[Any], order: NDArray[np.int64]) -> NDArray[Any]:
+def permuted(W: Values, order: NDArray[np.int64]) -> Values:
     """Return ``W[order][:, order]``."""
     result = np.empty_like(W)
     for i in range(order.shape[0]):
@@ -75,13 +78,13 @@ def permuted(W: NDArray[Any], order: NDArray[np.int64]) -> NDArray[Any]:
 @njit(cache=True, nogil=True)
 def add_scaled(
     a_factor: float,
-    a_index: NDArray[Any],
-    a_value: NDArray[Any],
+    a_index: Values,
+    a_value: Values,
     b_factor: float,
-    b_index: NDArray[Any],
-    b_value: NDArray[Any],
-    index: NDArray[Any],
-    value: NDArray[Any],
+    b_index: Values,
+    b_value: Values,
+    index: Values,
+    value: Values,
 ) -> int:
     """Write the sparse vector a_factor a + b_factor b; return its length. Entries that cancel exactly are dropped."""
     a_scale, b_scale = value.dtype.type(a_factor), value.dtype.type(b_factor)
@@ -112,14 +115,14 @@ def add_scaled(
 
 
 @njit(cache=True, nogil=True)
-def row_of(rows: Any, number: int) -> tuple[NDArray[np.uint32], NDArray[Any]]:
+def row_of(rows: Any, number: int) -> tuple[Places, Values]:
     """Return the features and the values of one of `Rows`, or of products of rows."""
     start, stop = rows.indptr[number], rows.indptr[number + 1]
     return rows.indices[start:stop], rows.data[start:stop]
 
 
 @njit(cache=True, nogil=True)
-def subtract_rows(rows: Rows, one: int, other: int, index: NDArray[Any], value: NDArray[Any]) -> int:
+def subtract_rows(rows: Rows, one: int, other: int, index: Values, value: Values) -> int:
     """Write the sparse difference of two rows, such as p+ - p-; return its length."""
     one_index, one_value = row_of(rows, one)
     other_index, other_value = row_of(rows, other)
@@ -136,13 +139,13 @@ def longest_row(rows: Rows) -> int:
 
 
 @njit(cache=True, nogil=True)
-def empty_head(W: NDArray[Any]) -> NDArray[Any]:
+def empty_head(W: Values) -> Values:
     """Return room for the head of a vector that W is multiplied with."""
     return np.empty(min(W.shape[0], HEAD_BYTES // W.itemsize), dtype=W.dtype)
 
 
 @njit(cache=True, nogil=True)
-def fill_head(index: NDArray[np.uint32], value: NDArray[Any], head: NDArray[Any]) -> int:
+def fill_head(index: Places, value: Values, head: Values) -> int:
     """Write the leading entries of a sparse vector into a dense head; return where the tail begins."""
     for k in range(head.shape[0]):
         head[k] = 0
@@ -155,7 +158,7 @@ def fill_head(index: NDArray[np.uint32], value: NDArray[Any], head: NDArray[Any]
 
 # fastmath lets the compiler sum in vector lanes: another order than one by one, the same on every run of a machine.
 @njit(cache=True, nogil=True, fastmath=True)
-def _dot_head(row: NDArray[Any], head: NDArray[Any]) -> Any:
+def _dot_head(row: Values, head: Values) -> Any:
     total = head.dtype.type(0)
     for k in range(head.shape[0]):
         total += row[k] * head[k]
@@ -163,7 +166,7 @@ def _dot_head(row: NDArray[Any], head: NDArray[Any]) -> Any:
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def sparse_dot(row: NDArray[Any], index: NDArray[np.uint32], value: NDArray[Any]) -> Any:
+def sparse_dot(row: Values, index: Places, value: Values) -> Any:
     """Inner product of a dense and a sparse vector."""
     total = value.dtype.type(0)
     for k in range(index.shape[0]):
@@ -173,12 +176,12 @@ def sparse_dot(row: NDArray[Any], index: NDArray[np.uint32], value: NDArray[Any]
 
 @njit(cache=True, nogil=True)
 def bilinear(
-    W: NDArray[Any],
-    index: NDArray[np.uint32],
-    value: NDArray[Any],
-    head: NDArray[Any],
-    tail_index: NDArray[np.uint32],
-    tail_value: NDArray[Any],
+    W: Values,
+    index: Places,
+    value: Values,
+    head: Values,
+    tail_index: Places,
+    tail_value: Values,
 ) -> float:
     """Left vector (index, value) times W times right vector (head, tail), a sum over rows of W in double precision."""
     total = 0.0
@@ -189,9 +192,7 @@ def bilinear(
 
 
 @njit(cache=True, nogil=True)
-def add_to_row(
-    row: NDArray[Any], weight: Any, head: NDArray[Any], tail_index: NDArray[np.uint32], tail_value: NDArray[Any]
-) -> None:
+def add_to_row(row: Values, weight: Any, head: Values, tail_index: Places, tail_value: Values) -> None:
     """Add `weight` times a vector (head, tail) to a row of W."""
     for k in range(head.shape[0]):
         row[k] += weight * head[k]
@@ -200,7 +201,7 @@ def add_to_row(
 
 
 @njit(cache=True, nogil=True)
-def squared_norm(value: NDArray[Any]) -> float:
+def squared_norm(value: Values) -> float:
     """Sum of squares, in double precision."""
     total = 0.0
     for k in range(value.shape[0]):

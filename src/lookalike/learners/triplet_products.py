@@ -26,7 +26,7 @@ ENTRY_BYTES = 12  # a float64 value, a uint32 place
 
 
 class Products(NamedTuple):
-    """Products of pairs of rows, as rows for `lookalike.learners.sparse_rows.row_of`."""
+    """Rows, or products of pairs of rows, as rows for `lookalike.learners.sparse_rows.row_of`."""
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.uint32]
@@ -111,7 +111,7 @@ class TripletProducts:
         self.columns = np.flatnonzero(marked)
         kept = X[rows][:, self.columns].astype(np.float64)
         kept.eliminate_zeros()
-        self._rows = kept.indptr.astype(np.int64), kept.indices.astype(np.uint32), kept.data
+        self._rows = Products(kept.indptr.astype(np.int64), kept.indices.astype(np.uint32), kept.data)
         self._lengths = np.diff(self._rows[0])
         self._dense = np.zeros(len(self.columns))
 
@@ -124,7 +124,7 @@ class TripletProducts:
         room = self._room(pairs) + 1
         starts = np.empty(len(pairs) + 1, dtype=np.int64)
         products = Products(starts, np.empty(room, dtype=np.uint32), np.empty(room))
-        pair_products(*self._rows, pairs, self._dense, *products)
+        pair_products(self._rows, pairs, self._dense, products)
         return products
 
 
@@ -137,20 +137,12 @@ def distinct_pairs(triplets: NDArray[np.int32], n_rows: int) -> tuple[NDArray[np
 
 
 @njit(cache=True, nogil=True)
-def pair_products(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.uint32],
-    data: NDArray[np.float64],
-    pairs: NDArray[np.int64],
-    dense: NDArray[np.float64],
-    starts: NDArray[np.int64],
-    places: NDArray[np.uint32],
-    values: NDArray[np.float64],
-) -> None:
+def pair_products(rows: Products, pairs: NDArray[np.int64], dense: NDArray[np.float64], products: Products) -> None:
     """Multiply pairs of rows, entry by entry; `dense` is zero before and after, the products have a spare entry."""
+    indptr, indices, data = rows
     n = 0
     spread = -1  # the row that lies in `dense`: pairs with equal first rows stand side by side
-    starts[0] = 0
+    products.indptr[0] = 0
     for p in range(pairs.shape[0]):
         first, second = pairs[p]
         if first != spread:
@@ -162,10 +154,10 @@ def pair_products(
             spread = first
         for k in range(indptr[second], indptr[second + 1]):
             product = dense[indices[k]] * data[k]
-            places[n] = indices[k]
-            values[n] = product
+            products.indices[n] = indices[k]
+            products.data[n] = product
             n += product != 0.0
-        starts[p + 1] = n
+        products.indptr[p + 1] = n
     if spread >= 0:
         for k in range(indptr[spread], indptr[spread + 1]):
             dense[indices[k]] = 0.0

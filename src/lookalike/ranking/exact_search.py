@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,16 +34,24 @@ LANES = 16
 BUCKETS = 1024
 """Of scores, in which a row's place among the positives is looked up."""
 
-Rows = tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.float32]]
-"""Row pointers, words and values of CSR rows."""
-
 NO_ROW = np.iinfo(np.int32).max
 """Stands where a heap has no gallery row yet."""
 
 
+Floats = NDArray[np.float32]
+
+
+class Rows(NamedTuple):
+    """CSR rows as kernels take them."""
+
+    indptr: NDArray[np.int64]
+    words: NDArray[np.uint32]
+    values: Floats
+
+
 def top_k(
     W: NDArray[Any] | None, queries: Any, gallery: Any, k: int, *, own: npt.ArrayLike | None = None, n_threads: int = 1
-) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+) -> tuple[NDArray[np.int32], Floats]:
     """Find the k gallery rows of largest q'Wg for every query q, exactly; equal scores by gallery row number.
 
     A score is a float32 sum in the order of the gallery row's words, so the result is the same, to the last bit, for
@@ -66,7 +74,7 @@ def top_k(
 
     def find(part: slice) -> None:
         block = _project(W, asked, np.arange(part.start, part.stop), d)
-        top_k_of_block(block, *searched, own_rows[part], found[part], scores[part])
+        top_k_of_block(block, searched, own_rows[part], found[part], scores[part])
 
     _for_blocks(n_queries, find, n_threads)
     if (found == NO_ROW).any():
@@ -97,8 +105,8 @@ def average_precision(
     values = np.empty(len(queries))
 
     def score(part: slice) -> None:
-        all_scores = np.empty((LANES, len(ranked[0]) - 1), dtype=np.float32)
-        score_block(_project(W, ranked, queries[part], d), *ranked, all_scores)
+        all_scores = np.empty((LANES, len(ranked.indptr) - 1), dtype=np.float32)
+        score_block(_project(W, ranked, queries[part], d), ranked, all_scores)
         for i, scores in zip(range(part.start, part.stop), all_scores, strict=False):
             positives = np.sort(relevant_indices[relevant_indptr[i] : relevant_indptr[i + 1]])
             best_first = positives[np.argsort(-scores[positives], kind="stable")]  # the lower row of equals first
@@ -132,7 +140,7 @@ def _as_rows(X: Any, d: int) -> Rows:
         raise ValueError("the rows have values that are not finite in float32: remove or scale them")
     # where these are int32, a view: of what is not negative, both types have the same bits
     words = X.indices.view(np.uint32) if X.indices.dtype == np.int32 else X.indices.astype(np.uint32)
-    return X.indptr.astype(np.int64), np.ascontiguousarray(words), data
+    return Rows(X.indptr.astype(np.int64), np.ascontiguousarray(words), data)
 
 
 def _for_blocks(n: int, work: Callable[[slice], None], n_threads: int) -> None:
@@ -142,7 +150,7 @@ def _for_blocks(n: int, work: Callable[[slice], None], n_threads: int) -> None:
             pass
 
 
-def _project(W: NDArray[Any] | None, rows: Rows, members: NDArray[np.int64], d: int) -> NDArray[np.float32]:
+def _project(W: NDArray[Any] | None, rows: Rows, members: NDArray[np.int64], d: int) -> Floats:
     """Return q'W of at most LANES of the rows, a lane each: (d, LANES), zeros in lanes without a row."""
     line = LANES * 4
     memory = np.zeros((d + 1) * line, dtype=np.uint8)
@@ -150,33 +158,25 @@ def _project(W: NDArray[Any] | None, rows: Rows, members: NDArray[np.int64], d: 
     start = -memory.ctypes.data % line
     block = memory[start : start + d * line].view(np.float32).reshape(d, LANES)
     if W is None:
-        indptr, indices, data = rows
         for lane, member in enumerate(members):
-            own = slice(indptr[member], indptr[member + 1])
-            np.add.at(block[:, lane], indices[own], data[own])
+            own = slice(rows.indptr[member], rows.indptr[member + 1])
+            np.add.at(block[:, lane], rows.words[own], rows.values[own])
     else:
-        project_rows(W, *rows, members, block)
+        project_rows(W, rows, members, block)
     if not np.isfinite(block).all():
         raise ValueError("a query times W is not finite in float32: check W, or scale it or the rows")
     return block
 
 
 @njit(cache=True, nogil=True)
-def project_rows(
-    W: NDArray[Any],
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.uint32],
-    data: NDArray[np.float32],
-    members: NDArray[np.int64],
-    block: NDArray[np.float32],
-) -> None:
+def project_rows(W: NDArray[Any], rows: Rows, members: NDArray[np.int64], block: Floats) -> None:
     """Write q'W of each member into its lane; SciPy's product of so few rows takes up to half as long again."""
     projected = np.empty(W.shape[1], dtype=W.dtype)
     for lane in range(members.shape[0]):
         for j in range(projected.shape[0]):
             projected[j] = 0
-        for place in range(indptr[members[lane]], indptr[members[lane] + 1]):
-            factor, word = W.dtype.type(data[place]), indices[place]
+        for place in range(rows.indptr[members[lane]], rows.indptr[members[lane] + 1]):
+            factor, word = W.dtype.type(rows.values[place]), rows.words[place]
             for j in range(projected.shape[0]):
                 projected[j] += factor * W[word, j]
         for j in range(projected.shape[0]):
@@ -236,7 +236,7 @@ def _score_row(
 
 
 @njit(cache=True, nogil=True)
-def _sink(scores: NDArray[np.float32], rows: NDArray[np.int32], size: int, score: float, row: int) -> None:
+def _sink(scores: Floats, rows: NDArray[np.int32], size: int, score: float, row: int) -> None:
     """Put (score, row) in the place of a heap's root, which holds the worst: lowest score, highest row of equals."""
     place = 0
     while 2 * place + 1 < size:
@@ -255,21 +255,16 @@ def _sink(scores: NDArray[np.float32], rows: NDArray[np.int32], size: int, score
 
 @njit(cache=True, nogil=True)
 def top_k_of_block(
-    block: NDArray[np.float32],
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.uint32],
-    data: NDArray[np.float32],
-    own: NDArray[np.int64],
-    found: NDArray[np.int32],
-    found_scores: NDArray[np.float32],
+    block: Floats, rows: Rows, own: NDArray[np.int64], found: NDArray[np.int32], found_scores: Floats
 ) -> None:
     """Find the k gallery rows of highest score for each lane but its `own`, best first; NO_ROW where it has fewer."""
     n, k = found.shape
     thresholds, scores = np.empty(LANES, dtype=np.float32), np.empty(LANES, dtype=np.float32)
     for lane in range(LANES):
         thresholds[lane] = -np.inf if lane < n else np.inf
+    indptr, words, values = rows
     for row in range(indptr.shape[0] - 1):
-        if _score_row(block, indices, data, indptr[row], indptr[row + 1], thresholds, scores):  # type: ignore[call-arg]
+        if _score_row(block, words, values, indptr[row], indptr[row + 1], thresholds, scores):  # type: ignore[call-arg]
             for lane in range(n):
                 # rows come in ascending order, so that one as good as the worst that is kept comes too late
                 if scores[lane] > thresholds[lane] and own[lane] != row:
@@ -293,7 +288,7 @@ def _bucket(score: Any, best: Any, per_score: Any) -> int:
 
 
 @njit(cache=True, nogil=True)
-def average_precision_of(scores: NDArray[np.float32], own: int, ranked: NDArray[np.int64]) -> float:
+def average_precision_of(scores: Floats, own: int, ranked: NDArray[np.int64]) -> float:
     """Return the average precision of one query among all rows but its own; `ranked` are the positives, best first."""
     # Every row is put before the first positive that it precedes, sought from its bucket's first on: buckets are
     # numbered by falling score. Bisection takes several times as long, as no processor can guess its turns.
@@ -325,17 +320,12 @@ def average_precision_of(scores: NDArray[np.float32], own: int, ranked: NDArray[
 
 
 @njit(cache=True, nogil=True)
-def score_block(
-    block: NDArray[np.float32],
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.uint32],
-    data: NDArray[np.float32],
-    all_scores: NDArray[np.float32],
-) -> None:
+def score_block(block: Floats, rows: Rows, all_scores: Floats) -> None:
     """Write the scores of all rows for each lane."""
     scores = np.empty(LANES, dtype=np.float32)
     thresholds = np.empty(LANES, dtype=np.float32)  # nothing is made of the comparison here
+    indptr, words, values = rows
     for row in range(indptr.shape[0] - 1):
-        _score_row(block, indices, data, indptr[row], indptr[row + 1], thresholds, scores)  # type: ignore[call-arg]
+        _score_row(block, words, values, indptr[row], indptr[row + 1], thresholds, scores)  # type: ignore[call-arg]
         for lane in range(LANES):
             all_scores[lane, row] = scores[lane]
