@@ -18,12 +18,16 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from lookalike.deep.configuration import NetworkConfiguration, ceiling
-from lookalike.deep.normalisation import local_response_normalisation
 
 # a vector shorter than this is divided by it, and not by its length
 _SHORTEST = 1e-6
 LOW_RESOLUTION_SHARE = 0.1
 """Deviation of the initial weights of low-resolution paths, of that which He et al. give."""
+# n, k, alpha and beta of local response normalisation (Krizhevsky et al. 2012, section 3.3)
+_CHANNELS = 5
+_CONSTANT = 2.0
+_STRENGTH = 1e-4
+_EXPONENT = 0.75
 
 
 def input_statistics(images: NDArray[np.uint8]) -> tuple[NDArray[np.float32], float]:
@@ -35,6 +39,41 @@ def input_statistics(images: NDArray[np.uint8]) -> tuple[NDArray[np.float32], fl
     mean = (counts @ values) / n
     variance = (counts * (values - mean[:, None]) ** 2).sum(axis=1) / n
     return mean.astype(np.float32), max(1.0, float(np.sqrt(variance.mean())))
+
+
+def local_response_normalisation(maps: Tensor) -> Tensor:
+    """Divide each value by (2 + 1e-4 * sum of the squares of 5 neighbouring channels) ** 0.75, in float32 at least."""
+    # ten times as fast on a processor as torch's
+    # 1e-4 multiplies the sum, as printed there, not the mean as in torch; squares can leave the range of half precision
+    with torch.autocast(maps.device.type, enabled=False):
+        maps = maps.to(torch.promote_types(maps.dtype, torch.float32))
+        operation: Any = _LocalResponseNormalisation.apply
+        normalised: Tensor = operation(maps)
+        return normalised
+
+
+class _LocalResponseNormalisation(torch.autograd.Function):
+    """The sum over neighbouring channels is a 1 x 1 convolution with a band matrix, forward and backward."""
+
+    @staticmethod
+    def forward(context: Any, maps: Tensor) -> Tensor:
+        channel = torch.arange(maps.shape[1], device=maps.device)
+        near = (channel[:, None] - channel[None]).abs() <= _CHANNELS // 2
+        band = (_STRENGTH * near.to(maps.dtype))[:, :, None, None]
+        strength = functional.conv2d(maps.square(), band, maps.new_full((maps.shape[1],), _CONSTANT))
+        # strength ** -0.75 without the power function
+        scale = strength.sqrt().mul_(strength).rsqrt_()
+        context.save_for_backward(maps, strength, scale, band)
+        return maps * scale
+
+    @staticmethod
+    def backward(context: Any, *gradients: Tensor) -> Tensor:
+        maps, strength, scale, band = context.saved_tensors
+        (gradient,) = gradients
+        scaled = gradient * scale
+        # the band is symmetric
+        through_strength = functional.conv2d((scaled * maps).div_(strength), band)
+        return torch.addcmul(scaled, maps, through_strength, value=-2 * _EXPONENT)
 
 
 class ConvNetPath(nn.Module):

@@ -8,6 +8,7 @@ labels. The golden feature's `select_l1` weights the features before it, and OAS
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -152,6 +153,7 @@ def count_agreements(left: NDArray[np.uint32], right: NDArray[np.uint32], counts
             counts[i, j] = count
 
 
+@dataclass(eq=False, repr=False)
 class L1HashKPCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Kernel PCA of the agreement of weighted minhashes, an embedding of L1 distances (Deep Ranking, section 6.4).
 
@@ -198,18 +200,11 @@ class L1HashKPCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     (30, 8)
     """
 
-    def __init__(
-        self,
-        n_components: int = 1000,
-        *,
-        n_hashes: int = 1024,
-        n_landmarks: int = 4000,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_components = n_components
-        self.n_hashes = n_hashes
-        self.n_landmarks = n_landmarks
-        self.random_state = random_state
+    n_components: int = 1000
+    _: KW_ONLY
+    n_hashes: int = 1024
+    n_landmarks: int = 4000
+    random_state: RandomState = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Make the directions from rows, without labels.

@@ -14,22 +14,12 @@ from made_manifests import TEXT
 from PIL import Image
 
 from lookalike.core.errors import LookalikeError
-from lookalike.data.ground_truth import (
-    LISTS,
-    OXFORD_LANDMARKS,
-    GroundTruth,
-    Query,
-    landmarks_of,
-    landmarks_with,
-    read_ground_truth,
-    read_lists,
-    write_ground_truth,
-)
+from lookalike.data import ground_truth
 from lookalike.data.scan import scan_photographs
 
 SCRIPT = Path(__file__).resolve().parents[3] / "benchmarks" / "class_ground_truth.py"
 COLUMNS = ["query", "landmark", "image_id", "x_min", "y_min", "x_max", "y_max"]
-ELEVEN = list(OXFORD_LANDMARKS)
+ELEVEN = list(ground_truth.OXFORD_LANDMARKS)
 GOOD = {"hall_1_query": "oxc1_a 1 2 30 40\n", "hall_1_good": "a\nb\n", "hall_1_ok": "c\n", "hall_1_junk": ""}
 
 
@@ -56,17 +46,19 @@ def write(folder, **changes):
 
 
 def test_the_real_ground_truth(real_ground_truth, tmp_path):
-    truth = read_lists(real_ground_truth)
-    assert landmarks_of(real_ground_truth) == ELEVEN
+    truth = ground_truth.read_lists(real_ground_truth)
+    assert ground_truth.landmarks_of(real_ground_truth) == ELEVEN
     assert [query.name for query in truth.queries] == [f"{name}_{n}" for name in ELEVEN for n in range(1, 6)]
-    assert truth.queries[0] == Query("all_souls_1", "all_souls", 1, "all_souls_000013", 136.5, 34.1, 648.5, 955.7)
+    assert truth.queries[0] == ground_truth.Query(
+        "all_souls_1", "all_souls", 1, "all_souls_000013", 136.5, 34.1, 648.5, 955.7
+    )
     # all_souls_1_good.txt has 25 lines, of which one is repeated
     assert Counter(truth.relevance["all_souls_1"].values()) == {"good": 24, "ok": 54, "junk": 33}
     own = [truth.relevance[query.name][query.image] for query in truth.queries]
     assert Counter(own) == {"good": 41, "ok": 14}  # every query is in one of its own lists
 
     images = sorted({query.image for query in truth.queries}.union(*truth.relevance.values()))
-    queries, relevance = read_ground_truth(real_ground_truth, manifest_of(images, (1024, 1024)))
+    queries, relevance = ground_truth.read_ground_truth(real_ground_truth, manifest_of(images, (1024, 1024)))
     types = (TEXT, TEXT, "int32", *["float64"] * 4)
     assert list(queries.dtypes.astype(str).items()) == list(zip(COLUMNS, types, strict=True))
     found = [(row[0], row[1], images[row[2]], *row[3:]) for row in queries.to_numpy()]
@@ -76,23 +68,25 @@ def test_the_real_ground_truth(real_ground_truth, tmp_path):
     found = relevance.assign(image=[images[image] for image in relevance["image_id"]]).groupby("query")
     assert {name: dict(zip(rows["image"], rows["relevance"], strict=True)) for name, rows in found} == truth.relevance
 
-    write_ground_truth(tmp_path, *truth)
-    assert read_lists(tmp_path) == truth
+    ground_truth.write_ground_truth(tmp_path, *truth)
+    assert ground_truth.read_lists(tmp_path) == truth
     assert len(list(tmp_path.iterdir())) == 220
     for file in (f"{query.name}_query.txt" for query in truth.queries):
         assert (tmp_path / file).read_bytes() == (real_ground_truth / file).read_bytes()
 
     seven = ["all_souls", "ashmolean", "bodleian", "christ_church", "hertford", "magdalen", "radcliffe_camera"]
-    assert landmarks_with(real_ground_truth, 7) == seven  # those of the SOML paper
-    assert landmarks_with(real_ground_truth, 6) == sorted([*seven, "balliol"])  # which has exactly 7
+    assert ground_truth.landmarks_with(real_ground_truth, 7) == seven  # those of the SOML paper
+    assert ground_truth.landmarks_with(real_ground_truth, 6) == sorted([*seven, "balliol"])  # which has exactly 7
 
 
 def test_queries_and_what_is_junk_for_another_query_are_not_learned_from(tmp_path):
-    boxes = [Query(f"hall_{n}", "hall", n, image, 0, 0, 9, 9) for n, image in ((1, "a"), (2, "b"))]
+    boxes = [ground_truth.Query(f"hall_{n}", "hall", n, image, 0, 0, 9, 9) for n, image in ((1, "a"), (2, "b"))]
     listed = {"a": "good", "b": "good", "c": "good", "d": "ok"}
-    write_ground_truth(tmp_path, boxes, {"hall_1": {**listed, "e": "ok"}, "hall_2": {**listed, "e": "junk"}})
-    assert [landmarks_with(tmp_path, n_positives) for n_positives in (1, 2)] == [["hall"], []]
-    assert landmarks_with(tmp_path / "nowhere", 1) == landmarks_of(tmp_path / "nowhere") == []
+    ground_truth.write_ground_truth(
+        tmp_path, boxes, {"hall_1": {**listed, "e": "ok"}, "hall_2": {**listed, "e": "junk"}}
+    )
+    assert [ground_truth.landmarks_with(tmp_path, n_positives) for n_positives in (1, 2)] == [["hall"], []]
+    assert ground_truth.landmarks_with(tmp_path / "nowhere", 1) == ground_truth.landmarks_of(tmp_path / "nowhere") == []
 
 
 number = st.floats(-1e4, 1e4, allow_nan=False)
@@ -100,19 +94,19 @@ size = st.floats(0.01, 1e3)
 
 
 @settings(max_examples=20, deadline=None)
-@given(number, number, size, size, st.dictionaries(st.sampled_from("abcdef"), st.sampled_from(LISTS)))
+@given(number, number, size, size, st.dictionaries(st.sampled_from("abcdef"), st.sampled_from(ground_truth.LISTS)))
 def test_what_is_written_is_read_back(tmp_path_factory, x, y, w, h, listed):
-    query = Query("town_hall_3", "town_hall", 3, "ä_1", x, y, x + w, y + h)
+    query = ground_truth.Query("town_hall_3", "town_hall", 3, "ä_1", x, y, x + w, y + h)
     folder = tmp_path_factory.mktemp("truth")
-    write_ground_truth(folder, [query], {query.name: listed})
-    assert read_lists(folder) == GroundTruth((query,), {query.name: listed})
+    ground_truth.write_ground_truth(folder, [query], {query.name: listed})
+    assert ground_truth.read_lists(folder) == ground_truth.GroundTruth((query,), {query.name: listed})
 
 
 def test_blank_lines_windows_line_ends_and_byte_order_marks_are_no_mistake(tmp_path):
     write(tmp_path, hall_1_query="\ufeffa 1 2 30 40\r\n", hall_1_good="\r\na\r\n\r\nb", hall_1_ok="c\n\n")
     (tmp_path / ".hidden.txt").write_text("x")
     (tmp_path / "README").write_text("x")
-    truth = read_lists(tmp_path)
+    truth = ground_truth.read_lists(tmp_path)
     assert truth.queries[0].image == "a"
     assert truth.relevance == {"hall_1": {"a": "good", "b": "good", "c": "ok"}}
 
@@ -147,32 +141,32 @@ OTHER_B = {"hall_1_query": "b 1 2 30 40\n", "hall_1_good": "a\n", "hall_1_junk":
 def test_a_mistake_is_one_sentence_with_file_and_line(tmp_path, changes, words):
     write(tmp_path, **changes)
     with pytest.raises(LookalikeError, match=f"^{tmp_path}/?{words}[^\n]*$"):
-        read_ground_truth(tmp_path, manifest_of("abc"))
+        ground_truth.read_ground_truth(tmp_path, manifest_of("abc"))
     with pytest.raises(LookalikeError, match="cannot list the ground truth"):
-        read_lists(tmp_path / "nowhere")
+        ground_truth.read_lists(tmp_path / "nowhere")
 
 
 def test_images_that_cannot_be_used_or_told_apart_matter_where_they_are_named(tmp_path):
     manifest = manifest_of("abcde")
     manifest.loc[4, "path"] = "other/d.png"
-    assert [len(table) for table in read_ground_truth(write(tmp_path), manifest)] == [1, 3]
+    assert [len(table) for table in ground_truth.read_ground_truth(write(tmp_path), manifest)] == [1, 3]
     manifest.loc[4, "path"] = "other/b.png"
     with pytest.raises(LookalikeError, match=r"hall_1_good.txt, line 2: b.jpg and other/b.png are both called b"):
-        read_ground_truth(tmp_path, manifest)
+        ground_truth.read_ground_truth(tmp_path, manifest)
     manifest.loc[4, "status"] = "not_an_image"  # a note beside the image
     manifest.loc[2, ["status", "reason"]] = ["unreadable", "cut short"]
     with pytest.raises(LookalikeError, match=r"hall_1_ok.txt, line 1: c.jpg .*unreadable \(cut short\)"):
-        read_ground_truth(tmp_path, manifest)
+        ground_truth.read_ground_truth(tmp_path, manifest)
     manifest.loc[3, ["status", "reason"]] = ["not_an_image", "empty"]
     write(tmp_path, hall_1_ok="", hall_1_junk="c\nd\n")  # junk does not count, so that it need not be read
     with pytest.warns(
         UserWarning, match=r"(c|d)\.jpg cannot be used \((cut short|empty)\): it is junk, and passed"
     ) as warned:
-        assert read_ground_truth(tmp_path, manifest)[1]["image_id"].tolist() == [0, 1]
+        assert ground_truth.read_ground_truth(tmp_path, manifest)[1]["image_id"].tolist() == [0, 1]
     assert len(warned) == 2
     write(tmp_path, hall_1_ok="", hall_1_junk="z\n")
     with pytest.raises(LookalikeError, match=r"hall_1_junk.txt, line 1: there is no image z"):
-        read_ground_truth(tmp_path, manifest)
+        ground_truth.read_ground_truth(tmp_path, manifest)
 
 
 def run(*arguments):
@@ -194,14 +188,14 @@ def classes(tmp_path):
 def test_each_class_is_a_landmark(classes, tmp_path, capsys):
     run(classes, tmp_path / "out", "--ok", "0.5")
     assert "10 queries of 2 classes" in capsys.readouterr().out
-    assert landmarks_of(tmp_path / "out") == ["ak47", "american_flag"]
+    assert ground_truth.landmarks_of(tmp_path / "out") == ["ak47", "american_flag"]
     photographs = scan_photographs(classes)
-    queries, relevance = read_ground_truth(tmp_path / "out", photographs)
+    queries, relevance = ground_truth.read_ground_truth(tmp_path / "out", photographs)
     assert Counter(relevance.loc[relevance["query"] == "ak47_1", "relevance"]) == {"good": 7, "ok": 2}
     assert queries["image_id"].is_unique
     assert queries["x_max"].tolist() == photographs["width"][queries["image_id"]].tolist()
     run(classes, tmp_path / "other", "--ok", "0.5", "--seed", "1")
-    assert read_lists(tmp_path / "out") != read_lists(tmp_path / "other")
+    assert ground_truth.read_lists(tmp_path / "out") != ground_truth.read_lists(tmp_path / "other")
 
 
 @pytest.mark.parametrize(

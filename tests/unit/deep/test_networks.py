@@ -19,7 +19,7 @@ from lookalike.deep.embedding import embed, first_layer_filters  # noqa: E402
 from lookalike.deep.loss import triplet_hinges  # noqa: E402
 from lookalike.deep.model_io import load_network, read_about, save_network  # noqa: E402
 from lookalike.deep.network import ClassificationNetwork, DeepRankingNetwork, input_statistics  # noqa: E402
-from lookalike.deep.normalisation import local_response_normalisation  # noqa: E402
+from lookalike.deep.network import local_response_normalisation as normalisation  # noqa: E402
 from lookalike.deep.ranking import batch_loss  # noqa: E402
 
 FIRST = asdict(SMALL)["convolutions"][0]
@@ -169,10 +169,10 @@ def test_what_cannot_be_is_refused(do, told):
 def test_local_response_normalisation_is_that_of_torch_with_the_sum(channels):
     maps = 30 * torch.rand(2, channels, 4, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     expected = functional.local_response_norm(maps, 5, alpha=5e-4, beta=0.75, k=2.0)
-    assert torch.allclose(local_response_normalisation(maps), expected, rtol=1e-12)
+    assert torch.allclose(normalisation(maps), expected, rtol=1e-12)
     small_maps = maps[:1, :, :2, :2].clone().requires_grad_()
-    assert torch.autograd.gradcheck(local_response_normalisation, small_maps)
-    half = local_response_normalisation(torch.full((1, channels, 1, 1), 6e4, dtype=torch.float16))
+    assert torch.autograd.gradcheck(normalisation, small_maps)
+    half = normalisation(torch.full((1, channels, 1, 1), 6e4, dtype=torch.float16))
     assert ((half > 0) & half.isfinite()).all()
 
 
