@@ -252,13 +252,8 @@ def random_distances(X: Matrix, n_pairs: int, random: np.random.Generator) -> Ar
     n = X.shape[0]
     first = random.integers(n, size=n_pairs)
     second = (first + random.integers(1, n, size=n_pairs)) % n
-    X = sp.csr_array(X, dtype=np.float64)
-    return np.concatenate(
-        [
-            np.asarray((X[first[k : k + 1_000]] - X[second[k : k + 1_000]]).power(2).sum(axis=1)).ravel()
-            for k in range(0, n_pairs, 1_000)
-        ]
-    )
+    X, parts = sp.csr_array(X, dtype=np.float64), [slice(k, k + 1_000) for k in range(0, n_pairs, 1_000)]
+    return np.concatenate([(X[first[part]] - X[second[part]]).power(2).sum(axis=1).ravel() for part in parts])
 
 
 def _squared_lengths(X: Matrix) -> Array:

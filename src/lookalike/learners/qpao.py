@@ -33,8 +33,8 @@ SMALLEST_GRADIENT, SMALLEST_GAP = 1e-9, 1e-12
 """The dual ascent is at its end with a projected gradient (a margin), or a share of the objective as gap, so small."""
 MOST_EVALUATIONS, MOST_ROUNDS, MOST_NEWTON_STEPS, MOST_HALVINGS = 20_000, 3, 50, 40
 """Of the dual ascent; limits that are hardly ever met."""
-ASCENT: Any = {"ftol": 0.0, "gtol": SMALLEST_GRADIENT, "maxiter": MOST_EVALUATIONS, "maxfun": MOST_EVALUATIONS}
-"""Options of L-BFGS-B."""
+LIMITS = {"ftol": 0.0, "gtol": SMALLEST_GRADIENT, "maxiter": MOST_EVALUATIONS, "maxfun": MOST_EVALUATIONS}
+ASCENT: Any = {"method": "L-BFGS-B", "options": LIMITS}
 MOST_FREE, RIDGE, ROUNDING = 1500, 1e-11, 1e-13
 """Of a Newton step: most multipliers (its cost is their cube), the share of the curvature that is added to it, and the
 share of the dual within which two values of it are the same."""
@@ -413,17 +413,9 @@ class Dual:
 
     def maximum(self, start: Floats) -> Floats:
         """Return the multipliers at the maximum: from `start` by L-BFGS-B, then Newton steps where it ends early."""
-        cost = self.hinges.cost
-        alpha = start
+        alpha, bounds = start, Bounds(np.zeros_like(start), self.hinges.cost)
         for _ in range(MOST_ROUNDS):
-            found = minimize(
-                self.negative,
-                alpha,
-                jac=True,
-                method="L-BFGS-B",
-                bounds=Bounds(np.zeros_like(start), cost),
-                options=ASCENT,
-            )
+            found = minimize(self.negative, alpha, jac=True, bounds=bounds, **ASCENT)
             alpha = np.asarray(found.x)
             if self._is_maximum(alpha):
                 break

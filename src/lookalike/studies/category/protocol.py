@@ -162,10 +162,5 @@ def metrics_of(result: FoldResult) -> pd.DataFrame:
         return pd.DataFrame({"metric": pd.Series(dtype=str), "x": [], "value": []})
     curve = result.rankings.mean_precision_curve()
     means = [result.rankings.mean_average_precision(), result.train_map]
-    return pd.DataFrame(
-        {
-            "metric": ["map", "train_map", *["p@k"] * len(curve)],
-            "x": [np.nan, np.nan, *range(1, len(curve) + 1)],
-            "value": [*means, *curve],
-        }
-    )
+    names, places = ["map", "train_map", *["p@k"] * len(curve)], [np.nan, np.nan, *range(1, len(curve) + 1)]
+    return pd.DataFrame({"metric": names, "x": places, "value": [*means, *curve]})
