@@ -15,7 +15,6 @@ from lookalike.core.errors import LookalikeError, escaped
 OK, FAILED, WRONG_USE = 0, 1, 2
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
-
 _OUTPUT_FAILS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 

@@ -33,7 +33,6 @@ labels.csv has the columns path and label. judged.csv has query, positive and ne
 the first image is more similar to the second than to the third. Representations: visterms
 (visual words for edges and colours, as in the papers), wavelet, color, sift-like, fisher,
 hog, texton, or a .lookalike file, to use its codebook."""
-
 _RANK_EXAMPLES = """\
 examples:
   lookalike rank photos.lookalike new.jpg --gallery photos -k 5
@@ -41,7 +40,6 @@ examples:
 
 --html writes one page with the images inside. It needs no network. --compare adds the
 neighbours without learning, by Euclidean distance."""
-
 _EVALUATE_EXAMPLES = """\
 examples:
   lookalike evaluate photos.lookalike photos
@@ -51,7 +49,6 @@ examples:
 Each image is a query, and all others are ranked for it. Images of its class are right. In a
 triplet, the positive should be more similar to the query than the negative. Triplets whose
 query the model learned from are left out. Intervals: 95%, over query images."""
-
 _FEATURES_EXAMPLES = """\
 examples:
   lookalike features photos --output vectors.npz
@@ -64,7 +61,6 @@ array of NumPy. Columns of the table: path, label, sha256, width, height. The co
 learned from these images, or taken from a model if one is named. A name without a suffix
 is a folder of visterm counts. It can replace the images: the category study reads it as a
 data set of kind visterms."""
-
 _INFO_EXAMPLES = """\
 examples:
   lookalike info photos.lookalike

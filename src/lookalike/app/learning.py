@@ -25,18 +25,14 @@ Integers = npt.NDArray[np.int32]
 
 TRAIN, HELD_OUT = "train", "held-out"
 """Whether an image is learned from, or kept for `ImageSimilarity.evaluate`."""
-
 OURS = {"random_state": "--seed", "verbose": "--quiet", "n_jobs": "--jobs"}
 """Arguments of learners that other options set."""
-
 VALIDATION = 0.2
 """Share of the query images whose triplets choose the number of steps (of labelled images: `validation_fraction`)."""
-
 TRACE_POINTS = 30
 
 MOST_COMPONENTS = 256
 """Principal components that long dense descriptions are brought to before learning: W has their square."""
-
 _MOST_ROWS = 2000  # that principal components are found from
 
 RESAMPLES = 2000

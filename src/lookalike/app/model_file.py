@@ -24,10 +24,8 @@ FORMAT = "lookalike image similarity"
 FORMAT_VERSION = 3
 READ_VERSIONS = (2, 3)
 """Version 2 held the matrix of OASIS where version 3 may hold rows and strengths."""
-
 LARGEST_JSON = 32 * 2**20
 """Letters of its JSON text: an image takes about 150 of them, and parsed they take up to twenty times the memory."""
-
 _TEXT, _LEARNER = "lookalike", "learner."
 _FIT_AGAIN = "fit the model again"
 _ZIP = b"PK\x03\x04"  # what files of format version 1 begin with

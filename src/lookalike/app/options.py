@@ -27,13 +27,10 @@ Command = TypeVar("Command", bound=Callable[..., None])
 STATUS = """\
 exit status: 0 success; 1 a mistake in the input, explained in one sentence;
 2 a mistake in the command line"""
-
 TABLES, PAGES = (".csv", ".parquet"), (".html", ".htm")
 """What names of written files may end in."""
-
 CACHE = ".lookalike-cache"
 """Name of the cache beside a model. Begins with a dot, so that a scan of the folder passes it over."""
-
 _SHOWN = 10  # files that are named in a summary; --json names all
 
 app = typer.Typer(

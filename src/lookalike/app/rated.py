@@ -30,10 +30,8 @@ if TYPE_CHECKING:
 
 MAX_CODEBOOK_IMAGES = 2000
 """Images that codebooks are learned from at most: more are drawn from by the seed."""
-
 _NETWORK_BATCH = 128
 """Images whose pixels are in memory at a time on the way to a network: 19 MB at 225 x 225 pixels."""
-
 _RATE_EXAMPLES = """\
 examples:
   lookalike rate results/demo/ratings/plan.csv --images results/demo/images/* --output page.html
@@ -43,11 +41,9 @@ examples:
 the nearest), with paths relative to the folder of images. Unrelated images are drawn from
 the images in the file, except those listed for the query. If more than ten images are
 related to a query, list them all."""
-
 _RATINGS_EXAMPLES = """\
 example:
   lookalike ratings plan.csv ada.csv ben.csv --output all.csv"""
-
 _TRIPLETS_EXAMPLES = """\
 examples:
   lookalike evaluate-triplets data/triplets --features hog,fisher
@@ -60,7 +56,6 @@ query>/ with the images to rank, and training/<category>/ with images to learn c
 from. Without a pool, score@K ranks the triplets' own images, and cannot be compared with
 scores of other pools. Features: wavelet, color, sift-like, fisher, hog,
 spmk-texton-1024-max, or all."""
-
 _INTERVAL = {"": "value", "_low": "low", "_high": "high"}
 
 Plan = Annotated[Path, Argument(metavar="PLAN.csv", help="the plan: which images are shown where")]

@@ -22,10 +22,8 @@ from lookalike.features.describers import NAMES, Describer, StageProgress, Vecto
 
 MAX_LEARNING_IMAGES = 1000
 """Images that a codebook is learned from at most: of more, so many are drawn by the seed."""
-
 _TOGETHER = 16
 """Images that a thread describes at a time, and that an entry of the cache holds."""
-
 _LARGEST_LEARNED = 64 * 2**20  # bytes; 10,000 words of visterms take 3 MB
 _SHA256, _MARGIN = 32, 4096  # bytes of an image's name in the cache, and of what stands around an entry's arrays
 

@@ -23,7 +23,6 @@ KEPT = Path(".snakemake", "code")
 """What modules were read as, by their content: parsing all of them takes a second, for every job once more."""
 LEFT_OUT = {"learners/registry.py", "core/job_log.py"}
 """Modules that change no result: the table of learners, which rules name one by one, and the log of a job."""
-
 _READER = f"{sys.version}\n".encode() + Path(__file__).read_bytes()  # what a tree depends on besides its source
 
 

@@ -22,13 +22,10 @@ from lookalike.core.files import check_regular
 
 MAX_PIXELS = 64_000_000
 """Images with more pixels are refused: decoded, one takes about 200 MB (the widest of Caltech-256 is far below)."""
-
 MAX_BYTES = 2**30
 """Longer files are refused: an image of so many pixels, of 16 bits and with transparency, takes half of it."""
-
 MIN_SIDE = 32
 """Pixels that the shorter side of a described image has at least; a shorter one is stretched to it."""
-
 _TEXT_MEGABYTES = 64
 # Pillow calls a PNG damaged whose text or colour profile is longer than 1 MB unpacked. Editors and cameras write more,
 # and a text may hold the rotation, so none is skipped. The text of one file then takes about as much memory as its
@@ -49,7 +46,6 @@ _DECODER_ERRORS = (
 
 _BRANDS = {b"hei": "HEIC", b"hev": "HEIC", b"mif": "HEIC", b"msf": "HEIC", b"avi": "AVIF"}
 """Kinds of images by what follows `ftyp` in their first box."""
-
 _SIGNATURES = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF87a", b"GIF89a", b"II*\x00", b"MM\x00*")
 
 

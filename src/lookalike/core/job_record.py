@@ -23,7 +23,6 @@ from lookalike.core.machine import processor_name
 
 SUFFIX = ".job.json"
 """What a record's name has where its log's has ``.log``."""
-
 _LIBRARIES = ("numpy", "scipy", "pandas", "sklearn", "skimage", "cv2", "numba", "faiss", "pywt", "torch", "matplotlib")
 
 

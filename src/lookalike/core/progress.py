@@ -9,7 +9,6 @@ from typing import TextIO, TypeVar
 Item = TypeVar("Item")
 Progress = Callable[[int, int], None]
 """``progress(done, all)``."""
-
 SECONDS = 30.0
 """Between two lines; work that takes less has none."""
 

@@ -17,7 +17,6 @@ from lookalike.core.files import PathLike, reading
 
 LARGEST_TABLE = 2**28
 """Bytes of a table: two million triplets fit, and as cells, which take twenty times as much memory, more may not."""
-
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # one slash: a Path has lost the other
 _STARTS = {b"PK\x03\x04": "is a spreadsheet or a zip file: export it as CSV", b"\x1f\x8b": "is compressed: unpack it"}
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}

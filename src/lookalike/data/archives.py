@@ -30,10 +30,8 @@ if TYPE_CHECKING:
 
 MAX_MEMBERS = 100_000
 """Files and folders that an archive may unpack to; Caltech-256 has about 31,000."""
-
 RETRIES = 5
 """Attempts in a row that may bring nothing new before a download is given up."""
-
 _CHUNK = 1 << 20
 _TIMEOUT = 30.0  # seconds without an answer
 _LONGEST_PAUSE = 60.0  # seconds between two attempts
@@ -41,7 +39,6 @@ _LONGEST_PAUSE = 60.0  # seconds between two attempts
 _BUGS = (ValueError, LookupError, ArithmeticError, RecursionError)  # of `tarfile`, by crafted headers
 _DAMAGES = (tarfile.TarError, EOFError, BadGzipFile, zlib.error, LZMAError, *_BUGS)
 """What reading a damaged or crafted archive raises."""
-
 _CAUSES = {
     "NameResolution": "its host name cannot be resolved (no network?)",
     "refused": "the host refuses the connection",

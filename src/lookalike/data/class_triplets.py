@@ -33,7 +33,6 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Triplet = tuple[str, int, int, int, str]
 """Text query, query, positive, negative and kind."""
-
 SIDE = 8
 """Pixels that a thumbnail has a side."""
 

@@ -24,13 +24,11 @@ from lookalike.core.files import PathLike, reading, replacing
 
 LISTS = ("good", "ok", "junk")
 """A clear view of the landmark, more than a quarter of it visible, less than that: junk counts neither way."""
-
 OXFORD_LANDMARKS = (
     "all_souls", "ashmolean", "balliol", "bodleian", "christ_church", "cornmarket", "hertford", "keble", "magdalen",
     "pitt_rivers", "radcliffe_camera",
 )  # fmt: skip
 """The landmarks of the Oxford Buildings (Philbin et al., CVPR 2007, section 2, and the published files' names)."""
-
 _PREFIX = "oxc1_"  # begins every image's name in the published query files, and in no other file
 _QUERY = f"{_PREFIX}<image> x1 y1 x2 y2"
 _FILE_NAME = re.compile(r"(?P<landmark>.+)_(?P<number>[0-9]+)_(?P<kind>query|good|ok|junk)\.txt")

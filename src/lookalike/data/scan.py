@@ -34,7 +34,6 @@ Facts = TypeVar("Facts")
 
 STATUSES = ("ok", "too_small", "unreadable", "not_an_image", "clutter")
 """What a row of the manifest can be. Only ``ok`` images are trained on and tested with."""
-
 NOT_UTF8 = "its name is not valid UTF-8: rename it"
 _EMPTY = "an empty class folder"
 _OF_MAC = "__MACOSX"

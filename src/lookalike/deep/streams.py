@@ -16,7 +16,6 @@ from lookalike.deep.images import ImageSource
 
 BLOCK = 16
 """Batches of triplets that are drawn at once."""
-
 _ORDER, _SHIFT = 0, 1
 
 Batch = tuple[NDArray[np.int64], NDArray[np.int64]]

@@ -19,7 +19,6 @@ COLUMNS = ("paper", "exhibit", "dataset", "setting", "method", "metric", "value"
 """Columns of reference-values.csv."""
 CELLS = ("ours", "ours_std", "ours_cell", "printed", "printed_std", "printed_cell", "unit", "status", "reason")
 """Columns of a number beside print, besides the keys that name it."""
-
 AGREES, CLOSE, HIGHER, LOWER, MIXED = "agrees", "close", "higher", "lower", "mixed"
 NOT_COMPARABLE, NOT_RUN, FAILED = "not comparable", "not run", "failed"
 OTHER_CLASSES = "other classes"

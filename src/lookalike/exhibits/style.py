@@ -62,7 +62,6 @@ TRAINING, RATERS = Look(PURPLE, "v", "--"), Look(GREY, "s")
 """Training images, of whatever method, beside test images in the method's own look; and people who rate."""
 OTHERS = (Look(SKY, "v", "--"), Look(ORANGE, "P", "--"), Look(GREY, "*", "--"), Look(BLUE, "<", "--"))
 """Looks of all other methods; yellow is too pale for lines on white."""
-
 RC: dict[str, Any] = {
     "figure.dpi": 200,
     "savefig.dpi": 200,

@@ -47,7 +47,6 @@ COLUMNS = ("id", "paper", "place", "text", "study", "settings", "rule", "paramet
 ``|`` where one of several will do; ``limits``: keys of `LIMITS` that may not have ended these methods, apart by ``;``;
 ``printed_number``: the number that it is about, which only the paper's own data can bear out; ``implementation``: why
 ours decides it and not the method; ``note``: why no rule decides it, where none does."""
-
 VERDICT_COLUMNS = ("id", "paper", "place", "claim", "verdict", "evidence", "gate", "simulated", "rule", "decided_by")
 """What every table of verdicts on claims has; ``simulated`` is "yes" where a verdict is about simulated data."""
 

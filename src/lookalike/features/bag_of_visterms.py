@@ -31,13 +31,10 @@ from lookalike.features.visterms import TfidfVisterms
 
 BLOCKS_PER_WORD = 120
 """Block descriptors that k-means is given for every word, as in the demo of the category study."""
-
 FEWEST_WORDS, MOST_WORDS = 100, 1000
 """Words by default; the papers' comparisons have 1,000."""
-
 LARGEST_CODEBOOK = 10_000
 """Words of the largest codebook of the papers, and the most that can be asked for: W has their square."""
-
 N_PIXELS = 100_000
 """Pixels that the colours of visterms are learned from."""
 

@@ -24,7 +24,6 @@ Floats = npt.NDArray[np.float32]
 
 BATCH = 192
 """Descriptors that are compared with all words at once: about an image's, so that their scores stay in the cache."""
-
 _CHUNK = 32_768  # descriptors in single precision at once, 10 MB
 
 

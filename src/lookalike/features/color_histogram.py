@@ -19,7 +19,6 @@ from lookalike.features.describers import Describer, Floats, Image, NotNegative,
 
 A_RANGE = (-87.0, 99.0)
 """a* of every sRGB colour lies inside (-86.2 to 98.3)."""
-
 B_RANGE = (-108.0, 95.0)
 """b* of every sRGB colour lies inside (-107.9 to 94.5)."""
 

@@ -38,10 +38,8 @@ StageProgress = Callable[[str, int, int], None]
 """``progress(what, done, total)``."""
 Vectors = Any
 """CSR matrix or ndarray: a row an image."""
-
 MOST_DIMENSIONS = MOST_PLACES = 2**20
 """Of the vector of an image, and of the grid on it that is described, a place of which takes about a kilobyte."""
-
 DESCRIBERS = {
     "wavelet": "lookalike.features.wavelet:Wavelet",
     "color": "lookalike.features.color_histogram:ColorHistogram",
@@ -51,10 +49,8 @@ DESCRIBERS = {
     "spmk-texton-1024-max": "lookalike.features.texton:TextonPyramid",
 }
 """System id (a row of Table 1) to ``module:Class``."""
-
 SHORT_NAMES = {"colour": "color", "sift": "sift-like", "texton": "spmk-texton-1024-max"}
 """What else a describer is called on the command line."""
-
 NAMES = (*DESCRIBERS, *SHORT_NAMES)
 
 

@@ -25,7 +25,6 @@ from lookalike.features.words import WordShard
 
 N_WORDS = 1_000_000
 """Words of the published vocabulary."""
-
 _PREFIX = "oxc1_"
 _HEADER_LINES = 2
 _COLUMNS = ("word", "x", "y", "a", "b", "c")

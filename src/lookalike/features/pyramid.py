@@ -12,13 +12,10 @@ from PIL import Image
 
 BLOCK = 64
 """Side of a block, in pixels of its level."""
-
 STRIDE = 32
 """Distance between the corners of neighbouring blocks, in pixels of their level."""
-
 SCALE = Fraction(5, 4)
 """Each level is this many times smaller than the one before; sizes are decided with integers, alike on any platform."""
-
 MIN_BLOCKS = 10
 """A level with fewer blocks is not used, and none after it."""
 

@@ -25,7 +25,6 @@ from lookalike.features.describers import Describer, Floats, Image, NotNegative,
 
 N_RESPONSES = 8
 """Numbers that describe a pixel: edges and bars at three scales, one Gaussian and its Laplacian."""
-
 N_ORIENTATIONS = 6
 
 _SCALES = ((1.0, 3.0), (2.0, 6.0), (4.0, 12.0))  # standard deviations across and along, in pixels

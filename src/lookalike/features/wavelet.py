@@ -23,7 +23,6 @@ from lookalike.features.describers import Describer, Floats, Image, Positive
 
 YIQ = np.array([[0.299, 0.587, 0.114], [0.596, -0.274, -0.322], [0.211, -0.523, 0.312]])
 """RGB in 0..1 to the NTSC colour space; the rows of I and Q sum to zero, so grey has neither."""
-
 WEIGHTS = np.array(
     [
         [5.00, 19.21, 34.37],
@@ -35,7 +34,6 @@ WEIGHTS = np.array(
     ]
 )
 """Weights of a coefficient by bin (row) and of Y, I, Q (column), for scanned queries, as the paper tabulates them."""
-
 _NOISE = 1e-9  # the smallest true coefficient of 8-bit pixels is above 1e-7, rounding stays below 1e-13
 
 

@@ -18,15 +18,12 @@ Floats = npt.NDArray[np.float32]
 
 BATCH = 65_536
 """Descriptors searched at once: 32 MB, and with 16 probes about 30 MB of lists to search."""
-
 EXACT_UP_TO = 2_000
 """Codebooks of at most so many words are searched exactly; a larger one is split into the square root of its number of
 lists, and those that get no word are dropped."""
-
 N_PROBES = 16
 """Lists that are searched for each descriptor. Of 100 descriptors this finds the nearest word of 99 among 10,000 words,
 of 98 among 100,000 and of 94 among a million."""
-
 _WORDS_PER_CENTRE = 40  # words that the centre of a list is learned from
 _ITERATIONS = 5
 _SEED = 1

@@ -22,7 +22,6 @@ from lookalike.ranking.rankings import best_first, top_k
 
 Matrix = Any
 """A dense array or a SciPy CSR matrix of rows."""
-
 GALLERY_BLOCK = 16_384
 QUERY_BLOCK = 1_024
 LARGEST = 1e70

@@ -16,32 +16,23 @@ Objective = Callable[[Factor], "tuple[float, Factor, float]"]
 
 Pair = tuple[Factor, Factor, float]
 """A step, how it bent the gradient, and the inner product of both."""
-
 MEMORY = 10
 """Steps from which L-BFGS knows how the gradient bends."""
-
 SUFFICIENT_DECREASE, STEEPEST = 1e-4, 0.9
 """Shares of the slope at which a line search starts: of the decrease along it that is enough, and of what may be left
 of it at the end (Wolfe's conditions)."""
-
 MOST_TRIALS = 25
 """Lengths that a line search tries."""
-
 FIRST_STEP = 0.1
 """Share of its own length by which the first trial changes L."""
-
 STEPS_COMPARED = 3
 """Steps that must together lower the objective by too little before a descent ends, as one alone may be short."""
-
 NEGLIGIBLE = 1e-4
 """Share of the objective at the start below which decreases are compared with this share."""
-
 SINGLE = 1e-6
 """Smallest relative decrease that float32 tells from rounding."""
-
 LEVEL = 0.3
 """Share of the mean variance that is added to all before the rows are scaled to equal ones."""
-
 IN_SINGLE = 1e15
 """Largest squared length of rows, and of its inverse, that float32 has room for."""
 

@@ -22,7 +22,6 @@ from lookalike.ranking.rankings import Rankings, rank_leave_one_out
 
 PLAIN, ONLINE_PROJ, DISSIM = range(3)
 """Kinds of steps: by V = p (p+ - p-)', by its symmetric part, and that of a distance (see `symmetric_steps`)."""
-
 LARGEST_BYTES = 2**30
 """Of G, and of T and the log of updates of every ranker."""
 SPARSE_BELOW = 0.25
@@ -41,7 +40,6 @@ HEAD_SECONDS = 70e-9
 """Of a step on W, for each value of p that is not zero: the frequent features."""
 TAIL_SECONDS = (0.7e-9, 0.73e-12, 5.3e-9)
 """Of a step on W, for each pair of values: at least, for each feature, and at most (memory instead of cache)."""
-
 NO_MARGINS = np.empty(0)
 
 

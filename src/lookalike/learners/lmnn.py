@@ -29,16 +29,12 @@ SOLVERS = ("factor", "active_set", "naive")
 
 CANDIDATE_MARGIN = 2.0
 """Impostors up to this margin are in the active set; only those within 1 have a loss."""
-
 GROWTH, BACKTRACK, FIRST_GROWTH = 1.01, 0.5, 1.5
 """What a step size is multiplied by after a success, a failure, and a success before the first failure."""
-
 FIRST_STEP = 0.1
 """Share of M = I by which the first step changes it in the direction in which it changes most."""
-
 LOST = 1e-3
 """Smallest eigenvalue, as a share of the largest, with which a fit starts from the M of another."""
-
 FEW = 1 / 12
 """Fewer negative eigenvalues than this share of all are few."""
 

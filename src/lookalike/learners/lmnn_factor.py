@@ -18,10 +18,8 @@ Numbers = NDArray[np.int64]
 
 BLOCK_ROWS = 256
 """Rows whose distances to others are in memory at a time."""
-
 FEW = 1 / 30
 """Share of a block's pairs with a weight below which a sparse product is faster than a dense one."""
-
 WIDTHS = (1e-2, 1e-3)
 """Widths over which the kink of the hinges is rounded, one after the other: L-BFGS needs a gradient that bends."""
 

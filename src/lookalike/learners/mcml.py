@@ -24,10 +24,8 @@ Array = NDArray[np.float64]
 
 BLOCK_ENTRIES = 4_194_304
 """Of the n x n matrix of neighbour probabilities, this many are in memory at a time."""
-
 STEPS_COMPARED = 3
 """The stopping rule looks at so many steps together, as single steps of this method vary a lot in length."""
-
 SUFFICIENT_DECREASE = 1e-4
 MOST_HALVINGS = 60
 

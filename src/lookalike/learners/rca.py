@@ -19,7 +19,6 @@ from lookalike.learners.triplets import class_codes
 Array = NDArray[np.float64]
 Classes = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Class numbers of rows, and the sizes of classes."""
-
 LEAST_VARIANCE = 1e-12
 """Directions with less than this share of the mean squared length of rows are no principal directions."""
 LEAST_SHARE = 1e-8

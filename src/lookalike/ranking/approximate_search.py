@@ -28,7 +28,6 @@ APPROXIMATE_COLUMNS = ("index", "rank", "parameter", "k", "recall", "millisecond
 
 DENSE_UP_TO = 1_000
 """Up to so many features, or where more than a quarter of the dimensions is wanted, all eigenvectors are computed."""
-
 TIMINGS = 3
 """Searches that are timed, after one that is not, for the median of `compare_indices`."""
 

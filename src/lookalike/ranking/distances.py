@@ -24,7 +24,6 @@ Ids = NDArray[np.int64]
 DISTANCES = ("l1", "l2", "chi2", "cosine")
 """The sum of |a - b|; Euclid's, with its root; the sum of (a - b)^2 / (a + b) over the entries that are not both 0, for
 histograms; and 1 - cos(a, b), where two zero rows have distance 0 and a zero row has distance 1 to any other."""
-
 STRETCH = 256
 """Entries that are summed in float32; their rounding is below that of the entries."""
 

@@ -30,10 +30,8 @@ from lookalike.core.kernels import njit
 LANES = 16
 """Queries of a block: 64 bytes of float32, a cache line. At d = 10,000 a block of 640 kB stays near the processor;
 32 lanes halve the passes over the gallery, and were no faster."""
-
 BUCKETS = 1024
 """Of scores, in which a row's place among the positives is looked up."""
-
 NO_ROW = np.iinfo(np.int32).max
 """Stands where a heap has no gallery row yet."""
 

@@ -24,7 +24,6 @@ LEVEL = 95
 """Percent of an interval."""
 ALL = "all"
 """Name of the subset of all triplets; the others are named after the kinds of triplets."""
-
 INTERVAL_COLUMNS = (
     "system", "subset", "metric", "value", "low", "high", "n_triplets", "n_queries", "n_ties", "median_pool",
     "n_in_top",

@@ -16,7 +16,6 @@ PAPER_K = 30
 """First images that the paper's score counts (section 6.3)."""
 PAPER_PERCENT = 20
 """Percent of out-of-class negatives that the paper's DeepRanking is trained with."""
-
 FEATURES = ("wavelet", "color", "sift-like", "fisher", "hog", "spmk-texton-1024-max")
 """Hand-crafted features of Table 1."""
 EMBEDDED, OASIS, GOLDEN, DEEP = "l1hashkpca", "oasis", "golden-features", "deep-ranking"

@@ -24,7 +24,6 @@ from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
 
 EXPONENT = 1.0
 """Of Zipf's law: the j-th most frequent word has a share proportional to 1 / j^EXPONENT."""
-
 COLUMNS = ("learner", "n_features", "n_triplets", "nonzeros", "repeat", "seconds", "cpu_seconds", "pair_cpu_seconds",
            "reason", "data", "processor")  # fmt: skip
 """``nonzeros``: mean of the rows; ``pair_cpu_seconds``: of these the products of pairs; ``reason``: why no number."""
