@@ -301,14 +301,18 @@ def draw_triplets(
     theta: float,
     tries: int,
     exclude_relevant: bool,
+    per_query: int,
     triplets: Numbers,
 ) -> None:
-    """Fill rows (p, p+, p-) of the stream `key` from row `first` on; every row is a function of key and its number."""
+    """Fill rows (p, p+, p-) of the stream `key` from row `first` on, by key and number; `per_query` rows share a p."""
     n_images = log.image_start.shape[0] - 1
     states = np.empty(1, dtype=np.uint64)
     for row in range(triplets.shape[0]):
-        seed_row(states, key, first + row)
+        place = (first + row) % per_query
+        seed_row(states, key, first + row - place)
         image = np.int64(queries[below(states, queries.shape[0])])
+        if place > 0:
+            seed_row(states, key, first + row)
         negative: Index = below(states, n_images)
         positive = _propose(states, log, proposal, lists, image)
         if lists.slot[image] < 0 and not _is_positive(log, image, positive, theta):

@@ -64,6 +64,9 @@ class QueryTripletSampler:
     exclude_relevant : bool, default=False
         Draw the negative uniformly from the images that are neither p nor relevant to it. An image to which all
         others are relevant is then no query image.
+    triplets_per_query : int, default=1
+        How many triplets in a row, from the first on, share their p; each has a p+ and a p- of its own. Every triplet
+        alone is distributed as before, and training is faster (`lookalike.learners.query_groups`).
 
     Attributes
     ----------
@@ -97,7 +100,10 @@ class QueryTripletSampler:
         relevance: str = "joint",
         share: float | None = None,
         exclude_relevant: bool = False,
+        triplets_per_query: int = 1,
     ) -> None:
+        if triplets_per_query < 1:
+            raise ValueError(f"triplets_per_query must be at least 1, not {triplets_per_query}")
         self._seed = as_seed(random_state)
         self._drawn = 0
         self._log = log.incidence(relevance)
@@ -111,7 +117,7 @@ class QueryTripletSampler:
             self._theta = float(np.nextafter(self.threshold_, 0)) if share < 1 else 0.0
         elif share is not None:
             raise ValueError("share goes with relevance='co_clicks' only: cut the joint relevance with theta")
-        self._exclude_relevant = bool(exclude_relevant)
+        self._exclude_relevant, self._per_query = bool(exclude_relevant), int(triplets_per_query)
         self._proposal = _proposal(self._log)
         with_positive, accepted = _positives(self._log, self._proposal, self._theta)
         self._lists = _lists(self._log, with_positive[accepted < EASY], self._theta)
@@ -146,7 +152,7 @@ class QueryTripletSampler:
     def _rows(self, key: NDArray[np.uint64], first: int, n: int) -> NDArray[np.int32]:
         triplets = np.empty((n, 3), dtype=np.int32)
         source = self._log, self._proposal, self._lists, self.queries_, self._theta
-        draw_triplets(key, first, *source, TRIES, self._exclude_relevant, triplets)
+        draw_triplets(key, first, *source, TRIES, self._exclude_relevant, self._per_query, triplets)
         return triplets
 
 

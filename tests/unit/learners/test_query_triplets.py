@@ -117,6 +117,21 @@ def test_rare_positives_and_rare_negatives_end(easy, monkeypatch):
     assert chisquare(counts[998:]).pvalue > LEVEL
 
 
+@pytest.mark.parametrize("exclude_relevant", [False, True])
+def test_triplets_that_share_their_query_are_each_distributed_as_before(exclude_relevant):
+    log, options = random_log(1), {"theta": quantile(random_log(1), 0.3), "exclude_relevant": exclude_relevant}
+    drawn = QueryTripletSampler(log, 0, triplets_per_query=3, **options).draw(3 * N_DRAWS).reshape(-1, 3, 3)
+    assert (drawn[:, :, 0] == drawn[:, :1, 0]).all()
+    probability = expected(cut_matrix(log, options["theta"]), exclude_relevant)
+    for place in range(3):
+        assert_drawn_from(drawn[:, place], probability)
+    # given the query image, those of two places are independent
+    for column in (1, 2):
+        shares = probability.sum(axis=3 - column)
+        pairs = shares[:, :, None] * shares[:, None] / np.maximum(shares.sum(axis=1), 1e-300)[:, None, None]
+        assert_drawn_from(np.stack([drawn[:, 0, 0], *drawn[:, :2, column].T], axis=1), pairs)
+
+
 def test_a_chunk_is_its_seed_and_number():
     log = random_log(0)
     sampler = QueryTripletSampler(log, 3)
@@ -149,6 +164,7 @@ PAIRS = QueryLog.from_pairs([0, 0, 1, 1], [0, 1, 1, 2])
         *((PAIRS, {"relevance": "co_clicks", "share": share}, "cut by share") for share in (None, 0.0, 1.5, np.nan)),
         (PAIRS, {"relevance": "co_clicks", "share": 0.5, "theta": 0.1}, "not by theta"),
         (PAIRS, {"share": 0.5}, "co_clicks"),
+        (PAIRS, {"triplets_per_query": 0}, "triplets_per_query must be at least 1, not 0"),
     ],
 )
 def test_mistakes_are_named(log, options, message):

@@ -19,10 +19,10 @@ def from_labels(random_state, sampler=TripletSampler):
     return sampler(np.arange(50) % 7, random_state)
 
 
-def from_log(random_state):
+def from_log(random_state, **options):
     random = np.random.default_rng(0)
     log = QueryLog.from_pairs(random.integers(0, 200, 4000), random.integers(0, 3000, 4000))
-    return QueryTripletSampler(log, random_state)
+    return QueryTripletSampler(log, random_state, **options)
 
 
 def from_relevance(random_state, **options):
@@ -33,7 +33,8 @@ def from_relevance(random_state, **options):
 
 
 pairs, buffers = partial(from_labels, sampler=PairSampler), partial(from_relevance, capacity=5)
-samplers = pytest.mark.parametrize("sampler", [from_labels, pairs, from_log, from_relevance, buffers])
+groups = partial(from_log, triplets_per_query=7)
+samplers = pytest.mark.parametrize("sampler", [from_labels, pairs, from_log, groups, from_relevance, buffers])
 
 
 @samplers
