@@ -23,6 +23,7 @@ from lookalike.learners.base import refuse_large_matrix
 from lookalike.learners.compact_rows import CompactRows
 from lookalike.learners.look_ahead import BLOCK, look_ahead_steps
 from lookalike.learners.oasis import oasis_steps
+from lookalike.learners.query_groups import COLUMNS, group_steps
 from lookalike.learners.sparse_rows import OrderedRows, Rows
 
 if TYPE_CHECKING:
@@ -196,12 +197,24 @@ def take_blocks(
         """Return the rows of a block's triplets, and its triplets as numbers of those."""
         triplets = source.chunk(blocks[number], plan.block)
         chosen = rows.take(triplets.ravel(), np.dtype(np.float32))
-        return chosen, np.arange(triplets.size, dtype=np.int32).reshape(triplets.shape)
+        numbers = np.arange(triplets.size, dtype=np.int32).reshape(triplets.shape)
+        # neighbours that share a query image share its row
+        is_first = np.diff(triplets[:, 0], prepend=-1) != 0
+        numbers[:, 0] = np.maximum.accumulate(numbers[:, 0] * is_first)
+        return chosen, numbers
 
     if plan.mode == "look-ahead":
         return look_ahead_steps(W, len(blocks), fetch, plan.aggressiveness, n_threads)
-    counts = [oasis_steps(W, *fetch(number), plan.aggressiveness, np.empty(0)) for number in range(len(blocks))]
+    counts = [_take_in_order(W, *fetch(number), plan.aggressiveness) for number in range(len(blocks))]
     return sum(losses for losses, _ in counts), sum(updates for _, updates in counts)
+
+
+def _take_in_order(W: Matrix, rows: Rows, triplets: NDArray[np.int32], aggressiveness: float) -> tuple[int, int]:
+    """Take a block's steps on one thread: those that share a query image together, where these are enough."""
+    n_groups = np.count_nonzero(np.diff(triplets[:, 0], prepend=-1))
+    if len(triplets) >= n_groups * max(2, len(W) / COLUMNS):
+        return group_steps(W, rows, triplets, aggressiveness)
+    return oasis_steps(W, rows, triplets, aggressiveness, np.empty(0))
 
 
 class _Checkpoint:
@@ -235,8 +248,9 @@ class _Checkpoint:
 
 
 def warm_up() -> None:
-    """Compile the kernels of both modes, so that timed runs do not."""
+    """Compile the kernels of all steps, so that timed runs do not."""
     rows = OrderedRows(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), np.dtype(np.float32)).rows
     triplets = np.array([[0, 2, 1]], dtype=np.int32)
     look_ahead_steps(np.eye(2, dtype=np.float32), 1, lambda number: (rows, triplets), 0.1)
     oasis_steps(np.eye(2, dtype=np.float32), rows, triplets, 0.1, np.empty(0))
+    group_steps(np.eye(2, dtype=np.float32), rows, triplets, 0.1)

@@ -25,11 +25,13 @@ PLAN = TrainingPlan(n_steps=6 * INTERVAL, interval=INTERVAL, patience=0, block=B
 class Source:
     """Triplets of any rows, by seed and number."""
 
-    def __init__(self, seed=0):
-        self.seed = seed
+    def __init__(self, seed=0, per_query=1):
+        self.seed, self.per_query = seed, per_query
 
     def chunk(self, number, n):
-        return np.random.default_rng([self.seed, number]).integers(0, N_IMAGES, (n, 3), dtype=np.int32)
+        triplets = np.random.default_rng([self.seed, number]).integers(0, N_IMAGES, (n, 3), dtype=np.int32)
+        triplets[:, 0] = np.repeat(triplets[:: self.per_query, 0], self.per_query)[:n]
+        return triplets
 
 
 def made_rows(folder, seed=0):
@@ -80,14 +82,17 @@ def result(run):
     return run.W.tobytes(), run.best_step, curve, run.n_steps, run.n_losses, run.n_updates, run.stopped
 
 
-@pytest.mark.parametrize("mode", ["look-ahead", "sequential"])
-def test_w_and_the_curve_are_those_of_the_plain_learner(rows, tmp_path, mode):
+@pytest.mark.parametrize(
+    ("mode", "per_query"), [("look-ahead", 1), ("look-ahead", 3), ("sequential", 1), ("sequential", 3)]
+)
+def test_w_and_the_curve_are_those_of_the_plain_learner(rows, tmp_path, mode, per_query):
     counts = VistermStore(tmp_path / "store", 30).rows(np.arange(N_IMAGES))
     score = Script([0.0, 0.1, 0.2, 0.5, 0.4, 0.5])
-    run = train(rows, Source(), replace(PLAN, mode=mode, n_steps=5 * INTERVAL - 1), score)  # rounded up
+    source = Source(per_query=per_query)
+    run = train(rows, source, replace(PLAN, mode=mode, n_steps=5 * INTERVAL - 1), score)  # rounded up
     seen, model = {}, OASIS(PLAN.aggressiveness, dtype="float32")
     for b in range(5 * INTERVAL // BLOCK):
-        model.partial_fit_triplets(rows.weighted(counts), Source().chunk(b, BLOCK))
+        model.partial_fit_triplets(rows.weighted(counts), source.chunk(b, BLOCK))
         seen[model.n_steps_] = model.W_
     assert (run.best_step, run.n_steps, run.stopped) == (3 * INTERVAL, 5 * INTERVAL, "limit")
     assert np.abs(seen[3 * INTERVAL] - np.eye(30)).max() > 0.1

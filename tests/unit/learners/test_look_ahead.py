@@ -1,4 +1,4 @@
-"""Steps by blocks against the same steps one by one, over sparse rows of few features, so that triplets interact."""
+"""Steps by blocks and by groups against single ones, over sparse rows of few features, so that triplets interact."""
 
 import threading
 
@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from lookalike.learners.look_ahead import N_DENSE, PARTS, TILE, _Block, look_ahead_steps
 from lookalike.learners.oasis import oasis_steps
+from lookalike.learners.query_groups import group_steps
 from lookalike.learners.sparse_rows import OrderedRows, Rows
 
 AGGRESSIVENESS = 0.1
@@ -39,17 +40,17 @@ def by_blocks(rows, triplets, W, block, n_threads=1, C=AGGRESSIVENESS):
 @example(seed=0, d=1, density=1.0, n_triplets=40, block=7, C=0.1)
 @example(seed=0, d=N_DENSE, density=0.3, n_triplets=60, block=20, C=0.1)
 @example(seed=0, d=N_DENSE + 1, density=0.3, n_triplets=60, block=64, C=1e9)
-def test_blocks_learn_what_single_steps_learn(seed, d, density, n_triplets, block, C):
+def test_blocks_and_groups_learn_what_single_steps_learn(seed, d, density, n_triplets, block, C):
     random, n_rows = np.random.default_rng(seed), 1 + seed % 9
     rows = sparse_rows(random, n_rows, d, density, np.float64)
-    # few rows: repeated triplets, p = p+, p+ = p- and all three the same come by themselves
+    # few rows: repeated triplets, p = p+, p+ = p-, all three the same and neighbours of one p come by themselves
     triplets = random.integers(0, n_rows, (n_triplets, 3), dtype=np.int32)
     expected = random.standard_normal((d, d))
-    W = expected.copy()
+    W, grouped = expected.copy(), expected.copy()
     margins = np.empty(n_triplets)
     counts = oasis_steps(expected, rows, triplets, C, margins)
-    found = by_blocks(rows, triplets, W, block, n_threads=1 + seed % 2, C=C)
-    assert np.abs(W - expected).max() <= 1e-12 * max(1.0, np.abs(expected).max())
+    found = by_blocks(rows, triplets, W, block, n_threads=1 + seed % 2, C=C), group_steps(grouped, rows, triplets, C)
+    assert np.abs([W - expected, grouped - expected]).max() <= 1e-12 * max(1.0, np.abs(expected).max())
     # a full step leaves a loss of 0, so that a triplet that comes again has a loss or none by rounding
     n_ties = int((np.abs(1 - margins) < 1e-9).sum())
     assert np.abs(np.subtract(found, counts)).max() <= n_ties
