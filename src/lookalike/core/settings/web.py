@@ -24,6 +24,9 @@ class LogTraining(Section):
     """`look-ahead`: a block of triplets at a time on all threads, the same result to rounding; `sequential`: one after
     the other on one thread."""
     block: int = Field(2048, ge=1, le=16384, description="Triplets of a block.")
+    triplets_per_query: int = Field(1, ge=1, le=16384)
+    """Triplets in a row that share their query image. From about 32 on, mode `sequential` is the faster one at 10,000
+    words, on one thread; too many for the number of steps leave images out (`docs/explanation/web.md`)."""
     threads: int = Field(2, ge=1)
     """Threads of a ranker in mode `look-ahead`. They do not change the result."""
     rankers: int = Field(1, ge=1)

@@ -30,6 +30,7 @@ from lookalike.studies.web.numbers import GAIN, IRRELEVANT, TEST, VISTERMS
 from lookalike.studies.web.validation import Validation, hold_out
 
 PLAN_KEYS = ("aggressiveness", "interval", "patience", "tolerance", "mode", "block")
+SAMPLER_KEYS = ("theta", "relevance", "share", "exclude_relevant", "triplets_per_query")
 CHECKPOINT = "checkpoint"
 """Folder of a ranker's checkpoint, beside its files."""
 
@@ -77,9 +78,9 @@ def train_ranker(
     warm_up_training()
     warm_up_triplets()
     triplet_seed = ranker_seeds(integer_seed(seed, "web", "triplets"), ranker + 1)[ranker]
-    cut = {key: settings[key] for key in ("theta", "relevance", "share", "exclude_relevant") if key in settings}
+    drawn = {key: settings[key] for key in SAMPLER_KEYS if key in settings}
     try:
-        source = QueryTripletSampler(log.of_images(rows.image_ids), triplet_seed, **cut)
+        source = QueryTripletSampler(log.of_images(rows.image_ids), triplet_seed, **drawn)
     except ValueError as error:
         raise LookalikeError(f"no triplets can be drawn from this log: {error}") from error
     report(f"{len(rows):,} images to learn from, {source.n_without_positive_:,} of them without a relevant other one")
