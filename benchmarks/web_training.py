@@ -1,4 +1,4 @@
-"""Steps per second of OASIS at web scale: look-ahead on threads beside one step after another and plain NumPy.
+"""Steps per second of OASIS at web scale: look-ahead on threads and groups beside single steps and plain NumPy.
 
 The images and the query log are simulated (`lookalike.data.web_simulation`): about 70 of 10,000 words an image,
 drawn with Zipf exponent 0.8, and triplets of co-queried images. W is trained first, by look-ahead, since a trained W
@@ -7,10 +7,13 @@ the methods take turns, each from the same W, on triplets that it has not seen b
 
 - sequential: the compiled step of `OASIS.fit`, as `large_scale.train` takes it;
 - look-ahead: `lookalike.learners.look_ahead`, for every size of a block and number of threads;
+- a query: sequential, with so many triplets in a row that share their query image (`learners.query_groups`);
 - NumPy: the same step on the block of W at the non-zeros only (np.ix_), float32, one thread.
 
 All of them include drawing the triplets and weighting the rows. Wall time means something on a quiet machine only;
-processor time, of all threads together, stands beside it, and so does the load.
+processor time, of all threads together, stands beside it, and so does the load. What bounds single steps is how fast
+one core reads cache lines of W here and there; what bounds groups is how fast it goes through whole rows. Both are
+measured, as bytes a second.
 
     python benchmarks/web_training.py --output results/benchmarks/web_training.json
 """
@@ -35,6 +38,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import lookalike
+from lookalike.core.kernels import njit
+from lookalike.data.query_log import QueryLog
 from lookalike.data.web_simulation import WebSimulation
 from lookalike.features.visterm_store import VistermStore
 from lookalike.learners import large_scale
@@ -123,19 +128,40 @@ class NumPy:
         return losses
 
 
-def simulate(simulation: WebSimulation, folder: Path) -> tuple[CompactRows, QueryTripletSampler]:
-    """Return the rows of all simulated images, and triplets from their log."""
+@njit(cache=True, fastmath=True)
+def _sum_columns(W: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> Any:
+    total = np.float32(0)
+    for i in range(rows.shape[0]):
+        for j in range(columns.shape[1]):
+            total += W[np.uintp(rows[i]), np.uintp(columns[i, j])]
+    return total
+
+
+def read_speed(W: np.ndarray, n_lines: int) -> float:
+    """Return the bytes a second at which one core reads so many cache lines of each of 20,000 random rows of W."""
+    random, width = np.random.default_rng(0), 64 // W.itemsize
+    rows = random.integers(0, len(W), 20_000).astype(np.uint32)
+    lines = [np.sort(random.choice(len(W) // width, n_lines, replace=False)) for _ in range(100)]
+    columns = (np.array(lines * 200) * width).astype(np.uint32)
+    _sum_columns(W, rows[:1], columns[:1])
+    start = time.process_time()
+    _sum_columns(W, rows, columns)
+    return 64.0 * columns.size / (time.process_time() - start)
+
+
+def simulate(simulation: WebSimulation, folder: Path) -> tuple[CompactRows, QueryLog]:
+    """Return the rows of all simulated images, and their log."""
     simulation.write_shard(0, 1, folder / "visterms")
     store = VistermStore(folder / "visterms", simulation.words)
     rows = CompactRows.build(store, np.arange(store.n_images), folder / "rows")
-    return rows, QueryTripletSampler(simulation.query_log(), 0)
+    return rows, simulation.query_log()
 
 
 def check_agreement(folder: Path) -> None:
     """Stop unless all methods learn one and the same W from the same triplets."""
     small = WebSimulation(n_images=2_000, words=500, nonzeros=30, topic_words=40, style_words=40)
-    rows, source = simulate(small, folder / "small")
-    learned = []
+    rows, log = simulate(small, folder / "small")
+    learned, source = [], QueryTripletSampler(log, 0, triplets_per_query=4)
     modes = ("look-ahead", "sequential")
     methods: list[Any] = [OneMethod(rows, source, 1, mode=mode, block=NumPy.BLOCK) for mode in modes]
     for method in [*methods, NumPy(rows, source, 1)]:
@@ -147,9 +173,10 @@ def check_agreement(folder: Path) -> None:
 
 
 def make_methods(
-    rows: CompactRows, source: QueryTripletSampler, blocks: list[int], threads: list[int]
+    rows: CompactRows, log: QueryLog, blocks: list[int], threads: list[int], groups: list[int]
 ) -> dict[str, tuple[dict[str, Any], Any, int]]:
     """Return each method's settings, the method, and by what the number of its steps is divided."""
+    source = QueryTripletSampler(log, 0)
     methods: dict[str, tuple[dict[str, Any], Any, int]] = {
         "NumPy, non-zeros only (np.ix_)": ({"threads": 1}, NumPy(rows, source, 1), 64),
         "sequential": ({"threads": 1}, OneMethod(rows, source, 2, mode="sequential"), 4),
@@ -159,6 +186,10 @@ def make_methods(
             settings = {"threads": n_threads, "block": block}
             method = OneMethod(rows, source, 2 + len(methods), mode="look-ahead", block=block, n_threads=n_threads)
             methods[f"look-ahead, {n_threads} thread{'s' * (n_threads > 1)}, block {block:,}"] = settings, method, 1
+    for per_query in groups:
+        shared = QueryTripletSampler(log, 0, triplets_per_query=per_query)
+        method = OneMethod(rows, shared, 2 + len(methods), mode="sequential")
+        methods[f"{per_query} a query"] = {"threads": 1, "triplets_per_query": per_query}, method, 1
     return methods
 
 
@@ -191,10 +222,10 @@ def measure(methods: dict[str, tuple[dict[str, Any], Any, int]], W: np.ndarray, 
 def benchmark(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Simulate, train for a while and measure."""
     simulation = WebSimulation(n_images=arguments.images)
-    rows, source = simulate(simulation, folder)
+    rows, log = simulate(simulation, folder)
     W = np.eye(rows.n_features, dtype=np.float32)
-    methods = make_methods(rows, source, arguments.blocks, arguments.threads)
-    first = OneMethod(rows, source, 0, mode="look-ahead", n_threads=max(arguments.threads))
+    methods = make_methods(rows, log, arguments.blocks, arguments.threads, arguments.groups)
+    first = OneMethod(rows, QueryTripletSampler(log, 0), 0, mode="look-ahead", n_threads=max(arguments.threads))
     identity = first.take(W, 1)
     warm = first.take(W, arguments.warm_steps)
     before = os.getloadavg()
@@ -206,6 +237,10 @@ def benchmark(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
         "mean_non_zeros": float(np.diff(rows.take(np.arange(len(rows)), np.dtype(np.float32))[0]).mean()),
         "warm_steps": identity.steps + warm.steps,
         "loss_rate_of_first_block": identity.losses / identity.steps,
+        "bytes_a_second": {
+            "cache lines here and there": read_speed(W, 97),
+            "whole rows": read_speed(W, W.shape[1] * W.itemsize // 64),
+        },
         "load_average": {"before": before, "after": os.getloadavg()},
         "results": results,
     }
@@ -226,6 +261,7 @@ def main() -> None:
     parser.add_argument("--images", type=int, default=50_000, help="simulated images (50000)")
     parser.add_argument("--blocks", type=int, nargs="+", default=[512, 1024, 2048, 4096, 8192], help="(512 ... 8192)")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="of the look-ahead (1 2)")
+    parser.add_argument("--groups", type=int, nargs="*", default=[4, 16, 32, 64, 128], help="(4 16 32 64 128)")
     parser.add_argument("--warm-steps", type=int, default=300_000, help="taken before anything is measured (300000)")
     parser.add_argument("--steps", type=int, default=32_768, help="of a turn; the slower methods take fewer (32768)")
     parser.add_argument("--repeat", type=int, default=3, help="turns of each method (3)")
@@ -243,6 +279,8 @@ def main() -> None:
         f"{result['dimensions']:,}, after {result['warm_steps']:,} steps; "
         f"load {result['load_average']['before'][0]:.1f}"
     )
+    for where, speed in result["bytes_a_second"].items():
+        print(f"one core reads {where}: {speed / 1e9:.1f} GB/s")
     print(f"{'':36}{'steps/s, median':>16}{'best':>10}{'us cpu/step':>13}{'loss rate':>11}{'x sequential':>14}")
     for row in result["results"]:
         speed = row["steps_per_second"]
