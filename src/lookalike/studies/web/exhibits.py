@@ -455,6 +455,8 @@ def speed_notes(study: WebStudy, ours: pd.DataFrame) -> tuple[str, ...]:
         notes.append(f"Speeds are compared with the paper's for {PAPER_WORDS:,} words only, the paper's number.")
     if (ours["mode"] != "sequential").any():
         notes.append("Sequential: every step sees the matrix as the step before left it.")
+    if (per_query := study.settings["triplets_per_query"]) > 1:
+        notes.append(f"{per_query} triplets in a row share their query image; in the paper, each has one of its own.")
     if study.processors:
         notes.append(f"Ours ran on {study.processors}.")
     return (*notes, "The paper's run (JMLR section 5.2.1) was on one processor that it does not name: no verdict.")

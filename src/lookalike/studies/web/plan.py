@@ -150,6 +150,7 @@ def exhibit_settings(config: Config, dataset: str, not_run: str) -> dict[str, An
         "runtime": {key: runtime[key] for key in ("aggressiveness", "patience") if key in runtime},
         "approximate": bool(study.get("approximate")),
         "irrelevant_negatives": study["irrelevant_negatives"],
+        "triplets_per_query": study["training"]["triplets_per_query"],
     }
 
 

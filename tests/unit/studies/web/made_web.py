@@ -17,7 +17,8 @@ CONFIG = {
     "datasets": {"made": {"kind": "websim", "title": "made web images", "shards": 2,
                           "simulation": {"words": 10_000, "topics": 3}}},
     "web": {"made": {
-        "training": {"rankers": 2, "threads": 1, "checkpoint_seconds": 60, "aggressiveness": 0.1, "steps": 100},
+        "training": {"rankers": 2, "threads": 1, "checkpoint_seconds": 60, "aggressiveness": 0.1, "steps": 100,
+                     "triplets_per_query": 32},
         "validation": {"images": 50, "queries": 10},
         "runtime": {"images": [60, 600], "lmnn": [100], "aggressiveness": 1.0, "patience": 3, "tolerance": 0.0,
                     "steps_per_image": 9, "max_iter": 5, "time_limit": 7},

@@ -83,7 +83,9 @@ def test_training_shows_the_mean_of_the_steps_that_all_rankers_have(tmp_path):
 
 
 def test_speed_is_the_mean_over_rankers_beside_the_papers(tmp_path):
-    table = drawn(tmp_path, "web/speed").frame.set_index(["training", "metric"])
+    speed = drawn(tmp_path, "web/speed")
+    assert "32 triplets in a row share their query image" in " ".join(speed.notes)
+    table = speed.frame.set_index(["training", "metric"])
     ours, printed = table.loc["OASIS, look-ahead"], table.loc["JMLR"]
     assert ours.loc[["n_rankers", "hours", "over_printed"], "ours_cell"].tolist() == ["2", "1.3 h", "3.0x"]
     assert ours.loc["steps_per_cpu_second", "value"] == pytest.approx(80 / 2400)
@@ -260,7 +262,7 @@ def test_every_ranker_size_and_shard_is_planned_one_by_one_or_in_one_job():
 
 
 def test_jobs_read_only_what_decides_their_results():
-    assert plan.triplet_settings(CONFIG, "made") == {"aggressiveness": 0.1, "steps": 100}
+    assert plan.triplet_settings(CONFIG, "made") == {"aggressiveness": 0.1, "steps": 100, "triplets_per_query": 32}
     assert plan.timed_settings(CONFIG, "made", "lmnn") == {"lmnn": {"max_iter": 5, "time_limit": 7}}
     oasis = plan.timed_settings(CONFIG, "made")["oasis"]
     assert "images" not in oasis
