@@ -9,19 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lookalike.exhibits.verdicts import (
-    LEFT_OUT,
-    NOT_TESTED,
-    OPEN,
-    Finding,
-    Interval,
-    Rule,
-    of_parts,
-    superior,
-    together,
-    verdict_of,
-    within,
-)
+from lookalike.exhibits import verdicts
 from lookalike.ranking.comparison import CorrectedT, corrected_t_test
 from lookalike.studies.category.study import CategoryStudy, Subset
 
@@ -30,25 +18,27 @@ class UndecidedError(Exception):
     """Raised with a verdict and the evidence for it, where a subset or a method cannot be decided."""
 
 
-def attempt(decide: Rule, *given: Any, **parameters: Any) -> Finding:
+def attempt(decide: verdicts.Rule, *given: Any, **parameters: Any) -> verdicts.Finding:
     """What a function finds, or why it cannot decide."""
     try:
         return decide(*given, **parameters)
     except UndecidedError as error:
-        return Finding(*error.args)
+        return verdicts.Finding(*error.args)
 
 
-def each(decide: Rule, cases: Iterable[Any]) -> Finding:
+def each(decide: verdicts.Rule, cases: Iterable[Any]) -> verdicts.Finding:
     """One finding of several cases, such as methods, each decided by itself."""
-    return together([attempt(decide, case) for case in cases])
+    return verdicts.together([attempt(decide, case) for case in cases])
 
 
-def subset_rule(decide: Rule) -> Rule:
+def subset_rule(decide: verdicts.Rule) -> verdicts.Rule:
     """Make a rule of what decides one subset: one finding of all subsets, each under its title."""
 
     @wraps(decide)
-    def of_all(study: CategoryStudy, **parameters: Any) -> Finding:
-        return of_parts({subset.title: attempt(decide, study, subset, **parameters) for subset in study.subsets})
+    def of_all(study: CategoryStudy, **parameters: Any) -> verdicts.Finding:
+        return verdicts.of_parts(
+            {subset.title: attempt(decide, study, subset, **parameters) for subset in study.subsets}
+        )
 
     return of_all
 
@@ -57,23 +47,27 @@ def missing(study: CategoryStudy, subset: Subset, methods: Sequence[str], what: 
     """Why methods cannot be decided on a subset: one did not converge, was not run, or lacks `what`."""
     for method in methods:
         if (subset.id, method) in study.not_converged:
-            return UndecidedError(LEFT_OUT, f"{study.title_of(method)} did not converge")
+            return UndecidedError(verdicts.LEFT_OUT, f"{study.title_of(method)} did not converge")
     not_run = [study.title_of(method) for method in methods if method not in subset.methods]
     if not_run:
-        return UndecidedError(NOT_TESTED, f"{' and '.join(not_run)} not run")
-    return UndecidedError(OPEN, f"{' and '.join(map(study.title_of, methods))}: no {what}")
+        return UndecidedError(verdicts.NOT_TESTED, f"{' and '.join(not_run)} not run")
+    return UndecidedError(verdicts.OPEN, f"{' and '.join(map(study.title_of, methods))}: no {what}")
 
 
 def by_t(
-    study: CategoryStudy, differences: pd.Series, names: str, lacking: UndecidedError, bounds: Interval | None = None
-) -> Finding:
+    study: CategoryStudy,
+    differences: pd.Series,
+    names: str,
+    lacking: UndecidedError,
+    bounds: verdicts.Interval | None = None,
+) -> verdicts.Finding:
     """What an interval over folds says: within bounds or, without them, above 0; with fewer than two, `lacking`."""
     test = t_test(study, differences)
     if test is None:
         raise lacking
     interval = [(test.low, test.high)]
-    verdict = superior(interval) if bounds is None else verdict_of(within(interval, *bounds))
-    return Finding(verdict, f"{names} {in_points(test)}")
+    verdict = verdicts.superior(interval) if bounds is None else verdicts.verdict_of(verdicts.within(interval, *bounds))
+    return verdicts.Finding(verdict, f"{names} {in_points(test)}")
 
 
 def t_test(study: CategoryStudy, differences: pd.Series) -> CorrectedT | None:

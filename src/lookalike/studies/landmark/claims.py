@@ -16,26 +16,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from lookalike.core.seeds import generator
+from lookalike.exhibits import verdicts
 from lookalike.exhibits.model import Table
 from lookalike.exhibits.printed import times_over
-from lookalike.exhibits.verdicts import (
-    FAILS,
-    HOLDS,
-    LEFT_OUT,
-    OPEN,
-    VERDICTS,
-    Claim,
-    Finding,
-    Interval,
-    Rule,
-    both_ways,
-    claims_of,
-    decide,
-    sentence_of,
-    together,
-    triplets_seen,
-    within,
-)
 from lookalike.ranking.comparison import LEVEL, clustered_bootstrap, corrected_t_test, holm
 from lookalike.studies.landmark.rankings import MAP, SPARSITY
 from lookalike.studies.landmark.study import (
@@ -76,7 +59,7 @@ class Difference:
     name: str
     of_landmarks: npt.NDArray[np.float64]
     """First minus second, a mean over draws for each landmark; of times the logarithm of first over second."""
-    intervals: tuple[Interval, ...]
+    intervals: tuple[verdicts.Interval, ...]
     """The 95% intervals of their mean, of the t-test and of the bootstrap; NaN with a single landmark."""
 
     @property
@@ -85,7 +68,7 @@ class Difference:
         return float(self.of_landmarks.mean())
 
     @property
-    def widest(self) -> Interval:
+    def widest(self) -> verdicts.Interval:
         """Lowest and highest end of both intervals."""
         return min(low for low, _ in self.intervals), max(high for _, high in self.intervals)
 
@@ -98,7 +81,7 @@ def difference_within(
     low: float = 0.0,
     high: float = math.inf,
     most: bool = False,
-) -> Finding:
+) -> verdicts.Finding:
     """Holds if the whole interval of each difference lies within the bounds; fails if one lies outside."""
     # in points, of times the logarithm of their ratio; `most`: about most landmarks, not about the mean over them
     pairs = [pair for pair in product(_methods(study, first), _methods(study, second)) if pair[0] != pair[1]]
@@ -107,7 +90,7 @@ def difference_within(
     return _decided([compare(study, *pair, metric) for pair in pairs], metric, low, high, most=most)
 
 
-def is_dense(study: LandmarkStudy, method: str) -> Finding:
+def is_dense(study: LandmarkStudy, method: str) -> verdicts.Finding:
     """Holds if its sparsity rounds to 0.00% on every landmark, as in print; fails if it does not."""
     rows = _rows(study, method, SPARSITY)
     if rows.empty:
@@ -115,14 +98,16 @@ def is_dense(study: LandmarkStudy, method: str) -> Finding:
     of_landmarks = rows.groupby("subset")["value"].mean()
     evidence = f"at most {of_landmarks.max():.2f}% of the weights of a landmark"
     average = ON_AVERAGE if of_landmarks.mean() < DENSE else NOT_ON_AVERAGE
-    return Finding(HOLDS if of_landmarks.max() < DENSE else FAILS, evidence, average)
+    return verdicts.Finding(verdicts.HOLDS if of_landmarks.max() < DENSE else verdicts.FAILS, evidence, average)
 
 
-def grows_with_codebook(study: LandmarkStudy, methods: Sequence[str], metric: str, grows: bool = True) -> Finding:
+def grows_with_codebook(
+    study: LandmarkStudy, methods: Sequence[str], metric: str, grows: bool = True
+) -> verdicts.Finding:
     """Holds if each step to the next larger codebook changes it as claimed, with its whole interval, or else fails."""
     if len(study.codebooks) < 2:
-        return Finding(OPEN, "one codebook alone was run")
-    found: list[Difference | Finding] = []
+        return verdicts.Finding(verdicts.OPEN, "one codebook alone was run")
+    found: list[Difference | verdicts.Finding] = []
     for method in methods:
         for small, large in pairwise(study.codebooks):
             first, second = (_rows(study.at(codebook), method, metric) for codebook in (large, small))
@@ -132,23 +117,23 @@ def grows_with_codebook(study: LandmarkStudy, methods: Sequence[str], metric: st
     return _decided(found, metric, *((0.0, math.inf) if grows else (-math.inf, 0.0)))
 
 
-def time_over_words(study: LandmarkStudy, methods: Sequence[str], grows: bool) -> Finding:
+def time_over_words(study: LandmarkStudy, methods: Sequence[str], grows: bool) -> verdicts.Finding:
     """Holds if each takes, as claimed, more than 1.3 times as long with the most visterms as with the fewest, or not.
 
     Times are of simulated rows, else of the study's own fits.
     """
     found = {study.title_of(method): _growth(study, method, grows=grows) for method in methods}
-    all_of = together(list(found.values()))
+    all_of = verdicts.together(list(found.values()))
     against = [title for title, decision in found.items() if decision.by_numbers == NOT_ON_AVERAGE]
     average = ON_AVERAGE if all(decision.by_numbers for decision in found.values()) else ""
     if against:
         average = NOT_ON_AVERAGE if len(found) == 1 else f"{NOT_ON_AVERAGE} ({', '.join(against)})"
-    return Finding(all_of.verdict, all_of.evidence, average)
+    return verdicts.Finding(all_of.verdict, all_of.evidence, average)
 
 
 def _longer(
     study: LandmarkStudy, pairs: Sequence[tuple[str, str]], low: float = 0.0, high: float = math.inf
-) -> Finding:
+) -> verdicts.Finding:
     """Decide a claim about the first time of each pair over the second, in total and by the triplet."""
     total, by_triplet = (
         _decided([compare(study, *pair, metric) for pair in pairs], metric, low, high) for metric in TIMES
@@ -159,8 +144,8 @@ def _longer(
     methods = dict.fromkeys(method for pair in pairs for method in pair)
     means = {method: [_rows(study, method, metric)["value"].mean() for metric in (N_TRIPLETS, TRAIN_TIME)]
              for method in methods}  # fmt: skip
-    told = ", ".join(triplets_seen(study.title_of(method), *of) for method, of in means.items() if of[0] > 0)
-    found = both_ways(total, by_triplet)
+    told = ", ".join(verdicts.triplets_seen(study.title_of(method), *of) for method, of in means.items() if of[0] > 0)
+    found = verdicts.both_ways(total, by_triplet)
     return replace(found, evidence=f"{found.evidence}; seen: {told}") if told else found
 
 
@@ -180,25 +165,25 @@ def _rows(study: LandmarkStudy, method: str, metric: str) -> pd.DataFrame:
     return select(study.values, representation=_codebook(study), method=method, metric=metric)
 
 
-def _missing(study: LandmarkStudy, method: str) -> Finding:
-    return Finding(OPEN, f"{study.title_of(method)} has no result here")
+def _missing(study: LandmarkStudy, method: str) -> verdicts.Finding:
+    return verdicts.Finding(verdicts.OPEN, f"{study.title_of(method)} has no result here")
 
 
-def compare(study: LandmarkStudy, first: str, second: str, metric: str) -> Difference | Finding:
+def compare(study: LandmarkStudy, first: str, second: str, metric: str) -> Difference | verdicts.Finding:
     """First minus second with the codebook at hand, or why there is no such difference."""
     titles = [study.title_of(method) for method in (first, second)]
     # of a method that lacks landmarks, the others would be the easier ones
     stopped = {method for codebook, _, method in study.not_converged if codebook == _codebook(study)}
     for method, title in zip((first, second), titles, strict=True):
         if method in stopped:
-            return Finding(LEFT_OUT, f"{title} did not end within its time limit")
+            return verdicts.Finding(verdicts.LEFT_OUT, f"{title} did not end within its time limit")
     rows = [_rows(study, method, metric) for method in (first, second)]
     for method, of in zip((first, second), rows, strict=True):
         if of.empty:
             return _missing(study, method)
     name = f"{titles[0]} {'over' if metric in TIMES else 'minus'} {titles[1]}"
     found = _difference(study, name, rows[0], rows[1], f"{_codebook(study)} {first} {second}", metric)
-    return found or Finding(OPEN, f"{titles[0]} and {titles[1]} share no draw")
+    return found or verdicts.Finding(verdicts.OPEN, f"{titles[0]} and {titles[1]} share no draw")
 
 
 def _difference(
@@ -223,26 +208,31 @@ def _difference(
 
 
 def _decided(
-    found: Sequence[Difference | Finding], metric: str, low: float = 0.0, high: float = math.inf, *, most: bool = False
-) -> Finding:
+    found: Sequence[Difference | verdicts.Finding],
+    metric: str,
+    low: float = 0.0,
+    high: float = math.inf,
+    *,
+    most: bool = False,
+) -> verdicts.Finding:
     """Decide a claim by several differences, each of which has to lie within the bounds, and why some are not there."""
     tests = [one for one in found if isinstance(one, Difference)]
-    others = [one for one in found if isinstance(one, Finding)]
+    others = [one for one in found if isinstance(one, verdicts.Finding)]
     # one of several that lies beyond its bound by chance does not refute a claim
     bounds = [low if abs(test.mean - low) <= abs(test.mean - high) else high for test in tests]
     nearer = zip(tests, bounds, strict=True)
     p_values = holm([corrected_t_test(test.of_landmarks - bound, n_train=1, n_test=0).p for test, bound in nearer])
     findings = []
     for test, p in zip(tests, p_values, strict=True):
-        inside = within(test.intervals, low, high)
+        inside = verdicts.within(test.intervals, low, high)
         refuted = inside is False and p < LEVEL
-        verdict = HOLDS if inside else FAILS if refuted else OPEN
-        findings.append(Finding(verdict, f"{test.name} {_in_words(test, metric)}"))
-    all_of = together([*findings, *others])
-    incomplete = any(other.verdict == OPEN for other in others)
+        verdict = verdicts.HOLDS if inside else verdicts.FAILS if refuted else verdicts.OPEN
+        findings.append(verdicts.Finding(verdict, f"{test.name} {_in_words(test, metric)}"))
+    all_of = verdicts.together([*findings, *others])
+    incomplete = any(other.verdict == verdicts.OPEN for other in others)
     average = _on_average(tests, low, high, most=most, incomplete=incomplete)
-    verdict = OPEN if all_of.verdict == LEFT_OUT else all_of.verdict
-    return Finding(verdict, all_of.evidence, average)
+    verdict = verdicts.OPEN if all_of.verdict == verdicts.LEFT_OUT else all_of.verdict
+    return verdicts.Finding(verdict, all_of.evidence, average)
 
 
 def _in_words(test: Difference, metric: str) -> str:
@@ -275,12 +265,12 @@ def _on_average(tests: Sequence[Difference], low: float, high: float, *, most: b
     return f"{NOT_ON_AVERAGE} ({', '.join(against)})" if against else ON_AVERAGE
 
 
-def _growth(study: LandmarkStudy, method: str, *, grows: bool) -> Finding:
+def _growth(study: LandmarkStudy, method: str, *, grows: bool) -> verdicts.Finding:
     """Decide whether a time grows from the smallest codebook to the largest whose rows have as many non-zeros."""
     title = study.title_of(method)
     times, of = _times(study, method)
     if times["n_words"].nunique() < 2:
-        return Finding(OPEN, f"{title}: no times at several sizes")
+        return verdicts.Finding(verdicts.OPEN, f"{title}: no times at several sizes")
     nonzeros = times.groupby("n_words")["nonzeros"].mean()
     # a cost that follows non-zeros would seem to grow with words where non-zeros do
     beside_largest = nonzeros / nonzeros.iloc[-1]
@@ -288,7 +278,9 @@ def _growth(study: LandmarkStudy, method: str, *, grows: bool) -> Finding:
     alike = nonzeros.index[unknown | (np.maximum(beside_largest, 1 / beside_largest) <= ALIKE)]
     if len(alike) < 2:
         told = ", ".join(f"{mean:,.0f} at {words:,}" for words, mean in nonzeros.items())
-        return Finding(OPEN, f"{title}: rows of different sizes are unlike, with non-zeros of {told} words ({of})")
+        return verdicts.Finding(
+            verdicts.OPEN, f"{title}: rows of different sizes are unlike, with non-zeros of {told} words ({of})"
+        )
     smallest, largest = int(alike.min()), int(alike.max())
     ratio, low, high = _ratios(times, smallest, largest, paired=of != SIMULATED)
     spread = "" if math.isnan(low) else f" [{times_over(low)}, {times_over(high)}]"
@@ -298,13 +290,13 @@ def _growth(study: LandmarkStudy, method: str, *, grows: bool) -> Finding:
     ends = times[times["n_words"].isin([smallest, largest])].groupby("n_words")[["n_triplets", "seconds"]].mean()
     if ends["n_triplets"].gt(0).all():
         # as many at every size, so that the time by the triplet grows alike
-        seen = [triplets_seen(f"{words:,} words", *ends.loc[words]) for words in (smallest, largest)]
+        seen = [verdicts.triplets_seen(f"{words:,} words", *ends.loc[words]) for words in (smallest, largest)]
         evidence += f", seen: {', '.join(seen)}"
-    verdict = HOLDS if (low > GROWS) is grows else FAILS
+    verdict = verdicts.HOLDS if (low > GROWS) is grows else verdicts.FAILS
     if unknown or math.isnan(low) or low <= GROWS < high:
-        verdict = OPEN
+        verdict = verdicts.OPEN
         evidence += "; one repeat, whose spread is not known" if math.isnan(low) else ""
-    return Finding(verdict, evidence, ON_AVERAGE if (ratio > GROWS) is grows else NOT_ON_AVERAGE)
+    return verdicts.Finding(verdict, evidence, ON_AVERAGE if (ratio > GROWS) is grows else NOT_ON_AVERAGE)
 
 
 def _times(study: LandmarkStudy, method: str) -> tuple[pd.DataFrame, str]:
@@ -342,14 +334,14 @@ def _ratios(times: pd.DataFrame, smallest: int, largest: int, *, paired: bool) -
     return (float(ratio), float(low), float(high)) if n > 1 else (float(ratio), math.nan, math.nan)
 
 
-def claims_table(study: LandmarkStudy, rules: Mapping[str, Rule]) -> Table:
+def claims_table(study: LandmarkStudy, rules: Mapping[str, verdicts.Rule]) -> Table:
     """Every claim with its verdict, by codebook or for all together; beside it what the printed numbers say."""
     printed = study.as_printed()
     records = []
-    for claim in claims_of(study.claim_rows):
+    for claim in verdicts.claims_of(study.claim_rows):
         about = [setting.partition("=")[2] for setting in claim.settings]
         for codebook in [one for one in study.codebooks if one.printed in about] if about else [None]:
-            ours = decide(claim, study.at(codebook), rules)
+            ours = verdicts.decide(claim, study.at(codebook), rules)
             beside = None if codebook is None else printed.codebooks[codebook.place]
             # no limit of ours and no gate stands before the printed numbers
             theirs = rules[claim.rule](printed.at(beside), **claim.parameters) if claim.rule else ours
@@ -370,22 +362,22 @@ def claims_table(study: LandmarkStudy, rules: Mapping[str, Rule]) -> Table:
     return Table(frame, shown=heads, titles=titles, notes=_notes(study, frame))
 
 
-def _decided_by(claim: Claim, rules: Mapping[str, Rule]) -> str:
+def _decided_by(claim: verdicts.Claim, rules: Mapping[str, verdicts.Rule]) -> str:
     """Description of a claim's rule, with the claim's own bounds."""
     low, high = claim.parameters.get("low", 0), claim.parameters.get("high", math.inf)
     bounds = f"above {low:g} points" if high == math.inf else f"within {low:g} and {high:g} points"
     if claim.parameters.get("metric") == TRAIN_TIME:
         # of a ratio of times, whose logarithm is the difference
         bounds = f"above {math.exp(low):g} as a ratio"
-    return sentence_of(rules.get(claim.rule)).replace(BOUNDS, bounds)
+    return verdicts.sentence_of(rules.get(claim.rule)).replace(BOUNDS, bounds)
 
 
 def _notes(study: LandmarkStudy, frame: pd.DataFrame) -> tuple[str, ...]:
     """How many claims hold, what the intervals are of, and what the means are beside them."""
     counts = frame["verdict"].value_counts()
-    holds, fails, open_, untested = (int(counts.get(verdict, 0)) for verdict in VERDICTS)
+    holds, fails, open_, untested = (int(counts.get(verdict, 0)) for verdict in verdicts.VERDICTS)
     of_map = frame[frame["rule"].eq(difference_within.__name__) & frame["printed_evidence"].ne("")]
-    undecided = int((of_map["printed_verdict"] == OPEN).sum())
+    undecided = int((of_map["printed_verdict"] == verdicts.OPEN).sum())
     words = ", ".join(f"{words:,}" for words in list(PRINTED_CODEBOOKS)[: len(study.codebooks)])
     return (
         f"Of {len(frame)} verdicts {holds} hold, {fails} do not, {open_} are undecided and {untested} were not tested.",
