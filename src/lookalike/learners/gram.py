@@ -41,6 +41,8 @@ HEAD_SECONDS = 70e-9
 TAIL_SECONDS = (0.7e-9, 0.73e-12, 5.3e-9)
 """Of a step on W, for each pair of values: at least, for each feature, and at most (memory instead of cache)."""
 NO_MARGINS = np.empty(0)
+Moment = tuple[int, int, sp.csr_array]
+"""Updates so far, those before the last projection, and the strengths that this left."""
 
 
 def pays(n_rows: int, n_values: int, d: int, n_steps: int) -> bool:
@@ -283,18 +285,7 @@ class RowForm(Form):
         """Return the positive semidefinite matrix nearest to W (JMLR section 6.2)."""
         if self.gram is None or 2 * self.gram.n_rows > self.rows.shape[1]:
             return super().nearest_psd()
-        # X'AX of a symmetric A has the eigenvalues of K = C'AC, CC' = XX'. Where Ku = mu u and w = ACu / mu, X'w is its
-        # eigenvector of length 1. Only 1 + mu < 0 is taken away, so that nothing small is divided by.
-        A = (self.strengths + self.strengths.T) / 2
-        C = self.gram.roots[self.used]
-        AC = A @ C
-        K = C.T @ AC
-        values, vectors = scipy.linalg.eigh((K + K.T) / 2, subset_by_value=(-np.inf, -1.0))
-        if not len(values):
-            return self._with(A)
-        w = (AC @ vectors) / values
-        positive = A.toarray() - (w * (1 + values)) @ w.T
-        return self._with((positive + positive.T) / 2)
+        return self._with(nearest_psd_strengths(self.strengths, self.gram.roots[self.used]))
 
     def _with(self, strengths: Any) -> RowForm:
         """Return other strengths of the same rows."""
@@ -307,11 +298,24 @@ class RowForm(Form):
         return Gram(self.rows)
 
 
+def nearest_psd_strengths(strengths: sp.csr_array, C: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return symmetric strengths A that make I + X'AX positive semidefinite and nearest to what it was; CC' = XX'."""
+    # X'AX of a symmetric A has the eigenvalues of K = C'AC. Where Ku = mu u and w = ACu / mu, X'w is its eigenvector of
+    # length 1. Only 1 + mu < 0 is taken away, so that nothing small is divided by.
+    A = (strengths + strengths.T).toarray() / 2
+    AC = A @ C
+    K = C.T @ AC
+    values, vectors = scipy.linalg.eigh((K + K.T) / 2, subset_by_value=(-np.inf, -1.0))
+    w = (AC @ vectors) / values
+    positive = A - (w * (1 + values)) @ w.T
+    return np.asarray((positive + positive.T) / 2)
+
+
 class LearningForm(RowForm):
     """The same while it is learned: it is read from the steps when somebody asks for it, as it was at this moment."""
 
     def __init__(self, steps: Any, is_symmetric: bool = False) -> None:
-        self._steps, self._is_symmetric, self._n_updates = steps, is_symmetric, steps.n_updates
+        self._steps, self._is_symmetric, self._moment = steps, is_symmetric, steps.moment
         self.gram, self.dtype = steps.gram, steps.gram.rows.dtype
 
     def __getattr__(self, name: str) -> Any:
@@ -320,7 +324,7 @@ class LearningForm(RowForm):
             return self._steps.has_overflowed()
         if name not in ("rows", "strengths", "used", "goes_through_rows"):
             raise AttributeError(name)
-        A = self._steps.strengths(self._n_updates)
+        A = self._steps.strengths(self._moment)
         A = sp.csr_array((A + A.T) / 2) if self._is_symmetric else A
         A.eliminate_zeros()
         self.used = np.union1d(np.flatnonzero(np.diff(A.indptr)), A.indices)
@@ -329,14 +333,14 @@ class LearningForm(RowForm):
 
     def products_among(self, seen: Seen) -> NDArray[Any] | None:
         """Return x'Wy of all pairs of seen rows: while steps have not gone on, from these."""
-        if self._steps.n_updates != self._n_updates:
+        if self._steps.moment != self._moment:
             return super().products_among(seen)
         products = self._steps.products_among(seen)
         return np.asarray((products + products.T) / 2 if self._is_symmetric else products)
 
     def symmetric(self) -> RowForm:
         """Return (W + W') / 2."""
-        return LearningForm(self._steps, True) if self._steps.n_updates == self._n_updates else super().symmetric()
+        return LearningForm(self._steps, True) if self._steps.moment == self._moment else super().symmetric()
 
 
 class GramSteps:
@@ -346,9 +350,10 @@ class GramSteps:
         n, dtype = gram.n_rows, gram.rows.dtype
         self.gram, self._kind, self._aggressiveness = gram, kind, aggressiveness
         self._is_lazy = kind != PLAIN or n > DIRECT_ROWS
-        self._own = Tracked(np.zeros((n, n), dtype), gram.products, np.zeros(n, np.int64))
         self._log = Log(np.empty((n_steps, 3), np.uint32), np.empty(n_steps, dtype))
-        self.n_updates = 0
+        self.n_updates = self._n_projected = 0
+        self._projected = sp.csr_array((n, n), dtype=np.float64)
+        self._own = self._tracked(gram.products)
         self._seen: dict[Seen, Tracked] = {}
 
     def take(self, triplets: NDArray[np.int32], margins: NDArray[np.float64] = NO_MARGINS) -> tuple[int, int]:
@@ -361,18 +366,31 @@ class GramSteps:
         )
         return losses, self.n_updates - before
 
+    def project(self) -> None:
+        """Set W of plain steps to the nearest positive semidefinite matrix, for at most d / 2 rows of d features."""
+        if self.n_updates > self._n_projected:  # else W is so, and a moment has one W
+            A = nearest_psd_strengths(self.strengths(self.moment), self.gram.roots)
+            self._projected, self._n_projected = sp.csr_array(A), self.n_updates
+            self._own, self._seen = self._tracked(self.gram.products), {}
+
     def form(self) -> LearningForm:
         """Return what was learned so far."""
         return LearningForm(self)
 
-    def strengths(self, n_updates: int) -> sp.csr_array:
-        """Return A after so many updates, its sums in double precision; A of symmetric steps is so to the bit."""
-        p, a, b = self._log.triplets[:n_updates].T.astype(np.int32)
-        taus, n = self._log.taus[:n_updates].astype(np.float64), self.gram.n_rows
+    @property
+    def moment(self) -> Moment:
+        """Return what tells W of now from W of another time."""
+        return self.n_updates, self._n_projected, self._projected
+
+    def strengths(self, moment: Moment) -> sp.csr_array:
+        """Return A of a moment, its sums in double precision; A of symmetric steps is so to the bit."""
+        n_updates, n_projected, projected = moment
+        p, a, b = self._log.triplets[n_projected:n_updates].T.astype(np.int32)
+        taus, n = self._log.taus[n_projected:n_updates].astype(np.float64), self.gram.n_rows
         places = np.concatenate([p, p]), np.concatenate([a, b])
         sums = sp.csr_array(sp.coo_array((np.concatenate([taus, -taus]), places), shape=(n, n)))
         if self._kind == PLAIN:
-            return sums
+            return sp.csr_array(projected + sums)
         both = sp.csr_array(sums + sums.T)
         if self._kind == ONLINE_PROJ:
             return sp.csr_array(both / 2)
@@ -383,13 +401,19 @@ class GramSteps:
         """Return x'Wy of all pairs of seen rows, of which T takes the log as that of the learned rows does."""
         products, own = seen.products(self.gram)
         if seen not in self._seen:
-            self._seen[seen] = Tracked(np.zeros_like(products), products, np.zeros(len(products), np.int64))
+            self._seen[seen] = self._tracked(products)
         _catch_up_all(self._seen[seen], self._log, self.n_updates, self._kind)
         return np.asarray(own + products @ self._seen[seen].T.T)
 
     def has_overflowed(self) -> bool:
         """Tell whether a number is too large for the dtype."""
         return not (is_finite(self.gram.products) and is_finite(self._own.T))
+
+    def _tracked(self, products: NDArray[Any]) -> Tracked:
+        """Return T of rows with such products as the last projection left it."""
+        A, dtype = self._projected, products.dtype
+        T = (products @ A.toarray()).astype(dtype, copy=False) if A.nnz else np.zeros_like(products)
+        return Tracked(T, products, np.full(len(T), self._n_projected))
 
 
 def is_finite(matrix: NDArray[Any]) -> bool:

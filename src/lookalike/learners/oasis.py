@@ -245,6 +245,10 @@ class RowSteps:
             _ = self._shown.matrix
         return self._kernel(self.W, self.rows.rows, triplets, self._aggressiveness, margins)
 
+    def project(self) -> None:
+        """Set W to the nearest positive semidefinite matrix."""
+        self.W[:] = nearest_psd(self.W)
+
     def form(self) -> Form:
         """Return what was learned so far."""
         self._shown = Form(self.W, self.rows.place, self.has_overflowed())
@@ -328,13 +332,14 @@ class OASIS(PassiveAggressive):
         m z (70 + t min(2z, d)), t = d / 1,370 but at least 0.7 and at most 5.3. The constants were measured once, by
         ``benchmarks/oasis_steps.py``, so that every machine decides alike. In a fit of 35,000 steps on rows of 73 words
         that is up to 2,900 rows of 1,000 words and 7,500 of 10,000. Inner products and the log of updates take at most
-        1 GiB (11,500 rows in float32; a log of 67 million): beyond,
-        ``"auto"`` takes ``"rows"``, and ``"gram"`` raises ValueError. A `projection_interval`, and a
-        `partial_fit_triplets` that goes on from what was learned, always take ``"rows"``.
+        1 GiB (11,500 rows in float32; a log of 67 million): beyond, and with a `projection_interval` where there are
+        more than d / 2 rows, ``"auto"`` takes ``"rows"``, and ``"gram"`` raises ValueError. A `partial_fit_triplets`
+        that goes on from what was learned always takes ``"rows"``.
     projection_interval : int, optional
         With ``projection="psd"``: project W after every so many steps of the training too, counted from the first
-        (JMLR section 6.2 and Figure 9), an eigendecomposition each time. A trace sees W as it is in training: just
-        projected only at multiples of the interval. Default: only at the end, which the paper found to be best.
+        (JMLR section 6.2 and Figure 9), an eigendecomposition each time: of n x n numbers on inner products of n rows.
+        A trace sees W as it is in training: just projected only at multiples of the interval. Default: only at the end,
+        which the paper found to be best.
     verbose : int, default=0
         Above 0: a progress bar with steps per second and the share of steps that had a loss.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
@@ -388,10 +393,13 @@ class OASIS(PassiveAggressive):
         if self.projection_interval is not None:
             self._require_whole(1, "projection_interval")
             self._require(self.projection == "psd", "projection", "'psd' with a projection_interval")
-            self._require(self.solver != "gram", "solver", "'auto' or 'rows' with a projection_interval")
 
     def _takes_products(self, X: Matrix, n_steps: int) -> bool:
-        return self.projection_interval is None and super()._takes_products(X, n_steps)
+        if self.projection_interval is None or 2 * X.shape[0] <= X.shape[1]:
+            return super()._takes_products(X, n_steps)
+        allowed = f"'auto' or 'rows' with a projection_interval on more than {X.shape[1] // 2:,} rows, half of d"
+        self._require(self.solver != "gram", "solver", allowed)
+        return False
 
     def _room(self) -> int:
         if self.projection_interval is None:
@@ -402,8 +410,8 @@ class OASIS(PassiveAggressive):
     def _take(self, work: Any, examples: NDArray[np.int32]) -> tuple[float, int]:
         counts = super()._take(work, examples)
         if self.projection_interval is not None and (self.n_steps_ + len(examples)) % self.projection_interval == 0:
-            self._refuse_overflow(not is_finite(work.W))
-            work.W[:] = nearest_psd(work.W)
+            self._refuse_overflow(work.has_overflowed())
+            work.project()
             self.n_projections_ += 1
         return counts
 

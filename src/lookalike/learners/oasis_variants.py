@@ -15,7 +15,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from lookalike.core.kernels import njit
 from lookalike.core.seeds import RandomState, as_seed
 from lookalike.learners.base import Matrix, SimilarityLearner
-from lookalike.learners.gram import DISSIM, ONLINE_PROJ, Form, LearningForm, Seen
+from lookalike.learners.gram import DISSIM, ONLINE_PROJ, Form, LearningForm, Moment, Seen
 from lookalike.learners.oasis import PassiveAggressive, learned_matrix, oasis_steps
 from lookalike.learners.oasis import warm_up as warm_up_oasis
 from lookalike.learners.online import Draw
@@ -338,13 +338,13 @@ class AveragedSteps:
         return Form(mean, self.rankers[0].rows.place, self.has_overflowed())
 
     @property
-    def n_updates(self) -> list[int]:
-        """Return the number of updates of each ranker so far."""
-        return [ranker.n_updates for ranker in self.rankers]
+    def moment(self) -> list[Moment]:
+        """Return what tells W of now from W of another time."""
+        return [ranker.moment for ranker in self.rankers]
 
-    def strengths(self, n_updates: list[int]) -> Any:
-        """Return the mean of the rankers' strengths after so many updates."""
-        strengths = (ranker.strengths(n) for ranker, n in zip(self.rankers, n_updates, strict=True))
+    def strengths(self, moments: list[Moment]) -> Any:
+        """Return the mean of the rankers' strengths of a moment."""
+        strengths = (ranker.strengths(moment) for ranker, moment in zip(self.rankers, moments, strict=True))
         return sum(strengths) / len(self.rankers)
 
     def products_among(self, seen: Seen) -> NDArray[Any]:

@@ -154,8 +154,10 @@ def test_auto_weighs_rows_features_steps_and_memory():
     assert not hasattr(OASIS().fit_triplets(large, [[0, 1, 2]] * 9), "strengths_")
     with pytest.raises(ValueError, match=r"would take 3\.0 GiB for 20,000 rows and 1 steps, and at most 1 GiB is used"):
         OASIS(solver="gram").fit_triplets(large, [[0, 1, 2]])
-    with pytest.raises(ValueError, match="solver must be 'auto' or 'rows' with a projection_interval, not 'gram'"):
-        OASIS(solver="gram", projection="psd", projection_interval=5).fit(X, y)
+    often = partial(OASIS, n_steps=3000, projection="psd", projection_interval=1500)
+    assert [hasattr(often().fit(X[:, :d] + 0.1, y), "strengths_") for d in (160, 159)] == [True, False]
+    with pytest.raises(ValueError, match="on more than 79 rows, half of d, not 'gram'"):
+        often(solver="gram").fit(X[:, :159], y)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -199,16 +201,19 @@ def test_projections_at_the_end(learner, solver, rows):
 
 
 @pytest.mark.parametrize("interval", [1, 70, 400])
-def test_projecting_at_intervals_is_a_literal_recursion(interval):
-    X, y = FEW_FEATURES
-    triplets, W = TripletSampler(y, 0).draw(400), np.eye(30)
-    make = partial(OASIS, 0.5, 400, projection="psd", projection_interval=interval, dtype="float64", random_state=0)
-    model = make().fit(X, y, trace=lambda model, step: {"W": model.W_.copy()}, trace_steps=[69, 200, 400])
+def test_projecting_at_intervals_is_a_literal_recursion(interval, solver):
+    X, y = FEW_FEATURES if solver == "rows" else sparse_rows(30, 60, 3)
+    triplets, W, seen = TripletSampler(y, 0).draw(400), np.eye(X.shape[1]), Seen(X[:20] + X[5:25])
+    settings = {"projection_interval": interval, "dtype": "float64", "random_state": 0, "solver": solver}
+    make = partial(OASIS, 0.5, 400, projection="psd", **settings)
+    traced = {"trace": lambda model, step: {"model": copy.copy(model), "scores": seen.scores(model)}}
+    model = make().fit(X, y, **traced, trace_steps=[69, 70, 200, 400])
     for step in range(1, 401):
         W = recursion(OASIS, X, triplets[step - 1 : step], 0.5, W)[0]
         W = nearest_positive(W) if step % interval == 0 else W
-        for seen in model.curve_["W"][model.curve_["step"] == step]:
-            np.testing.assert_allclose(seen, W, atol=1e-9)
+        for point in np.flatnonzero(model.curve_["step"] == step):
+            np.testing.assert_allclose(model.curve_["model"][point].W_, W, atol=1e-9)
+            np.testing.assert_allclose(model.curve_["scores"][point], seen.rows @ W @ seen.rows.T, atol=1e-9)
     np.testing.assert_allclose(model.W_, nearest_positive(W), atol=1e-9)
     assert model.n_projections_ == 400 // interval + 1
     # calls do not move the projections; a call of its own ends in one anyway
