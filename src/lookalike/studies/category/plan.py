@@ -74,8 +74,10 @@ def check_methods(place: str, study: Mapping[str, Any], methods: Mapping[str, An
         refer(f"{place}.overrides", method, methods)
     named = {method for role in ROLES for method in study[role]}
     for subset, described in study["subsets"].items():
-        for method in (*described.get("methods", ()), *described["overrides"]):
+        for method in described.get("methods", ()):
             refer(f"{place}.subsets.{subset}", method, named)
+        for method in described["overrides"]:  # which a file laid over this one may not run
+            refer(f"{place}.subsets.{subset}", method, methods)
 
 
 def check_numbers(place: str, study: Mapping[str, Any]) -> None:
