@@ -60,7 +60,7 @@ class FactorPoint:
 
 def conditioned(coordinates: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return rows around their mean in a `basis` B in which they vary alike in all directions, X B, and B."""
-    # L-BFGS takes a third fewer steps there, and three times fewer at first
+    # with 750 and 2,000 rows L-BFGS takes fewer evaluations there, with 400 it depends on the rows
     centred = coordinates - coordinates.mean(axis=0)
     variances, vectors = np.linalg.eigh(centred.T @ centred)
     scales = np.sqrt(np.maximum(variances, 0.0) / (variances.sum() / max(len(variances), 1) or 1.0) + LEVEL)

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ from lookalike.learners.sparse_rows import OrderedRows, Rows
 if TYPE_CHECKING:
     from lookalike.learners.query_triplets import QueryTripletSampler
 
+Mode = Literal["look-ahead", "sequential"]
 STOPPING = ("n_steps", "patience", "tolerance")
 """What may change between two starts of one run."""
 
@@ -47,7 +48,7 @@ class TrainingPlan:
     interval: int = 1_048_576  # steps between two scores on held-out images, a multiple of `block`
     patience: int = 10  # scores in a row that may fail to beat the best by `tolerance`; 0 never stops early
     tolerance: float = 0.0  # by how much mean average precision must grow to count
-    mode: Literal["look-ahead", "sequential"] = "look-ahead"  # the second: one thread, the same W to rounding
+    mode: Mode = "look-ahead"  # the second: one thread, the same W to rounding
     block: int = BLOCK  # triplets of a block, in both modes
     seed: int = 0  # as `scored`, only part of what a checkpoint belongs to
     scored: int = 0  # a number that tells the held-out images from others
@@ -55,6 +56,8 @@ class TrainingPlan:
     def __post_init__(self) -> None:
         if not self.aggressiveness > 0:
             raise ValueError(f"aggressiveness must be larger than 0, not {self.aggressiveness!r}")
+        if self.mode not in get_args(Mode):
+            raise ValueError(f"mode must be one of {', '.join(get_args(Mode))}, not {self.mode!r}")
         if self.block < 1 or self.interval < 1 or self.interval % self.block:
             raise ValueError(f"interval must be a multiple of block, {self.block}, not {self.interval}")
         if self.n_steps < 1:

@@ -130,7 +130,9 @@ def test_it_stops_when_the_score_has_saturated(rows, tmp_path, scores, patience,
     assert (run.resumed, again.resumed, again.seconds) == (0, 1, run.seconds)
 
 
-def test_scores_that_are_no_numbers_and_overflow_are_told(rows, monkeypatch):
+def test_scores_that_are_no_numbers_overflow_and_unknown_modes_are_told(rows, monkeypatch):
+    with pytest.raises(ValueError, match="mode must be one of look-ahead, sequential, not 'both'"):
+        replace(PLAN, mode="both")
     with pytest.raises(LookalikeError, match=r"the score of W at step 32 is nan: hold out images"):
         train(rows, Source(), PLAN, Script([0.1, math.nan]))
 
