@@ -25,7 +25,7 @@ PLAIN, ONLINE_PROJ, DISSIM = range(3)
 LARGEST_BYTES = 2**30
 """Of G, and of T and the log of updates of every ranker."""
 SPARSE_BELOW = 0.25
-"""Share of values that are not zero below which dense rows are taken as sparse."""
+"""Share of values that are not zero below which dense rows are taken as sparse, and strengths are held so."""
 TILE = 1_024
 """Columns of W that are formed at a time."""
 
@@ -253,7 +253,7 @@ class RowForm(Form):
         if not self.goes_through_rows:
             return super().project(queries)
         queries = queries.astype(self.dtype, copy=False)
-        weights = (self._own.block(queries) @ self.strengths).astype(self.dtype, copy=False)
+        weights = (self._own.block(queries) @ self._weights).astype(self.dtype, copy=False)
         return np.asarray(queries + weights @ self.rows)
 
     def products_among(self, seen: Seen) -> NDArray[Any] | None:
@@ -262,13 +262,15 @@ class RowForm(Form):
             return None
         products, own = seen.products(self.gram)
         products = products[:, self.used]
-        return np.asarray(own + (products @ self.strengths).astype(self.dtype, copy=False) @ products.T)
+        return np.asarray(own + (products @ self._weights).astype(self.dtype, copy=False) @ products.T)
 
     def sums(self) -> tuple[float, float, float]:
         """Return the trace of W, the sum of W_ij^2, and the sum of W_ij W_ji."""
-        if not self.goes_through_rows:
+        n, d = self.rows.shape
+        if n > d:
             return super().sums()
-        G, A, d = self._own.products.astype(np.float64), self.strengths, self.rows.shape[1]
+        products = self._own.products if self.gram is None else self.gram.products[np.ix_(self.used, self.used)]
+        G, A = products.astype(np.float64), self._weights
         AG, GA = A @ G, G @ A
         trace = float(np.trace(AG))
         return d + trace, d + 2 * trace + float(np.vdot(AG, GA)), d + 2 * trace + float(np.sum(AG * AG.T))
@@ -296,6 +298,12 @@ class RowForm(Form):
     @cached_property
     def _own(self) -> Gram:
         return Gram(self.rows)
+
+    @cached_property
+    def _weights(self) -> Any:
+        """Return A as products take it fastest."""
+        A = self.strengths
+        return A if A.nnz < SPARSE_BELOW * A.shape[0] ** 2 else A.toarray()
 
 
 def nearest_psd_strengths(strengths: sp.csr_array, C: NDArray[np.float64]) -> NDArray[np.float64]:
