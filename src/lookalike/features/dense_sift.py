@@ -62,9 +62,7 @@ class DenseSift(Describer):
 
     def descriptors(self, image: Image) -> tuple[Floats, Doubles]:
         """Describe patches size by size, each row by row: vectors, and x and y of centres as shares of the sides."""
-        grey = luma(image)
-        grid = patch_grid(grey.shape, self.sizes, self.step)
-        textured = self._textured(grey, grid)
+        grey, grid, textured = self._patches(image)
         vectors = np.zeros((len(grid.keypoints), N_FEATURES), np.uint8)
         vectors[textured] = sift(grey, grid.keypoints[textured])
         return as_vectors(vectors, self.root), grid.places
@@ -74,9 +72,7 @@ class DenseSift(Describer):
         random = np.random.Generator(np.random.PCG64(seed))
         drawn = [np.empty((0, N_FEATURES), np.float32)]
         for image in images:
-            grey = luma(image)
-            grid = patch_grid(grey.shape, self.sizes, self.step)
-            textured = self._textured(grey, grid)
+            grey, grid, textured = self._patches(image)
             chosen = random.choice(textured, size=min(self.n_per_image, len(textured)), replace=False)
             # described are those that were drawn alone, which is most of the time of learning
             drawn.append(as_vectors(sift(grey, grid.keypoints[np.sort(chosen)]), self.root))
@@ -87,10 +83,12 @@ class DenseSift(Describer):
             joined = joined[np.sort(random.choice(len(joined), size=self.n_descriptors, replace=False))]
         return joined
 
-    def _textured(self, grey: npt.NDArray[np.uint8], grid: PatchGrid) -> npt.NDArray[np.int64]:
-        """Return the numbers of the patches that are not flat, by the deviation of their grey values."""
+    def _patches(self, image: Image) -> tuple[npt.NDArray[np.uint8], PatchGrid, npt.NDArray[np.int64]]:
+        """Return grey values, the grid of patches, and the numbers of those that are not flat, by their deviation."""
+        grey = luma(image)
+        grid = patch_grid(grey.shape, self.sizes, self.step)
         smooth = np.asarray(cv2.blur(grey.astype(np.float32), (CONTRAST_BLOCK, CONTRAST_BLOCK)), dtype=np.float32)
-        return np.flatnonzero(patch_contrast(smooth, grid.corners) >= self.least_contrast)
+        return grey, grid, np.flatnonzero(patch_contrast(smooth, grid.corners) >= self.least_contrast)
 
 
 class PatchGrid(NamedTuple):

@@ -20,30 +20,22 @@ MIN_BLOCKS = 10
 """A level with fewer blocks is not used, and none after it."""
 
 
-def _scaled(length: int, level: int) -> int:
-    """Return `length` / 1.25**level rounded half up, in exact integers."""
-    return int(length / SCALE**level + Fraction(1, 2))
-
-
-def _steps(length: int) -> int:
-    """Return how many blocks fit along `length` pixels."""
-    return max(0, (length - BLOCK) // STRIDE + 1)
-
-
 def grid_shape(width: int, height: int) -> tuple[int, int]:
     """Return (rows, columns) of the 64x64 blocks, 32 pixels apart, that lie wholly inside `width` x `height` pixels."""
-    return _steps(height), _steps(width)
+    rows, columns = (max(0, (length - BLOCK) // STRIDE + 1) for length in (height, width))
+    return rows, columns
 
 
 def level_sizes(width: int, height: int) -> list[tuple[int, int]]:
     """Return (width, height) of the pyramid levels, full size first, until one has fewer than 10 blocks."""
-    # each side is rounded from the original rather than from the level before, so that rounding does not build up
+    # each side is rounded, half up, from the original rather than from the level before: rounding does not build up
     sizes: list[tuple[int, int]] = []
-    while True:
-        size = _scaled(width, len(sizes)), _scaled(height, len(sizes))
-        if not is_large_enough(*size):
-            return sizes
+    size = width, height
+    while is_large_enough(*size):
         sizes.append(size)
+        scale = SCALE ** len(sizes)
+        size = int(width / scale + Fraction(1, 2)), int(height / scale + Fraction(1, 2))
+    return sizes
 
 
 def is_large_enough(width: int, height: int) -> bool:

@@ -61,10 +61,11 @@ class SiftLike(DenseSift):
         width, finest = self.n_words + 1, len(self.grids) - 1
         # from coarse to fine (Lazebnik et al. 2006, eq. 3); they sum to 1
         weights = [0.5**finest, *(0.5 ** (finest - level) for level in range(finest))]
-        levels = [
-            weight * np.bincount(words + width * _cells(places, grid), minlength=width * grid**2)
-            for weight, grid in zip(weights, self.grids, strict=True)
-        ]
+        levels = []
+        for weight, grid in zip(weights, self.grids, strict=True):
+            columns, rows = np.minimum((places * grid).astype(np.int64), grid - 1).T
+            cells = rows * grid + columns
+            levels.append(weight * np.bincount(words + width * cells, minlength=width * grid**2))
         return np.asarray(np.concatenate(levels) / len(words), dtype=np.float32)
 
     def _assign(self, vectors: Floats) -> npt.NDArray[np.int64]:
@@ -72,9 +73,3 @@ class SiftLike(DenseSift):
         squares = np.einsum("ij,ij->i", self.words_, self.words_)
         words = np.argmin(squares - 2 * (vectors @ self.words_.T), axis=1)
         return np.where(vectors.any(axis=1), words, self.n_words)
-
-
-def _cells(places: npt.NDArray[np.float64], grid: int) -> npt.NDArray[np.int64]:
-    """Return the cell of every place, row by row."""
-    columns, rows = np.minimum((places * grid).astype(np.int64), grid - 1).T
-    return np.asarray(rows * grid + columns)
