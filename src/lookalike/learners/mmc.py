@@ -165,7 +165,11 @@ class SpreadingProblem:
     def is_maximal(self, value: float, tol: float) -> bool:
         """Tell whether no feasible matrix has an objective higher by more than this share than where it was last."""
         # by more than bound * largest eigenvalue - used there is none, as the objective is concave
-        return _is_positive((self._used + tol * value) * np.eye(len(self._gradient)) - self.bound * self._gradient)
+        try:
+            np.linalg.cholesky((self._used + tol * value) * np.eye(len(self._gradient)) - self.bound * self._gradient)
+        except np.linalg.LinAlgError:
+            return False
+        return True
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,14 +250,6 @@ def _feasible(matrix: Array, similar: Array, bound: float) -> tuple[Array, Array
             break
     kept = min(1.0, bound / used) if used > 0 else 1.0
     return kept * matrix, np.sqrt(kept) * root
-
-
-def _is_positive(matrix: Array) -> bool:
-    try:
-        np.linalg.cholesky(matrix)
-    except np.linalg.LinAlgError:
-        return False
-    return True
 
 
 def _squared_distances(rows: Array) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import product
 from typing import Any, ClassVar, Self
@@ -26,7 +26,7 @@ from lookalike.learners.gram import (
     is_finite,
     pays,
 )
-from lookalike.learners.online import Draw, OnlineTripletLearner, Trace
+from lookalike.learners.online import OnlineTripletLearner
 from lookalike.learners.projections import nearest_psd
 from lookalike.learners.sparse_rows import (
     OrderedRows,
@@ -149,11 +149,9 @@ class PassiveAggressive(OnlineTripletLearner):
         counts: tuple[float, int] = work.take(examples)
         return counts
 
-    def _train(
-        self, work: Any, draw: Draw, n_steps: int, trace: Trace | None = None, trace_steps: Iterable[int] | None = None
-    ) -> Self:
+    def _train(self, work: Any, *how: Any, **traced: Any) -> Self:
         try:
-            return super()._train(work, draw, n_steps, trace, trace_steps)
+            return super()._train(work, *how, **traced)
         finally:
             self._form = self._form.settled()
 
@@ -191,7 +189,7 @@ class PassiveAggressive(OnlineTripletLearner):
             raise AttributeError(f"{type(self).__name__} has components_ after a fit with projection='psd'")
         return self._form.components
 
-    def _get_matrix(self) -> NDArray[Any]:
+    def _matrix(self) -> NDArray[Any]:
         """Return the learned matrix, which is formed when it is first asked for."""
         if isinstance(self._form, RowForm):
             super()._refuse_large_matrix()
@@ -199,9 +197,6 @@ class PassiveAggressive(OnlineTripletLearner):
 
     def _set_matrix(self, matrix: NDArray[Any]) -> None:
         self._form = Form(matrix)
-
-    def _matrix(self) -> NDArray[Any]:
-        return self._get_matrix()
 
     def _matrix_dtype(self) -> np.dtype[Any]:
         return self._form.dtype
@@ -225,7 +220,7 @@ class PassiveAggressive(OnlineTripletLearner):
         super()._restore(values)
 
 
-learned_matrix = property(PassiveAggressive._get_matrix, PassiveAggressive._set_matrix)
+learned_matrix = property(PassiveAggressive._matrix, PassiveAggressive._set_matrix)
 """``W_`` or ``M_`` of a learner, whichever its `matrix_name` is; to set it drops the form that was learned."""
 
 
