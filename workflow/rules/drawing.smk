@@ -7,7 +7,7 @@ these import.
 
 for room in rooms.ROOMS:
     for drawn_dataset in rooms.datasets_of(config, room):
-        drawn = rooms.plan_of(room).exhibits(config, drawn_dataset)
+        drawn = rooms.exhibits_in(config, room, drawn_dataset)
         headline = (
             {"headline": f"results/{drawn_dataset}/exhibits/headline.txt"}
             if drawn_dataset in config.get(room, ())

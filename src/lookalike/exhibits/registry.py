@@ -174,8 +174,3 @@ def exhibit(
 def exhibits_of(study: str) -> dict[str, Exhibit]:
     """Exhibits of one study by id, in the order of its file, once its module has been imported."""
     return {id: found for id, found in _FOUND.items() if found.study == study}
-
-
-def planned(study: str, settings: Settings) -> list[Exhibit]:
-    """Exhibits that a study with these settings has."""
-    return [found for found in exhibits_of(study).values() if found.when(settings)]

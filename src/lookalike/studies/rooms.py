@@ -45,8 +45,17 @@ def study_of(room: str, settings: Config, files: Mapping[str, Any], printed: Row
 
 def drawn_exhibits(config: Config, dataset: str, paper: str = "") -> dict[str, list[Exhibit]]:
     """Study to its exhibits that a data set has, or to those of one paper."""
-    found = {room: plan_of(room).exhibits(config, dataset) for room in ROOMS if dataset in datasets_of(config, room)}
+    found = {room: exhibits_in(config, room, dataset) for room in ROOMS if dataset in datasets_of(config, room)}
     return {room: [one for one in exhibits if not paper or one.paper == paper] for room, exhibits in found.items()}
+
+
+def exhibits_in(config: Config, room: str, dataset: str) -> list[Exhibit]:
+    """Exhibits that the study of a data set has: what its settings ask for, unless its plan knows better."""
+    plan = plan_of(room)
+    if hasattr(plan, "exhibits"):
+        return list(plan.exhibits(config, dataset))
+    settings = plan.exhibit_settings(config, dataset, "")
+    return [one for one in room_exhibits(room).values() if one.when(settings)]
 
 
 def datasets_of(config: Config, room: str) -> list[str]:

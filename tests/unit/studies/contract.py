@@ -11,7 +11,7 @@ from lookalike.core.files import read_json
 from lookalike.exhibits.printed import FAILED, NOT_RUN
 from lookalike.exhibits.writing import write_exhibits
 from lookalike.report.pictures import POINT
-from lookalike.studies.rooms import claim_rows, printed_rows, room_exhibits
+from lookalike.studies.rooms import claim_rows, exhibits_in, printed_rows, room_exhibits
 from lookalike.studies.settings import checked
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -79,7 +79,7 @@ def check_plan(plan, config, dataset):
     settings = plan.exhibit_settings(config, dataset, "not run: why")
     assert json.loads(json.dumps(settings)) == settings
     assert settings["not_run"] == "not run: why"
-    exhibits = plan.exhibits(config, dataset)
+    exhibits = exhibits_in(config, plan.__name__.split(".")[-2], dataset)
     assert {name for one in exhibits for name in (*one.needs, *one.optional)} <= set(
         plan.exhibit_files(config, dataset)
     )

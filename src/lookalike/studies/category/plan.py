@@ -14,7 +14,7 @@ from lookalike.core.settings.data_sets import LANDMARK_KINDS, TRIPLET_KINDS, VIS
 from lookalike.core.settings.methods import method_spec
 from lookalike.core.settings.sentences import check_exhibits, refer, refer_once
 from lookalike.data.subsets import read_published_subsets
-from lookalike.exhibits.registry import Exhibit, exhibits_of, planned
+from lookalike.exhibits.registry import Exhibit, exhibits_of
 from lookalike.studies.batches import SIZES, Batch, methods_in, run_files
 from lookalike.studies.category.comparison import can_compare
 from lookalike.studies.category.comparison import families_of as families_of
@@ -222,8 +222,8 @@ def number_files(config: Config, dataset: str) -> list[str]:
 
 def exhibits(config: Config, dataset: str) -> list[Exhibit]:
     """Exhibits that the study of a data set has."""
-    found, without = planned(ROOM, exhibit_settings(config, dataset, "")), _not_made(config, dataset)
-    return [exhibit for exhibit in found if not without & set(exhibit.needs)]
+    settings, without = exhibit_settings(config, dataset, ""), _not_made(config, dataset)
+    return [one for one in exhibits_of(ROOM).values() if one.when(settings) and not without & set(one.needs)]
 
 
 def exhibit_files(config: Config, dataset: str) -> dict[str, str | list[str]]:

@@ -12,10 +12,8 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.data_sets import TRIPLET_KINDS, settings_of_data
 from lookalike.core.settings.sentences import refer_kind
 from lookalike.data.release_files import has_training_images, relevance_file
-from lookalike.exhibits.registry import Exhibit, planned
 from lookalike.features.describers import DESCRIBERS, make_describer
 from lookalike.studies.batches import Batch, batch_of_fits
-from lookalike.studies.finegrained import exhibits as room  # noqa: F401 - fills the registry
 from lookalike.studies.finegrained import pictures
 from lookalike.studies.finegrained.systems import (
     CONVNET,
@@ -283,8 +281,3 @@ def exhibit_files(config: Config, dataset: str) -> dict[str, str | list[str]]:
     for name in ("contrasts", "pool", "manifest", "triplets", "pairs", "outcomes"):
         files[name] = f"{results}/{name}.parquet"
     return files | ({"filters": f"{results}/systems/{DEEP}/filters.npz"} if DEEP in systems else {})
-
-
-def exhibits(config: Config, dataset: str) -> list[Exhibit]:
-    """Exhibits that a data set's study has."""
-    return planned("finegrained", exhibit_settings(config, dataset, ""))

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from lookalike.core.settings.data_sets import settings_of_data
-from lookalike.exhibits.registry import Exhibit, planned
-from lookalike.studies.human import exhibits as _registered  # noqa: F401 - its functions are the study's exhibits
 
 Config = Mapping[str, Any]
 
@@ -69,8 +67,3 @@ def exhibit_files(config: Config, dataset: str) -> dict[str, str | list[str]]:
     """Name of a table or file to its path."""
     numbers = {name: f"results/{dataset}/human/{name}.parquet" for name in ("metrics", "nips")}
     return {**images(config, dataset), **numbers}
-
-
-def exhibits(config: Config, dataset: str) -> list[Exhibit]:
-    """Exhibits of a data set's galleries and ratings."""
-    return planned("human", exhibit_settings(config, dataset, ""))

@@ -8,7 +8,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import lookalike.studies.landmark.exhibits  # noqa: F401 - fills the registry
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_table
 from lookalike.core.settings.data_sets import LANDMARK_KINDS, settings_of_data
@@ -16,7 +15,6 @@ from lookalike.core.settings.methods import method_spec
 from lookalike.core.settings.sentences import refer, refer_kind, refer_once
 from lookalike.data.ground_truth import OXFORD_LANDMARKS, landmarks_with
 from lookalike.data.locate import listing_fingerprint
-from lookalike.exhibits.registry import Exhibit, planned
 from lookalike.learners.registry import MODULES
 from lookalike.studies.batches import SIZES, Batch, fit_spec, methods_in, run_files
 from lookalike.studies.landmark.montage import compared
@@ -289,7 +287,7 @@ def number_files(config: Config, dataset: str) -> list[str]:
 # Exhibits -----------------------------------------------------------------------------------------------------------
 
 
-def exhibit_settings(config: Config, dataset: str, not_run: str = "") -> dict[str, Any]:
+def exhibit_settings(config: Config, dataset: str, not_run: str) -> dict[str, Any]:
     """Return what the exhibits of a study have to know besides numbers, as `LandmarkStudy` describes it."""
     study = config["landmark"][dataset]
     specs = {method: method_spec(config, dataset, method) for method in methods_of(config, dataset)}
@@ -331,8 +329,3 @@ def exhibit_files(config: Config, dataset: str) -> dict[str, str | list[str]]:
         ranks = runs(config, dataset, "ranks.npz", representation=study["codebooks"][-1:], method=shown)
         files |= {"images": f"{results}/images.json", "ranks": ranks}
     return files
-
-
-def exhibits(config: Config, dataset: str) -> list[Exhibit]:
-    """Exhibits that a study has."""
-    return planned("landmark", exhibit_settings(config, dataset))

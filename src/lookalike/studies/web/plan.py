@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import lookalike.studies.web.exhibits  # noqa: F401 (its functions enter the registry)
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import integer_seed
 from lookalike.core.settings.data_sets import WEB_KINDS, settings_of_data
 from lookalike.core.settings.sentences import refer_kind
-from lookalike.exhibits.registry import Exhibit, planned
 from lookalike.studies.batches import Batch, batch_of_fits
 
 Config = Mapping[str, Any]
@@ -159,8 +157,3 @@ def exhibit_files(config: Config, dataset: str) -> dict[str, str | list[str]]:
     names = {"metrics": "metrics", "fits": "timing", "curve_times": "curve_times", "runtime": "runtime"}
     files: dict[str, str | list[str]] = {name: f"results/{dataset}/web/{file}.parquet" for name, file in names.items()}
     return files | ({"searched": found} if (found := searched(config, dataset)) else {})
-
-
-def exhibits(config: Config, dataset: str) -> list[Exhibit]:
-    """Exhibits that a data set's study has."""
-    return planned("web", exhibit_settings(config, dataset, ""))

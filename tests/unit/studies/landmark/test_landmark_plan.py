@@ -8,6 +8,7 @@ from contract import check_plan, project_settings
 
 from lookalike.core.files import write_table
 from lookalike.studies.landmark import plan
+from lookalike.studies.rooms import exhibits_in
 
 OXFORD, DEMO = "oxford5k", "demo_landmarks"
 
@@ -68,10 +69,10 @@ def test_every_file_that_an_exhibit_needs_is_planned(config, dataset, tables):
     assert found == own | {f"soml-aaai-2014/table{number}" for number in tables}
     study = {key: value for key, value in config["landmark"][dataset].items() if key != "dimensions"}
     untimed = {**config, "landmark": {dataset: study}}
-    assert found - {one.id for one in plan.exhibits(untimed, dataset)} == {"landmark/time"}
+    assert found - {one.id for one in exhibits_in(untimed, "landmark", dataset)} == {"landmark/time"}
     last = config["landmark"][dataset]["codebooks"][-1]
     assert {tuple(path.split("/")[3:6:2]) for path in files["ranks"]} == {(last, "tfidf"), (last, "soml-da")}
-    settings = plan.exhibit_settings(config, dataset)
+    settings = plan.exhibit_settings(config, dataset, "")
     told = settings["synthetic"], len(settings["landmarks"]), settings["parameters"]["soml-tg"]["regularization"]
     assert told == (dataset == DEMO, 7, 1e-5)
 
