@@ -68,6 +68,7 @@ def write_record(job: Job, log: str | os.PathLike[str], started: float) -> None:
     """Write what a finished job took beside its log; it began at `started`, in seconds of `time.time`."""
     commit, modified = code_state()
     cpu_seconds, peak = _used()
+    versions = {name: getattr(sys.modules.get(name), "__version__", "") for name in _LIBRARIES}
     record = JobRecord(
         rule=job.rule,
         inputs=tuple(sorted(map(_from_here, job.input))),
@@ -79,7 +80,7 @@ def write_record(job: Job, log: str | os.PathLike[str], started: float) -> None:
         threads=int(job.threads),
         processor=processor_name(),
         python=platform.python_version(),
-        versions={"lookalike": lookalike.__version__} | _loaded_versions(),
+        versions={"lookalike": lookalike.__version__} | {name: str(one) for name, one in versions.items() if one},
         commit=commit,
         modified=modified,
     )
@@ -102,11 +103,6 @@ def _from_here(path: str) -> str:
     """A path as seen from the work folder, where it is below that: a record says nothing of one machine's folders."""
     path = str(path)
     return os.path.relpath(path) if os.path.isabs(path) and Path(path).is_relative_to(Path.cwd()) else path
-
-
-def _loaded_versions() -> dict[str, str]:
-    versions = {name: getattr(sys.modules.get(name), "__version__", "") for name in _LIBRARIES}
-    return {name: str(version) for name, version in versions.items() if version}
 
 
 def _used() -> tuple[float, float]:

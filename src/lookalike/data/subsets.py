@@ -136,14 +136,10 @@ def _labels_like(name: str, labels: Sequence[str]) -> list[str]:
     if name in labels:
         return [name]
     plain = _plain(name)
-    return [label for label in labels if _plain(label) == plain] or [label for label in labels if _bare(label) == plain]
+    without_number = [label for label in labels if re.sub(r"^\d+\.", "", _plain(label)) == plain]
+    return [label for label in labels if _plain(label) == plain] or without_number
 
 
 def _plain(name: str) -> str:
     """Spelling that ignores case and takes blank, underscore and hyphen for the same."""
     return re.sub(r"[ _-]+", "-", name.strip().lower())
-
-
-def _bare(label: str) -> str:
-    """Plain spelling of a folder's name without its number: "003.backpack" gives "backpack"."""
-    return re.sub(r"^\d+\.", "", _plain(label))

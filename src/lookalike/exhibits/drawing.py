@@ -241,7 +241,10 @@ def _limits(axis: Axes, panel: Panel) -> None:
         axis.invert_xaxis()
     if panel.y.reversed:
         axis.invert_yaxis()
-    axis.set_ylabel(label_of(panel.y, axis.get_ylim()))
+    # heights mislead where an axis of amounts leaves 0 out
+    form = panel.y
+    is_cut = form.label and form.scale == "linear" and not form.ticks and min(axis.get_ylim()) > 0
+    axis.set_ylabel(f"{form.label} (axis cut)" if is_cut else form.label)
 
 
 def titles_of_points(figure: Figure, canvas: Canvas) -> list[str]:
@@ -298,12 +301,6 @@ def number_text(form: Axis, value: float) -> str:
     if math.isnan(value):
         return MISSING
     return human_time(value) if form.told == "time" else form.told.format(value)
-
-
-def label_of(form: Axis, ends: Sequence[float]) -> str:
-    """The label of an axis of amounts, which says where it leaves 0 out: heights mislead there."""
-    is_cut = form.label and form.scale == "linear" and not form.ticks and min(ends) > 0
-    return f"{form.label} (axis cut)" if is_cut else form.label
 
 
 def short_count(value: float, position: float | None = None) -> str:

@@ -63,7 +63,10 @@ def _title(table: Table, key: str, value: Any) -> str:
 def _records(table: Table, frame: pd.DataFrame, title: str) -> Sheet:
     first, *rest = table.shown.values()
     titled = [
-        [_title(table, column, value) if column in table.titles else _text(value) for value in frame[column]]
+        [
+            _title(table, column, value) if column in table.titles else "" if pd.isna(value) else str(value)
+            for value in frame[column]
+        ]
         for column in table.shown
     ]
     numbers = tuple(column in table.numbers for column in table.shown)

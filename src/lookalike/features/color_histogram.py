@@ -7,7 +7,6 @@ joint histogram of 4 x 14 x 14 bins, compared by chi-square, is that of Hays and
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import ClassVar
 
 import cv2
@@ -21,20 +20,16 @@ A_RANGE = (-87.0, 99.0)
 """a* of every sRGB colour lies inside (-86.2 to 98.3)."""
 B_RANGE = (-108.0, 95.0)
 """b* of every sRGB colour lies inside (-107.9 to 94.5)."""
+_SRGB = np.arange(256) / 255
+LINEAR_LIGHT = np.where(_SRGB <= 0.04045, _SRGB / 12.92, ((_SRGB + 0.055) / 1.055) ** 2.4).astype(np.float32)
+"""Linear light in 0..1 of each 8-bit sRGB value (IEC 61966-2-1)."""
 
 
 def lab_pixels(image: Image) -> npt.NDArray[np.float32]:
     """Convert sRGB pixels to CIE L*a*b* (D65) in its own units, within 0.03 of scikit-image."""
     # of uint8, OpenCV gives 255/100 L*, a* + 128 and b* + 128, rounded; of sRGB floats true units from a coarse table,
     # up to 0.4 off; of linear light it computes them
-    return np.asarray(cv2.cvtColor(cv2.LUT(image, _linear_light()), cv2.COLOR_LRGB2Lab), dtype=np.float32)
-
-
-@cache
-def _linear_light() -> npt.NDArray[np.float32]:
-    """Linear light in 0..1 of each 8-bit sRGB value (IEC 61966-2-1)."""
-    values = np.arange(256) / 255
-    return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4).astype(np.float32)
+    return np.asarray(cv2.cvtColor(cv2.LUT(image, LINEAR_LIGHT), cv2.COLOR_LRGB2Lab), dtype=np.float32)
 
 
 @dataclass(kw_only=True, eq=False)

@@ -74,12 +74,16 @@ def claims_of(results: Results) -> pd.DataFrame:
     by_print: Any = [
         (row.get("by_printed_numbers") or row.get("printed_on_average") or "").partition(" (") for row in rows
     ]
+
+    def titled(codebook: str, of: list[Exhibit]) -> str:
+        return of[0].titles.get("representation", {}).get(codebook, codebook) if of else ""
+
     further: Any = [[(term, row[column]) for column, term in FURTHER.items() if row.get(column)] for row in rows]
     return claims.assign(
         anchor=[slug(" ".join(("claim", row["dataset"], row["id"], row["representation"]))) for row in rows],
         about=about,
         shown=shown,
-        words=[_words(of[0], row["representation"]) if of else "" for row, of in zip(rows, about, strict=True)],
+        words=[titled(id, of) for id, of in zip(claims["representation"], about, strict=True)],
         by_print=by_print,
         dataset_title=[titles.get(dataset, dataset) for dataset in claims["dataset"]],
         paper_title=[named.title if named else id for named, id in zip(papers, claims["paper"], strict=True)],
@@ -110,11 +114,6 @@ def named_in(place: str) -> list[str]:
             whole = range(int(first), int(last or first) + 1)
             names += [f"{'fig' if kind == 'Figure' else 'table'}{number}{letter.lower()}" for number in whole]
     return names
-
-
-def _words(exhibit: Exhibit, representation: str) -> str:
-    """How a claim names the codebook that it is decided with."""
-    return exhibit.titles.get("representation", {}).get(representation, representation)
 
 
 def choices(claims: pd.DataFrame, column: str) -> list[Choice]:

@@ -116,11 +116,6 @@ def _of_dataset(rows: Sequence[Row], differences: bool) -> Told:
     return Told(exhibit.dataset_title, kind, f"{'. '.join(filter(None, parts))}.", address_of(exhibit))
 
 
-def _plain(title: str) -> str:
-    """Title of a method without what is said of it."""
-    return title.partition(" (")[0]
-
-
 def _levels(row: Row) -> str:
     """``OASIS reaches 24.1% mAP (33% in the paper), MCML 21.3% (29%) and Euclidean 18.7% (23%)``.
 
@@ -210,4 +205,4 @@ def forest(results: Results) -> str:
 def _row_name(exhibit: Exhibit, margin: Margin, has_settings: bool) -> str:
     """``20 Caltech-256 classes`` above ``OASIS − MCML, mAP``, so that a phone has room for both."""
     where = exhibit.dataset_title + (f", {margin.setting}" if has_settings else "")
-    return f"{where}\n{margin.method} − {_plain(margin.other)}, {margin.metric}"
+    return f"{where}\n{margin.method} − {margin.other.partition(' (')[0]}, {margin.metric}"

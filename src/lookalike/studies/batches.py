@@ -45,10 +45,10 @@ def run_files(**values: Iterable[Any]) -> list[str]:
 
 
 def batch_of_fits(
-    size: str, dataset: str, name: str, wildcard: str, fits: Sequence[str], files: Iterable[str]
+    config: Config, dataset: str, name: str, wildcard: str, fits: Sequence[str], files: Iterable[str]
 ) -> Batch:
     """Jobs of one fit each, which a wildcard such as ``{ranker}`` names, or one job for all; ``{}`` is a file's fit."""
-    one_by_one = size == "method"
+    one_by_one = config[section_of(config, dataset)][dataset]["batch"] == "method"
     shown, log = ([wildcard], wildcard) if one_by_one else (fits, "all")
     paths = [f"results/{{dataset}}/{file.format(fit)}" for fit in shown for file in files]
     named = {wildcard[1:-1]: list(fits)} if one_by_one and wildcard.count("{") == 1 else {}

@@ -83,6 +83,7 @@ def run_fold(fold: Fold, spec: Spec) -> FoldResult:
             seen = rank_leave_one_out(model, X_seen, ranked.labels, n_neighbours=0)
             result.train_map = seen.mean_average_precision()
     recorded = ("aggressiveness", "n_updates_", "objective_", "converged_")
+    objective = getattr(model, "curve_", {}).get("objective")  # of a learner of a batch
     result.fit = {
         "n_train": int(X_train.shape[0]),
         "n_test": int(X_test.shape[0]),
@@ -93,7 +94,7 @@ def run_fold(fold: Fold, spec: Spec) -> FoldResult:
         "parameters": {**spec["parameters"], **chosen},
         "n_steps": plain_number(getattr(model, "n_steps_", chosen.get("n_steps"))),
         **{name.removesuffix("_"): plain_number(getattr(model, name, None)) for name in recorded},
-        "objective_share": _objective_share(model),
+        "objective_share": None if objective is None else float(objective[-1] / objective[0]),
         "symmetry_index": symmetry_index(model),
         "not_converged": not_converged,
         "selected": {name: value for name, value in chosen.items() if name in spec["select"]},
@@ -104,12 +105,6 @@ def run_fold(fold: Fold, spec: Spec) -> FoldResult:
         "processor": processor_name(),
     }
     return result
-
-
-def _objective_share(model: Any) -> float | None:
-    """Share of the objective at the start that a learner of a batch has left; None for others."""
-    objective = getattr(model, "curve_", {}).get("objective")
-    return None if objective is None else float(objective[-1] / objective[0])
 
 
 def select(fold: Fold, spec: Spec) -> tuple[pd.DataFrame, dict[str, Any]]:

@@ -210,9 +210,8 @@ class CategoryStudy(Study):
     def data_sentence(self, drawn: Drawn | None) -> str:
         """Which data, over how many folds, and what ± or error bars are."""
         columns = set() if drawn is None else set(drawn.frame)
-        words = (
-            "" if "representation" in columns else f", {self.settings['representation_settings']['words']:,} visterms"
-        )
+        n_words = self.settings["representation_settings"]["words"]
+        words = "" if "representation" in columns else f", {n_words:,} visterms"
         what, is_figure = f"{self.data}{words}", isinstance(drawn, Figure)
         if drawn is None or not (is_figure or any(str(column).endswith("_std") for column in columns)):
             return f"{what}."
@@ -317,7 +316,9 @@ class CategoryStudy(Study):
         if not claim.settings or not printed:
             return self.about(printed) if printed else self, ""
         of = [subset for subset in printed if subset.printed.get(claim.paper) in claim.settings]
-        traced = self._traced(claim)
+        # a claim may depend on curves of ways of projecting: JMLR Figure 9 is of one subset
+        ways = [method for method in self.settings["projected"] if method in claim.methods]
+        traced = [one for one in self.all_subsets if any(self.curves(one, way) is not None for way in ways)]
         if traced and not {*of} & {*traced}:
             return self.about(traced), "; on other classes than the claim's"
         if not of:
@@ -350,11 +351,6 @@ class CategoryStudy(Study):
             return []
         # the first column says of a fit that it ended by itself, the others that it did not
         return [bool(value) != (limit == "iterations") for value in self.recorded(subset, method, RECORDED[limit])]
-
-    def _traced(self, claim: Claim) -> list[Subset]:
-        """Subsets with curves of ways of projecting, for a claim that depends on these: JMLR Figure 9 is of one."""
-        needed = [method for method in self.settings["projected"] if method in claim.methods]
-        return [one for one in self.all_subsets if any(self.curves(one, method) is not None for method in needed)]
 
     def _subset(self, id: str, described: Mapping[str, Any]) -> Subset:
         n_classes = int(described.get("n_classes", 0))

@@ -120,17 +120,13 @@ def ranking_networks(config: Config, dataset: str) -> list[str]:
 def feature_batch(config: Config, dataset: str) -> Batch:
     """Jobs that describe the images by hand-crafted features."""
     files = [f"systems/{{}}/{file}" for file in FEATURE_FILES]
-    return batch_of_fits(
-        config["finegrained"][dataset]["batch"], dataset, "describe_images", "{system}", FEATURES, files
-    )
+    return batch_of_fits(config, dataset, "describe_images", "{system}", FEATURES, files)
 
 
 def network_batch(config: Config, dataset: str) -> Batch:
     """Jobs that train networks by the ranking loss."""
-    files, networks = [f"systems/{{}}/{file}" for file in NETWORK_FILES], ranking_networks(config, dataset)
-    return batch_of_fits(
-        config["finegrained"][dataset]["batch"], dataset, "train_networks", "{system}", networks, files
-    )
+    files = [f"systems/{{}}/{file}" for file in NETWORK_FILES]
+    return batch_of_fits(config, dataset, "train_networks", "{system}", ranking_networks(config, dataset), files)
 
 
 def systems_of(config: Config, dataset: str) -> list[str]:

@@ -298,14 +298,11 @@ class FinegrainedStudy(Study):
             for system in main
             if system in self.measured
         }
-        told = (
-            f"{self.size or 'No triplets'}, {SOURCES[self.kind]}. Brackets: 95% bootstrap intervals over query images."
-        )
-        about, columns = (
-            "triplets of images, rated (Deep Ranking, CVPR 2014, Table 1)",
-            ["precision (%)", f"score-{self.k}"],
-        )
-        return about, columns, rows, [told, *self.not_run_notes(set(main) - self.measured)]
+        about = "triplets of images, rated (Deep Ranking, CVPR 2014, Table 1)"
+        size = self.size or "No triplets"
+        told = f"{size}, {SOURCES[self.kind]}. Brackets: 95% bootstrap intervals over query images."
+        notes = [told, *self.not_run_notes(set(main) - self.measured)]
+        return about, ["precision (%)", f"score-{self.k}"], rows, notes
 
     @cached_property
     def images(self) -> dict[int, tuple[str, str]]:

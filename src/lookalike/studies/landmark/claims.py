@@ -131,9 +131,7 @@ def time_over_words(study: LandmarkStudy, methods: Sequence[str], grows: bool) -
     return verdicts.Finding(all_of.verdict, all_of.evidence, average)
 
 
-def _longer(
-    study: LandmarkStudy, pairs: Sequence[tuple[str, str]], low: float = 0.0, high: float = math.inf
-) -> verdicts.Finding:
+def _longer(study: LandmarkStudy, pairs: Sequence[tuple[str, str]], low: float, high: float) -> verdicts.Finding:
     """Decide a claim about the first time of each pair over the second, in total and by the triplet."""
     total, by_triplet = (
         _decided([compare(study, *pair, metric) for pair in pairs], metric, low, high) for metric in TIMES
@@ -208,12 +206,7 @@ def _difference(
 
 
 def _decided(
-    found: Sequence[Difference | verdicts.Finding],
-    metric: str,
-    low: float = 0.0,
-    high: float = math.inf,
-    *,
-    most: bool = False,
+    found: Sequence[Difference | verdicts.Finding], metric: str, low: float, high: float, *, most: bool = False
 ) -> verdicts.Finding:
     """Decide a claim by several differences, each of which has to lie within the bounds, and why some are not there."""
     tests = [one for one in found if isinstance(one, Difference)]

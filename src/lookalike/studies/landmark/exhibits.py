@@ -50,18 +50,14 @@ SHARES = (100, 50, 10, 1, 0.1, 0.01, 0.001)
 """Ticks of an axis of sparsity, as the share of weights that are not zero, in percent."""
 
 
-def has_codebook(place: int, settings: Mapping[str, Any]) -> bool:
-    """Whether a study has a codebook at this place of its list."""
-    return len(settings["codebooks"]) > place
-
-
 def paper_tables(*numbers: int, title: str) -> Callable[..., Callable[..., Drawn]]:
     """Make a function the paper's tables of these numbers, one a codebook; a study with fewer lacks the last."""
 
     def register(function: Callable[..., Drawn]) -> Callable[..., Drawn]:
         for place, number in enumerate(numbers):
             condition = f"a codebook in the place of the paper's {list(PRINTED_CODEBOOKS)[place]:,} visual words"
-            settings: Any = {"when": partial(has_codebook, place), "condition": condition}
+            settings: Any = {"condition": condition}
+            settings["when"] = lambda settings, place=place: len(settings["codebooks"]) > place
             exhibit(f"{PAPER}/table{number}", title=title, needs=("metrics", "fits"), **settings)(function)
         return function
 
@@ -170,11 +166,8 @@ def time_notes(study: LandmarkStudy) -> tuple[str, ...]:
     )
 
 
-def percent(mean: float, std: float) -> str:
-    """Percentages as the paper prints them."""
-    return plus_minus(mean, std, ".2f")
-
-
+percent = partial(plus_minus, form=".2f")
+"""Percentages as the paper prints them."""
 FORMS: Mapping[str, Form] = {MAP: percent, SPARSITY: percent, TRAIN_TIME: significant}
 
 

@@ -88,7 +88,7 @@ def ranker_batch(config: Config, dataset: str) -> Batch:
     """Jobs that train a ranker each, or one job for all of them."""
     rankers = list(ranker_settings(config, dataset))
     files = [f"rankers/{{}}/{file}" for file in RANKER_FILES]
-    return batch_of_fits(config["web"][dataset]["batch"], dataset, "train_on_log", "{ranker}", rankers, files)
+    return batch_of_fits(config, dataset, "train_on_log", "{ranker}", rankers, files)
 
 
 def triplet_settings(config: Config, dataset: str) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def timed_runs(config: Config, dataset: str) -> list[str]:
 def runtime_batch(config: Config, dataset: str) -> Batch:
     """Jobs that time one learner at one size each, or one job for all of them."""
     fits, files = timed_fits(config, dataset), ["runtime/{}.parquet"]
-    return batch_of_fits(config["web"][dataset]["batch"], dataset, "time_size", "{learner}-{size}", fits, files)
+    return batch_of_fits(config, dataset, "time_size", "{learner}-{size}", fits, files)
 
 
 def timed_settings(config: Config, dataset: str, learner: str | None = None) -> dict[str, dict[str, Any]]:
