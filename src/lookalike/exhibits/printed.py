@@ -30,7 +30,6 @@ NO_RESULT = "no result"
 NO_PRINTED_NUMBER = "no printed number"
 """State of an exhibit of which no paper prints a number."""
 STATES = (AGREES, CLOSE, HIGHER, LOWER, MIXED, OTHER_CLASSES, NOT_COMPARABLE, NOT_RUN, FAILED, NO_PRINTED_NUMBER)
-"""States of exhibits."""
 MINUTE, HOUR, DAY, YEAR = 60.0, 3600.0, 86_400.0, 365.25 * 86_400.0
 """In seconds."""
 PARTITIONS = 5

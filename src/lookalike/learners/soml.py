@@ -37,9 +37,6 @@ def truncated(weights: Floats, amount: Any) -> Floats:
     return np.where(size > 0.0, np.copysign(size, weights), 0.0)
 
 
-# SOML-TG --------------------------------------------------------------------------------------------------------------
-
-
 @dataclass(eq=False, repr=False)
 class SOMLTG(OnlineDiagonalLearner):
     """Sparse online learning of S_w(a, b) = sum_j w_j a_j b_j from triplets, by truncated gradients (Algorithm 1).
@@ -180,9 +177,6 @@ def _truncate_and_add(lazy: Lazy, places: Places, values: Floats, n_updates: int
         missed = amount * float(n_updates - lazy.current_at[j])
         lazy.weights[j] = truncate(lazy.weights[j], missed) + factor * values[k]
         lazy.current_at[j] = n_updates
-
-
-# SOML-DA --------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(eq=False, repr=False)

@@ -35,7 +35,6 @@ VERDICTS = {
     "undecided": "the numbers of this data set leave it open",
     "not tested": "this run has no numbers for it",
 }
-"""Verdicts on claims, and what each says."""
 MEANINGS = STATES | VERDICTS
 SIGNS = dict(zip(MEANINGS, "=≈≠○–✓✗?–", strict=True))
 """A sign for every state and verdict, so that none is told by its colour alone."""

@@ -24,7 +24,6 @@ from lookalike.report.pages import address_of
 from lookalike.report.results import Exhibit, Results
 
 KINDS = {False: "real photographs", True: "synthetic"}
-"""What the images of a data set are."""
 WHERE = {"real photographs": "On real photographs", "synthetic": "On synthetic data"}
 """Heads of lists of what came out on either."""
 SERIES = {False: "here, real photographs", True: "here, synthetic data"}

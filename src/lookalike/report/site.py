@@ -45,7 +45,6 @@ NAVIGATION = (
     Link("gallery.html", "Gallery", "Neighbours before and after learning"),
     Link("made.html", "How it was made", "Jobs, versions and configuration"),
 )
-"""Every page of the report."""
 
 
 def write_report(

@@ -22,7 +22,6 @@ from lookalike.studies.web import plan as web
 __all__ = ["LANDMARK_KINDS", "MADE_BY_CODE", "STUDIES", "checked", "in_demo", "method_spec"]
 
 CHECKS = {"category": category.check, "landmark": landmark.check, "web": web.check, "finegrained": finegrained.check}
-"""What each study asks of the settings of one of its data sets."""
 
 
 def checked(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -31,7 +31,6 @@ SHOWN = {
     "p_cell": "p (Holm)",
     "verdict": "verdict",
 }
-"""Columns of text of the frame to their headings."""
 PRINTED = {"printed_cell": "printed difference", "status": "status"}
 """Further ones where the paper at hand prints both methods."""
 

@@ -22,7 +22,6 @@ LOG_STEPS = Axis("Training steps", "log", tick_form="short", told="{:,.0f}")
 ASIDE = "Curves stand a little beside each other, so that their error bars do not cover each other."
 MAP = Axis("Mean average precision", told="{:.4f}")
 COLUMNS = ("subset", "series", "step", "map", "low", "high", "sem", "n_folds")
-"""Columns of a curve along training."""
 
 
 def figure(

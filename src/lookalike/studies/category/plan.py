@@ -28,7 +28,6 @@ TRACES = {"oasis_traces": ("oasis",), "mcml_traces": ("mcml",), "batch_traces": 
 TOLD = {"notes": "note", "time_limits": "time_limit", "select": "select"}
 """What exhibits have to know of the methods on a subset, to the setting."""
 RUN_FILES = ("model.npz", "model.json", "fit.json", "selection.parquet", "metrics.parquet", "ranks.npz")
-"""Files of each run."""
 SIDE_STUDIES = {"rankers": "rankers", "loss_bound": "mistakes", "transfer": "transfer"}
 """Section of the settings, and module of this study, to what exhibits need of it."""
 MAKERS = {"protocol": RUN_FILES, "traces": ("curve.parquet",)}

@@ -24,9 +24,7 @@ from lookalike.studies.metrics import rows_in, select
 TABLE_METHODS = ("oasis", "mcml", "lego", "lmnn", "euclidean")
 """Columns of these tables, in their order."""
 TABLE_METRICS = {"map": "Mean avg. prec.", "p@1": "Top 1 prec.", "p@10": "Top 10 prec.", "p@50": "Top 50 prec."}
-"""Their rows."""
 BEST: Mapping[str, Any] = {"compared": "method", "best": {**dict.fromkeys(TABLE_METRICS, max), "cpu_seconds_fit": min}}
-"""The best method of a row is bold."""
 QUANTITIES = {
     "map": ("Mean avg. prec.", "percent"),
     "nonzeros_per_image_train": ("Different visterms", "an image"),

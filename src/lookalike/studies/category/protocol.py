@@ -23,7 +23,6 @@ from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
 
 Spec = Mapping[str, Any]
 NOTHING = pd.DataFrame({name: pd.Series(dtype=np.float64) for name in MEASURED})
-"""The selection where nothing is chosen."""
 NO_RANKINGS = Rankings(np.zeros(1, np.int64), np.empty(0, np.int32), 0, np.empty(0, np.int32))
 N_NEIGHBOURS = 50
 """How many nearest neighbours of each test image are kept."""

@@ -39,7 +39,6 @@ RATIOS = {
     "printed_over_oasis_matlab": "Over OASIS, paper (Matlab)",
     "printed_over_oasis_matlab_c": "Over OASIS, paper (Matlab+C)",
 }
-"""Column of a ratio to the title of its row."""
 
 
 @exhibit("oasis-jmlr-2010/table5", "oasis-2009-draft/table2", title="Training times", needs=("fits",))

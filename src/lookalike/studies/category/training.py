@@ -39,7 +39,6 @@ AVERAGES = (Look(BLUE, "s"), Look(VERMILLION, "o"))
 """Looks of averages of rankers, from the smallest; `looks_of` has more."""
 COMPARATORS = {"I": Look(BLACK, "X", "--"), "W": Look(BLUE, "s", "--"), "W / 2": Look(SKY, "^", "--"),
                "2 W": Look(ORANGE, "D", "--")}  # fmt: skip
-"""Looks of the bounds by the matrix U."""
 
 
 def traced_at(study: CategoryStudy) -> str:

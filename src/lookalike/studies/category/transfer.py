@@ -19,7 +19,6 @@ from lookalike.studies.category.protocol import select
 from lookalike.studies.metrics import metrics_frame
 
 K = 10
-"""Of precision at top k."""
 
 
 def numbers_of(fold: Fold, settings: Mapping[str, Any]) -> pd.DataFrame:

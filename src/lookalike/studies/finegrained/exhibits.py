@@ -61,9 +61,7 @@ SPREAD_OF_INTERVAL = 2 * 1.959963985
 FIT_COLUMNS = ("dimensions", "distance", "images_per_second", "n_images", "seconds", "codebook_from", "settings",
                "processor", "status")  # fmt: skip
 BEST: Mapping[str, Any] = {"compared": "system", "best": dict.fromkeys((PRECISION, SCORE, PER_TRIPLET), max)}
-"""The best system of a column is bold."""
 DISTANCES = {"l1": "L1", "l2": "Euclidean", "chi2": "chi-squared", "-similarity": "similarity, negative"}
-"""Distance, as fits name it, to its name for readers."""
 LONGEST_SETTINGS = 160
 """Letters of a system's settings that a cell shows at most; the CSV has them in full."""
 SAMPLING_LOOKS = {WEIGHTED: Look(VERMILLION, "o"), UNIFORM: Look(BLUE, "D", "")}
@@ -71,7 +69,6 @@ PHASES = {"classification": {"precision": "Rightly classified (%)", "loss": "Cro
           "ranking": {"precision": "Precision (%)", "loss": "Hinge loss"}}  # fmt: skip
 """Phase of training to what its panels show of each quantity."""
 CURVES = {"training": ("training", TRAINING), "validation": ("held out", Look(BLACK, "o"))}
-"""Part of a curve to its name and look."""
 
 
 @exhibit(f"{PAPER}/table1", title="Hand-crafted features and what is learned", needs=("metrics",), optional=BESIDE)

@@ -46,7 +46,6 @@ PATH_TITLES = {"convnet": "ConvNet", "every-4th-pixel": "every 4th pixel", "ever
 START = "start/"
 """Before the name of a path: its filters before the ranking training."""
 FILTERS_IN_A_ROW = 24
-"""Filters in a row of Figure 5."""
 
 
 @exhibit(f"{PAPER}/fig1", title="Sample triplets", needs=("manifest", "triplets"), optional=("metrics",))

@@ -35,9 +35,7 @@ from lookalike.studies.recipes import painted_folder
 Config = Mapping[str, Any]
 
 FEATURE_FILES = ("vectors.npy", "distances.npy", "fit.json")
-"""What a hand-crafted feature leaves."""
 NETWORK_FILES = ("model.npz", "filters.npz", "vectors.npy", "distances.npy", "curve.parquet", "fit.json")
-"""What a network leaves."""
 NOT_THE_NETWORK = {"pretraining", "ranking", "gap", "linear_embedding", "checkpoint_seconds", "threads"}
 """Settings of networks that decide how one is trained, and not all of them every one."""
 NO_TORCH = "not run: install torch with `.venv/bin/python -m pip install torch`, or `make demo` in the project's folder"
@@ -69,9 +67,6 @@ def check(settings: Config, dataset: str) -> None:
         )
 
 
-# what can be run ----------------------------------------------------------------------------------------------------
-
-
 def was_measured(dataset: str, system: str) -> bool:
     """Whether a system was measured before: results stay when what they were made from is away."""
     return Path(f"results/{dataset}/systems/{system}/distances.npy").exists()
@@ -97,9 +92,6 @@ def is_graded(config: Config, dataset: str) -> bool:
     if share_of_ratings(config, dataset):
         return True
     return data["kind"] != REAL or was_measured(dataset, UNIFORM_SYSTEM) or _has_grades(Path(data["path"])) is not None
-
-
-# systems ------------------------------------------------------------------------------------------------------------
 
 
 def sampled_networks(config: Config, dataset: str) -> dict[str, tuple[float, bool]]:
@@ -165,9 +157,6 @@ def describer_module(system: str) -> str:
     """The module that describes images for a hand-crafted baseline, inside the package."""
     described_by = DESCRIBERS[system].partition(":")[0]
     return str(Path(*described_by.split(".")[1:]).with_suffix(".py"))
-
-
-# settings of jobs ---------------------------------------------------------------------------------------------------
 
 
 def triplet_settings(config: Config, dataset: str) -> dict[str, Any]:
@@ -240,9 +229,6 @@ def network_settings(config: Config, dataset: str, trainings: Sequence[str]) -> 
     study = config["finegrained"][dataset]
     kept = {key: value for key, value in study["network"].items() if key not in NOT_THE_NETWORK - set(trainings)}
     return kept | {"validation": study["validation"] | {"sampling": sampling(config, dataset)}}
-
-
-# exhibits -----------------------------------------------------------------------------------------------------------
 
 
 def exhibit_settings(config: Config, dataset: str, not_run: str) -> dict[str, Any]:

@@ -56,7 +56,6 @@ ABOUT = {
     SINGLE: "the ConvNet, learning on from triplets",
     DEEP: "the multiscale network of the paper, which sees an image at three sizes and learns from triplets",
 }
-"""System to what notes say of it."""
 MADE = {SYNTHETIC: "images and ratings made by code", BY_CLASS: "photographs, whose triplets a machine rated"}
 NOT_LIKE_PRINT = {SYNTHETIC: "synthetic images and ratings", BY_CLASS: "other images, rated by machine"}
 """Kind of data to why its numbers are not to be held against the paper's."""

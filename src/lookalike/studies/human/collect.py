@@ -18,7 +18,6 @@ from lookalike.studies.human.questionnaire import plan_fingerprint
 FILE_COLUMNS = ("plan", "rater", "query", "position", "answer", "answered", "done")
 """Header of a rater's file: query and position say which image it is, by the plan; ``done`` is of the whole query."""
 COLUMNS = ("rater", "query", "query_image", "position", "image", "role", "rank", "answer", "answered", "simulated")
-"""Columns of the table of ratings."""
 ANSWERS = ("good", "not_good", "cant_say")
 PLACE = ["query", "position"]
 

@@ -42,7 +42,6 @@ from lookalike.studies.metrics import select
 LEARNED = TABLE_METHODS[1:]
 LITERAL_METRICS = {MAP: "mAP (%)", SPARSITY: "Sparsity (%)", UPDATE_SHARE: "Steps with an update (%)"}
 BEST: Mapping[str, Any] = {MAP: max, SPARSITY: max, TRAIN_TIME: min}
-"""What is best of each quantity."""
 REGIONS = {"box": "rectangle", "full": "whole image"}
 PRINTED, WITHOUT_PAIRS = "printed", times.WITHOUT_PAIRS
 PRINTED_TIMES = "Hollow markers are means of the paper's Tables 7 to 9 over its landmarks, from another machine."
@@ -167,7 +166,6 @@ def time_notes(study: LandmarkStudy) -> tuple[str, ...]:
 
 
 percent = partial(plus_minus, form=".2f")
-"""Percentages as the paper prints them."""
 FORMS: Mapping[str, Form] = {MAP: percent, SPARSITY: percent, TRAIN_TIME: significant}
 
 

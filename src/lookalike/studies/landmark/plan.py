@@ -23,7 +23,6 @@ from lookalike.studies.recipes import recipe_of
 Config = Mapping[str, Any]
 
 RUN_FILES = ("model.npz", "model.json", "fit.json", "metrics.parquet", "ranks.npz")
-"""Files of one run."""
 DIAGONAL = ("TFIDF", "QPAO", "DiagonalOASIS", "SOMLTG", "SOMLDA")
 """Learners of a diagonal metric: the only ones that a codebook of the landmark study leaves room for."""
 ONLINE = ("SOMLTG", "SOMLDA")
@@ -128,9 +127,6 @@ def check_method(place: str, method: str, spec: Mapping[str, Any]) -> None:
             )
 
 
-# Images and ground truth --------------------------------------------------------------------------------------------
-
-
 def ground_truth_folder(config: Config, dataset: str) -> str:
     """Folder of a data set's ground-truth files, as far as it is known before the images are located."""
     data = config["datasets"][dataset]
@@ -173,9 +169,6 @@ def own_listing(config: Config, dataset: str, key: str) -> str:
     return listing_fingerprint(data[key])
 
 
-# Codebooks and words ------------------------------------------------------------------------------------------------
-
-
 def codebooks(config: Config, *, published: bool) -> list[str]:
     """Codebooks whose words the benchmark publishes, or those that are learned here."""
     return [codebook for codebook, described in config["codebooks"].items() if described["published"] is published]
@@ -215,9 +208,6 @@ def word_shards(config: Config, dataset: str, codebook: str) -> list[str]:
 def codebook_files(config: Config, dataset: str, name: str) -> list[str]:
     """One file of every codebook of a study."""
     return [f"results/{dataset}/features/{codebook}/{name}" for codebook in config["landmark"][dataset]["codebooks"]]
-
-
-# Runs ---------------------------------------------------------------------------------------------------------------
 
 
 def methods_of(config: Config, dataset: str) -> list[str]:
@@ -282,9 +272,6 @@ def number_files(config: Config, dataset: str) -> list[str]:
     """Tables that metrics.parquet is gathered from."""
     swept = [f"results/{dataset}/landmark/sweep.parquet"] if sweeps(config, dataset) else []
     return [*runs(config, dataset, "metrics.parquet"), *swept]
-
-
-# Exhibits -----------------------------------------------------------------------------------------------------------
 
 
 def exhibit_settings(config: Config, dataset: str, not_run: str) -> dict[str, Any]:

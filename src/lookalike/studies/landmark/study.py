@@ -48,7 +48,6 @@ ABOUT_METHODS = {
     "soml-tg": "SOML by truncated gradients, which moves every weight towards zero after each step",
     "soml-da": "SOML by dual averaging, which makes the weights anew from the mean of all gradients",
 }
-"""Method to what notes say of it."""
 LITERAL_OF = ("soml-tg", "soml-da")
 """Methods whose printed form differs from what can work; their variants stand beneath them."""
 LEARNED_FROM = (
@@ -57,7 +56,6 @@ LEARNED_FROM = (
 )
 
 Form = Callable[[float, float], str]
-"""How a mean and its standard deviation are written."""
 Number = tuple[float, float, int]
 """Mean, standard deviation over draws (NaN for one draw) and number of draws."""
 NO_NUMBER: Number = (math.nan, math.nan, 0)

@@ -404,7 +404,6 @@ SPEEDS = {
     "loss_rate": ("steps with a loss (%)", ".1f"),
     "resumed": ("resumed", ".0f"),
 }
-"""Columns of the table of speed: quantity to heading and format; "" for a form of its own."""
 
 
 @exhibit("web/speed", title="Speed of training", needs=("fits",), optional=("metrics",))
