@@ -275,7 +275,6 @@ def _ranking_lines(ranked: dict[bool, pd.DataFrame]) -> list[str]:
 
 
 def _rankings(ranked: dict[bool, pd.DataFrame]) -> list[dict[str, Any]]:
-    """The rankings as programs read them."""
     names = {True: "neighbours", False: "before_learning"}
     results: dict[str, dict[str, Any]] = {}
     for learned, table in ranked.items():

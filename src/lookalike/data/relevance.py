@@ -159,7 +159,6 @@ class RelevanceData:
             return cls(arrays["image_id"], arrays["category"], arrays["category_names"], matrix)
 
     def _check(self) -> None:
-        """Refuse what breaks a rule of the class."""
         n, matrix = self.n_images, self.relevance
         if len(self.category) != n or matrix.shape != (n, n):
             raise ValueError(

@@ -278,7 +278,6 @@ class _Run:
         self._n_images += len(images)
 
     def _look(self) -> None:
-        """Add a row to the curve."""
         loss, right, steps = self._sums.tolist()
         training = (loss / steps, right / steps) if steps else (float("nan"), float("nan"))
         self._sums.zero_()

@@ -293,7 +293,6 @@ def run_linear_embedding(run: RankingRun, parts: Sequence[Floats]) -> Measured:
 
 
 def _facts(run: RankingRun, system: str, vectors: Floats) -> dict[str, Any]:
-    """Return what every fit of a system says."""
     return {
         "system": system,
         "dimensions": vectors.shape[1],

@@ -113,10 +113,6 @@ def _with_best(table: Table, frame: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
-def _text(value: Any) -> str:
-    return "" if value is None or value != value else str(value)
-
-
 def markdown(sheets: Sequence[Sheet]) -> str:
     """Sheets as Markdown tables, one beneath the other."""
 

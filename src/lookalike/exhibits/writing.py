@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -96,14 +96,11 @@ def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
     margins = getattr(drawn, "margins", ())
     statuses = count_statuses(drawn.frame if isinstance(drawn, Table) else getattr(drawn, "cells", None))
     sources = [study.files.get(name) or () for name in (*exhibit.needs, *exhibit.optional)]
+    own: dict[str, Any] = {
+        key: getattr(exhibit, key) for key in ("id", "paper", "name", "label", "title", "kind", "study")
+    }
     sidecar = Sidecar(
-        id=exhibit.id,
-        paper=exhibit.paper,
-        name=exhibit.name,
-        label=exhibit.label,
-        title=exhibit.title,
-        kind=exhibit.kind,
-        study=exhibit.study,
+        **own,
         order=exhibit.place,
         dataset=study.dataset,
         dataset_title=study.title,

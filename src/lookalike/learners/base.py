@@ -392,7 +392,6 @@ def _products(left: Matrix, right: Matrix) -> NDArray[Any]:
 
 
 def _row_dots(left: Matrix, right: Matrix) -> NDArray[Any]:
-    """Inner product of row i of left with row i of right."""
     if is_sparse(right):
         return np.asarray(right.multiply(left).sum(axis=1)).ravel()
     return np.asarray(np.einsum("ij,ij->i", left, right))

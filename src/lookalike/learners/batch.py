@@ -40,7 +40,6 @@ class BatchLearner(SimilarityLearner):
         return float(point.objective)
 
     def _components(self, span: Span, point: Any) -> Array:
-        """Return ``components_``."""
         return span.full_factor(point.factor)
 
     def fit(

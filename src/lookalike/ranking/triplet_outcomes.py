@@ -60,17 +60,12 @@ def _pairs_of_text_query(
 ) -> pd.DataFrame:
     queries = np.unique(rated["query"].to_numpy())
     pool_contents = content[pool]
-    asked = np.concatenate([rated[["query", "positive"]].to_numpy(), rated[["query", "negative"]].to_numpy()])
-    asked = np.unique(asked.astype(np.int64), axis=0)
+    asked = rated[list(SIDES)].to_numpy()
     frames = []
     for query in queries.tolist():
         others = pool[pool_contents != content[query]]
-        own = asked[asked[:, 0] == query, 1]
-        added = np.setdiff1d(own, others)
-        candidates = np.concatenate([others, added])
-        in_pool = np.concatenate([np.ones(len(others), dtype=bool), np.zeros(len(added), dtype=bool)])
-        order = np.argsort(candidates, kind="stable")
-        frames.append((np.full(len(candidates), query), candidates[order], in_pool[order]))
+        candidates = np.union1d(others, asked[asked[:, 0] == query, 1:])
+        frames.append((np.full(len(candidates), query), candidates, np.isin(candidates, others)))
     query_ids, candidate_ids, flags = (np.concatenate(column) for column in zip(*frames, strict=True))
     return pd.DataFrame(
         {

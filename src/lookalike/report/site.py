@@ -187,7 +187,6 @@ class _Site:
         return claims.claims_of(self.results)
 
     def _view(self, exhibit: Exhibit) -> pages.View:
-        """One exhibit with what made it and the claims about it."""
         about = [row for row in self.all_claims.to_dict("records") if exhibit in row["about"]]
         view = pages.view_of(exhibit, facts.facts_of(exhibit, self.jobs, self.seed), self.folder, about)
         if exhibit.was_drawn:

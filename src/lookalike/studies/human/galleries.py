@@ -64,7 +64,6 @@ def _row(study: HumanStudy, place: int, query: Any) -> tuple[list[tuple[Any, ...
 
 
 def _why_empty(study: HumanStudy, cases: Cases) -> str:
-    """Why there is no query to show."""
     if study.rankings.n_queries == 0:
         return f"{study.title_of('oasis')} has no result here"
     if cases == "worst":

@@ -107,7 +107,6 @@ def summary(ratings: pd.DataFrame) -> dict[str, float]:
 
 
 def _good(ratings: pd.DataFrame) -> pd.DataFrame:
-    """A copy with ``good`` as 0 or 1."""
     return ratings.assign(good=(ratings["answer"] == "good").astype(np.int64))
 
 

@@ -244,6 +244,7 @@ def run_landmark(
     clock.cpu_seconds["features"] += data.clock.cpu_seconds["features"]
     n_train, n_test = task.X.shape[0], len(task.gallery)
     n_gallery_words = data.rows.nnz - task.X.nnz
+    recorded = ("n_steps", "n_updates", "objective", "converged")
     fit = {
         "n_train": int(n_train),
         "n_test": n_test,
@@ -257,10 +258,7 @@ def run_landmark(
         "fold": int(draw),
         "parameters": dict(method_spec.get("parameters") or {}),
         "n_triplets": len(triplets),
-        "n_steps": plain_number(getattr(model, "n_steps_", None)),
-        "n_updates": plain_number(getattr(model, "n_updates_", None)),
-        "objective": plain_number(getattr(model, "objective_", None)),
-        "converged": plain_number(getattr(model, "converged_", None)),
+        **{name: plain_number(getattr(model, f"{name}_", None)) for name in recorded},
         "sparsity": sparsity,
         "not_converged": not_converged,
         "seeds": {**task.seeds, "fit": fold_seed(seed, landmark, draw, "fit")},
