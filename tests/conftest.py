@@ -29,7 +29,6 @@ def shared_data():
 
 @pytest.fixture(scope="session")
 def real_images(shared_data):
-    """The class folders of the real Caltech-256 images."""
     folder = shared_data / "caltech256" / "256_ObjectCategories"
     if not folder.is_dir():
         pytest.skip(f"no Caltech-256 classes at {folder}: set LOOKALIKE_TEST_DATA")

@@ -173,7 +173,6 @@ def write_study(results, dataset, room, *, synthetic=True, not_run=""):
 
 
 def add_record(logs, name, inputs, outputs, **told):
-    """Write one job's record."""
     path = logs / f"{name}.job.json"
     record = {
         "rule": name.partition("/")[0], "inputs": inputs, "outputs": outputs, "started": "2026-01-01T00:00:00+00:00",
@@ -185,7 +184,6 @@ def add_record(logs, name, inputs, outputs, **told):
 
 
 def edit_sidecar(sidecar, **values):
-    """Change what a sidecar tells."""
     sidecar.write_text(json.dumps(json.loads(sidecar.read_text()) | values))
 
 

@@ -110,7 +110,6 @@ def tiny_settings():
 
 
 def tiny_config():
-    """All settings of the tiny run, completed."""
     config = yaml.safe_load((ROOT / "config.yaml").read_text())
     update_config(config, tiny_settings())
     return checked(config)

@@ -17,8 +17,6 @@ pytestmark = pytest.mark.browser
 
 
 class RatingPage(NamedTuple):
-    """A written page with its plan."""
-
     plan: pd.DataFrame
     file: Path
 
@@ -81,7 +79,6 @@ def export(page, folder, button="#export", *, unfinished=False):
 
 
 def answers_of(ratings):
-    """What was answered, by (query, position)."""
     given = ratings[ratings["answered"]]
     return dict(zip(zip(given["query"], given["position"], strict=True), given["answer"], strict=True))
 

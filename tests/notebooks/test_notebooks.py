@@ -31,20 +31,16 @@ class Executed:
         self.outputs = {cell.id: cell.outputs for cell in notebook.cells if cell.cell_type == "code"}
 
     def text(self, cell):
-        """What a cell printed."""
         return "".join(output.text for output in self.outputs[cell] if output.output_type == "stream")
 
     def shown(self, cell, kind="text/html"):
-        """What a cell showed of a kind."""
         return [output.data[kind] for output in self.outputs[cell] if kind in output.get("data", {})]
 
     def html(self, cell):
-        """The one thing that a cell showed as HTML."""
         (html,) = self.shown(cell)
         return html
 
     def warnings(self):
-        """What went to the error stream."""
         every = [output for outputs in self.outputs.values() for output in outputs]
         return [one.text for one in every if one.output_type == "stream" and one.name == "stderr"]
 

@@ -105,7 +105,6 @@ def test_every_file_and_make_target_that_is_named_exists(page):
 
 
 def blocks_of(page):
-    """Blocks of Python of a page."""
     return re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
 
 

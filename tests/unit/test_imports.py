@@ -19,7 +19,6 @@ def modules():
 
 
 def room_of(module):
-    """Room of a module."""
     first = module.split(".")[0]
     return "app" if first in APP else first
 
@@ -39,7 +38,6 @@ def imported(tree):
 
 @cache
 def arrows():
-    """Module to the modules that it imports."""
     known = modules()
     found = {}
     for name, path in known.items():

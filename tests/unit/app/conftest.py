@@ -21,8 +21,6 @@ COLOURS = {"blue": (30, 60, 200), "green": (40, 180, 60), "red": (200, 40, 30)}
 
 
 class Said(NamedTuple):
-    """What a command returned and printed."""
-
     status: int
     out: str
     err: str

@@ -18,24 +18,20 @@ from lookalike.core.errors import LookalikeError
 
 
 def parts(path):
-    """Return the JSON values and the arrays of a file."""
     with safe_open(path, framework="numpy") as file:
         arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         return json.loads(file.metadata()["lookalike"]), arrays
 
 
 def sets(part="", **values):
-    """Return what sets some values, or some of a part of them."""
     return lambda about, _: (about[part] if part else about).update(values)
 
 
 def resized(name, *shape):
-    """Return what gives an array another shape."""
     return lambda _, arrays: arrays.update({name: np.zeros(shape, arrays[name].dtype)})
 
 
 def filled(name, value):
-    """Return what fills an array with a value."""
     return lambda _, arrays: arrays[name].fill(value)
 
 

@@ -13,7 +13,6 @@ def member(name, content=b"content", **fields):
 
 
 def make_tar(path, *members, mode="w"):
-    """Write a tar file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tarfile.open(path, mode) as archive:
         for info, content in members:

@@ -140,7 +140,6 @@ def test_what_does_not_fit_is_refused(tmp_path, changes, shard, message):
 
 
 def write(sim, folder):
-    """All files of a data set."""
     sim.query_log().save(folder / "log.npz")
     sim.write_images(folder / "images.parquet")
     sim.write_shard(0, 1, folder / "shard")

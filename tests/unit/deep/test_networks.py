@@ -30,14 +30,9 @@ def images(n, side=64, seed=0):
 
 
 def inputs_of(module):
-    """Return a list to which every input of a module is added."""
     seen = []
     module.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
     return seen
-
-
-def random_triplets(n, d):
-    return torch.randn(3, n, d, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
 
 
 def test_the_papers_network_has_its_sizes():
@@ -177,7 +172,7 @@ def test_local_response_normalisation_is_that_of_torch_with_the_sum(channels):
 
 
 def test_the_loss_is_the_printed_hinge_of_squared_distances():
-    triplets = random_triplets(40, 3)
+    triplets = torch.randn(3, 40, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     query, positive, negative = triplets.numpy()
     expected = np.maximum(0, 0.7 + ((query - positive) ** 2).sum(axis=1) - ((query - negative) ** 2).sum(axis=1))
     assert expected.min() == 0 < expected.max()

@@ -10,7 +10,6 @@ from lookalike.features.shards import join_images, save_shard
 
 
 def noise(seed, width=90, height=70):
-    """Coloured noise, every pixel by itself."""
     return np.random.default_rng(seed).integers(0, 256, (height, width, 3), dtype=np.uint8)
 
 
@@ -25,7 +24,6 @@ def texture(seed, width=90, height=70):
 
 
 def flat(colour, width=90, height=70):
-    """An image of one colour."""
     return np.full((height, width, 3), colour, np.uint8)
 
 
@@ -53,7 +51,6 @@ def write_blocks(folder, images, split):
 
 
 def write_shards(folder, name, shards):
-    """Write shards to numbered files, and return their paths."""
     paths = [folder / f"{name}-{number:03d}.npz" for number in range(len(shards))]
     for shard, path in zip(shards, paths, strict=True):
         save_shard(shard, path)

@@ -21,7 +21,6 @@ from lookalike.features.wavelet import WEIGHTS, YIQ, Wavelet
 
 
 def half_flat(seed=0):
-    """An image whose left half has one colour."""
     return np.hstack([flat(128, 48, 64), noise(seed, 48, 64)])
 
 

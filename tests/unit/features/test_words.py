@@ -191,7 +191,6 @@ N_WORDS = 7
 
 
 def write_words(folder, *shards):
-    """Write the words of images {id: [(word, x, y), ...]} of each shard."""
     none = np.empty(0, np.int32), np.empty((0, 2), np.float32)
     tables = [{i: np.array(rows, np.float32).reshape(-1, 3) for i, rows in images.items()} for images in shards]
     found = [[(table[:, 0].astype(np.int32), table[:, 1:]) for table in images.values()] for images in tables]

@@ -22,7 +22,6 @@ def saved(tmp_path):
 
 
 def told(**values):
-    """Return what changes the sidecar of a model."""
     return lambda path: path.with_suffix(".json").write_text(
         json.dumps(json.loads(path.with_suffix(".json").read_text()) | values)
     )

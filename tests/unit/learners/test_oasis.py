@@ -17,9 +17,6 @@ from lookalike.learners.oasis_variants import average_matrices, ranker_seeds
 from lookalike.learners.online import held_out_rows
 from lookalike.learners.sparse_rows import HEAD_BYTES
 
-Recursed = tuple[np.ndarray, int, int]
-"""W (or M), steps with a loss, updates."""
-
 
 def recursion(learner, X, triplets, C, W=None):
     """JMLR Figure 1 as it is printed; its symmetric part (draft, 5.2.4) or steps of minus a distance (draft, 2.2)."""

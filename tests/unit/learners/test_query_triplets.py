@@ -38,7 +38,6 @@ def cut_matrix(log, theta=0.0, share=None):
 
 
 def expected(matrix, exclude_relevant):
-    """Return the probability of every triplet (p, p+, p-)."""
     n = len(matrix)
     negative = (matrix == 0) & ~np.eye(n, dtype=bool) if exclude_relevant else np.ones((n, n))
     is_query = (matrix.sum(axis=1) > 0) & (negative.sum(axis=1) > 0)

@@ -1,7 +1,5 @@
 """SOML-TG and SOML-DA against Algorithms 1 and 2 on dense vectors, with both signs and both averages."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -10,8 +8,6 @@ from hypothesis import strategies as st
 from made_rows_and_examples import landmark_like, sparse_rows, triplets_of
 
 from lookalike.learners import SOMLDA, SOMLTG
-
-Passes = list[tuple[Any, np.ndarray]]
 
 
 def truncate(weights, amount):

@@ -11,7 +11,6 @@ from lookalike.ranking.distances import DISTANCES, distances_of_rows, pair_dista
 
 
 def rowwise_distances(a, b, name):
-    """Distance of each row of a to the same row of b."""
     rows = np.vstack([a, b]).astype(np.float32)
     return distances_of_rows(rows, np.arange(len(a)), len(a) + np.arange(len(a)), name)
 

@@ -77,10 +77,6 @@ def test_several_sheets_are_told_apart_and_a_missing_number_is_a_dash():
     assert not first.sortable
 
 
-def decoded(picture):
-    return Image.open(io.BytesIO(base64.b64decode(picture.address.partition(",")[2]))).convert("RGB")
-
-
 def test_a_drawing_stands_as_svg_as_large_as_its_png(tmp_path):
     Image.new("RGBA", (400, 200), (255, 255, 255, 0)).save(tmp_path / "plot.png")
     drawing = b'<svg xmlns:x="y" width="144pt" height="72pt" viewBox="0 0 144 72"></svg>'
@@ -97,7 +93,8 @@ def test_a_montage_is_made_no_larger_than_a_page_shows_it_and_what_is_no_picture
     (tmp_path / "montage.svg").write_bytes(b'<svg width="1pt" height="1pt">' + bytes(MOST_BYTES))
     picture = encode(tmp_path / "montage.png")
     assert (picture.width, picture.height) == (LONGEST_SIDE, LONGEST_SIDE // 2)
-    assert decoded(picture).size == (picture.width, picture.height)
+    decoded = Image.open(io.BytesIO(base64.b64decode(picture.address.partition(",")[2]))).convert("RGB")
+    assert decoded.size == (picture.width, picture.height)
     assert len(picture.address) < (tmp_path / "montage.png").stat().st_size / 2
     (tmp_path / "a.png").write_text("no picture")
     with pytest.raises(LookalikeError, match=r"a\.png cannot be read"):

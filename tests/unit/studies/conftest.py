@@ -1,11 +1,21 @@
-"""A small study that the tests of the protocol share: counts of four classes, and two folds."""
+"""What tests of several studies share: the project's settings, and a small study of four classes in two folds."""
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+import yaml
+from contract import ROOT
+
+from lookalike.studies.settings import checked
 
 N_WORDS = 40
+
+
+@pytest.fixture
+def config():
+    """The project's settings; a test may change them."""
+    return checked(yaml.safe_load((ROOT / "config.yaml").read_text()))
 
 
 @pytest.fixture(scope="session")

@@ -5,31 +5,22 @@ from pathlib import Path
 from unittest import mock
 
 import pandas as pd
-import yaml
 
 from lookalike.core.files import read_json
 from lookalike.exhibits.printed import FAILED, NOT_RUN
 from lookalike.exhibits.writing import write_exhibits
 from lookalike.report.pictures import POINT
 from lookalike.studies.rooms import claim_rows, exhibits_in, printed_rows, room_exhibits
-from lookalike.studies.settings import checked
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
 def printed(room):
-    """The numbers that the papers print of a study."""
     return printed_rows(ROOT / "workflow/resources/reference-values.csv", room)
 
 
 def claims(room):
-    """Rows of claims.csv that a study decides."""
     return claim_rows(ROOT / "workflow/resources/claims.csv", room)
-
-
-def project_settings():
-    """The project's own settings."""
-    return checked(yaml.safe_load((ROOT / "config.yaml").read_text()))
 
 
 def laid_out(canvas, stem, titles):

@@ -1,7 +1,7 @@
 """The studies by name, and the facts of workflow/resources that each is given."""
 
 import pytest
-from contract import ROOT, project_settings
+from contract import ROOT
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_table
@@ -11,7 +11,7 @@ from lookalike.studies import rooms
 RESOURCES = ROOT / "workflow" / "resources"
 
 
-def test_every_study_has_its_own_exhibits_printed_numbers_and_claims():
+def test_every_study_has_its_own_exhibits_printed_numbers_and_claims(config):
     everything = rooms.all_exhibits()
     assert set(everything) == {id for room in ROOMS for id in rooms.room_exhibits(room)}
     assert {exhibit.study for exhibit in everything.values()} == set(ROOMS)
@@ -26,7 +26,7 @@ def test_every_study_has_its_own_exhibits_printed_numbers_and_claims():
     study = rooms.study_of("human", {"dataset": "toys"}, {"ranks": "ranks.npz"}, shown)
     assert (study.dataset, study.has("ranks"), len(study.printed)) == ("toys", True, len(shown))
     # a paper is drawn from the studies that print it
-    drawn = rooms.drawn_exhibits(project_settings(), "demo", "oasis-nips-2009")
+    drawn = rooms.drawn_exhibits(config, "demo", "oasis-nips-2009")
     assert {room: [one.name for one in exhibits] for room, exhibits in drawn.items()} == {
         "category": [], "human": ["table1", "fig1a"]}  # fmt: skip
     (file, *_) = rooms.exhibit_paths("demo", drawn["human"])

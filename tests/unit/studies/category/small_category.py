@@ -58,7 +58,6 @@ def study(metrics=(), exhibit="", drawn="figure", claims=(), fits=NO_FITS, table
 
 
 def row(method, metric, fold, value, x=np.nan, subset="var10"):
-    """One number."""
     names = {"representation": "words1000", "subset": subset, "method": method.replace("_", "-")}
     return {**names, "metric": metric, "fold": fold, "x": x, "value": value}
 

@@ -3,17 +3,11 @@
 from itertools import product
 
 import pytest
-from contract import check_plan, project_settings
+from contract import check_plan
 
 from lookalike.core.errors import LookalikeError
 from lookalike.studies.batches import fit_specs
 from lookalike.studies.category import plan
-
-
-@pytest.fixture
-def config():
-    """The project's settings; a test may change them."""
-    return project_settings()
 
 
 def test_every_run_of_every_fold_is_asked_for(config):

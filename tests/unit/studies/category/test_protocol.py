@@ -41,12 +41,10 @@ def spec(learner="OASIS", **more):
 
 
 def fixed(fold, **parameters):
-    """A run without a choice."""
     return run_fold(fold, spec(parameters=parameters))
 
 
 def rows_of(split, number, *, role="train", validation=(False, True)):
-    """Image ids and labels of a part of a fold, by image id."""
     rows = split[(split["fold"] == number) & (split["role"] == role)].sort_values("image_id")
     rows = rows[rows["validation"].isin(validation)]
     return rows["image_id"].to_numpy(), rows["label"].to_numpy(dtype=str)

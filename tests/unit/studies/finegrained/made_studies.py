@@ -86,7 +86,6 @@ def made_curves():
 
 
 def made_pool(source="pool"):
-    """Two text queries."""
     return pd.DataFrame({"text_query": ["a", "a", "b"], "image_id": [0, 1, 2], "source": source})
 
 
@@ -102,7 +101,6 @@ def made_study(folder, /, tables=None, *, files=None, claims=(), **settings):
 
 
 def of_numbers(folder, /, intervals, contrasts=None, *, curves=None, pool=True, **settings):
-    """The study of some intervals and contrasts."""
     tables = {"metrics": metrics_of(intervals, curves or {})}
     tables |= {"contrasts": contrasts} if contrasts is not None else {}
     tables |= {"pool": made_pool()} if pool else {}

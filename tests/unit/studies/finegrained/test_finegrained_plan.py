@@ -4,7 +4,7 @@ from copy import deepcopy
 from pathlib import Path
 
 import pytest
-from contract import ROOT, check_plan, project_settings
+from contract import ROOT, check_plan
 
 from lookalike.studies.finegrained import plan
 from lookalike.studies.finegrained.systems import (
@@ -21,11 +21,6 @@ from lookalike.studies.finegrained.systems import (
 
 DEMO, RATED = "demo_triplets", "triplets"
 SHARES = [f"multiscale-weighted-{share:03d}" for share in (0, 60, 100)]
-
-
-@pytest.fixture(scope="module")
-def config():
-    return project_settings()
 
 
 @pytest.fixture(autouse=True)

@@ -1,13 +1,12 @@
 """What the settings ask of the human study."""
 
-from contract import check_plan, project_settings
+from contract import check_plan
 
 from lookalike.studies.human import plan
 
 
-def test_what_is_rated_is_one_fold_of_oasis_and_raters_files_are_where_the_settings_say(tmp_path, monkeypatch):
+def test_what_is_rated_is_one_fold_of_oasis_and_raters_files_are_where_the_settings_say(config, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    config = project_settings()
     ratings = config["category"]["demo"]["ratings"] = {**config["category"]["demo"]["ratings"], "fold": 1, "random": 5}
     assert plan.images(config, "demo")["ranks"] == "results/demo/runs/words500/demo10/oasis/1/ranks.npz"
     assert plan.questionnaire_settings(config, "demo") == {"n_queries": 25, "n_retrieved": 10, "n_random": 5}

@@ -100,7 +100,6 @@ def dimensions():
 
 
 def tables(**changes):
-    """All tables of the study."""
     return {"metrics": metrics(), "fits": fits(), "dimensions": dimensions(), **changes}
 
 

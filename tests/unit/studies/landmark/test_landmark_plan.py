@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from contract import check_plan, project_settings
+from contract import check_plan
 
 from lookalike.core.files import write_table
 from lookalike.studies.landmark import plan
@@ -13,13 +13,7 @@ from lookalike.studies.rooms import exhibits_in
 OXFORD, DEMO = "oxford5k", "demo_landmarks"
 
 
-@pytest.fixture(scope="module")
-def config():
-    return project_settings()
-
-
 def changed(config, dataset, **changes):
-    """The settings with changes to one study."""
     return {**config, "landmark": {**config["landmark"], dataset: {**config["landmark"][dataset], **changes}}}
 
 

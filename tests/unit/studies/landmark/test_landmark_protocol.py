@@ -88,7 +88,6 @@ def data():
 
 
 def run(data, learning_images, landmark="castle", draw=0, method="soml-da", **changes):
-    """One run of a method."""
     known = {name: changes.pop(name) for name in ("n_top",) if name in changes}
     spec = {**SPECS.get(method, {}), **changes}
     return protocol.run_landmark(data, learning_images, landmark, draw, spec, seed=3, method=method, **known)
