@@ -150,11 +150,15 @@ def test_what_takes_too_long_leaves_every_file_and_says_why(fold, tmp_path):
     assert trace_fold(fold, spec(trace={"steps": ENDLESS, "points": 3}, time_limit=0.2)).empty
 
 
-@pytest.mark.parametrize(("limit", "stage"), [(0.5, "in the selection"), (0.7, "in the final fit"), (5, "")])
-def test_candidates_and_the_final_fit_share_one_limit(fold, monkeypatch, limit, stage):
-    slow = SimpleNamespace(fit=lambda X, y: burn(0.2) or Euclidean().fit(X, y))
+TOGETHER, ENDLESS_FIT, QUICK = [0.6] * 4, [0, 0, 0, 60], [0] * 4
+
+
+@pytest.mark.parametrize(("seconds", "stage"), [(TOGETHER, "selection"), (ENDLESS_FIT, "final fit"), (QUICK, "")])
+def test_candidates_and_the_final_fit_share_one_limit(fold, monkeypatch, seconds, stage):
+    seconds = iter(seconds)
+    slow = SimpleNamespace(fit=lambda X, y: burn(next(seconds)) or Euclidean().fit(X, y))
     monkeypatch.setattr(protocol, "make_learner", lambda *_: slow)
-    told = run_fold(fold, spec("Euclidean", select={"any": [1, 2, 3]}, time_limit=limit)).fit["not_converged"]
+    told = run_fold(fold, spec("Euclidean", select={"any": [1, 2, 3]}, time_limit=1)).fit["not_converged"]
     assert (told.endswith(stage), bool(told)) == (True, bool(stage))
 
 
