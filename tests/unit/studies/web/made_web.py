@@ -14,6 +14,7 @@ FACTOR, EXPONENT = 2e-4, 0.95
 """Seconds of OASIS by number of images: a power law without noise."""
 COUNTS = {"train": (139_944, 2_292_259), "test": (41_877, 402_164)}
 CONFIG = {
+    "category": {}, "landmark": {},
     "datasets": {"made": {"kind": "websim", "title": "made web images", "shards": 2,
                           "simulation": {"words": 10_000, "topics": 3}}},
     "web": {"made": {
