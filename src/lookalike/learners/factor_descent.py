@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 Factor = NDArray[Any]
 Objective = Callable[[Factor], "tuple[float, Factor, float]"]
 """What is minimised at L, its gradient in the shape and dtype of L, and the objective that stands for it in a curve."""
-
+Stages = Iterable[tuple[type[np.floating[Any]], Objective]]
+"""Objectives to minimise one after the other, each in a dtype; the last is meant."""
 Pair = tuple[Factor, Factor, float]
 """A step, how it bent the gradient, and the inner product of both."""
 MEMORY = 10
@@ -28,7 +29,7 @@ FIRST_STEP = 0.1
 STEPS_COMPARED = 3
 """Steps that must together lower the objective by too little before a descent ends, as one alone may be short."""
 NEGLIGIBLE = 1e-4
-"""Share of the objective at the start below which decreases are compared with this share."""
+"""Share of the objective at the start, or at M = 0 if that is less, below which decreases are compared with it."""
 SINGLE = 1e-6
 """Smallest relative decrease that float32 tells from rounding."""
 LEVEL = 0.3
@@ -68,33 +69,36 @@ def conditioned(coordinates: NDArray[np.float64]) -> tuple[NDArray[np.float64], 
     return centred @ basis, basis
 
 
-def precisions(rows: NDArray[np.float64], tol: float) -> list[type[np.floating[Any]]]:
-    """Return the dtypes to minimise in, one after the other: float32 where it can hold the rows, float64 if needed."""
+def precisions(rows: NDArray[np.float64]) -> list[type[np.floating[Any]]]:
+    """Return the dtypes to minimise in, one after the other: float32 where it can hold the rows, and float64."""
     largest = float(np.einsum("ij,ij->i", rows, rows).max(initial=0.0))
     fits = largest == 0 or 1 / IN_SINGLE < largest < IN_SINGLE
-    return [*([np.float32] if fits else []), *([np.float64] if tol < SINGLE or not fits else [])]
+    return [np.float32, np.float64] if fits else [np.float64]
 
 
-def descend(
-    stages: Iterable[tuple[type[np.floating[Any]], Objective]], start: Factor, basis: NDArray[np.float64], tol: float
-) -> Iterator[FactorPoint]:
-    """Yield L = `start`, and a point after every step of L-BFGS on one objective after another, the last of them meant.
+def descend(stages: Stages, start: Factor, basis: Factor, tol: float, at_zero: float) -> Iterator[FactorPoint]:
+    """Yield L = `start`, and a point after every step of L-BFGS on one objective after another.
 
-    An objective is left when three steps together lower it by no more than `tol` of it, or when no step lowers it.
+    An objective is left when three steps together lower it by no more than `tol` of it, or when no step lowers it. It
+    is `at_zero` where M = 0: long rows may start far above. Those in float64 are left out where float32 was enough.
     """
-    factor, first = np.linalg.solve(basis, start), None
+    factor, scale, is_reached = np.linalg.solve(basis, start), None, False
     for dtype, objective in stages:
+        if is_reached and dtype is np.float64 and tol >= SINGLE:
+            return
         least = max(tol, SINGLE) if dtype is np.float32 else tol
         values: list[float] = []
+        is_reached = False
         for reached, value, recorded in quasi_newton(objective, factor.astype(dtype)):
             # a stage starts where the one before has ended
-            if values or first is None:
+            if values or scale is None:
                 yield FactorPoint(reached, basis, recorded)
             factor = reached
             values.append(value)
-            first = value if first is None else first
+            scale = min(value, at_zero or value) if scale is None else scale
             lowered = values[-1 - STEPS_COMPARED] - value if len(values) > STEPS_COMPARED else np.inf
-            if lowered <= least * max(value, NEGLIGIBLE * first):
+            is_reached = lowered <= least * max(value, NEGLIGIBLE * scale)
+            if is_reached:
                 break
 
 

@@ -34,7 +34,8 @@ GROWTH, BACKTRACK, FIRST_GROWTH = 1.01, 0.5, 1.5
 FIRST_STEP = 0.1
 """Share of M = I by which the first step changes it in the direction in which it changes most."""
 LOST = 1e-3
-"""Smallest eigenvalue, as a share of the largest, with which a fit starts from the M of another."""
+"""Smallest eigenvalue, as a share of the largest, with which a fit starts from the M of another. It starts from M = I
+where no distance can be so large."""
 FEW = 1 / 12
 """Fewer negative eigenvalues than this share of all are few."""
 
@@ -65,7 +66,7 @@ class LMNN(BatchLearner):
     solver : {"factor", "active_set", "naive"}, default="factor"
         ``"factor"`` minimises over L, M = LL', by L-BFGS, from L = I. The kink of the hinge is rounded off over a width
         of 0.01 and then 0.001, which lowers eq. 13 by at most (1 - omega) / 2 of it for every triplet with a loss.
-        Products are in float32, and where `tol` is below 1e-6, or float32 has no room for the rows, in float64 at the
+        Products are in float32, and where `tol` is below 1e-6, or float32 is too coarse for the rows, in float64 at the
         end. With fewer rows than features many matrices reach the minimum: M, and how it ranks new rows, is then that
         of this path.
         The others are the papers' projected subgradient descent: M minus a step along the gradient, negative
@@ -82,9 +83,9 @@ class LMNN(BatchLearner):
         Most iterations: steps of L-BFGS, or steps of the papers' descent, of which one that fails counts.
     tol : float, default=1e-4
         ``"factor"`` ends, after the same for the first width, when three steps together lower the rounded objective by
-        no more than this share of it; 1e-4 ends a few thousandths above the minimum. The papers' descents end when one
-        iteration lowers the objective by less than this share, or can no longer lower it by so much; in Weinberger &
-        Saul's code it is 1e-7.
+        no more than this share of it; 1e-4 ends a few thousandths above the minimum, or further above it where some
+        features are a thousand times as long as others. The papers' descents end when one iteration lowers the
+        objective by less than this share, or can no longer lower it by so much; in Weinberger & Saul's code it is 1e-7.
     warm_start : bool, default=False
         Whether ``"factor"`` starts at the M of an earlier `fit`, for instance with another omega, and not at I.
     refresh : int, default=15
@@ -157,7 +158,9 @@ class LMNN(BatchLearner):
         if not self.warm_start or getattr(self, "M_", np.empty(0)).shape[0] != len(span.basis):
             return np.eye(span.rank)
         values, vectors = np.linalg.eigh(span.basis.T @ self.M_ @ span.basis)
-        # L has no gradient in a direction that it has lost
+        # L has no gradient in a direction that it has lost, nor where it has lost all
+        if values.max(initial=0.0) * float((np.ptp(span.coordinates, axis=0) ** 2).sum()) < LOST:
+            return np.eye(span.rank)
         return np.asarray(vectors * np.sqrt(np.maximum(values, LOST * values.max(initial=0.0))))
 
     def _recorded(self, point: _Descent | FactorPoint) -> float:
@@ -176,7 +179,7 @@ class LMNN(BatchLearner):
 
 def target_neighbours(rows: Array, classes: Numbers, k: int) -> Numbers:
     """Return the k nearest rows of the same class of every row, nearest first, (n, k); -1 where a class has too few."""
-    targets = np.full((len(rows), k), -1, dtype=np.int64)
+    targets = np.full((len(rows), min(k, len(rows))), -1, dtype=np.int64)
     for label in range(int(classes.max()) + 1):
         members = np.flatnonzero(classes == label)
         distances: Array = cdist(rows[members], rows[members], "sqeuclidean")

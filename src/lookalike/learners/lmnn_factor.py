@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lookalike.core.kernels import njit
-from lookalike.learners.factor_descent import FactorPoint, Objective, conditioned, descend, precisions
+from lookalike.learners.factor_descent import FactorPoint, Stages, conditioned, descend, precisions
 
 Array = NDArray[Any]
 Numbers = NDArray[np.int64]
@@ -29,14 +29,16 @@ def descend_margins(
 ) -> Iterator[FactorPoint]:
     """Yield L and a point after every step down eq. 13, from L = `start`, until `tol` ends the last stage."""
     rows, basis = conditioned(coordinates)
+    n_impostors = len(rows) - np.bincount(classes)[classes]
+    at_zero = (1 - omega) * float(n_impostors @ (targets >= 0).sum(axis=1))
 
-    def stages() -> Iterator[tuple[type[np.floating[Any]], Objective]]:
-        for dtype in precisions(rows, tol):
+    def stages() -> Stages:
+        for dtype in precisions(rows):
             margins = MarginObjective(rows.astype(dtype), classes, targets, omega)
             for width in WIDTHS if dtype is np.float32 else WIDTHS[-1:]:
                 yield dtype, partial(margins.value_and_gradient, width=width)
 
-    return descend(stages(), start, basis, tol)
+    return descend(stages(), start, basis, tol, at_zero)
 
 
 class MarginObjective:

@@ -111,9 +111,9 @@ class MCML(BatchLearner):
         coordinates = span.coordinates
         if self.solver == "factor":
             rows, basis = conditioned(coordinates)
-            dtypes = precisions(rows, self.tol)
-            stages = ((dtype, CollapsingObjective(rows, y, dtype).in_factor) for dtype in dtypes)
-            yield from by_factor(stages, np.eye(span.rank), basis, self.tol)
+            problems = [(dtype, CollapsingObjective(rows, y, dtype)) for dtype in precisions(rows)]
+            stages = ((dtype, problem.in_factor) for dtype, problem in problems)
+            yield from by_factor(stages, np.eye(span.rank), basis, self.tol, problems[0][1].at_zero)
             return
         objectives: list[float] = []
         for point in descend(CollapsingObjective(coordinates, y)):
@@ -147,6 +147,7 @@ class CollapsingObjective:
         has_target = (sizes > 1)[codes]
         self.weights: Array = has_target / has_target.sum()
         self.constant = float(self.weights @ np.log(others))
+        self.at_zero = float(np.log(len(codes) - 1)) - self.constant
         rows = _centred(coordinates)
         # sum over the pairs of a class of z z' is 2 (class size) times its scatter around its own mean
         within = class_deviations(rows, codes, sizes) * np.sqrt(2 * self.weights * sizes[codes] / others)[:, None]

@@ -239,6 +239,17 @@ def test_the_factor_starts_at_an_earlier_matrix_and_ends_in_float64_where_it_is_
     assert far.curve_["objective"][-1] < far.curve_["objective"][0]
 
 
+def test_the_factor_goes_on_where_one_feature_is_far_longer_than_others_and_from_a_matrix_that_vanished():
+    X, y = noisy_classes(40, 6, 4)
+    X[:, 0] += 1e4 * (np.arange(40) % 2)
+    collapsing = MCML(solver="factor", tol=1e-4, max_iter=1000).fit(X, y)
+    assert collapsing.objective_ == pytest.approx(divergence(X, y, collapsing.M_), rel=1e-3)
+    margins = LMNN().fit(X, y)
+    assert margins.objective_ < large_margin(X, y, 0 * margins.M_)
+    warm = LMNN(omega=1.0, warm_start=True).fit(X, y).set_params(omega=0.5).fit(X, y)
+    assert warm.objective_ == pytest.approx(margins.objective_, rel=0.1)
+
+
 def test_few_impostors_are_measured_pair_by_pair():
     X, y = noisy_classes(120, 5)
     X[:, 2] += 6 * y
