@@ -17,6 +17,8 @@ READ_VERSIONS = (1, 2)
 """Version 1 had no sparse matrices."""
 CSR_PARTS = ("data", "indices", "indptr")
 INDEX_TYPES = (np.int32, np.int64)
+GONE = {"LMNN": ("accelerated",)}
+"""Parameters that learners had, and that say nothing of what was learned."""
 LARGEST_SIDECAR = 64 * 2**20
 _AGAIN = "name another model, or save it again"
 
@@ -97,8 +99,9 @@ def put_together(kept: dict[str, Any], arrays: dict[str, np.ndarray], path: Path
         )
     # curves, whose names have a slash, hold NaN
     files.check_finite({name: array for name, array in arrays.items() if "/" not in name}, path, _AGAIN)
+    gone = GONE.get(kept["learner"], ())
     try:
-        parameters = {name: _as_parameter(value) for name, value in kept["parameters"].items()}
+        parameters = {name: _as_parameter(value) for name, value in kept["parameters"].items() if name not in gone}
         model = learner_class(kept["learner"])(**parameters)
     except TypeError as error:
         raise LookalikeError(

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 import lookalike
 from lookalike.core.errors import LookalikeError
-from lookalike.learners import LEGO, OASIS, SOMLDA
+from lookalike.learners import LEGO, LMNN, OASIS, SOMLDA
 
 X = np.array([[1.0, 0.0, 0.5], [0.9, 0.1, 0.5], [0.0, 1.0, 0.0], [0.1, 0.9, 0.0]])
 Y = [0, 0, 1, 1]
@@ -92,6 +92,10 @@ def test_a_file_of_format_version_1_is_read_and_goes_on(tmp_path):
     np.testing.assert_array_equal(loaded.transform(X), model.transform(X))
     again = loaded.partial_fit_triplets(X, [[0, 1, 2]] * 9)
     np.testing.assert_array_equal(again.W_, model.partial_fit_triplets(X, [[0, 1, 2]] * 9).W_)
+    lmnn = LMNN(n_neighbors=1).fit(X, Y)
+    lmnn.save(tmp_path / "lmnn.npz")
+    told(format_version=1, parameters={"solver": "active_set", "accelerated": False})(tmp_path / "lmnn.npz")
+    np.testing.assert_array_equal(lookalike.load(tmp_path / "lmnn.npz").M_, lmnn.M_)
 
 
 NO_ROWS = [
