@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from lookalike.core.kernels import njit
 from lookalike.learners.base import Matrix, is_sparse, largest_value
@@ -175,27 +176,38 @@ class PassiveAggressive(OnlineTripletLearner):
     @property
     def rows_(self) -> Matrix:
         """Return the rows X of W = I + X'AX, where W was learned in this form."""
-        return self._form.rows
+        return self._row_form().rows
 
     @property
     def strengths_(self) -> Any:
         """Return the strengths A of W = I + X'AX, where W was learned in this form."""
-        return self._form.strengths
+        return self._row_form().strengths
+
+    def _row_form(self) -> RowForm:
+        check_is_fitted(self)
+        if not isinstance(self._form, RowForm):
+            raise AttributeError(f"{type(self).__name__} has rows_ and strengths_ where solver='gram' was used")
+        return self._form
 
     @property
     def components_(self) -> NDArray[np.float64]:
         """Return L with LL' = W (or M), found when it is first asked for."""
         if self.projection != "psd" or not getattr(self, "n_projections_", 0):
             raise AttributeError(f"{type(self).__name__} has components_ after a fit with projection='psd'")
+        super()._refuse_large_matrix()
         return self._form.components
 
     def _matrix(self) -> NDArray[Any]:
         """Return the learned matrix, which is formed when it is first asked for."""
+        check_is_fitted(self)
         if isinstance(self._form, RowForm):
             super()._refuse_large_matrix()
         return self._form.matrix
 
-    def _set_matrix(self, matrix: NDArray[Any]) -> None:
+    def _set_matrix(self, matrix: Any) -> None:
+        matrix, d = np.asarray(matrix), getattr(self, "n_features_in_", None)
+        if d and matrix.shape != (d, d):
+            raise ValueError(f"{self.matrix_name} must be of shape {(d, d)}, not {matrix.shape}")
         self._form = Form(matrix)
 
     def _matrix_dtype(self) -> np.dtype[Any]:
@@ -215,7 +227,7 @@ class PassiveAggressive(OnlineTripletLearner):
         values.pop("components_", None)  # of format version 1; they are found again
         if "rows_" in values:
             self._form = RowForm(values.pop("rows_"), values.pop("strengths_"))
-            if self.rows_.shape[1] != values["n_features_in_"]:
+            if self._form.rows.shape[1] != values["n_features_in_"]:
                 raise ValueError(f"the rows do not have {values['n_features_in_']} features")
         super()._restore(values)
 
@@ -253,7 +265,7 @@ class RowSteps:
         """Tell whether a number is too large for the dtype; a bound mostly spares a look at all of W."""
         largest = max(1.0, largest_value(self.rows.rows.data))
         size = 4 * len(self.W) * (largest * largest)  # of products of rows or of their differences
-        is_bounded = (1 + self._longest_way * size) * size < np.finfo(self.W.dtype).max and size * size < 1e300
+        is_bounded = (1 + self._longest_way * size) * size < float(np.finfo(self.W.dtype).max) and size * size < 1e300
         return not is_bounded and not is_finite(self.W)
 
 
