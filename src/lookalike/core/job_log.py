@@ -55,6 +55,9 @@ def logged(job: Job, *, append: bool = False) -> Iterator[None]:
             if isinstance(error, OSError) and error.errno in DISK_ERRORS:
                 full = f"error: cannot write {error.filename or path}: {error.strerror}; free some space"
                 _end(terminal, full, full)
+            if isinstance(error, MemoryError):
+                full = f"error: there is not enough memory ({error}); run fewer jobs at a time, or where there is more"
+                _end(terminal, full, full)
             _end(terminal, traceback.format_exc().rstrip(), f"an unexpected error; its traceback is in {path}")
 
 
