@@ -23,6 +23,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from lookalike.core.files import replacing
 from lookalike.core.job_record import SUFFIX
 
 PARTITIONS = 5
@@ -136,6 +137,8 @@ def main() -> None:
     arguments = parser.parse_args()
     kept = json.loads(arguments.output.read_text(encoding="utf-8"))["jobs"] if arguments.output.is_file() else {}
     jobs = recorded_jobs(arguments.folders, kept)
+    if not jobs:
+        parser.error(f"there is no record of a job in {', '.join(map(str, arguments.folders))}: name a folder of logs")
     tasks, started = full_run(jobs), sorted(job["started"] for job in jobs.values())
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     schedules = {str(n_cores): schedule(tasks, n_cores) for n_cores in CORES}
@@ -150,7 +153,9 @@ def main() -> None:
         },
         "jobs": jobs,
     }
-    arguments.output.write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
+    # whole or not at all: it holds jobs whose records are gone
+    with replacing(arguments.output) as part:
+        part.write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
     print(f"{len(jobs)} jobs of one partition; {len(tasks)} of {PARTITIONS} partitions:")
     for n_cores, (seconds, megabytes) in schedules.items():
         print(f"on {n_cores} cores {seconds / 3600:.1f} h, {megabytes / 1000:.1f} GB of memory at once")

@@ -162,6 +162,8 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--pack", action="store_true", help="also time how the packed archive is checked and unpacked")
     arguments = parser.parse_args()
+    if not 0 < arguments.share <= 1 or arguments.least < 1 or arguments.processes < 1 or arguments.seed < 0:
+        parser.error("--share is above 0 and at most 1, --least and --processes at least 1, --seed not negative")
     root, start = arguments.folder / TOP_FOLDER, time.perf_counter()
     wanted = list(members(arguments.share, arguments.least))
     write_all(root, wanted, arguments.seed, arguments.processes)
