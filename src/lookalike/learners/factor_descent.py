@@ -88,7 +88,6 @@ def descend(stages: Stages, start: Factor, basis: Factor, tol: float, at_zero: f
             return
         least = max(tol, SINGLE) if dtype is np.float32 else tol
         values: list[float] = []
-        is_reached = False
         for reached, value, recorded in quasi_newton(objective, factor.astype(dtype)):
             # a stage starts where the one before has ended
             if values or scale is None:
@@ -100,6 +99,8 @@ def descend(stages: Stages, start: Factor, basis: Factor, tol: float, at_zero: f
             is_reached = lowered <= least * max(value, NEGLIGIBLE * scale)
             if is_reached:
                 break
+        else:  # no step lowers it
+            is_reached = scale is not None and abs(values[-1]) < NEGLIGIBLE * scale
 
 
 def quasi_newton(objective: Objective, factor: Factor) -> Iterator[tuple[Factor, float, float]]:
