@@ -5,8 +5,13 @@ from lookalike.core.job_log import logged
 with logged(snakemake):
     from lookalike.core.files import read_table, write_table
     from lookalike.core.seeds import integer_seed
-    from lookalike.studies.human.collect import read_ratings
-    from lookalike.studies.human.panel import RATERS_OF_JMLR, RATERS_OF_NIPS, same_class, simulated_panel
+    from lookalike.studies.human.collect import (
+        RATERS_OF_JMLR,
+        RATERS_OF_NIPS,
+        read_ratings,
+        same_class,
+        simulated_panel,
+    )
     from lookalike.studies.human.questionnaire import read_plan
     from lookalike.studies.human.statistics import rating_metrics
 

@@ -7,8 +7,7 @@ with logged(snakemake):
 
     from lookalike.core.files import write_json
     from lookalike.report.provenance import read_jobs
-    from lookalike.report.results import Results
-    from lookalike.report.runs import run_summary
+    from lookalike.report.results import Results, run_summary
 
     dataset, command = Results("results")[snakemake.wildcards.dataset], snakemake.params.command
     folder, jobs = Path("results", dataset.id), read_jobs(Path("logs", dataset.id))

@@ -1,10 +1,11 @@
-"""What lies in ``results/``, for the report and the notebooks: data sets, exhibits and claims, read on demand."""
+"""What lies in ``results/``, for the report, the notebooks and kept runs: data sets, exhibits and claims."""
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from lookalike.exhibits.registry import PAPERS, ROOMS
 from lookalike.exhibits.verdicts import VERDICT_COLUMNS
 from lookalike.exhibits.writing import Sidecar
 from lookalike.report.display import exhibit_html
+from lookalike.report.provenance import Jobs
 
 ENVIRONMENT = "LOOKALIKE_RESULTS"
 """Environment variable that names the folder of results."""
@@ -266,3 +268,32 @@ def read_csv(path: Path, **options: Any) -> pd.DataFrame:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise LookalikeError(f"cannot read {path} ({reason}): delete it and run the same command again") from error
     return table
+
+
+def run_summary(dataset: Dataset, folder: Path, jobs: Jobs, command: str) -> dict[str, Any]:
+    """Sum up a finished run from ``results/{dataset}`` and its jobs' records; this is the machine that it ran on."""
+    work, drawn = jobs.whole, [one for one in dataset.exhibits if one.was_drawn]
+    return {
+        "dataset": dataset.id,
+        "title": dataset.title,
+        "synthetic": dataset.synthetic,
+        "studies": dataset.studies,
+        "size": next((one.size for one in drawn if one.size), ""),
+        "command": command,
+        "date": f"{work.started:%Y-%m-%d}" if work.started else "",
+        "commits": work.commits,
+        "modified": work.modified,
+        "processors": work.processors,
+        "cores": os.cpu_count(),
+        "memory_gigabytes": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9),
+        "stored_megabytes": {part.name: _megabytes(part) for part in sorted(folder.glob("[!.]*"))},
+        "rules": jobs.by_rule().round(3).to_dict("records"),
+        "headline": dataset.headline,
+        "statuses": dict(sum((Counter(one.statuses) for one in drawn), Counter())),
+        "margins": [asdict(margin) | {"exhibit": one.id} for one in drawn for margin in one.margins],
+    }
+
+
+def _megabytes(path: Path) -> float:
+    """Size of a file, or of all files in a folder."""
+    return round(sum(one.stat().st_size for one in (path, *path.rglob("*")) if one.is_file()) / 1e6, 3)

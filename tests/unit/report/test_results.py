@@ -11,8 +11,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.printed import STATES
 from lookalike.report import display
 from lookalike.report.provenance import read_jobs
-from lookalike.report.results import Results
-from lookalike.report.runs import run_summary
+from lookalike.report.results import Results, run_summary
 
 
 def names(results, **chosen):

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from made_human import IMAGES, LABEL_OF, RATING_COLUMNS, draw
 
 from lookalike.core.errors import LookalikeError
-from lookalike.studies.human.collect import ANSWERS, COLUMNS
-from lookalike.studies.human.panel import same_class, simulated_panel
+from lookalike.studies.human.collect import ANSWERS, COLUMNS, same_class, simulated_panel
 from lookalike.studies.human.statistics import rating_metrics, summary
 
 DEPTH = 3
