@@ -184,7 +184,7 @@ class PassiveAggressive(OnlineTripletLearner):
         return self._row_form().strengths
 
     def _row_form(self) -> RowForm:
-        check_is_fitted(self)
+        check_is_fitted(self, "_form")
         if not isinstance(self._form, RowForm):
             raise AttributeError(f"{type(self).__name__} has rows_ and strengths_ where solver='gram' was used")
         return self._form
@@ -199,7 +199,7 @@ class PassiveAggressive(OnlineTripletLearner):
 
     def _matrix(self) -> NDArray[Any]:
         """Return the learned matrix, which is formed when it is first asked for."""
-        check_is_fitted(self)
+        check_is_fitted(self, "_form")
         if isinstance(self._form, RowForm):
             super()._refuse_large_matrix()
         return self._form.matrix
