@@ -210,7 +210,7 @@ def _prefetch(typing_context: Any, array: Any, row: Any, column: Any) -> Any:
     """Ask the processor to fetch the cache line of ``array[row, column]``, a C-contiguous matrix, for later reading."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        matrix = make_array(array)(context, builder, arguments[0])  # type: ignore[no-untyped-call]
+        matrix = make_array(array)(context, builder, arguments[0])
         width = builder.extract_value(matrix.shape, 1)
         place = builder.gep(matrix.data, [builder.add(builder.mul(arguments[1], width), arguments[2])])
         byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)

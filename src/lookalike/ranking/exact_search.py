@@ -191,7 +191,7 @@ def _score_row(
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
         def pointer(position: int) -> Any:
-            array: Any = make_array(signature.args[position])(context, builder, arguments[position])  # type: ignore[no-untyped-call]
+            array: Any = make_array(signature.args[position])(context, builder, arguments[position])
             return array.data
 
         def load_lanes(address: Any) -> Any:
