@@ -108,8 +108,9 @@ def test_every_category_run_is_measured_and_what_was_stopped_has_the_papers_star
     assert metrics["value"].between(0, 1).all()
     runs = metrics.groupby(["subset", "method", "fold"]).size()
     study = tiny_config()["category"]["demo"]
-    n_methods = sum(len(study[role]) for role in ("methods", "variants", "minima", "set_aside"))
-    assert len(runs) == len(study["subsets"]) * n_methods * study["splits"]["folds"], "what did not end has no metrics"
+    n_methods = sum(len(study[role]) for role in ("methods", "variants", "set_aside")) * len(study["subsets"])
+    n_methods += len(study["minima"]) * len(study["exhibits"]["learning/minimum"])
+    assert len(runs) == n_methods * study["splits"]["folds"], "what did not end has no metrics"
     fits = pd.read_parquet(results / "demo/timing.parquet")
     assert fits.loc[fits["method"] == "lmnn-naive", "not_converged"].str.contains("of processor time").all()
     assert (fits.loc[fits["method"] != "lmnn-naive", "not_converged"] == "").all()

@@ -106,9 +106,10 @@ def run_methods(config: Config, dataset: str) -> list[str]:
 
 
 def on_subset(study: Mapping[str, Any], subset: str, methods: Iterable[str]) -> list[str]:
-    """Those of some methods that run on a subset."""
+    """Those of some methods that run on a subset; minima only where `learning/minimum` shows them."""
     chosen = study["subsets"][subset].get("methods")
-    return [method for method in methods if chosen is None or method in chosen]
+    unshown = () if subset in study.get("exhibits", {}).get("learning/minimum", [subset]) else study["minima"]
+    return [method for method in methods if (chosen is None or method in chosen) and method not in unshown]
 
 
 def subset_settings(config: Config, dataset: str, subset: str) -> dict[str, Any]:
