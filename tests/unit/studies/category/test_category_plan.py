@@ -98,7 +98,7 @@ def test_exhibits_have_settings_and_files(config):
     assert {f"oasis-jmlr-2010/fig{number}" for number in range(5, 10)} <= drawn["caltech20"]
     told = plan.exhibit_settings(config, "caltech256", "")
     assert len(told["subsets"]["classes249"]["published_classes"]) == 249
-    assert told["traced"] == ["oasis", "mcml", "lego", *told["variants"], *told["projected"]]
+    assert told["traced"] == ["oasis", "mcml", "lego", "lmnn", *told["variants"], *told["projected"]]
     # what is shown decides no fit
     (spec,) = fit_specs(config, "demo", ["oasis"], "words500").values()
     assert not {"title", "note", "batch"} & set(spec)
