@@ -20,10 +20,12 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from lookalike.exhibits.contrasts import Contrast
 from lookalike.exhibits.model import Margin
 from lookalike.exhibits.registry import PAPERS
+from lookalike.exhibits.words import NO_NUMBER, interval_words, printed_words
 from lookalike.report.display import count_states
-from lookalike.report.front import KINDS, NO_NUMBER, in_print, with_interval
+from lookalike.report.front import KINDS
 from lookalike.studies.rooms import all_exhibits
 
 HERE = Path(__file__).parent
@@ -282,15 +284,18 @@ def _facts(run: Run) -> nodes.table:
     return table((), facts.items(), widths=(1, 6))
 
 
-def _margin(told: Run) -> tuple[str, ...]:
+def _margin(kept: Run) -> tuple[str, ...]:
     """A row of the table of differences."""
-    paper = told["exhibit"].partition("/")[0]
-    margin = Margin(**{key: value for key, value in told.items() if key != "exhibit"})
+    paper = kept["exhibit"].partition("/")[0]
+    fields = {key: value for key, value in kept.items() if key != "exhibit"}
+    margin = Margin(**fields | {"contrast": Contrast(**kept["contrast"])})
     what = ": ".join(filter(None, (margin.setting, f"{margin.method} − {margin.other}, {margin.metric}")))
-    exhibit = all_exhibits()[told["exhibit"]]
+    exhibit = all_exhibits()[kept["exhibit"]]
     where = f"{PAPERS[paper].short}, {exhibit.label}" if paper in PAPERS else exhibit.title
-    unit = "" if margin.unit == "points" else f" {margin.unit}"
-    return where, what, with_interval(margin) + unit, in_print(margin), margin.best, margin.order or NO_NUMBER
+    unit = "" if margin.contrast.unit == "points" else f" {margin.contrast.unit}"
+    same, pairs = margin.in_order
+    order = NO_NUMBER if not pairs else "as printed" if same == pairs else f"{same} of {pairs} pairs"
+    return where, what, " ".join(interval_words(margin)).strip() + unit, printed_words(margin), margin.best, order
 
 
 def _kind(run: Run) -> str:

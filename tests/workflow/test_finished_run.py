@@ -20,7 +20,7 @@ pytestmark = pytest.mark.workflow
 RUN = "runs/words500/demo20/oasis/0"
 FILES_OF = {
     "demo": f"""
-        manifest.parquet codebook_pool.parquet timing.parquet comparison.csv category/metrics.parquet
+        manifest.parquet codebook_pool.parquet timing.parquet category/contrasts.parquet category/metrics.parquet
         descriptors/lbp59-rgb20/palette.npy descriptors/lbp59-rgb20/blocks-000.npz
         features/words500/codebook.npy features/words500/counts.npz splits/demo10.parquet
         {RUN}/model.npz {RUN}/fit.json {RUN}/selection.parquet {RUN}/metrics.parquet {RUN}/ranks.npz {RUN}/curve.parquet

@@ -53,14 +53,15 @@ def test_a_deleted_figure_is_redrawn_with_its_study_and_nothing_else_is_done_aga
             " measure_marginals train_networks_demo_triplets read_triplets",
         ),
         (
-            ["studies/category/claims.py", "deep/ranking.py"],
+            ["studies/category/contrasts.py", "deep/ranking.py"],
             ["demo"],
-            {"draw_category_demo": 1, "train_networks_demo_triplets": int(find_spec("torch") is not None)},
+            {"contrast_category_demo": 1, "draw_category_demo": 1,
+             "train_networks_demo_triplets": int(find_spec("torch") is not None)},
             "draw_landmark_demo_landmarks draw_web_websim_demo draw_human_demo run_fold_demo"
             " describe_images_demo_triplets read_triplets",
         ),
     ],
-    ids=["oasis", "four-studies", "claims"],
+    ids=["oasis", "four-studies", "contrasts"],
 )  # fmt: skip
 def test_an_edit_reruns_what_it_changes(finished, modules, targets, reruns, stays):
     with edited(finished, *modules):

@@ -1,8 +1,7 @@
 """The category study (OASIS, JMLR 5.3): splits, one run per subset, method and fold, and their numbers in one table.
 
 Needs: manifest.parquet, codebook_pool.parquet, counts.npz. Makes: splits/, runs/, rankers/, loss_bound/, transfer/, and the tables that
-exhibits are drawn from: category/metrics.parquet, timing.parquet, selections.parquet and comparison.csv. What is run is
-planned in studies/category/plan.py.
+exhibits are drawn from: category/metrics.parquet, timing.parquet and selections.parquet. What is run is planned in studies/category/plan.py.
 """
 
 from lookalike.studies.category import plan as category
@@ -77,23 +76,6 @@ rule gather_category_numbers:
         "../../envs/learning.yaml"
     script:
         "../scripts/gather_numbers.py"
-
-
-rule compare_methods:
-    input:
-        ranks=lambda wildcards: category.runs(config, wildcards.dataset, "ranks.npz", ablations=False, timed=False),
-    output:
-        f"{RESULTS}/comparison.csv",
-    log:
-        f"{LOGS}/compare_methods.log",
-    conda:
-        "../../envs/learning.yaml"
-    params:
-        splits=lambda wildcards: CATEGORY[wildcards.dataset]["splits"],
-        families=lambda wildcards: category.families_of(CATEGORY[wildcards.dataset]),
-        seed=SEED,
-    script:
-        "../scripts/compare_methods.py"
 
 
 rule run_side_study:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
-from lookalike.exhibits.printed import AS_PRINTED
+from lookalike.exhibits.contrasts import Contrast
 from lookalike.exhibits.style import Look
 
 if TYPE_CHECKING:
@@ -25,53 +24,28 @@ Names = Mapping[str, Mapping[Any, str]]
 
 @dataclass(frozen=True)
 class Margin:
-    """By how much a paper's own method is better than another one, ours beside print: a line of the front page."""
+    """A contrast of a paper's own method that the front page shows, with what stands around it."""
 
+    contrast: Contrast
+    """Its row, with the wider ends of its intervals."""
     setting: str
     """What it is of, such as ``10 classes``; "" where the data set says it."""
     metric: str
     method: str
     other: str
     """Titles of the paper's method and of the other one."""
-    ours: Number
-    """Method minus other."""
-    low: Number
-    high: Number
-    """Ends of the interval of ours."""
-    printed: Number
-    """The same difference in print; NaN where none is printed."""
-    unit: str
-    """``points``, or what else is counted."""
     interval: str
-    """What the interval is, in a sentence."""
-    levels: tuple[str, str]
-    """What the two methods reach here: ``24.1%``."""
+    """What the interval is, in words."""
+    levels: tuple[Number, Number]
+    """What the two methods reach here."""
+    printed_levels: tuple[Number, Number]
+    """What they reach in print; NaN where no number is printed."""
     best: str
     """Title of our best method."""
-    order: str = ""
-    """How methods come: ``as printed`` or, of pairs in the printed order, ``4 of 6 pairs``; "" without print."""
-    printed_levels: tuple[str, str] = ("", "")
-    """What the two methods reach in print; "" where no number is printed."""
+    in_order: tuple[int, int] = (0, 0)
+    """Pairs of methods that come as in print, and all that print has; 0 and 0 without print."""
     note: str = ""
     """A sentence that has to be known besides."""
-
-    @property
-    def best_told(self) -> str:
-        """``OASIS is best, as in the paper``; of the paper only where this difference tells it."""
-        other = self.other.partition(" (")[0]
-        if self.best not in (self.method, other) or math.isnan(self.printed):
-            return f"{self.best} is best"
-        if self.low <= 0 <= self.high:
-            second, ahead = (other if self.best == self.method else self.method), (self.method, other)[self.printed < 0]
-            return f"{self.best} comes first, but not clearly before {second}; in the paper {ahead} is ahead"
-        same = (self.printed > 0) == (self.best == self.method)
-        return f"{self.best} is best, {'as' if same else 'unlike'} in the paper"
-
-    @property
-    def order_told(self) -> str:
-        """``All methods come in the paper's order``, or how many pairs do; "" where it has no order."""
-        which = "All methods" if self.order == AS_PRINTED else self.order and f"{self.order} of methods"
-        return f"{which} come in the paper's order" if which else ""
 
 
 @dataclass(frozen=True)

@@ -166,17 +166,13 @@ def swapped(ours: Mapping[Any, float], printed: Mapping[Any, float]) -> list[tup
     return [(a, b) for a, b in pairs if (printed[a] - printed[b]) * (ours[a] - ours[b]) < 0]
 
 
-AS_PRINTED = "as printed"
-
-
-def pairs_in_order(ours: Mapping[Any, float], printed: Mapping[Any, float]) -> str:
-    """``as printed``, or how many pairs of methods come in the printed order, as ``4 of 6 pairs``; "" without print."""
+def pairs_in_order(ours: Mapping[Any, float], printed: Mapping[Any, float]) -> tuple[int, int]:
+    """How many pairs of methods come in the printed order, and of how many; 0 and 0 without print."""
     pairs = swapped(ours, printed)
     if pairs is None:
-        return ""
-    both = [printed[name] for name in printed if not math.isnan(printed[name] + ours.get(name, math.nan))]
-    n_pairs = math.comb(len(both), 2)
-    return f"{n_pairs - len(pairs)} of {n_pairs} pairs" if pairs else AS_PRINTED
+        return 0, 0
+    n_pairs = math.comb(sum(not math.isnan(printed[name] + ours.get(name, math.nan)) for name in printed), 2)
+    return n_pairs - len(pairs), n_pairs
 
 
 def plus_minus(mean: float, std: float, form: str, std_form: str = "") -> str:

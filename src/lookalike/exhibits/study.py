@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING, Any, Self
 import pandas as pd
 
 from lookalike.core.files import read_table
+from lookalike.exhibits import words
+from lookalike.exhibits.claims import Claim, Scope
+from lookalike.exhibits.contrasts import Contrasts
 from lookalike.exhibits.printed import STAR, printed_numbers
 from lookalike.exhibits.style import title_of
 
 if TYPE_CHECKING:
     from lookalike.exhibits.model import Margin
     from lookalike.exhibits.registry import Exhibit
-    from lookalike.exhibits.verdicts import Claim
 
 HEADLINE_WIDTH = 78
 """Columns of the sentences that a run ends with: no terminal is narrower."""
@@ -123,6 +125,11 @@ class Study:
         table: pd.DataFrame = self._tables[name]
         return table
 
+    @cached_property
+    def contrasts(self) -> Contrasts:
+        """What its numbers say of methods, and of one beside another."""
+        return Contrasts.read(*(self.table(name) for name in ("contrasts", "time_contrasts") if self.has(name)))
+
     def title_of(self, method: str) -> str:
         """Name of a method in tables and legends: that of the settings, else the papers'."""
         return title_of(method, self.settings.get("titles"))
@@ -132,21 +139,37 @@ class Study:
         self.exhibit = exhibit
         return self
 
-    def about_claim(self, claim: Claim) -> tuple[Self | None, str]:
-        """The study narrowed to the parts that a claim is about, and words on others; None and why, without any."""
-        return self, ""
+    def scope_of(self, claim: Claim) -> Scope:
+        """Return the parts that a claim is about: the one part of a study that has no others."""
+        return Scope([""])
 
-    def was_run(self, method: str) -> bool:
-        """Whether a method was run; rooms whose rules say themselves what is missing need not tell."""
+    def parts_of(self, claim: Claim) -> list[str]:
+        """Return the printed settings on each of which a claim is decided by itself; "" where on all together."""
+        return [""]
+
+    def role(self, name: str) -> list[str]:
+        """Return the methods that a name in claims.csv stands for."""
+        return [name]
+
+    def was_run(self, method: str, setting: str = "") -> bool:
+        """Tell whether a method was run, on a part or at all; what is no method counts as run."""
         return True
 
-    def other_data(self) -> str:
-        """Which data it has that are not the paper's, as claims on printed numbers ask; "" where they are."""
+    def other_data(self, settings: Sequence[str]) -> str:
+        """Say which data are not the paper's, as claims on printed numbers ask; "" where all are."""
         return "made by code" if self.synthetic else ""
 
-    def ended_by(self, limit: str, method: str) -> Mapping[str, Sequence[bool]]:
-        """Part, such as a subset, to whether one of `verdicts.LIMITS` ended each of a method's fits, or its choice."""
-        return {}
+    def as_in_print(self) -> Self:
+        """Return the study that names methods as those of the paper's own numbers."""
+        return self
+
+    def follows_protocol(self) -> bool:
+        """Tell whether it was run as the paper says where a claim depends on that."""
+        return True
+
+    def setting_title(self, setting: str) -> str:
+        """Name a part of the study."""
+        return setting
 
     def data_sentence(self, drawn: Any) -> str:
         """Second sentence of a caption: which data, how many repeats, and what ± and error bars are."""
@@ -168,7 +191,7 @@ class Study:
         grid = [("", *columns), *((f"  {self.title_of(method)}", *cells) for method, cells in rows.items())]
         widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
         lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in grid]
-        meaning = [] if margin is None else [f"{told}." for told in (margin.best_told, margin.order_told) if told]
+        meaning = [] if margin is None else words.margin_sentences(margin)
         if any(STAR in cells for cells in rows.values()):
             meaning.append(f"{STAR} marks what did not end within its time limit.")
         sentences = [" ".join([*meaning, *sentences[:1]]), *filter(None, [self.undecided]), *sentences[1:]]

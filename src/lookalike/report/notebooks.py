@@ -123,7 +123,7 @@ class PaperReader:
         titles = {dataset.id: source_of(dataset.title, dataset.synthetic) for dataset in self.datasets}
         rows = []
         for one in frame.to_dict("records"):
-            parts = (titles.get(one["dataset"], one["dataset"]), one.get("representation", ""))
+            parts = (titles.get(one["dataset"], one["dataset"]), one["setting"])
             by = f"{', '.join(filter(None, parts))}: {one['evidence']}"
             sign = f"{SIGNS.get(one['verdict'], '')} {one['verdict']}{one['in_this_run']}".strip()
             rows.append((sign, f"{one['claim']} ({one['place']})", by))

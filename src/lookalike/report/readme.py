@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, replacing
+from lookalike.exhibits import words
 from lookalike.exhibits.image_grid import draw_gallery
 from lookalike.exhibits.neighbours import RANDOM, gallery_of
 from lookalike.exhibits.registry import PAPERS
@@ -32,8 +33,9 @@ def readme_numbers(results: Results, made_with: str) -> str:
     cells = [
         (f"{PAPERS[row.exhibit.paper].title}, {row.exhibit.label}",
          ", ".join(filter(None, (row.exhibit.dataset_title, one.setting))),
-         f"{one.method} − {one.other}, {one.metric}", front.with_interval(one), front.in_print(one))
-        for row in rows for one in row.margins if one.unit == "points"
+         f"{one.method} − {one.other}, {one.metric}", " ".join(filter(None, words.interval_words(one))),
+         words.printed_words(one))
+        for row in rows for one in row.margins if one.contrast.unit == "points"
     ]  # fmt: skip
     heads = ("Exhibit", "Data", "Difference", "Here", "Paper")
     lines = [f"| {' | '.join(line)} |" for line in (heads, ("---", "---", "---", "---:", "---:"), *cells)]

@@ -15,9 +15,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, read_json
+from lookalike.exhibits.claims_table import COLUMNS as CLAIM_COLUMNS
 from lookalike.exhibits.printed import FAILED, NOT_RUN, STATES
 from lookalike.exhibits.registry import PAPERS, ROOMS
-from lookalike.exhibits.verdicts import VERDICT_COLUMNS
 from lookalike.exhibits.writing import Sidecar
 from lookalike.report.display import exhibit_html
 from lookalike.report.provenance import Jobs
@@ -180,7 +180,7 @@ class Results:
         return found[f"{paper}/{name}"]
 
     def claims(self) -> pd.DataFrame:
-        """Read the verdicts on claims: ``dataset``, `VERDICT_COLUMNS`, then what single studies add, all str.
+        """Read the verdicts on claims: ``dataset``, `CLAIM_COLUMNS`, then what single studies add, all str.
 
         ``in_this_run`` has the words that pages add to a verdict on synthetic or simulated data, else "".
         """
@@ -190,7 +190,7 @@ class Results:
             if one.name == CLAIMS and one.was_drawn
         ]
         # the empty table gives the first columns their order
-        first = pd.DataFrame(columns=["dataset", *VERDICT_COLUMNS, "synthetic"], dtype=str)
+        first = pd.DataFrame(columns=["dataset", *CLAIM_COLUMNS, "synthetic"], dtype=str)
         found = pd.concat([first, *tables], ignore_index=True).fillna("").astype(str)
         is_made = found["simulated"].eq("yes") | found["synthetic"].eq("True")
         return found.assign(in_this_run=is_made.map({True: " in this run", False: ""}))

@@ -16,8 +16,9 @@ from markupsafe import Markup
 import lookalike
 from lookalike.core.errors import escaped_in_page
 from lookalike.core.files import PathLike, replacing
+from lookalike.exhibits import words
 from lookalike.exhibits.neighbours import RANDOM
-from lookalike.exhibits.printed import AS_PRINTED, FAILED, RULE
+from lookalike.exhibits.printed import FAILED, RULE
 from lookalike.exhibits.registry import PAPERS
 from lookalike.report import SNAKEMAKE, claims, display, facts, front, glossary, pages
 from lookalike.report.gallery import CLASSES, galleries_of
@@ -97,14 +98,13 @@ class _Site:
             papers={PAPERS[paper]: rows for paper, rows in papers.items()},
             kinds=front.KINDS,
             where=front.WHERE,
-            as_printed=AS_PRINTED,
-            no_number=front.NO_NUMBER,
+            no_number=words.NO_NUMBER,
             repeated={PAPERS[paper].page: front.repeated(papers, paper) for paper in papers},
             shown={
                 PAPERS[id].page: sorted({one.label for one in results.exhibits(id) if one.was_drawn}) for id in papers
             },
-            in_print=front.in_print,
-            with_interval=front.with_interval,
+            in_print=words.printed_words,
+            interval_of=words.interval_words,
             against=front.against(results, found),
             undecided={one.dataset: one for one in results.exhibits() if one.undecided},
             cited=list(PAPERS.values()),

@@ -38,6 +38,11 @@ class Batch(NamedTuple):
         return [named] if named else self.fitted
 
 
+def contrast_tables(room: str, dataset: str) -> dict[str, str]:
+    """Name of a study's tables of contrasts to their files."""
+    return {name: f"results/{dataset}/{room}/{name}.parquet" for name in ("contrasts", "time_contrasts")}
+
+
 def run_files(**values: Iterable[Any]) -> list[str]:
     """Files of runs, one for every combination of values; a part of the path without values stays a wildcard."""
     parts = [values.get(name, [f"{{{name}}}"]) for name in PARTS]

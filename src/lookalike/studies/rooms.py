@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.tables import read_cells
+from lookalike.exhibits.claims import Claim
+from lookalike.exhibits.contrasts import Contrast
 from lookalike.exhibits.printed import COLUMNS as PRINTED_COLUMNS
 from lookalike.exhibits.registry import ROOMS, Exhibit, exhibits_of
 from lookalike.exhibits.study import Study
-from lookalike.exhibits.verdicts import COLUMNS as CLAIM_COLUMNS
 
 Config = Mapping[str, Any]
 Rows = Iterable[Mapping[str, str]]
@@ -41,6 +43,12 @@ def study_of(room: str, settings: Config, files: Mapping[str, Any], printed: Row
         settings, dict(files), list(printed), list(claims)
     )
     return study
+
+
+def contrasts_of(room: str, study: Study) -> dict[str, list[Contrast]]:
+    """Name of a table to its rows: the contrasts of a study, and those of its times."""
+    made = import_module(f"lookalike.studies.{room}.contrasts")
+    return {"contrasts": made.contrasts(study), "time_contrasts": made.time_contrasts(study)}
 
 
 def drawn_exhibits(config: Config, dataset: str, paper: str = "") -> dict[str, list[Exhibit]]:
@@ -79,7 +87,11 @@ def printed_rows(path: Path, room: str) -> list[dict[str, str]]:
 
 def claim_rows(path: Path, room: str) -> list[dict[str, str]]:
     """Rows of claims.csv that a study decides."""
-    return [row for row in _rows(path, CLAIM_COLUMNS, {"parameters": json.loads}) if row["study"] == room]
+    return [
+        row
+        for row in _rows(path, [field.name for field in fields(Claim)], {"parameters": json.loads})
+        if row["study"] == room
+    ]
 
 
 def _rows(path: Path, columns: Iterable[str], forms: Mapping[str, Callable[[str], Any]]) -> list[dict[str, str]]:

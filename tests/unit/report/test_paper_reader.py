@@ -59,7 +59,7 @@ def test_the_overview_has_every_exhibit_with_its_state(made):
 
 def test_claims_say_what_each_verdict_is_about(folder):
     path = folder / "demo" / "exhibits" / "learning" / "claims.csv"
-    pd.read_csv(path).assign(representation="large").to_csv(path, index=False)
+    pd.read_csv(path).assign(setting="large").to_csv(path, index=False)
     claims = PaperReader(JMLR, Results(folder)).claims()
     assert "Verdicts: 1 holds, 1 does not hold." in repr(claims)
     assert "✓ holds in this run" in claims.html

@@ -7,10 +7,13 @@ from unittest import mock
 import pandas as pd
 
 from lookalike.core.files import read_json
+from lookalike.exhibits import words
+from lookalike.exhibits.claims import decide
+from lookalike.exhibits.contrasts import contrasts_frame
 from lookalike.exhibits.printed import FAILED, NOT_RUN
 from lookalike.exhibits.writing import write_exhibits
 from lookalike.report.pictures import POINT
-from lookalike.studies.rooms import claim_rows, exhibits_in, printed_rows, room_exhibits
+from lookalike.studies.rooms import claim_rows, contrasts_of, exhibits_in, printed_rows, room_exhibits
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -21,6 +24,21 @@ def printed(room):
 
 def claims(room):
     return claim_rows(ROOT / "workflow/resources/claims.csv", room)
+
+
+def contrasted(room, study):
+    """A study with its contrasts, as if a job had made them."""
+    tables = {name: contrasts_frame(rows) for name, rows in contrasts_of(room, study).items()}
+    vars(study).pop("contrasts", None)
+    study._tables.update(tables)
+    study.files.update({name: f"{name}.parquet" for name in tables})
+    return study
+
+
+def verdict_on(claim, study):
+    """The outcome of a claim, and what it is told by, parts in one line."""
+    found = decide(claim, study)
+    return found.outcome, "; ".join(words.evidence(found, study))
 
 
 def laid_out(canvas, stem, titles):

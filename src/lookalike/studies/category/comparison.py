@@ -8,8 +8,11 @@ from typing import Any
 
 import pandas as pd
 
+from lookalike.exhibits.claims import better
+from lookalike.exhibits.contrasts import Contrast
+from lookalike.exhibits.margins import margin
 from lookalike.exhibits.model import Margin, Table
-from lookalike.exhibits.printed import MISSING, NO_RESULT, p_value, pairs_in_order, status_of
+from lookalike.exhibits.printed import MISSING, NO_RESULT, p_value, status_of
 from lookalike.exhibits.registry import exhibit
 from lookalike.studies.category.study import PRINTED_TABLE, CategoryStudy, Subset
 
@@ -21,7 +24,7 @@ RULE = (
 )
 FAMILIES = {"compared": "compared methods", "variants": "symmetric variants", "set_aside": "set aside by the papers"}
 """Families of p-values that Holm's method adjusts over, one a question, with their titles."""
-VERDICTS = {"better": "OASIS better", "worse": "OASIS worse", "not decidable": "not decidable"}
+INTERVAL = "95%, of a t-test over folds and a bootstrap over images, whichever reaches further"
 POINTS = ("difference", "t_low", "t_high", "bootstrap_low", "bootstrap_high")
 SHOWN = {
     "method": "",
@@ -47,7 +50,7 @@ def families_of(settings: Mapping[str, Any]) -> dict[str, list[str]]:
     return {name: methods for name, methods in families.items() if methods}
 
 
-@exhibit("learning/comparison", title="Methods compared", needs=("comparison", "fits"), when=can_compare)
+@exhibit("learning/comparison", title="Methods compared", needs=("contrasts", "fits"), when=can_compare)
 def comparison(study: CategoryStudy) -> Table:
     """Whether OASIS is better than each other method: differences in mAP, in points (1 point = 0.01)."""
     return _table(study, families_of(study.settings))
@@ -83,34 +86,51 @@ def _table(study: CategoryStudy, families: Mapping[str, Sequence[str]], heading:
 def _family_notes(study: CategoryStudy, frame: pd.DataFrame) -> list[str]:
     """Over how many methods the p-values of each family are adjusted, on each subset."""
     titles = {subset.id: subset.title for subset in study.subsets}
-    told = [
+    sizes = [
         f"{int(rows['n_adjusted'].max())} {FAMILIES[str(family)]} ({titles[str(subset)]})"
         for (family, subset), rows in frame.groupby(["family", "subset"], sort=False)
         if rows["n_adjusted"].max() > 0
     ]
-    return [f"Holm's correction is made within each of these groups: {'; '.join(told)}."] if told else []
+    return [f"Holm's correction is made within each of these groups: {'; '.join(sizes)}."] if sizes else []
 
 
-def _record(study: CategoryStudy, subset: Subset, family: str, method: str) -> dict[str, Any]:
+def _record(study: CategoryStudy, subset: Subset, family_name: str, method: str) -> dict[str, Any]:
     """One row; where there is no difference its cell is ``*`` or ``-``."""
-    row = compared_with(study, subset, method)
-    names = {"subset": subset.id, "n_classes": subset.n_classes, "family": family, "method": method, "unit": "points"}
-    if row is None:
-        failed = next((of for of in (method, "oasis") if (subset.id, of) in study.not_converged), method)
+    rows = oasis_minus(study, subset, method)
+    names = {
+        "subset": subset.id,
+        "n_classes": subset.n_classes,
+        "family": family_name,
+        "method": method,
+        "unit": "points",
+    }
+    if not rows:
+        failed = next((side for side in (method, "oasis") if (subset.id, side) in study.not_converged), method)
         nothing = dict.fromkeys((*POINTS, "p_holm"), math.nan) | dict.fromkeys(("n_adjusted", "n_folds", "n_images"), 0)
         cell = study.without_number(subset.id, failed)
         return names | nothing | dict.fromkeys(SHOWN, "") | {"method": method, "difference_cell": cell, "verdict": cell}
-    points = {column: 100 * float(row[column]) for column in POINTS}
-    others = study.table("comparison")
-    same = others[(others["subset"] == subset.id) & (others["family"] == row["family"]) & others["p"].notna()]
-    counts = {"p_holm": float(row["p_holm"]), "n_adjusted": len(same), "n_folds": int(row["n_folds"]),
-              "n_images": int(row["n_images"])}  # fmt: skip
-    ends = {of: (points[f"{of}_low"], points[f"{of}_high"]) for of in ("t", "bootstrap")}
-    cells = {"difference_cell": f"{points['difference']:+.1f}",
-             **{f"{of}_cell": MISSING if math.isnan(low) else f"{low:+.1f} to {high:+.1f}"
-                for of, (low, high) in ends.items()},
-             "p_cell": p_value(row["p_holm"]), "verdict": VERDICTS[str(row["verdict"])]}  # fmt: skip
+    by_t, by_bootstrap = rows
+    points = {"difference": by_t.mean, "t_low": by_t.low, "t_high": by_t.high, "bootstrap_low": by_bootstrap.low,
+              "bootstrap_high": by_bootstrap.high}  # fmt: skip
+    own = next((methods for methods in families_of(study.settings).values() if method in methods), [])
+    adjusted = [oasis_minus(study, subset, other) for other in own]
+    counts = {"p_holm": by_t.p, "n_adjusted": sum(not math.isnan(other[0].p) for other in adjusted if other),
+              "n_folds": by_t.n, "n_images": by_bootstrap.n}  # fmt: skip
+    side = better(rows)
+    cells = {"difference_cell": f"{by_t.mean:+.1f}", "t_cell": _ends(by_t), "bootstrap_cell": _ends(by_bootstrap),
+             "p_cell": p_value(by_t.p),
+             "verdict": {1: "OASIS better", -1: "OASIS worse", 0: "not decidable"}[side]}  # fmt: skip
     return names | points | counts | cells
+
+
+def _ends(row: Contrast) -> str:
+    return MISSING if math.isnan(row.low) else f"{row.low:+.1f} to {row.high:+.1f}"
+
+
+def oasis_minus(study: CategoryStudy, subset: Subset, method: str) -> list[Contrast]:
+    """OASIS minus a method in mAP, over folds and over images; empty where it has no such intervals."""
+    rows = study.contrasts.of(subset.id, "map", "oasis", method)
+    return rows if len(rows) == 2 else []
 
 
 def _printed_gap(study: CategoryStudy, subset: Subset, method: str) -> dict[str, Any]:
@@ -137,35 +157,11 @@ def margins(study: CategoryStudy) -> tuple[Margin, ...]:
         ours, printed = study.maps(subset), study.printed_maps(subset, study.paper)
         others = sorted(set(ours) - {"oasis"}, key=lambda method: (printed.get(method, 0.0), ours[method]))
         best_here = max(others, key=ours.__getitem__, default="")
-        for method in dict.fromkeys(one for one in (*others[-1:], best_here, "euclidean") if one in others):
-            row = compared_with(study, subset, method)
-            if row is None or "oasis" not in ours:
-                continue
-            ends = {end: [row[f"t_{end}"], row[f"bootstrap_{end}"]] for end in ("low", "high")}
-            found.append(Margin(
-                setting=f"subset of {subset.n_classes} classes", metric="mAP", method=study.title_of("oasis"),
-                other=study.title_of(method), ours=100 * row["difference"],
-                # the wider of both intervals; one fold alone has none over folds
-                low=100 * float(pd.Series(ends["low"]).min()), high=100 * float(pd.Series(ends["high"]).max()),
-                printed=printed.get("oasis", math.nan) - printed.get(method, math.nan), unit="points",
-                interval="95%, of a t-test over folds and a bootstrap over images, whichever reaches further",
-                levels=(f"{ours['oasis']:.1f}%", f"{ours[method]:.1f}%"),
-                best=study.title_of(max(ours, key=ours.__getitem__)), order=pairs_in_order(ours, printed),
-                printed_levels=(_level(printed.get("oasis")), _level(printed.get(method))),
-            ))  # fmt: skip
+        for method in dict.fromkeys(name for name in (*others[-1:], best_here, "euclidean") if name in others):
+            rows = oasis_minus(study, subset, method)
+            if rows and "oasis" in ours:
+                found.append(
+                    margin(study, rows, ours, printed, setting=f"subset of {subset.n_classes} classes", metric="mAP",
+                           interval=INTERVAL)
+                )  # fmt: skip
     return tuple(found)
-
-
-def _level(printed: float | None) -> str:
-    return "" if printed is None else f"{printed:g}%"
-
-
-def compared_with(study: CategoryStudy, subset: Subset, method: str) -> dict[str, Any] | None:
-    """Row of the comparison of OASIS with a method; None without one, or where a fit of either did not converge."""
-    # a mean over the folds that happened to end would be of the easier ones
-    if not study.has("comparison") or {(subset.id, method), (subset.id, "oasis")} & set(study.not_converged):
-        return None
-    table = study.table("comparison")
-    rows = table[(table["subset"] == subset.id) & (table["method"] == method) & (table["reference"] == "oasis")]
-    found: Any = rows[rows["difference"].notna()].to_dict("records")
-    return found[0] if found else None

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
+from lookalike.exhibits.claims_table import claims_table
 from lookalike.exhibits.model import Table
 from lookalike.exhibits.printed import NOT_COMPARABLE, beside_print, plus_minus
 from lookalike.exhibits.registry import exhibit
-from lookalike.exhibits.verdicts import claims_of, claims_table
-from lookalike.studies.category import claims as claim_rules
 from lookalike.studies.category import comparison as comparison
 from lookalike.studies.category import neighbours as neighbours
 from lookalike.studies.category import pictures as pictures
@@ -21,7 +19,6 @@ from lookalike.studies.category import precision as precision
 from lookalike.studies.category import supplement as supplement
 from lookalike.studies.category import times as times
 from lookalike.studies.category import training as training
-from lookalike.studies.category import training_claims as training_claim_rules
 from lookalike.studies.category.study import PAPERS_OTHER_CLASSES, CategoryStudy, Subset
 
 TEXT_ROWS = {
@@ -93,10 +90,7 @@ def _judged(study: CategoryStudy, subset: Subset, cell: Mapping[str, Any]) -> tu
     return (NOT_COMPARABLE, why) if why else None
 
 
-@exhibit("learning/claims", title="Claims of the papers", needs=("metrics", "fits"),
-         optional=("comparison", "selections"))  # fmt: skip
+@exhibit("learning/claims", title="Claims of the papers", needs=("contrasts", "time_contrasts"))
 def claims(study: CategoryStudy) -> Table:
     """Which of the papers' claims about Caltech-256, told in our words, hold in this run."""
-    table = claims_table(study, vars(training_claim_rules) | vars(claim_rules))
-    told = [claim_rules.by_printed_numbers(study, claim) for claim in claims_of(study.claim_rows)]
-    return replace(table, frame=table.frame.assign(by_printed_numbers=told))
+    return claims_table(study)

@@ -15,9 +15,8 @@ from lookalike.core.settings.methods import method_spec
 from lookalike.core.settings.sentences import check_exhibits, refer, refer_once
 from lookalike.data.subsets import read_published_subsets
 from lookalike.exhibits.registry import Exhibit, exhibits_of
-from lookalike.studies.batches import SIZES, Batch, methods_in, run_files
+from lookalike.studies.batches import SIZES, Batch, contrast_tables, methods_in, run_files
 from lookalike.studies.category.comparison import can_compare
-from lookalike.studies.category.comparison import families_of as families_of
 from lookalike.studies.category.neighbours import AFTER, BEFORE
 from lookalike.studies.category.study import ROLES
 
@@ -246,8 +245,16 @@ def exhibit_files(config: Config, dataset: str) -> dict[str, str | list[str]]:
     if {BEFORE, AFTER} <= set(study["methods"]):
         run = f"{results}/runs/{study['representation']}/{{subset}}/{{method}}/{{fold}}/ranks.npz"
         files["ranks"] = [run.format(method=method, **shown_fold(study)) for method in (BEFORE, AFTER)]
-    files |= {"comparison": f"{results}/comparison.csv"} if can_compare(study) else {}
+    files |= contrast_tables(ROOM, dataset)
     return {name: of for name, of in files.items() if name not in _not_made(config, dataset)}
+
+
+def contrast_files(config: Config, dataset: str) -> dict[str, str | list[str]]:
+    """Name of a table to its file, of those that contrasts are made of; ``rankings`` are those that OASIS is in."""
+    files = exhibit_files(config, dataset)
+    tables = {name: files[name] for name in ("metrics", "fits", "selections")}
+    ranked = runs(config, dataset, "ranks.npz", ablations=False, timed=False)
+    return tables | ({"rankings": ranked} if can_compare(config[ROOM][dataset]) else {})
 
 
 def _not_made(config: Config, dataset: str) -> set[str]:

@@ -17,7 +17,7 @@ from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, Look, looks_of
 from lookalike.ranking.statistics import summarise
 from lookalike.studies.category import curves
-from lookalike.studies.category.comparison import comparison_below, margins
+from lookalike.studies.category.comparison import can_compare, comparison_below, margins
 from lookalike.studies.category.study import DRAFT, PRINTED_TABLE, CategoryStudy, Subset
 from lookalike.studies.metrics import rows_in, select
 
@@ -36,14 +36,14 @@ K_MAX = 60
 
 
 @exhibit("oasis-jmlr-2010/table4", "oasis-2009-draft/table1", title="Precision of the compared methods",
-         needs=("metrics", "fits"), optional=("comparison",))  # fmt: skip
+         needs=("metrics", "fits"), optional=("contrasts",))  # fmt: skip
 def main_table(study: CategoryStudy) -> Table:
     """How precise each method is: mean average precision (mAP) and precision at top 1, 10 and 50."""
     cells = main_cells(study)
     named = {method: study.title_of(method) for method in dict.fromkeys(cells["method"])}
     titles = {"metric": TABLE_METRICS, "method": named, "subset": study.titles}
     others = [method for method in named if method != "oasis"]
-    below = comparison_below(study, others) if study.has("comparison") else None
+    below = comparison_below(study, others) if study.has("contrasts") and can_compare(study.settings) else None
     orders = [] if study.synthetic else [study.order_beside_print(subset, study.paper) for subset in study.subsets]
     notes = (*filter(None, orders), *(() if below is None else below.notes))
     of = {"titles": titles, "notes": notes, "below": below, "margins": margins(study), **BEST}

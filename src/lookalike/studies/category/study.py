@@ -13,11 +13,13 @@ from typing import Any, Self
 import pandas as pd
 
 from lookalike.core.files import read_table
+from lookalike.exhibits.claims import Claim, Scope
+from lookalike.exhibits.contrasts import GRID, ITERATIONS, LIMITED, NOT_RUN, STEPS, TIME
+from lookalike.exhibits.contrasts import NO_RESULT as UNFINISHED
 from lookalike.exhibits.model import Drawn, Figure
 from lookalike.exhibits.printed import MISSING, NO_RESULT, NOT_COMPARABLE, OTHER_CLASSES, STAR, plus_minus, swapped
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.study import Study
-from lookalike.exhibits.verdicts import Claim
 from lookalike.studies.metrics import not_converged, rows_in, select
 
 JMLR, DRAFT = "oasis-jmlr-2010", "oasis-2009-draft"
@@ -32,8 +34,10 @@ PAPER_TIME_LIMIT = 432_000
 """Seconds after which the papers gave a method up (JMLR 5.3.3): what takes longer has no result in print either."""
 PAPER_GRIDS = {"omega": {0.125, 0.25, 0.5}, "regularization": {0.02, 0.08, 0.32}}
 """Values of LMNN and LEGO that the papers chose from (draft section 5.2.2)."""
-RECORDED = {"iterations": "converged", "time": "not_converged", "steps": "at_last_step", "grid": "at_grid_edge"}
+RECORDED = {ITERATIONS: "converged", TIME: "not_converged", STEPS: "at_last_step", GRID: "at_grid_edge"}
 """Limit of ours to the column of the fits that tells of it."""
+PROJECTED = ("projected", "often", "rarely", "end")
+"""Names in claims.csv that stand for ways of projecting."""
 ROLES = ("methods", "variants", "timed", "set_aside", "projected", "minima")
 """Settings that list methods by what they are run for; a method has one role in a study."""
 
@@ -118,15 +122,23 @@ class CategoryStudy(Study):
         """The study's numbers in its own representation (`lookalike.studies.metrics`)."""
         return self.own(self.table("metrics"))
 
+    @cached_property
+    def _rows(self) -> dict[Any, pd.DataFrame]:
+        """Rows of the numbers by subset, method and metric."""
+        return dict(iter(self.numbers.groupby(["subset", "method", "metric"], sort=False)))
+
+    def _rows_of(self, subset: Subset, method: str, metric: str) -> pd.DataFrame:
+        return self._rows.get((subset.id, method, metric), self.numbers.iloc[:0])
+
     def values(self, subset: Subset, method: str, metric: str = "map") -> pd.Series:
         """One number of each fold, index ``fold``; empty where a fit did not converge: others are the easier folds."""
-        rows = select(self.numbers, subset=subset.id, method=method, metric=metric)
+        rows = self._rows_of(subset, method, metric)
         values: pd.Series = rows.set_index("fold")["value"]
         return values.iloc[:0] if (subset.id, method) in self.not_converged else values
 
     def curves(self, subset: Subset, method: str, metric: str = "traced_map") -> pd.DataFrame | None:
         """A number along training, steps x folds; None where it was not traced."""
-        rows = select(self.numbers, subset=subset.id, method=method, metric=metric)
+        rows = self._rows_of(subset, method, metric)
         return rows.pivot(index="x", columns="fold", values="value").sort_index() if len(rows) else None
 
     def stops(self, subset: Subset) -> pd.Series:
@@ -291,12 +303,12 @@ class CategoryStudy(Study):
                 head = f"{STAR} marks a fit that did not end within its time limit"
                 yield head, f"{self.title_of(method)} on {subset.title}: {why}"
         for method, subset in pairs:
-            if any(flags := self._ran_into("iterations", method, subset)):
+            if any(flags := self.ran_into("iterations", method, subset)):
                 counts = f"{sum(flags)} of {len(flags)} folds ({subset.title})"
                 yield "Fits were stopped at the limit of iterations", f"{self.title_of(method)} in {counts}"
         ends = {"grid": "an end of its grid", "steps": "the last traced step"}
         for method in methods if selected else ():
-            flags_of = {end: [flag for subset in self.subsets for flag in self._ran_into(limit, method, subset)]
+            flags_of = {end: [flag for subset in self.subsets for flag in self.ran_into(limit, method, subset)]
                         for limit, end in ends.items()}  # fmt: skip
             told = [f"{end} in {sum(of)} of {len(of)} folds" for end, of in flags_of.items() if any(of)]
             if told:
@@ -310,42 +322,88 @@ class CategoryStudy(Study):
                 reasons.setdefault(subset.why_not_comparable, []).append(subset.title)
         return [why if len(of) == len(self.subsets) else f"{why} ({', '.join(of)})" for why, of in reasons.items()]
 
-    def about_claim(self, claim: Claim) -> tuple[Self | None, str]:
-        """The subsets that the claim's paper prints under the claim's settings, and which of these were not run."""
+    def scope_of(self, claim: Claim) -> Scope:
+        """Return the subsets that the claim's paper prints under the claim's settings, from small to large."""
         printed = [subset for subset in self.all_subsets if subset.printed]
-        if not claim.settings or not printed:
-            return self.about(printed) if printed else self, ""
-        of = [subset for subset in printed if subset.printed.get(claim.paper) in claim.settings]
-        # a claim may depend on curves of ways of projecting: JMLR Figure 9 is of one subset
-        ways = [method for method in self.settings["projected"] if method in claim.methods]
+        chosen = printed or list(self.all_subsets)
+        absent: list[str] = []
+        if claim.settings and printed:
+            chosen = [subset for subset in printed if subset.printed.get(claim.paper) in claim.settings]
+            there = {subset.printed.get(claim.paper) for subset in printed}
+            absent = [setting for setting in claim.settings if setting not in there]
+        # ways of projecting may be traced on other classes: JMLR Figure 9 is of one subset
+        projected = {name for part in claim.contrasts for name in (*part.first, *part.second)} & set(PROJECTED)
+        ways = self.settings["projected"] if projected and claim.settings else []
         traced = [one for one in self.all_subsets if any(self.curves(one, way) is not None for way in ways)]
-        if traced and not {*of} & {*traced}:
-            return self.about(traced), "; on other classes than the claim's"
-        if not of:
-            return None, "none of its subsets was run"
-        run = {subset.printed.get(claim.paper) for subset in self.all_subsets}
-        lacking = [_setting_title(setting) for setting in claim.settings if setting not in run]
-        return self.about(of), f"; not run: {', '.join(lacking)}" if lacking else ""
+        is_elsewhere = bool(traced) and not {*chosen} & {*traced} and projected != {"projected"}
+        chosen = sorted(traced if is_elsewhere else chosen, key=lambda subset: subset.n_classes)
+        return Scope([subset.id for subset in chosen], absent if chosen and not is_elsewhere else (), is_elsewhere)
 
-    def was_run(self, method: str) -> bool:
-        """Whether the study runs a method."""
-        return method in self.run
+    def role(self, name: str) -> list[str]:
+        """Return the methods that a name in claims.csv stands for."""
+        intervals, projected = self.settings["projection_intervals"], self.settings["projected"]
+        during = sorted((method for method in projected if intervals.get(method)), key=intervals.__getitem__)
+        several = during if len(during) > 1 else []
+        roles: dict[str, list[str]] = {
+            "projected": projected,
+            "often": several[:1],
+            "rarely": several[-1:],
+            "end": [method for method in projected if intervals.get(method, 0) is None][:1],
+        }
+        for role, metric in (("averages", "map of rankers"), ("bounds", "mistakes beyond the bound")):
+            sides = [
+                row.first if role == "averages" else row.second for row in self.contrasts.rows if row.metric == metric
+            ]
+            roles[role] = list(dict.fromkeys(sides)) or [role]
+        return roles.get(name, [name])
 
-    def other_data(self) -> str:
-        """Why the subsets at hand are not the paper's, the first reason of any; "" where all are."""
-        return next((subset.why_not_comparable for subset in self.subsets if subset.why_not_comparable), "")
+    def was_run(self, method: str, setting: str = "") -> bool:
+        """Tell whether the study runs a method, on a subset or at all."""
+        ran = {method for one in self.all_subsets for method in one.methods if setting in ("", one.id)}
+        return method in ran or method not in self.settings["titles"]
+
+    def setting_title(self, setting: str) -> str:
+        """Name a subset, or what a paper prints: ``10 classes`` of ``classes=10``."""
+        named = {subset.id: subset.title for subset in self.all_subsets}
+        return named.get(setting) or _setting_title(setting)
+
+    def other_data(self, settings: Sequence[str]) -> str:
+        """Say why some subsets are not the paper's, the first reason; "" where all are."""
+        subsets = (subset for subset in self.all_subsets if subset.id in settings)
+        return next((subset.why_not_comparable for subset in subsets if subset.why_not_comparable), "")
 
     def ended_by(self, limit: str, method: str) -> Mapping[str, Sequence[bool]]:
         """Subset to whether a limit of ours ended each fold's fit, or its choice; ends of the papers' grids are not."""
-        ours = [subset for subset in self.subsets if limit != "grid" or not self._has_papers_grid(method, subset)]
-        return {subset.title: self._ran_into(limit, method, subset) for subset in ours}
+        ours = [subset for subset in self.subsets if limit != "grid" or not self.has_papers_grid(method, subset)]
+        return {subset.title: self.ran_into(limit, method, subset) for subset in ours}
 
-    def _has_papers_grid(self, method: str, subset: Subset) -> bool:
+    @cached_property
+    def limits(self) -> dict[tuple[str, str], tuple[str, ...]]:
+        """Subset and method to why it has no number there, and the limits of ours that ended many of its fits."""
+        return {
+            (subset.id, method): tuple(self._limits_of(subset, method))
+            for subset in self.all_subsets
+            for method in self.run
+        }
+
+    def _limits_of(self, subset: Subset, method: str) -> Iterator[str]:
+        if method not in subset.methods:
+            yield NOT_RUN
+        if (subset.id, method) in self.not_converged:
+            yield UNFINISHED
+        for limit in RECORDED:
+            ended = (
+                [] if limit == GRID and self.has_papers_grid(method, subset) else self.ran_into(limit, method, subset)
+            )
+            if sum(ended) >= max(1, LIMITED * len(ended)):
+                yield limit
+
+    def has_papers_grid(self, method: str, subset: Subset) -> bool:
         """Whether a method chooses among all the values that it had in the papers, or more."""
         select = self._told(subset, "select").get(method, {})
         return any(set(select.get(name, ())) >= values for name, values in PAPER_GRIDS.items())
 
-    def _ran_into(self, limit: str, method: str, subset: Subset) -> list[bool]:
+    def ran_into(self, limit: str, method: str, subset: Subset) -> list[bool]:
         """Of each fold whether one of `LIMITS` ended its fit or its choice; the papers' own time limit is not ours."""
         if limit == "time" and self._told(subset, "time_limits").get(method, 0) >= PAPER_TIME_LIMIT:
             return []

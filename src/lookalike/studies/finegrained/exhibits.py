@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from textwrap import wrap
 from typing import Any
@@ -11,20 +12,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lookalike.exhibits.claims_table import claims_table
+from lookalike.exhibits.margins import margin
 from lookalike.exhibits.model import Axis, Figure, Line, Margin, Panel, Series, Table
 from lookalike.exhibits.printed import (
     MISSING,
     NO_RESULT,
     beside_print,
     human_time,
-    pairs_in_order,
     plus_minus,
     significant,
 )
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, BLUE, GREY, TRAINING, VERMILLION, Look
-from lookalike.exhibits.verdicts import AS_CLAIMED, NOT_AS_CLAIMED, claims_of, claims_table, decide
-from lookalike.studies.finegrained import claims as rules
+from lookalike.exhibits.words import HAND_CRAFTED, means_counted
 from lookalike.studies.finegrained import pictures as pictures
 from lookalike.studies.finegrained import sampler_drawing as sampler_drawing
 from lookalike.studies.finegrained.numbers import COUNTS
@@ -156,7 +157,7 @@ def buffers(study: FinegrainedStudy) -> Table:
     return Table(frame, shown=shown, numbers=frozenset(shown), notes=notes)
 
 
-@exhibit("finegrained/contrasts", title="Differences of systems", needs=("metrics", "contrasts"), optional=("pool",))
+@exhibit("finegrained/contrasts", title="Differences of systems", needs=("metrics", "paired"), optional=("pool",))
 def contrasts(study: FinegrainedStudy) -> Figure:
     """By how much one system is better than another, for every pair that a claim of the paper is about."""
     printed = study.printed_study()
@@ -205,21 +206,11 @@ def training_curves(study: FinegrainedStudy) -> Figure:
     return Figure(frame, tuple(panels), n_columns=4, size=(1.95, 1.45), notes=notes)
 
 
-@exhibit("finegrained/claims", title="Claims", optional=("metrics", "contrasts", "filters"))
+@exhibit("finegrained/claims", title="Claims", needs=("contrasts",), optional=("metrics", *BESIDE))
 def claims(study: FinegrainedStudy) -> Table:
     """Which claims of sections 6.4 to 6.7 of the paper hold in this run."""
-    known = vars(rules)
-    table, printed, decided = claims_table(study, known), study.printed_study(), claims_of(study.claim_rows)
-    theirs = [known[claim.rule](printed, **claim.parameters) for claim in decided]
-    frame = table.frame.assign(
-        by_our_numbers=[decide(claim, study, known).by_numbers for claim in decided],
-        by_printed_numbers=[finding.by_numbers for finding in theirs],
-        printed_evidence=[finding.evidence if finding.by_numbers else "" for finding in theirs],
-    )
-    shown = list(table.shown.items())
-    shown[-1:-1] = [("by_our_numbers", "our numbers"), ("by_printed_numbers", "printed numbers")]
-    notes = (*table.notes, *_claim_notes(study, frame))
-    return Table(frame, shown=dict(shown), titles=table.titles, notes=notes)
+    table = claims_table(study)
+    return replace(table, notes=(*table.notes, *_claim_notes(study, table.frame)))
 
 
 def systems_table(study: FinegrainedStudy, systems: Sequence[str]) -> Table:
@@ -243,25 +234,17 @@ def _margins(study: FinegrainedStudy, systems: Sequence[str], metric: str) -> li
     theirs = study.printed_study()
     ours, printed = ({system: of.value(system, metric).value for system in systems} for of in (study, theirs))
     others = [one for one in systems if one != DEEP and not math.isnan(ours[one] + printed[one])]
-    name, unit = ("precision", "points") if metric == PRECISION else (f"score-{study.k}", "triplets")
-    best = study.title_of(max(systems, key=lambda one: np.nan_to_num(ours[one])))
-    found = []
-    rivals = [max(others, key=of.__getitem__) for of in (printed, ours) if others]
+    name = "precision" if metric == PRECISION else f"score-{study.k}"
+    rivals = [max(others, key=found.__getitem__) for found in (printed, ours) if others]
     # the best of those that learned nothing too, wherever what learned is ahead of it
     rivals += sorted(set(others) & set(FEATURES), key=ours.__getitem__)[-1:]
-    for other in dict.fromkeys(rivals):
-        gap = study.difference(DEEP, other, metric)
-        if gap is None:
-            continue
-        made = " (hand-crafted)" if other in FEATURES else ""
-        form, percent = FORMS[metric], "%" * (metric == PRECISION)
-        levels = [(f"{of[DEEP]:{form}}{percent}", f"{of[other]:{form}}{percent}") for of in (ours, printed)]
-        found.append(Margin(
-            "", name, study.title_of(DEEP), study.title_of(other) + made, gap.value, gap.low, gap.high,
-            printed[DEEP] - printed[other], unit, "95%, of a paired bootstrap over query images", levels[0], best,
-            pairs_in_order(ours, printed), levels[1],
-        ))  # fmt: skip
-    return found
+    contrasts = {other: study.contrasts.of(ALL, metric, DEEP, other) for other in rivals}
+    titled = {"setting": "", "metric": name, "interval": "95%, of a paired bootstrap over query images"}
+    return [
+        margin(study, rows, ours, printed, kind=HAND_CRAFTED if other in FEATURES else "", **titled)
+        for other, rows in contrasts.items()
+        if rows
+    ]
 
 
 def _system_row(study: FinegrainedStudy, system: str, metric: str) -> dict[str, Any]:
@@ -493,13 +476,7 @@ def _curve_panel(study: FinegrainedStudy, frame: pd.DataFrame, system: str, quan
 
 
 def _claim_notes(study: FinegrainedStudy, frame: pd.DataFrame) -> list[str]:
-    printed = frame["by_printed_numbers"]
-    against = frame.loc[printed.str.startswith(NOT_AS_CLAIMED), "id"]
-    tail = f" (against: {', '.join(against)})." if len(against) else "."
-    of_print = (
-        f"By the same rules, the paper's printed numbers bear out {int((printed == AS_CLAIMED).sum())} of the "
-        f"{int((printed != '').sum())} claims that they are about{tail}"
-    )
+    of_print = means_counted("printed numbers", frame["printed_means"], frame["id"])
     if study.not_run:
         return [of_print]
     return [
@@ -507,6 +484,6 @@ def _claim_notes(study: FinegrainedStudy, frame: pd.DataFrame) -> list[str]:
         "differences, by a bootstrap over query images; points are of precision.",
         ONCE,
         "A claim about several differences holds if all of them do. It fails if one of them fails, with p below 0.05 "
-        "after Holm's adjustment. Our numbers: what the differences say without their intervals.",
+        "after Holm's adjustment. Our means: what the differences say without their intervals.",
         of_print,
     ]

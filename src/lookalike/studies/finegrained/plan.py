@@ -13,7 +13,7 @@ from lookalike.core.settings.data_sets import TRIPLET_KINDS, settings_of_data
 from lookalike.core.settings.sentences import refer_kind
 from lookalike.data.release_files import has_training_images, relevance_file
 from lookalike.features.describers import DESCRIBERS, make_describer
-from lookalike.studies.batches import Batch, batch_of_fits
+from lookalike.studies.batches import Batch, batch_of_fits, contrast_tables
 from lookalike.studies.finegrained import pictures
 from lookalike.studies.finegrained.systems import (
     CONVNET,
@@ -260,6 +260,13 @@ def exhibit_files(config: Config, dataset: str) -> dict[str, str | list[str]]:
         "relevance": relevance_path(config, dataset),
         "distances": system_files(dataset, "distances.npy", ranked),
     }
-    for name in ("contrasts", "pool", "manifest", "triplets", "pairs", "outcomes"):
+    for name in ("pool", "manifest", "triplets", "pairs", "outcomes"):
         files[name] = f"{results}/{name}.parquet"
+    files |= {"paired": f"{results}/contrasts.parquet"} | contrast_tables("finegrained", dataset)
     return files | ({"filters": f"{results}/systems/{DEEP}/filters.npz"} if DEEP in systems else {})
+
+
+def contrast_files(config: Config, dataset: str) -> dict[str, str | list[str]]:
+    """Name of a table to its file, of those that contrasts are made of."""
+    files = exhibit_files(config, dataset)
+    return {name: files[name] for name in ("metrics", "paired", "filters") if name in files}

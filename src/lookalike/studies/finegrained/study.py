@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Self
 
 import pandas as pd
 
+from lookalike.exhibits.claims import Claim, Scope
 from lookalike.exhibits.model import Figure, Table
 from lookalike.exhibits.printed import AGREES, HIGHER, LOWER, MISSING, NO_RESULT, NOT_COMPARABLE, NOT_RUN, plus_minus
 from lookalike.exhibits.study import Study
@@ -36,6 +37,7 @@ from lookalike.studies.finegrained.systems import (
     is_network,
     ordered_systems,
     system_title,
+    weighted_systems,
 )
 from lookalike.studies.metrics import rows_in
 
@@ -150,9 +152,9 @@ class FinegrainedStudy(Study):
     @cached_property
     def differences(self) -> Mapping[tuple[str, str, str, str], Difference]:
         """Paired differences by system a, system b, subset and metric; each pair in one order."""
-        if not self.has("contrasts"):
+        if not self.has("paired"):
             return {}
-        table = self.table("contrasts")
+        table = self.table("paired")
         names = table["metric"].str.replace(r"^score@\d+", SCORE, regex=True)
         keys = zip(table["system_a"], table["system_b"], table["subset"], names, strict=True)
         numbers = table[["difference", "low", "high", "p_value"]].itertuples(index=False)
@@ -185,6 +187,25 @@ class FinegrainedStudy(Study):
         elif (turned := self.differences.get((b, a, subset, metric))) is not None:
             known = Difference(-turned.value, -turned.high, -turned.low, turned.p)
         return None if known is None or math.isnan(known.value) else known
+
+    def scope_of(self, claim: Claim) -> Scope:
+        """Return the one part that it has: all triplets, of which some metrics count a kind."""
+        return Scope([ALL])
+
+    def role(self, name: str) -> list[str]:
+        """Return the systems that a name in claims.csv stands for: networks by their share of negatives."""
+        shares = list(weighted_systems(self.measured, self.settings["chosen_percent"]).values())
+        several = shares if len(shares) > 1 else []
+        roles = {"shares": several, "largest share": several[-1:], "smallest share": several[:1]}
+        return roles.get(name, [name])
+
+    def was_run(self, method: str, setting: str = "") -> bool:
+        """Tell whether a system was measured, or at least could be."""
+        return method in self.measured or not self.why_not_run(method)
+
+    def follows_protocol(self) -> bool:
+        """Tell whether the golden feature makes the relevance that networks learn from, as in the paper."""
+        return bool(self.settings.get("golden_makes_relevance"))
 
     def _largest(self, count: str) -> int:
         return max((getattr(found, count) for (_, subset, _), found in self.values.items() if subset == ALL), default=0)

@@ -9,13 +9,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from lookalike.exhibits.claims_table import claims_table
 from lookalike.exhibits.drawing import lettered
 from lookalike.exhibits.model import Axis, Figure, Gallery, Line, Panel, Series, Table
 from lookalike.exhibits.printed import beside_print, plus_minus
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, BLUE, GREEN, GREY, LOOKS, ORANGE, PURPLE, RATERS, Look
-from lookalike.exhibits.verdicts import claims_table
-from lookalike.studies.human import claims
 from lookalike.studies.human.galleries import gallery
 from lookalike.studies.human.study import NIPS, HumanStudy
 
@@ -112,10 +111,10 @@ def deviations(study: HumanStudy) -> Table:
     return Table(cells, shown=shown, titles=titles, numbers=numbers, notes=notes)
 
 
-@exhibit("human/claims", title="Claims of the papers", needs=("metrics", "nips"))
+@exhibit("human/claims", title="Claims of the papers", needs=("contrasts",))
 def papers_claims(study: HumanStudy) -> Table:
     """Which of the papers' claims about human ratings, told in our words, hold in this run."""
-    return claims_table(study, vars(claims))
+    return claims_table(study)
 
 
 def _cells(study: HumanStudy, printed: Sequence[tuple[str, str]]) -> pd.DataFrame:

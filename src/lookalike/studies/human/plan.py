@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lookalike.core.settings.data_sets import settings_of_data
+from lookalike.studies.batches import contrast_tables
 
 Config = Mapping[str, Any]
 
@@ -66,4 +67,10 @@ def exhibit_settings(config: Config, dataset: str, not_run: str) -> dict[str, An
 def exhibit_files(config: Config, dataset: str) -> dict[str, str | list[str]]:
     """Name of a table or file to its path."""
     numbers = {name: f"results/{dataset}/human/{name}.parquet" for name in ("metrics", "nips")}
-    return {**images(config, dataset), **numbers}
+    return {**images(config, dataset), **numbers, **contrast_tables("human", dataset)}
+
+
+def contrast_files(config: Config, dataset: str) -> dict[str, str | list[str]]:
+    """Name of a table to its file, of those that contrasts are made of."""
+    files = exhibit_files(config, dataset)
+    return {name: files[name] for name in ("metrics", "nips")}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_json
+from lookalike.exhibits.claims import Claim, Scope
 from lookalike.exhibits.model import Figure
 from lookalike.exhibits.printed import NO_RESULT, NOT_COMPARABLE
 from lookalike.exhibits.study import Study
@@ -78,8 +80,12 @@ class HumanStudy(Study):
         raters = "simulated raters" if self.simulated and not self.shows_images else ""
         return ", ".join(filter(None, (super().corner, raters))).capitalize()
 
-    def other_data(self) -> str:
-        """Why no number of ours may be held against the printed ones, which are of other raters and images."""
+    def scope_of(self, claim: Claim) -> Scope:
+        """Return the raters of a claim's paper."""
+        return Scope([claim.paper])
+
+    def other_data(self, settings: Sequence[str] = ()) -> str:
+        """Say why no number of ours may be held against the printed ones, which are of other raters and images."""
         images = "synthetic images" if self.synthetic else "other images than the paper's"
         return f"{images}, simulated raters" if self.simulated else images
 

@@ -12,12 +12,15 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from lookalike.exhibits.claims import Outcome
+from lookalike.exhibits.claims_table import claims_table
 from lookalike.exhibits.drawing import lettered
+from lookalike.exhibits.margins import margin
 from lookalike.exhibits.model import Axis, Drawn, Figure, Gallery, Line, Margin, Panel, Series, Table
-from lookalike.exhibits.printed import beside_print, pairs_in_order, plus_minus, significant
+from lookalike.exhibits.printed import beside_print, plus_minus, significant
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, GREY, Look, looks_of
-from lookalike.studies.landmark import claims, montage, times
+from lookalike.studies.landmark import montage, times
 from lookalike.studies.landmark.rankings import COST, LAMBDA, MAP, MAP_FULL, ORDERS, SPARSITY
 from lookalike.studies.landmark.study import (
     LANDMARKS,
@@ -98,30 +101,23 @@ def quantity_table(study: LandmarkStudy, quantity: str) -> Table:
                  compared="method", best=BEST, margins=margins(study, codebook, pairs))  # fmt: skip
 
 
+INTERVAL = "95%, of a t-test over landmarks and a bootstrap over them, whichever reaches further"
+
+
 def margins(study: LandmarkStudy, codebook: Codebook, pairs: Mapping[tuple[str, str], str]) -> tuple[Margin, ...]:
     """The first method of each pair minus the second in mAP over landmarks, beside the paper's, and a pair's note."""
     words = list(PRINTED_CODEBOOKS)[codebook.place]
     methods = (*TABLE_METHODS, *study.settings["variants"])
     ours = {method: study.summary.get((codebook.id, MEAN, method, MAP), NO_NUMBER)[0] for method in methods}
     printed = {method: study.printed_means(MAP, method).get(words, math.nan) for method in TABLE_METHODS}
-    best, order, found = max(printed, key=lambda one: np.nan_to_num(ours[one])), pairs_in_order(ours, printed), []
+    found = []
     for pair, note in pairs.items():
-        test, levels = claims.compare(study.at(codebook), *pair, MAP), [ours[method] for method in pair]
+        rows = study.contrasts.of(codebook.id, MAP, *pair)
         # a mean over the landmarks at hand is not one over all
-        if isinstance(test, claims.Difference) and not math.isnan(sum(levels)):
-            found.append(Margin(
-                f"{codebook.title} visual words", "mAP", study.title_of(pair[0]), study.title_of(pair[1]), test.mean,
-                *test.widest,
-                printed.get(pair[0], math.nan) - printed.get(pair[1], math.nan), "points",
-                "95%, of a t-test over landmarks and a bootstrap over them, whichever reaches further",
-                (f"{levels[0]:.1f}%", f"{levels[1]:.1f}%"), study.title_of(best), order,
-                (_percent(printed.get(pair[0])), _percent(printed.get(pair[1]))), note,
-            ))  # fmt: skip
+        if rows and not math.isnan(ours[pair[0]] + ours[pair[1]] + rows[0].mean):
+            titled = {"setting": f"{codebook.title} visual words", "metric": "mAP", "interval": INTERVAL}
+            found.append(margin(study, rows, ours, printed, note=note, **titled))
     return tuple(found)
-
-
-def _percent(printed: float | None) -> str:
-    return "" if printed is None or math.isnan(printed) else f"{printed:.1f}%"
 
 
 def columns_of(study: LandmarkStudy, quantity: str = MAP) -> tuple[str, ...]:
@@ -221,10 +217,34 @@ def means_table(
                  compared="method", best={MAP: max, "": max})  # fmt: skip
 
 
-@exhibit("landmark/claims", title="Claims of the paper", needs=("metrics", "fits"), optional=("dimensions",))
+@exhibit("landmark/claims", title="Claims of the paper", needs=("contrasts", "time_contrasts"))
 def claims_of_paper(study: LandmarkStudy) -> Table:
     """Which claims of the paper about its methods hold in this run, by number of visterms."""
-    return claims.claims_table(study, vars(claims))
+    table = claims_table(study)
+    titles = {**table.titles, "setting": {"": "all", **{one.id: one.title for one in study.codebooks}}}
+    shown = {"place": "place", "claim": "claim", "setting": "words", "verdict": "verdict", "evidence": "evidence",
+             "our_means": "our means", "printed_means": "printed means", "decided_by": "decided by"}  # fmt: skip
+    return replace(table, shown=shown, titles=titles, notes=(*table.notes, *_claim_notes(study, table.frame)))
+
+
+def _claim_notes(study: LandmarkStudy, frame: pd.DataFrame) -> tuple[str, ...]:
+    """What the intervals are of, and what the means are beside them."""
+    of_map = frame[frame["rows"].str.contains('"map"') & frame["printed_verdict"].ne("")]
+    undecided = int((of_map["printed_verdict"] == Outcome.OPEN).sum())
+    words = ", ".join(f"{words:,}" for words in list(PRINTED_CODEBOOKS)[: len(study.codebooks)])
+    return (
+        f"A verdict asks whether other landmarks would show the same. The paper's own numbers, of {len(LANDMARKS)} "
+        f"landmarks, would leave {undecided} of {len(of_map)} comparisons of methods undecided.",
+        *study.of_printed_sign(),
+        "Our means: what the means of our landmarks say without intervals, or, if a claim is about most cases, on how "
+        f"many landmarks it is so. Printed means: the same of the paper's numbers ({words} words).",
+        "Differences are in points. Brackets span two 95% intervals: that of a t-test over landmarks, after averaging "
+        "the draws of each, and that of a bootstrap over landmarks.",
+        "Both intervals have to lie on one side of the bound, or else the claim is undecided; few landmarks make them "
+        "wide. A claim about several methods holds if it holds for all of them. It fails if it fails for one, with p "
+        "below 0.05 after Holm's adjustment.",
+        "Times are processor time.",
+    )
 
 
 @exhibit("landmark/time", title="Training time over the number of features", needs=("dimensions",),

@@ -16,7 +16,7 @@ from lookalike.core.settings.sentences import refer, refer_kind, refer_once
 from lookalike.data.ground_truth import OXFORD_LANDMARKS, landmarks_with
 from lookalike.data.locate import listing_fingerprint
 from lookalike.learners.registry import MODULES
-from lookalike.studies.batches import SIZES, Batch, fit_spec, methods_in, run_files
+from lookalike.studies.batches import SIZES, Batch, contrast_tables, fit_spec, methods_in, run_files
 from lookalike.studies.landmark.montage import compared
 from lookalike.studies.recipes import recipe_of
 
@@ -315,4 +315,10 @@ def exhibit_files(config: Config, dataset: str) -> dict[str, str | list[str]]:
     if shown:
         ranks = runs(config, dataset, "ranks.npz", representation=study["codebooks"][-1:], method=shown)
         files |= {"images": f"{results}/images.json", "ranks": ranks}
-    return files
+    return files | contrast_tables("landmark", dataset)
+
+
+def contrast_files(config: Config, dataset: str) -> dict[str, str | list[str]]:
+    """Name of a table to its file, of those that contrasts are made of."""
+    files = exhibit_files(config, dataset)
+    return {name: files[name] for name in ("metrics", "fits", "dimensions") if name in files}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import product
@@ -13,6 +13,9 @@ from typing import Any, Self
 
 import pandas as pd
 
+from lookalike.exhibits.claims import Claim, Scope
+from lookalike.exhibits.contrasts import ITERATIONS, LIMITED, PRINT, TIME
+from lookalike.exhibits.contrasts import NO_RESULT as UNFINISHED
 from lookalike.exhibits.model import Figure, Gallery, Table
 from lookalike.exhibits.printed import MISSING, NO_RESULT, NOT_COMPARABLE, STAR, Judge, plus_minus
 from lookalike.exhibits.study import Study
@@ -144,9 +147,36 @@ class LandmarkStudy(Study):
         return pd.concat([part[columns] for part in parts], ignore_index=True).dropna(subset=["value"])
 
     @cached_property
+    def _numbers(self) -> dict[Any, pd.Series]:
+        """Codebook, method and metric to a number of each landmark and draw."""
+        by_name = self.values.groupby(["representation", "method", "metric"], sort=False)
+        return {name: rows.set_index(["subset", "fold"])["value"] for name, rows in by_name}
+
+    def number(self, codebook: Codebook, method: str, metric: str) -> pd.Series:
+        """One number of each landmark and draw, index ``subset`` and ``fold``."""
+        of_none = self.values.iloc[:0].set_index(["subset", "fold"])["value"]
+        return self._numbers.get((codebook.id, method, metric), of_none)
+
+    @cached_property
     def not_converged(self) -> dict[tuple[str, str, str], str]:
         """(codebook, landmark, method) to why it has no result, and of how many draws, where a fit did not end."""
         return not_converged(self.own(self.table("fits")), ["representation", "subset", "method"], "draws")
+
+    @cached_property
+    def limits(self) -> dict[tuple[str, str], tuple[str, ...]]:
+        """Codebook and method to why it has no number there, and the limits of ours that ended many of its fits."""
+        methods = (*self.methods, *self.settings["variants"])
+        return {
+            (one.id, method): tuple(self._limits_of(one, method)) for one, method in product(self.codebooks, methods)
+        }
+
+    def _limits_of(self, codebook: Codebook, method: str) -> Iterator[str]:
+        if any((one, of) == (codebook.id, method) for one, _, of in self.not_converged):
+            yield UNFINISHED
+        for limit in (ITERATIONS, TIME):
+            (ended,) = self.at(codebook).ended_by(limit, method).values()
+            if sum(ended) >= max(1, LIMITED * len(ended)):
+                yield limit
 
     @cached_property
     def summary(self) -> dict[tuple[str, str, str, str], Number]:
@@ -199,6 +229,12 @@ class LandmarkStudy(Study):
         method = rows["method"].replace(PRINTED_METHOD)
         return setting.assign(method=method, fold=0, metric=rows["metric"], value=rows["value"])
 
+    def as_in_print(self) -> Self:
+        """Return the study that names methods as those of the paper's own numbers."""
+        study = copy.copy(self)
+        study.is_print = True
+        return study
+
     def as_printed(self) -> Self:
         """Return the paper's own numbers as a study: seven landmarks, one draw, three codebooks."""
         codebooks = {id: {"words": words, "title": f"{words:,}"} for words, id in PRINTED_CODEBOOKS.items()}
@@ -206,7 +242,7 @@ class LandmarkStudy(Study):
         study = type(self)({**self.settings, **changes}, {}, self.printed_rows)
         study.is_print = True
         study.values = self.paper_values[self.paper_values["subset"] != MEAN]
-        study.not_converged = {}
+        study.not_converged, study.limits = {}, {}
         return study
 
     def judge(self, codebook: Codebook) -> Judge:
@@ -229,13 +265,40 @@ class LandmarkStudy(Study):
 
         return judge
 
-    def was_run(self, method: str) -> bool:
-        """Whether the study runs a method."""
-        return method in (*self.methods, *self.settings["variants"])
+    def scope_of(self, claim: Claim) -> Scope:
+        """Return the codebooks of a claim, or else all parts that have what it is about."""
+        if claim.settings:
+            printed = {f"codebook={one.printed}": one.id for one in self.codebooks}
+            absent = [setting for setting in claim.settings if setting not in printed]
+            return Scope([printed[setting] for setting in claim.settings if setting in printed], absent)
+        sought = {(part.metric, method) for part in claim.contrasts for method in part.first}
+        rows = (row for row in self.contrasts.rows if row.data != PRINT and (row.metric, row.first) in sought)
+        return Scope(list(dict.fromkeys(row.setting for row in rows)))
 
-    def other_data(self) -> str:
-        """Why the data of the codebook at hand, or of any, are not the paper's; "" where they are."""
-        return next((one.why_not_comparable for one in self._at_hand if one.why_not_comparable), "")
+    def role(self, name: str) -> list[str]:
+        """Return the methods that a name in claims.csv stands for."""
+        return [method for method in TABLE_METHODS[1:] if method in self.methods] if name == "learned" else [name]
+
+    def parts_of(self, claim: Claim) -> list[str]:
+        """Return the codebooks on each of which a claim is decided by itself; "" where on all together."""
+        names = [f"codebook={one.printed}" for one in self.codebooks]
+        return [name for name in names if name in claim.settings] if claim.settings else [""]
+
+    def was_run(self, method: str, setting: str = "") -> bool:
+        """Tell whether the study runs a method; what is no method counts as run."""
+        run = (*self.methods, *self.settings["variants"])
+        return method in run or method not in (*TABLE_METHODS, *self.settings["titles"])
+
+    def other_data(self, settings: Sequence[str]) -> str:
+        """Say why the data of some codebooks are not the paper's, the first reason; "" where they are."""
+        codebooks = (one for one in self.codebooks if one.id in settings)
+        return next((one.why_not_comparable for one in codebooks if one.why_not_comparable), "")
+
+    def setting_title(self, setting: str) -> str:
+        """Name a codebook, or what the paper prints: ``10,000 words`` of ``codebook=10k``."""
+        ours = {one.id: f"{one.title} words" for one in self.codebooks}
+        printed = {f"codebook={id}": f"{words:,} words" for words, id in PRINTED_CODEBOOKS.items()}
+        return (ours | printed).get(setting, setting)
 
     @property
     def _at_hand(self) -> Sequence[Codebook]:

@@ -11,15 +11,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from lookalike.exhibits.claims_table import claims_table
 from lookalike.exhibits.drawing import lettered
 from lookalike.exhibits.labels import on_free_sides
+from lookalike.exhibits.margins import margin
 from lookalike.exhibits.model import Axis, Figure, Label, Line, Margin, Panel, Series, Table
 from lookalike.exhibits.printed import MISSING, beside_print, human_time, plus_minus, significant, times_over
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, BLUE, GREY, LOOKS, TRAINING, Look, looks_of
-from lookalike.exhibits.verdicts import claims_table
 from lookalike.studies.metrics import rows_in, select
-from lookalike.studies.web import claims
 from lookalike.studies.web.numbers import GAIN, IRRELEVANT, SHARE_BY, VALIDATION, searched_in
 from lookalike.studies.web.runtime_figure import JMLR, paper_images
 from lookalike.studies.web.study import PARTS, WebStudy
@@ -86,19 +86,15 @@ def precision_by_log(study: WebStudy) -> Figure:
     )
     frame = pd.concat([study.precision("p@k"), pd.DataFrame(beside)], ignore_index=True)
     figure = precision_figure(study, frame, "Precision at top k (%)", cells, notes)
-    return replace(figure, margins=tuple(margin(study, k) for k in (1, PREFERRED_K)))
+    return replace(figure, margins=tuple(margin_at(study, k) for k in (1, PREFERRED_K)))
 
 
-def margin(study: WebStudy, k: int) -> Margin:
+def margin_at(study: WebStudy, k: int) -> Margin:
     """OASIS minus Euclidean distance in precision at top k; print has this gap as a curve, without a number."""
-    every = {method: study.precision_at(method, k) for method in study.methods}
-    (ours, error), (other, of_other) = every["oasis"], every["euclidean"]
-    gap, reach = ours - other, 2 * math.hypot(error, of_other)
-    return Margin(
-        "", f"P@{k}", study.title_of("oasis"), study.title_of("euclidean"), gap, gap - reach, gap + reach, math.nan,
-        "points", "two standard errors over test images, not paired", (f"{ours:.1f}%", f"{other:.1f}%"),
-        study.title_of(max(every, key=lambda method: np.nan_to_num(every[method][0]))),
-    )  # fmt: skip
+    ours = {method: study.precision_at(method, k)[0] for method in study.methods}
+    rows = study.contrasts.of("", f"p@{k}", "oasis", "euclidean")
+    interval = "two standard errors over test images, not paired"
+    return margin(study, rows, ours, {}, setting="", metric=f"P@{k}", interval=interval)
 
 
 @exhibit("web/topics", title="Precision at top k by latent topic", needs=("metrics",))
@@ -309,10 +305,10 @@ def calibration_notes(frame: pd.DataFrame) -> list[str]:
     ]
 
 
-@exhibit("web/claims", title="Claims of the papers", needs=("metrics", "runtime", "fits"))
+@exhibit("web/claims", title="Claims of the papers", needs=("contrasts", "time_contrasts"))
 def papers_claims(study: WebStudy) -> Table:
     """Which claims of the papers about learning from a query log hold in this run."""
-    return claims_table(study, vars(claims))
+    return claims_table(study)
 
 
 @exhibit("web/learning", title="Training", needs=("metrics", "curve_times", "fits"))

@@ -9,7 +9,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import integer_seed
 from lookalike.core.settings.data_sets import WEB_KINDS, settings_of_data
 from lookalike.core.settings.sentences import refer_kind
-from lookalike.studies.batches import Batch, batch_of_fits
+from lookalike.studies.batches import Batch, batch_of_fits, contrast_tables
 
 Config = Mapping[str, Any]
 
@@ -156,4 +156,11 @@ def exhibit_files(config: Config, dataset: str) -> dict[str, str | list[str]]:
     """Name of a table, as exhibits need it, to its file."""
     names = {"metrics": "metrics", "fits": "timing", "curve_times": "curve_times", "runtime": "runtime"}
     files: dict[str, str | list[str]] = {name: f"results/{dataset}/web/{file}.parquet" for name, file in names.items()}
+    files |= contrast_tables("web", dataset)
     return files | ({"searched": found} if (found := searched(config, dataset)) else {})
+
+
+def contrast_files(config: Config, dataset: str) -> dict[str, str | list[str]]:
+    """Name of a table to its file, of those that contrasts are made of."""
+    files = exhibit_files(config, dataset)
+    return {name: files[name] for name in ("metrics", "runtime")}

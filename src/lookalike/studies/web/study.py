@@ -85,9 +85,13 @@ class WebStudy(Study):
         """Status and reason of a printed number that ours stands beside; None where there is no number of ours."""
         return None if math.isnan(cell["ours"]) else (NOT_COMPARABLE, WHY_NOT_COMPARABLE)
 
-    def was_run(self, method: str) -> bool:
-        """Whether a method retrieved, or was timed."""
-        return method in {*self.table("metrics")["method"], *self.table("runtime")["learner"].str.lower()}
+    def was_run(self, method: str, setting: str = "") -> bool:
+        """Tell whether a method retrieved, or was timed."""
+        return any(method in (row.first, row.second) for row in self.contrasts.rows)
+
+    def other_data(self, settings: Sequence[str]) -> str:
+        """Say that no data are the paper's."""
+        return WHY_NOT_COMPARABLE
 
     @property
     def size(self) -> str:

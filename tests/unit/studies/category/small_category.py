@@ -1,5 +1,8 @@
 """A small category study, made by hand: its numbers are given as tables, only its images are on the disk."""
 
+from unittest.mock import patch
+
+import contract
 import numpy as np
 import pandas as pd
 from contract import printed
@@ -12,6 +15,7 @@ from lookalike.features.descriptors import describe_shard, normalise
 from lookalike.features.shards import save_shard
 from lookalike.learners import Euclidean
 from lookalike.ranking.rankings import rank_leave_one_out
+from lookalike.studies.category import contrasts
 from lookalike.studies.category.study import CategoryStudy
 from lookalike.studies.metrics import metrics_frame
 
@@ -32,7 +36,8 @@ SETTINGS = {
     "splits": {"folds": 5, "train": 40, "test": 25, "validation": 8},
     "subsets": {"var10": VAR10}, "exhibits": {},
     "methods": ["oasis", "mcml", "lego", "lmnn", "euclidean"], "set_aside": ["rca", "mmc", "rca-full"],
-    "variants": ["oasis-proj", "oasis-online-proj", "oasis-dissim"], "timed": ["lmnn-naive"], "minima": ["lmnn-factor"],
+    "variants": ["oasis-proj", "oasis-online-proj", "oasis-dissim", "oasis-psd"], "timed": ["lmnn-naive"],
+    "minima": ["lmnn-factor"],
     "projected": list(PSD), "projection_intervals": PSD, "traced": ["oasis", "mcml", "lmnn", *PSD], "titles": {},
     "notes": {}, "traced_aggressiveness": 0.1, "sides": {"rankers": 0.1, "loss_bound": 0.1, "transfer": 0.1},
     "seed": 7, "neighbours": {"subset": "three", "fold": 0},
@@ -55,6 +60,13 @@ def study(metrics=(), exhibit="", drawn="figure", claims=(), fits=NO_FITS, table
     made = CategoryStudy({**SETTINGS, **settings}, names, printed("category"), list(claims), of)
     made._tables.update(given)
     return made
+
+
+def contrasted(made):
+    """A study with its contrasts; a comparison among its tables stands for one of rankings."""
+    compared = made._tables.get("comparison", pd.DataFrame({"difference": []}))
+    with patch.object(contrasts, "compared", lambda _: compared):
+        return contract.contrasted("category", made)
 
 
 def row(method, metric, fold, value, x=np.nan, subset="var10"):

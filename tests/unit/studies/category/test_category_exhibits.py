@@ -7,7 +7,20 @@ import numpy as np
 import pandas as pd
 import pytest
 from contract import check_exhibits, check_not_run, claims
-from small_category import DRAFT, JMLR, UNFINISHED, VAR10, VAR20, against, curve, fits, images, scores, study
+from small_category import (
+    DRAFT,
+    JMLR,
+    UNFINISHED,
+    VAR10,
+    VAR20,
+    against,
+    contrasted,
+    curve,
+    fits,
+    images,
+    scores,
+    study,
+)
 
 from lookalike.exhibits.sheets import sheets_of
 from lookalike.studies.category import plan, training
@@ -50,7 +63,7 @@ def whole(id, tables=None, **more):
     manifest = pd.DataFrame({"status": ["ok", "ok", "small"], "label": ["a", "b", "b"]})
     given = against(euclidean=0.1, lego=-0.02) | {"manifest": manifest, "selections": CANDIDATES} | (tables or {})
     given |= dict.fromkeys((*plan.TRACES, "projected_traces", *plan.SIDE_STUDIES.values()))
-    return study(rows, id, EVERY[id].kind, fits=recorded, tables=given, **more)
+    return contrasted(study(rows, id, EVERY[id].kind, fits=recorded, tables=given, **more))
 
 
 def drawn(id, **more):

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-from contract import printed
+from contract import contrasted, printed
 from PIL import Image
 
 from lookalike.core.files import write_array, write_table
@@ -92,17 +92,18 @@ def made_pool(source="pool"):
 def made_study(folder, /, tables=None, *, files=None, claims=(), **settings):
     """The study of some tables; of all of them where none is given."""
     if tables is None:
-        tables = {"metrics": metrics_of(made_intervals(), made_curves()), "contrasts": made_contrasts(),
+        tables = {"metrics": metrics_of(made_intervals(), made_curves()), "paired": made_contrasts(),
                   "fits": made_fits(), "pool": made_pool()}  # fmt: skip
     paths = {name: str(folder / f"{name}.parquet") for name in tables}
     for name, table in tables.items():
         write_table(table, paths[name])
-    return study_of("finegrained", {**SETTINGS, **settings}, paths | (files or {}), PRINTED, claims)
+    study = study_of("finegrained", {**SETTINGS, **settings}, paths | (files or {}), PRINTED, claims)
+    return contrasted("finegrained", study)
 
 
 def of_numbers(folder, /, intervals, contrasts=None, *, curves=None, pool=True, **settings):
     tables = {"metrics": metrics_of(intervals, curves or {})}
-    tables |= {"contrasts": contrasts} if contrasts is not None else {}
+    tables |= {"paired": contrasts} if contrasts is not None else {}
     tables |= {"pool": made_pool()} if pool else {}
     return made_study(folder, tables, **settings)
 

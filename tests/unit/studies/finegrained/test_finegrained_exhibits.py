@@ -32,7 +32,7 @@ def statuses(table):
 
 
 def test_every_exhibit_is_drawn_and_says_which_data_it_shows(tmp_path):
-    tables = {"metrics": metrics_of(made.made_intervals(), made.made_curves()), "contrasts": made.made_contrasts(),
+    tables = {"metrics": metrics_of(made.made_intervals(), made.made_curves()), "paired": made.made_contrasts(),
               "fits": made.made_fits(), "pool": made.made_pool()}  # fmt: skip
     files = made.made_filters(tmp_path) | made.made_relevance(tmp_path)[1]
     study = made.study_of_images(tmp_path, tables=tables, files=files, **made.REAL | {"title": "our triplets"})

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-from contract import claims, printed
+from contract import claims, contrasted, printed
 from PIL import Image
 
 from lookalike.core.files import write_json, write_table
@@ -84,7 +84,7 @@ def make_study(folder, *, ratings=None, rankings=None, **settings):
         metrics = rating_metrics(answers, representation="words", subset="ten", fold=0)
         write_table(metrics, folder / f"{name}.parquet")
     files = {path.stem: str(path) for path in folder.iterdir() if path.is_file()}
-    return HumanStudy({**SETTINGS, **settings}, files, printed("human"), claims("human"))
+    return contrasted("human", HumanStudy({**SETTINGS, **settings}, files, printed("human"), claims("human")))
 
 
 def drawn(study, id):

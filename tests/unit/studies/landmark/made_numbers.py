@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-from contract import claims, printed
+from contract import claims, contrasted, printed
 from PIL import Image
 
 from lookalike.core.files import write_json
@@ -41,7 +41,7 @@ def study(tables, files=None, **changes):
     for name, table in tables.items():
         made.files[name] = name
         made._tables[name] = table
-    return made
+    return contrasted("landmark", made) if {"metrics", "fits"} <= set(tables) else made
 
 
 def metrics(gain=None, sparsity=None, *, draws=DRAWS, landmarks=LANDMARKS, codebooks=WORDS):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pandas as pd
-from contract import claims, printed
+from contract import claims, contrasted, printed
 
 from lookalike.core.files import write_table
 from lookalike.studies.metrics import metrics_frame
@@ -115,4 +115,4 @@ def made_study(folder, exhibit, *, config=CONFIG, **changed):
         write_table(table, folder / f"{name}.parquet")
     files = {name: str(folder / f"{name}.parquet") for name in tables}
     study = study_of("web", plan.exhibit_settings(config, "made", ""), files, printed("web"), claims("web"))
-    return study.drawing(room_exhibits("web")[exhibit])
+    return contrasted("web", study).drawing(room_exhibits("web")[exhibit])

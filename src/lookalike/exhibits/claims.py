@@ -1,0 +1,536 @@
+"""Claims of the papers: rows of claims.csv, each a predicate over contrasts that answers with an outcome and its rows.
+
+A claim names the contrasts that it is about (``map: oasis - mcml, lego``), a predicate of `PREDICATES`, and its bounds.
+Before the predicate stand the gates, alike for all claims: what was not run, and what this run cannot tell.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import pairwise, product
+from typing import Any, NamedTuple, Protocol
+
+from lookalike.core.errors import LookalikeError
+from lookalike.exhibits.contrasts import NO_RESULT, NOT_RUN, PRINT, Contrast, Contrasts, printed_setting
+
+LEVEL = 0.05
+"""A p-value below it is small."""
+T_TESTED = ("folds", "landmarks")
+"""Intervals that are of t-tests."""
+MARGIN = 1.0
+"""Differences up to this are none in practice: one point of mAP, the last digit that the papers print."""
+
+
+class Outcome(StrEnum):
+    """What numbers say of a claim, or that they say nothing."""
+
+    HOLDS = "holds"
+    FAILS = "does not hold"
+    OPEN = "undecided"
+    NOT_TESTED = "not tested"
+    LEFT_OUT = "left out"
+    """Of one contrast: a method did not end, which does not count beside others."""
+
+
+class Reason(StrEnum):
+    """Why a claim has its outcome."""
+
+    DECIDED = ""
+    NO_RULE = "no rule"
+    NOT_RUN = "not run"
+    IMPLEMENTATION = "implementation"
+    PRINTED_NUMBER = "printed number"
+    PROTOCOL = "protocol"
+    LIMIT = "limit"
+
+
+class Sought(NamedTuple):
+    """Contrasts that a claim is about: a metric, and names of methods or of roles that methods have in a study."""
+
+    metric: str
+    first: tuple[str, ...]
+    second: tuple[str, ...]
+    """Empty where the claim is about levels of the first. One of ``a|b`` is enough."""
+    plain: str = ""
+    """The metric that is asked in its place where intervals do not count; "" where none is."""
+    is_optional: bool = False
+    """Whether the claim does without it where it was not measured."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One row of claims.csv."""
+
+    id: str
+    paper: str
+    place: str
+    exhibit: str
+    text: str
+    study: str
+    settings: tuple[str, ...]
+    contrasts: tuple[Sought, ...]
+    predicate: str
+    parameters: Mapping[str, Any]
+    limits: tuple[str, ...]
+    printed_number: str
+    implementation: str
+    protocol: str
+    note: str
+
+
+class Scope(NamedTuple):
+    """The parts of a study that a claim is about."""
+
+    settings: Sequence[str]
+    """From small to large."""
+    absent: Sequence[str] = ()
+    """Printed settings of the claim that were not run."""
+    is_elsewhere: bool = False
+    """Whether they are other parts than the claim's, which alone have what it is about."""
+
+
+ABSENT = f":{NOT_RUN}"
+"""Limit of a row that stands for a contrast that there is not, though its methods were run."""
+NOWHERE = Scope(())
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a claim's contrasts say of it."""
+
+    outcome: Outcome
+    rows: tuple[Contrast, ...] = ()
+    """The rows behind it, those that decided first."""
+    reason: Reason = Reason.DECIDED
+    scope: Scope = NOWHERE
+
+
+Group = list[Contrast]
+"""Every interval of one contrast."""
+
+
+class Tested(Protocol):
+    """What `decide` asks of a study."""
+
+    @property
+    def not_run(self) -> str:
+        """Say what to do to run it; "" where it was run."""
+
+    @property
+    def contrasts(self) -> Contrasts:
+        """Return its rows."""
+
+    def scope_of(self, claim: Claim) -> Scope:
+        """Return the parts of the study that a claim is about."""
+
+    def role(self, name: str) -> list[str]:
+        """Return the methods that a name in claims.csv stands for: its own, or those with a role in the study."""
+
+    def was_run(self, method: str, setting: str = "") -> bool:
+        """Tell whether a method was run, on a part or at all; what is no method of any study counts as run."""
+
+    def other_data(self, settings: Sequence[str]) -> str:
+        """Say why the data of some parts are not the paper's; "" where they are."""
+
+    def follows_protocol(self) -> bool:
+        """Tell whether it was run as the paper says where a claim depends on that."""
+
+    def title_of(self, method: str) -> str:
+        """Name a method."""
+
+    def setting_title(self, setting: str) -> str:
+        """Name a part of the study, or one of the paper's."""
+
+
+def claims_of(rows: Iterable[Mapping[str, str]]) -> list[Claim]:
+    """Return the claims in rows of claims.csv, whose values are text."""
+    found = []
+    for row in rows:
+        parts: dict[str, Any] = {**row, "contrasts": tuple(map(sought, filter(None, row["contrasts"].split(";"))))}
+        for name in ("settings", "limits"):
+            parts[name] = tuple(part for part in row[name].split(";") if part)
+        found.append(Claim(**{**parts, "parameters": json.loads(row["parameters"] or "{}")}))
+    return found
+
+
+def sought(text: str) -> Sought:
+    """Read ``metric: first, first - second, second``.
+
+    In ``metric | plain: ...`` the second asks without intervals; ``metric?: ...`` is left out where there is none.
+    """
+    metrics, _, names = text.partition(": ")
+    metrics, is_optional = metrics.replace("?", ""), "?" in metrics
+    metric, bar, plain = metrics.partition("|")
+    first, _, second = names.partition(" - ")
+    firsts, seconds = (tuple(name.strip() for name in side.split(",") if name.strip()) for side in (first, second))
+    return Sought(metric.strip(), firsts, seconds, plain.strip() if bar else metric.strip(), is_optional)
+
+
+def decide(claim: Claim, study: Tested) -> Verdict:
+    """Decide a claim on a study: by the first gate that stops it, else by its predicate."""
+    if study.not_run or not claim.predicate:
+        return Verdict(Outcome.NOT_TESTED, reason=Reason.NOT_RUN if study.not_run else Reason.NO_RULE)
+    if claim.predicate not in PREDICATES:
+        raise LookalikeError(f"claim {claim.id}: there is no predicate {claim.predicate!r}")
+    if not all(any(map(study.was_run, methods)) for methods in methods_of(claim, study)):
+        return Verdict(Outcome.NOT_TESTED, reason=Reason.NOT_RUN)
+    scope = study.scope_of(claim)
+    groups = groups_in(claim, study, scope.settings)
+    found = replace(PREDICATES[claim.predicate](groups, **claim.parameters), scope=scope)
+    if found.outcome is Outcome.LEFT_OUT:
+        found = replace(found, outcome=Outcome.OPEN)
+    if found.outcome is Outcome.NOT_TESTED:
+        return replace(found, reason=Reason.NOT_RUN)
+    limited = {limit for row in found.rows for _, limit in row.codes}
+    for reason, stops in (
+        (Reason.IMPLEMENTATION, claim.implementation),
+        (Reason.PROTOCOL, claim.protocol and not study.follows_protocol() and found.outcome is not Outcome.OPEN),
+        (Reason.PRINTED_NUMBER, claim.printed_number and study.other_data(scope.settings)),
+        (Reason.LIMIT, limited & {*claim.limits}),
+    ):
+        if stops:
+            return replace(found, outcome=Outcome.OPEN, reason=reason)
+    return found
+
+
+def methods_of(claim: Claim, study: Tested) -> list[list[str]]:
+    """Groups of methods that a claim depends on, of each of which one is enough."""
+    parts = (part for part in claim.contrasts if not part.is_optional)
+    names = dict.fromkeys(name for part in parts for name in (*part.first, *part.second))
+    return [[method for one in name.split("|") for method in study.role(one)] for name in names]
+
+
+def groups_in(claim: Claim, study: Tested, settings: Sequence[str]) -> list[Group]:
+    """The rows of a claim on some settings.
+
+    Where a setting has only some of the contrasts, the others are not known; where it has none, it was not run.
+    """
+    found = []
+    for setting in settings:
+        parts = [(part, group) for part in claim.contrasts for group in groups_of(study, setting, part)]
+        groups = [group for part, group in parts if not part.is_optional or NOT_RUN not in group[0].limits]
+        is_partial = any(NOT_RUN not in row.limits for group in groups for row in group)
+        found += [[replace(row, limits="") if is_partial and row.limits == ABSENT else row for row in group]
+                  for group in groups]  # fmt: skip
+    return found
+
+
+def by_means(claim: Claim, study: Tested) -> Verdict:
+    """What the numbers say without their intervals."""
+    rows = [[collapsed(group)] for group in groups_in(plainly(claim), study, study.scope_of(claim).settings)]
+    found = PREDICATES[claim.predicate](rows, **claim.parameters)
+    # what was not run might break a claim, and does not mend a broken one
+    ran = all(any(map(study.was_run, methods)) for methods in methods_of(claim, study))
+    return found if ran or found.outcome is Outcome.FAILS else Verdict(Outcome.NOT_TESTED)
+
+
+def by_print(claim: Claim, study: Tested, *, intervals: bool = False) -> Verdict:
+    """What the printed numbers say, of all settings of the claim's paper; with intervals where print has some."""
+    asked = claim if intervals else plainly(claim)
+    metrics = {part.metric for part in asked.contrasts}
+    rows = [row for row in study.contrasts.rows if row.data == PRINT and row.metric in metrics]
+    every = dict.fromkeys(row.setting for row in rows if row.setting.startswith(printed_setting(claim.paper, "")))
+    settings = [printed_setting(claim.paper, setting) for setting in claim.settings] or [*every]
+    groups = [group for group in groups_in(asked, study, settings) if group[0].data == PRINT]
+    if {part.metric for part in asked.contrasts if part.plain} - {group[0].metric for group in groups}:
+        return Verdict(Outcome.NOT_TESTED)
+    return PREDICATES[claim.predicate](
+        groups if intervals else [[collapsed(group)] for group in groups], **claim.parameters
+    )
+
+
+def plainly(claim: Claim) -> Claim:
+    """The claim as it is asked where intervals do not count."""
+    return replace(claim, contrasts=tuple(part._replace(metric=part.plain) for part in claim.contrasts if part.plain))
+
+
+def collapsed(group: Group) -> Contrast:
+    """A contrast without its intervals."""
+    return replace(group[0], low=group[0].mean, high=group[0].mean, p=0.0)
+
+
+def groups_of(study: Tested, setting: str, part: Sought) -> list[Group]:
+    """The rows of each contrast of a part of a claim; a row without a number stands for one that there is not."""
+    first, second = (
+        [method for name in names for one in name.split("|") for method in study.role(one)]
+        for names in (part.first, part.second or ("",))
+    )
+    groups = []
+    for pair in (pair for pair in product(first, second) if pair[0] != pair[1]):
+        absent = [method for method in pair if method and not study.was_run(method, setting)]
+        limits = ";".join(f"{method}:{NOT_RUN}" for method in absent) or ABSENT
+        groups.append(
+            study.contrasts.of(setting, part.metric, *pair) or [Contrast(setting, part.metric, *pair, limits=limits)]
+        )
+    return groups
+
+
+def together(groups: Sequence[Group], ask: Callable[[Group], Outcome]) -> Verdict:
+    """It holds if all do, fails as soon as one does, else is open; what was left out or not run counts only alone."""
+    outcomes = [unknown(group) or ask(group) for group in groups]
+    order = (Outcome.FAILS, Outcome.OPEN, Outcome.HOLDS, Outcome.LEFT_OUT, Outcome.NOT_TESTED)
+    outcome = next((one for one in order if one in outcomes), Outcome.NOT_TESTED)
+    decided = [group for group, one in zip(groups, outcomes, strict=True) if one is outcome]
+    others = [group for group, one in zip(groups, outcomes, strict=True) if one is not outcome]
+    return Verdict(outcome, tuple(row for group in (*decided, *others) for row in group))
+
+
+def unknown(group: Group) -> Outcome | None:
+    """What a contrast without a number says: that a method did not end, that it was not run, or nothing."""
+    absent = [{limit for _, limit in row.codes} for row in group if math.isnan(row.mean)]
+    if not absent:
+        return None
+    if any(NO_RESULT in limits for limits in absent):
+        return Outcome.LEFT_OUT
+    return Outcome.NOT_TESTED if all(NOT_RUN in limits for limits in absent) else Outcome.OPEN
+
+
+def joined(groups: Sequence[Group], key: Callable[[Contrast], Any]) -> list[Group]:
+    """Groups of one part together, such as all of a setting."""
+    parts: dict[Any, Group] = {}
+    for group in groups:
+        parts.setdefault(key(group[0]), []).extend(group)
+    return list(parts.values())
+
+
+# Predicates -----------------------------------------------------------------------------------------------------------
+
+
+def inside(group: Group, low: float, high: float) -> Outcome:
+    """Every interval lies within the bounds, or all lie beyond them on one side, or neither."""
+    if any(math.isnan(end) for row in group for end in (row.low, row.high)):
+        return Outcome.OPEN
+    if all(low <= row.low and row.high <= high for row in group):
+        return Outcome.HOLDS
+    beyond = all(row.high < low for row in group) or all(row.low > high for row in group)
+    return Outcome.FAILS if beyond else Outcome.OPEN
+
+
+def better(group: Group) -> int:
+    """1 where the first is better for sure, by every interval and p, -1 where the second is, else 0."""
+    is_sure = not any(row.p >= LEVEL for row in group) and not any(math.isnan(row.low + row.high) for row in group)
+    above_0, below_0 = all(row.low > 0 for row in group), all(row.high < 0 for row in group)
+    return (above_0 - below_0) * is_sure
+
+
+def p_at(row: Contrast, bound: float) -> float:
+    """Two-sided p-value of a mean that is the bound, from the 95% interval of a t-test; of ratios by their logarithms.
+
+    That of another interval is known at 0 alone, and elsewhere nothing is left to chance.
+    """
+    if row.interval not in T_TESTED:
+        return row.p if bound == 0 else 0.0
+    # heavy, and every plan imports this module
+    from scipy import special
+
+    mean, high, at = (row.mean, row.high, bound)
+    if row.unit == "ratio":
+        mean, high, at = (-math.inf if value <= 0 else math.log(value) for value in (mean, high, at))
+    if mean == high:
+        return float(mean == at)
+    error = (high - mean) / special.stdtrit(row.n - 1, 1 - LEVEL / 2)
+    return float(2 * special.stdtr(row.n - 1, -abs(mean - at) / error))
+
+
+def refuted(groups: Sequence[Group], low: float, high: float) -> set[tuple[str, str, str, str]]:
+    """Contrasts that are not the nearer bound by more than chance, with p below 0.05 after Holm's adjustment."""
+    # heavy, and every plan imports this module
+    from lookalike.ranking.comparison import holm
+
+    rows = [group[0] for group in groups if unknown(group) is None]
+    p_values = holm([max(p_at(row, low), p_at(row, high)) for row in rows])
+    return {row.key for row, p in zip(rows, p_values, strict=True) if p < LEVEL}
+
+
+def within(
+    groups: Sequence[Group],
+    low: float = -math.inf,
+    high: float = math.inf,
+    *,
+    adjusted: bool = False,
+    strictly: bool = False,
+) -> Verdict:
+    """Holds if every 95% interval lies within the bounds; fails if one lies beyond, if `adjusted` not by chance.
+
+    `strictly`: at the lower bound is not above it; two methods that rank alike do not bear out that one is better.
+    """
+    sure = refuted(groups, low, high) if adjusted else {group[0].key for group in groups}
+
+    def ask(group: Group) -> Outcome:
+        side = inside(group, math.nextafter(low, math.inf) if strictly else low, high)
+        return Outcome.OPEN if side is Outcome.FAILS and group[0].key not in sure else side
+
+    return together(groups, ask)
+
+
+def above(groups: Sequence[Group], margin: float = MARGIN) -> Verdict:
+    """Holds if every 95% interval lies above 0 and p is small; fails if one lies below 0, or within the margin."""
+
+    def ask(group: Group) -> Outcome:
+        is_sure = not any(row.p >= LEVEL for row in group)
+        side = inside(group, math.nextafter(0, 1), math.inf) if is_sure else Outcome.OPEN
+        return Outcome.FAILS if side is Outcome.OPEN and inside(group, -margin, margin) is Outcome.HOLDS else side
+
+    return together(groups, ask)
+
+
+def near_print(groups: Sequence[Group], margin: float) -> Verdict:
+    """Holds if every number is within a margin of the printed one; fails if one is not."""
+    return together(groups, lambda group: inside(group, group[0].printed - margin, group[0].printed + margin))
+
+
+def at_most_print(groups: Sequence[Group], times: float) -> Verdict:
+    """Holds if every number is at most a multiple of the printed one; fails if one is larger."""
+    return together(groups, lambda group: inside(group, -math.inf, times * group[0].printed))
+
+
+def around_print(groups: Sequence[Group]) -> Verdict:
+    """Holds if the printed number lies in every interval; fails if it lies outside of one."""
+
+    def ask(group: Group) -> Outcome:
+        return Outcome.HOLDS if all(row.low <= row.printed <= row.high for row in group) else Outcome.FAILS
+
+    return together(groups, ask)
+
+
+def on_average(groups: Sequence[Group], times: float) -> Verdict:
+    """Holds if the geometric mean of the ratios is at least a factor, in total and by the triplet; fails if neither."""
+    found = within(groups)
+    if found.outcome is not Outcome.HOLDS or any(row.low < row.high for row in found.rows):
+        return found if found.outcome is not Outcome.HOLDS else replace(found, outcome=Outcome.OPEN)
+    known = [row for row in found.rows if row.mean > 0]
+    metrics = dict.fromkeys(row.metric for row in known)
+    means = [[math.log(row.mean) for row in known if row.metric == metric] for metric in metrics]
+    met = [math.exp(sum(of) / len(of)) >= times for of in means]
+    return replace(found, outcome=Outcome.HOLDS if all(met) else Outcome.OPEN if any(met) else Outcome.FAILS)
+
+
+def at_least(groups: Sequence[Group], times: float) -> Verdict:
+    """Holds if the ratios of a part are all at least a factor, or more than 1; fails if none is, open if some are."""
+
+    def ask(group: Group) -> Outcome:
+        least = math.nextafter(1, 2) if times == 1 else times
+        of_rows = {inside([row], least, math.inf) for row in group if not math.isnan(row.mean)}
+        return of_rows.pop() if len(of_rows) == 1 else Outcome.OPEN
+
+    # without a number by the triplet, that in total decides
+    pairs = joined(groups, lambda row: (row.setting, row.first, row.second))
+    return together([[row for row in rows if not math.isnan(row.mean)] or rows[:1] for rows in pairs], ask)
+
+
+def at_every_k(groups: Sequence[Group]) -> Verdict:
+    """Holds if the first is higher at every k, and on average for sure; fails if it is lower for sure at one, or so."""
+
+    def ask(group: Group) -> Outcome:
+        average, *single = group
+        if average.high < 0 or any(row.mean < 0 and row.p < LEVEL for row in single):
+            return Outcome.FAILS
+        return Outcome.HOLDS if average.low > 0 and all(row.mean > 0 for row in single) else Outcome.OPEN
+
+    return together(groups, ask)
+
+
+def increases(groups: Sequence[Group], *, decreases: bool = False) -> Verdict:
+    """Holds if the number of the largest setting is above that of each smaller one (or below it); else fails."""
+    known = [group for group in groups if unknown(group) is None]
+    if len(known) < 2 or any(math.isinf(row.mean) for group in known for row in group):
+        return Verdict(Outcome.OPEN, tuple(row for group in groups for row in group))
+    (*smaller, [largest]), sign = known, -1 if decreases else 1
+    gaps = [replace(largest, mean=sign * (largest.mean - row.mean), low=sign * (largest.low - row.high),
+                    high=sign * (largest.high - row.low)) for (row,) in smaller]  # fmt: skip
+    outcomes = [inside([gap], math.nextafter(0, 1), math.inf) for gap in gaps]
+    order = (Outcome.FAILS, Outcome.OPEN, Outcome.HOLDS)
+    outcome = next(one for one in order if one in outcomes)
+    return Verdict(outcome, tuple(row for group in known for row in group))
+
+
+def largest(groups: Sequence[Group]) -> Verdict:
+    """Holds if the first number is larger than each other one that is known; fails if one is larger than it."""
+
+    def ask(group: Group) -> Outcome:
+        first, *others = group
+        most = max((row.mean for row in others if row.low == row.high), default=math.nan)
+        side = Outcome.OPEN if math.isnan(most) else inside([first], math.nextafter(most, math.inf), math.inf)
+        # a limit of its own that is shorter than what others took decides nothing
+        return Outcome.LEFT_OUT if side is Outcome.OPEN and first.low < first.high else side
+
+    known = [
+        [row for row in part if row is part[0] or not math.isnan(row.mean)]
+        for part in joined(groups, lambda row: row.setting)
+    ]
+    return together(known, ask)
+
+
+def does_not_end(groups: Sequence[Group]) -> Verdict:
+    """Holds if a fit does not end within the time limit of this study; fails if all do."""
+    found = within(groups)
+    turned = {Outcome.LEFT_OUT: Outcome.HOLDS, Outcome.HOLDS: Outcome.FAILS}
+    return replace(found, outcome=turned.get(found.outcome, found.outcome))
+
+
+def overfits(groups: Sequence[Group], times: float) -> Verdict:
+    """Holds if the gain on training images is so many times that on test images, and larger by more than a point."""
+
+    def ask(group: Group) -> Outcome:
+        on_training, on_test, beyond = (row for row in group if row.interval != "images")
+        larger = inside([beyond], MARGIN, math.inf)
+        many = on_training.mean > 0 and on_training.mean >= times * on_test.mean
+        return larger if many or larger is Outcome.OPEN else Outcome.FAILS
+
+    return together(joined(groups, lambda row: row.setting), ask)
+
+
+def falls_from_one(groups: Sequence[Group], rise: float) -> Verdict:
+    """Holds if a number starts at 1 and falls, never rising by more than noise on the way; else fails."""
+
+    def ask(group: Group) -> Outcome:
+        start, change, rises = group
+        is_against = {start: abs(start.mean - 1) > 0.001, change: change.mean >= 0, rises: rises.mean > rise}
+        # what decides is said first
+        group.sort(key=lambda row: not is_against[row])
+        if any(is_against.values()):
+            return Outcome.FAILS
+        return Outcome.OPEN if change.low < change.high else Outcome.HOLDS
+
+    return together(joined(groups, lambda row: row.setting), ask)
+
+
+def falls(groups: Sequence[Group]) -> Verdict:
+    """Holds if the last minus the first lies below 0 and no number on the way rises; fails if it lies above 0."""
+    change, *way = groups or [[]]
+    if not way:
+        return Verdict(Outcome.NOT_TESTED)
+    found = within([[row.reversed() for row in change]], low=0, adjusted=True, strictly=True)
+    numbers = [group[0].mean for group in way]
+    rises = any(later > before for before, later in pairwise(numbers))
+    # numbers without intervals bear it out or not
+    is_plain = all(row.low == row.high for group in groups for row in group)
+    if rises and found.outcome is Outcome.HOLDS:
+        found = replace(found, outcome=Outcome.FAILS if is_plain else Outcome.OPEN)
+    return replace(found, rows=tuple(row for group in groups for row in group))
+
+
+def both_ways(groups: Sequence[Group], **bounds: Any) -> Verdict:
+    """Holds, or fails, if `within` says so both in total and by the triplet; open where these differ."""
+    metrics: dict[str, list[Group]] = {}
+    for group in groups:
+        metrics.setdefault(group[0].metric, []).append(group)
+    found = [within(of_metric, **bounds) for of_metric in metrics.values()]
+    outcomes = {verdict.outcome for verdict in found}
+    rows = [row for verdict in found for row in verdict.rows]
+    pairs = dict.fromkeys((row.setting, row.first, row.second) for row in rows)
+    return Verdict(
+        outcomes.pop() if len(outcomes) == 1 else Outcome.OPEN,
+        tuple(row for pair in pairs for row in rows if (row.setting, row.first, row.second) == pair),
+    )
+
+
+PREDICATES: dict[str, Callable[..., Verdict]] = {
+    one.__name__: one
+    for one in (within, above, near_print, at_most_print, around_print, on_average, at_least, at_every_k, increases,
+                largest, does_not_end, overfits, falls, falls_from_one, both_ways)
+}  # fmt: skip

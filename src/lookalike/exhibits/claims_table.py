@@ -1,0 +1,66 @@
+"""The table of a study's claims: each with its verdict, what decided it, and what means and printed numbers say."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from lookalike.exhibits import words
+from lookalike.exhibits.claims import Claim, Outcome, Verdict, by_means, by_print, claims_of, decide
+from lookalike.exhibits.contrasts import SIMULATED
+from lookalike.exhibits.model import Table
+from lookalike.exhibits.registry import PAPERS
+
+if TYPE_CHECKING:
+    from lookalike.exhibits.study import Study
+
+COLUMNS = (
+    "id", "paper", "place", "exhibit", "claim", "setting", "verdict", "reason", "evidence", "further", "rows",
+    "our_means", "printed_means", "printed_verdict", "printed_evidence", "decided_by", "simulated",
+)  # fmt: skip
+"""Columns of every table of claims, all of them text. ``evidence`` is what decided; ``further`` is a JSON list of what
+stands beside it, and ``rows`` one of the keys of all contrasts behind a verdict; ``simulated`` is "yes" where it is of
+simulated rows."""
+SHOWN = {"paper": "paper", "place": "place", "claim": "claim", "verdict": "verdict", "evidence": "evidence",
+         "decided_by": "decided by"}  # fmt: skip
+
+
+def claims_table(study: Study) -> Table:
+    """Every claim of a study, in their order; where it is decided by parts, once for each part that it is about."""
+    records = [
+        _record(study, claim, setting) for claim in claims_of(study.claim_rows) for setting in study.parts_of(claim)
+    ]
+    frame = pd.DataFrame(records, columns=list(COLUMNS), dtype=str)
+    notes = () if study.not_run else (words.counts_words([Outcome(verdict) for verdict in frame["verdict"]]),)
+    return Table(frame, shown=SHOWN, titles={"paper": {id: paper.short for id, paper in PAPERS.items()}}, notes=notes)
+
+
+def _record(study: Study, claim: Claim, setting: str) -> dict[str, str]:
+    """Decide a claim, on one part of a study or on all, and say what decided it."""
+    about = replace(claim, settings=(setting,)) if setting else claim
+    verdict = decide(about, study)
+    gate, parts = words.gate_words(about, verdict, study), words.evidence(verdict, study)
+    evidence, *further = [*filter(None, [gate]), *parts] or [""]
+    is_made = study.simulated or any(row.data == SIMULATED for row in verdict.rows)
+    by_numbers = {"our_means": by_means, "printed_means": by_print} if claim.predicate else {}
+    printed = by_print(about, study, intervals=True) if claim.predicate else Verdict(Outcome.NOT_TESTED)
+    has_intervals = any(row.n for row in printed.rows)
+    return {
+        **{name: getattr(claim, name) for name in ("id", "paper", "place", "exhibit")},
+        "claim": claim.text,
+        "setting": setting,
+        "verdict": verdict.outcome,
+        "reason": verdict.reason,
+        "evidence": evidence,
+        "further": json.dumps(further, ensure_ascii=False),
+        "rows": json.dumps(list(dict.fromkeys(row.key for row in verdict.rows))),
+        **dict.fromkeys(("our_means", "printed_means"), ""),
+        **{name: words.means_words(ask(about, study)) for name, ask in by_numbers.items()},
+        "printed_verdict": printed.outcome if has_intervals else "",
+        "printed_evidence": "; ".join(words.evidence(printed, study.as_in_print())) if has_intervals else "",
+        "decided_by": words.predicate_words(claim),
+        "simulated": "yes" * is_made,
+    }

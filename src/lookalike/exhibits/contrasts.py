@@ -1,0 +1,135 @@
+"""Contrasts: what a study's numbers say of one method, or of one beside another, each a row with its interval.
+
+The job that gathers a study's numbers makes them, once. Claims, margins, the tables of comparisons and all pages are
+views of these rows. Times have a table of their own, because everything else is compared byte for byte.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass, fields, replace
+from typing import Literal
+
+import pandas as pd
+
+Unit = Literal[
+    "points",
+    "small points",
+    "percent",
+    "ratio",
+    "steps",
+    "count",
+    "triplets",
+    "% of triplets",
+    "minutes",
+    "seconds",
+    "",
+]
+
+REAL, SYNTHETIC, SIMULATED, PRINT = "real", "synthetic", "simulated", "print"
+"""What a row is of; `PRINT`: of the paper's own numbers."""
+TIME, ITERATIONS, STEPS, GRID = "time", "iterations", "steps", "grid"
+"""Limits of ours that ended a fit or its choice early."""
+SO_FAR = "so far"
+"""Interval of what a limit of ours leaves open."""
+LIMITED = 0.4
+"""A limit of ours counts that ended at least this share of the fits of a method: 2 of 5 folds."""
+NO_RESULT, NOT_RUN, TOO_FEW = "no result", "not run", "too few"
+"""Why a row has no number: a fit did not end in time, there is no fit, or too few of what its interval is over."""
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """One row of ``contrasts.parquet``."""
+
+    setting: str
+    """The part of the study: a subset, a codebook, a kind of triplets."""
+    metric: str
+    first: str
+    """The method, or what else it is a number of."""
+    second: str
+    """What is taken from the first; "" where the row is a level of the first alone."""
+    mean: float = math.nan
+    """First minus second; of times the first over the second. NaN where there is no number."""
+    low: float = math.nan
+    high: float = math.nan
+    """Ends of the 95% interval; equal to the mean where nothing varies, an infinity where a limit of ours leaves it
+    open, NaN where one repeat has no spread."""
+    p: float = math.nan
+    """Two-sided p-value of no difference, after Holm's adjustment where a family is tested; NaN without a test."""
+    n: int = 0
+    """Repeats that the interval is over."""
+    interval: str = ""
+    """What the repeats are, such as ``folds``; "" where nothing varies."""
+    unit: Unit = "points"
+    printed: float = math.nan
+    """The same in print."""
+    printed_sd: float = math.nan
+    data: str = REAL
+    limits: str = ""
+    """``method:limit`` of each limit that ended a side early, or that left it without a number, apart by ``;``."""
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """What names it; several intervals of one difference have one key."""
+        return self.setting, self.metric, self.first, self.second
+
+    @property
+    def codes(self) -> list[tuple[str, str]]:
+        """Each method or part with what limited it."""
+        pairs = [code.rpartition(":") for code in self.limits.split(";") if code]
+        return [(method, limit) for method, _, limit in pairs]
+
+    def so_far(self, *, below: bool = False, above: bool = False) -> Contrast:
+        """Return the row with the ends open beyond which a longer trace or time limit could move it."""
+        low, high = -math.inf if below else self.low, math.inf if above else self.high
+        return replace(self, low=low, high=high, interval=SO_FAR) if below or above else self
+
+    def reversed(self) -> Contrast:
+        """The second minus the first."""
+        numbers = (self.mean, self.low, self.high, self.printed)
+        if self.unit == "ratio":
+            mean, high, low, printed = (1 / number if number else math.inf for number in numbers)
+        else:
+            mean, high, low, printed = (-number for number in numbers)
+        return replace(self, first=self.second, second=self.first, mean=mean, low=low, high=high, printed=printed)
+
+
+def printed_setting(paper: str, setting: str) -> str:
+    """The setting of a row of printed numbers, which may be called as a part of ours."""
+    return f"{paper}: {setting}"
+
+
+COLUMNS = tuple(field.name for field in fields(Contrast))
+TEXT = ("setting", "metric", "first", "second", "interval", "unit", "data", "limits")
+
+
+def contrasts_frame(rows: Iterable[Contrast]) -> pd.DataFrame:
+    """Rows as the table that is kept."""
+    frame = pd.DataFrame([astuple(row) for row in rows], columns=list(COLUMNS))
+    kinds = {name: "str" if name in TEXT else "int64" if name == "n" else "float64" for name in COLUMNS}
+    return frame.astype(kinds)
+
+
+class Contrasts:
+    """The rows of a study, found by what they contrast, in whichever order that stands."""
+
+    def __init__(self, rows: Iterable[Contrast]) -> None:
+        self.rows = list(rows)
+        self._found: dict[tuple[str, str, str, str], list[Contrast]] = defaultdict(list)
+        for row in self.rows:
+            self._found[row.key].append(row)
+
+    @classmethod
+    def read(cls, *frames: pd.DataFrame) -> Contrasts:
+        """Rows of the tables that `contrasts_frame` makes."""
+        return cls(Contrast(*row) for frame in frames for row in frame[list(COLUMNS)].itertuples(index=False))
+
+    def of(self, setting: str, metric: str, first: str, second: str = "") -> list[Contrast]:
+        """Every interval of one difference, or of a level; empty where there is no such row."""
+        found = self._found.get((setting, metric, first, second))
+        if found is None:
+            found = [row.reversed() for row in self._found.get((setting, metric, second, first), ())]
+        return found

@@ -1,0 +1,59 @@
+"""Margins: by how much a paper's own method is ahead, ours beside print, as the front page shows it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from lookalike.exhibits.contrasts import Contrast
+from lookalike.exhibits.model import Margin
+from lookalike.exhibits.printed import pairs_in_order
+
+if TYPE_CHECKING:
+    from lookalike.exhibits.study import Study
+
+
+def margin(
+    study: Study,
+    rows: Sequence[Contrast],
+    ours: Mapping[str, float],
+    printed: Mapping[str, float],
+    *,
+    setting: str,
+    metric: str,
+    interval: str,
+    kind: str = "",
+    note: str = "",
+) -> Margin:
+    """The margin of all intervals of one contrast, given what every method reaches here and in print.
+
+    `kind` stands behind the title of the other method: ``(hand-crafted)``.
+    """
+    row = rows[0]
+    # one repeat alone has no interval over repeats
+    lows, highs = (
+        [end for end in ends if not math.isnan(end)]
+        for ends in zip(*[(one.low, one.high) for one in rows], strict=True)
+    )
+    first, second = row.first, row.second
+    widest = replace(
+        row,
+        low=min(lows, default=math.nan),
+        high=max(highs, default=math.nan),
+        printed=printed.get(first, math.nan) - printed.get(second, math.nan),
+    )
+    return Margin(
+        contrast=widest,
+        setting=setting,
+        metric=metric,
+        method=study.title_of(first),
+        other=f"{study.title_of(second)}{kind}",
+        interval=interval,
+        levels=(ours[first], ours[second]),
+        printed_levels=(printed.get(first, math.nan), printed.get(second, math.nan)),
+        best=study.title_of(max(ours, key=lambda method: -math.inf if math.isnan(ours[method]) else ours[method])),
+        in_order=pairs_in_order(ours, printed),
+        note=note,
+    )

@@ -1,0 +1,338 @@
+"""Sentences of contrasts and verdicts: the only place that makes any."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+
+from lookalike.exhibits.claims import MARGIN, Claim, Outcome, Reason, Tested, Verdict, methods_of, unknown
+from lookalike.exhibits.contrasts import (
+    GRID,
+    ITERATIONS,
+    NO_RESULT,
+    NOT_RUN,
+    SIMULATED,
+    STEPS,
+    TIME,
+    TOO_FEW,
+    Contrast,
+    Unit,
+)
+from lookalike.exhibits.model import Margin
+from lookalike.exhibits.printed import minutes_text, p_value, significant, times_over
+
+DIFFERENCE, RATIO, LEVEL = "{first} minus {second} {gap}", "{first} over {second} {gap}", "{first} {gap}"
+SAID = {
+    "map at stop": "{first} minus {second} {gap} at the validation stop",
+    "map at the peak": "peak of {first} minus that of {second} {gap}",
+    "map of rankers": "{first} minus {second} {gap}",
+    "map of training images": "{first} minus {second} {gap} on training images",
+    "gain on training beyond test images": "so much more than on test images {gap}",
+    "largest difference of map": "{first} and {second} differ by at most {gap} in a fold",
+    "saturation": "{first} saturated at step {gap}",
+    "share of triplets at saturation": "{first} saturated after {gap} of the triplets",
+    "decline after the peak": "{first} lost {gap} of its peak by the last traced step",
+    "symmetry index": "symmetry index {gap}",
+    "symmetry index at the start": "symmetry index {gap} at the start",
+    "change of the symmetry index": "changed by {gap} until test mAP peaks",
+    "rise of the symmetry index": "rose by at most {gap} on the way",
+    "steps to the best single ranker": "{first} need {gap} the steps that {second} needs to be as good",
+    "standard deviation of rankers": "standard deviation over rankers {gap}",
+    "mistakes beyond the bound": "mistakes minus the bound of {second} at most {gap}",
+    "aggressiveness": "median C {gap}",
+    "standard deviation over folds by candidates": "validation mAP varies {gap} as much over folds as over candidates",
+    "training time": "{first} takes {gap}",
+    "training time by the triplet": "{gap} by the triplet",
+    "time to choose and train": "{first} {gap}",
+    "colour of filters": "share of colour of {first}'s filters minus that of {second}'s {gap}",
+    "score@30": "{first} minus {second} {gap} at the top",
+    "score@30_per_triplet": "{first} minus {second} {gap} at the top",
+    "similarity_precision, in-class negatives": "{first} minus {second} on in-class negatives {gap}",
+    "similarity_precision, out-of-class negatives": "{first} minus {second} on out-of-class negatives {gap}",
+    "growth of time": "{growth} {gap}",
+    "precision of the first 10 by raters": "raters call {gap} of the first 10 images relevant",
+    "queries on which OASIS reaches the mean rater": "OASIS reaches the mean rater less 0.05 on {gap} of queries",
+    "queries on which OASIS reaches the lowest rater": "OASIS reaches the lowest rater on {gap} of queries",
+    "sparsity": "sparsity of {first} minus that of {second} {gap}",
+    "sparsity over codebooks": "sparsity of {first} changes by {gap}",
+    "largest sparsity of a landmark": "{first} makes {gap} of the weights zero on the landmark where it makes most",
+    "training time over words": "{first} takes {gap} as long",
+}
+"""Metric to how a row of it is said; `DIFFERENCE` or, of one method alone, `LEVEL` where it is not here."""
+SAID_OF_ONE = {"score@30": "{first} {gap} at the top", "score@30_per_triplet": "{first} {gap} at the top"}
+"""Metric to how a level of it is said where `SAID` has its difference."""
+AMOUNTS: dict[Unit, Callable[[float], str]] = {
+    "points": "{:+.1f}".format,
+    "small points": "{:+.2f}".format,
+    "percent": lambda value: f"{significant(value)}%",
+    "ratio": times_over,
+    "steps": "{:,.0f}".format,
+    "count": "{:,.0f}".format,
+    "triplets": "{:+,.0f}".format,
+    "% of triplets": "{:+.1f}".format,
+    "minutes": minutes_text,
+    "": "{:.3g}".format,
+}
+"""Unit to how an amount is written."""
+NAMED: dict[Unit, str] = {"points": " points", "triplets": " triplets", "% of triplets": "% of triplets"}
+"""What stands behind an amount and its interval."""
+AS_CLAIMED, NOT_AS_CLAIMED = "as claimed", "not as claimed"
+"""What numbers without intervals say of a claim."""
+SMALL = 0.5
+"""Differences in points below it have two decimals."""
+NO_NUMBER = "–"
+"""Stands where print has no number, or no order of methods."""
+OVER_PARTS = ("sparsity over codebooks", "training time over words")
+"""Metrics of changes from one part to another, which are always named."""
+HAND_CRAFTED = " (hand-crafted)"
+"""Stands behind a system that learned nothing."""
+LIMITS = {
+    ITERATIONS: "stopped at its limit of iterations",
+    TIME: "ran into its time limit",
+    STEPS: "chose the last traced step",
+    GRID: "chose an end of its grid",
+}
+"""What a method did that a limit of ours ended."""
+
+
+def amount(value: float, unit: Unit) -> str:
+    """A number in its unit; with a proper minus, and no sign of a zero."""
+    text = AMOUNTS[unit](value)
+    bare = text.lstrip("+-")
+    is_zero = not any(sign in bare for sign in "123456789") and "inf" not in bare
+    return bare if is_zero else text.replace("-", "−", 1)
+
+
+def gap(rows: Sequence[Contrast]) -> str:
+    """``+1.6 points [−1.1, +4.4]``: the widest of its intervals."""
+    row, low, high = rows[0], min(row.low for row in rows), max(row.high for row in rows)
+    # small differences have another digit
+    is_small = row.unit == "points" and max(abs(row.mean), abs(high - low)) < SMALL
+    unit: Unit = "small points" if is_small else row.unit
+    said = amount(row.mean, unit)
+    if math.isinf(row.mean):
+        return "never"
+    if math.isfinite(low + high) and low < high:
+        said += f"{NAMED.get(row.unit, '')} [{amount(low, unit)}, {amount(high, unit)}]"
+    else:
+        said += NAMED.get(row.unit, "")
+    open_ended = " so far" if math.isinf(low) or math.isinf(high) else ""
+    in_print = "" if math.isnan(row.printed) or row.second else f" ({amount(row.printed, row.unit)} in print)"
+    return said + open_ended + in_print
+
+
+def contrast_words(rows: Sequence[Contrast], title_of: Callable[[str], str]) -> str:
+    """All intervals of one contrast in words, or why it has no number."""
+    row = rows[0]
+    first, second = title_of(row.first), title_of(row.second)
+    if unknown(list(rows)) is not None:
+        ended = [title_of(side) for side, limit in row.codes if limit == NO_RESULT]
+        absent = [title_of(side) for side, limit in row.codes if limit == NOT_RUN and side]
+        if ended:
+            return f"{' and '.join(ended)} did not end within the time limit"
+        few = [title_of(side) for side, limit in row.codes if limit == TOO_FEW]
+        if few:
+            return f"{' and '.join(few)}: too few {row.interval}"
+        return f"{' and '.join(absent)} not run" if absent else f"no {row.metric} here"
+    if row.metric == "p@k" and len(rows) > 1:
+        return at_every_k(rows, first, second)
+    usual = LEVEL if not row.second else RATIO if row.unit == "ratio" else DIFFERENCE
+    forms = SAID if row.second else SAID | SAID_OF_ONE
+    said = forms.get(row.metric, usual).format(
+        first=first, second=second, gap=gap(rows), growth=growth_of(first, second)
+    )
+    if row.metric == "training time" and row.second:
+        said += f" the time of {second}"
+    if row.data == SIMULATED and row.metric in OVER_PARTS:
+        said += " (simulated rows)"
+    tested = [one.p for one in rows if not math.isnan(one.p)]
+    return f"{said}, p {p_value(tested[0])}" if tested and row.unit == "points" else said
+
+
+def growth_of(first: str, second: str) -> str:
+    """Whose time grows by a power, or by how much more than whose."""
+    return f"power by which the time of {first} grows{f' minus that of {second}' if second else ''}:"
+
+
+def at_every_k(rows: Sequence[Contrast], first: str, second: str) -> str:
+    """At how many k the first is more precise, and how sure it is that it is not at the others."""
+    average, *single = rows
+    lower = [row.p for row in single if row.mean <= 0]
+    where = f"at {len(single) - len(lower)} of {len(single)} values of k, on average by {gap([average])}"
+    return f"{first} above {second} {where}" + (f", p {p_value(min(lower))} where it is not" if lower else "")
+
+
+def evidence(verdict: Verdict, study: Tested) -> list[str]:
+    """What decided a claim, a part each with its setting; what several settings say alike is said once."""
+    said: dict[str, dict[str, None]] = {}
+    for (setting, *_), rows in groupby(verdict.rows, lambda row: row.key):
+        said.setdefault(contrast_words(list(rows), study.title_of), {})[setting] = None
+    several = len({row.setting for row in verdict.rows}) > 1 or any(row.metric in OVER_PARTS for row in verdict.rows)
+    parts = [
+        f"{' and '.join(map(study.setting_title, settings))}: {words}" if several else words
+        for words, settings in said.items()
+    ]
+    if verdict.scope.is_elsewhere:
+        parts.append("on other classes than the claim's")
+    absent = [study.setting_title(setting) for setting in verdict.scope.absent]
+    return [*parts, f"not run: {', '.join(absent)}"] if absent else parts
+
+
+def gate_words(claim: Claim, verdict: Verdict, study: Tested) -> str:
+    """Why a claim is not decided, in one sentence; "" where its predicate decided."""
+    if verdict.reason is Reason.IMPLEMENTATION:
+        return f"It tells of our implementation, not of the method: {claim.implementation}."
+    if verdict.reason is Reason.PROTOCOL:
+        return f"It is about another protocol: {claim.protocol}."
+    if verdict.reason is Reason.PRINTED_NUMBER:
+        where = f"and these are not the paper's data ({study.other_data(verdict.scope.settings)})"
+        return f"The claim is about a printed number ({claim.printed_number}), {where}."
+    if verdict.reason is Reason.LIMIT:
+        ended = {
+            f"{study.title_of(side)} {LIMITS[limit]} ({study.setting_title(row.setting)})": None
+            for row in verdict.rows for side, limit in row.codes if limit in claim.limits
+        }  # fmt: skip
+        return f"{'; '.join(ended)}."
+    if verdict.reason is Reason.NO_RULE:
+        return f"{claim.note}."
+    if verdict.reason is Reason.NOT_RUN and not verdict.rows:
+        return study.not_run or not_run_words(claim, study)
+    return ""
+
+
+def not_run_words(claim: Claim, study: Tested) -> str:
+    """Which methods of a claim were not run, or that none of its parts was."""
+    names = dict.fromkeys(name for part in claim.contrasts for name in (*part.first, *part.second))
+    missing = [
+        name.split("|") for name, methods in zip(names, methods_of(claim, study), strict=False)
+        if not any(map(study.was_run, methods))
+    ]  # fmt: skip
+    absent = " and ".join(" or ".join(map(study.title_of, group)) for group in missing)
+    return f"{absent} not run." if absent else "None of its parts was run."
+
+
+def means_words(verdict: Verdict | None) -> str:
+    """What numbers without intervals say of a claim; "" where they say nothing."""
+    if verdict is None or verdict.outcome not in (Outcome.HOLDS, Outcome.FAILS):
+        return ""
+    return AS_CLAIMED if verdict.outcome is Outcome.HOLDS else NOT_AS_CLAIMED
+
+
+def signed(value: float, unit: Unit = "points") -> str:
+    """A difference with its sign, such as ``+2.9`` or ``−84``; a dash where there is none."""
+    return NO_NUMBER if math.isnan(value) else amount(value, unit)
+
+
+def printed_words(margin: Margin) -> str:
+    """The printed difference, without digits that are not printed: ``+4``; a dash where none is printed."""
+    return signed(margin.contrast.printed, margin.contrast.unit).removesuffix(".0")
+
+
+def interval_words(margin: Margin) -> tuple[str, str]:
+    """``+2.9`` and ``[+1.0, +4.4]``, which is "" where there is none."""
+    row = margin.contrast
+    gap, low, high = (signed(value, row.unit) for value in (row.mean, row.low, row.high))
+    return gap, "" if NO_NUMBER in (low, high) else f"[{low}, {high}]"
+
+
+def margin_words(margin: Margin, metric: str = "") -> str:
+    """``OASIS − LEGO is +1.7 points [−5.2, +8.7], which may be chance (in the paper +6)``; `metric` may be named."""
+    row, (gap, interval), printed = margin.contrast, interval_words(margin), printed_words(margin)
+    in_metric = f" in {metric}" if metric else ""
+    words = f"{margin.method} − {margin.other}{in_metric} is {gap} {row.unit}"
+    words += f" {interval}" if interval else ""
+    words += ", which may be chance" if row.low <= 0 <= row.high else ""
+    return words + ("" if printed == NO_NUMBER else f" (in the paper {printed})")
+
+
+def level_words(margin: Margin, *, is_printed: bool) -> tuple[str, str]:
+    """What each of both methods reaches, ``24.1%``; in print, "" where no number is printed."""
+    levels = margin.printed_levels if is_printed else margin.levels
+    form = "{:,.0f}" if margin.contrast.unit == "triplets" else "{:g}%" if is_printed else "{:.1f}%"
+    first, second = ("" if math.isnan(level) else form.format(level) for level in levels)
+    return first, second
+
+
+def margin_sentences(margin: Margin) -> list[str]:
+    """Which method is best, unlike or as in the paper, and how many methods come in its order; a sentence each."""
+    row, method, other = margin.contrast, margin.method, margin.other.removesuffix(HAND_CRAFTED)
+    if margin.best not in (method, other) or math.isnan(row.printed):
+        sentences = [f"{margin.best} is best."]
+    elif row.low <= 0 <= row.high:
+        second, ahead = other if margin.best == method else method, other if row.printed < 0 else method
+        sentences = [f"{margin.best} comes first, but not clearly before {second}; in the paper {ahead} is ahead."]
+    else:
+        same = (row.printed > 0) == (margin.best == method)
+        sentences = [f"{margin.best} is best, {'as' if same else 'unlike'} in the paper."]
+    n_same, n_pairs = margin.in_order
+    if n_pairs:
+        which = "All methods" if n_same == n_pairs else f"{n_same} of {n_pairs} pairs of methods"
+        sentences.append(f"{which} come in the paper's order.")
+    return sentences
+
+
+BOUNDS = {
+    "within": "Holds if every 95% interval lies {bounds}; fails if one lies beyond{surely}.",
+    "above": "Holds if every 95% interval of a difference lies above 0, and p below 0.05 where there is one; fails if "
+    "one lies below 0, or within {margin:g}.",
+    "near_print": "Holds if every number is within {margin:g} of the printed one; fails if one is not.",
+    "at_most_print": "Holds if every number is at most {times:g} times the printed one; fails if one is larger.",
+    "around_print": "Holds if the printed number lies in every 95% interval; fails if it lies outside of one.",
+    "at_least": "Holds if every ratio, in total and by the triplet, is {least}; fails if none of a part is.",
+    "on_average": "Holds if the geometric mean of the ratios, in total and by the triplet, is at least {times:g}; "
+    "fails if neither is.",
+    "at_every_k": "Holds if the first is higher at every k, and by its 95% interval on average over k; fails if it is "
+    "lower at one k, with p below 0.05 after Holm's adjustment, or on average.",
+    "increases": "Holds if the number of the largest part is {side} that of each smaller one; else fails.",
+    "largest": "Holds if the first takes longer than each other one that ended; fails if one takes longer.",
+    "does_not_end": "Holds if a fit does not end within the time limit of this study; the papers' was five days.",
+    "overfits": "Holds if the gain over Euclidean is {times:g} times as large on training as on test images, and "
+    "larger by its 95% interval; else fails.",
+    "falls": "Holds if the score never rises with the share, and the 95% interval of last minus first lies below 0; "
+    "fails if it lies above.",
+    "falls_from_one": "Holds if it starts at 1 and falls, rising by at most {rise:g} on the way; else fails.",
+    "both_ways": "Holds if every 95% interval, in total and by the triplet, lies {bounds}; fails if one of each lies "
+    "beyond{surely}.",
+}
+"""Predicate to what it asks, with its parameters."""
+
+
+def predicate_words(claim: Claim) -> str:
+    """What a claim's predicate asks, with its bounds; "" without one."""
+    low, high = (claim.parameters.get(end, math.nan) for end in ("low", "high"))
+    bounds = f"between {low:g} and {high:g}"
+    if math.isnan(high):
+        bounds = f"above {low:g}"
+    elif math.isnan(low):
+        bounds = f"at most at {high:g}"
+    times = claim.parameters.get("times", math.nan)
+    given = {
+        "margin": MARGIN,
+        "bounds": bounds.replace("-", "−"),
+        "least": "above 1" if times == 1 else f"at least {times:g}",
+        "surely": ", with p below 0.05 there after Holm's adjustment" if claim.parameters.get("adjusted") else "",
+        "side": "below" if claim.parameters.get("decreases") else "above",
+    }
+    return BOUNDS[claim.predicate].format(**{**given, **claim.parameters}) if claim.predicate else ""
+
+
+def means_counted(numbers: str, answers: Iterable[str], ids: Iterable[str]) -> str:
+    """How many claims some numbers without intervals bear out, and which not."""
+    answers = list(answers)
+    borne_out, asked = sum(answer == AS_CLAIMED for answer in answers), sum(answer != "" for answer in answers)
+    against = [id for id, answer in zip(ids, answers, strict=True) if answer == NOT_AS_CLAIMED]
+    which = f" (against: {', '.join(against)})" if against else ""
+    told = f"the paper's {numbers} bear out {borne_out} of the {asked} claims that they are about"
+    return f"By the same rules, {told}{which}."
+
+
+def counts_words(outcomes: Sequence[Outcome]) -> str:
+    """How many claims have each outcome."""
+    holds, fails, undecided, untested = (
+        outcomes.count(one) for one in (Outcome.HOLDS, Outcome.FAILS, Outcome.OPEN, Outcome.NOT_TESTED)
+    )
+    return (
+        f"Of {len(outcomes)} claims {holds} hold, {fails} do not, {undecided} are undecided and {untested} were not "
+        "tested."
+    )

@@ -1,0 +1,389 @@
+"""What the category study contrasts: mAP of each pair of methods, curves along training, and training times (JMLR 5.3).
+
+Numbers are in percent, and their differences in points. Intervals over folds are of the corrected t-test (Nadeau and
+Bengio 2003), those over images of a bootstrap; an end is infinite where a longer trace or time limit could move it on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lookalike.exhibits.contrasts import (
+    LIMITED,
+    PRINT,
+    REAL,
+    SO_FAR,
+    SYNTHETIC,
+    Contrast,
+    Unit,
+    printed_setting,
+)
+from lookalike.ranking.comparison import average_precisions, compare_methods, corrected_t_test, holm
+from lookalike.ranking.rankings import Rankings
+from lookalike.studies.category.comparison import families_of
+from lookalike.studies.category.precision import K_MAX
+from lookalike.studies.category.study import PRINTED_TABLE, CategoryStudy, Subset
+from lookalike.studies.category.times import minutes_of, triplets_of
+from lookalike.studies.metrics import rows_in, select
+
+FOLDS, IMAGES = "folds", "images"
+SATURATED = 0.95
+"""A curve has saturated where it has made this share of its rise."""
+PRINTED_TRIPLETS = 2_800_000
+"""Triplets of 10 classes as JMLR's Figure 5 counts them."""
+AFTER_PEAK = 2
+"""A decline can be called slow only where the trace goes on to so many times the step of the peak."""
+NEAR = 1.5
+"""Up to so many times a validation stop, or a part of it, a traced step stands for it."""
+NO_DECLINE = 0.01
+"""Curves that have lost less of their peak by the last traced step do not decline."""
+AT_STOP, BEST_STOP, START, SINGLE = "map at stop", "best stop", "OASIS at its start", "single"
+
+
+Gaps = Mapping[tuple[str, str, str, str], dict[str, float]]
+"""Paper, its setting and two methods to their printed difference and its standard deviation."""
+
+
+def contrasts(study: CategoryStudy) -> list[Contrast]:
+    """Every contrast of a study but those of times."""
+    by_images, gaps_in_print = image_by_image(study), in_print(study)
+    parts = (gains, precisions, along_training, rankers, mistakes, projections, choices)
+    rows = [row for subset in study.all_subsets for row in maps(study, subset, by_images, gaps_in_print)]
+    rows += printed_rows(gaps_in_print)
+    return rows + [row for subset in study.all_subsets for part in parts for row in part(study, subset)]
+
+
+def row_of(study: CategoryStudy, subset: Subset, metric: str, first: str, second: str = "", **columns: Any) -> Contrast:
+    """A row with the limits of its sides."""
+    codes = [f"{side}:{code}" for side in (first, second) for code in study.limits.get((subset.id, side), ())]
+    data = SYNTHETIC if study.synthetic else REAL
+    return Contrast(subset.id, metric, first, second, data=data, limits=";".join(codes), **columns)
+
+
+def level(
+    study: CategoryStudy, subset: Subset, metric: str, first: str, value: float, unit: Unit = "", **columns: Any
+) -> Contrast:
+    """A number of one method that nothing varies."""
+    return row_of(study, subset, metric, first, mean=value, low=value, high=value, unit=unit, **columns)
+
+
+def over_folds(
+    study: CategoryStudy, subset: Subset, metric: str, names: tuple[str, str], folds: pd.Series, **columns: Any
+) -> Contrast:
+    """First minus second over the folds that have a difference, given as fractions, in points."""
+    known, splits = folds.dropna().to_numpy(dtype=np.float64), study.settings["splits"]
+    if not len(known):
+        return row_of(study, subset, metric, *names, **columns)
+    test = corrected_t_test(known, splits["train"], splits["test"])
+    given: dict[str, Any] = {"p": test.p, "n": len(known), "interval": FOLDS, **columns}
+    return row_of(
+        study, subset, metric, *names, mean=100 * test.mean, low=100 * test.low, high=100 * test.high, **given
+    )
+
+
+# Precision ------------------------------------------------------------------------------------------------------------
+
+
+def compared(study: CategoryStudy) -> pd.DataFrame:
+    """OASIS held against each other method image by image and fold by fold, from the rankings of every run."""
+    names = {file: Path(file).parts[-4:-1] for file in study.files.get("rankings", ())}
+    rankings = [
+        ({"subset": subset, "method": method, "fold": int(fold)}, Rankings.load(file))
+        for file, (subset, method, fold) in names.items()
+    ]
+    if not rankings:
+        return pd.DataFrame({"difference": []})
+    splits, seed = study.settings["splits"], study.settings["seed"]
+    of_images = {"n_train": splits["train"], "n_test": splits["test"], "families": families_of(study.settings)}
+    return compare_methods(average_precisions(rankings), "oasis", random_state=seed, **of_images)
+
+
+def image_by_image(study: CategoryStudy) -> dict[tuple[str, str], dict[str, Any]]:
+    """OASIS minus each method with both intervals, by subset and method; none where a fit of either did not end."""
+    table = compared(study)
+    rows: Any = table[table["difference"].notna()].to_dict("records")
+    # a mean over the folds that happened to end would be of the easier ones
+    stopped = set(study.not_converged)
+    return {
+        (row["subset"], row["method"]): row
+        for row in rows
+        if not {(row["subset"], row["method"]), (row["subset"], "oasis")} & stopped
+    }
+
+
+def maps(
+    study: CategoryStudy, subset: Subset, by_images: Mapping[tuple[str, str], Any], printed_gaps: Gaps
+) -> Iterator[Contrast]:
+    """Mean average precision of each pair of methods; that of OASIS has a second interval, over images."""
+    ran = [method for method in study.run if method in subset.methods and method not in study.settings["projected"]]
+    for first, second in combinations(ran, 2):
+        printed, both = printed_gap(printed_gaps, subset, first, second), by_images.get((subset.id, second))
+        if first != "oasis" or both is None:
+            differences = study.values(subset, first) - study.values(subset, second)
+            yield over_folds(study, subset, "map", (first, second), differences, **printed)
+            continue
+        mean, counts = 100 * both["difference"], {FOLDS: int(both["n_folds"]), IMAGES: int(both["n_images"])}
+        for interval, ends in ((FOLDS, "t"), (IMAGES, "bootstrap")):
+            low, high = (100 * float(both[f"{ends}_{end}"]) for end in ("low", "high"))
+            tested = {"p": float(both["p_holm"])} if interval == FOLDS else {}
+            columns = {"mean": mean, "low": low, "high": high, "n": counts[interval], "interval": interval}
+            yield row_of(study, subset, "map", first, second, **columns, **tested, **printed)
+
+
+def printed_gap(gaps: Gaps, subset: Subset, first: str, second: str) -> dict[str, float]:
+    """The printed difference of two methods on a subset, which the papers print alike; empty where none is printed."""
+    for setting in subset.printed.items():
+        if gap := gaps.get((*setting, first, second)):
+            return gap
+        if gap := gaps.get((*setting, second, first)):
+            return gap | {"printed": -gap["printed"]}
+    return {}
+
+
+def in_print(study: CategoryStudy) -> Gaps:
+    """Printed mAP of each method minus each other one, by paper, its setting and the two methods."""
+    rows = pd.concat([study.printed_in(table, paper) for paper, table in PRINTED_TABLE.items()])
+    rows = rows[(rows["metric"] == "map") & rows["value"].notna()]
+    pairs = [
+        pair for _, own in rows.groupby(["paper", "setting"], sort=False) for pair in combinations(rows_in(own), 2)
+    ]
+    return {
+        (first.paper, first.setting, first.method, second.method): {
+            "printed": first.value - second.value,
+            "printed_sd": math.hypot(first.spread, second.spread),
+        }
+        for first, second in pairs
+    }
+
+
+def printed_rows(gaps: Gaps) -> Iterator[Contrast]:
+    """The printed differences as rows of their own, of the papers' settings."""
+    for (paper, setting, first, second), gap in gaps.items():
+        mean, spread = gap["printed"], gap["printed_sd"]
+        names = (printed_setting(paper, setting), "map", first, second)
+        yield Contrast(*names, mean, mean, mean, 0.0, printed=mean, printed_sd=spread, data=PRINT)
+
+
+def gains(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
+    """What each method gains over the Euclidean distance on its training images, and how much more than on others."""
+    for method in (one for one in study.methods if one != "euclidean" and one in subset.methods):
+        names = (method, "euclidean")
+        on_training, on_test = (
+            study.values(subset, method, metric) - study.values(subset, "euclidean", metric)
+            for metric in ("train_map", "map")
+        )
+        yield over_folds(study, subset, "map of training images", names, on_training)
+        yield over_folds(study, subset, "gain on training beyond test images", names, on_training - on_test)
+
+
+def precisions(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
+    """Precision at every k of OASIS minus each method, and on average over k; p is adjusted over all k."""
+    for method in (one for one in study.methods if one != "oasis" and {one, "oasis"} <= set(subset.methods)):
+        names = ("oasis", method)
+        oasis, other = (study.curves(subset, of, "p@k") for of in names)
+        # it may have ended in some folds; a mean over these would be of the easier ones
+        if oasis is None or other is None or {(subset.id, of) for of in names} & set(study.not_converged):
+            yield row_of(study, subset, "p@k", *names)
+            continue
+        differences = (oasis - other).T.dropna(axis=0, how="all").dropna(axis=1)
+        # at the size of the gallery all rankings have the same images
+        last = int(max(oasis.index.max(), other.index.max()))
+        shown = [k for k in range(1, min(K_MAX, last - 1) + 1) if k in differences]
+        yield over_folds(study, subset, "p@k", names, differences[shown].mean(axis=1))
+        rows = [over_folds(study, subset, "p@k", names, differences[k], interval=f"folds, k = {k}") for k in shown]
+        adjusted = holm([row.p for row in rows])
+        yield from (replace(row, p=float(p)) for row, p in zip(rows, adjusted, strict=True))
+
+
+# Along training -------------------------------------------------------------------------------------------------------
+
+
+def mean_curve(study: CategoryStudy, subset: Subset, metric: str = "traced_map", method: str = "oasis") -> pd.Series:
+    """Mean over folds of a traced number, by step; empty where it was not traced."""
+    curves = study.curves(subset, method, metric)
+    return pd.Series(dtype=float) if curves is None else curves.dropna().mean(axis=1)
+
+
+def is_rising(curve: pd.Series) -> bool:
+    """Tell whether the peak of a curve is its last traced step, so that a longer trace might have a higher one."""
+    return int(curve.argmax()) == len(curve) - 1
+
+
+def along_training(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
+    """When the test curve of OASIS saturates, peaks and declines, where validation stops it, and its symmetry."""
+    index = study.recorded(subset, "oasis", "symmetry_index").astype(np.float64)
+    if len(index):
+        printed = study.printed_number("symmetry_index")
+        yield level(study, subset, "symmetry index", "oasis", float(index.mean()), n=len(index), printed=printed)
+    curve = mean_curve(study, subset)
+    if curve.empty:
+        return
+    start, peak, last = float(curve.iloc[0]), float(curve.max()), int(curve.index[-1])
+    rising, peak_step = is_rising(curve), int(curve.index[int(curve.argmax())])
+    reached = int(curve.index[int(np.argmax(curve.to_numpy() >= start + SATURATED * (peak - start)))])
+    step = float(reached) if peak > start else math.inf
+    in_print = study.printed_number("var10_saturation_steps")
+    # a longer trace of a curve that still rises could only saturate later
+    yield level(study, subset, "saturation", "oasis", step, "steps", printed=in_print).so_far(above=rising)
+    # of c classes with n training images each JMLR counts cn (n - 1) (c - 1)n / 2 triplets
+    n_train = study.settings["splits"]["train"]
+    n_images = subset.n_classes * n_train
+    n_triplets = n_images * (n_train - 1) * (n_images - n_train) // 2
+    if n_triplets > 0:
+        share, in_print = 100 * step / n_triplets, 100 * in_print / PRINTED_TRIPLETS
+        found = level(study, subset, "share of triplets at saturation", "oasis", share, "percent", printed=in_print)
+        yield found.so_far(above=rising)
+    lost = 100 * (1 - float(curve.iloc[-1] / peak))
+    # what is lost soon after the peak may be the beginning of more
+    too_soon = rising or last < AFTER_PEAK * peak_step
+    yield level(study, subset, "decline after the peak", "oasis", lost, "percent").so_far(above=too_soon)
+    test_curves: Any = study.curves(subset, "oasis")
+    stopped = over_folds(study, subset, "map", ("oasis", BEST_STOP), study.values(subset, "oasis") - test_curves.max())
+    # the best stop of a curve that still rises may be higher
+    yield stopped.so_far(below=rising)
+    at_start = 100 * (test_curves.T[0] - study.values(subset, "euclidean")).dropna()
+    if len(at_start):
+        apart = float(at_start.abs().max())
+        yield row_of(study, subset, "largest difference of map", START, "euclidean", mean=apart, low=apart, high=apart,
+                     n=len(at_start))  # fmt: skip
+    traced = mean_curve(study, subset, "symmetry_index")
+    traced = traced[traced.index <= peak_step]
+    if len(traced):
+        yield level(study, subset, "symmetry index at the start", "oasis", float(traced.iloc[0]))
+        change, rise = float(traced.iloc[-1] - traced.iloc[0]), float((traced - traced.cummin()).max())
+        # where the peak comes later, the index goes on to change until then
+        yield level(study, subset, "change of the symmetry index", "oasis", change).so_far(below=rising, above=rising)
+        yield level(study, subset, "rise of the symmetry index", "oasis", rise)
+
+
+def rankers(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
+    """Averages of rankers beside single ones (JMLR 5.4): their mAP, their steps, and how single ones differ."""
+    rows = select(study.numbers, subset=subset.id, metric="ranker_map")
+    rows = rows[rows["x"] > 0]
+    if rows.empty:
+        return
+    rows = rows.assign(series=rows["method"].where(~rows["method"].str.startswith("ranker "), SINGLE))
+    averages = sorted(set(rows["series"]) - {SINGLE}, key=lambda name: (len(name), name))
+    means = rows.pivot_table(index="fold", columns="series", values="value")
+    curves = rows.groupby(["series", "x"])["value"].mean()
+    single = curves.loc[SINGLE]
+    for average in averages:
+        yield over_folds(study, subset, "map of rankers", (average, SINGLE), means[average] - means[SINGLE])
+        reached = curves.loc[average][curves.loc[average] >= single.max()].index
+        ratio = float(reached[0] / single.idxmax()) if len(reached) else math.inf
+        found = row_of(study, subset, "steps to the best single ranker", average, SINGLE, mean=ratio, low=ratio,
+                       high=ratio, unit="ratio")  # fmt: skip
+        # the best of rankers that still improve is not known
+        yield replace(found, low=0.0, high=math.inf, interval=SO_FAR) if is_rising(single) else found
+    last = rows[(rows["series"] == SINGLE) & (rows["x"] == rows["x"].max())]
+    spread = 100 * float(last.groupby("fold")["value"].std().mean())
+    yield level(study, subset, "standard deviation of rankers", SINGLE, spread, "points", n=last["method"].nunique())
+
+
+def mistakes(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
+    """Mistakes of OASIS beyond each bound of Theorem 1, the most at any step of a fold."""
+    made = study.curves(subset, "oasis", "mistakes")
+    limits = select(study.numbers, subset=subset.id, metric="bound")
+    if made is None or limits.empty:
+        return
+    for name, own in limits.groupby("method", sort=False):
+        gaps = [made.loc[x, fold] - bound for x, fold, bound in zip(own["x"], own["fold"], own["value"], strict=True)]
+        most = float(max(gaps))
+        yield row_of(study, subset, "mistakes beyond the bound", "oasis", f"U = {name}", mean=most, low=most, high=most,
+                     n=len(gaps), unit="steps")  # fmt: skip
+
+
+def projections(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
+    """Ways of projecting onto positive matrices (JMLR 6.2): at the validation stop, at their peaks, and after it."""
+    traced = [method for method in ("oasis", *study.settings["projected"]) if study.curves(subset, method) is not None]
+    for first, second in combinations(traced, 2):
+        yield from at_validation_stop(study, subset, first, second)
+        curves: list[Any] = [study.curves(subset, of) for of in (first, second)]
+        # on common steps alone, a peak between them would be lost
+        end = min(of.index.max() for of in curves)
+        cut = [of[of.index <= end] for of in curves]
+        lost, peaks = [1 - of.ffill().iloc[-1] / of.max() for of in cut], [of.max() for of in cut]
+        for metric, (one, other) in (("decline after the peak", lost), ("map at the peak", peaks)):
+            found = over_folds(study, subset, metric, (first, second), one - other)
+            unknown = any(is_rising(of.mean(axis=1)) for of in cut) or (
+                metric != "map at the peak" and max(float(of.mean()) for of in lost) < NO_DECLINE
+            )
+            yield found.so_far(below=unknown, above=unknown)
+
+
+def at_validation_stop(study: CategoryStudy, subset: Subset, first: str, second: str) -> Iterator[Contrast]:
+    """Test mAP of two traced methods at the traced step nearest to the mean validation stop of OASIS."""
+    stops = study.stops(subset)
+    curves: list[Any] = [study.curves(subset, of) for of in (first, second)]
+    steps = curves[0].index.intersection(curves[1].index).to_numpy(dtype=np.int64)
+    if stops.empty or not len(steps):
+        return
+    at_end = study.recorded(subset, "oasis", "traced_stop_at_last_step").astype(bool)
+    nearest = int(steps[np.abs(steps - stops.mean()).argmin()])
+    found = over_folds(study, subset, AT_STOP, (first, second), curves[0].T[nearest] - curves[1].T[nearest])
+    late = at_end.sum() >= max(1, LIMITED * len(at_end))
+    known = not late and stops.mean() / NEAR <= nearest <= stops.mean() * NEAR
+    # a way of projecting that still rises may have its best stop later than OASIS
+    known = known and (first == "oasis" or not any(is_rising(of.mean(axis=1)) for of in curves))
+    yield found.so_far(below=not known, above=not known)
+
+
+def choices(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
+    """The C that validation chooses, and how much validation mAP varies over folds beside candidates."""
+    chosen = study.recorded(subset, "oasis", "aggressiveness")
+    if len(chosen):
+        yield level(study, subset, "aggressiveness", "oasis", float(chosen.median()), n=len(chosen))
+    if not study.has("selections"):
+        return
+    selections = select(study.own(study.table("selections")), subset=subset.id)
+    named = {"representation", "subset", "method", "fold", "step", "map", "loss_rate"}
+    for method, rows in selections.groupby("method", sort=False):
+        candidate = [column for column in rows.columns if column not in named and rows[column].nunique() > 1]
+        if len(candidate) != 1 or rows["fold"].nunique() < 2:
+            continue
+        scores = rows.pivot_table(index="fold", columns=candidate[0], values="map", aggfunc="max")
+        of_candidates, of_folds = float(scores.mean(axis=0).std()), float(scores.mean(axis=1).std())
+        yield level(study, subset, "standard deviation over folds by candidates", str(method),
+                    of_folds / of_candidates if of_candidates else math.inf, "ratio", n=len(scores))  # fmt: skip
+
+
+# Times ----------------------------------------------------------------------------------------------------------------
+
+
+def time_contrasts(study: CategoryStudy) -> list[Contrast]:
+    """Training time of each pair of methods, in total and by the triplet seen, and of each with its choice."""
+    minutes, triplets = minutes_of(study), triplets_of(study)
+    return [row for subset in study.all_subsets for row in _times(study, subset, minutes, triplets)]
+
+
+def _times(study: CategoryStudy, subset: Subset, minutes: Any, triplets: Any) -> Iterator[Contrast]:
+    ran = [method for method in study.run if method in subset.methods and method not in study.settings["projected"]]
+    for method in ran:
+        time = minutes.get((subset.id, method), (math.nan,))[0]
+        yield level(study, subset, "training time", method, time, "minutes")
+        parts = [study.recorded(subset, method, f"cpu_seconds_{part}") for part in ("selection", "fit")]
+        if n_folds := max(map(len, parts)):
+            total = sum(float(part.sum()) for part in parts) / n_folds / 60
+            stopped = (subset.id, method) in study.not_converged
+            yield level(study, subset, "time to choose and train", method, total, "minutes").so_far(above=stopped)
+    for first, second in combinations(ran, 2):
+        slow, fast = (minutes.get((subset.id, of), (math.nan, 0))[0] for of in (first, second))
+        if not (slow > 0 and fast > 0):
+            yield row_of(study, subset, "training time", first, second, unit="ratio")
+            continue
+        seen: Sequence[float] = [triplets.get((subset.id, of), math.nan) for of in (first, second)]
+        total, by_triplet = slow / fast, slow / fast * seen[1] / seen[0] if 0 not in seen else math.nan
+        found = row_of(study, subset, "training time", first, second, mean=total, low=total, high=total, unit="ratio")
+        # of a method that validation lets learn from no triplet no time says anything
+        yield replace(found, low=0.0, high=math.inf, interval=SO_FAR) if 0 in seen else found
+        if not math.isnan(by_triplet):
+            yield row_of(study, subset, "training time by the triplet", first, second, mean=by_triplet, low=by_triplet,
+                         high=by_triplet, unit="ratio")  # fmt: skip

@@ -1,0 +1,211 @@
+"""What the landmark study contrasts: methods over landmarks, and sparsity and times over codebooks (SOML, AAAI 2014).
+
+Draws of one landmark share its queries and most of its images, so differences are averaged over draws first. Each has
+two intervals, of a t-test over landmarks and of a bootstrap that draws landmarks. Times are contrasted as ratios. The
+paper's numbers, of seven landmarks and one draw, give rows of their own in the same way.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations, pairwise, product
+
+import numpy as np
+import pandas as pd
+
+from lookalike.core.seeds import generator
+from lookalike.exhibits.contrasts import NO_RESULT, PRINT, REAL, SIMULATED, SYNTHETIC, Contrast, printed_setting
+from lookalike.ranking.comparison import clustered_bootstrap, corrected_t_test
+from lookalike.studies.landmark.rankings import MAP, SPARSITY
+from lookalike.studies.landmark.study import (
+    NONZEROS,
+    PAPER,
+    TABLE_METHODS,
+    TRAIN_TIME,
+    TRIPLET_TIME,
+    Codebook,
+    LandmarkStudy,
+)
+from lookalike.studies.landmark.times import ALIKE
+from lookalike.studies.metrics import select
+
+LANDMARKS, BOOTSTRAP = "landmarks", "landmarks, bootstrap"
+LEAST_TO_LARGEST = "{}, least to largest"
+TIMES = {TRAIN_TIME: "training time", TRIPLET_TIME: "training time by the triplet"}
+"""Numbers that are contrasted as ratios, to the metrics of their rows."""
+ON_MOST, LARGEST = "{} on most landmarks", "largest {} of a landmark"
+OVER_CODEBOOKS, OVER_WORDS = "sparsity over codebooks", "training time over words"
+RANKED = ("soml-da", "soml-tg", "qpao", "oasis-diagonal", "tfidf")
+"""Order in which the paper's claims take one method's precision from another's."""
+SHORTEST = 1e-9
+"""Seconds that a time counts as at least, which has a logarithm."""
+
+
+def contrasts(study: LandmarkStudy) -> list[Contrast]:
+    """Every contrast of a study but those of times."""
+    return beside_print(study, precision_and_sparsity)
+
+
+def time_contrasts(study: LandmarkStudy) -> list[Contrast]:
+    """Training time of each pair of methods, in total and by the triplet seen, and of each over numbers of words."""
+    return beside_print(study, training_times)
+
+
+def beside_print(study: LandmarkStudy, rows_of: Callable[[LandmarkStudy], Iterable[Contrast]]) -> list[Contrast]:
+    """Our rows, each with its printed number, and then the rows of the paper's numbers."""
+    in_print = list(rows_of(study.as_printed()))
+    printed = {row.key: row.mean for row in in_print}
+    places = {one.id: printed_setting(PAPER, f"codebook={one.printed}") for one in study.codebooks}
+    keys = ((row, (places.get(row.setting, ""), *row.key[1:])) for row in rows_of(study))
+    return [replace(row, printed=printed.get(key, math.nan)) for row, key in keys] + in_print
+
+
+def row_of(
+    study: LandmarkStudy, codebooks: Sequence[Codebook], metric: str, first: str, second: str = "", setting: str = ""
+) -> Contrast:
+    """A row without a number yet, of one codebook or of several under a name, with the limits of its sides."""
+    sides = product((first, second), codebooks)
+    codes = [f"{side}:{code}" for side, one in sides for code in study.limits.get((one.id, side), ())]
+    setting = setting or (f"codebook={codebooks[0].printed}" if study.is_print else codebooks[0].id)
+    return Contrast(
+        printed_setting(PAPER, setting) if study.is_print else setting,
+        metric,
+        first,
+        second,
+        data=PRINT if study.is_print else SYNTHETIC if study.synthetic else REAL,
+        limits=";".join(dict.fromkeys(codes)),
+    )
+
+
+def ran(study: LandmarkStudy, methods: Sequence[str]) -> list[str]:
+    """The study's methods in an order; its variants stand before those that they vary."""
+    variants: list[str] = study.settings["variants"]
+    return [*variants, *(method for method in methods if method in study.methods)]
+
+
+def over_landmarks(study: LandmarkStudy, row: Contrast, gaps: pd.Series, stream: str, metric: str) -> list[Contrast]:
+    """Both intervals of a mean over landmarks; the row alone where there is no difference. `stream` names the draws."""
+    if gaps.empty:
+        return [row]
+    of_landmarks = gaps.groupby(level="subset").mean()
+    # landmarks are not partitions of one set of images, so there is nothing to correct: the ordinary paired test
+    test = corrected_t_test(of_landmarks, n_train=1, n_test=0)
+    random = generator(study.settings["seed"], "landmark claims", study.dataset, stream, metric)
+    clusters = gaps.rename("difference").rename_axis(["image_id", "fold"]).reset_index()
+    sampled = clustered_bootstrap(clusters, random_state=random)
+    rows = []
+    for interval, ends in ((LANDMARKS, test), (BOOTSTRAP, sampled)):
+        numbers = [float(of_landmarks.mean()), ends.low, ends.high]
+        mean, low, high = map(math.exp, numbers) if row.unit == "ratio" else numbers
+        rows.append(replace(row, mean=mean, low=low, high=high, n=len(of_landmarks), interval=interval))
+    return rows
+
+
+def gaps_of(study: LandmarkStudy, codebook: Codebook, metric: str, *pair: str) -> pd.Series:
+    """First minus second on each landmark and draw that both have; none where a fit of either did not end."""
+    first, second = (study.number(codebook, method, metric) for method in pair)
+    if metric in TIMES:
+        # times differ by factors
+        first, second = (np.log(times.clip(lower=SHORTEST)) for times in (first, second))
+    gaps = first - second
+    # of a method that lacks landmarks, the others would be the easier ones
+    is_whole = not any(NO_RESULT in study.limits.get((codebook.id, method), ()) for method in pair)
+    return gaps.where(np.isfinite(gaps) & is_whole).dropna()
+
+
+# Precision and sparsity -----------------------------------------------------------------------------------------------
+
+
+def precision_and_sparsity(study: LandmarkStudy) -> Iterator[Contrast]:
+    """Contrast methods in mAP, and those that learn in the share of weights that they make zero."""
+    methods = ran(study, RANKED)
+    learned = [method for method in methods if method != "tfidf"]
+    for codebook, (metric, compared) in product(study.codebooks, ((MAP, methods), (SPARSITY, learned))):
+        for pair in combinations(compared, 2):
+            row, gaps = row_of(study, [codebook], metric, *pair), gaps_of(study, codebook, metric, *pair)
+            yield from over_landmarks(study, row, gaps, " ".join((codebook.id, *pair)), metric)
+            # more than half of the landmarks reach at least this
+            means = sorted(gaps.groupby(level="subset").mean())
+            least = means[(len(means) - 1) // 2] if means else math.nan
+            yield level(replace(row, metric=ON_MOST.format(metric)), least, len(means))
+    for codebook, method in product(study.codebooks, learned):
+        of_landmarks = study.number(codebook, method, SPARSITY).groupby(level="subset").mean()
+        row = replace(row_of(study, [codebook], LARGEST.format(SPARSITY), method), unit="percent")
+        yield level(row, of_landmarks.max(), len(of_landmarks))
+    for method in learned:
+        yield from sparsity_over_codebooks(study, method)
+
+
+def level(row: Contrast, value: float, n: int) -> Contrast:
+    """A row of a number that nothing varies."""
+    return replace(row, mean=float(value), low=float(value), high=float(value), n=n)
+
+
+def sparsity_over_codebooks(study: LandmarkStudy, method: str) -> Iterator[Contrast]:
+    """Contrast each codebook with the next smaller one; one codebook alone gives a row without a number."""
+    if len(study.codebooks) < 2:
+        yield row_of(study, study.codebooks, OVER_CODEBOOKS, method)
+    for small, large in pairwise(study.codebooks):
+        row = row_of(study, [small, large], OVER_CODEBOOKS, method, setting=f"{small.title} to {large.title} words")
+        gaps = study.number(large, method, SPARSITY) - study.number(small, method, SPARSITY)
+        yield from over_landmarks(study, row, gaps.dropna(), f"{method} {small.id} {large.id}", SPARSITY)
+
+
+# Times ----------------------------------------------------------------------------------------------------------------
+
+
+def training_times(study: LandmarkStudy) -> Iterator[Contrast]:
+    """Contrast the times of methods that learn with each other, and those of each over numbers of words."""
+    learned = ran(study, TABLE_METHODS[1:])
+    for codebook, pair, metric in product(study.codebooks, combinations(learned, 2), TIMES):
+        # the paper prints no counts of triplets
+        if metric == TRAIN_TIME or not study.is_print:
+            row, gaps = row_of(study, [codebook], TIMES[metric], *pair), gaps_of(study, codebook, metric, *pair)
+            yield from over_landmarks(study, replace(row, unit="ratio"), gaps, " ".join((codebook.id, *pair)), metric)
+    for method in learned:
+        yield time_over_words(study, method)
+
+
+def time_over_words(study: LandmarkStudy, method: str) -> Contrast:
+    """Time with the most words over that with the fewest whose rows have as many non-zeros."""
+    times, is_simulated = times_by_words(study, method)
+    nonzeros = times.groupby("n_words")["nonzeros"].mean()
+    # a cost that follows non-zeros would seem to grow with words where non-zeros do
+    beside_largest = nonzeros / nonzeros.iloc[-1] if len(nonzeros) else nonzeros
+    is_known = bool(nonzeros.notna().all())
+    is_alike = np.maximum(beside_largest, 1 / beside_largest) <= ALIKE
+    alike = nonzeros.index[is_alike] if is_known else nonzeros.index
+    setting = " to ".join(f"{words:,}" for words in alike[[0, -1]]) + " words" if len(alike) else ""
+    row = row_of(study, study.codebooks, OVER_WORDS, method, setting=setting)
+    row = replace(row, unit="ratio", limits="", data=SIMULATED if is_simulated else row.data)
+    if len(alike) < 2:
+        return row
+    small, large = (times[times["n_words"] == words].set_index("unit")["seconds"] for words in alike[[0, -1]])
+    if is_simulated:
+        ratio, n, name = large.median() / small.median(), min(len(small), len(large)), "repeats"
+        low, high = large.min() / small.max(), large.max() / small.min()
+    else:
+        of_landmarks = (large / small).dropna()
+        ratio, n, name = large.mean() / small.mean(), len(of_landmarks), LANDMARKS
+        low, high = of_landmarks.min(), of_landmarks.max()
+    row = replace(row, mean=float(ratio), n=n, interval=LEAST_TO_LARGEST.format(name))
+    # one repeat has no spread, and of rows that may be unlike nothing follows
+    return replace(row, low=float(low), high=float(high)) if n > 1 and is_known else row
+
+
+def times_by_words(study: LandmarkStudy, method: str) -> tuple[pd.DataFrame, bool]:
+    """CPU seconds and non-zeros by number of words and repeat, or landmark; and whether they are of simulated rows."""
+    if study.has("dimensions"):
+        rows = select(study.table("dimensions"), learner=method).drop(columns="seconds")
+        rows = rows.rename(columns={"n_features": "n_words", "repeat": "unit", "cpu_seconds": "seconds"})
+        rows = rows.dropna(subset="seconds")
+        if rows["n_words"].nunique() > 1:
+            return rows.assign(seconds=rows["seconds"].clip(lower=SHORTEST)), True
+    rows = select(study.values, method=method, metric=[TRAIN_TIME, NONZEROS])
+    means = rows.pivot_table(index=["representation", "subset"], columns="metric", values="value")
+    table = means.reindex(columns=[TRAIN_TIME, NONZEROS]).rename_axis(["representation", "unit"]).reset_index()
+    words = table["representation"].map({codebook.id: codebook.n_words for codebook in study.codebooks})
+    times = table.assign(n_words=words, seconds=table[TRAIN_TIME].clip(lower=SHORTEST), nonzeros=table[NONZEROS])
+    return times.dropna(subset="seconds"), False
