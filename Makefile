@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick test-lowest golden lint docs readme tutorial caltech20 lock benchmarks unlock clean
+.PHONY: help demo test test-quick test-lowest golden schema lint docs readme tutorial caltech20 lock benchmarks unlock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -30,6 +30,9 @@ PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(CORES) --dist worksteal
 
 golden: $(VENV)/.development ## make the tiny run of the tests and write its numbers into tests/golden.csv
 	@PYTHONPATH=tests $(BIN)/python tests/workflow/golden.py
+
+schema: $(VENV)/.development ## write config/schema.json, with which editors check the settings, from the models
+	@$(BIN)/python -m lookalike.studies.schema > config/schema.json
 
 lint: $(VENV)/.development ## run every check that is not a test
 	$(BIN)/ruff check .

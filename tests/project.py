@@ -16,7 +16,7 @@ from snakemake.utils import update_config
 from lookalike.studies.settings import checked
 
 ROOT = Path(__file__).resolve().parents[1]
-COPIED = ["Snakefile", "config.yaml", "workflow", "envs", "profiles", "tests/workflow/tiny.yaml"]
+COPIED = ["Snakefile", "config.yaml", "config", "workflow", "envs", "profiles", "tests/workflow/tiny.yaml"]
 TINY_DEMO = "demo"
 SAME_ON_ALL_PROCESSORS = {
     "OPENCV_CPU_DISABLE": "AVX,FP16,AVX2,AVX512-SKX",
@@ -104,13 +104,21 @@ def edited(project, *modules):
         source.symlink_to(ROOT / "src")
 
 
+def own_settings():
+    """The project's settings as they are written: the papers' and the demo's, as the workflow reads them."""
+    config = {}
+    for name in ("config.yaml", "config/demo.yaml"):
+        update_config(config, yaml.safe_load((ROOT / name).read_text()))
+    return config
+
+
 def tiny_settings():
     """The tiny run's settings, for a test to change."""
     return yaml.safe_load((ROOT / "tests/workflow/tiny.yaml").read_text())
 
 
 def tiny_config():
-    config = yaml.safe_load((ROOT / "config.yaml").read_text())
+    config = own_settings()
     update_config(config, tiny_settings())
     return checked(config)
 

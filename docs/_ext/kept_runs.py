@@ -29,7 +29,12 @@ from lookalike.report.front import KINDS
 from lookalike.studies.rooms import all_exhibits
 
 HERE = Path(__file__).parent
-DATA_SETS = yaml.safe_load((HERE.parents[1] / "config.yaml").read_text(encoding="utf-8"))["datasets"]
+ROOT = HERE.parents[1]
+DATA_SETS = {
+    name: data
+    for file in ("config.yaml", "config/demo.yaml")
+    for name, data in yaml.safe_load((ROOT / file).read_text(encoding="utf-8"))["datasets"].items()
+}
 ORDER = ("category", "landmark", "web", "finegrained")
 """Studies in the papers' order."""
 MOST_RULES = 12
@@ -149,7 +154,7 @@ def _beside(row: Run) -> tuple[str, ...]:
 
 
 class NotRun(KeptDirective):
-    """Data sets of config.yaml that no kept run is of."""
+    """Data sets of the project's settings that no kept run is of."""
 
     def run(self) -> list[nodes.Node]:
         """Return a list of their titles."""

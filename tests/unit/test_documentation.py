@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import yaml
 from documented_edits import ROOT, apply_edits, documented_edits
-from project import run_in
+from project import own_settings, run_in
 from snakemake.utils import update_config
 
 from lookalike.core.settings.schema import Settings
@@ -67,7 +67,7 @@ def test_numbers_come_from_kept_runs(site):
     assert "OASIS 12.3 %" in runs
     assert "41 s of processor time in 1 jobs" in runs
     not_run = runs[runs.index("in full:") : runs.index("were not at hand")]
-    for name, data in yaml.safe_load((ROOT / "config.yaml").read_text())["datasets"].items():
+    for name, data in own_settings()["datasets"].items():
         assert (data["title"] in not_run) == (not (KEPT_RUNS / f"{name}.json").exists()), name
 
 
@@ -136,7 +136,7 @@ def test_the_tutorials_learner_runs():
 @pytest.fixture
 def copy(tmp_path):
     """A copy of the project that how-to pages may edit."""
-    for name in ("src", "workflow", "examples", "profiles"):
+    for name in ("src", "workflow", "config", "examples", "profiles"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "tests/learners").mkdir(parents=True)
     for name in ("Snakefile", "config.yaml", "tests/learners/test_contract.py"):
@@ -157,7 +157,7 @@ def in_copy(copy, *arguments):
 @pytest.mark.workflow
 def test_adding_a_learner_is_done_by_what_the_page_says(copy):
     edited = apply_edits(DOCS / "how-to/add-a-learner.md", copy)
-    assert {path.name for path in edited} == {"shrunk_rca.py", "registry.py", "config.yaml"}
+    assert {path.name for path in edited} == {"shrunk_rca.py", "registry.py", "config.yaml", "demo.yaml"}
     contract = in_copy(copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/learners", "-k", "ShrunkRCA")
     assert re.search(r"[5-9]\d passed", contract), contract
     planned = in_copy(copy, "-m", "snakemake", "category_demo", "--cores", "1", "--dry-run")
@@ -194,6 +194,6 @@ print(*table.frame.loc[0, ["method", "n_folds", "median", "least", "most"]])
 def test_adding_a_data_set_is_a_valid_configuration():
     ((_, name, text),) = documented_edits(DOCS / "how-to/add-a-data-set.md")
     assert name == "examples/shapes.yaml"
-    settings = yaml.safe_load((ROOT / "config.yaml").read_text())
+    settings = own_settings()
     update_config(settings, yaml.safe_load(text))
     assert checked(settings)["category"]["shapes"]["splits"]["train"] == 25

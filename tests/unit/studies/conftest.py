@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-import yaml
-from contract import ROOT
+from project import own_settings
 
 from lookalike.studies.settings import checked
 
@@ -15,7 +14,7 @@ N_WORDS = 40
 @pytest.fixture
 def config():
     """The project's settings; a test may change them."""
-    return checked(yaml.safe_load((ROOT / "config.yaml").read_text()))
+    return checked(own_settings())
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,8 @@ import sys
 import pytest
 import yaml
 from contract import ROOT
+from jsonschema import Draft202012Validator
+from project import own_settings
 from snakemake.utils import update_config
 
 from lookalike.core.errors import LookalikeError
@@ -14,12 +16,13 @@ from lookalike.core.seeds import integer_seed
 from lookalike.core.settings.schema import Settings
 from lookalike.data.painted_landmarks import PaintedLandmarks
 from lookalike.studies.category.plan import run_methods
+from lookalike.studies.schema import settings_schema
 from lookalike.studies.settings import checked, in_demo, method_spec
 
 
 @pytest.fixture
 def settings():
-    return yaml.safe_load((ROOT / "config.yaml").read_text())
+    return own_settings()
 
 
 def put(settings, path, value):
@@ -55,6 +58,20 @@ def test_the_pool_leaves_what_a_split_needs(settings):
     settings["datasets"]["caltech256"]["pool"] = {"keep": 70}
     datasets = checked(settings)["datasets"]
     assert {name: datasets[name]["pool"]["keep"] for name in ("caltech256", "demo")} == {"caltech256": 70, "demo": 30}
+
+
+@pytest.mark.parametrize("name", ["config.yaml", "config/demo.yaml"])
+def test_editors_check_both_files_by_a_schema_that_is_the_models(name):
+    file, schema = ROOT / name, ROOT / "config/schema.json"
+    assert schema.read_text(encoding="utf-8") == settings_schema(), "make schema"
+    first, _, text = file.read_text().partition("\n")
+    assert (file.parent / first.removeprefix("# yaml-language-server: $schema=")).resolve() == schema
+    validator, written = Draft202012Validator(json.loads(schema.read_text(encoding="utf-8"))), yaml.safe_load(text)
+    assert list(validator.iter_errors(written)) == []
+    written["category"]["demo"] = {"metods": ["oasis"], "representation": 7}
+    mistakes = " ".join(error.message for error in validator.iter_errors(written))
+    assert "'metods' was unexpected" in mistakes
+    assert "7 is not of type 'string'" in mistakes
 
 
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.yaml")), ids=lambda path: path.stem)
