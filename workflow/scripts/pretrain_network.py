@@ -11,14 +11,15 @@ with logged(snakemake):
     from lookalike.core.files import read_table, write_array
     from lookalike.data.relevance import RelevanceData
     from lookalike.deep.runs import NetworkRun, run_pretraining, stored_pixels
+    from lookalike.deep.settings import NetworkSettings, Sampling
     from lookalike.studies.finegrained.files import write_system
 
-    settings, stored = snakemake.params.settings, snakemake.output.pixels
+    settings, stored = NetworkSettings(**snakemake.params.settings), snakemake.output.pixels
     pixels = stored_pixels(
         read_table(snakemake.input.manifest),
         snakemake.params.folder,
-        size=settings["size"],
-        shift=settings["shift"],
+        size=settings.size,
+        shift=settings.shift,
         n_threads=snakemake.threads,
         progress=progress_lines("images"),
     )
@@ -29,7 +30,7 @@ with logged(snakemake):
         relevance=RelevanceData.load(snakemake.input.relevance),
         pairs=read_table(snakemake.input.pairs),
         settings=settings,
-        sampling=snakemake.params.sampling,
+        sampling=Sampling(**snakemake.params.sampling),
         seed=snakemake.params.seed,
         n_threads=snakemake.threads,
         checkpoint=Path(snakemake.output[0]).with_name("checkpoint.pt"),

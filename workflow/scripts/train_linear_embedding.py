@@ -8,13 +8,14 @@ with logged(snakemake):
     from lookalike.core.files import read_table
     from lookalike.data.relevance import RelevanceData
     from lookalike.deep.runs import RankingRun, run_linear_embedding
+    from lookalike.deep.settings import NetworkSettings, Sampling
     from lookalike.studies.finegrained.files import write_system
 
     run = RankingRun(
         relevance=RelevanceData.load(snakemake.input.relevance),
         pairs=read_table(snakemake.input.pairs),
-        settings=snakemake.params.settings,
-        sampling=snakemake.params.sampling,
+        settings=NetworkSettings(**snakemake.params.settings),
+        sampling=Sampling(**snakemake.params.sampling),
         seed=snakemake.params.seed,
         n_threads=snakemake.threads,
         report=lambda line: print(line, flush=True),

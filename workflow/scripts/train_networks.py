@@ -10,6 +10,7 @@ with logged(snakemake):
     from lookalike.core.files import read_table
     from lookalike.data.relevance import RelevanceData
     from lookalike.deep.runs import NetworkRun, run_ranking
+    from lookalike.deep.settings import NetworkSettings, Sampling
     from lookalike.studies.finegrained.files import write_system
 
     pixels = np.load(snakemake.input.pixels, mmap_mode="r")
@@ -21,8 +22,8 @@ with logged(snakemake):
             pixels=pixels,
             relevance=relevance,
             pairs=pairs,
-            settings=snakemake.params.settings,
-            sampling=sampling,
+            settings=NetworkSettings(**snakemake.params.settings),
+            sampling=Sampling(**sampling),
             seed=snakemake.params.seed,
             n_threads=snakemake.threads,
             checkpoint=Path(snakemake.input.pretrained).parents[1] / system / "checkpoint.pt",

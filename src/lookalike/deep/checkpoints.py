@@ -5,7 +5,6 @@ Tensors and plain values only, so that a file is loaded without running any code
 
 from __future__ import annotations
 
-import hashlib
 import io
 import pickle
 import time
@@ -24,7 +23,7 @@ from lookalike.core.files import PathLike, replacing
 class Checkpoint:
     """A file that a run keeps itself in every so many seconds; that of a run with another `made_by` is ignored."""
 
-    def __init__(self, path: PathLike | None, seconds: float, made_by: Mapping[str, Any]) -> None:
+    def __init__(self, path: PathLike | None, seconds: float, made_by: Mapping[str, object]) -> None:
         self._path = Path(path) if path is not None else None
         self._seconds = seconds
         self._made_by = dict(made_by)
@@ -32,10 +31,10 @@ class Checkpoint:
 
     @property
     def is_due(self) -> bool:
-        """Whether it is time to write."""
+        """Tell whether it is time to write."""
         return self._path is not None and time.monotonic() - self._last >= self._seconds
 
-    def save(self, state: Mapping[str, Any]) -> None:
+    def save(self, state: Mapping[str, object]) -> None:
         """Write the state; until it is whole, the old file stays."""
         if self._path is None:
             return
@@ -70,11 +69,3 @@ def checksum(arrays: Iterable[np.ndarray]) -> int:
     for array in arrays:
         value = zlib.crc32(np.ascontiguousarray(array).tobytes(), value)
     return value
-
-
-def code_checksum() -> str:
-    """Return a checksum of the package's modules of networks, so that no run mixes two versions of them."""
-    found = hashlib.sha256()
-    for file in sorted(Path(__file__).parent.glob("*.py")):
-        found.update(file.read_bytes())
-    return found.hexdigest()[:16]

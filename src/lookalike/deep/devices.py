@@ -14,8 +14,7 @@ from lookalike.core.errors import LookalikeError
 def choose_device(name: str | torch.device = "auto") -> torch.device:
     """Return a device of torch; ``"auto"`` is the accelerator that torch finds, else the processor."""
     if str(name) == "auto":
-        found = torch.accelerator.current_accelerator(check_available=True)
-        name = found if found is not None else "cpu"
+        name = torch.accelerator.current_accelerator(check_available=True) or "cpu"
     try:
         device = torch.device(name)
         if device.type == "cuda" and device.index is None:
@@ -37,9 +36,9 @@ def choose_precision(device: torch.device) -> str:
 @contextmanager
 def repeatable(device: torch.device, n_threads: int, seed: int) -> Iterator[None]:
     """Fix threads, algorithms and the seed of dropout for the block, and put all of it back."""
-    before = torch.get_num_threads(), torch.get_deterministic_debug_mode()
-    settings: Any = torch.utils.deterministic
-    fill = settings.fill_uninitialized_memory
+    threads, mode = torch.get_num_threads(), torch.get_deterministic_debug_mode()
+    memory: Any = torch.utils.deterministic
+    fill = memory.fill_uninitialized_memory
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(seed)
         torch.set_num_threads(n_threads)
@@ -48,21 +47,20 @@ def repeatable(device: torch.device, n_threads: int, seed: int) -> Iterator[None
             # `use_deterministic_algorithms` does the same, and loads torch's compiler for it, which takes two seconds
             torch.set_deterministic_debug_mode("error")
             # it guards against reading memory that nobody has written, and costs time
-            settings.fill_uninitialized_memory = False
+            memory.fill_uninitialized_memory = False
         try:
             yield
         finally:
-            settings.fill_uninitialized_memory = fill
-            torch.set_deterministic_debug_mode(before[1])
-            torch.set_num_threads(before[0])
+            memory.fill_uninitialized_memory = fill
+            torch.set_deterministic_debug_mode(mode)
+            torch.set_num_threads(threads)
 
 
 def random_states(device: torch.device) -> dict[str, torch.Tensor]:
     """Return the states of torch's generators, which dropout draws from."""
     states = {"cpu": torch.get_rng_state()}
     if device.type != "cpu":
-        module = torch.get_device_module(device)
-        states[device.type] = module.get_rng_state(device) if device.type == "cuda" else module.get_rng_state()
+        states[device.type] = torch.get_device_module(device).get_rng_state(*_named(device))
     return states
 
 
@@ -70,5 +68,9 @@ def set_random_states(states: dict[str, torch.Tensor], device: torch.device) -> 
     """Put the generators where `random_states` found them; one of a device that was not used then stays as it is."""
     torch.set_rng_state(states["cpu"])
     if device.type in states and device.type != "cpu":
-        module, state = torch.get_device_module(device), states[device.type]
-        _ = module.set_rng_state(state, device) if device.type == "cuda" else module.set_rng_state(state)
+        torch.get_device_module(device).set_rng_state(states[device.type], *_named(device))
+
+
+def _named(device: torch.device) -> tuple[torch.device, ...]:
+    """Return the argument by which a module of devices knows one: CUDA's has several, others are asked without."""
+    return (device,) if device.type == "cuda" else ()

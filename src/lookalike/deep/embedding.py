@@ -1,4 +1,4 @@
-"""What a trained network gives: vectors of images, and its first filters for Figure 5."""
+"""Vectors of images by a trained network, and its first filters for Figure 5."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from lookalike.deep.network import ClassificationNetwork, DeepRankingNetwork
+from lookalike.deep.network import DeepRankingNetwork, Network
 
 Images = NDArray[np.uint8] | Tensor
 
 
-def embed(network: DeepRankingNetwork | ClassificationNetwork, images: Iterable[Images]) -> NDArray[np.float32]:
+def embed(network: Network, images: Iterable[Images]) -> NDArray[np.float32]:
     """Return the vectors whose Euclidean distance a network ranks images by, float32 of shape (n, d).
 
     Parameters
@@ -25,35 +25,30 @@ def embed(network: DeepRankingNetwork | ClassificationNetwork, images: Iterable[
     images : iterable of numpy.ndarray or torch.Tensor of shape (n, side, side, 3), uint8
         Batches of RGB images, on whose sizes the last bits of the result can depend.
     """
-    ranks = isinstance(network, DeepRankingNetwork)
-    width = network.configuration.width if ranks else network.configuration.fully_connected[-1]
+    if isinstance(network, DeepRankingNetwork):
+        describe, width = network.__call__, network.configuration.width
+    else:
+        describe, width = network.features, network.configuration.fully_connected[-1]
     vectors = [np.empty((0, width), dtype=np.float32)]
-    where = next(network.parameters()).device
-    was_training = network.training
+    device, was_training = next(network.parameters()).device, network.training
     network.eval()
     try:
         with torch.inference_mode():
-            for batch in images:
-                on_device = _checked(batch).to(where)
-                rows = network(on_device) if ranks else network.features(on_device)
-                vectors.append(rows.float().cpu().numpy())
+            vectors += [describe(_checked(batch).to(device)).float().cpu().numpy() for batch in images]
     finally:
         network.train(was_training)
     return np.concatenate(vectors)
 
 
-def first_layer_filters(network: DeepRankingNetwork | ClassificationNetwork) -> dict[str, NDArray[np.float32]]:
+def first_layer_filters(network: Network) -> dict[str, NDArray[np.float32]]:
     """Return the first filters of every path (Figure 5), (channels, height, width, 3), neither scaled nor shifted."""
-    filters = {"convnet": _as_pictures(network.convnet.convolutions[0])}
+    first = {"convnet": network.convnet.convolutions[0]}
     if isinstance(network, DeepRankingNetwork) and network.low_resolution is not None:
-        for path, convolution in zip(network.low_resolution.paths, network.low_resolution.convolutions, strict=True):
-            filters[f"every-{path.every}th-pixel"] = _as_pictures(convolution)
-    return filters
-
-
-def _as_pictures(convolution: torch.nn.Module) -> NDArray[np.float32]:
-    weight = convolution.get_parameter("weight").detach().float().cpu()
-    return np.ascontiguousarray(weight.permute(0, 2, 3, 1).numpy())
+        paths = network.low_resolution
+        names = (f"every-{path.every}th-pixel" for path in paths.paths)
+        first |= dict(zip(names, paths.convolutions, strict=True))
+    weights = {path: convolution.get_parameter("weight").detach().float().cpu() for path, convolution in first.items()}
+    return {path: np.ascontiguousarray(weight.permute(0, 2, 3, 1).numpy()) for path, weight in weights.items()}
 
 
 def _checked(batch: Images) -> Tensor:

@@ -35,12 +35,11 @@ def load_square(path: PathLike, size: int) -> NDArray[np.uint8]:
 
 def files_by_class(folder: PathLike) -> tuple[list[Path], NDArray[np.int64]]:
     """Return the files of a folder of class folders, such as ImageNet's, in order of names, and each one's class."""
-    classes = sorted(path for path in Path(folder).glob("*") if path.is_dir())
-    files = [sorted(path for path in one.glob("[!.]*") if path.is_file()) for one in classes]
-    files = [own for own in files if own]
-    if len(files) < 2:
+    files = sorted(path for path in Path(folder).glob("*/[!.]*") if path.is_file())
+    folders, classes = np.unique([str(file.parent) for file in files], return_inverse=True)
+    if len(folders) < 2:
         raise LookalikeError(f"{folder} does not hold two folders of images: give a folder that has one for each class")
-    return [path for own in files for path in own], np.repeat(np.arange(len(files)), [len(own) for own in files])
+    return files, classes
 
 
 def load_pixels(

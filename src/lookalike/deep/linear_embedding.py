@@ -27,7 +27,6 @@ from lookalike.learners.triplets import check_triplets
 
 LEARNING_RATES = (0.001, 0.003, 0.01, 0.03)
 """Of the sum of a batch's hinges, as in the training of networks."""
-CURVE_COLUMNS = ("learning_rate", "step", "loss", "validation_loss", "validation_precision")
 _SHORTEST = 1e-6
 _ROWS_OF_THE_START = 2000
 _ROWS_AT_A_TIME = 4096
@@ -40,7 +39,7 @@ class LinearEmbedding:
     matrix: NDArray[np.float32]
     """Its weights, (d, width)."""
     curve: list[dict[str, float]]
-    """`CURVE_COLUMNS` for each look at the validation triplets, of all learning rates; losses are means per triplet."""
+    """A row for each look at the validation triplets, of all learning rates; losses are means per triplet."""
     learning_rate: float
     """The one that was chosen."""
     step: int
@@ -97,24 +96,21 @@ def train_linear_embedding(
             )
     where = choose_device(device)
     curve: list[dict[str, float]] = []
-    best_loss, best, best_rate, best_step = math.inf, torch.empty(0), 0.0, 0
+    least, best, best_rate, best_step = math.inf, torch.empty(0), 0.0, 0
     with repeatable(where, n_threads, random_state):
         start = torch.from_numpy(_start(vectors, np.unique(training), width, random_state)).to(where)
         rows_of = torch.from_numpy(np.array(vectors, dtype=np.float32)).to(where)
-        learned, scored = (
-            torch.from_numpy(np.asarray(part).astype(np.int64)).to(where) for part in (training, validation)
-        )
+        learned, scored = (torch.from_numpy(part.astype(np.int64)).to(where) for part in (training, validation))
         for rate in learning_rates:
             for row, matrix in _looks(start, rows_of, learned, scored, replace(settings, learning_rate=rate)):
                 curve.append(row)
-                if row["validation_loss"] < best_loss:
-                    best_loss, best = row["validation_loss"], matrix.detach().clone()
-                    best_rate, best_step = rate, int(row["step"])
+                loss, precision = row["validation_loss"], 100 * row["validation_precision"]
+                if loss < least:
+                    least, best, best_rate, best_step = loss, matrix.detach().clone(), rate, int(row["step"])
                 if report:
                     report(
                         f"linear embedding, learning rate {rate:g}: step {row['step']:,} of {settings.n_steps:,}, "
-                        f"validation loss {row['validation_loss']:.4f}, "
-                        f"{100 * row['validation_precision']:.1f}% of the validation triplets right"
+                        f"validation loss {loss:.4f}, {precision:.1f}% of the validation triplets right"
                     )
     return LinearEmbedding(best.cpu().numpy(), curve, best_rate, best_step)
 
@@ -134,8 +130,8 @@ def _looks(
             # the hinge lies below the gap where the positive is nearer, at it where both are as near
             right = (hinges < settings.gap).double() + 0.5 * (hinges == settings.gap).double()
             loss = float(torch.stack(losses).mean()) if losses else math.nan
-            row = (settings.learning_rate, step, loss, float(hinges.mean()), float(right.mean()))
-            yield dict(zip(CURVE_COLUMNS, row, strict=True)), matrix
+            row = {"learning_rate": settings.learning_rate, "step": step, "loss": loss}
+            yield row | {"validation_loss": float(hinges.mean()), "validation_precision": float(right.mean())}, matrix
             losses = []
         if step < settings.n_steps:
             optimiser.param_groups[0]["lr"] = settings.learning_rate_at(step)

@@ -12,36 +12,40 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import NDArray
 from torch import nn
+from torch.nn.utils.memory_format import convert_conv2d_weight_memory_format
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike
+from lookalike.core.fingerprint import fingerprint
 from lookalike.deep import devices
-from lookalike.deep.checkpoints import Checkpoint, checksum, code_checksum
+from lookalike.deep.checkpoints import Checkpoint, checksum
 from lookalike.deep.images import ImageSource, batches, fetch
+from lookalike.deep.network import Network
 from lookalike.deep.settings import Settings
 from lookalike.deep.streams import Stream
 
 Objective = Callable[[torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]
 """Outputs and target to the mean loss of the batch, with gradient, and the share of it that is right."""
+CODE = ("deep/pretraining.py", "deep/ranking.py")
+"""Modules that a checkpoint depends on, with all that they import: no run mixes two versions of them."""
 
 
 @dataclass(frozen=True)
 class Trained:
     """What a training run leaves behind."""
 
-    network: Any
+    network: Network
     """The network after all steps, in evaluation mode, on the device that it was trained on."""
     curve: pd.DataFrame
     """One row for every look: `Curve`."""
-    fit: dict[str, Any]
-    """How it was made, for ``fit.json``: settings, steps, and (only here) seconds, rate and the device."""
+    fit: dict[str, object]
+    """How it was trained, for ``fit.json``: settings, steps, and (only here) seconds, rate and the device."""
 
 
 @dataclass(frozen=True)
@@ -89,38 +93,31 @@ class Curve:
     """Column of that of held-out images."""
     rows: list[dict[str, float]] = field(default_factory=list)
 
-    @property
-    def columns(self) -> list[str]:
-        """Names of the columns, in order."""
-        return ["step", "seconds", "loss", self.right, "validation_loss", self.score]
-
     def add(
-        self, step: int, seconds: float, training: tuple[float, float], validation: tuple[float, float] | None
-    ) -> None:
-        """Add (loss, share that is right) of both."""
-        held_out = validation if validation is not None else (math.nan, math.nan)
-        if (step and not math.isfinite(training[0])) or (validation and not math.isfinite(validation[0])):
+        self, step: int, seconds: float, training: tuple[float, float], held_out: tuple[float, float] | None
+    ) -> str:
+        """Add (loss, share that is right) of both, and return the row as a line for a log."""
+        if (step and not math.isfinite(training[0])) or (held_out and not math.isfinite(held_out[0])):
             raise LookalikeError(f"the loss is no longer finite after {step:,} steps: make learning_rate smaller")
-        self.rows.append(dict(zip(self.columns, (step, seconds, *training, *held_out), strict=True)))
-
-    def sentence(self) -> str:
-        """Return the last row as a line for a log."""
-        row = self.rows[-1]
-        parts = [f"loss {row['loss']:.4f}, {self.right} {row[self.right]:.3f}"] if row["step"] else ["before the first"]
-        if math.isfinite(row[self.score]):
-            parts.append(f"held out: loss {row['validation_loss']:.4f}, {self.score} {row[self.score]:.3f}")
-        return f"step {row['step']:,}: {'; '.join(parts)}"
+        loss, score = held_out or (math.nan, math.nan)
+        row = {"step": step, "seconds": seconds, "loss": training[0], self.right: training[1]}
+        self.rows.append(row | {"validation_loss": loss, self.score: score})
+        line = f"loss {training[0]:.4f}, {self.right} {training[1]:.3f}" if step else "before the first"
+        if math.isfinite(score):
+            line += f"; held out: loss {loss:.4f}, {self.score} {score:.3f}"
+        return f"step {step:,}: {line}"
 
     def table(self) -> pd.DataFrame:
         """Return all rows."""
-        return pd.DataFrame(self.rows, columns=self.columns).astype({"step": "int64"})
+        columns = ["step", "seconds", "loss", self.right, "validation_loss", self.score]
+        return pd.DataFrame(self.rows, columns=columns).astype({"step": "int64"})
 
 
 @dataclass(frozen=True)
 class Task:
     """What is trained on what."""
 
-    network: Any
+    network: Network
     """Trained in place."""
     source: ImageSource
     stream: Stream
@@ -128,10 +125,20 @@ class Task:
     validate: Callable[[nn.Module], tuple[float, float]] | None
     """Loss, and share that is right, of held-out images."""
     curve: Curve
-    made_by: dict[str, Any]
+    made_by: dict[str, object]
     """Plain values that decide the result, beside the settings, the stream and the initial weights."""
     weight: int = 1
     """What the mean loss of a batch is multiplied by: the number of its triplets makes it the sum of eq. 4."""
+
+
+@dataclass
+class _Progress:
+    """How far a run is."""
+
+    step: int = 0
+    resumed: int = 0
+    seconds: float = 0.0
+    n_images: int = 0
 
 
 def optimiser_of(parameters: Iterable[torch.Tensor], settings: Settings) -> torch.optim.SGD:
@@ -150,7 +157,7 @@ def training_seeds(seed: int) -> tuple[int, int, int]:
 def outputs(
     network: nn.Module, source: ImageSource, rows: NDArray[np.int64], batch: int, machine: Machine
 ) -> torch.Tensor:
-    """Return what a network makes of the central windows of some rows, float32 in the memory of the processor."""
+    """Return the outputs of a network for the central windows of some rows, float32 in the processor's memory."""
     device = next(network.parameters()).device
     with torch.inference_mode():
         read = batches(source, rows, batch=batch, n_workers=machine.n_workers, device=device)
@@ -168,28 +175,26 @@ def train(task: Task, settings: Settings, machine: Machine, seed: int) -> Traine
 
 
 class _Run:
-    """A run at some step: what a checkpoint keeps, and what is made anew at every start."""
+    """A run at some step: what a checkpoint keeps, and what every start makes anew."""
 
     def __init__(self, task: Task, settings: Settings, machine: Machine, device: torch.device) -> None:
         self._task, self._settings, self._machine, self._device = task, settings, machine, device
-        self._tell = machine.report if machine.report is not None else lambda line: None
+        self._report = machine.report if machine.report is not None else lambda line: None
         made_by = {
             **task.made_by,
             **{f"settings.{name}": value for name, value in asdict(settings).items()},
             "images": task.source.fingerprint(),
             "stream": task.stream.fingerprint(),
             "initial weights": checksum(tensor.cpu().numpy() for tensor in task.network.state_dict().values()),
-            "code": code_checksum(),
+            "code": fingerprint(*CODE),
         }
         self._checkpoint = Checkpoint(machine.checkpoint, machine.checkpoint_seconds, made_by)
-
-        self._network = task.network.to(device, memory_format=torch.channels_last)
+        self._network = convert_conv2d_weight_memory_format(task.network.to(device), torch.channels_last)
         self._precision = devices.choose_precision(device)
         # weights of all parameters decay (section 3), biases included
         self._optimiser = optimiser_of(self._network.parameters(), settings)
         self._scaler = torch.amp.GradScaler(device.type, enabled=self._precision == "float16")
-
-        self._step, self._resumed, self._seconds, self._n_images = 0, 0, 0.0, 0
+        self._progress = _Progress()
         # loss, share that is right and steps since the last row; float64, because thousands of steps are added
         self._sums = torch.zeros(3, dtype=torch.float32 if device.type == "mps" else torch.float64, device=device)
 
@@ -197,7 +202,7 @@ class _Run:
         """Go to where an earlier start stands, if there was one."""
         state, sentence = self._checkpoint.resume()
         if sentence:
-            self._tell(sentence)
+            self._report(sentence)
         if state is None:
             return
         self._network.load_state_dict(state["network"])
@@ -205,48 +210,49 @@ class _Run:
         self._scaler.load_state_dict(state["scaler"])
         devices.set_random_states(state["random"], self._device)
         self._sums.copy_(state["sums"])
-        self._step, self._resumed, self._seconds = state["step"], state["resumed"] + 1, state["seconds"]
-        self._n_images = state["n_images"]
+        self._progress = _Progress(**{name: state[name] for name in asdict(self._progress)})
+        self._progress.resumed += 1
         self._task.curve.rows.extend(state["curve"])
 
     def take_steps(self) -> None:
         """Take the steps that are left."""
-        settings, end = self._settings, self._settings.n_steps
+        progress, end = self._progress, self._settings.n_steps
         self._network.train()
-        if self._step == 0 and not self._task.curve.rows:
+        if progress.step == 0 and not self._task.curve.rows:
             self._look()
         started = time.perf_counter()
-        for images, target in self._batches(self._step, end):
+        for images, target in self._batches(progress.step, end):
             self._take_step(images, target)
-            self._step += 1
+            progress.step += 1
             if self._machine.progress is not None:
-                self._machine.progress(self._step, end)
-            looks = self._step % settings.validation_interval == 0 or self._step == end
+                self._machine.progress(progress.step, end)
+            looks = progress.step % self._settings.validation_interval == 0 or progress.step == end
             if not looks and not self._checkpoint.is_due:
                 continue
             if self._device.type != "cpu":
                 # so that what the clock says is true
                 torch.get_device_module(self._device).synchronize()
-            self._seconds += time.perf_counter() - started
+            progress.seconds += time.perf_counter() - started
             if looks:
                 self._look()
-            if self._step == end or self._checkpoint.is_due:
+            if progress.step == end or self._checkpoint.is_due:
                 self._save()
             started = time.perf_counter()
 
     def result(self) -> Trained:
         """Return the network and how it came about."""
+        progress = self._progress
         fit = {
             "settings": asdict(self._settings),
-            "n_steps": self._step,
+            "n_steps": progress.step,
             "n_parameters": sum(parameter.numel() for parameter in self._network.parameters()),
             "n_threads": self._machine.n_threads,
             "device": torch.cuda.get_device_name(self._device) if self._device.type == "cuda" else self._device.type,
             "precision": self._precision,
             "torch": str(torch.__version__),
-            "seconds": self._seconds,
-            "images_per_second": self._n_images / self._seconds if self._seconds else 0.0,
-            "resumed": self._resumed,
+            "seconds": progress.seconds,
+            "images_per_second": progress.n_images / progress.seconds if progress.seconds else 0.0,
+            "resumed": progress.resumed,
         }
         return Trained(self._network.eval(), self._task.curve.table(), fit)
 
@@ -265,7 +271,7 @@ class _Run:
     def _take_step(self, images: torch.Tensor, target: torch.Tensor) -> None:
         """Descend along the gradient of one batch."""
         for group in self._optimiser.param_groups:
-            group["lr"] = self._settings.learning_rate_at(self._step)
+            group["lr"] = self._settings.learning_rate_at(self._progress.step)
         half = getattr(torch, self._precision) if self._precision != "float32" else None
         with torch.autocast(self._device.type, dtype=half) if half is not None else nullcontext():
             loss, right = self._task.objective(self._network(images), target)
@@ -275,33 +281,23 @@ class _Run:
         self._scaler.update()
         # stays on the device: to look at a number there would wait for all its work
         self._sums += torch.stack([loss.detach(), right, torch.ones_like(right)])
-        self._n_images += len(images)
+        self._progress.n_images += len(images)
 
     def _look(self) -> None:
+        """Add a row to the curve."""
         loss, right, steps = self._sums.tolist()
-        training = (loss / steps, right / steps) if steps else (float("nan"), float("nan"))
         self._sums.zero_()
-        validation = None
+        training = (loss / steps, right / steps) if steps else (math.nan, math.nan)
+        held_out = None
         if self._task.validate is not None:
             self._network.eval()
-            validation = self._task.validate(self._network)
+            held_out = self._task.validate(self._network)
             self._network.train()
-        self._task.curve.add(self._step, self._seconds, training, validation)
-        self._tell(self._task.curve.sentence())
+        self._report(self._task.curve.add(self._progress.step, self._progress.seconds, training, held_out))
 
     def _save(self) -> None:
         """Write a checkpoint, where one is kept."""
-        self._checkpoint.save(
-            {
-                "step": self._step,
-                "resumed": self._resumed,
-                "seconds": self._seconds,
-                "network": self._network.state_dict(),
-                "optimiser": self._optimiser.state_dict(),
-                "scaler": self._scaler.state_dict(),
-                "random": devices.random_states(self._device),
-                "sums": self._sums.cpu(),
-                "n_images": self._n_images,
-                "curve": self._task.curve.rows,
-            }
-        )
+        parts = {"network": self._network, "optimiser": self._optimiser, "scaler": self._scaler}
+        state = asdict(self._progress) | {name: part.state_dict() for name, part in parts.items()}
+        state |= {"random": devices.random_states(self._device), "sums": self._sums.cpu()}
+        self._checkpoint.save(state | {"curve": self._task.curve.rows})

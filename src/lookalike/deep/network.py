@@ -8,7 +8,8 @@ joins them. With the two groups of Krizhevsky et al.'s convolutions this makes 8
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,12 @@ from torch.nn import functional
 
 from lookalike.deep.configuration import NetworkConfiguration, ceiling
 
-# a vector shorter than this is divided by it, and not by its length
 _SHORTEST = 1e-6
+"""A vector shorter than this is divided by it, and not by its length."""
 LOW_RESOLUTION_SHARE = 0.1
 """Deviation of the initial weights of low-resolution paths, of that which He et al. give."""
+_SHAPES_ALONE = torch.device("meta")
+"""Where layers get shapes alone: to draw their values, which takes room, would advance torch's global generator."""
 # n, k, alpha and beta of local response normalisation (Krizhevsky et al. 2012, section 3.3)
 _CHANNELS = 5
 _CONSTANT = 2.0
@@ -45,11 +48,9 @@ def local_response_normalisation(maps: Tensor) -> Tensor:
     """Divide each value by (2 + 1e-4 * sum of the squares of 5 neighbouring channels) ** 0.75, in float32 at least."""
     # ten times as fast on a processor as torch's
     # 1e-4 multiplies the sum, as printed there, not the mean as in torch; squares can leave the range of half precision
+    operation: Callable[[Tensor], Tensor] = _LocalResponseNormalisation.apply
     with torch.autocast(maps.device.type, enabled=False):
-        maps = maps.to(torch.promote_types(maps.dtype, torch.float32))
-        operation: Any = _LocalResponseNormalisation.apply
-        normalised: Tensor = operation(maps)
-        return normalised
+        return operation(maps.to(torch.promote_types(maps.dtype, torch.float32)))
 
 
 class _LocalResponseNormalisation(torch.autograd.Function):
@@ -77,13 +78,14 @@ class _LocalResponseNormalisation(torch.autograd.Function):
 
 
 class ConvNetPath(nn.Module):
-    """What both networks begin with: the pixels' values around 0 and the ConvNet path."""
+    """The part that both networks begin with: the pixels' values around 0 and the ConvNet path."""
 
     def __init__(self, configuration: NetworkConfiguration) -> None:
         super().__init__()
         self.configuration = configuration
         self.input = _Input(configuration.input_size)
-        self.convnet = _ConvNet(configuration)
+        with _SHAPES_ALONE:
+            self.convnet = _ConvNet(configuration)
 
     def features(self, images: Tensor) -> Tensor:
         """Return the last activations of the ConvNet path, of shape (n, fully_connected[-1]), not normalised."""
@@ -92,8 +94,7 @@ class ConvNetPath(nn.Module):
 
     def set_input_statistics(self, mean: Sequence[float] | NDArray[np.float32], deviation: float) -> None:
         """Set what `input_statistics` gave for the training images; part of the saved network."""
-        values = torch.as_tensor(np.asarray(mean, dtype=np.float32))
-        self.input.mean.copy_(values)
+        self.input.mean.copy_(torch.as_tensor(np.asarray(mean, dtype=np.float32)))
         self.input.deviation.fill_(deviation)
 
 
@@ -117,8 +118,9 @@ class DeepRankingNetwork(ConvNetPath):
         self.linear: nn.Linear | None = None
         if configuration.multiscale:
             joined = configuration.fully_connected[-1] + configuration.low_resolution_width
-            self.low_resolution = _LowResolution(configuration)
-            self.linear = _without_initial_values(nn.Linear, joined, configuration.embedding_width)
+            with _SHAPES_ALONE:
+                self.low_resolution = _LowResolution(configuration)
+                self.linear = nn.Linear(joined, configuration.embedding_width)
         _initialise(self, random_state)
 
     def forward(self, images: Tensor) -> Tensor:
@@ -145,18 +147,22 @@ class DeepRankingNetwork(ConvNetPath):
 
 
 class ClassificationNetwork(ConvNetPath):
-    """The ConvNet path under a soft-max layer: what pre-trains it, and the row "ConvNet" of Table 2."""
+    """The ConvNet path under a soft-max layer, by which it is pre-trained; also the row "ConvNet" of Table 2."""
 
     def __init__(self, configuration: NetworkConfiguration, n_classes: int, random_state: int | None = 0) -> None:
         super().__init__(configuration)
         self.n_classes = n_classes
-        self.classes = _without_initial_values(nn.Linear, configuration.fully_connected[-1], n_classes)
+        with _SHAPES_ALONE:
+            self.classes = nn.Linear(configuration.fully_connected[-1], n_classes)
         _initialise(self, random_state)
 
     def forward(self, images: Tensor) -> Tensor:
         """Return logits of shape (n, n_classes) for uint8 images of shape (n, side, side, 3)."""
         logits: Tensor = self.classes(self.convnet.drop(self.features(images)))
         return logits
+
+
+Network = DeepRankingNetwork | ClassificationNetwork
 
 
 class _Input(nn.Module):
@@ -189,18 +195,13 @@ class _ConvNet(nn.Module):
     def __init__(self, configuration: NetworkConfiguration) -> None:
         super().__init__()
         self.layers = configuration.convolutions
-        self.convolutions = nn.ModuleList()
-        channels = 3
-        for layer in self.layers:
-            shape = {"stride": layer.stride, "padding": layer.padding, "groups": layer.groups}
-            made = _without_initial_values(nn.Conv2d, channels, layer.channels, layer.kernel, **shape)
-            self.convolutions.append(made)
-            channels = layer.channels
-        self.fully_connected = nn.ModuleList()
-        width = channels * configuration.map_side**2
-        for next_width in configuration.fully_connected:
-            self.fully_connected.append(_without_initial_values(nn.Linear, width, next_width))
-            width = next_width
+        channels = [3, *(layer.channels for layer in self.layers)]
+        self.convolutions = nn.ModuleList(
+            nn.Conv2d(width, layer.channels, layer.kernel, layer.stride, layer.padding, groups=layer.groups)
+            for width, layer in zip(channels, self.layers, strict=False)
+        )
+        widths = [channels[-1] * configuration.map_side**2, *configuration.fully_connected]
+        self.fully_connected = nn.ModuleList(itertools.starmap(nn.Linear, itertools.pairwise(widths)))
         # torch is told the share to drop, the paper prints the share to keep
         self.drop = nn.Dropout(1 - configuration.keep_probability)
 
@@ -226,9 +227,8 @@ class _LowResolution(nn.Module):
     def __init__(self, configuration: NetworkConfiguration) -> None:
         super().__init__()
         self.paths = configuration.low_resolution
-        self.convolutions = nn.ModuleList(
-            _without_initial_values(nn.Conv2d, 3, path.channels, path.kernel, stride=path.stride) for path in self.paths
-        )
+        layers = (nn.Conv2d(3, path.channels, path.kernel, path.stride) for path in self.paths)
+        self.convolutions = nn.ModuleList(layers)
 
     def forward(self, pixels: Tensor) -> Tensor:
         values = []
@@ -243,20 +243,15 @@ class _LowResolution(nn.Module):
 
 
 def _at_length_one(vectors: Tensor) -> Tensor:
-    """Rows at Euclidean length 1, in float32 at least; a row of zeros stays one."""
+    """Return rows at Euclidean length 1, in float32 at least; a row of zeros stays one."""
     vectors = vectors.to(torch.promote_types(vectors.dtype, torch.float32))
     return functional.normalize(vectors, dim=1, eps=_SHORTEST)
 
 
 def _pad_same(maps: Tensor, kernel: int, stride: int) -> Tensor:
-    """Zeros around maps such that ceil(side / stride) positions fit, the odd one below and right (padding SAME)."""
+    """Put zeros around maps for ceil(side / stride) positions, the odd one below and right (padding SAME)."""
     height, width = (max(0, (ceiling(n, stride) - 1) * stride + kernel - n) for n in maps.shape[2:])
     return functional.pad(maps, (width // 2, width - width // 2, height // 2, height - height // 2))
-
-
-def _without_initial_values(layer: type[nn.Module], *arguments: Any, **settings: Any) -> Any:
-    """Make a layer without drawing its values, which would advance torch's global generator, or room for them."""
-    return layer(*arguments, **settings, device="meta")
 
 
 def _initialise(network: nn.Module, random_state: int | None) -> None:
@@ -273,10 +268,10 @@ def _initialise(network: nn.Module, random_state: int | None) -> None:
         if isinstance(module, (nn.Conv2d, nn.Linear)):
             # Krizhevsky et al.'s fixed deviation of 0.01 is made for pixels of 0 to 255 and weeks of training
             gain = 1.0 if name in ("linear", "classes") else 2.0
-            inputs = module.weight[0].numel()
             share = LOW_RESOLUTION_SHARE if name.startswith("low_resolution.") else 1.0
+            deviation = share * (gain / module.weight[0].numel()) ** 0.5
             module.to_empty(device="cpu")
             with torch.no_grad():
-                module.weight.normal_(0, share * (gain / inputs) ** 0.5, generator=generator)
+                module.weight.normal_(0, deviation, generator=generator)
                 if module.bias is not None:
                     module.bias.zero_()

@@ -58,7 +58,7 @@ def pretrain(
     learned, held_out = _rows(source, np.asarray(labels), rows, validation_rows)
     classes, codes = _class_codes(np.asarray(labels), learned)
     seed = as_seed(random_state)
-    initial, own, dropout = training_seeds(seed)
+    initial, order, dropout = training_seeds(seed)
     network = ClassificationNetwork(configuration, len(classes), random_state=initial)
     some = learned[np.linspace(0, len(learned) - 1, min(len(learned), STATISTICS_IMAGES)).astype(np.int64)]
     network.set_input_statistics(*input_statistics(torch.cat(list(batches(source, some))).numpy()))
@@ -67,7 +67,7 @@ def pretrain(
     target = torch.from_numpy(codes[held_out])
 
     def validate(network: nn.Module) -> tuple[float, float]:
-        """Cross-entropy and accuracy; an image of a class that is not learned counts as wrong in accuracy."""
+        """Return cross-entropy and accuracy; an image of a class that is not learned counts as wrong in accuracy."""
         logits = outputs(network, source, held_out, 2 * settings.batch, where)
         known = target >= 0
         loss = float(functional.cross_entropy(logits[known], target[known])) if known.any() else 0.0
@@ -76,7 +76,7 @@ def pretrain(
     task = Task(
         network,
         source,
-        LabelStream(source, codes, learned, settings.batch, own),
+        LabelStream(source, codes, learned, settings.batch, order),
         _objective,
         validate if len(held_out) else None,
         Curve("accuracy", "validation_accuracy"),

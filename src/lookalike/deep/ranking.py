@@ -67,13 +67,13 @@ def train_ranking(
     known = row_numbers(np.arange(len(source)) if rows is None else rows, len(source), "rows")
     held_out = check_triplets(np.empty((0, 3), int) if validation is None else validation, len(source)).astype(np.int64)
     seed = as_seed(random_state)
-    _, own, dropout = training_seeds(seed)
+    _, shifts, dropout = training_seeds(seed)
     where = Machine(**machine)
     images, places = np.unique(held_out, return_inverse=True)
     triplets = torch.from_numpy(places.reshape(-1, 3))
 
     def validate(network: nn.Module) -> tuple[float, float]:
-        """Loss and similarity precision; a tie counts one half."""
+        """Return loss and similarity precision; a tie counts one half."""
         embeddings = outputs(network, source, images, 3 * settings.batch, where).double()
         query, positive, negative = embeddings[triplets.T.reshape(-1)].chunk(3)
         loss = triplet_hinges(query, positive, negative, settings.gap).mean()
@@ -83,7 +83,7 @@ def train_ranking(
     task = Task(
         network,
         source,
-        TripletStream(source, sampler, known, settings.batch, own),
+        TripletStream(source, sampler, known, settings.batch, shifts),
         partial(batch_loss, gap=settings.gap),
         validate if len(held_out) else None,
         Curve("triplet_accuracy", "validation_precision"),

@@ -6,7 +6,7 @@ All are trained on training relevance only; the same part of the training images
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -32,7 +32,7 @@ from lookalike.deep.model_io import load_network, save_network
 from lookalike.deep.network import ClassificationNetwork, DeepRankingNetwork
 from lookalike.deep.pretraining import pretrain
 from lookalike.deep.ranking import hold_out, train_ranking
-from lookalike.deep.settings import PretrainingSettings, RankingSettings
+from lookalike.deep.settings import NetworkSettings, Sampling
 from lookalike.learners.relevance_triplets import RelevanceTripletSampler, warm_up
 from lookalike.ranking.distances import pair_distances
 
@@ -46,25 +46,25 @@ SIZES = {"paper": PAPER, "small": SMALL}
 
 
 @dataclass(frozen=True)
-class Measured:
-    """What a system measured; a job writes each part to the file of its name."""
+class TrainedSystem:
+    """What a job writes of a system, each part to the file of its name."""
 
     vectors: Floats
     distances: Floats
-    fit: dict[str, Any]
+    fit: dict[str, object]
     curve: pd.DataFrame
 
 
 @dataclass(frozen=True)
-class NetworkMeasured(Measured):
-    """What a network measured, and the network."""
+class NetworkSystem(TrainedSystem):
+    """What a job writes of a network."""
 
     trained: Trained
     start: dict[str, Floats]
     """Filters of the first layers before training; empty where that began from nothing."""
 
     def save(self, path: Path) -> None:
-        """Write the network with what its `fit` records of how it was made."""
+        """Write the network with what its `fit` records of how it was trained."""
         about = {key: self.fit[key] for key in ("system", "settings", "n_steps", "shift")}
         save_network(self.trained.network, path, about)
 
@@ -82,35 +82,41 @@ class RankingRun:
     """Training relevance."""
     pairs: pd.DataFrame
     """``query`` and ``candidate``: image ids of the pairs that are measured."""
-    settings: Mapping[str, Any]
-    """The study's entry ``network``, with ``validation`` (``share``, ``triplets`` and ``sampling``)."""
-    sampling: Mapping[str, Any]
-    """Keyword arguments of `RelevanceTripletSampler`."""
+    settings: NetworkSettings
+    sampling: Sampling
     seed: int
     n_threads: int = 1
     report: Callable[[str], None] | None = field(default=None, compare=False)
 
+    def seed_of(self, purpose: str) -> int:
+        """Return the seed of one purpose, the same for all networks: only what their names say differs."""
+        return integer_seed(self.seed, "networks", purpose)
+
     @cached_property
     def held_out(self) -> tuple[RelevanceData, npt.NDArray[np.int32]]:
         """Relevance of the images that are learned from, and triplets of image ids of the others."""
-        validation = self.settings["validation"]
-        with told_in_a_sentence("validation"):
-            return hold_out(
-                self.relevance,
-                validation["share"],
-                validation["triplets"],
-                random_state=integer_seed(self.seed, "networks", "validation"),
-                **sampler_arguments(validation["sampling"]),
-            )
+        wanted, seed = self.settings.validation, self.seed_of("validation")
+        with refused_in_a_sentence("validation"):
+            sampling = wanted.sampling.given()
+            return hold_out(self.relevance, wanted.share, wanted.triplets, random_state=seed, **sampling)
 
     def sampler(self) -> RelevanceTripletSampler:
-        """Return the source of triplets, of the same seed for all networks: only what their names say differs."""
-        with told_in_a_sentence("sampler"):
-            return RelevanceTripletSampler(
-                self.held_out[0],
-                random_state=integer_seed(self.seed, "networks", "triplets"),
-                **sampler_arguments(self.sampling),
-            )
+        """Return the source of triplets."""
+        warm_up(buffers=self.sampling.capacity is not None)
+        learned, seed = self.held_out[0], self.seed_of("triplets")
+        with refused_in_a_sentence("sampler"):
+            return RelevanceTripletSampler(learned, random_state=seed, **self.sampling.given())
+
+    def facts(self, system: str, vectors: Floats) -> dict[str, object]:
+        """Return what `fit` says of every system."""
+        return {
+            "system": system,
+            "dimensions": vectors.shape[1],
+            "distance": "l2",
+            "codebook_from": "training relevance",
+            "sampling": self.sampling.given(),
+            "processor": processor_name(),
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,31 +136,43 @@ class NetworkRun(RankingRun):
 
     def configuration(self, *, multiscale: bool) -> NetworkConfiguration:
         """Return the shapes of the network of the size that is asked for."""
-        return replace(SIZES[self.settings["size"]], multiscale=multiscale)
+        return replace(SIZES[self.settings.size], multiscale=multiscale)
 
     def training(self) -> dict[str, Any]:
-        """Arguments that both trainings take."""
-        return {
-            "device": self.settings["device"],
-            "n_threads": self.n_threads,
-            "checkpoint": self.checkpoint,
-            "checkpoint_seconds": self.checkpoint_seconds,
-            "report": self.report,
+        """Return the arguments that both trainings take."""
+        names = ("n_threads", "checkpoint", "checkpoint_seconds", "report")
+        return {"device": self.settings.device, **{name: getattr(self, name) for name in names}}
+
+    def measured(
+        self, system: str, trained: Trained, batch: int, codebook_from: str = "", start: dict[str, Floats] | None = None
+    ) -> NetworkSystem:
+        """Measure all pairs by the vectors of the images that somebody asks for; the others have none."""
+        needed = np.unique(np.concatenate([self.pairs["query"], self.pairs["candidate"], self.relevance.image_id]))
+        started = time.perf_counter()
+        found = embed(trained.network, (images.numpy() for images in batches(self.images, needed)))
+        vectors = np.full((len(self.pixels), found.shape[1]), np.nan, dtype=np.float32)
+        vectors[needed] = found
+        fit = {
+            **trained.fit,
+            "images_per_second": len(needed) / (time.perf_counter() - started),
+            "training_images_per_second": trained.fit["images_per_second"],
+            "held_out_images": np.setdiff1d(self.relevance.image_id, self.held_out[0].image_id).tolist(),
+            "shift": self.images.shift,
+            **self.facts(system, vectors),
         }
+        if codebook_from:
+            fit["codebook_from"] = codebook_from
+        curve = trained.curve.assign(seen=trained.curve["step"] * batch)
+        return NetworkSystem(vectors, pair_distances(vectors, self.pairs, "l2"), fit, curve, trained, start or {})
 
 
 @contextmanager
-def told_in_a_sentence(settings: str) -> Iterator[None]:
+def refused_in_a_sentence(settings: str) -> Iterator[None]:
     """Make of what the settings and the data of a user do not allow an error that a job tells without a traceback."""
     try:
         yield
     except ValueError as error:
         raise LookalikeError(f"{error} (settings of `{settings}`)") from error
-
-
-def sampler_arguments(sampling: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keyword arguments of `RelevanceTripletSampler` of settings, in which a left-out number is None."""
-    return {key: value for key, value in sampling.items() if value is not None}
 
 
 def stored_pixels(
@@ -175,49 +193,40 @@ def stored_pixels(
     return pixels
 
 
-def run_pretraining(run: NetworkRun) -> NetworkMeasured:
+def run_pretraining(run: NetworkRun) -> NetworkSystem:
     """Train the ConvNet path to tell classes apart (section 6.1) or take it as given; measure by its features (6.5)."""
-    settings = dict(run.settings["pretraining"])
-    weights, folder = settings.pop("weights", None), settings.pop("images", None)
-    if weights:
-        network = _classifier(weights)
-        with told_in_a_sentence("network.pretraining.weights"):
-            DeepRankingNetwork(run.configuration(multiscale=False)).take_pretrained(network)
-        curve = pd.DataFrame(columns=[*Curve("accuracy", "validation_accuracy").columns], dtype=float)
-        fit = {"settings": {"weights": str(weights)}, "n_steps": 0, "seconds": 0.0, "images_per_second": 0.0}
+    given, configuration = run.settings.pretraining, run.configuration(multiscale=False)
+    if given.weights:
+        network = _classifier(given.weights)
+        with refused_in_a_sentence("network.pretraining.weights"):
+            DeepRankingNetwork(configuration).take_pretrained(network)
+        curve = Curve("accuracy", "validation_accuracy").table().astype(float)
+        fit = {"settings": {"weights": given.weights}, "n_steps": 0, "seconds": 0.0, "images_per_second": 0.0}
         trained = Trained(network, curve, fit)
     else:
-        images = _images_of(run, folder) if folder else _training_images(run)
-        trained = pretrain(
-            run.configuration(multiscale=False),
-            settings=PretrainingSettings(**settings),
-            random_state=integer_seed(run.seed, "networks", "convnet"),
-            **images,
-            **run.training(),
-        )
-    found = _measured(run, "convnet", trained, settings.get("batch", 0))
-    found.fit["codebook_from"] = weights or folder or found.fit["codebook_from"]
-    return found
+        images = _images_of(run, given.images) if given.images else _training_images(run)
+        seed = run.seed_of("convnet")
+        trained = pretrain(configuration, settings=given.training(), random_state=seed, **images, **run.training())
+    return run.measured("convnet", trained, given.batch, given.weights or given.images)
 
 
 def _training_images(run: NetworkRun) -> dict[str, Any]:
-    """Images and labels of the training categories, as `pretrain` takes them."""
+    """Return images and labels of the training categories, as `pretrain` takes them."""
     learned, _ = run.held_out
     if learned.n_categories < 2:
         raise LookalikeError("pre-training needs at least two categories of training images: add folders to training/")
-    names = {name: number for number, name in enumerate(sorted(set(run.relevance.labels)))}
     labels = np.full(len(run.pixels), -1, dtype=np.int64)
-    labels[run.relevance.image_id] = [names[label] for label in run.relevance.labels]
+    labels[run.relevance.image_id] = np.unique(run.relevance.labels, return_inverse=True)[1]
     others = np.setdiff1d(run.relevance.image_id, learned.image_id)
     return {"source": run.images, "labels": labels, "rows": learned.image_id, "validation_rows": others}
 
 
 def _images_of(run: NetworkRun, folder: str) -> dict[str, Any]:
-    """Images and labels of a user's own class folders; as large a share is held out as of the training images."""
+    """Return images and labels of a user's class folders; as large a share is held out as of the training images."""
     files, labels = files_by_class(folder)
     random = generator(run.seed, "networks", "pre-training images")
-    drawn = random.random(len(files)) < run.settings["validation"]["share"]
-    source = FileImages(files, run.configuration(multiscale=False).input_size, run.settings["shift"])
+    drawn = random.random(len(files)) < run.settings.validation.share
+    source = FileImages(files, run.configuration(multiscale=False).input_size, run.settings.shift)
     workers = {"n_workers": run.n_threads if run.n_threads > 1 else 0}
     return {"source": source, "labels": labels, "validation_rows": np.flatnonzero(drawn), **workers}
 
@@ -230,55 +239,52 @@ def _classifier(path: PathLike) -> ClassificationNetwork:
     return network
 
 
-def run_ranking(run: NetworkRun, system: str, pretrained: PathLike) -> NetworkMeasured:
+def run_ranking(run: NetworkRun, system: str, pretrained: PathLike) -> NetworkSystem:
     """Fine-tune the network of `run_pretraining` by the ranking loss, and measure by its embedding."""
-    warm_up(buffers=run.sampling.get("capacity") is not None)
-    learned, validation = run.held_out
-    network = DeepRankingNetwork(
-        run.configuration(multiscale=system != SINGLE_SCALE), random_state=integer_seed(run.seed, "networks", "weights")
-    )
+    configuration = run.configuration(multiscale=system != SINGLE_SCALE)
+    network = DeepRankingNetwork(configuration, random_state=run.seed_of("weights"))
     network.take_pretrained(_classifier(pretrained))
     start = {path: filters.copy() for path, filters in first_layer_filters(network).items()}
+    learned, validation = run.held_out
+    settings = replace(run.settings.ranking, gap=run.settings.gap)
     trained = train_ranking(
         network,
         run.images,
         run.sampler(),
-        RankingSettings(**run.settings["ranking"], gap=run.settings["gap"]),
+        settings,
         rows=learned.image_id,
         validation=validation,
-        random_state=integer_seed(run.seed, "networks", "ranking"),
+        random_state=run.seed_of("ranking"),
         **run.training(),
     )
-    return _measured(run, system, trained, run.settings["ranking"]["batch"], start)
+    return run.measured(system, trained, settings.batch, start=start)
 
 
-def run_linear_embedding(run: RankingRun, parts: Sequence[Floats]) -> Measured:
+def run_linear_embedding(run: RankingRun, parts: Sequence[Floats]) -> TrainedSystem:
     """Train one linear layer on the vectors of other systems (section 6.5), and measure by its embedding."""
-    warm_up(buffers=run.sampling.get("capacity") is not None)
+    sampler = run.sampler()
     started = time.perf_counter()
     learned, validation = run.held_out
-    settings = RankingSettings(
-        **{**run.settings["ranking"], "n_steps": run.settings["linear_embedding"]["n_steps"]}, gap=run.settings["gap"]
-    )
+    wanted = run.settings.linear_embedding
+    settings = replace(run.settings.ranking, n_steps=wanted.n_steps, gap=run.settings.gap)
     # the visual features come as their L1HashKPCA embedding: side by side they have so many dimensions that a layer of
     # the paper's width would hold more weights than the network
     joined = join_parts(parts)
     embedding = train_linear_embedding(
         joined,
-        run.sampler(),
+        sampler,
         settings,
-        width=min(run.settings["linear_embedding"]["width"], joined.shape[1]),
+        width=min(wanted.width, joined.shape[1]),
         validation=validation,
         rows=learned.image_id,
-        random_state=integer_seed(run.seed, "networks", "linear"),
-        device=run.settings["device"],
+        random_state=run.seed_of("linear"),
+        device=run.settings.device,
         n_threads=run.n_threads,
         report=run.report,
     )
     vectors = embedding.transform(joined)
-    curve = pd.DataFrame(embedding.curve)
     fit = {
-        **_facts(run, "single-scale-and-visual-feature", vectors),
+        **run.facts("single-scale-and-visual-feature", vectors),
         "seconds": time.perf_counter() - started,
         "n_images": len(learned.image_id),
         "n_steps": embedding.step,
@@ -287,38 +293,6 @@ def run_linear_embedding(run: RankingRun, parts: Sequence[Floats]) -> Measured:
         "settings": {"learning_rates": list(LEARNING_RATES), "n_steps": settings.n_steps, "batch": settings.batch},
     }
     # the curve of the learning rate that was chosen; the others only chose it
-    chosen = curve[curve["learning_rate"] == embedding.learning_rate].reset_index(drop=True)
-    chosen = chosen.assign(seen=chosen["step"] * settings.batch)
-    return Measured(vectors, pair_distances(vectors, run.pairs, "l2"), fit, chosen)
-
-
-def _facts(run: RankingRun, system: str, vectors: Floats) -> dict[str, Any]:
-    return {
-        "system": system,
-        "dimensions": vectors.shape[1],
-        "distance": "l2",
-        "codebook_from": "training relevance",
-        "sampling": dict(run.sampling),
-        "processor": processor_name(),
-    }
-
-
-def _measured(
-    run: NetworkRun, system: str, trained: Trained, batch: int, start: dict[str, Floats] | None = None
-) -> NetworkMeasured:
-    """Vectors of every image that is asked for, and the distances of all pairs."""
-    needed = np.unique(np.concatenate([run.pairs["query"], run.pairs["candidate"], run.relevance.image_id]))
-    started = time.perf_counter()
-    found = embed(trained.network, (images.numpy() for images in batches(run.images, needed)))
-    vectors = np.full((len(run.pixels), found.shape[1]), np.nan, dtype=np.float32)
-    vectors[needed] = found
-    fit = {
-        **trained.fit,
-        "images_per_second": len(needed) / (time.perf_counter() - started),
-        "training_images_per_second": trained.fit["images_per_second"],
-        "held_out_images": np.setdiff1d(run.relevance.image_id, run.held_out[0].image_id).tolist(),
-        "shift": run.images.shift,
-        **_facts(run, system, vectors),
-    }
-    curve = trained.curve.assign(seen=trained.curve["step"] * batch)
-    return NetworkMeasured(vectors, pair_distances(vectors, run.pairs, "l2"), fit, curve, trained, start or {})
+    rows = [row | {"seen": row["step"] * settings.batch} for row in embedding.curve]
+    chosen = pd.DataFrame([row for row in rows if row["learning_rate"] == embedding.learning_rate])
+    return TrainedSystem(vectors, pair_distances(vectors, run.pairs, "l2"), fit, chosen)

@@ -1,4 +1,4 @@
-"""What decides the result of a training run: settings of both trainings.
+"""What decides the result of a training run: settings of both trainings, and those of a study's networks.
 
 The paper prints lambda, momentum by reference and the dropout rate; gap, learning rate, batch and steps it does not.
 """
@@ -6,10 +6,13 @@ The paper prints lambda, momentum by reference and the dropout rate; gap, learni
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from dataclasses import asdict, fields
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
+
+from lookalike.deep.configuration import KNOWN_ALONE
 
 
 @dataclass(frozen=True)
@@ -67,8 +70,68 @@ class RankingSettings(TrainingSettings):
 
     @property
     def weight_decay(self) -> float:
-        """What the gradient of lambda ||W||^2 is in weights."""
+        """Factor of the weights in the gradient of lambda ||W||^2."""
         return 2 * self.regularisation
 
 
 Settings = PretrainingSettings | RankingSettings
+
+
+@dataclass(frozen=True, config=KNOWN_ALONE)
+class Sampling:
+    """How a study's triplets are drawn: arguments of `RelevanceTripletSampler`."""
+
+    out_of_class: float
+    weighted: bool
+    capacity: int | None = None
+    positive_threshold: float | None = None
+    margin: float = 0.05
+    tries: int = 50
+
+    def given(self) -> dict[str, Any]:
+        """Return the arguments without those that are left out."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+@dataclass(frozen=True, config=KNOWN_ALONE)
+class HeldOutImages:
+    """Share of each category's training images that a study holds out, and how many triplets it draws of them."""
+
+    share: float
+    triplets: int
+    sampling: Sampling
+
+
+@dataclass(frozen=True, config=KNOWN_ALONE)
+class StudyPretraining(PretrainingSettings):
+    """Pre-training of a study's networks, on a folder of class folders or, without one, on the training images."""
+
+    images: str = ""
+    weights: str = ""
+    """File of a network for classification, which is taken instead."""
+
+    def training(self) -> PretrainingSettings:
+        """Return what decides the training itself."""
+        return PretrainingSettings(**{own.name: getattr(self, own.name) for own in fields(PretrainingSettings)})
+
+
+@dataclass(frozen=True, config=KNOWN_ALONE)
+class LinearSettings:
+    """The linear embedding of single-scale and visual features."""
+
+    width: int = 4096
+    n_steps: int = 2000
+
+
+@dataclass(frozen=True, config=KNOWN_ALONE)
+class NetworkSettings:
+    """What decides a study's networks; a job is given those of its own training."""
+
+    validation: HeldOutImages
+    size: Literal["paper", "small"] = "paper"
+    shift: int = 8
+    device: str = "auto"
+    pretraining: StudyPretraining = StudyPretraining()
+    ranking: RankingSettings = RankingSettings()
+    gap: float = 0.5
+    linear_embedding: LinearSettings = LinearSettings()

@@ -6,6 +6,7 @@ They are a function of the seed and the step alone: a run that goes on draws the
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -34,54 +35,59 @@ class Sampler(Protocol):
         ...
 
 
+@dataclass(frozen=True)
 class LabelStream:
     """Images of `rows` with their labels, in an order that is shuffled anew for every pass."""
 
-    def __init__(
-        self, source: ImageSource, labels: NDArray[np.int64], rows: NDArray[np.int64], batch: int, seed: int
-    ) -> None:
-        self._source, self._labels, self._rows, self._batch, self._seed = source, labels, rows, batch, seed
+    source: ImageSource
+    labels: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    batch: int
+    seed: int
 
     def batches(self, first: int, end: int) -> Iterator[Batch]:
         """Yield the batches of steps `first` to ``end - 1``."""
-        n, epoch, order = len(self._rows), -1, self._rows
+        n, epoch, order = len(self.rows), -1, self.rows
         for step in range(first, end):
-            places = np.arange(step * self._batch, (step + 1) * self._batch)
-            rows = np.empty(self._batch, dtype=np.int64)
+            places = np.arange(step * self.batch, (step + 1) * self.batch)
+            rows = np.empty(self.batch, dtype=np.int64)
             for number in range(places[0] // n, places[-1] // n + 1):
                 if number != epoch:
-                    epoch, order = number, _random(self._seed, _ORDER, number).permutation(self._rows)
+                    epoch, order = number, _random(self.seed, _ORDER, number).permutation(self.rows)
                 part = places // n == number
                 rows[part] = order[places[part] % n]
-            yield self._source.shifted(rows, _random(self._seed, _SHIFT, step)), self._labels[rows]
+            yield self.source.shifted(rows, _random(self.seed, _SHIFT, step)), self.labels[rows]
 
     def fingerprint(self) -> int:
         """Return a checksum of the seed, the rows and their labels."""
-        return checksum([np.array([self._seed]), self._rows, self._labels[self._rows]])
+        return checksum([np.array([self.seed]), self.rows, self.labels[self.rows]])
 
 
+@dataclass
 class TripletStream:
     """Triplets of a sampler, by `rows` of the source; each image of a batch is asked for once. `seed` is of shifts."""
 
-    def __init__(self, source: ImageSource, sampler: Sampler, rows: NDArray[np.int64], batch: int, seed: int) -> None:
-        self._source, self._sampler, self._rows, self._batch, self._seed = source, sampler, rows, batch, seed
-        self._first = 0
-        """Step of the block that the sampler draws next."""
+    source: ImageSource
+    sampler: Sampler
+    rows: NDArray[np.int64]
+    batch: int
+    seed: int
+    next_block: int = 0
+    """Step of the block that the sampler draws next."""
 
     def batches(self, first: int, end: int) -> Iterator[Batch]:
         """Yield the batches of steps `first` to ``end - 1``; none of them lies in a block that was drawn before."""
-        while self._first < end:
-            start = self._first
-            drawn = self._sampler.draw(BLOCK * self._batch)
-            self._first = start + BLOCK
+        while self.next_block < end:
+            start = self.next_block
+            drawn = self.sampler.draw(BLOCK * self.batch).reshape(BLOCK, self.batch, 3)
+            self.next_block = start + BLOCK
             for step in range(max(start, first), min(start + BLOCK, end)):
-                triplets = self._rows[drawn[(step - start) * self._batch : (step - start + 1) * self._batch]]
-                images, places = np.unique(triplets, return_inverse=True)
-                yield self._source.shifted(images, _random(self._seed, _SHIFT, step)), places.reshape(-1, 3)
+                images, places = np.unique(self.rows[drawn[step - start]], return_inverse=True)
+                yield self.source.shifted(images, _random(self.seed, _SHIFT, step)), places.reshape(-1, 3)
 
     def fingerprint(self) -> int:
         """Return a checksum of the seed, the rows and what decides the triplets."""
-        return checksum([np.array([self._seed, self._sampler.fingerprint()]), self._rows])
+        return checksum([np.array([self.seed, self.sampler.fingerprint()]), self.rows])
 
 
 def _random(seed: int, *key: int) -> np.random.Generator:

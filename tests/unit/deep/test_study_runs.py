@@ -23,7 +23,7 @@ from lookalike.deep.runs import (  # noqa: E402
     run_ranking,
     stored_pixels,
 )
-from lookalike.deep.settings import RankingSettings  # noqa: E402
+from lookalike.deep.settings import NetworkSettings, RankingSettings, Sampling  # noqa: E402
 from lookalike.ranking.distances import pair_distances  # noqa: E402
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (7, 12, 12, 3), dtype=np.uint8)
@@ -108,7 +108,9 @@ def made_run(**changes):
         "sampling": SAMPLING,
         "seed": 1,
     }
-    return NetworkRun(**(given | changes))
+    given |= changes
+    settings, sampling = NetworkSettings(**given.pop("settings")), Sampling(**given.pop("sampling"))
+    return NetworkRun(settings=settings, sampling=sampling, **given)
 
 
 def test_every_row_is_measured_by_its_own_vectors_and_rated_images_teach_nothing(tmp_path):
