@@ -63,8 +63,8 @@ def curves(study) -> Figure:
     frame["low"], frame["high"] = frame["p"] - frame["error"], frame["p"] + frame["error"]
     series = tuple(Series(name.upper(), {"series": name}, "k", "p", LOOKS[name], "low", "high") for name in METHODS)
     panel = Panel(
-        "10 classes", Axis("Number of neighbours k", told="k = {:.0f}"),
-        Axis("Precision at top k", low=0, told="{:.3f}"), series, (Line("chance", 0.1, Look("#000000", "", "--")),),
+        "10 classes", Axis("Number of neighbours k", text="k = {:.0f}"),
+        Axis("Precision at top k", low=0, text="{:.3f}"), series, (Line("chance", 0.1, Look("#000000", "", "--")),),
     )  # fmt: skip
     return Figure(frame, (panel,))
 
@@ -77,14 +77,14 @@ def forest(study) -> Figure:
                     sideways=True, note="note")  # fmt: skip
     rows = Axis("", ticks=((0, "OASIS <b>"), (1, "MCML"), (2, "LEGO")), low=-0.6, high=2.6, reversed=True)
     zero = Line("", 0, Look("#000000", ""), upright=True)
-    return Figure(frame, (Panel("", Axis("Difference (points)", told="{:+.1f}"), rows, (series,), (zero,)),))
+    return Figure(frame, (Panel("", Axis("Difference (points)", text="{:+.1f}"), rows, (series,), (zero,)),))
 
 
 def times(study) -> Figure:
     """Training time by size."""
     frame = pd.DataFrame({"n": [100.0, 1000, 10_000], "seconds": [0.5, 90.0, 7200.0]})
     series = Series("OASIS", {}, "n", "seconds", LOOKS["oasis"])
-    axes = Axis("Images", "log", tick_form="short"), Axis("Time", "log", told="time")
+    axes = Axis("Images", "log", tick_form="short"), Axis("Time", "log", text="time")
     return Figure(frame, (Panel("", *axes, (series,)),))
 
 
@@ -100,7 +100,7 @@ def claims(study) -> Table:
     columns = ["id", "paper", "place", "exhibit", "claim", "verdict", "evidence", "further", "rows", "decided_by"]
     frame = pd.DataFrame(rows, columns=columns)
     lists = {name: frame[name].map(json.dumps) for name in ("further", "rows")}
-    return Table(frame.assign(**lists), shown={"claim": "claim", "verdict": "verdict"})
+    return Table(frame.assign(**lists), heads={"claim": "claim", "verdict": "verdict"})
 
 
 def neighbours(study) -> Gallery:

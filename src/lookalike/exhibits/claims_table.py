@@ -35,7 +35,7 @@ def claims_table(study: Study) -> Table:
     ]
     frame = pd.DataFrame(records, columns=list(COLUMNS), dtype=str)
     notes = () if study.not_run else (words.counts_words([Outcome(verdict) for verdict in frame["verdict"]]),)
-    return Table(frame, shown=SHOWN, titles={"paper": {id: paper.short for id, paper in PAPERS.items()}}, notes=notes)
+    return Table(frame, heads=SHOWN, titles={"paper": {id: paper.short for id, paper in PAPERS.items()}}, notes=notes)
 
 
 def _record(study: Study, claim: Claim, setting: str) -> dict[str, str]:

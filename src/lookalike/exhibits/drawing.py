@@ -292,7 +292,7 @@ def _measured(form: Axis, value: float, low: float, high: float) -> str:
 
 def _labelled(form: Axis, text: str) -> str:
     """Put the label of an axis before a number whose format does not say what it is."""
-    is_bare = form.told.startswith(BARE) and " " not in form.told
+    is_bare = form.text.startswith(BARE) and " " not in form.text
     return f"{form.label}: {text}" if form.label and is_bare else text
 
 
@@ -300,7 +300,7 @@ def number_text(form: Axis, value: float) -> str:
     """Return a number as a title has it: by the axis's format, or as a duration; a dash for none."""
     if math.isnan(value):
         return MISSING
-    return human_time(value) if form.told == "time" else form.told.format(value)
+    return human_time(value) if form.text == "time" else form.text.format(value)
 
 
 def short_count(value: float, position: float | None = None) -> str:

@@ -53,7 +53,7 @@ class Table:
     """What a table's CSV holds, and which of its columns make rows, columns and blocks.
 
     A table of cells names its keys `rows`, `columns` and, if there are several, `blocks`; its frame has one row a cell,
-    with the text columns ``ours_cell`` and ``printed_cell``. A table of records names in `shown` its columns' headings.
+    with the text columns ``ours_cell`` and ``printed_cell``. A table of records names its columns in `heads`.
     """
 
     frame: pd.DataFrame
@@ -61,7 +61,7 @@ class Table:
     rows: tuple[str, ...] = ()
     columns: str = ""
     blocks: str = ""
-    shown: Mapping[str, str] = field(default_factory=dict)
+    heads: Mapping[str, str] = field(default_factory=dict)
     """Of a table of records: column of the frame to its heading; a column of text ends in no number."""
     titles: Names = field(default_factory=dict)
     """Titles of the values of keys; a value without one stands as it is."""
@@ -95,8 +95,8 @@ class Axis:
     """Places and names of ticks; None: chosen by Matplotlib."""
     tick_form: Literal["", "short"] = ""
     """How ticks are written: ``short`` is ``0.1``, ``600``, ``10K``, ``2.3M``."""
-    told: str = "{:,.6g}"
-    """How the title of a point tells a value: a format, or ``time`` for seconds."""
+    text: str = "{:,.6g}"
+    """Format of a value in the title of a point, or ``time`` for seconds."""
     reversed: bool = False
 
 

@@ -42,7 +42,7 @@ class Sheet:
 def sheets_of(table: Table) -> list[Sheet]:
     """Return the blocks of a table, and of those that stand below it, in order."""
     frame = table.frame
-    make = _records if table.shown else _cells
+    make = _records if table.heads else _cells
     if table.blocks and len(frame):
         sheets = [make(table, rows, _title(table, table.blocks, block)) for block, rows in _groups(frame, table.blocks)]
     else:
@@ -61,15 +61,15 @@ def _title(table: Table, key: str, value: Any) -> str:
 
 
 def _records(table: Table, frame: pd.DataFrame, title: str) -> Sheet:
-    first, *rest = table.shown.values()
+    first, *rest = table.heads.values()
     titled = [
         [
             _title(table, column, value) if column in table.titles else "" if pd.isna(value) else str(value)
             for value in frame[column]
         ]
-        for column in table.shown
+        for column in table.heads
     ]
-    numbers = tuple(column in table.numbers for column in table.shown)
+    numbers = tuple(column in table.numbers for column in table.heads)
     return Sheet(title, (first or title, *rest), tuple(zip(*titled, strict=True)), numbers)
 
 

@@ -155,7 +155,7 @@ def _nothing(exhibit: Exhibit) -> Drawn:
     """An exhibit without numbers."""
     frame = pd.DataFrame({"exhibit": pd.Series(dtype=str)})
     if exhibit.kind == "table":
-        return Table(frame, shown={"exhibit": "exhibit"})
+        return Table(frame, heads={"exhibit": "exhibit"})
     if exhibit.kind == "gallery":
         return Gallery(frame, ())
     return Figure(frame, (Panel("", Axis(), Axis(), empty="not run"),))

@@ -84,7 +84,7 @@ def test_a_forest_has_its_error_bars_along_x():
     assert [segment[:, 0].tolist() for segment in bars.lines[2][0].get_segments()] == [[-3.0, -1.0], [0.5, 2.0]]
 
 
-K, P = Axis("Number of neighbours k", told="k = {:.0f}"), Axis("Precision at top k", told="{:.3f}")
+K, P = Axis("Number of neighbours k", text="k = {:.0f}"), Axis("Precision at top k", text="{:.3f}")
 FOREST = Axis("", ticks=((0, "OASIS"), (1, "MCML")), low=-1, high=2, reversed=True)
 OASIS = Series("OASIS", {}, "x", "y", Look("#000000", "o"), "low", "high")
 POINTS = {"x": [1.0, 2], "y": [0.5, 0.4], "low": [0.4, np.nan], "high": [0.6, np.nan]}
@@ -103,12 +103,12 @@ TITLES = {
     ),
     "a forest tells the row and the difference": (
         {"x": [3.0, -1], "y": [0.0, 1], "low": [2.0, -2], "high": [4.0, 0]},
-        Panel("", Axis("Difference", told="{:+.1f}"), FOREST, (replace(OASIS, name="", sideways=True),)),
+        Panel("", Axis("Difference", text="{:+.1f}"), FOREST, (replace(OASIS, name="", sideways=True),)),
         ["MCML\nDifference: -1.0 ± 1.0", "OASIS\nDifference: +3.0 ± 1.0"],
     ),
     "durations are told as people say them, and 0 has no place on a logarithmic axis": (
         {"x": [0.0, 10, 100], "y": [1.0, 90, 5400], "low": np.nan, "high": np.nan},
-        Panel("", Axis("Step", "log"), Axis("Time", "log", told="time"), (OASIS,)),
+        Panel("", Axis("Step", "log"), Axis("Time", "log", text="time"), (OASIS,)),
         ["OASIS\nStep: 10\nTime: 1.5 min", "OASIS\nStep: 100\nTime: 1.5 h"],
     ),
     "what lies outside the axes, has no number or stands behind is not told": (

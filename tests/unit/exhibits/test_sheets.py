@@ -39,7 +39,7 @@ def test_the_best_of_those_compared_is_bold_in_every_format_ours_and_in_print():
 
 def test_records_show_the_named_columns():
     frame = pd.DataFrame({"verdict": ["holds", None], "p": ["0.01", ""], "hidden": [1, 2]})
-    records = Table(frame, shown={"verdict": "verdict", "p": "p"}, numbers=frozenset({"p"}))
+    records = Table(frame, heads={"verdict": "verdict", "p": "p"}, numbers=frozenset({"p"}))
     (sheet,) = sheets_of(replace(records, heading="Methods compared"))
     assert (sheet.heads, sheet.rows) == (("verdict", "p"), (("holds", "0.01"), ("", "")))
     assert sheet.numbers == (False, True)

@@ -80,7 +80,7 @@ def _table(study: CategoryStudy, families: Mapping[str, Sequence[str]], heading:
     titles = {"method": {method: study.title_of(method) for methods in families.values() for method in methods}}
     numbers = frozenset(("printed_cell", "difference_cell", "t_cell", "bootstrap_cell", "p_cell"))
     notes = (RULE, *_family_notes(study, frame))
-    return Table(frame, shown=shown, blocks="block", titles=titles, numbers=numbers, heading=heading, notes=notes)
+    return Table(frame, heads=shown, blocks="block", titles=titles, numbers=numbers, heading=heading, notes=notes)
 
 
 def _family_notes(study: CategoryStudy, frame: pd.DataFrame) -> list[str]:

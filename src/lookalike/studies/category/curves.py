@@ -18,9 +18,9 @@ from lookalike.studies.category.study import CategoryStudy, Subset
 from lookalike.studies.metrics import select
 
 STEPS = Axis("Training steps", low=0, tick_form="short")
-LOG_STEPS = Axis("Training steps", "log", tick_form="short", told="{:,.0f}")
+LOG_STEPS = Axis("Training steps", "log", tick_form="short", text="{:,.0f}")
 ASIDE = "Curves stand a little beside each other, so that their error bars do not cover each other."
-MAP = Axis("Mean average precision", told="{:.4f}")
+MAP = Axis("Mean average precision", text="{:.4f}")
 COLUMNS = ("subset", "series", "step", "map", "low", "high", "sem", "n_folds")
 
 

@@ -49,7 +49,7 @@ def numbers_in_text(study: CategoryStudy) -> Table:
     cells["printed_cell"] = [plus_minus(row["printed"], row["printed_std"], ",g") for row in records]
     cells["told"] = [": ".join(filter(None, (row["status"], row["reason"]))) for row in records]
     shown = {"title": study.title, "ours_cell": "ours", "printed_cell": "paper", "told": "status"}
-    return Table(cells, shown=shown, numbers=frozenset(("ours_cell", "printed_cell")))
+    return Table(cells, heads=shown, numbers=frozenset(("ours_cell", "printed_cell")))
 
 
 def facts_of(study: CategoryStudy, subset: Subset) -> list[tuple[str, str, str, float, float, int]]:

@@ -173,8 +173,8 @@ def precision_figure(study: CategoryStudy, methods: Sequence[str], *, printed: b
         chance = own.loc[own["series"] == "chance", "precision"]
         lines = [Line("chance", float(level), Look(BLACK, "", "--")) for level in chance]
         last = K_MAX if own["k"].isna().all() else own["k"].max()
-        x = Axis("Number of neighbours k", low=-2, high=last + 1, told="k = {:.0f}")
-        y = Axis("Precision at top k", low=0, high=curves.top(own["high"]), told="{:.3f}")
+        x = Axis("Number of neighbours k", low=-2, high=last + 1, text="k = {:.0f}")
+        y = Axis("Precision at top k", low=0, high=curves.top(own["high"]), text="{:.3f}")
         return curves.panel(study, subset, own, shown, lines, x=x, y=y, why="not run here")
 
     told = f"The curves show at most {K_MAX} neighbours; the paper does not say how many its own figure shows."

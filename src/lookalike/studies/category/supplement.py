@@ -122,7 +122,7 @@ def minima(study: CategoryStudy) -> Table:
         "Early stopping has the default omega of LMNN. The other rows have the omega that each fold chose.",
     )
     numbers = frozenset(shown) - {"method", "end"}
-    return Table(pd.DataFrame(records), shown=shown, blocks="subset", titles=titles, numbers=numbers, notes=notes)
+    return Table(pd.DataFrame(records), heads=shown, blocks="subset", titles=titles, numbers=numbers, notes=notes)
 
 
 def _end_rows(study: CategoryStudy, subset: Subset, method: str) -> list[dict[str, Any]]:

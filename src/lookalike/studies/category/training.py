@@ -261,7 +261,7 @@ def symmetry_curves(study: CategoryStudy) -> Figure:
         lines = [Line("OASIS, printed (JMLR section 6.1)", float(level), Look(VERMILLION, "", ":"), label=f"{level:g}")
                  for level in levels]  # fmt: skip
         shown = [series(subset, "oasis", "OASIS", LOOKS["oasis"], y="symmetry_index")]
-        return panel(study, subset, own, shown, lines, y=Axis("Symmetry index of W", told="{:.4f}"))
+        return panel(study, subset, own, shown, lines, y=Axis("Symmetry index of W", text="{:.4f}"))
 
     return figure(study, joined(parts), draw, notes=(f"OASIS has {traced_at(study)}.",))
 

@@ -127,7 +127,7 @@ def costs(study: FinegrainedStudy) -> Table:
     notes = (note, *([f"Measured on {' and '.join(processors)}."] if processors else []))
     numbers = frozenset({"dimensions_cell", "speed_cell", "time_cell"})
     titles = {"system": {system: study.title_of(system) for system in systems}, "distance": DISTANCES}
-    return Table(frame, shown=shown, numbers=numbers, titles=titles, notes=notes)
+    return Table(frame, heads=shown, numbers=numbers, titles=titles, notes=notes)
 
 
 @exhibit("finegrained/buffers", title="Buffers of the sampler", needs=("fits",), optional=("metrics",),
@@ -139,7 +139,7 @@ def buffers(study: FinegrainedStudy) -> Table:
     shown = {"size": "buffer", "hand": "images at hand", "far": "total variation", "right": "precision of OASIS (%)"}
     if found is None or not len(found):
         why = study.why_not_run(OASIS) or "OASIS was not learned from buffers here"
-        return Table(pd.DataFrame([dict.fromkeys(shown, "") | {"size": NO_RESULT}]), shown=shown, notes=(why,))
+        return Table(pd.DataFrame([dict.fromkeys(shown, "") | {"size": NO_RESULT}]), heads=shown, notes=(why,))
     frame = pd.DataFrame([dict(one) for one in found])
     frame = frame.assign(
         size=[f"{int(one):,}" if one > 0 else "all images" for one in frame["capacity"]],
@@ -154,7 +154,7 @@ def buffers(study: FinegrainedStudy) -> Table:
         f"Precision: of OASIS, learned on L1HashKPCA from the first {found[0]['n_triplets']:,.0f} of these triplets, "
         "on triplets of held-out training images.",
     )
-    return Table(frame, shown=shown, numbers=frozenset(shown), notes=notes)
+    return Table(frame, heads=shown, numbers=frozenset(shown), notes=notes)
 
 
 @exhibit("finegrained/contrasts", title="Differences of systems", needs=("metrics", "paired"), optional=("pool",))
@@ -380,8 +380,8 @@ def _sampling_panel(study: FinegrainedStudy, rows: pd.DataFrame, title: str) -> 
     nothing = "not run" if study.why_not_run(DEEP) else "no such network"
     return Panel(
         "",
-        Axis("Out-of-class negatives (%)", low=-4, high=104, told="{:.0f}% out-of-class"),
-        Axis(title, told="{:,.1f}"),
+        Axis("Out-of-class negatives (%)", low=-4, high=104, text="{:.0f}% out-of-class"),
+        Axis(title, text="{:,.1f}"),
         tuple(series),
         (chosen,) if series else (),
         empty="" if series else nothing,
@@ -434,7 +434,7 @@ def _contrast_panel(frame: pd.DataFrame, metric: str, title: str, names: Sequenc
         series.append(Series("printed", where, "printed", "place", Look(BLACK, "D"), kind="points", hollow=True))
     return Panel(
         "",
-        Axis(title, told="{:+,.1f}"),
+        Axis(title, text="{:+,.1f}"),
         Axis(low=-0.6, high=len(names) - 0.4, ticks=tuple((float(i), name) for i, name in enumerate(names)),
              reversed=True),
         tuple(series),

@@ -108,7 +108,7 @@ def deviations(study: HumanStudy) -> Table:
         "for each query and averaged over queries.",
     )
     numbers = frozenset({"ours_cell", "n_raters", "printed_cell"})
-    return Table(cells, shown=shown, titles=titles, numbers=numbers, notes=notes)
+    return Table(cells, heads=shown, titles=titles, numbers=numbers, notes=notes)
 
 
 @exhibit("human/claims", title="Claims of the papers", needs=("contrasts",))
@@ -196,8 +196,8 @@ def _falling(values: pd.Series) -> pd.Series:
 def _axes(study: HumanStudy) -> tuple[Axis, Axis]:
     k_max = study.n_retrieved
     ticks = tuple((float(k), str(k)) for k in range(1, k_max + 1))
-    x = Axis("Number of neighbours k", low=0.5, high=k_max + 0.5, ticks=ticks, told="k = {:.0f}")
-    return x, Axis("Precision at top k", low=-0.03, high=1.03, told="{:.3f}")
+    x = Axis("Number of neighbours k", low=0.5, high=k_max + 0.5, ticks=ticks, text="k = {:.0f}")
+    return x, Axis("Precision at top k", low=-0.03, high=1.03, text="{:.3f}")
 
 
 def _levels(frame: pd.DataFrame, names: dict[str, tuple[str, Look]]) -> tuple[Line, ...]:
@@ -238,6 +238,6 @@ def _query_panel(study: HumanStudy, frame: pd.DataFrame) -> Panel:
     })  # fmt: skip
     n = int(frame["order"].max())
     places = [1, *range(5, n + 1, 5)] if n > 7 else list(range(1, n + 1))
-    x = Axis("Query, sorted by the precision of OASIS", low=0.3, high=n + 0.7, told="query {:.0f}",
+    x = Axis("Query, sorted by the precision of OASIS", low=0.3, high=n + 0.7, text="query {:.0f}",
              ticks=tuple((float(place), str(place)) for place in places))  # fmt: skip
-    return Panel("", x, Axis("Precision", low=-0.03, high=1.03, told="{:.3f}"), tuple(series), lines)
+    return Panel("", x, Axis("Precision", low=-0.03, high=1.03, text="{:.3f}"), tuple(series), lines)

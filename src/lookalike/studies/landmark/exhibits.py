@@ -224,7 +224,7 @@ def claims_of_paper(study: LandmarkStudy) -> Table:
     titles = {**table.titles, "setting": {"": "all", **{one.id: one.title for one in study.codebooks}}}
     shown = {"place": "place", "claim": "claim", "setting": "words", "verdict": "verdict", "evidence": "evidence",
              "our_means": "our means", "printed_means": "printed means", "decided_by": "decided by"}  # fmt: skip
-    return replace(table, shown=shown, titles=titles, notes=(*table.notes, *_claim_notes(study, table.frame)))
+    return replace(table, heads=shown, titles=titles, notes=(*table.notes, *_claim_notes(study, table.frame)))
 
 
 def _claim_notes(study: LandmarkStudy, frame: pd.DataFrame) -> tuple[str, ...]:
@@ -263,8 +263,8 @@ def time_over_features(study: LandmarkStudy) -> Figure:
     methods += [method for method in dict.fromkeys(frame["method"]) if method not in methods]
     looks = looks_of(methods)
     series = [one for method in methods for one in _time_series(study, frame, method, looks[method])]
-    x = Axis("Number of visterms d", "log", tick_form="short", told="d = {:,.0f}")
-    y = Axis("Training time (seconds of processor time)", "log", tick_form="short", told="{:.3g} s")
+    x = Axis("Number of visterms d", "log", tick_form="short", text="d = {:,.0f}")
+    y = Axis("Training time (seconds of processor time)", "log", tick_form="short", text="{:.3g} s")
     panel = Panel("", x, y, tuple(series))
     notes = [*times.notes(measured, study.title_of), PRINTED_TIMES]
     return Figure(frame, (panel,), notes=tuple(notes), size=(5.2, 3.6))
@@ -368,7 +368,7 @@ def _sparsity_panel(
             rings = [where | {"regularization": value} for value in own["regularization"]]
             series += [Series("lambda of the study", ring, *columns, Look(BLACK, "o"), kind="points", hollow=True)
                        for ring in rings]  # fmt: skip
-    x, y = _sparsity_axis(frame), Axis("Mean average precision (%)" if codebook.place == 0 else "", told="{:.1f}%")
+    x, y = _sparsity_axis(frame), Axis("Mean average precision (%)" if codebook.place == 0 else "", text="{:.1f}%")
     empty = "" if series else "not run"
     return Panel(title, x, y, tuple(series), tuple(lines), empty=empty)
 
@@ -382,7 +382,7 @@ def _sparsity_axis(frame: pd.DataFrame) -> Axis:
     shares = SHARES[:: 1 if high / low < 3e4 else 2]
     ticks = tuple((float(share), f"{100 - share:g}") for share in shares if share >= low)
     told = "{:.3g}% of weights are not zero"
-    return Axis("Weights that are zero (%)", "log", low, high, ticks, reversed=True, told=told)
+    return Axis("Weights that are zero (%)", "log", low, high, ticks, reversed=True, text=told)
 
 
 @exhibit("landmark/cost", title="QPAO over C", needs=("metrics",),
@@ -441,7 +441,7 @@ def _sweep_figure(
         places = select(frame, **here)
         series = [Series(name, here | where, "x", column, look) for name, (where, look) in drawn.items()]
         ticks = tuple((value, f"{value:g}") for value in sorted(set(places["x"])))
-        y = Axis("" if codebook.place else name, told="{:.1f}%")
+        y = Axis("" if codebook.place else name, text="{:.1f}%")
         levels = _unlearned(study, codebook, places) if column == MAP else ()
         panels.append(Panel(title, Axis(label, "log", ticks=ticks), y, tuple(series), (*levels, *lines)))
     return Figure(frame, tuple(panels), notes=notes, n_columns=len(study.codebooks), size=(3.2, 2.4))

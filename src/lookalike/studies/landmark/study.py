@@ -357,7 +357,7 @@ class LandmarkStudy(Study):
             return f"{data}."
         if n_draws == 1:
             return f"{data}, one draw."
-        spread = "± standard deviation" if isinstance(drawn, Table) and not drawn.shown else "means"
+        spread = "± standard deviation" if isinstance(drawn, Table) and not drawn.heads else "means"
         return f"{data}; {spread} over {n_draws} draws."
 
     def of_printed_sign(self) -> list[str]:

@@ -138,8 +138,8 @@ def precision_figure(
         name, where = f"OASIS, printed: {value:g}%", {"series": "oasis, printed"}
         series.append(Series(name, where, "k", "precision", LOOKS["oasis"], kind="points", hollow=True))
     chance = [Line("chance", level, Look(GREY, "", "--")) for level in precision[precision.index == "chance"].tolist()]
-    x = Axis("Number of neighbours k", low=0, high=1.03 * float(frame["k"].max()), told="k = {:.0f}")
-    panel = Panel("", x, Axis(label, low=0, told="{:.1f}%"), tuple(series), tuple(chance))
+    x = Axis("Number of neighbours k", low=0, high=1.03 * float(frame["k"].max()), text="k = {:.0f}")
+    panel = Panel("", x, Axis(label, low=0, text="{:.1f}%"), tuple(series), tuple(chance))
     common = (
         f"Each of {study.size_of('n_queries'):,} query images, drawn from the test images, ranks all other "
         f"{study.size_of('n_gallery') - 1:,} of them. Bands: ± standard error over query images.",
@@ -255,8 +255,8 @@ def marginal_panel(marginal: Marginal, title: str, frame: pd.DataFrame) -> Panel
     largest = own.loc[own["source"] == marginal.form, "x"].max()
     few = tuple((float(tick), str(tick)) for tick in SMALL_NUMBERS if tick <= largest)
     ticks = few if scale == "log" and largest < 30 else None
-    x = Axis(marginal.x, scale, ticks=ticks, tick_form=short, told=f"{marginal.x}: {{:,.6g}}")
-    y = Axis(marginal.y, scale, low=0 if is_histogram else None, tick_form=short, told="{:.3g}")
+    x = Axis(marginal.x, scale, ticks=ticks, tick_form=short, text=f"{marginal.x}: {{:,.6g}}")
+    y = Axis(marginal.y, scale, low=0 if is_histogram else None, tick_form=short, text="{:.3g}")
     return Panel(title, x, y, tuple(series), tuple(lines))
 
 
@@ -279,7 +279,7 @@ def counts_panel(title: str) -> Panel:
         for part, look in LOOKS_OF_PARTS.items()
     ]
     series.append(Series("printed", {"source": "printed"}, "x", "y", Look(BLACK, "o", ""), kind="points", hollow=True))
-    x = Axis("Number", "log", tick_form="short", told="{:,.0f}")
+    x = Axis("Number", "log", tick_form="short", text="{:,.0f}")
     y = Axis("", low=-0.6, high=len(rows) - 0.4, ticks=tuple(enumerate(rows)), reversed=True)
     return Panel(title, x, y, tuple(series))
 
@@ -318,8 +318,8 @@ def learning(study: WebStudy) -> Figure:
     stops = study.table("fits")[["ranker", "chosen_step", "stopped"]].rename(columns={"chosen_step": "step"})
     frame = pd.concat([curves, mean_curve(curves), stops.assign(series="stop")], ignore_index=True)
     panels = (
-        learning_panel(frame, "map", Axis("Validation mAP (%)", told="{:.2f}%")),
-        learning_panel(frame, "loss_rate", Axis("Steps with a loss (%)", low=0, told="{:.2f}%")),
+        learning_panel(frame, "map", Axis("Validation mAP (%)", text="{:.2f}%")),
+        learning_panel(frame, "loss_rate", Axis("Steps with a loss (%)", low=0, text="{:.2f}%")),
     )
     notes = learning_notes(study, curves, stops)
     return Figure(frame, panels, notes=tuple(notes), n_columns=1, size=(4.6, 2.0))
@@ -357,7 +357,7 @@ def learning_panel(frame: pd.DataFrame, quantity: str, y: Axis) -> Panel:
     steps = sorted(set(frame.loc[frame["series"] == "stop", "step"]))
     stops = [Line("best step of a ranker", float(step), Look(BLACK, "", ":"), upright=True) for step in steps]
     last = 1.04 * float(frame["step"].max())
-    x = Axis("Training steps", low=0, high=last, tick_form="short", told="{:,.0f} training steps")
+    x = Axis("Training steps", low=0, high=last, tick_form="short", text="{:,.0f} training steps")
     return Panel("", x, y, tuple(series), tuple(stops))
 
 
@@ -495,8 +495,8 @@ def recall(study: WebStudy) -> Figure:
         for row in rows_in(frame[frame["parameter"] > 0])
     ]
     low, high = frame["milliseconds"].min() / 1.5, frame["milliseconds"].max() * 1.5
-    x = Axis("Milliseconds a query", "log", low, high, ticks=round_numbers(low, high), told="{:,.3g} ms a query")
-    y = Axis(f"Recall of the exact first {k} (%)", low=0, high=105, told="{:.1f}%")
+    x = Axis("Milliseconds a query", "log", low, high, ticks=round_numbers(low, high), text="{:,.3g} ms a query")
+    y = Axis(f"Recall of the exact first {k} (%)", low=0, high=105, text="{:.1f}%")
     panel = Panel("", x, y, tuple(series))
     notes = (*search_notes(found), "Numbers beside points are these parameters.")
     return on_free_sides(Figure(frame, (panel,), notes=notes, size=(4.6, 3.05)), labels)

@@ -239,8 +239,8 @@ def panel_of(frame: pd.DataFrame) -> Panel:
     left, right = frame["n_images"].min() / 5, 6.0 * frame["n_images"].max()
     ticks = tuple((tick, human_time(tick)) for tick in TICKS if low <= tick <= high)
     x = Axis("Training images (OASIS) or rows (LMNN)", "log", left, right, tick_form="short",
-             told="{:,.0f} images or rows")  # fmt: skip
-    y = Axis("Training time (ours: processor time)", "log", low, high, ticks=ticks, told="time")
+             text="{:,.0f} images or rows")  # fmt: skip
+    y = Axis("Training time (ours: processor time)", "log", low, high, ticks=ticks, text="time")
     names = series_names(frame)
     series = [series_of(str(name), names, rows) for name, rows in frame.groupby("series", sort=False)]
     return Panel("", x, y, tuple(series))
