@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import html
 import math
+import string
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +20,10 @@ import pandas as pd
 from lookalike.exhibits.image_grid import draw_gallery
 from lookalike.exhibits.model import Axis, Figure, Gallery, Line, Number, Panel, Picture, Series
 from lookalike.exhibits.printed import human_time
-from lookalike.exhibits.style import GREY, VERMILLION, lay_out, new_figure, paper_style, save_figure
+from lookalike.exhibits.style import GREY, VERMILLION, Style, lay_out, new_figure, paper_style, save_figure
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
@@ -42,6 +44,8 @@ SIDES = {"left": ("right", "center", -4, 0), "right": ("left", "center", 4, 0)} 
     "lower right": ("left", "top", 2, -2),
 }
 
+BESIDE: Style = {"textcoords": "offset points", "fontsize": 7}
+"""How words stand beside a place, moved by so many points."""
 MISSING = "–"
 """Stands where a point has no number."""
 DISC = '<circle cx="{:.1f}" cy="{:.1f}" r="3" fill="transparent"><title>{}</title></circle>'
@@ -96,7 +100,7 @@ def draw(figure: Figure) -> Canvas:
 
 
 def _grid(figure: Figure) -> tuple[Canvas, list[Axes]]:
-    """Panels in rows of at most three (four make two rows of two); several have letters, as in print."""
+    """Return a canvas with panels in rows of at most three; four make two rows of two."""
     n = max(1, len(figure.panels))
     n_columns = figure.n_columns or (2 if n == 4 else min(n, 3))
     n_rows = math.ceil(n / n_columns)
@@ -109,12 +113,13 @@ def _grid(figure: Figure) -> tuple[Canvas, list[Axes]]:
 
 
 def lettered(titles: Sequence[str]) -> list[str]:
-    """Titles of panels as print has them: ``(A)  10 classes`` where there are several."""
-    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    """Return titles of panels as print has them: ``(A)  10 classes`` where there are several."""
+    letters = string.ascii_uppercase
     return list(titles) if len(titles) < 2 else [f"({letters[i % 26]})  {title}" for i, title in enumerate(titles)]
 
 
 def _draw_panel(axis: Axes, panel: Panel, frame: pd.DataFrame) -> None:
+    """Draw one panel of the numbers of a frame."""
     axis.set_title(panel.title, loc="left")
     _scale(axis, panel)
     for series, points in points_of(panel, frame):
@@ -123,8 +128,7 @@ def _draw_panel(axis: Axes, panel: Panel, frame: pd.DataFrame) -> None:
         _draw_line(axis, line)
     for label in panel.labels:
         across, up, dx, dy = SIDES[label.side]
-        axis.annotate(label.text, (label.x, label.y), xytext=(dx, dy), textcoords="offset points", ha=across, va=up,
-                      fontsize=7, color=label.colour)  # fmt: skip
+        axis.annotate(label.text, (label.x, label.y), (dx, dy), ha=across, va=up, color=label.colour, **BESIDE)
     _limits(axis, panel)
     if panel.empty:
         axis.set_xticks([])
@@ -154,34 +158,31 @@ def points_of(panel: Panel, frame: pd.DataFrame) -> Iterator[tuple[Series, Point
 
 
 def _scale(axis: Axes, panel: Panel) -> None:
-    """Labels, scales and ticks of both axes."""
+    """Set labels, scales and ticks of both axes."""
     from matplotlib.ticker import NullLocator
 
-    for letter, form in (("x", panel.x), ("y", panel.y)):
-        axis.set(**{f"{letter}label": form.label})
-        if form.scale == "log":
-            axis.set(**{f"{letter}scale": "log"})
-        one = getattr(axis, f"{letter}axis")
+    for letter, form, ruler in (("x", panel.x, axis.xaxis), ("y", panel.y, axis.yaxis)):
+        axis.set(**{f"{letter}label": form.label, f"{letter}scale": form.scale})
         if form.ticks:
-            one.set_ticks([place for place, _ in form.ticks], labels=[name for _, name in form.ticks])
-            one.set_minor_locator(NullLocator())
+            ruler.set_ticks([place for place, _ in form.ticks], labels=[name for _, name in form.ticks])
         elif form.tick_form == "short":
-            one.set_major_formatter(short_count)
-            one.set_minor_locator(NullLocator())
+            ruler.set_major_formatter(short_count)
+        if form.ticks or form.tick_form:
+            ruler.set_minor_locator(NullLocator())
     if "log" in (panel.x.scale, panel.y.scale):
         axis.grid(which="minor", visible=False)
 
 
 def placed(values: Floats, form: Axis, aside: Number) -> Floats:
-    """Where values stand that are drawn so far beside their place on an axis."""
+    """Return where values stand that are drawn so far beside their place on an axis."""
     return values * 10**aside if form.scale == "log" else values + aside
 
 
 def _draw_series(axis: Axes, series: Series, points: Points) -> None:
-    x, y, low, high = points.across, points.y, points.low, points.high
-    look, face = series.look, "none" if series.hollow else series.look.colour
-    line = "none" if series.kind == "points" else look.line
-    style: dict[str, Any] = {"color": look.colour, "linestyle": line}
+    """Draw the line, markers and errors of a series."""
+    x, y, low, high, look = points.across, points.y, points.low, points.high, series.look
+    style: Style = {"color": look.colour, "linestyle": "none" if series.kind == "points" else look.line}
+    marker: Style = {"marker": look.marker, "markerfacecolor": "none" if series.hollow else look.colour}
     if series.thin:
         axis.plot(x, y, label=series.name, alpha=0.45, linewidth=0.8, zorder=1.8, **style)
         return
@@ -192,25 +193,23 @@ def _draw_series(axis: Axes, series: Series, points: Points) -> None:
         axis.fill_between(x, low, high, color=look.colour, alpha=0.18, linewidth=0, zorder=1.5, label=name)
         if bare:
             return
-    draw_style: dict[str, Any] = {"drawstyle": "steps-mid"} if series.kind == "steps" else {}
-    axis.plot(x, y, zorder=2, **style, **draw_style)
+    axis.plot(x, y, zorder=2, drawstyle="steps-mid" if series.kind == "steps" else "default", **style)
     # the legend shows line and marker together
-    axis.plot([], [], label=series.name, marker=look.marker, markerfacecolor=face, **style)
+    axis.plot([], [], label=series.name, **marker, **style)
     kept = points.marked if look.marker or series.low else points.marked[:0]
     # the points of a star hold little colour, and a ring lies around what it covers
     size = (4 if series.kind == "points" else MARKER) * (2 if look.marker == "*" else 1.5 if series.hollow else 1)
-    axis.plot(x[kept], y[kept], linestyle="none", marker=look.marker, color=look.colour, markerfacecolor=face,
-              markersize=size, zorder=2.5)  # fmt: skip
+    axis.plot(x[kept], y[kept], **marker, color=look.colour, linestyle="none", markersize=size, zorder=2.5)
     if series.low and not series.band and len(kept):
         middle = x if series.sideways else y
         reach = np.nan_to_num(np.abs(np.vstack([middle - low, high - middle])[:, kept]))
-        bars: dict[str, Any] = {"xerr" if series.sideways else "yerr": reach}
-        axis.errorbar(x[kept], y[kept], **bars, linestyle="none", color=look.colour, elinewidth=0.8, capsize=CAP,
-                      capthick=0.8, zorder=3)  # fmt: skip
+        bars: Style = {"xerr" if series.sideways else "yerr": reach}
+        bars |= {"color": look.colour, "elinewidth": 0.8, "capsize": CAP, "capthick": 0.8}
+        axis.errorbar(x[kept], y[kept], linestyle="none", zorder=3, **bars)
 
 
 def marked_points(x: Floats, form: Axis, shift: float = 0.0) -> npt.NDArray[np.intp]:
-    """Places of the points that carry a marker; those of several series stand beside, not upon, each other."""
+    """Return places of the points that carry a marker; a `shift` keeps those of several series from each other."""
     along = np.log(x) if form.scale == "log" else x
     spacing = float(np.ptp(along)) / MARKS if len(x) > 1 else 0.0
     if not spacing or (len(x) <= FEW and not (np.diff(along) < spacing / 3).any()):
@@ -221,22 +220,19 @@ def marked_points(x: Floats, form: Axis, shift: float = 0.0) -> npt.NDArray[np.i
 
 
 def _draw_line(axis: Axes, line: Line) -> None:
-    """A level or an upright line, behind the curves, with its words at one end."""
-    look: dict[str, Any] = {"color": line.look.colour, "linestyle": line.look.line, "linewidth": 1.0, "zorder": 1.5}
-    name = line.name or None
-    if line.upright:
-        axis.axvline(line.at, label=name, **look)
-        return
-    axis.axhline(line.at, label=name, **look)
-    if line.label:
+    """Draw a level or an upright line, behind the curves, with its words at one end."""
+    look: Style = {"color": line.look.colour, "linestyle": line.look.line, "linewidth": 1.0, "zorder": 1.5}
+    draw_line = axis.axvline if line.upright else axis.axhline
+    draw_line(line.at, label=line.name or None, **look)
+    if line.label and not line.upright:
         place, shift, side = (0, 3, "left") if line.label_left else (1, -3, "right")
-        axis.annotate(line.label, (place, line.at), xycoords=("axes fraction", "data"), xytext=(shift, -3),
-                      textcoords="offset points", ha=side, va="top", fontsize=7, color=line.look.colour)  # fmt: skip
+        words: Style = {"ha": side, "va": "top", "color": line.look.colour, **BESIDE}
+        axis.annotate(line.label, (place, line.at), (shift, -3), xycoords=("axes fraction", "data"), **words)
 
 
 def _limits(axis: Axes, panel: Panel) -> None:
-    axis.set_xlim(panel.x.low, panel.x.high)
-    axis.set_ylim(panel.y.low, panel.y.high)
+    """Set where the axes end, and say where that of heights is cut."""
+    axis.set(xlim=(panel.x.low, panel.x.high), ylim=(panel.y.low, panel.y.high))
     if panel.x.reversed:
         axis.invert_xaxis()
     if panel.y.reversed:
@@ -248,7 +244,7 @@ def _limits(axis: Axes, panel: Panel) -> None:
 
 
 def titles_of_points(figure: Figure, canvas: Canvas) -> list[str]:
-    """Return the SVG elements that tell, on a canvas that is laid out, the numbers of the point beneath the pointer."""
+    """Return the SVG elements of a laid-out canvas that tell the numbers of the point beneath the pointer."""
     scale, discs = 72 / canvas.dpi, []
     for axis, panel in zip(canvas.axes, figure.panels, strict=True):
         left, bottom, right, top = axis.bbox.extents
@@ -264,18 +260,12 @@ def titles_of_points(figure: Figure, canvas: Canvas) -> list[str]:
 
 
 def _title(panel: Panel, series: Series, points: Points, point: int) -> str:
-    """Return what is told of a point, in lines: its series, its place, its number with the error, and its note."""
+    """Return the lines on a point: its series, its place, its number with the error, and its note."""
     x, y, low, high = (float(part[point]) for part in (points.x, points.y, points.low, points.high))
-    if series.sideways:
-        place, value = _place(panel.y, y), _measured(panel.x, x, low, high)
-    else:
-        place, value = _place(panel.x, x), _measured(panel.y, y, low, high)
-    return "\n".join(filter(None, (series.name, place, value, points.notes[point])))
-
-
-def _place(form: Axis, value: float) -> str:
-    """Return the name of the tick that stands there, else the number."""
-    return dict(form.ticks or ()).get(value) or _labelled(form, number_text(form, value))
+    (across, place), (along, value) = ((panel.x, x), (panel.y, y))[:: -1 if series.sideways else 1]
+    # the name of the tick that stands there, else the number
+    name = dict(across.ticks or ()).get(place) or _labelled(across, number_text(across, place))
+    return "\n".join(filter(None, (series.name, name, _measured(along, value, low, high), points.notes[point])))
 
 
 def _measured(form: Axis, value: float, low: float, high: float) -> str:
@@ -304,7 +294,7 @@ def number_text(form: Axis, value: float) -> str:
 
 
 def short_count(value: float, position: float | None = None) -> str:
-    """A count as axes print it: ``0.1``, ``600``, ``10K``, ``2.3M``."""
+    """Return a count as axes print it: ``0.1``, ``600``, ``10K``, ``2.3M``."""
     for worth, unit in ((1e6, "M"), (1e3, "K")):
         if abs(value) >= worth:
             return f"{value / worth:g}{unit}"
@@ -312,8 +302,8 @@ def short_count(value: float, position: float | None = None) -> str:
 
 
 def _legend(canvas: Canvas, axes: Sequence[Axes]) -> None:
-    """One legend for all panels, in the order in which series were first drawn."""
-    entries: dict[str, Any] = {}
+    """Draw one legend for all panels, in the order in which series were first drawn."""
+    entries: dict[str, Artist] = {}
     for axis in axes:
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
@@ -327,7 +317,7 @@ def _legend(canvas: Canvas, axes: Sequence[Axes]) -> None:
 
 
 def _legend_columns(labels: Sequence[str], inches: float) -> int:
-    """As few rows as fit, evenly filled: about 15 letters an inch, of which line and gaps take 9 in each column."""
+    """Return columns for as few even rows as fit: about 15 letters an inch, line and gaps take 9 in each column."""
     for columns in range(len(labels), 1, -1):
         # filled downwards, the first columns with one entry more where they do not come out even
         widths = [max(map(len, column)) + 9 for column in np.array_split(np.array(labels), columns)]

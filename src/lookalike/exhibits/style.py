@@ -16,6 +16,9 @@ from lookalike.core.files import replacing
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+Style = dict[str, Any]
+"""Keyword arguments of Matplotlib."""
+
 
 @dataclass(frozen=True)
 class Look:
@@ -63,7 +66,7 @@ TRAINING, RATERS = Look(PURPLE, "v", "--"), Look(GREY, "s")
 """Training images, of whatever method, beside test images in the method's own look; and people who rate."""
 OTHERS = (Look(SKY, "v", "--"), Look(ORANGE, "P", "--"), Look(GREY, "*", "--"), Look(BLUE, "<", "--"))
 """Looks of all other methods; yellow is too pale for lines on white."""
-RC: dict[str, Any] = {
+RC: Style = {
     "figure.dpi": 200,
     "savefig.dpi": 200,
     "font.family": "DejaVu Sans",
@@ -151,7 +154,7 @@ def save_figure(figure: Figure, stem: Path, over: Sequence[str] = ()) -> None:
 
     The elements of `over` lie on top of all others in the SVG.
     """
-    formats: dict[str, dict[str, Any]] = {
+    formats: dict[str, Style] = {
         # more compression takes twice as long and saves a tenth
         "png": {"metadata": {"Software": None}, "pil_kwargs": {"compress_level": 1}},
         "svg": {"metadata": {"Date": None, "Creator": "lookalike"}},
