@@ -45,13 +45,13 @@ SIDES = {"left": ("right", "center", -4, 0), "right": ("left", "center", 4, 0)} 
 }
 
 BESIDE: Style = {"textcoords": "offset points", "fontsize": 7}
-"""How words stand beside a place, moved by so many points."""
+"""Words beside a place, moved by so many points."""
 MISSING = "–"
 """Stands where a point has no number."""
 DISC = '<circle cx="{:.1f}" cy="{:.1f}" r="3" fill="transparent"><title>{}</title></circle>'
-"""What shows a point's title: larger than its marker, and unseen."""
+"""The disc that shows a point's title: larger than its marker, and unseen."""
 BARE = ("{", "time")
-"""How the format of an axis begins that does not say what its number is."""
+"""Beginnings of an axis's format that does not say what its number is."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -65,7 +65,7 @@ class Points:
     low: Floats
     high: Floats
     across: Floats
-    """Where they stand along x."""
+    """Places along x where they are drawn."""
     notes: tuple[str, ...]
     marked: npt.NDArray[np.intp]
     """Places of those that carry a marker."""

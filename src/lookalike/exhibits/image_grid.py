@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lookalike.core.images import load_rgb, shrink
-from lookalike.exhibits.model import Gallery, Mark, Tile
-from lookalike.exhibits.style import BLACK, BLUE, GREY, ORANGE, VERMILLION, new_figure
+from lookalike.exhibits.model import Box, Gallery, Mark, Tile
+from lookalike.exhibits.style import BLACK, BLUE, GREY, ORANGE, VERMILLION, Style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,13 +31,13 @@ GAP, LINE = 0.05, 0.12
 """Room on each side of an image, and the height of a line of words, in inches."""
 
 
-def tile_of(path: Path, words: str = "", mark: Mark | None = None, **more: Any) -> Tile:
+def tile_of(path: Path, words: str = "", mark: Mark | None = None, corner: str = "", box: Box | None = None) -> Tile:
     """Return the tile of an image file; one that cannot be read is a `LookalikeError`, by which its exhibit fails."""
-    return Tile(shrink(load_rgb(path), THUMBNAIL), words, mark, **more)
+    return Tile(shrink(load_rgb(path), THUMBNAIL), words, mark, corner, box)
 
 
 def class_name(label: str) -> str:
-    """Name of a class folder without its number: ``dog`` of ``056.dog``."""
+    """Return the name of a class folder without its number: ``dog`` for ``056.dog``."""
     return re.sub(r"^\d+\.", "", label)
 
 
@@ -71,19 +71,20 @@ def draw_gallery(gallery: Gallery) -> Canvas:
 
 
 def _heights(row: tuple[Tile, ...], width: float) -> tuple[float, float]:
-    """Height of a row's images, of which the tallest decides, and of the words beneath, in inches."""
+    """Return the height of a row's images, which the tallest decides, and of the words beneath, in inches."""
     images = [(tile.image.shape, len(_lines(tile.words))) for tile in row if tile.image is not None]
     tallest = max((shape[0] / shape[1] for shape, _ in images), default=0.3)
     return (width - 2 * GAP) * min(tallest, 1.5) + 2 * GAP, LINE * max((lines for _, lines in images), default=0)
 
 
 def _lines(words: str) -> list[str]:
+    """Return words in lines, the last one cut where there are too many."""
     lines = [line for part in words.split("\n") for line in wrap(part, LETTERS)]
     return lines if len(lines) <= LINES else [*lines[: LINES - 1], f"{lines[LINES - 1][: LETTERS - 1]}…"]
 
 
 def _draw_tile(axis: Axes, tile: Tile, cell: tuple[float, float, float, float]) -> None:
-    """A tile in a cell, which has its left, top, width and height in inches; its words stand beneath the cell."""
+    """Draw a tile in a cell (left, top, width and height in inches), with its words beneath the cell."""
     from matplotlib.patches import Rectangle
 
     left, top, width, height = cell
@@ -97,9 +98,9 @@ def _draw_tile(axis: Axes, tile: Tile, cell: tuple[float, float, float, float]) 
     left, wide, high = middle - scale * columns / 2, scale * columns, scale * rows
     axis.imshow(tile.image, cmap="gray", vmin=0, vmax=255, extent=(left, left + wide, bottom, bottom - high))
     colour, line, thick = (tile.mark.colour, tile.mark.line, 2.0) if tile.mark is not None else (BLACK, "-", 0.6)
-    frame: dict[str, Any] = {"fill": False, "joinstyle": "miter", "clip_on": False}
+    frame: Style = {"fill": False, "joinstyle": "miter", "clip_on": False}
     axis.add_patch(Rectangle((left, bottom), wide, -high, edgecolor=colour, linestyle=line, linewidth=thick, **frame))
-    corner: dict[str, Any] = {"fontsize": 7, "fontweight": "bold", "ha": "left"}
+    corner: Style = {"fontsize": 7, "fontweight": "bold", "ha": "left"}
     corner["bbox"] = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
     if tile.mark is not None:
         axis.text(left + 0.03, bottom - high + 0.03, tile.mark.sign, color=colour, va="top", **corner)
@@ -112,16 +113,11 @@ def _draw_tile(axis: Axes, tile: Tile, cell: tuple[float, float, float, float]) 
 
 
 def _legend(canvas: Canvas, gallery: Gallery) -> None:
+    """Draw a legend of the marks, if there are any."""
     from matplotlib.patches import Patch
 
     marks = dict.fromkeys(tile.mark for row in gallery.rows for tile in row if tile.mark is not None)
-    if not marks:
-        return
-    handles = [
-        Patch(
-            facecolor="white", edgecolor=mark.colour, linestyle=mark.line, linewidth=1.6,
-            label=f"{mark.sign}  {mark.meaning}",
-        )
-        for mark in marks
-    ]  # fmt: skip
-    canvas.legend(handles=handles, loc="outside lower center", ncols=min(3, len(handles)))
+    handles = [Patch(facecolor="white", edgecolor=mark.colour, linestyle=mark.line, linewidth=1.6) for mark in marks]
+    labels = [f"{mark.sign}  {mark.meaning}" for mark in marks]
+    if handles:
+        canvas.legend(handles, labels, loc="outside lower center", ncols=min(3, len(handles)))

@@ -1,4 +1,4 @@
-"""What an exhibit is before it is written: a table, a figure, a gallery or a picture, as data."""
+"""An exhibit before it is written: a table, a figure, a gallery or a picture, as data."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 Scale = Literal["linear", "log"]
 Number = int | float
+Box = tuple[Number, Number, Number, Number]
+"""A part of an image: left, top, right and bottom as shares of width and height."""
 Names = Mapping[str, Mapping[Any, str]]
 """Key column to its values' titles."""
 
@@ -29,17 +31,17 @@ class Margin:
     contrast: Contrast
     """Its row, with the wider ends of its intervals."""
     setting: str
-    """What it is of, such as ``10 classes``; "" where the data set says it."""
+    """Part of the study, such as ``10 classes``; "" where the data set says it."""
     metric: str
     method: str
     other: str
     """Titles of the paper's method and of the other one."""
     interval: str
-    """What the interval is, in words."""
+    """Name of the interval in words."""
     levels: tuple[Number, Number]
-    """What the two methods reach here."""
+    """Numbers of the two methods here."""
     printed_levels: tuple[Number, Number]
-    """What they reach in print; NaN where no number is printed."""
+    """Those in print; NaN where no number is printed."""
     best: str
     """Title of our best method."""
     in_order: tuple[int, int] = (0, 0)
@@ -50,14 +52,14 @@ class Margin:
 
 @dataclass(frozen=True)
 class Table:
-    """What a table's CSV holds, and which of its columns make rows, columns and blocks.
+    """A frame, which the CSV holds, and the names of its columns that make rows, columns and blocks.
 
     A table of cells names its keys `rows`, `columns` and, if there are several, `blocks`; its frame has one row a cell,
     with the text columns ``ours_cell`` and ``printed_cell``. A table of records names its columns in `heads`.
     """
 
     frame: pd.DataFrame
-    """What the CSV holds; numbers beside print have the columns of `lookalike.exhibits.printed.CELLS`."""
+    """Contents of the CSV; numbers beside print have the columns of `lookalike.exhibits.printed.CELLS`."""
     rows: tuple[str, ...] = ()
     columns: str = ""
     blocks: str = ""
@@ -68,7 +70,7 @@ class Table:
     numbers: frozenset[str] = frozenset()
     """Of a table of records: the columns that hold numbers and are aligned right."""
     heading: str = ""
-    """What stands above the table where it follows another."""
+    """Words above the table where it follows another."""
     notes: tuple[str, ...] = ()
     """Sentences that have to be known besides the caption."""
     below: Table | None = None
@@ -89,12 +91,12 @@ class Axis:
     label: str = ""
     scale: Scale = "linear"
     low: Number | None = None
-    """Where it starts; None: by the data."""
+    """Its start; None: by the data."""
     high: Number | None = None
     ticks: tuple[tuple[Number, str], ...] | None = None
     """Places and names of ticks; None: chosen by Matplotlib."""
     tick_form: Literal["", "short"] = ""
-    """How ticks are written: ``short`` is ``0.1``, ``600``, ``10K``, ``2.3M``."""
+    """Form of ticks: ``short`` is ``0.1``, ``600``, ``10K``, ``2.3M``."""
     text: str = "{:,.6g}"
     """Format of a value in the title of a point, or ``time`` for seconds."""
     reversed: bool = False
@@ -105,7 +107,7 @@ class Series:
     """One line or one set of points of a panel, which names columns of the figure's frame."""
 
     name: str
-    """What the legend calls it."""
+    """Its name in the legend."""
     where: Mapping[str, Any]
     """Column to value: the rows of the frame that it shows."""
     x: str
@@ -116,17 +118,17 @@ class Series:
     high: str = ""
     kind: Literal["line", "points", "steps"] = "line"
     hollow: bool = False
-    """Whether a paper prints it."""
+    """True for what a paper prints."""
     aside: Number = 0
-    """How far it is drawn beside its x, so that bars do not cover each other; in decades on a logarithmic axis."""
+    """Distance from its x, so that bars do not cover each other; in decades on a logarithmic axis."""
     band: bool = False
-    """Whether errors are a band, not bars."""
+    """True for errors as a band, not bars."""
     sideways: bool = False
-    """Whether `low` and `high` lie along x, as in a forest of differences."""
+    """True where `low` and `high` lie along x, as in a forest of differences."""
     each: bool = False
-    """Whether every point has its marker and its error, however many there are."""
+    """True for a marker and an error of every point, however many there are."""
     thin: bool = False
-    """Whether it stands behind the others, without markers."""
+    """True for a line behind the others, without markers."""
     note: str = ""
     """Column of what the title of a point tells besides the numbers."""
 
@@ -136,7 +138,7 @@ class Line:
     """A straight line across a panel."""
 
     name: str
-    """What the legend calls it."""
+    """Its name in the legend."""
     at: Number
     look: Look
     upright: bool = False
@@ -168,7 +170,7 @@ class Panel:
     lines: tuple[Line, ...] = ()
     labels: tuple[Label, ...] = ()
     empty: str = ""
-    """What it says where it has nothing to show."""
+    """Words of a panel that has nothing to show."""
 
 
 @dataclass(frozen=True)
@@ -189,13 +191,13 @@ class Figure:
 
 @dataclass(frozen=True)
 class Mark:
-    """How an image of one kind is marked: told by a sign, a line and a colour, so that it reads without colours too."""
+    """The mark of images of one kind: a sign, a line and a colour, so that it reads without colours too."""
 
     sign: str
     colour: str
     line: Literal["-", "--", ":"]
     meaning: str
-    """What the legend says of it."""
+    """Words in the legend."""
 
 
 @dataclass(frozen=True)
@@ -205,12 +207,12 @@ class Tile:
     image: npt.NDArray[np.uint8] | None
     """RGB or grey pixels, shape (height, width[, 3]); None: an empty place with its words alone."""
     words: str = ""
-    """What stands beneath it, or in an empty place."""
+    """Words beneath it, or in an empty place."""
     mark: Mark | None = None
     corner: str = ""
     """A few letters in its lower corner, such as a rank."""
-    box: tuple[float, float, float, float] | None = None
-    """A rectangle on it: left, top, right, bottom as shares of its width and height."""
+    box: Box | None = None
+    """A rectangle on it."""
 
 
 @dataclass(frozen=True)
@@ -222,14 +224,13 @@ class Found:
     words: str = ""
     """Its label; "" where it has none."""
     mark: Mark | None = None
-    """Whether it is right."""
     score: str = ""
-    """What the method ranks by, in three digits (`lookalike.exhibits.neighbours.score_text`)."""
+    """Number that the method ranks by, in three digits (`lookalike.exhibits.neighbours.score_text`)."""
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """What one method found for one query."""
+    """The images that one method found for one query."""
 
     title: str
     """``Before learning: Euclidean``."""
@@ -238,7 +239,7 @@ class Ranking:
     summary: str = ""
     """``3 of 10 of its class (30 %); average precision 17.0 %``."""
     measure: Literal["score", "distance"] = "score"
-    """What it ranks by: a score, the larger the nearer, or a distance, the smaller the nearer."""
+    """A score is nearer the larger it is, a distance the smaller."""
 
 
 @dataclass(frozen=True)
@@ -252,11 +253,11 @@ class Entry:
     rankings: tuple[Ranking, ...]
     """Before learning, then after it."""
     chosen: str = ""
-    """Why it is shown: ``drawn at random`` or ``largest gain``."""
+    """Reason to show it: ``drawn at random`` or ``largest gain``."""
     change: str = ""
-    """What learning changed: ``▲ 2 more images of its class``."""
-    box: tuple[Number, Number, Number, Number] | None = None
-    """The part that asks: left, top, right, bottom as shares of width and height."""
+    """Change by learning: ``▲ 2 more images of its class``."""
+    box: Box | None = None
+    """The part that asks."""
 
 
 @dataclass(frozen=True)
@@ -264,15 +265,15 @@ class Gallery:
     """Images with words, in rows."""
 
     frame: pd.DataFrame
-    """What the CSV holds: a row an image."""
+    """Contents of the CSV: a row an image."""
     rows: tuple[tuple[Tile, ...], ...]
     row_titles: tuple[str, ...] = ()
-    """What stands left of, or above, each row."""
+    """Words left of, or above, each row."""
     heads: tuple[str, ...] = ()
-    """What stands above each column."""
+    """Words above each column."""
     notes: tuple[str, ...] = ()
     entries: Sequence[Entry] = ()
-    """What the report's page "Gallery" shows, query after query; `lookalike.exhibits.neighbours.gallery_of` makes a
+    """Queries of the report's page "Gallery"; `lookalike.exhibits.neighbours.gallery_of` makes a
     gallery of them. Without entries it stands on its paper's page alone."""
     tile: float = 1.05
     """Width of a tile in inches."""

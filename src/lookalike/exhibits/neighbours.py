@@ -15,7 +15,7 @@ from lookalike.exhibits.model import Entry, Gallery, Tile
 
 RANDOM, GAIN, LOSS = "drawn at random", "largest gain", "largest loss"
 LEAST_GAIN, LEAST_LOSS = "smallest gain", "smallest loss"
-"""Why a query is shown. Where all gain, the largest loss is the smallest gain, and the other way round."""
+"""Reasons to show a query. Where all gain, the largest loss is the smallest gain, and the other way round."""
 N_DRAWN, N_TILES = 4, 5
 """Queries in the picture of a gallery, and images of each ranking there; the page shows all."""
 
@@ -31,14 +31,14 @@ class Candidate(NamedTuple):
     """By how much it is answered better after learning, in the study's own measure; NaN where that has no value."""
 
 
-class Choice(NamedTuple):
-    """A chosen query."""
+class ChosenQuery(NamedTuple):
+    """A query that is shown, and why."""
 
     key: int
     chosen: str
 
 
-def choose(candidates: Sequence[Candidate], n: int, *, seed: int, dataset: str) -> list[Choice]:
+def choose(candidates: Sequence[Candidate], n: int, *, seed: int, dataset: str) -> list[ChosenQuery]:
     """Choose a gallery's queries by a rule that looks at how they turn out only for two, which are marked.
 
     All others are drawn at random, the classes in turn, from a stream that the data set names, and come first. The two
@@ -53,14 +53,14 @@ def choose(candidates: Sequence[Candidate], n: int, *, seed: int, dataset: str) 
             groups.setdefault(candidate.group, []).append(candidate.key)
     piles = [list(stream.permutation(keys)) for keys in groups.values()]
     piles = [piles[place] for place in stream.permutation(len(piles))]
-    drawn: list[Choice] = []
+    drawn: list[ChosenQuery] = []
     while len(drawn) < n - len(marked) and any(piles):
-        drawn += [Choice(int(pile.pop()), RANDOM) for pile in piles if pile]
+        drawn += [ChosenQuery(int(pile.pop()), RANDOM) for pile in piles if pile]
     return drawn[: max(0, n - len(marked))] + marked
 
 
-def extremes(candidates: Sequence[Candidate]) -> list[Choice]:
-    """The query that gains most and the one that loses most, by what they really do; one where there is but one."""
+def extremes(candidates: Sequence[Candidate]) -> list[ChosenQuery]:
+    """Return the query that gains most and the one that loses most, named by what they really do."""
     known = [candidate for candidate in candidates if not math.isnan(candidate.gain)]
     if not known:
         return []
@@ -68,25 +68,26 @@ def extremes(candidates: Sequence[Candidate]) -> list[Choice]:
     worst = min(known, key=lambda candidate: candidate.gain)
     names = {worst.key: LOSS if worst.gain < 0 else LEAST_GAIN}
     names[best.key] = GAIN if best.gain > 0 else LEAST_LOSS
-    return [Choice(key, names[key]) for key in dict.fromkeys((best.key, worst.key))]
+    return [ChosenQuery(key, names[key]) for key in dict.fromkeys((best.key, worst.key))]
 
 
 def choice_note(
-    candidates: Sequence[Candidate], choices: Sequence[Choice], *, seed: int, groups: str, measure: str
+    candidates: Sequence[Candidate], choices: Sequence[ChosenQuery], *, seed: int, groups: str, measure: str
 ) -> str:
     """Say how queries were chosen from the `groups` (such as classes), and how many gain and lose in `measure`."""
     n_random = sum(choice.chosen == RANDOM for choice in choices)
     extremes = [choice.chosen for choice in choices if choice.chosen != RANDOM]
     marked = f" The {' and the '.join(extremes)} in {measure} of all {len(candidates):,} are added, and marked."
-    shown = {choice.key for choice in choices}
+    keys = {choice.key for choice in choices}
     return (
         f"No query was picked by hand: {n_random} are drawn at random (seed {seed}), from the {groups} in turn."
         f"{marked if extremes else ''} Of all {len(candidates):,} queries, {_outcomes(candidates)} in {measure} by "
-        f"learning; of the {len(shown)} shown, {_outcomes([one for one in candidates if one.key in shown])}."
+        f"learning; of the {len(keys)} shown, {_outcomes([query for query in candidates if query.key in keys])}."
     )
 
 
 def _outcomes(candidates: Sequence[Candidate]) -> str:
+    """Say how many queries gain, lose and keep the same."""
     gains = [candidate.gain for candidate in candidates if not math.isnan(candidate.gain)]
     n_up, n_down = sum(gain > 0 for gain in gains), sum(gain < 0 for gain in gains)
     return f"{n_up:,} gain, {n_down:,} lose and {len(gains) - n_up - n_down:,} keep the same"
@@ -111,13 +112,11 @@ def change_text(difference: float, what: str) -> str:
 def gallery_of(entries: Sequence[Entry], notes: Sequence[str] = ()) -> Gallery:
     """Return the gallery of some queries: the picture shows the first of them, the report's page all."""
     columns = ["query", "label", "ranking", "rank", "image", "words", "meaning", "score"]
-    records = [
-        (Path(entry.image).name, entry.words, ranking.title, rank, Path(found.image).name, found.words,
-         found.mark.meaning if found.mark else "", found.score)
-        for entry in entries
-        for ranking in entry.rankings
-        for rank, found in enumerate(ranking.found, start=1)
-    ]  # fmt: skip
+    records = []
+    for entry, ranking in ((query, ranking) for query in entries for ranking in query.rankings):
+        for rank, found in enumerate(ranking.found, start=1):
+            image = (Path(found.image).name, found.words, found.mark.meaning if found.mark else "", found.score)
+            records.append((Path(entry.image).name, entry.words, ranking.title, rank, *image))
     heads: list[str] = [""]
     for ranking in entries[0].rankings if entries else ():
         # a title is wider than an image: it stands in the middle of its own; an empty place keeps rankings apart
@@ -133,8 +132,9 @@ def gallery_of(entries: Sequence[Entry], notes: Sequence[str] = ()) -> Gallery:
 
 
 def _row(entry: Entry) -> tuple[Tile, ...]:
+    """Return a query and the nearest images of each ranking, an empty place between rankings."""
     tiles = [tile_of(Path(entry.image), entry.words, box=entry.box)]
     for ranking in entry.rankings:
-        shown = [tile_of(Path(one.image), mark=one.mark) for one in ranking.found[:N_TILES]]
-        tiles += shown + [Tile(None)] * (N_TILES + 1 - len(shown))
+        nearest = [tile_of(Path(found.image), mark=found.mark) for found in ranking.found[:N_TILES]]
+        tiles += nearest + [Tile(None)] * (N_TILES + 1 - len(nearest))
     return tuple(tiles[:-1])

@@ -39,11 +39,11 @@ RULE = (
     "Close: <= 2 sqrt(s_ours^2 + s_printed^2) + half the last printed digit. "
     "s: standard deviation over folds; n: our number of folds, 5 in the papers."
 )
-"""How a status is found, for a reader of the comparison."""
+"""Rule of a status, for a reader of the comparison."""
 
 
 def printed_numbers(rows: Iterable[Mapping[str, str]]) -> pd.DataFrame:
-    """Rows of reference-values.csv as a table with ``last_digit``, the worth of the last printed digit of ``value``."""
+    """Return rows of reference-values.csv with ``last_digit``, the worth of the last printed digit of ``value``."""
     table = pd.DataFrame(list(rows), columns=list(COLUMNS), dtype=str)
     digits = table["value"].map(last_digit).astype(np.float64)
     # an exhibit prints all percentages of one metric equally far, so the number printed furthest tells for all of them
@@ -55,7 +55,7 @@ def printed_numbers(rows: Iterable[Mapping[str, str]]) -> pd.DataFrame:
 
 
 def last_digit(text: str) -> float:
-    """Worth of the last digit of a printed number: 0.01 for ``0.33``, 1 for ``33``; NaN for "".
+    """Return the worth of the last digit of a printed number: 0.01 for ``0.33``, 1 for ``33``; NaN for "".
 
     ``33.0`` counts as ``33``: a trailing ``.0`` comes from writing an integer column with gaps, or 0.33 as percent.
     Zeros that end an integer of 1,000 or more were not read off anything (``35000`` steps: 1,000).
@@ -94,12 +94,13 @@ def beside_print(
     cells = ours.merge(found, on=keys, how="left", indicator=True)
     cells = cells.rename(columns={"value": "printed", "spread": "printed_std"})
     judged = [_judged(row, judge) for row in cells.to_dict("records")]
-    cells["status"], cells["reason"] = ([part[place] for part in judged] for place in (0, 1))
+    cells["status"], cells["reason"] = [status for status, _ in judged], [reason for _, reason in judged]
     cells["note"] = cells["note"].fillna("")
     return cells.drop(columns="_merge")
 
 
 def _judged(row: Mapping[Any, Any], judge: Judge) -> tuple[str, str]:
+    """Return the status and reason of a number."""
     if row["_merge"] != "both":
         return "", ""
     verdict = judge(row)
@@ -119,7 +120,7 @@ def _judged(row: Mapping[Any, Any], judge: Judge) -> tuple[str, str]:
 def status_of(
     ours: float, printed: float, ours_std: float, printed_std: float, last_digit: float, n_folds: float = PARTITIONS
 ) -> str:
-    """Status of a printed number, all in printed units (docs/methods.md, "Status of a printed number").
+    """Return the status of a printed number, all in printed units (docs/methods.md, "Status of a printed number").
 
     Both are means over partitions of the same images. Two standard errors of their difference and half of the last
     printed digit: ``agrees``; two standard deviations: ``close``; beyond: ``higher`` or ``lower``.
@@ -134,7 +135,7 @@ def status_of(
 
 
 def count_statuses(cells: pd.DataFrame | None) -> dict[str, int]:
-    """How many printed numbers have each status."""
+    """Count the printed numbers of each status."""
     if cells is None or "status" not in cells:
         return {}
     statuses = cells.loc[cells["status"] != "", "status"]
@@ -142,7 +143,7 @@ def count_statuses(cells: pd.DataFrame | None) -> dict[str, int]:
 
 
 def state_of(statuses: Mapping[str, int]) -> str:
-    """State of an exhibit that was run, from the statuses of its printed numbers.
+    """Return the state of an exhibit that was run, from the statuses of its printed numbers.
 
     The first that fits: no printed number; other classes or not comparable (no number is decided); agrees or close (all
     decided ones do or are at least close); higher or lower (all others are on one side); mixed.
@@ -157,22 +158,22 @@ def state_of(statuses: Mapping[str, int]) -> str:
 
 
 def swapped(ours: Mapping[Any, float], printed: Mapping[Any, float]) -> list[tuple[Any, Any]] | None:
-    """Pairs of methods that come the other way round than in print; None where print has no order of two of ours."""
-    both = [name for name in printed if not math.isnan(printed[name] + ours.get(name, math.nan))]
-    if len(both) < 2:
-        return None
+    """Return pairs of methods that come the other way round than in print; None where print orders no two of ours."""
+    pairs = _pairs(ours, printed)
     # methods whose printed numbers are equal may come in any order
-    pairs = combinations(both, 2)
-    return [(a, b) for a, b in pairs if (printed[a] - printed[b]) * (ours[a] - ours[b]) < 0]
+    return [(a, b) for a, b in pairs if (printed[a] - printed[b]) * (ours[a] - ours[b]) < 0] if pairs else None
 
 
 def pairs_in_order(ours: Mapping[Any, float], printed: Mapping[Any, float]) -> tuple[int, int]:
-    """How many pairs of methods come in the printed order, and of how many; 0 and 0 without print."""
-    pairs = swapped(ours, printed)
-    if pairs is None:
-        return 0, 0
-    n_pairs = math.comb(sum(not math.isnan(printed[name] + ours.get(name, math.nan)) for name in printed), 2)
-    return n_pairs - len(pairs), n_pairs
+    """Count the pairs of methods that come in the printed order, and all pairs; 0 and 0 without print."""
+    n_pairs = len(_pairs(ours, printed))
+    return n_pairs - len(swapped(ours, printed) or ()), n_pairs
+
+
+def _pairs(ours: Mapping[Any, float], printed: Mapping[Any, float]) -> list[tuple[Any, Any]]:
+    """Return all pairs of methods that have a number here and in print."""
+    both = [name for name in printed if not math.isnan(printed[name] + ours.get(name, math.nan))]
+    return list(combinations(both, 2))
 
 
 def plus_minus(mean: float, std: float, form: str, std_form: str = "") -> str:
@@ -232,8 +233,8 @@ def human_time(seconds: float) -> str:
     # 59.9 s are 1 min, not 60 s
     values = ((float(f"{seconds / worth:.1e}"), unit, worth, below) for below, unit, worth in units)
     value, unit = next((value, unit) for value, unit, worth, below in values if value * worth < below)
-    one = {"days": "day", "years": "year"}
-    return f"{value:,g} {one.get(unit, unit) if value == 1 else unit}"
+    singular = {"days": "day", "years": "year"}
+    return f"{value:,g} {singular.get(unit, unit) if value == 1 else unit}"
 
 
 def p_value(p: float) -> str:
@@ -244,7 +245,7 @@ def p_value(p: float) -> str:
 
 
 def _magnitude(value: float) -> int:
-    """Power of ten of the first digit once rounded to two; 0 for a number that has none."""
+    """Return the power of ten of the first digit once rounded to two; 0 for a number that has none."""
     if value == 0 or not math.isfinite(value):
         return 0
     return math.floor(math.log10(abs(float(f"{value:.1e}"))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 from pandas.io.formats.style import Styler
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from lookalike.exhibits.model import Table
 
 OURS, PAPER = "ours", "paper"
-NOTHING: dict[Any, Any] = {"ours_cell": MISSING}
-"""Cell of a row that lacks a column."""
 WIDE = 60
 """Letters from which on a column of text may break its lines."""
 
@@ -30,51 +28,48 @@ class Sheet:
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     numbers: tuple[bool, ...]
-    """Whether each column holds numbers, which are aligned right."""
+    """True for each column of numbers, which are aligned right."""
     printed: tuple[int, ...] = ()
     """Places of the rows that hold a paper's numbers."""
     heading: str = ""
-    """What stands above it where a further table begins."""
+    """Words above it where a further table begins."""
     best: tuple[tuple[int, int], ...] = ()
-    """Row and column of what is bold: the best number of those compared."""
+    """Row and column of the best number of those compared, which is bold."""
 
 
 def sheets_of(table: Table) -> list[Sheet]:
     """Return the blocks of a table, and of those that stand below it, in order."""
-    frame = table.frame
-    make = _records if table.heads else _cells
+    frame, make = table.frame, _records if table.heads else _cells
+    sheets = []
     if table.blocks and len(frame):
-        sheets = [make(table, rows, _title(table, table.blocks, block)) for block, rows in _groups(frame, table.blocks)]
-    else:
-        sheets = [make(table, frame, "")] if len(frame) else []
+        blocks = frame.groupby(table.blocks, sort=False, dropna=False)
+        sheets = [make(table, rows, _title(table, table.blocks, block)) for block, rows in blocks]
+    elif len(frame):
+        sheets = [make(table, frame, "")]
     if table.heading and sheets:
         sheets[0] = replace(sheets[0], heading=table.heading)
     return sheets + (sheets_of(table.below) if table.below is not None else [])
 
 
-def _groups(frame: pd.DataFrame, key: str | list[str]) -> Any:
-    return frame.groupby(key, sort=False, dropna=False)
-
-
-def _title(table: Table, key: str, value: Any) -> str:
+def _title(table: Table, key: str, value: object) -> str:
+    """Return the title of a value of a key."""
     return str(table.titles.get(key, {}).get(value, value))
 
 
 def _records(table: Table, frame: pd.DataFrame, title: str) -> Sheet:
+    """Return the rows of a table of records as they are."""
+
+    def text(column: str, value: str | float | None) -> str:
+        return "" if column not in table.titles and pd.isna(value) else _title(table, column, value)
+
     first, *rest = table.heads.values()
-    titled = [
-        [
-            _title(table, column, value) if column in table.titles else "" if pd.isna(value) else str(value)
-            for value in frame[column]
-        ]
-        for column in table.heads
-    ]
+    texts = [[text(column, value) for value in frame[column]] for column in table.heads]
     numbers = tuple(column in table.numbers for column in table.heads)
-    return Sheet(title, (first or title, *rest), tuple(zip(*titled, strict=True)), numbers)
+    return Sheet(title, (first or title, *rest), tuple(zip(*texts, strict=True)), numbers)
 
 
 def _cells(table: Table, frame: pd.DataFrame, title: str) -> Sheet:
-    """Rows of ours, each with the paper's row beneath it where the paper prints one of its cells."""
+    """Return our rows, each with the paper's row beneath it where the paper prints one of its cells."""
     frame = _with_best(table, frame)
     columns = list(dict.fromkeys(frame[table.columns]))
     rows: list[tuple[str, ...]] = []
@@ -82,11 +77,12 @@ def _cells(table: Table, frame: pd.DataFrame, title: str) -> Sheet:
     best: list[tuple[int, int]] = []
     has_print = "printed_cell" in frame and bool((frame["printed_cell"] != "").any())
     n_names = len(table.rows) + has_print
-    for keys, cells in _groups(frame, list(table.rows)):
+    for keys, cells in frame.groupby(list(table.rows), sort=False, dropna=False):
         names = [_title(table, key, value) for key, value in zip(table.rows, keys, strict=True)]
         by_column = {cell[table.columns]: cell for cell in cells.to_dict("records")}
         for who, prefix in ((OURS, "ours"), (PAPER, "printed")):
-            found = [by_column.get(column, NOTHING) for column in columns]
+            # a row may lack a column
+            found = [by_column.get(column, {"ours_cell": MISSING}) for column in columns]
             texts = [str(cell.get(f"{prefix}_cell", "")) for cell in found]
             if not any(texts):
                 continue
@@ -100,11 +96,12 @@ def _cells(table: Table, frame: pd.DataFrame, title: str) -> Sheet:
 
 
 def _with_best(table: Table, frame: pd.DataFrame) -> pd.DataFrame:
-    """Cells with ``ours_best`` and ``printed_best``: whether a number is the best of those it is compared with."""
+    """Mark the best of the numbers that are compared, in ``ours_best`` and ``printed_best``."""
     frame = frame.reset_index(drop=True).assign(ours_best=False, printed_best=False)
     if not table.compared:
         return frame
-    for _, cells in _groups(frame, [key for key in (*table.rows, table.columns) if key != table.compared]):
+    others = [key for key in (*table.rows, table.columns) if key != table.compared]
+    for _, cells in frame.groupby(others, sort=False, dropna=False):
         best = table.best.get(cells["metric"].iloc[0] if "metric" in cells else "")
         for mark, number in (("ours_best", table.number), ("printed_best", "printed")):
             known = cells[number].dropna() if number in cells else pd.Series(dtype=float)
@@ -114,7 +111,7 @@ def _with_best(table: Table, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def markdown(sheets: Sequence[Sheet]) -> str:
-    """Sheets as Markdown tables, one beneath the other."""
+    """Return sheets as Markdown tables, one beneath the other."""
 
     def cell(text: str) -> str:
         return text.replace("|", "\\|").replace("\n", " ")
@@ -130,7 +127,7 @@ def markdown(sheets: Sequence[Sheet]) -> str:
 
 
 def _frame(sheet: Sheet, form: Callable[[str], str] = str, bold: str = "{}") -> pd.DataFrame:
-    """A sheet as a frame of text with numbered columns, since heads may repeat, such as the empty ones."""
+    """Return a sheet as a frame of text; its columns have numbers, since heads may repeat, such as the empty ones."""
     rows = [
         [bold.format(form(text)) if (row, place) in sheet.best else form(text) for place, text in enumerate(cells)]
         for row, cells in enumerate(sheet.rows)
@@ -139,16 +136,15 @@ def _frame(sheet: Sheet, form: Callable[[str], str] = str, bold: str = "{}") -> 
 
 
 def latex(sheets: Sequence[Sheet]) -> str:
-    """Sheets as LaTeX tables for a document that loads booktabs; a paper's rows are in italics."""
+    """Return sheets as LaTeX tables for a document that loads booktabs; a paper's rows are in italics."""
     parts = []
     for sheet in sheets:
         if sheet.heading:
             parts.append(rf"\par\medskip\textbf{{{latex_text(sheet.heading)}}}\par")
         styler = _styler(_frame(sheet), [latex_text(head) for head in sheet.heads]).format(escape="latex")
         if sheet.printed:
-            styler = styler.map(
-                lambda text: "textit:--rwrap;" if text else "", subset=(list(sheet.printed), slice(None))
-            )
+            printed = (list(sheet.printed), slice(None))
+            styler = styler.map(lambda text: "textit:--rwrap;" if text else "", subset=printed)
         for row, place in sheet.best:
             styler = styler.map(lambda _: "textbf:--rwrap;", subset=([row], [place]))
         parts.append(styler.to_latex(hrules=True, column_format=_column_format(sheet)))
@@ -156,7 +152,7 @@ def latex(sheets: Sequence[Sheet]) -> str:
 
 
 def html(sheets: Sequence[Sheet], uuid: str) -> str:
-    """Sheets as HTML tables; a paper's rows have the class ``printed``, and `uuid` makes ids unique on a page."""
+    """Return sheets as HTML; a paper's rows have the class ``printed``, and `uuid` makes ids unique on a page."""
     parts = []
     for place, sheet in enumerate(sheets):
         if sheet.heading:
@@ -174,12 +170,12 @@ def html(sheets: Sequence[Sheet], uuid: str) -> str:
 
 
 def latex_text(text: str) -> str:
-    """Text with a backslash before everything that LaTeX would read as a command."""
+    """Put a backslash before everything that LaTeX would read as a command."""
     return text.replace("\\", r"\textbackslash ").translate({ord(sign): f"\\{sign}" for sign in "&%$#_{}"})
 
 
 def _column_format(sheet: Sheet) -> str:
-    """Numbers right, words left; a column of sentences breaks its lines."""
+    """Align numbers right and words left; a column of sentences breaks its lines."""
     widths = [max((len(row[place]) for row in sheet.rows), default=0) for place in range(len(sheet.heads))]
     return "".join(
         r"p{0.2\linewidth}" if width > WIDE else "r" if is_number else "l"
@@ -188,17 +184,13 @@ def _column_format(sheet: Sheet) -> str:
 
 
 def _classes(sheet: Sheet) -> pd.DataFrame:
-    """Class of each cell of a sheet."""
-    rows = [
-        [
-            f"{'printed ' if row in sheet.printed else ''}{'number' if is_number else ''}".strip()
-            for is_number in sheet.numbers
-        ]
-        for row in range(len(sheet.rows))
-    ]
+    """Return the class of each cell of a sheet."""
+    ours = ["number" if is_number else "" for is_number in sheet.numbers]
+    printed = [f"printed {name}".strip() for name in ours]
+    rows = [printed if row in sheet.printed else ours for row in range(len(sheet.rows))]
     return pd.DataFrame(rows, columns=range(len(sheet.heads)))
 
 
 def _styler(frame: pd.DataFrame, heads: Sequence[str]) -> Styler:
-    """A styler that shows the heads."""
+    """Return a styler with the heads in place of the columns' numbers."""
     return Styler(frame, cell_ids=False).hide(axis="index").relabel_index(list(heads), axis="columns")

@@ -1,4 +1,4 @@
-"""How figures look, and how they are written: one style for every paper, the same bytes from the same numbers.
+"""Looks and writing of figures: one style for every paper, the same bytes from the same numbers.
 
 Colours are those of Okabe and Ito, for readers with colour blindness; markers differ too, for readers in grey.
 """

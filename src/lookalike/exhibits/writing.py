@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sidecar:
-    """What ``{name}.json`` tells of an exhibit of a data set."""
+    """The contents of ``{name}.json``: an exhibit of a data set."""
 
     id: str
     """``paper/name``."""
@@ -33,7 +33,7 @@ class Sidecar:
     name: str
     """Name of its files: ``table4``."""
     label: str
-    """What the paper calls it; "" for an exhibit of our own."""
+    """Name that the paper gives it; "" for an exhibit of our own."""
     title: str
     kind: str
     """``table``, ``figure``, ``gallery`` or ``picture``."""
@@ -43,11 +43,11 @@ class Sidecar:
     dataset: str
     dataset_title: str
     synthetic: bool
-    """Whether the images are made by code."""
+    """True where the images are made by code."""
     caption: str
     """Two sentences."""
     notes: tuple[str, ...]
-    """What has to be known besides."""
+    """Sentences that have to be known besides."""
     state: str
     """One of `lookalike.exhibits.printed.STATES`."""
     statuses: Mapping[str, int]
@@ -65,19 +65,19 @@ class Sidecar:
     titles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Column of the CSV to the names of its values for readers, such as methods."""
     size: str = ""
-    """What the data set has, counted: ``1,080 images of 12 classes``."""
+    """Counts of the data set: ``1,080 images of 12 classes``."""
     margins: tuple[Margin, ...] = ()
     undecided: str = ""
-    """What was run that leaves open how its methods compare, in a sentence; "" where nothing does."""
+    """A sentence on what leaves open how its methods compare; "" where nothing does."""
 
     @property
     def heading(self) -> str:
-        """What it is called: ``Table 4: ...``."""
+        """Label and title: ``Table 4: ...``."""
         return f"{self.label}: {self.title}" if self.label else self.title
 
     @property
     def status(self) -> str:
-        """How its numbers compare, such as ``12 agree, 3 higher``; "" where nothing printed stands beside ours."""
+        """Counts of its statuses, such as ``12 agree, 3 higher``; "" where nothing printed stands beside ours."""
         counts = self.statuses.items()
         return ", ".join(f"{n} {'agree' if status == 'agrees' and n > 1 else status}" for status, n in counts)
 
@@ -92,15 +92,19 @@ def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
     study = study.drawing(exhibit)
     drawn, notice = _draw(exhibit, study)
     caption = f"{exhibit.caption} {study.data_sentence(drawn)}".strip()
-    files = _write(drawn if drawn is not None else _nothing(exhibit), exhibit, study, folder, caption, notice)
+    written = _write(drawn if drawn is not None else _nothing(exhibit), exhibit, study, folder, caption, notice)
     margins = getattr(drawn, "margins", ())
     statuses = count_statuses(drawn.frame if isinstance(drawn, Table) else getattr(drawn, "cells", None))
-    sources = [study.files.get(name) or () for name in (*exhibit.needs, *exhibit.optional)]
-    own: dict[str, Any] = {
-        key: getattr(exhibit, key) for key in ("id", "paper", "name", "label", "title", "kind", "study")
-    }
+    given = [study.files.get(name) or () for name in (*exhibit.needs, *exhibit.optional)]
+    sources = {str(path) for files in given for path in ([files] if isinstance(files, str) else files)}
     sidecar = Sidecar(
-        **own,
+        id=exhibit.id,
+        paper=exhibit.paper,
+        name=exhibit.name,
+        label=exhibit.label,
+        title=exhibit.title,
+        kind=exhibit.kind,
+        study=exhibit.study,
         order=exhibit.place,
         dataset=study.dataset,
         dataset_title=study.title,
@@ -110,8 +114,8 @@ def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
         state=notice.partition(":")[0] or state_of(statuses),
         statuses=statuses,
         problem=notice,
-        files=tuple(sorted(file.name for file in files)),
-        sources=tuple(sorted({str(path) for of in sources for path in ([of] if isinstance(of, str) else of)})),
+        files=tuple(sorted(file.name for file in written)),
+        sources=tuple(sorted(sources)),
         made_by=f"{exhibit.draw.__module__}.{exhibit.draw.__name__}",
         sheets=tuple(sheets_of(drawn)) if isinstance(drawn, Table) else (),
         entries=tuple(drawn.entries) if isinstance(drawn, Gallery) else (),
@@ -125,7 +129,7 @@ def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
 
 
 def _titles(drawn: Drawn | None) -> dict[str, dict[str, str]]:
-    """Names of values by column: those of a table, or of a figure's series."""
+    """Return names of values by column: those of a table, or of a figure's series."""
     found: dict[str, dict[str, str]] = {}
     if isinstance(drawn, Table):
         found = {key: {str(value): title for value, title in names.items()} for key, names in drawn.titles.items()}
@@ -138,7 +142,7 @@ def _titles(drawn: Drawn | None) -> dict[str, dict[str, str]]:
 
 
 def _draw(exhibit: Exhibit, study: Study) -> tuple[Drawn | None, str]:
-    """What an exhibit's function returns, or None and why: ``not run: ...`` or ``failed: ...``."""
+    """Return what an exhibit's function returns, or None and why: ``not run: ...`` or ``failed: ...``."""
     missing = [name for name in exhibit.needs if not study.has(name)]
     if missing:
         why = study.not_run.removeprefix("not run:").strip()
@@ -152,7 +156,7 @@ def _draw(exhibit: Exhibit, study: Study) -> tuple[Drawn | None, str]:
 
 
 def _nothing(exhibit: Exhibit) -> Drawn:
-    """An exhibit without numbers."""
+    """Return an exhibit without numbers."""
     frame = pd.DataFrame({"exhibit": pd.Series(dtype=str)})
     if exhibit.kind == "table":
         return Table(frame, heads={"exhibit": "exhibit"})
@@ -162,7 +166,7 @@ def _nothing(exhibit: Exhibit) -> Drawn:
 
 
 def _write(drawn: Drawn, exhibit: Exhibit, study: Study, folder: Path, caption: str, notice: str) -> list[Path]:
-    """All files of an exhibit but its sidecar."""
+    """Write all files of an exhibit but its sidecar."""
     paths = {suffix: folder / f"{exhibit.id}{suffix}" for suffix in exhibit.suffixes if suffix != ".json"}
     write_table(drawn.frame, paths[".csv"])
     if isinstance(drawn, Table):
@@ -179,5 +183,6 @@ def _write(drawn: Drawn, exhibit: Exhibit, study: Study, folder: Path, caption: 
 
 
 def _write_text(text: str, path: Path) -> None:
+    """Write a text file, whole or not at all."""
     with replacing(path) as part:
         part.write_text(text, encoding="utf-8")

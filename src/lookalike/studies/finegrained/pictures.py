@@ -15,7 +15,15 @@ import pandas as pd
 
 from lookalike.exhibits.image_grid import NEGATIVE, POSITIVE, QUERY, class_name, tile_of
 from lookalike.exhibits.model import Entry, Found, Gallery, Mark, Ranking, Tile
-from lookalike.exhibits.neighbours import Candidate, Choice, change_text, choice_note, choose, gallery_of, score_text
+from lookalike.exhibits.neighbours import (
+    Candidate,
+    ChosenQuery,
+    change_text,
+    choice_note,
+    choose,
+    gallery_of,
+    score_text,
+)
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLUE, ORANGE
 from lookalike.studies.finegrained.study import FinegrainedStudy
@@ -316,7 +324,9 @@ def _shares(study: FinegrainedStudy, before: str, after: str) -> pd.DataFrame:
     return pooled.merge(shares, on=KEYS, how="left").reset_index(drop=True)
 
 
-def _entry(study: FinegrainedStudy, ranked: pd.DataFrame, row: pd.Series, choice: Choice, pair: Sequence[str]) -> Entry:
+def _entry(
+    study: FinegrainedStudy, ranked: pd.DataFrame, row: pd.Series, choice: ChosenQuery, pair: Sequence[str]
+) -> Entry:
     """What both systems found for one query, before learning and after it."""
     own = ranked[(ranked["query"] == row["query"]) & (ranked["text_query"] == row["text_query"])]
     rankings = tuple(
