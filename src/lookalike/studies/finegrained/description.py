@@ -76,6 +76,7 @@ def describe_system(
 
 
 def _draw(rows: npt.ArrayLike, most: int, seed: int, system: str) -> npt.NDArray[np.int64]:
+    """Draw the rows that a codebook is learned from, in order."""
     rows = np.unique(np.asarray(rows, dtype=np.int64))
     if len(rows) <= most:
         return rows

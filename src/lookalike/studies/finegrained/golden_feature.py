@@ -47,7 +47,7 @@ class Component(NamedTuple):
 
 
 def component_distances(components: Sequence[Component], left_rows: ArrayLike, right_rows: ArrayLike) -> Floats:
-    """Distances of n pairs of rows by every component, float64 of shape (n, number of components)."""
+    """Return the distances of n pairs of rows by every component, float64 of shape (n, number of components)."""
     left, right = np.asarray(left_rows, dtype=np.int64), np.asarray(right_rows, dtype=np.int64)
     table = np.empty((len(left), len(components)))
     for column, (_, vectors, distance) in enumerate(components):
@@ -94,7 +94,7 @@ def embed_categories(
 
 
 def _projection(vectors: NDArray[Any], n_components: int, seed: int) -> tuple[Floats, Floats]:
-    """Mean of vectors, and their principal axes as columns, scaled to a mean variance of 1."""
+    """Return the mean of vectors, and their principal axes as columns, scaled to a mean variance of 1."""
     wanted = max(1, min(n_components, len(vectors) - 1, vectors.shape[1]))
     solver = "randomized" if wanted < 0.5 * min(vectors.shape) else "full"
     pca = principal_components(vectors, wanted, solver, seed)
@@ -103,7 +103,7 @@ def _projection(vectors: NDArray[Any], n_components: int, seed: int) -> tuple[Fl
 
 
 def _shrinkage(rows: Floats, labels: NDArray[Any]) -> float:
-    """Ledoit and Wolf's share of a round covariance in that within categories."""
+    """Return Ledoit and Wolf's share of a round covariance in that within categories."""
     _, inverse = np.unique(labels, return_inverse=True)
     sums = np.zeros((inverse.max() + 1, rows.shape[1]))
     np.add.at(sums, inverse, rows)
@@ -120,7 +120,7 @@ class Learned(NamedTuple):
     gap: float
     """Between the objective and its dual: by so much at most could the objective still fall."""
     converged: bool
-    """Whether the gap is below the tolerance."""
+    """True where the gap is below the tolerance."""
 
 
 def learn_weights(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from itertools import product
+from collections.abc import Hashable, Mapping, Sequence
+from functools import partial
+from itertools import product, starmap
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
@@ -48,6 +49,8 @@ AFTER = (DEEP, SINGLE, OASIS, GOLDEN, EMBEDDED)
 """Systems before and after learning: the first of each that was measured is shown in the gallery."""
 N_SHOWN, N_FOUND = 16, 10
 """Queries of the gallery, and images of each ranking."""
+RANKED = ("manifest", "triplets", "pairs", "outcomes", "distances")
+"""Tables and files of pictures that show rankings."""
 KEYS = ["query", "text_query"]
 PATH_TITLES = {"convnet": "ConvNet", "every-4th-pixel": "every 4th pixel", "every-8th-pixel": "every 8th pixel"}
 """Paths of the multiscale network, in the order of Figure 5."""
@@ -62,36 +65,35 @@ def sample_triplets(study: FinegrainedStudy) -> Gallery:
     triplets = study.table("triplets")
     chosen = spread_triplets(triplets, N_TRIPLETS).to_dict("records")
     several_kinds = triplets["kind"].nunique() > 1
-    records = [
-        {"column": column, **{key: row[key] for key in ("triplet", "text_query", "kind")}, "role": role,
-         "image_id": row[role], "file": study.images[row[role]][0], "label": study.images[row[role]][1]}
-        for column, row in enumerate(chosen, start=1)
-        for role in ROLES
-    ]  # fmt: skip
-    rows = []
-    for role, mark in ROLES.items():
-        told = role == "negative" and several_kinds
-        rows.append(tuple(tile_of(study.path_of(row[role]), str(row["kind"]) if told else "", mark) for row in chosen))
+    records = []
+    for (column, row), role in product(enumerate(chosen, start=1), ROLES):
+        triplet = {"column": column, **{key: row[key] for key in ("triplet", "text_query", "kind")}}
+        file, label = study.images[row[role]]
+        records.append({**triplet, "role": role, "image_id": row[role], "file": file, "label": label})
+    labelled = "negative" if several_kinds else ""
+    rows = tuple(
+        tuple(tile_of(study.path_of(row[role]), str(row["kind"]) if role == labelled else "", mark) for row in chosen)
+        for role, mark in ROLES.items()
+    )
     by_kind = ", the kinds of negatives in turn" if several_kinds else ""
     note = (
         f"No triplet was picked by hand: the {len(chosen)} columns are the first triplets of text queries that are "
         f"spread evenly over the alphabet{by_kind}."
     )
     heads = tuple(_in_lines(str(row["text_query"])) for row in chosen)
-    return Gallery(pd.DataFrame(records), tuple(rows), tuple(ROLES), heads, notes=(note,), tile=0.85)
+    return Gallery(pd.DataFrame(records), rows, tuple(ROLES), heads, notes=(note,), tile=0.85)
 
 
 @exhibit(f"{PAPER}/fig5", title="Filters of the first layers", needs=("metrics",), optional=("filters",))
 def first_filters(study: FinegrainedStudy) -> Gallery:
     """What the first layer of each path of DeepRanking looks for: the filters of its first convolution."""
     if not study.has("filters"):
-        why = study.why_not_run(DEEP) or f"{study.title_of(DEEP)} was not run here"
-        return Gallery(pd.DataFrame({"path": []}), (), notes=(why,))
+        return nothing("path", study.why_not_run(DEEP) or f"{study.title_of(DEEP)} was not run here")
     filters, frame = dict(np.load(study.path("filters"))), filters_of(study)
     rows: list[tuple[Tile, ...]] = []
     titles: list[str] = []
-    for path, of_path in frame.groupby("path", sort=False):
-        tiles = [Tile(image) for image in filter_images(filters[str(path)][of_path["filter"].to_numpy()])]
+    for path, own in frame.groupby("path", sort=False):
+        tiles = [Tile(image) for image in filter_images(filters[str(path)][own["filter"].to_numpy()])]
         parts = [tuple(tiles[first : first + FILTERS_IN_A_ROW]) for first in range(0, len(tiles), FILTERS_IN_A_ROW)]
         height, width = filters[str(path)].shape[1:3]
         titles += [f"{PATH_TITLES.get(str(path), str(path))}\n{width} x {height} pixels", *[""] * (len(parts) - 1)]
@@ -99,40 +101,34 @@ def first_filters(study: FinegrainedStudy) -> Gallery:
     return Gallery(frame, tuple(rows), tuple(titles), notes=_filter_notes(frame), tile=0.32)
 
 
-@exhibit(f"{PAPER}/fig7", title="Ranking examples", needs=("manifest", "triplets", "pairs", "outcomes", "distances"),
-         optional=("metrics",))  # fmt: skip
+@exhibit(f"{PAPER}/fig7", title="Ranking examples", needs=RANKED, optional=("metrics",))
 def ranking_examples(study: FinegrainedStudy) -> Gallery:
     """What ConvNet, OASIS and DeepRanking each find first for the same queries."""
     chosen = choose_queries(study.table("outcomes"), study.table("triplets"))
     ranked = rankings_of(study.table("pairs"), distances_of(study, COMPARED), chosen, N_RESULTS)
     if ranked.empty:
-        why = study.why_not_run(DEEP) or "none of the systems that it compares has a ranking"
-        return Gallery(pd.DataFrame({"query": []}), (), notes=(why,))
+        return nothing("query", study.why_not_run(DEEP) or "none of the systems that it compares has a ranking")
     frame = ranked.merge(chosen[[*KEYS, "chosen_as"]], on=KEYS).drop(columns="distance")
     frame["file"], frame["label"] = ([study.images[image][part] for image in frame["image_id"]] for part in (0, 1))
     # labels of rated triplets are text queries, which say nothing of what an image shows
     frame["label"] = "" if study.kind == REAL else frame["label"]
     noise = (frame["label"] != frame["text_query"]).astype(object)
     frame["search_noise"] = noise.where(frame["label"] != "", None)
-    shown = list(product(chosen.to_dict("records"), COMPARED))
-    rows = tuple(_example_row(study, frame, one, system) for one, system in shown)
-    titles = tuple(study.title_of(system) for _, system in shown)
+    rows = tuple(starmap(partial(_example_row, study, frame), product(chosen.to_dict("records"), COMPARED)))
+    titles = tuple(study.title_of(system) for system in COMPARED) * len(chosen)
     return Gallery(frame, rows, titles, heads=("query",), notes=_example_notes(study, frame), tile=0.9)
 
 
-@exhibit("finegrained/gallery", title="Before and after learning", optional=("metrics",),
-         needs=("manifest", "triplets", "pairs", "outcomes", "distances"))  # fmt: skip
+@exhibit("finegrained/gallery", title="Before and after learning", needs=RANKED, optional=("metrics",))
 def before_and_after(study: FinegrainedStudy) -> Gallery:
     """What queries find before learning from triplets, and after it."""
     distances = distances_of(study)
-    pair = [one for systems in (BEFORE, AFTER) for one in [system for system in systems if system in distances][:1]]
-    if len(pair) < 2:
-        why = "no two systems, one learned and one not, have distances to rank by"
-        return Gallery(pd.DataFrame({"query": []}), (), notes=(why,))
+    pair = [next((system for system in systems if system in distances), "") for systems in (BEFORE, AFTER)]
+    if not all(pair):
+        return nothing("query", "no two systems, one learned and one not, have distances to rank by")
     before, after = pair
     table, seed = _shares(study, before, after), int(study.settings["seed"])
-    gains = zip(table["text_query"], table["better"] - table["worse"], strict=True)
-    candidates = [Candidate(row, text, gain) for row, (text, gain) in enumerate(gains)]
+    candidates = list(map(Candidate, table.index, table["text_query"], table["better"] - table["worse"]))
     choices = choose(candidates, N_SHOWN, seed=seed, dataset=study.dataset)
     chosen = table.iloc[[choice.key for choice in choices]]
     ranked = rankings_of(study.table("pairs"), {system: distances[system] for system in pair}, chosen, N_FOUND)
@@ -150,6 +146,11 @@ def before_and_after(study: FinegrainedStudy) -> Gallery:
             "images, so look at the share of right triplets besides the marks."
         )
     return gallery_of(sorted(entries, key=lambda entry: entry.words), notes)
+
+
+def nothing(column: str, why: str) -> Gallery:
+    """Return a gallery without images, whose CSV has one column, and say why."""
+    return Gallery(pd.DataFrame({column: []}), (), notes=(why,))
 
 
 def spread_triplets(triplets: pd.DataFrame, n: int) -> pd.DataFrame:
@@ -172,7 +173,7 @@ def spread_triplets(triplets: pd.DataFrame, n: int) -> pd.DataFrame:
 
 
 def _in_lines(text_query: str) -> str:
-    """Name of a text query in at most two lines."""
+    """Return the name of a text query in at most two lines."""
     lines = wrap(class_name(text_query), TITLE_LETTERS)
     return "\n".join(lines if len(lines) <= 2 else [lines[0], f"{lines[1][: TITLE_LETTERS - 2]} …"])
 
@@ -186,7 +187,7 @@ def filters_of(study: FinegrainedStudy) -> pd.DataFrame:
 
 
 def pretrained_colours(study: FinegrainedStudy) -> pd.Series:
-    """Colour shares of the ConvNet path's filters before the ranking training: those of the pre-trained network."""
+    """Return colour shares of the pre-trained network's filters: the ConvNet path's before the ranking training."""
     return filter_records(CONVNET, np.load(study.path("filters"))[START + CONVNET], None)["colour_share"]
 
 
@@ -204,30 +205,34 @@ def filter_records(path: str, filters: Floats, start: Floats | None) -> pd.DataF
         before = start[order].reshape(flat.shape)
         alike = np.array([np.corrcoef(a, b)[0, 1] for a, b in zip(before, flat, strict=True)])
     wide = flat.astype(np.float64)
-    return pd.DataFrame({
-        "path": path, "place": np.arange(1, len(flat) + 1), "filter": order,
+    columns = {
+        "place": np.arange(1, len(flat) + 1),
+        "filter": order,
         "norm": [float(np.linalg.norm(weights)) for weights in wide],
-        "smallest": wide.min(axis=1), "largest": wide.max(axis=1),
-        "colour_share": shares[order], "like_start": alike,
-    })  # fmt: skip
+        "smallest": wide.min(axis=1),
+        "largest": wide.max(axis=1),
+        "colour_share": shares[order],
+        "like_start": alike,
+    }
+    return pd.DataFrame({"path": path, **columns})
 
 
 def filter_images(filters: Floats) -> npt.NDArray[np.uint8]:
-    """Filters as pixels: grey is a weight of 0, the largest absolute one is as bright or as dark as can be."""
+    """Return filters as pixels: grey is a weight of 0, the largest absolute one as bright or as dark as can be."""
     largest = np.abs(filters).max(axis=(1, 2, 3), keepdims=True)
     return np.asarray(np.rint(255 * (0.5 + filters / (2 * np.where(largest > 0, largest, 1)))), dtype=np.uint8)
 
 
 def _filter_notes(frame: pd.DataFrame) -> tuple[str, ...]:
-    """How weights became colours, how colourful filters are, and how alike they are to those before training."""
+    """Say how weights became colours, how colourful filters are, and how like those before training."""
     medians = frame.groupby("path", sort=False)[["colour_share", "like_start"]].median()
     medians.index = [PATH_TITLES.get(str(path), str(path)) for path in medians.index]
-    told = ", ".join(f"{path} {100 * share:.0f}%" for path, share in medians["colour_share"].items())
+    colours = ", ".join(f"{path} {100 * share:.0f}%" for path, share in medians["colour_share"].items())
     notes = [
         "Each filter has a scale of its own: mid-grey is a weight of 0, and its largest weight is as bright or as dark "
         "as can be.",
         "Filters are ordered by their colour share: the share of their energy that differs between red, green and blue "
-        f"(67% if the three are independent). The medians are {told}.",
+        f"(67% if the three are independent). The medians are {colours}.",
     ]
     alike = ", ".join(f"{path} {value:.2f}" for path, value in medians["like_start"].dropna().items())
     if alike:
@@ -236,13 +241,13 @@ def _filter_notes(frame: pd.DataFrame) -> tuple[str, ...]:
 
 
 def distances_of(study: FinegrainedStudy, systems: Sequence[str] | None = None) -> dict[str, Floats]:
-    """System to its distances, of those that were measured."""
+    """Return the distances by each system that was measured."""
     files = [Path(file) for file in study.files["distances"]]
     return {file.parent.name: np.load(file) for file in files if systems is None or file.parent.name in systems}
 
 
 def query_shares(outcomes: pd.DataFrame, triplets: pd.DataFrame, better: str, worse: str) -> pd.DataFrame:
-    """Each query's number of triplets, and the share of them that two systems have right; NaN where not measured."""
+    """Return each query's number of triplets, and the shares that two systems have right; NaN where not measured."""
     asked = triplets.groupby(KEYS, sort=True).size().rename("n_triplets").to_frame()
     for name, system in (("better", better), ("worse", worse)):
         own = outcomes[outcomes["system"] == system].merge(triplets[["triplet", *KEYS]], on="triplet")
@@ -269,7 +274,7 @@ def choose_queries(outcomes: pd.DataFrame, triplets: pd.DataFrame, n: int = N_QU
 
 
 def rankings_of(pairs: pd.DataFrame, distances: Mapping[str, Floats], chosen: pd.DataFrame, n: int) -> pd.DataFrame:
-    """First `n` images of the pools of chosen queries by each system; of equally distant ones, by their ids."""
+    """Return the first `n` images of the pools of chosen queries by each system; equally distant ones by their ids."""
     columns = ["system", *KEYS, "rank", "image_id", "distance"]
     asked = chosen[KEYS].reset_index(drop=True).rename_axis("place").reset_index()
     parts = [pd.DataFrame(columns=columns)]
@@ -281,43 +286,44 @@ def rankings_of(pairs: pd.DataFrame, distances: Mapping[str, Floats], chosen: pd
     return pd.concat(parts[1:] or parts, ignore_index=True)
 
 
-def _example_row(study: FinegrainedStudy, frame: pd.DataFrame, one: Mapping[Any, Any], system: str) -> tuple[Tile, ...]:
-    """One ranking; the first of a query shows the query itself, the second why it was chosen."""
-    own = frame[(frame["query"] == one["query"]) & (frame["text_query"] == one["text_query"])]
+def _example_row(
+    study: FinegrainedStudy, frame: pd.DataFrame, query: Mapping[Hashable, Any], system: str
+) -> tuple[Tile, ...]:
+    """Return a ranking's images; the first of a query shows the query itself, the second why it was chosen."""
+    own = frame[(frame["query"] == query["query"]) & (frame["text_query"] == query["text_query"])]
     found = rows_in(own[own["system"] == system])
     tiles = [tile_of(study.path_of(row.image_id), mark=NOISE if row.search_noise else None) for row in found]
     if not tiles:
         tiles = [Tile(None, study.why_not_run(system) or "not measured here")]
     if system == COMPARED[0]:
-        return (tile_of(study.path_of(one["query"]), mark=QUERY), *tiles)
+        return (tile_of(study.path_of(query["query"]), mark=QUERY), *tiles)
     if system != COMPARED[1]:
         return (Tile(None), *tiles)
-    share = f"{100 * one['worse']:.0f} → {100 * one['better']:.0f}% right"
-    return (Tile(None, f"{one['chosen_as']}\n{class_name(str(one['text_query']))}\n{share}"), *tiles)
+    share = f"{100 * query['worse']:.0f} → {100 * query['better']:.0f}% right"
+    return (Tile(None, f"{query['chosen_as']}\n{class_name(str(query['text_query']))}\n{share}"), *tiles)
 
 
 def _example_notes(study: FinegrainedStudy, frame: pd.DataFrame) -> tuple[str, ...]:
-    """By which rule queries were chosen, and how much is search noise."""
+    """Say by which rule queries were chosen, and how much is search noise."""
     before, _, after = (study.title_of(system) for system in COMPARED)
     notes = [
         f"A rule chose the queries: those that gain the most from {before} to {after} in the share of triplets ordered "
         "rightly, and the one that loses the most, each of another text query if there are enough. Beneath each query "
         "stand both shares."
     ]
-    missing = [system for system in COMPARED if system not in set(frame["system"])]
-    notes += study.not_run_notes(missing)
+    notes += study.not_run_notes([system for system in COMPARED if system not in set(frame["system"])])
     known = frame[frame["search_noise"].notna()]
     if len(known) < len(frame):
         notes.append("Search noise is not marked among images whose category is not known.")
     if len(known):
         shares = known.assign(noise=known["search_noise"].astype(float)).groupby("system", sort=False)["noise"].mean()
-        told = ", ".join(f"{study.title_of(str(system))} {100 * share:.0f}%" for system, share in shares.items())
-        notes.append(f"Search noise is an image of another category: {told} of the images shown.")
+        percents = ", ".join(f"{study.title_of(str(system))} {100 * share:.0f}%" for system, share in shares.items())
+        notes.append(f"Search noise is an image of another category: {percents} of the images shown.")
     return tuple(notes)
 
 
 def _shares(study: FinegrainedStudy, before: str, after: str) -> pd.DataFrame:
-    """Every query that has a pool, in order, with the shares of its triplets that both systems have right."""
+    """Return every query that has a pool, in order, with the shares of its triplets that both systems have right."""
     pairs = study.table("pairs")
     pooled = pairs.loc[pairs["in_pool"].astype(bool), KEYS].drop_duplicates().sort_values(["text_query", "query"])
     shares = query_shares(study.table("outcomes"), study.table("triplets"), after, before)
@@ -327,7 +333,7 @@ def _shares(study: FinegrainedStudy, before: str, after: str) -> pd.DataFrame:
 def _entry(
     study: FinegrainedStudy, ranked: pd.DataFrame, row: pd.Series, choice: ChosenQuery, pair: Sequence[str]
 ) -> Entry:
-    """What both systems found for one query, before learning and after it."""
+    """Return the images that both systems found for one query, before learning and after it."""
     own = ranked[(ranked["query"] == row["query"]) & (ranked["text_query"] == row["text_query"])]
     rankings = tuple(
         _ranking(study, own[own["system"] == system], row, when, float(row[share]))
@@ -339,14 +345,14 @@ def _entry(
 
 
 def _ranking(study: FinegrainedStudy, rows: pd.DataFrame, row: pd.Series, when: str, share: float) -> Ranking:
-    """The nearest images by one system; labels of rated triplets say nothing of what an image shows."""
+    """Return the nearest images by one system; labels of rated triplets say nothing of what an image shows."""
     found, n_same = [], 0
-    for one in rows_in(rows.sort_values("rank")):
-        label = "" if study.kind == REAL else study.images[one.image_id][1]
+    for image in rows_in(rows.sort_values("rank")):
+        label = "" if study.kind == REAL else study.images[image.image_id][1]
         same = label == row["text_query"]
         n_same += same
         mark = (SAME if same else OTHER) if label else None
-        found.append(Found(str(study.path_of(one.image_id)), class_name(label), mark, score_text(one.distance)))
+        found.append(Found(str(study.path_of(image.image_id)), class_name(label), mark, score_text(image.distance)))
     n = int(row["n_triplets"]) if not math.isnan(row["n_triplets"]) else 0
     right = f"{share * n:.1f}".removesuffix(".0")
     parts = [f"{n_same} of {len(found)} of its category"] if study.kind != REAL and found else []

@@ -14,6 +14,7 @@ from lookalike.exhibits.image_grid import NEGATIVE, POSITIVE, QUERY, class_name,
 from lookalike.exhibits.model import Gallery, Mark, Tile
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import GREEN, GREY
+from lookalike.studies.finegrained.pictures import nothing
 from lookalike.studies.finegrained.study import FinegrainedStudy
 from lookalike.studies.finegrained.systems import DEEP, PAPER
 
@@ -26,6 +27,8 @@ N_BUFFERS, CAPACITY = 4, 7
 DRAWS = 3000
 """Steps among which one is looked for that shows all there is to see."""
 NEW, GONE = Mark("", GREEN, "-", "new image"), Mark("✗", GREY, ":", "lowest key, makes room")
+COLUMNS = ["role", "category", "place", "image_id", "file", "key", "total_relevance"]
+"""Columns of the CSV."""
 SETTINGS = ("weighted", "positive_threshold", "margin", "tries")
 """Settings of the study's sampler that hold in the drawing too."""
 
@@ -48,11 +51,11 @@ class Step(NamedTuple):
 
     @property
     def place(self) -> int:
-        """Where the arriving image stands among those that are kept."""
+        """Place of the arriving image among those that are kept."""
         return int(np.flatnonzero(self.kept == self.arriving)[-1])
 
 
-class Shown(NamedTuple):
+class DrawnImage(NamedTuple):
     """One image of the drawing."""
 
     role: str
@@ -69,26 +72,23 @@ def sampler(study: FinegrainedStudy) -> Gallery:
     """How the online sampler draws a triplet: images arrive in buffers, one for each category, and leave them."""
     from lookalike.data.relevance import RelevanceData
 
-    def nothing(why: str) -> Gallery:
-        return Gallery(pd.DataFrame({"image_id": []}), (), notes=(why,))
-
     relevance = RelevanceData.load(study.path("relevance")) if study.has("relevance") else None
     if relevance is None or relevance.n_images == 0:
-        return nothing(study.why_not_run(DEEP) or "there is no training relevance to sample triplets by")
+        return nothing("image_id", study.why_not_run(DEEP) or "there is no training relevance to sample triplets by")
     try:
         step = find_step(relevance, study.settings["sampling"], int(study.settings["seed"]))
     except ValueError as error:
-        return nothing(f"no triplet can be drawn: {error}")
+        return nothing("image_id", f"no triplet can be drawn: {error}")
     if step is None:
-        return nothing("the categories are too small for buffers that let anything go")
+        return nothing("image_id", "the categories are too small for buffers that let anything go")
     rows = rows_of(step, relevance)
-    frame = pd.DataFrame([_record(one, study, relevance) for row in rows.values() for one in row])
-    tiles = tuple(tuple(_tile(one, study, relevance) for one in row) for row in rows.values())
+    frame = pd.DataFrame([_record(image, study, relevance) for row in rows.values() for image in row], columns=COLUMNS)
+    tiles = tuple(tuple(_tile(image, study, relevance) for image in row) for row in rows.values())
     return Gallery(frame, tiles, tuple(rows), notes=_notes(step, study), tile=0.85)
 
 
 def _notes(step: Step, study: FinegrainedStudy) -> tuple[str, ...]:
-    """How to read it, and what was made smaller to be shown."""
+    """Say how to read it, and what is smaller than in the study."""
     sampling = study.settings["sampling"]
     capacity, share = sampling.get("capacity"), sampling.get("out_of_class")
     size = f"buffers of {capacity:,} images" if capacity else "all training images at hand instead of buffers"
@@ -127,7 +127,7 @@ def find_step(relevance: RelevanceData, settings: Mapping[str, Any], random_stat
 
 
 def _step(before: tuple[int, Buffers], after: tuple[int, Buffers], triplet: tuple[int, ...]) -> Step | None:
-    """What happened to the buffers between two triplets; None unless one image arrived and pushed another out."""
+    """Return the step between two triplets; None unless one image arrived and pushed another out."""
     (n_before, old), (n_after, new) = before, after
     if n_after - n_before != 1 or (new.next_sizes != old.next_sizes).any():
         return None
@@ -149,8 +149,8 @@ def _step(before: tuple[int, Buffers], after: tuple[int, Buffers], triplet: tupl
     )
 
 
-def rows_of(step: Step, relevance: RelevanceData) -> dict[str, list[Shown]]:
-    """Title of each row to its images: the new one, what is kept of its category, buffers, and the triplet."""
+def rows_of(step: Step, relevance: RelevanceData) -> dict[str, list[DrawnImage]]:
+    """Return images by the title of their row: the new one, those kept of its category, buffers, and the triplet."""
 
     def name(code: int) -> str:
         return class_name(str(relevance.category_names[code]))
@@ -159,37 +159,36 @@ def rows_of(step: Step, relevance: RelevanceData) -> dict[str, list[Shown]]:
     query, _, negative = step.triplet
     wanted = [int(relevance.category[row]) for row in (query, negative)]
     others = sorted(code for code, rows in step.buffers.items() if len(rows) and code not in wanted)
-    kept = [Shown("kept", row, NEW if place == step.place else None, place + 1, key)
-            for place, (row, key) in enumerate(zip(step.kept.tolist(), step.keys.tolist(), strict=True))]  # fmt: skip
-    gone = Shown("pushed out", step.pushed_out, GONE, key=step.pushed_key)
-    new = Shown("arriving", step.arriving, NEW, key=float(step.keys[step.place]))
+    kept = [
+        DrawnImage("kept", row, NEW if place == step.place else None, place + 1, key)
+        for place, (row, key) in enumerate(zip(step.kept.tolist(), step.keys.tolist(), strict=True))
+    ]
+    gone = DrawnImage("pushed out", step.pushed_out, GONE, key=step.pushed_key)
+    new = DrawnImage("arriving", step.arriving, NEW, key=float(step.keys[step.place]))
     rows = {f"new image: {name(step.category)}": [new], "kept so far, by key": [*kept, gone]}
     # the buffer of the new image's category stands beneath what is being filled for it
     for code in list(dict.fromkeys((step.category, *wanted, *others)))[:N_BUFFERS]:
         buffer = enumerate(step.buffers[code].tolist(), start=1)
-        rows[f"{name(code)}: buffer"] = [Shown("buffer", row, marks.get(row), place) for place, row in buffer]
-    return rows | {"triplet": [Shown(mark.meaning, row, mark) for row, mark in marks.items()]}
+        rows[f"{name(code)}: buffer"] = [DrawnImage("buffer", row, marks.get(row), place) for place, row in buffer]
+    return rows | {"triplet": [DrawnImage(mark.meaning, row, mark) for row, mark in marks.items()]}
 
 
-def _record(shown: Shown, study: FinegrainedStudy, relevance: RelevanceData) -> dict[str, Any]:
-    """What the CSV holds of an image."""
-    image_id, code = int(relevance.image_id[shown.row]), int(relevance.category[shown.row])
-    return {
-        "role": shown.role, "category": str(relevance.category_names[code]), "place": shown.place,
-        "image_id": image_id, "file": study.images[image_id][0], "key": shown.key,
-        "total_relevance": float(relevance.total[shown.row]),
-    }  # fmt: skip
+def _record(image: DrawnImage, study: FinegrainedStudy, relevance: RelevanceData) -> tuple[object, ...]:
+    """Return an image's row of the CSV."""
+    image_id, category = int(relevance.image_id[image.row]), relevance.category_names[relevance.category[image.row]]
+    file, total = study.images[image_id][0], float(relevance.total[image.row])
+    return image.role, str(category), image.place, image_id, file, image.key, total
 
 
-def _tile(shown: Shown, study: FinegrainedStudy, relevance: RelevanceData) -> Tile:
-    """An image with its key beneath it, and of the new one what the key is made of."""
-    words = "" if math.isnan(shown.key) else f"key {_number(shown.key)}"
-    if shown.role == "arriving":
-        total = float(relevance.total[shown.row])
-        words = f"r = {_number(total)}\nu = {np.exp(shown.key * total):.2f}\n{words}"
-    return tile_of(study.path_of(int(relevance.image_id[shown.row])), words, shown.mark)
+def _tile(image: DrawnImage, study: FinegrainedStudy, relevance: RelevanceData) -> Tile:
+    """Return an image with its key beneath it, and the new one with the numbers that make its key."""
+    words = "" if math.isnan(image.key) else f"key {_number(image.key)}"
+    if image.role == "arriving":
+        total = float(relevance.total[image.row])
+        words = f"r = {_number(total)}\nu = {np.exp(image.key * total):.2f}\n{words}"
+    return tile_of(study.path_of(int(relevance.image_id[image.row])), words, image.mark)
 
 
 def _number(value: float) -> str:
-    """Two digits that tell, or all before the point, with a proper minus sign."""
+    """Return a number with two significant digits, or all before the point, and a proper minus sign."""
     return (f"{value:,.0f}" if abs(value) >= 10 else f"{value:#.2g}").replace("-", "−")
