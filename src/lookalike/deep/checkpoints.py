@@ -21,12 +21,12 @@ from lookalike.core.files import PathLike, replacing
 
 
 class Checkpoint:
-    """A file that a run keeps itself in every so many seconds; that of a run with another `made_by` is ignored."""
+    """A file that a run keeps itself in every so many seconds; that of a run with another `origin` is ignored."""
 
-    def __init__(self, path: PathLike | None, seconds: float, made_by: Mapping[str, object]) -> None:
+    def __init__(self, path: PathLike | None, seconds: float, origin: Mapping[str, object]) -> None:
         self._path = Path(path) if path is not None else None
         self._seconds = seconds
-        self._made_by = dict(made_by)
+        self._origin = dict(origin)
         self._last = time.monotonic()
 
     @property
@@ -40,7 +40,7 @@ class Checkpoint:
             return
         # through memory: torch hides a full disk behind an error about its own file
         content = io.BytesIO()
-        torch.save({"made_by": self._made_by, "state": dict(state)}, content)
+        torch.save({"made_by": self._origin, "state": dict(state)}, content)
         with replacing(self._path) as part:
             part.write_bytes(content.getbuffer())
         self._last = time.monotonic()
@@ -51,14 +51,14 @@ class Checkpoint:
             return None, ""
         try:
             kept = torch.load(self._path, map_location="cpu", weights_only=True)
-            made_by, state = kept["made_by"], kept["state"]
+            origin, state = kept["made_by"], kept["state"]
         except (OSError, ValueError, KeyError, TypeError, EOFError, RuntimeError, pickle.UnpicklingError) as error:
             reason = (str(error).splitlines() or [type(error).__name__])[0]
             raise LookalikeError(
                 f"the checkpoint {self._path} cannot be read ({reason}): remove that file to start anew"
             ) from error
-        if made_by != self._made_by:
-            others = sorted(name for name in made_by | self._made_by if made_by.get(name) != self._made_by.get(name))
+        if origin != self._origin:
+            others = sorted(name for name in origin | self._origin if origin.get(name) != self._origin.get(name))
             return None, f"the checkpoint {self._path} is of a run with other {', '.join(others)}: starts anew"
         return state, f"goes on from step {state['step']:,}, where a checkpoint of an earlier start stands"
 

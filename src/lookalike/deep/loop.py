@@ -125,7 +125,7 @@ class Task:
     validate: Callable[[nn.Module], tuple[float, float]] | None
     """Loss, and share that is right, of held-out images."""
     curve: Curve
-    made_by: dict[str, object]
+    origin: dict[str, object]
     """Plain values that decide the result, beside the settings, the stream and the initial weights."""
     weight: int = 1
     """What the mean loss of a batch is multiplied by: the number of its triplets makes it the sum of eq. 4."""
@@ -180,15 +180,15 @@ class _Run:
     def __init__(self, task: Task, settings: Settings, machine: Machine, device: torch.device) -> None:
         self._task, self._settings, self._machine, self._device = task, settings, machine, device
         self._report = machine.report if machine.report is not None else lambda line: None
-        made_by = {
-            **task.made_by,
+        origin = {
+            **task.origin,
             **{f"settings.{name}": value for name, value in asdict(settings).items()},
             "images": task.source.fingerprint(),
             "stream": task.stream.fingerprint(),
             "initial weights": checksum(tensor.cpu().numpy() for tensor in task.network.state_dict().values()),
             "code": fingerprint(*CODE),
         }
-        self._checkpoint = Checkpoint(machine.checkpoint, machine.checkpoint_seconds, made_by)
+        self._checkpoint = Checkpoint(machine.checkpoint, machine.checkpoint_seconds, origin)
         self._network = convert_conv2d_weight_memory_format(task.network.to(device), torch.channels_last)
         self._precision = devices.choose_precision(device)
         # weights of all parameters decay (section 3), biases included

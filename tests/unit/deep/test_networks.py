@@ -7,20 +7,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+from made_networks import tiny
+from torch.nn import functional
 
-torch = pytest.importorskip("torch", reason="torch is not installed: make test installs envs/requirements-deep-cpu.txt")
-
-from made_networks import tiny  # noqa: E402
-from torch.nn import functional  # noqa: E402
-
-from lookalike.core.errors import LookalikeError  # noqa: E402
-from lookalike.deep.configuration import PAPER, SMALL, NetworkConfiguration  # noqa: E402
-from lookalike.deep.embedding import embed, first_layer_filters  # noqa: E402
-from lookalike.deep.loss import triplet_hinges  # noqa: E402
-from lookalike.deep.model_io import load_network, read_about, save_network  # noqa: E402
-from lookalike.deep.network import ClassificationNetwork, DeepRankingNetwork, input_statistics  # noqa: E402
-from lookalike.deep.network import local_response_normalisation as normalisation  # noqa: E402
-from lookalike.deep.ranking import batch_loss  # noqa: E402
+from lookalike.core.errors import LookalikeError
+from lookalike.deep.configuration import PAPER, SMALL, NetworkConfiguration
+from lookalike.deep.embedding import embed, first_layer_filters
+from lookalike.deep.loss import triplet_hinges
+from lookalike.deep.model_io import load_network, read_about, save_network
+from lookalike.deep.network import ClassificationNetwork, DeepRankingNetwork, input_statistics
+from lookalike.deep.network import local_response_normalisation as normalisation
+from lookalike.deep.ranking import batch_loss
 
 FIRST = asdict(SMALL)["convolutions"][0]
 
@@ -97,9 +95,9 @@ def test_low_resolution_padding_is_same_with_the_odd_pixel_behind():
     assert torch.equal(values[5, 3, 3], taken[12:, 12:].max())
 
 
-@pytest.mark.parametrize(("network", "layer"), [(ClassificationNetwork(SMALL, 3), "classes"),
-                                                (DeepRankingNetwork(SMALL), "linear")])  # fmt: skip
-def test_dropout_keeps_6_of_10_in_training_alone(network, layer):
+@pytest.mark.parametrize("layer", ["classes", "linear"])
+def test_dropout_keeps_6_of_10_in_training_alone(layer):
+    network = DeepRankingNetwork(SMALL) if layer == "linear" else ClassificationNetwork(SMALL, 3)
     seen = inputs_of(network.get_submodule(layer))
     with torch.no_grad():
         network.convnet.fully_connected[-1].bias.fill_(100.0)
@@ -149,15 +147,17 @@ def test_pretrained_weights_move_into_the_ranking_network():
 
 
 @pytest.mark.parametrize(
-    ("do", "told"),
-    [(lambda: replace(SMALL, keep_probability=0.0), "keep_probability"),
-     (lambda: DeepRankingNetwork(SMALL)(images(2, 32)), r"\(n, 64, 64, 3"),
-     (lambda: NetworkConfiguration(**asdict(SMALL) | {"depth": 3}), "depth"),
-     (lambda: DeepRankingNetwork(tiny()).take_pretrained(ClassificationNetwork(SMALL, 2)), "another ConvNet path")],
-)  # fmt: skip
-def test_what_cannot_be_is_refused(do, told):
-    with pytest.raises(ValueError, match=told):
-        do()
+    ("make", "message"),
+    [
+        (lambda: replace(SMALL, keep_probability=0.0), "keep_probability"),
+        (lambda: DeepRankingNetwork(SMALL)(images(2, 32)), r"\(n, 64, 64, 3"),
+        (lambda: NetworkConfiguration(**asdict(SMALL) | {"depth": 3}), "depth"),
+        (lambda: DeepRankingNetwork(tiny()).take_pretrained(ClassificationNetwork(SMALL, 2)), "another ConvNet path"),
+    ],
+)
+def test_what_cannot_be_is_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
 
 
 @pytest.mark.parametrize("channels", [3, 11])

@@ -6,21 +6,19 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
+from made_networks import PER_CLASS, N, labels, pixels, relevance, source, tiny, weights
 
-torch = pytest.importorskip("torch", reason="torch is not installed: make test installs envs/requirements-deep-cpu.txt")
-
-from made_networks import PER_CLASS, N, labels, pixels, relevance, source, tiny, weights  # noqa: E402
-
-from lookalike.core.errors import LookalikeError  # noqa: E402
-from lookalike.deep.checkpoints import Checkpoint  # noqa: E402
-from lookalike.deep.embedding import embed  # noqa: E402
-from lookalike.deep.images import batches  # noqa: E402
-from lookalike.deep.network import DeepRankingNetwork  # noqa: E402
-from lookalike.deep.pretraining import pretrain  # noqa: E402
-from lookalike.deep.ranking import batch_loss, hold_out, train_ranking  # noqa: E402
-from lookalike.deep.settings import PretrainingSettings, RankingSettings  # noqa: E402
-from lookalike.deep.streams import LabelStream  # noqa: E402
-from lookalike.learners.relevance_triplets import RelevanceTripletSampler  # noqa: E402
+from lookalike.core.errors import LookalikeError
+from lookalike.deep.checkpoints import Checkpoint
+from lookalike.deep.embedding import embed
+from lookalike.deep.images import batches
+from lookalike.deep.network import DeepRankingNetwork
+from lookalike.deep.pretraining import pretrain
+from lookalike.deep.ranking import batch_loss, hold_out, train_ranking
+from lookalike.deep.settings import PretrainingSettings, RankingSettings
+from lookalike.deep.streams import LabelStream
+from lookalike.learners.relevance_triplets import RelevanceTripletSampler
 
 PRETRAINING = PretrainingSettings(n_steps=60, batch=12, learning_rate=0.02, validation_interval=20)
 RANKING = RankingSettings(n_steps=40, batch=8, learning_rate=0.006, validation_interval=10, gap=0.3)
@@ -39,10 +37,10 @@ def ranked(settings=RANKING, seed=0, **options):
     return train_ranking(network, sampler=draws, settings=settings, **arguments)
 
 
-def same(one, other):
-    """Whether weights and curve are equal to the bit, but for the seconds."""
-    equal = all(np.array_equal(array, weights(other)[name]) for name, array in weights(one).items())
-    curves = [trained.curve.drop(columns="seconds") for trained in (one, other)]
+def same(first, second):
+    """Tell whether weights and curve are equal to the bit, but for the seconds."""
+    equal = all(np.array_equal(array, weights(second)[name]) for name, array in weights(first).items())
+    curves = [trained.curve.drop(columns="seconds") for trained in (first, second)]
     return equal and curves[0].equals(curves[1])
 
 
@@ -77,12 +75,12 @@ def test_ranking_learns_the_shades():
 @pytest.mark.parametrize("run", [pretrained, ranked])
 def test_the_same_seed_gives_the_same_bits_and_leaves_torch_as_it_was(run):
     state, threads = torch.get_rng_state(), torch.get_num_threads()
-    one = run(random_state=5)
+    first = run(random_state=5)
     assert torch.equal(state, torch.get_rng_state())
     assert (threads, False) == (torch.get_num_threads(), torch.are_deterministic_algorithms_enabled())
     torch.rand(3)
-    assert same(one, run(random_state=5))
-    assert not same(one, run(random_state=6))
+    assert same(first, run(random_state=5))
+    assert not same(first, run(random_state=6))
 
 
 @pytest.mark.parametrize("run", [pretrained, ranked])
@@ -92,10 +90,10 @@ def test_a_killed_run_goes_on_to_the_same_bits(run, tmp_path):
         keeping = {"checkpoint": tmp_path / f"{step}.pt", "checkpoint_seconds": 0.0}
         killed_at(step, run, **keeping)
         torch.rand(17)
-        told = []
-        resumed = run(**keeping, report=told.append)
+        lines = []
+        resumed = run(**keeping, report=lines.append)
         assert same(whole, resumed)
-        goes_on = any("goes on from step" in line for line in told)
+        goes_on = any("goes on from step" in line for line in lines)
         assert resumed.fit["resumed"] == goes_on == (step > 1)  # at step 1 nothing was written yet
     assert same(whole, run(**keeping, progress=lambda *_: 1 / 0))  # a finished run is there at once
 
@@ -104,15 +102,14 @@ def test_the_checkpoint_of_another_run_is_ignored(tmp_path):
     settings, file = replace(RANKING, n_steps=2), tmp_path / "run.pt"
     ranked(settings, checkpoint=file)
     whole = file.read_bytes()
-    for change in (
-        *({"settings": replace(settings, gap=0.4)}, {"seed": 1}, {"random_state": 1}),
-        *({"validation": np.array([[0, 3, 1]])}, {"configuration": tiny(keep_probability=0.7)}),
-    ):
+    changes = [{"settings": replace(settings, gap=0.4)}, {"seed": 1}, {"random_state": 1}]
+    changes += [{"validation": np.array([[0, 3, 1]])}, {"configuration": tiny(keep_probability=0.7)}]
+    for change in changes:
         file.write_bytes(whole)
-        told = []
-        trained = ranked(**{"settings": settings, "checkpoint": file, "report": told.append} | change)
+        lines = []
+        trained = ranked(**{"settings": settings, "checkpoint": file, "report": lines.append} | change)
         assert trained.fit["resumed"] == 0
-        assert "starts anew" in told[0]
+        assert "starts anew" in lines[0]
 
 
 def test_a_checkpoint_that_is_damaged_or_cannot_be_written(tmp_path, monkeypatch):
@@ -142,15 +139,16 @@ def test_held_out_images_are_scored_without_dropout():
 
 def test_dropout_and_weight_decay_are_on_and_the_learning_rate_falls():
     start = DeepRankingNetwork(tiny(), random_state=2).linear.weight.detach().numpy()
-    one = {"n_steps": 1, "batch": 8, "learning_rate": 0.1, "momentum": 0}
-    none, strong = (ranked(RankingSettings(**one, regularisation=value)) for value in (0.0, 2.0))
+    step = {"n_steps": 1, "batch": 8, "learning_rate": 0.1, "momentum": 0}
+    none, strong = (ranked(RankingSettings(**step, regularisation=value)) for value in (0.0, 2.0))
     difference = weights(none)["linear.weight"] - weights(strong)["linear.weight"]
     np.testing.assert_allclose(difference, 0.1 * 2 * 2.0 * start, rtol=1e-3, atol=1e-6)
-    first = [weights(pretrained(PretrainingSettings(**one, weight_decay=value))) for value in (0.0, 4.0, 0.0)]
-    decayed = first[0]["classes.weight"] - first[1]["classes.weight"]
-    assert np.corrcoef(decayed.ravel(), first[0]["classes.weight"].ravel())[0, 1] > 0.95
+    plain, decayed = (
+        weights(pretrained(PretrainingSettings(**step, weight_decay=value)))["classes.weight"] for value in (0.0, 4.0)
+    )
+    assert np.corrcoef((plain - decayed).ravel(), plain.ravel())[0, 1] > 0.95
     assert PretrainingSettings().weight_decay == 0.0005  # of Krizhevsky et al., not of eq. 4
-    without = ranked(RankingSettings(**one, regularisation=0.0), configuration=tiny(keep_probability=1.0))
+    without = ranked(RankingSettings(**step, regularisation=0.0), configuration=tiny(keep_probability=1.0))
     assert (weights(without)["linear.weight"] != weights(none)["linear.weight"]).any()
     rates = [PretrainingSettings(n_steps=100, learning_rate=0.5).learning_rate_at(step) for step in range(100)]
     np.testing.assert_allclose(rates, 0.25 * (1 + np.cos(np.pi * np.arange(100) / 100)))
@@ -171,13 +169,17 @@ def test_a_step_of_the_ranking_descends_along_the_sum_of_its_hinges():
 
 @pytest.mark.parametrize(
     ("arguments", "match"),
-    [({"labels": np.zeros(N, int)}, "at least two"), ({"labels": np.zeros(3, int)}, "one whole number for each"),
-     ({"rows": np.arange(10), "validation_rows": np.arange(5)}, "both learned from and held out"),
-     ({"rows": [N]}, "numbers from 0 to"),
-     ({"labels": np.where(np.arange(N) == 3, -1, LABELS), "rows": [3, 4]}, "no label"),
-     ({"settings": PretrainingSettings(n_steps=40, learning_rate=1e9)}, "make learning_rate smaller"),
-     ({"device": "gpu"}, "cannot be used"), ({"device": "cuda:77"}, "cannot be used")],
-)  # fmt: skip
+    [
+        ({"labels": np.zeros(N, int)}, "at least two"),
+        ({"labels": np.zeros(3, int)}, "one whole number for each"),
+        ({"rows": np.arange(10), "validation_rows": np.arange(5)}, "both learned from and held out"),
+        ({"rows": [N]}, "numbers from 0 to"),
+        ({"labels": np.where(np.arange(N) == 3, -1, LABELS), "rows": [3, 4]}, "no label"),
+        ({"settings": PretrainingSettings(n_steps=40, learning_rate=1e9)}, "make learning_rate smaller"),
+        ({"device": "gpu"}, "cannot be used"),
+        ({"device": "cuda:77"}, "cannot be used"),
+    ],
+)
 def test_impossible_pretraining_is_refused(arguments, match):
     with pytest.raises((ValueError, LookalikeError), match=match):
         pretrain(tiny(), source(), **({"labels": LABELS, "device": "cpu"} | arguments))

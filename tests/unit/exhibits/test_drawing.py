@@ -88,35 +88,40 @@ K, P = Axis("Number of neighbours k", text="k = {:.0f}"), Axis("Precision at top
 FOREST = Axis("", ticks=((0, "OASIS"), (1, "MCML")), low=-1, high=2, reversed=True)
 OASIS = Series("OASIS", {}, "x", "y", Look("#000000", "o"), "low", "high")
 POINTS = {"x": [1.0, 2], "y": [0.5, 0.4], "low": [0.4, np.nan], "high": [0.6, np.nan]}
+FORWARD, SIDEWAYS = Panel("", K, P, (OASIS,)), replace(OASIS, name="", sideways=True)
+NONE = {"low": np.nan, "high": np.nan}
 TITLES = {
     "every marked point tells its number with its error": (
-        POINTS, Panel("", K, P, (OASIS,)),
+        POINTS,
+        FORWARD,
         ["OASIS\nk = 1\nPrecision at top k: 0.500 ± 0.100", "OASIS\nk = 2\nPrecision at top k: 0.400"],
     ),
     "uneven bounds are both told, and equal ones are no error": (
-        POINTS | {"low": [0.45, 0.4], "high": [0.6, 0.4]}, Panel("", K, replace(P, label=""), (OASIS,)),
+        POINTS | {"low": [0.45, 0.4], "high": [0.6, 0.4]},
+        replace(FORWARD, y=replace(P, label="")),
         ["OASIS\nk = 1\n0.500 (0.450 to 0.600)", "OASIS\nk = 2\n0.400"],
     ),
     "a note stands last, and text of the data is no markup": (
-        POINTS | {"note": ["</title>", None]}, Panel("", K, P, (replace(OASIS, name="<b>", low="", note="note"),)),
+        POINTS | {"note": ["</title>", None]},
+        replace(FORWARD, series=(replace(OASIS, name="<b>", low="", note="note"),)),
         ["&lt;b&gt;\nk = 1\nPrecision at top k: 0.500\n&lt;/title&gt;", "&lt;b&gt;\nk = 2\nPrecision at top k: 0.400"],
     ),
     "a forest tells the row and the difference": (
         {"x": [3.0, -1], "y": [0.0, 1], "low": [2.0, -2], "high": [4.0, 0]},
-        Panel("", Axis("Difference", text="{:+.1f}"), FOREST, (replace(OASIS, name="", sideways=True),)),
+        Panel("", Axis("Difference", text="{:+.1f}"), FOREST, (SIDEWAYS,)),
         ["MCML\nDifference: -1.0 ± 1.0", "OASIS\nDifference: +3.0 ± 1.0"],
     ),
     "durations are told as people say them, and 0 has no place on a logarithmic axis": (
-        {"x": [0.0, 10, 100], "y": [1.0, 90, 5400], "low": np.nan, "high": np.nan},
+        {"x": [0.0, 10, 100], "y": [1.0, 90, 5400], **NONE},
         Panel("", Axis("Step", "log"), Axis("Time", "log", text="time"), (OASIS,)),
         ["OASIS\nStep: 10\nTime: 1.5 min", "OASIS\nStep: 100\nTime: 1.5 h"],
     ),
     "what lies outside the axes, has no number or stands behind is not told": (
-        {"x": [1.0, 2, 3], "y": [0.5, np.nan, 0.4], "low": np.nan, "high": np.nan},
+        {"x": [1.0, 2, 3], "y": [0.5, np.nan, 0.4], **NONE},
         Panel("", replace(K, low=0, high=2.5), P, (OASIS, replace(OASIS, thin=True))),
         ["OASIS\nk = 1\nPrecision at top k: 0.500"],
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", TITLES)

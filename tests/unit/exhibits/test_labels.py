@@ -12,13 +12,12 @@ def test_labels_give_way_to_curves_points_and_each_other():
     rising = pd.DataFrame({"name": "line", "x": [1.0, 10, 100], "y": [0.0, 50, 100]})
     crowd = pd.DataFrame({"name": "points", "x": np.geomspace(1, 100, 200), "y": 50.0})
     look = Look("#000000", "o")
-    line, points = (Series(name, {"name": name}, "x", "y", look, kind=kind)
-                    for name, kind in (("line", "line"), ("points", "points")))  # fmt: skip
+    line, points = (Series(kind, {"name": kind}, "x", "y", look, kind=kind) for kind in ("line", "points"))
     axes = Axis("", "log", 0.5, 200), Axis("", low=-10, high=110)
     figure = Figure(pd.concat([rising, crowd]), (Panel("", *axes, (line,)),), size=(4.0, 3.0))
 
     def sides(*labels, drawn=figure):
-        return [(one.text, one.side) for one in on_free_sides(drawn, labels).panels[0].labels]
+        return [(label.text, label.side) for label in on_free_sides(drawn, labels).panels[0].labels]
 
     # on its own side where that is free, else on another, else nowhere
     assert sides(Label(2, 80, "free", side="above")) == [("free", "above")]

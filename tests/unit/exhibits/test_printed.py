@@ -40,10 +40,12 @@ def test_whole_tables_are_printed_equally_far(paper, exhibit, digit):
 @pytest.mark.parametrize(
     ("ours", "n_folds", "status"),
     # two standard errors, 2 sqrt((3^2 + 4^2) / 5) + 0.5 = 4.9721, with one fold 2 sqrt(3^2 + 4^2 / 5) + 0.5 = 7.4857
-    [(33.0, 5, "agrees"), (37.9721, 5, "agrees"), (28.0278, 5, "close"), (38.0, 1, "agrees"),
-     # 2 sqrt(3^2 + 4^2) + 0.5 = 10.5, and the boundary counts
-     (43.5, 5, "close"), (22.5, 5, "close"), (43.5001, 5, "higher"), (22.4999, 5, "lower")],
-)  # fmt: skip
+    # and two standard deviations, 2 sqrt(3^2 + 4^2) + 0.5 = 10.5; the boundary counts
+    [
+        *((33.0, 5, "agrees"), (37.9721, 5, "agrees"), (28.0278, 5, "close"), (38.0, 1, "agrees")),
+        *((43.5, 5, "close"), (22.5, 5, "close"), (43.5001, 5, "higher"), (22.4999, 5, "lower")),
+    ],
+)
 def test_boundaries_of_the_rule(ours, n_folds, status):
     assert printed.status_of(ours, 33.0, 3.0, 4.0, 1.0, n_folds) == status
 
@@ -75,27 +77,27 @@ def test_every_number_of_ours_keeps_its_row_and_gets_what_print_has():
 
 @pytest.mark.parametrize(
     ("statuses", "state"),
-    [([], "no printed number"), (["", "no printed value"], "no printed number"),
-     (["not comparable", "no result"], "not comparable"), (["agrees", "not comparable"], "agrees"),
-     (["agrees", "close"], "close"), (["agrees", "close", "higher"], "higher"), (["lower", "higher"], "mixed")],
-)  # fmt: skip
+    [
+        ([], "no printed number"),
+        (["", "no printed value"], "no printed number"),
+        (["not comparable", "no result"], "not comparable"),
+        (["agrees", "not comparable"], "agrees"),
+        (["agrees", "close"], "close"),
+        (["agrees", "close", "higher"], "higher"),
+        (["lower", "higher"], "mixed"),
+    ],
+)
 def test_state_of_an_exhibit(statuses, state):
     assert printed.state_of(printed.count_statuses(pd.DataFrame({"status": statuses}, dtype=str))) == state
 
 
-@pytest.mark.parametrize(
-    ("value", "std", "text"),
-    [(0.00213, 0.00031, "0.0021 ± 0.0003"), (1835.2, 209.6, "1,835 ± 210"), (0.12, 0.0004, "0.12 ± 0.0004"),
-     (math.nan, 1.0, "-"), (0.0, math.nan, "0.0")],
-)  # fmt: skip
-def test_numbers_of_all_sizes_have_two_digits(value, std, text):
-    assert printed.significant(value, std) == text
+def test_numbers_of_all_sizes_have_two_digits():
+    texts = {(1835.2, 209.6): "1,835 ± 210", (math.nan, 1.0): "-", (0.0, math.nan): "0.0"}
+    texts |= {(0.00213, 0.00031): "0.0021 ± 0.0003", (0.12, 0.0004): "0.12 ± 0.0004"}
+    assert {numbers: printed.significant(*numbers) for numbers in texts} == texts
 
 
-@pytest.mark.parametrize(
-    ("seconds", "said"),
-    [(0.0041, "4.1 ms"), (0.001, "1 ms"), (0.25, "0.25 s"), (37.02, "37 s"), (59.96, "1 min"), (5400, "1.5 h"),
-     (86_400, "1 day"), (240_000, "2.8 days"), (366 * 86_400, "1 year"), (1e9, "32 years"), (math.nan, "")],
-)  # fmt: skip
-def test_durations_are_told_as_people_say_them(seconds, said):
-    assert printed.human_time(seconds) == said
+def test_durations_are_written_as_people_say_them():
+    seconds = [0.0041, 0.001, 0.25, 37.02, 59.96, 5400, 86_400, 240_000, 366 * 86_400, 1e9, math.nan]
+    said = ["4.1 ms", "1 ms", "0.25 s", "37 s", "1 min", "1.5 h", "1 day", "2.8 days", "1 year", "32 years", ""]
+    assert list(map(printed.human_time, seconds)) == said

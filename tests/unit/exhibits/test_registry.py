@@ -30,7 +30,7 @@ def test_twins_share_a_function_and_come_in_the_order_of_the_file_where_the_sett
     toy_room("oasis-jmlr-2010/fig6", "oasis-2009-draft/fig4", returns="Figure", needs=("metrics",))
     toy_room("learning/claims", when=lambda settings: bool(settings["claims"]))
     first, twin, last = exhibits_of("toy").values()
-    assert [one.when({"claims": []}) for one in (first, twin, last)] == [True, True, False]
+    assert [exhibit.when({"claims": []}) for exhibit in (first, twin, last)] == [True, True, False]
     assert first.draw is twin.draw
     assert (twin.label, twin.kind, twin.needs) == ("Figure 4", "figure", ("metrics",))
     assert (last.label, last.caption) == ("", "One of two. Sentences.")
@@ -39,7 +39,7 @@ def test_twins_share_a_function_and_come_in_the_order_of_the_file_where_the_sett
 def test_exhibits_stand_in_the_papers_order_with_tables_first_and_have_its_labels():
     names = ["fig10", "table2", "fig3b", "text", "fig3a", "table10"]
     found = [Exhibit(f"oasis-jmlr-2010/{name}", "toy", "", "table", lambda study: None) for name in names]
-    placed = [exhibit.label for exhibit in sorted(found, key=lambda one: one.place)]
+    placed = [exhibit.label for exhibit in sorted(found, key=lambda exhibit: exhibit.place)]
     assert placed == ["Table 2", "Table 10", "Figure 3A", "Figure 3B", "Figure 10", ""]
 
 

@@ -11,20 +11,18 @@ from lookalike.exhibits.study import Study
 from lookalike.exhibits.style import Look
 
 SETTINGS = {"dataset": "toy", "title": "toy data", "synthetic": True, "not_run": "", "kind": "synthetic"}
+_CELL = {"paper": "oasis-jmlr-2010", "exhibit": "table4", "setting": "classes=10", "metric": "map", "dataset": ""}
 PRINTED = [
-    {"paper": "oasis-jmlr-2010", "exhibit": "table4", "setting": "classes=10", "method": method, "metric": "map",
-     "value": value, "spread": spread, "unit": "percent", "dataset": "", "note": note}
+    {**_CELL, "method": method, "value": value, "spread": spread, "unit": "percent", "note": note}
     for method, value, spread, note in (("oasis", "33", "1.6", ""), ("lmnn", "", "", "did not converge"))
-]  # fmt: skip
+]
 
 
 def table(study):
     """Cells of a toy table."""
-    frame = pd.DataFrame(
-        {"subset": ["a", "a", "b", "b"], "metric": "map", "method": ["oasis", "lmnn"] * 2, "ours": [1.0, 2, 3, 4],
-         "ours_cell": ["1 | x", "2", "3", "4 & 5"], "printed_cell": ["9", "", "", ""],
-         "status": ["higher", "", "", ""]}
-    )  # fmt: skip
+    frame = pd.DataFrame({"subset": ["a", "a", "b", "b"], "metric": "map", "method": ["oasis", "lmnn"] * 2})
+    frame = frame.assign(ours=[1.0, 2, 3, 4], ours_cell=["1 | x", "2", "3", "4 & 5"])
+    frame = frame.assign(printed_cell=["9", "", "", ""], status=["higher", "", "", ""])
     titles = {"metric": {"map": "mAP_%"}, "method": {"oasis": "OASIS"}, "subset": {"a": "Ten", "b": "Twenty"}}
     return Table(frame, rows=("metric",), columns="method", blocks="subset", titles=titles, notes=("A note.",))
 
