@@ -18,7 +18,7 @@ PLOT = 0.85 * 72
 LETTER, LINE, STEP = 4.3, 8.0, 2.0
 """Width of a letter, height of a line, and distance of the places that stand for a curve, in points of print."""
 SHARES = {"left": 0.0, "bottom": 0.0, "center": 0.5, "right": 1.0, "top": 1.0}
-"""Shares of words that lie before the place at which they are aligned."""
+"""How much of words lies before the place at which they are aligned."""
 
 
 def on_free_sides(figure: Figure, labels: Iterable[Label]) -> Figure:
@@ -29,9 +29,9 @@ def on_free_sides(figure: Figure, labels: Iterable[Label]) -> Figure:
     (panel,), ends, placed = figure.panels, PLOT * np.array(figure.size), []
     taken = np.concatenate(_drawn(panel, figure, ends))
     for label in labels:
-        place = _places(np.array([[label.x, label.y]]), panel, ends)[0]
+        at = _places(np.array([[label.x, label.y]]), panel, ends)[0]
         for side in dict.fromkeys((label.side, *SIDES)):
-            low, high = _box(place, label.text, side)
+            low, high = _box(at, label.text, side)
             is_taken = ((taken > low - 1) & (taken < high + 1)).all(axis=1).any()
             if not is_taken and (low >= 0).all() and (high <= ends).all():
                 placed.append(replace(label, side=side))
@@ -42,7 +42,7 @@ def on_free_sides(figure: Figure, labels: Iterable[Label]) -> Figure:
 
 
 def _drawn(panel: Panel, figure: Figure, ends: Floats) -> list[Floats]:
-    """Return places of every point, and along every line."""
+    """Places of every point, and along every line."""
     found = [np.empty((0, 2))]
     for series, points in points_of(panel, figure.frame):
         places = _places(np.stack([points.x, points.y], axis=1), panel, ends)
@@ -67,9 +67,9 @@ def _along(places: Floats) -> Floats:
     return np.stack([np.interp(steps, length, column) for column in places.T], axis=1)
 
 
-def _box(place: Floats, text: str, side: str) -> tuple[Floats, Floats]:
+def _box(at: Floats, text: str, side: str) -> tuple[Floats, Floats]:
     """Return the lower left and upper right corner of words beside a place."""
     across, up, *shift = SIDES[side]
     size = np.array([LETTER * len(text), LINE])
-    low = place + np.array(shift) - size * [SHARES[across], SHARES[up]]
+    low = at + np.array(shift) - size * [SHARES[across], SHARES[up]]
     return low, low + size

@@ -15,7 +15,7 @@ from lookalike.exhibits.model import Entry, Gallery, Tile
 
 RANDOM, GAIN, LOSS = "drawn at random", "largest gain", "largest loss"
 LEAST_GAIN, LEAST_LOSS = "smallest gain", "smallest loss"
-"""Reasons to show a query. Where all gain, the largest loss is the smallest gain, and the other way round."""
+"""Why a query is shown. Where all gain, the largest loss is the smallest gain, and the other way round."""
 N_DRAWN, N_TILES = 4, 5
 """Queries in the picture of a gallery, and images of each ranking there; the page shows all."""
 
@@ -112,11 +112,13 @@ def change_text(difference: float, what: str) -> str:
 def gallery_of(entries: Sequence[Entry], notes: Sequence[str] = ()) -> Gallery:
     """Return the gallery of some queries: the picture shows the first of them, the report's page all."""
     columns = ["query", "label", "ranking", "rank", "image", "words", "meaning", "score"]
-    records = []
-    for entry, ranking in ((query, ranking) for query in entries for ranking in query.rankings):
-        for rank, found in enumerate(ranking.found, start=1):
-            image = (Path(found.image).name, found.words, found.mark.meaning if found.mark else "", found.score)
-            records.append((Path(entry.image).name, entry.words, ranking.title, rank, *image))
+    records = [
+        (Path(entry.image).name, entry.words, ranking.title, rank, Path(found.image).name, found.words,
+         found.mark.meaning if found.mark else "", found.score)
+        for entry in entries
+        for ranking in entry.rankings
+        for rank, found in enumerate(ranking.found, start=1)
+    ]  # fmt: skip
     heads: list[str] = [""]
     for ranking in entries[0].rankings if entries else ():
         # a title is wider than an image: it stands in the middle of its own; an empty place keeps rankings apart
@@ -132,9 +134,8 @@ def gallery_of(entries: Sequence[Entry], notes: Sequence[str] = ()) -> Gallery:
 
 
 def _row(entry: Entry) -> tuple[Tile, ...]:
-    """Return a query and the nearest images of each ranking, an empty place between rankings."""
     tiles = [tile_of(Path(entry.image), entry.words, box=entry.box)]
     for ranking in entry.rankings:
-        nearest = [tile_of(Path(found.image), mark=found.mark) for found in ranking.found[:N_TILES]]
-        tiles += nearest + [Tile(None)] * (N_TILES + 1 - len(nearest))
+        shown = [tile_of(Path(one.image), mark=one.mark) for one in ranking.found[:N_TILES]]
+        tiles += shown + [Tile(None)] * (N_TILES + 1 - len(shown))
     return tuple(tiles[:-1])

@@ -120,7 +120,7 @@ def _judged(row: Mapping[Any, Any], judge: Judge) -> tuple[str, str]:
 def status_of(
     ours: float, printed: float, ours_std: float, printed_std: float, last_digit: float, n_folds: float = PARTITIONS
 ) -> str:
-    """Return the status of a printed number, all in printed units (docs/methods.md, "Status of a printed number").
+    """Status of a printed number, all in printed units (docs/methods.md, "Status of a printed number").
 
     Both are means over partitions of the same images. Two standard errors of their difference and half of the last
     printed digit: ``agrees``; two standard deviations: ``close``; beyond: ``higher`` or ``lower``.
@@ -135,7 +135,7 @@ def status_of(
 
 
 def count_statuses(cells: pd.DataFrame | None) -> dict[str, int]:
-    """Count the printed numbers of each status."""
+    """How many printed numbers have each status."""
     if cells is None or "status" not in cells:
         return {}
     statuses = cells.loc[cells["status"] != "", "status"]
@@ -143,7 +143,7 @@ def count_statuses(cells: pd.DataFrame | None) -> dict[str, int]:
 
 
 def state_of(statuses: Mapping[str, int]) -> str:
-    """Return the state of an exhibit that was run, from the statuses of its printed numbers.
+    """State of an exhibit that was run, from the statuses of its printed numbers.
 
     The first that fits: no printed number; other classes or not comparable (no number is decided); agrees or close (all
     decided ones do or are at least close); higher or lower (all others are on one side); mixed.

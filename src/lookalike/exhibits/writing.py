@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -43,11 +43,11 @@ class Sidecar:
     dataset: str
     dataset_title: str
     synthetic: bool
-    """True where the images are made by code."""
+    """Whether the images are made by code."""
     caption: str
     """Two sentences."""
     notes: tuple[str, ...]
-    """Sentences that have to be known besides."""
+    """What has to be known besides."""
     state: str
     """One of `lookalike.exhibits.printed.STATES`."""
     statuses: Mapping[str, int]
@@ -72,12 +72,12 @@ class Sidecar:
 
     @property
     def heading(self) -> str:
-        """Label and title: ``Table 4: ...``."""
+        """What it is called: ``Table 4: ...``."""
         return f"{self.label}: {self.title}" if self.label else self.title
 
     @property
     def status(self) -> str:
-        """Counts of its statuses, such as ``12 agree, 3 higher``; "" where nothing printed stands beside ours."""
+        """How its numbers compare, such as ``12 agree, 3 higher``; "" where nothing printed stands beside ours."""
         counts = self.statuses.items()
         return ", ".join(f"{n} {'agree' if status == 'agrees' and n > 1 else status}" for status, n in counts)
 
@@ -92,19 +92,15 @@ def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
     study = study.drawing(exhibit)
     drawn, notice = _draw(exhibit, study)
     caption = f"{exhibit.caption} {study.data_sentence(drawn)}".strip()
-    written = _write(drawn if drawn is not None else _nothing(exhibit), exhibit, study, folder, caption, notice)
+    files = _write(drawn if drawn is not None else _nothing(exhibit), exhibit, study, folder, caption, notice)
     margins = getattr(drawn, "margins", ())
     statuses = count_statuses(drawn.frame if isinstance(drawn, Table) else getattr(drawn, "cells", None))
-    given = [study.files.get(name) or () for name in (*exhibit.needs, *exhibit.optional)]
-    sources = {str(path) for files in given for path in ([files] if isinstance(files, str) else files)}
+    sources = [study.files.get(name) or () for name in (*exhibit.needs, *exhibit.optional)]
+    own: dict[str, Any] = {
+        key: getattr(exhibit, key) for key in ("id", "paper", "name", "label", "title", "kind", "study")
+    }
     sidecar = Sidecar(
-        id=exhibit.id,
-        paper=exhibit.paper,
-        name=exhibit.name,
-        label=exhibit.label,
-        title=exhibit.title,
-        kind=exhibit.kind,
-        study=exhibit.study,
+        **own,
         order=exhibit.place,
         dataset=study.dataset,
         dataset_title=study.title,
@@ -114,8 +110,8 @@ def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
         state=notice.partition(":")[0] or state_of(statuses),
         statuses=statuses,
         problem=notice,
-        files=tuple(sorted(file.name for file in written)),
-        sources=tuple(sorted(sources)),
+        files=tuple(sorted(file.name for file in files)),
+        sources=tuple(sorted({str(path) for part in sources for path in ([part] if isinstance(part, str) else part)})),
         made_by=f"{exhibit.draw.__module__}.{exhibit.draw.__name__}",
         sheets=tuple(sheets_of(drawn)) if isinstance(drawn, Table) else (),
         entries=tuple(drawn.entries) if isinstance(drawn, Gallery) else (),
@@ -142,7 +138,7 @@ def _titles(drawn: Drawn | None) -> dict[str, dict[str, str]]:
 
 
 def _draw(exhibit: Exhibit, study: Study) -> tuple[Drawn | None, str]:
-    """Return what an exhibit's function returns, or None and why: ``not run: ...`` or ``failed: ...``."""
+    """What an exhibit's function returns, or None and why: ``not run: ...`` or ``failed: ...``."""
     missing = [name for name in exhibit.needs if not study.has(name)]
     if missing:
         why = study.not_run.removeprefix("not run:").strip()
