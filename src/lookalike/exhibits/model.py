@@ -108,7 +108,7 @@ class Series:
 
     name: str
     """Its name in the legend."""
-    where: Mapping[str, Any]
+    where: Mapping[str, object]
     """Column to value: the rows of the frame that it shows."""
     x: str
     y: str

@@ -157,20 +157,20 @@ def state_of(statuses: Mapping[str, int]) -> str:
     return MIXED if len(differ) == 2 else differ.pop()
 
 
-def swapped(ours: Mapping[Any, float], printed: Mapping[Any, float]) -> list[tuple[Any, Any]] | None:
+def swapped(ours: Mapping[str, float], printed: Mapping[str, float]) -> list[tuple[str, str]] | None:
     """Return pairs of methods that come the other way round than in print; None where print orders no two of ours."""
     pairs = _pairs(ours, printed)
     # methods whose printed numbers are equal may come in any order
     return [(a, b) for a, b in pairs if (printed[a] - printed[b]) * (ours[a] - ours[b]) < 0] if pairs else None
 
 
-def pairs_in_order(ours: Mapping[Any, float], printed: Mapping[Any, float]) -> tuple[int, int]:
+def pairs_in_order(ours: Mapping[str, float], printed: Mapping[str, float]) -> tuple[int, int]:
     """Count the pairs of methods that come in the printed order, and all pairs; 0 and 0 without print."""
     n_pairs = len(_pairs(ours, printed))
     return n_pairs - len(swapped(ours, printed) or ()), n_pairs
 
 
-def _pairs(ours: Mapping[Any, float], printed: Mapping[Any, float]) -> list[tuple[Any, Any]]:
+def _pairs(ours: Mapping[str, float], printed: Mapping[str, float]) -> list[tuple[str, str]]:
     """Return all pairs of methods that have a number here and in print."""
     both = [name for name in printed if not math.isnan(printed[name] + ours.get(name, math.nan))]
     return list(combinations(both, 2))
