@@ -16,18 +16,17 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn import functional
 
 from lookalike.deep.devices import choose_device, repeatable
 from lookalike.deep.loop import optimiser_of
 from lookalike.deep.loss import triplet_hinges
+from lookalike.deep.network import SHORTEST, at_length_one
 from lookalike.deep.settings import RankingSettings
 from lookalike.deep.streams import Sampler
 from lookalike.learners.triplets import check_triplets
 
 LEARNING_RATES = (0.001, 0.003, 0.01, 0.03)
-"""Of the sum of a batch's hinges, as in the training of networks."""
-_SHORTEST = 1e-6
+"""Rates of the sum of a batch's hinges, as in the training of networks."""
 _ROWS_OF_THE_START = 2000
 _ROWS_AT_A_TIME = 4096
 
@@ -57,13 +56,9 @@ class LinearEmbedding:
 
 def join_parts(parts: Sequence[NDArray[np.floating[Any]]]) -> NDArray[np.float32]:
     """Put vectors (n, d_i) of the same n images side by side, each part at Euclidean length 1; NaN and zeros stay."""
-    joined = np.empty((len(parts[0]), sum(part.shape[1] for part in parts)), dtype=np.float32)
-    start = 0
-    for part in parts:
-        lengths = np.sqrt(np.square(part, dtype=np.float64).sum(axis=1, keepdims=True))
-        joined[:, start : start + part.shape[1]] = part / np.maximum(lengths, _SHORTEST)
-        start += part.shape[1]
-    return joined
+    lengths = [np.sqrt(np.square(part, dtype=np.float64).sum(axis=1, keepdims=True)) for part in parts]
+    scaled = (part / np.maximum(length, SHORTEST) for part, length in zip(parts, lengths, strict=True))
+    return np.hstack([part.astype(np.float32) for part in scaled])
 
 
 def train_linear_embedding(
@@ -151,7 +146,7 @@ def _hinges(vectors: Tensor, matrix: Tensor, triplets: Tensor, gap: float) -> Te
 
 def _embed(rows: Tensor, matrix: Tensor) -> Tensor:
     """Return the embedding of rows, at length 1."""
-    return functional.normalize(rows @ matrix, dim=1, eps=_SHORTEST)
+    return at_length_one(rows @ matrix)
 
 
 def _start(

@@ -20,7 +20,7 @@ from torch.nn import functional
 
 from lookalike.deep.configuration import NetworkConfiguration, ceiling
 
-_SHORTEST = 1e-6
+SHORTEST = 1e-6
 """A vector shorter than this is divided by it, and not by its length."""
 LOW_RESOLUTION_SHARE = 0.1
 """Deviation of the initial weights of low-resolution paths, of that which He et al. give."""
@@ -128,10 +128,10 @@ class DeepRankingNetwork(ConvNetPath):
         pixels = self.input(images)
         activations = self.convnet(pixels)
         if self.low_resolution is None or self.linear is None:
-            return _at_length_one(activations)
+            return at_length_one(activations)
         activations = self.convnet.drop(activations)
-        parts = [_at_length_one(activations), _at_length_one(self.low_resolution(pixels))]
-        return _at_length_one(self.linear(torch.cat(parts, dim=1)))
+        parts = [at_length_one(activations), at_length_one(self.low_resolution(pixels))]
+        return at_length_one(self.linear(torch.cat(parts, dim=1)))
 
     def take_pretrained(self, classification: ClassificationNetwork) -> None:
         """Copy the ConvNet path and the input statistics of a network trained for classification (section 6.1)."""
@@ -242,10 +242,10 @@ class _LowResolution(nn.Module):
         return torch.cat(values, dim=1)
 
 
-def _at_length_one(vectors: Tensor) -> Tensor:
+def at_length_one(vectors: Tensor) -> Tensor:
     """Return rows at Euclidean length 1, in float32 at least; a row of zeros stays one."""
     vectors = vectors.to(torch.promote_types(vectors.dtype, torch.float32))
-    return functional.normalize(vectors, dim=1, eps=_SHORTEST)
+    return functional.normalize(vectors, dim=1, eps=SHORTEST)
 
 
 def _pad_same(maps: Tensor, kernel: int, stride: int) -> Tensor:

@@ -64,7 +64,7 @@ def claims_of(results: Results) -> pd.DataFrame:
     return claims.assign(
         anchor=[slug(" ".join(("claim", row["dataset"], row["id"], row["setting"]))) for row in rows],
         about=about,
-        heads=shown,
+        shown=shown,
         words=[titled(setting, exhibits) for setting, exhibits in zip(claims["setting"], about, strict=True)],
         dataset_title=[titles.get(dataset, dataset) for dataset in claims["dataset"]],
         paper_title=[named.title if named else id for named, id in zip(papers, claims["paper"], strict=True)],

@@ -100,7 +100,7 @@ class _Site:
             where=front.WHERE,
             no_number=words.NO_NUMBER,
             repeated={PAPERS[paper].page: front.repeated(papers, paper) for paper in papers},
-            heads={
+            shown={
                 PAPERS[id].page: sorted({one.label for one in results.exhibits(id) if one.was_drawn}) for id in papers
             },
             in_print=words.printed_words,
