@@ -22,7 +22,7 @@ from lookalike.deep.loop import optimiser_of
 from lookalike.deep.loss import triplet_hinges
 from lookalike.deep.network import SHORTEST, at_length_one
 from lookalike.deep.settings import RankingSettings
-from lookalike.deep.streams import Sampler
+from lookalike.deep.streams import TripletSource
 from lookalike.learners.triplets import check_triplets
 
 LEARNING_RATES = (0.001, 0.003, 0.01, 0.03)
@@ -63,7 +63,7 @@ def join_parts(parts: Sequence[NDArray[np.floating[Any]]]) -> NDArray[np.float32
 
 def train_linear_embedding(
     vectors: NDArray[np.float32],
-    sampler: Sampler,
+    sampler: TripletSource,
     settings: RankingSettings,
     *,
     width: int,

@@ -23,7 +23,7 @@ from lookalike.deep.loop import Curve, Machine, Task, Trained, outputs, train, t
 from lookalike.deep.loss import squared_distances, triplet_hinges
 from lookalike.deep.network import DeepRankingNetwork
 from lookalike.deep.settings import RankingSettings
-from lookalike.deep.streams import Sampler, TripletStream
+from lookalike.deep.streams import TripletSource, TripletStream
 from lookalike.learners.relevance_triplets import RelevanceTripletSampler
 from lookalike.learners.triplets import check_triplets
 
@@ -34,7 +34,7 @@ LEAST_HELD_OUT = 3
 def train_ranking(
     network: DeepRankingNetwork,
     source: ImageSource,
-    sampler: Sampler,
+    sampler: TripletSource,
     settings: RankingSettings | None = None,
     *,
     rows: ArrayLike | None = None,
@@ -50,7 +50,7 @@ def train_ranking(
         Trained in place; usually one that took pre-trained weights, and has input statistics in any case.
     source : ImageSource
         Windows of ``network.configuration.input_size`` pixels.
-    sampler : Sampler
+    sampler : TripletSource
         Such as `lookalike.learners.relevance_triplets.RelevanceTripletSampler`, fresh.
     settings : RankingSettings, optional
     rows : array-like of int, optional

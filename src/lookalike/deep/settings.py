@@ -94,7 +94,7 @@ class Sampling:
 
 
 @dataclass(frozen=True, config=KNOWN_ALONE)
-class HeldOutImages:
+class HeldOutShare:
     """Share of each category's training images that a study holds out, and how many triplets it draws of them."""
 
     share: float
@@ -127,7 +127,7 @@ class LinearSettings:
 class NetworkSettings:
     """What decides a study's networks; a job is given those of its own training."""
 
-    validation: HeldOutImages
+    validation: HeldOutShare
     size: Literal["paper", "small"] = "paper"
     shift: int = 8
     device: str = "auto"

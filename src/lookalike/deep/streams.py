@@ -23,7 +23,7 @@ Batch = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Requests of shape (b, 3), and the target: labels of shape (b,), or triplets of places in the batch."""
 
 
-class Sampler(Protocol):
+class TripletSource(Protocol):
     """Draws triplets (query, positive, negative), such as `RelevanceTripletSampler`."""
 
     def draw(self, n: int) -> NDArray[np.int32]:
@@ -68,7 +68,7 @@ class TripletStream:
     """Triplets of a sampler, by `rows` of the source; each image of a batch is asked for once. `seed` is of shifts."""
 
     source: ImageSource
-    sampler: Sampler
+    sampler: TripletSource
     rows: NDArray[np.int64]
     batch: int
     seed: int
