@@ -17,13 +17,15 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, check_folder
 from lookalike.core.images import MIN_SIDE, load_rgb
 from lookalike.core.progress import Progress
-from lookalike.core.tables import read_cells, text_cells
+from lookalike.core.tables import Rule, differing, filled, one_of, read_cells, sort_out, text_cells
 from lookalike.data.path_finder import escaped_path, locate
 from lookalike.data.scan import NOT_UTF8, look_at_all, scan_folder, scan_photographs
 
 COLUMNS = ["path", "label", "sha256", "width", "height"]
 LABEL_COLUMNS = ["path", "label"]
 TRIPLET_COLUMNS = ["query", "positive", "negative"]
+_LABELLED = (filled("it has no label", "label"), filled("the label {label} has no path", "path"))
+_ONE_LABEL = Rule("it has two labels", ("path",), lambda cells: cells.duplicated(keep=False))
 _START = "name the folder that the table's paths start from"
 
 Table = Any
@@ -73,15 +75,12 @@ def read_labels(folder: PathLike, labels: Table, *, n_threads: int = 1, progress
     """Read the images of a table of labels, whose paths start from a folder; they are those of `distinct`."""
     check_folder(root := Path(folder), _START)
     table, named = _read_table(labels, LABEL_COLUMNS, "table of labels")
-    has_label, has_path = table["label"] != "", table["path"] != ""
-    left_out = [(path, "it has no label") for path in table.loc[~has_label, "path"]]
-    left_out += [("", f"the label {label} has no path") for label in table.loc[has_label & ~has_path, "label"]]
-    located, lost = locate(root, table.loc[has_label & has_path, "path"])
-    table = table[table["path"].isin(located) & has_label]
-    table = table.assign(path=table["path"].map(located)).drop_duplicates()
-    twice = table["path"].duplicated(keep=False)
-    left_out += [(path, "it has two labels") for path in dict.fromkeys(table.loc[twice, "path"])]
-    table = table[~twice]
+    table, broken = sort_out(table, _LABELLED)
+    located, lost = locate(root, table["path"])
+    table = table[table["path"].isin(located)]
+    table, twice = sort_out(table.assign(path=table["path"].map(located)).drop_duplicates(), [_ONE_LABEL])
+    left_out = [(row.path, words.format(label=row.label)) for words, rows in broken for row in rows.itertuples()]
+    left_out += [(path, words) for words, rows in twice for path in rows["path"].unique()]
     facts, damaged = _look_at_files(root, table["path"].tolist(), n_threads, progress)
     reasons = _with_reasons(lost + damaged + left_out)
     if facts.empty:
@@ -103,15 +102,15 @@ def read_triplets(
     row_of = {sha256: row for row, sha256 in enumerate(images["sha256"])}
     number_of = {path: row_of[sha256] for path, sha256 in zip(facts["path"], facts["sha256"], strict=True)}
     named_rows = table.itertuples(index=False)
-    numbers = np.array([[number_of.get(located.get(path, ""), -1) for path in row] for row in named_rows], np.int32)
-    usable = (numbers >= 0).all(axis=1) & (numbers[:, 0] != numbers[:, 1]) & (numbers[:, 0] != numbers[:, 2])
-    usable &= numbers[:, 1] != numbers[:, 2]
-    if not usable.any():
+    numbers = [[number_of.get(located.get(path, ""), -1) for path in row] for row in named_rows]
+    rules = [one_of("left out", images.index, *TRIPLET_COLUMNS), differing("the same", *TRIPLET_COLUMNS)]
+    usable, _ = sort_out(pd.DataFrame(numbers, columns=TRIPLET_COLUMNS, dtype=np.int32), rules)
+    if usable.empty:
         raise LookalikeError(
             f"{named} holds no triplet of three images that can be used{first_reason(reasons)}: correct it"
         )
-    kept = np.ascontiguousarray(numbers[usable])
-    return ImageSet(root, images[COLUMNS], reasons, kept, int((~usable).sum()))
+    kept = np.ascontiguousarray(usable.to_numpy())
+    return ImageSet(root, images[COLUMNS], reasons, kept, len(table) - len(kept))
 
 
 def read_files(paths: Sequence[PathLike], *, n_threads: int = 1) -> ImageSet:

@@ -1,4 +1,9 @@
-"""Reads tables that users write, as text, and says what is wrong with the line: labels, triplets, plans, ratings."""
+"""Tables that users write: read as text, and held against rules, with the line that breaks one and what to do about it.
+
+A table is a list of rules: that cells are whole numbers, filled, known elsewhere, there once, the same or different,
+each with the words on a row where they are not. `refuse` takes the first such row for an error, `sort_out` leaves such
+rows out.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +11,14 @@ import csv
 import io
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike, NDArray
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, reading
@@ -20,6 +28,7 @@ LARGEST_TABLE = 2**28
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # one slash: a Path has lost the other
 _STARTS = {b"PK\x03\x04": "is a spreadsheet or a zip file: export it as CSV", b"\x1f\x8b": "is compressed: unpack it"}
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+_LONGEST = 40  # letters of a cell that ought to be a number
 _WHOLE = re.compile("[0-9]{1,19}")  # \d also matches the digits of other scripts, and int refuses thousands of them
 
 
@@ -91,17 +100,79 @@ def text_cells(table: pd.DataFrame, columns: Sequence[str], named: str) -> pd.Da
     return text[(text != "").any(axis=1)]
 
 
+class Rule(NamedTuple):
+    """What some columns of a table have to be, and the words on a row that breaks it, with its cells in braces."""
+
+    words: str
+    columns: tuple[str, ...]
+    broken: Callable[[pd.DataFrame], ArrayLike]
+    """Tells of each row of these columns whether it breaks the rule."""
+
+
+def whole(column: str, kind: str) -> Rule:
+    """Return the rule that a cell is a whole number that fits a type; numbers count, so none has a sign."""
+    words = f"has {{cell!r}} under {column}, which is no whole number in the digits 0 to 9, or too large: correct it"
+    largest = np.iinfo(kind).max
+    broken = np.vectorize(lambda cell: not _WHOLE.fullmatch(cell) or int(cell) > largest, otypes=[bool])
+    return Rule(words, (column,), lambda cells: broken(cells[column]))
+
+
+def within(words: str, column: str, least: float, most: float) -> Rule:
+    """Return the rule that a cell is a number from `least` to `most`."""
+    return Rule(words, (column,), lambda cells: ~pd.to_numeric(cells[column], errors="coerce").between(least, most))
+
+
+def filled(words: str, *columns: str) -> Rule:
+    """Return the rule that no cell is missing."""
+    return Rule(words, columns, lambda cells: (cells == "").any(axis=1))
+
+
+def one_of(words: str, known: Iterable[object], *columns: str) -> Rule:
+    """Return the rule that each cell is one of those that are known."""
+    return Rule(words, columns, lambda cells: ~cells.isin(list(known)).all(axis=1))
+
+
+def once(words: str, *columns: str) -> Rule:
+    """Return the rule that no earlier row has the same cells."""
+    return Rule(words, columns, pd.DataFrame.duplicated)
+
+
+def same(words: str, *columns: str) -> Rule:
+    """Return the rule that two cells of a row are the same."""
+    return Rule(words, columns, lambda cells: cells.iloc[:, 0] != cells.iloc[:, 1])
+
+
+def differing(words: str, *columns: str) -> Rule:
+    """Return the rule that two cells of a row, or any two of several, differ."""
+    pairs = list(combinations(range(len(columns)), 2))
+    return Rule(words, columns, lambda cells: np.any([cells.iloc[:, i] == cells.iloc[:, j] for i, j in pairs], axis=0))
+
+
+def refuse(table: pd.DataFrame, rules: Sequence[Rule], named: PathLike = "") -> None:
+    """Refuse the first row that breaks a rule, with the words of the first that it breaks behind file and line."""
+    first = _first_broken(table, rules)
+    for place in np.flatnonzero(first < len(rules))[:1]:
+        rule, cells = rules[first[place]], table.iloc[place]
+        words = rule.words.format(cell=str(cells[rule.columns[0]])[:_LONGEST], **cells)
+        raise LookalikeError(f"{named}, line {table.index[place]} {words}" if named else words)
+
+
+def sort_out(table: pd.DataFrame, rules: Sequence[Rule]) -> tuple[pd.DataFrame, list[tuple[str, pd.DataFrame]]]:
+    """Return the rows that break no rule, and with the words of each rule those of which it is the first broken."""
+    first = _first_broken(table, rules)
+    return table[first == len(rules)], [(rule.words, table[first == place]) for place, rule in enumerate(rules)]
+
+
+def _first_broken(table: pd.DataFrame, rules: Sequence[Rule]) -> NDArray[np.intp]:
+    """Return the place of the first rule that each row breaks; that behind the last for one that breaks none."""
+    broken = [np.asarray(rule.broken(table[list(rule.columns)]), dtype=bool) for rule in rules]
+    return np.asarray(np.argmax([*broken, np.ones(len(table), dtype=bool)], axis=0))
+
+
 def whole_numbers(cells: pd.DataFrame, types: Mapping[str, str], path: PathLike) -> pd.DataFrame:
-    """Return what `read_cells` read with columns as numbers of these types; they count, so none has a sign."""
-    for column, name in types.items():
-        largest = np.iinfo(name).max
-        for line, cell in cells[column].items():
-            if not _WHOLE.fullmatch(cell) or int(cell) > largest:
-                raise LookalikeError(
-                    f"{path}, line {line} has {cell[:40]!r} under {column}, which is no whole number in the "
-                    "digits 0 to 9, or too large: correct it"
-                )
-    return cells.assign(**{column: np.array(cells[column], dtype=name) for column, name in types.items()})
+    """Return what `read_cells` read with columns as whole numbers of these types."""
+    refuse(cells, [whole(column, kind) for column, kind in types.items()], path)
+    return cells.assign(**{column: np.array(cells[column], dtype=kind) for column, kind in types.items()})
 
 
 def _places(names: Iterable[object], columns: Sequence[str], named: PathLike) -> list[int]:

@@ -27,6 +27,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, write_table
 from lookalike.core.progress import Progress
 from lookalike.core.seeds import generator
+from lookalike.core.tables import Rule, differing, one_of, same, within
 from lookalike.data.path_finder import PathFinder, path_parts
 from lookalike.data.release_files import Rejections, column_key, read_columns, read_ratings, relevance_file
 from lookalike.data.relevance import RelevanceData
@@ -34,6 +35,11 @@ from lookalike.data.scan import scan_photographs
 
 _IMAGES = ["query", "positive", "negative"]
 _TRIPLET_TYPES = {"triplet": "int32", **dict.fromkeys(_IMAGES, "int32"), "text_query": "str", "kind": "str"}
+_ONE_WAY = Rule(
+    "rated both ways",  # whatever the text query
+    tuple(_IMAGES),
+    lambda rows: pd.MultiIndex.from_frame(rows).isin(pd.MultiIndex.from_frame(rows.iloc[:, [0, 2, 1]])),
+)
 _MISSING = "there is no such file"
 _COPY = "a copy of an evaluation image among the training images: not trained on"
 
@@ -154,42 +160,34 @@ def _triplets(
     rows: pd.DataFrame, manifest: pd.DataFrame, content: npt.NDArray[np.int64], rejections: Rejections
 ) -> pd.DataFrame:
     """Triplets by image ids: each once, sorted, of images that can be used, and none that another contradicts."""
-    is_there, is_ok = manifest["reason"] != _MISSING, manifest["status"].eq("ok").to_numpy()
+    is_there, usable = manifest["reason"] != _MISSING, manifest.loc[manifest["status"] == "ok", "image_id"]
     image_of = pd.Series(content[is_there], index=manifest.loc[is_there, "path"])
     image1, image2 = (rows[name].map(image_of).fillna(-1).to_numpy(dtype=np.int64) for name in ("file1", "file2"))
     first, second = np.array(_pairs(rows, rejections), dtype=np.int64).reshape(-1, 2).T
     table = rows.loc[first, ["text_query", "kind"]].reset_index(drop=True)
-    one, other = image1[first], image1[second]
-    query, positive, negative = np.where(one >= 0, one, other), image2[first], image2[second]
-    table[_IMAGES] = np.stack([query, positive, negative], axis=1)
+    # a query that is missing in a row stands in the other
+    queries = (
+        np.where(image1[one] >= 0, image1[one], image1[other]) for one, other in ((first, second), (second, first))
+    )
+    table[["query", "other_query"]] = np.stack([*queries], axis=1)
+    table[["positive", "negative"]] = np.stack([image2[first], image2[second]], axis=1)
     table["example"] = (rows["example"].to_numpy()[first] + " | ") + rows["other"].to_numpy()[second]
-    problems = {
-        "rows of one triplet with different queries": (one >= 0) & (other >= 0) & (one != other),
-        "triplet with an image that is missing": (query < 0) | (positive < 0) | (negative < 0),
-        "triplet with an image that cannot be used": ~(is_ok[query] & is_ok[positive] & is_ok[negative]),
-        "query is the same picture as the positive or negative": (query == positive) | (query == negative),
-        "positive and negative are the same picture": positive == negative,
-    }
-    table = _without(problems, table, rejections, 2)
-    # whatever the text query
-    turned = pd.MultiIndex.from_frame(table[["query", "negative", "positive"]])
-    both = turned.isin(pd.MultiIndex.from_frame(table[_IMAGES]))
-    rejections.add("rated both ways", table.loc[both, "example"], 2)
+    own_picture = "query is the same picture as the positive or negative"
+    rules = [
+        same("rows of one triplet with different queries", "query", "other_query"),
+        one_of("triplet with an image that is missing", content, *_IMAGES),
+        one_of("triplet with an image that cannot be used", usable, *_IMAGES),
+        differing(own_picture, "query", "positive"),
+        differing(own_picture, "query", "negative"),
+        differing("positive and negative are the same picture", "positive", "negative"),
+    ]
+    table = rejections.sort_out(rejections.sort_out(table, rules, 2), [_ONE_WAY], 2)
     # of copies that differ in kind, the same one whatever the order of rows
-    copies = table[~both].groupby(["text_query", *_IMAGES], as_index=False)
+    copies = table.groupby(["text_query", *_IMAGES], as_index=False)
     table = copies.agg(kind=("kind", "min"), example=("example", "min"), n=("kind", "size"))
     again = table["example"].repeat((table["n"] - 1).tolist())
     rejections.add("triplet that is there already", again, 2)
     return triplet_table(table)
-
-
-def _without(problems: dict[str, Any], table: pd.DataFrame, rejections: Rejections, n_rows: int = 1) -> pd.DataFrame:
-    """Reject the rows with a problem, under the first that applies, and return the others."""
-    usable = np.ones(len(table), dtype=bool)
-    for reason, found in problems.items():
-        rejections.add(reason, table.loc[usable & found, "example"], n_rows)
-        usable &= ~np.asarray(found)
-    return table[usable]
 
 
 def triplet_table(rows: Any) -> pd.DataFrame:
@@ -277,18 +275,21 @@ def _training_relevance(
     finder = PathFinder(below.dropna())
     texts = pd.unique(table[["image1", "image2"]].to_numpy().ravel())
     images = {text: id_of.get(finder.find(text), -1) for text in texts}
-    first, second = (table[name].map(images).astype(np.int64) for name in ("image1", "image2"))
+    for column in ("1", "2"):
+        table[column] = table[f"image{column}"].map(images).astype(np.int64)
+        table[f"category{column}"] = table[column].map(labels)
+    table["low"], table["high"] = table[["1", "2"]].min(axis=1), table[["1", "2"]].max(axis=1)
     table["value"] = pd.to_numeric(table["relevance"], errors="coerce").astype(np.float64)
-    table["low"], table["high"] = np.minimum(first, second), np.maximum(first, second)
     table["example"] = table["image1"] + " | " + table["image2"] + " | " + table["relevance"]
-    problems = {
-        "relevance that is no number from 0 on": ~table["value"].between(0, float(np.finfo(np.float32).max)),
-        "relevance of an image that is not trained on": ~(first.isin(labels.index) & second.isin(labels.index)),
-        "relevance of an image to itself": first == second,
-        "relevance across two categories": first.map(labels) != second.map(labels),
-    }
+    rules = [
+        within("relevance that is no number from 0 on", "value", 0, float(np.finfo(np.float32).max)),
+        one_of("relevance of an image that is not trained on", labels.index, "1", "2"),
+        differing("relevance of an image to itself", "1", "2"),
+        same("relevance across two categories", "category1", "category2"),
+    ]
+    table = rejections.sort_out(table, rules)
     # of a pair that comes more than once, the largest
-    largest = _without(problems, table, rejections).groupby(["low", "high"], as_index=False)["value"].max()
+    largest = table.groupby(["low", "high"], as_index=False)["value"].max()
     return RelevanceData.from_pairs(image_id, names, largest["low"], largest["high"], largest["value"])
 
 

@@ -16,13 +16,15 @@ import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import check_folder, check_regular
-from lookalike.core.tables import LARGEST_TABLE, count_fields, parse_rows
+from lookalike.core.tables import LARGEST_TABLE, Rule, count_fields, filled, one_of, parse_rows, sort_out
 from lookalike.data.path_finder import escaped_path
 
 _SEPARATORS = (",", ";", "\t")
 _RATED = {"image1path": "path1", "image2path": "path2", "similarity": "similarity"}
 _RATED_TOO = {"image1": "name1", "image2": "name2", "textquery": "text_query", "kind": "kind", "triplet": "triplet"}
 """Columns of ratings as `column_key` spells them; a file of ratings has all of the former."""
+_TWO_IMAGES = filled("row without two images", "image", "other")
+_SIGNED = one_of("similarity is neither 1 nor -1", (1, -1), "sign")
 _KINDS = {"inclass": "in-class", "outofclass": "out-of-class"}
 _MAX_EXAMPLE = 300
 
@@ -36,6 +38,13 @@ class Rejections:
     def add(self, reason: str, examples: Iterable[str], rows: int = 1) -> None:
         """Count under a reason, each example for so many rows or files."""
         self._entries += [(reason, example, rows) for example in examples]
+
+    def sort_out(self, table: pd.DataFrame, rules: Sequence[Rule], rows: int = 1) -> pd.DataFrame:
+        """Return the rows of a table that break no rule, and count the others, whose column ``example`` is theirs."""
+        kept, broken = sort_out(table, rules)
+        for reason, found in broken:
+            self.add(reason, found["example"], rows)
+        return kept
 
     def table(self) -> pd.DataFrame:
         """Return ``reason``, ``rows`` int32 and ``example``, sorted by reason."""
@@ -65,15 +74,13 @@ def read_ratings(root: Path, rejections: Rejections) -> pd.DataFrame:
     # a minus sign that word processors put for the hyphen
     rating = pd.to_numeric(rows["similarity"].str.replace("\u2212", "-"), errors="coerce")
     rows["sign"] = np.where(rating.isin([1, -1]), rating, 0).astype(np.int64)
-    one, rows["other"] = (rows[f"path{i}"].where(rows[f"path{i}"] != "", rows[f"name{i}"]) for i in (1, 2))
+    for number, name in ((1, "image"), (2, "other")):
+        rows[name] = rows[f"path{number}"].where(rows[f"path{number}"] != "", rows[f"name{number}"])
     # without the line, as rows may come in any order
-    rows["example"] = rows["file"] + ": " + one + " | " + rows["other"] + " | " + rows["text_query"]
-    lacks_image = (one == "") | (rows["other"] == "")
-    lacks_rating = ~lacks_image & (rows["sign"] == 0)
-    rejections.add("row without two images", rows.loc[lacks_image, "example"])
-    unrated = rows[lacks_rating]
-    rejections.add("similarity is neither 1 nor -1", unrated["example"] + " | " + unrated["similarity"].map(repr))
-    return rows[~lacks_image & ~lacks_rating].reset_index(drop=True)
+    rows["example"] = rows["file"] + ": " + rows["image"] + " | " + rows["other"] + " | " + rows["text_query"]
+    rows = rejections.sort_out(rows, [_TWO_IMAGES])
+    rated = rejections.sort_out(rows.assign(example=rows["example"] + " | " + rows["similarity"].map(repr)), [_SIGNED])
+    return rated.assign(example=rows["example"]).reset_index(drop=True)
 
 
 def read_columns(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +13,7 @@ import pandas as pd
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike
 from lookalike.core.seeds import generator
-from lookalike.core.tables import read_cells, read_rows, whole_numbers
+from lookalike.core.tables import Rule, filled, once, one_of, read_cells, read_rows, refuse, same, whole_numbers
 from lookalike.studies.human.questionnaire import plan_fingerprint
 
 FILE_COLUMNS = ("plan", "rater", "query", "position", "answer", "answered", "done")
@@ -22,6 +21,20 @@ FILE_COLUMNS = ("plan", "rater", "query", "position", "answer", "answered", "don
 COLUMNS = ("rater", "query", "query_image", "position", "image", "role", "rank", "answer", "answered", "simulated")
 ANSWERS = ("good", "not_good", "cant_say")
 PLACE = ["query", "position"]
+_TRUTHS = ("true", "false")
+_SOUND = (
+    once("rates candidate {position} of query {query} a second time", *PLACE),
+    one_of(f"has the answer {{answer!r}}, which is none of {', '.join(ANSWERS)}", ANSWERS, "answer"),
+    one_of("says {answered!r} under answered, which is neither true nor false", _TRUTHS, "answered"),
+    one_of("says {done!r} under done, which is neither true nor false", _TRUTHS, "done"),
+    Rule(
+        "has the answer {answer}, but says that it was not answered",
+        ("answer", "answered"),
+        lambda cells: (cells["answer"] != "not_good") & (cells["answered"] == "false"),
+    ),
+    same("says {done} under done, the lines above of query {query} do not: mend one of them", "done", "done_above"),
+)
+"""What the rows of a rater's file have to be, once they are of the plan."""
 
 # How similar a candidate seems, in the units of a rater's threshold: 1 for the query's class, 0 for others, with what
 # all raters see alike in a pair (PAIR), what differs by rater (NOISE), and how easy a query is for all (QUERY).
@@ -84,48 +97,39 @@ def _of_done_queries(path: Path, rater: str, answers: pd.DataFrame) -> pd.DataFr
 
 
 def _read_file(path: Path, plan: pd.DataFrame) -> pd.DataFrame:
-    """One rater's answers: ``rater, query, position, answer, answered, done``, a row a candidate of the plan."""
-    said = read_cells(path, FILE_COLUMNS, what="file of ratings", exact=True).apply(lambda cells: cells.str.strip())
-    answers = whole_numbers(said, dict.fromkeys(PLACE, "int64"), path)[["rater", "answer", *PLACE]].assign(
-        **{name: said[name].str.lower() == "true" for name in ("answered", "done")}
-    )
-    _refuse_first_mistake(path, said, answers, plan)
+    """Read one rater's answers: ``rater, query, position, answer, answered, done``, a row a candidate of the plan."""
+    cells = read_cells(path, FILE_COLUMNS, what="file of ratings", exact=True).apply(lambda column: column.str.strip())
+    answers = whole_numbers(cells, dict.fromkeys(PLACE, "int64"), path)
+    truths = {name: answers[name].str.lower() for name in ("answered", "done")}
+    answers = answers.assign(above=next(iter(answers["rater"]), "") or "somebody", **truths)
+    answers["done_above"] = answers.groupby("query")["done"].transform("first")
+    refuse(answers, [*_belonging(plan), *_SOUND], path)
     missing = pd.MultiIndex.from_frame(plan[PLACE]).difference(pd.MultiIndex.from_frame(answers[PLACE]))
     if len(missing):
         query, position = missing.min()
         raise LookalikeError(
-            f"{path} ends at line {max(said.index, default=1)} with {len(answers)} of {len(plan)} candidates "
+            f"{path} ends at line {max(answers.index, default=1)} with {len(answers)} of {len(plan)} candidates "
             f"(candidate {position} of query {query} is missing): it is cut short, export it again"
         )
-    return answers
+    return answers.assign(**{name: truth == "true" for name, truth in truths.items()})
 
 
-def _refuse_first_mistake(path: Path, said: pd.DataFrame, answers: pd.DataFrame, plan: pd.DataFrame) -> None:
-    """Refuse the first line with a mistake, with the first sentence that holds for it; `said` is what stands there."""
-    fingerprint, places = plan_fingerprint(plan), pd.MultiIndex.from_frame(answers[PLACE])
-    rater = next(iter(said["rater"]), "")
-    done_above = answers.groupby("query")["done"].transform("first")
-    mistakes: dict[str, Any] = {
-        f"belongs to {{plan}}, not to {fingerprint}: it was made with another page": said["plan"] != fingerprint,
-        "is by {rater}, the lines above by {above}: one file, one rater":
-            (said["rater"] != rater) | (said["rater"] == ""),
-        "is candidate {position} of query {query}, which the plan does not have":
-            ~places.isin(pd.MultiIndex.from_frame(plan[PLACE])),
-        "rates candidate {position} of query {query} a second time": places.duplicated(),
-        f"has the answer {{answer!r}}, which is none of {', '.join(ANSWERS)}": ~said["answer"].isin(ANSWERS),
-        **{f"says {{{name}!r}} under {name}, which is neither true nor false":
-           ~said[name].str.lower().isin(("true", "false")) for name in ("answered", "done")},
-        "has the answer {answer}, but says that it was not answered":
-            (answers["answer"] != "not_good") & ~answers["answered"],
-        "says {done} under done, the lines above of query {query} do not: mend one of them":
-            answers["done"] != done_above,
-    }  # fmt: skip
-    is_mistaken = np.column_stack([np.asarray(lines, dtype=bool) for lines in mistakes.values()])
-    for place in np.flatnonzero(is_mistaken.any(axis=1))[:1]:
-        words = said.iloc[place].to_dict() | {"above": rater or "somebody"}
-        words |= {"plan": words["plan"] or "no plan", "rater": words["rater"] or "nobody"}
-        sentence = list(mistakes)[int(is_mistaken[place].argmax())]
-        raise LookalikeError(f"{path}, line {said.index[place]} {sentence.format(**words)}")
+def _belonging(plan: pd.DataFrame) -> list[Rule]:
+    """Return the rules by which the rows of a file are of one rater and a plan."""
+    fingerprint, places = plan_fingerprint(plan), pd.MultiIndex.from_frame(plan[PLACE])
+    other_page = f"not to {fingerprint}: it was made with another page"
+    two_raters = "the lines above by {above}: one file, one rater"
+    return [
+        filled(f"belongs to no plan, {other_page}", "plan"),
+        one_of(f"belongs to {{plan}}, {other_page}", [fingerprint], "plan"),
+        filled(f"is by nobody, {two_raters}", "rater"),
+        same(f"is by {{rater}}, {two_raters}", "rater", "above"),
+        Rule(
+            "is candidate {position} of query {query}, which the plan does not have",
+            tuple(PLACE),
+            lambda cells: ~pd.MultiIndex.from_frame(cells).isin(places),
+        ),
+    ]
 
 
 def simulated_panel(

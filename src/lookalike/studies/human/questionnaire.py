@@ -13,7 +13,7 @@ import pandas as pd
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike
 from lookalike.core.seeds import generator
-from lookalike.core.tables import read_cells, text_cells, whole_numbers
+from lookalike.core.tables import filled, once, one_of, read_cells, refuse, sort_out, text_cells, whole_numbers, within
 
 if TYPE_CHECKING:
     from lookalike.ranking.rankings import Rankings
@@ -25,6 +25,18 @@ INTEGERS = ("query", "query_image", "position", "image", "rank")
 ROLES = ("retrieved", "random")
 NEIGHBOURS = ["query_path", "path", "rank"]
 """Columns of a user's own table of neighbours; 1 is the nearest."""
+_DAMAGED = "is a damaged plan, with a position twice or an unknown role: make it anew"
+_PLANNED = (once(_DAMAGED, "query", "position"), one_of(_DAMAGED, ROLES, "role"))
+_RANK = (
+    "the table of neighbours has the path {path!r} for the query {query_path!r} with the rank {rank!r}: name both "
+    "images, and write 1 for the nearest, then 2, 3 and so on"
+)
+_LARGEST = np.finfo(np.float64).max
+_RANKED = (filled(_RANK, *NEIGHBOURS), within(_RANK, "rank", -_LARGEST, _LARGEST))
+_IN_ORDER = [
+    once(f"{{query_path}} has {what} twice: give each neighbour one line and a rank of its own", "query_path", column)
+    for column, what in (("path", "the neighbour {path}"), ("rank", "the rank {rank:g}"))
+]
 
 
 def draw_plan(
@@ -124,7 +136,10 @@ def plan_of_run(
 
 def plan_from_neighbours(table: pd.DataFrame, *, seed: int = 0, n_retrieved: int = 10, **sizes: Any) -> pd.DataFrame:
     """Draw a plan from a user's own table of `NEIGHBOURS`; image ids are positions in the sorted list of paths."""
-    table = _checked_ranks(text_cells(table, NEIGHBOURS, "the table of neighbours"))
+    table = text_cells(table, NEIGHBOURS, "the table of neighbours")
+    refuse(table, _RANKED)
+    table = table.assign(rank=pd.to_numeric(table["rank"]).astype("float64")).drop_duplicates()
+    refuse(table, _IN_ORDER)
     table = table[table["query_path"] != table["path"]].sort_values("rank", kind="stable")
     paths = sorted({*table["query_path"], *table["path"]})
     id_of = {path: number for number, path in enumerate(paths)}
@@ -140,33 +155,14 @@ def plan_from_neighbours(table: pd.DataFrame, *, seed: int = 0, n_retrieved: int
     return draw_plan(listed, dict(enumerate(paths)), related, seed=seed, n_retrieved=n_retrieved, **sizes)
 
 
-def _checked_ranks(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a user's neighbours with ranks as numbers; refuses what leaves their order open."""
-    numbers = pd.to_numeric(table["rank"], errors="coerce").astype("float64")
-    wrong = table[~np.isfinite(numbers) | (table == "").any(axis=1)]
-    for query, path, rank in wrong.itertuples(index=False):
-        raise LookalikeError(
-            f"the table of neighbours has the path {path!r} for the query {query!r} with the rank {rank!r}: name both "
-            "images, and write 1 for the nearest, then 2, 3 and so on"
-        )
-    table = table.assign(rank=numbers).drop_duplicates()
-    for column, what in (("path", "the neighbour {}"), ("rank", "the rank {:g}")):
-        for _, row in table[table.duplicated(["query_path", column])].iterrows():
-            raise LookalikeError(
-                f"{row['query_path']} has {what.format(row[column])} twice: give each neighbour one line and a rank of "
-                "its own"
-            )
-    return table
-
-
 def read_plan(path: PathLike) -> pd.DataFrame:
     """Read a plan from CSV; a file that is missing or no plan is an error."""
     plan = read_cells(path, COLUMNS, what="plan", exact=True)
     plan = whole_numbers(plan, dict.fromkeys(INTEGERS, "int64"), path).reset_index(drop=True)
     if plan.empty:
         raise LookalikeError(f"{path} is a plan without queries: make it anew")
-    if plan.duplicated(["query", "position"]).any() or not plan["role"].isin(ROLES).all():
-        raise LookalikeError(f"{path} is a damaged plan, with a position twice or an unknown role: make it anew")
+    if len(sort_out(plan, _PLANNED)[0]) < len(plan):
+        raise LookalikeError(f"{path} {_DAMAGED}")
     return plan
 
 
