@@ -187,3 +187,8 @@ def shrink(image: np.ndarray, longest_side: int) -> np.ndarray:
         return image
     size = (max(1, round(width * scale)), max(1, round(height * scale)))
     return np.asarray(Image.fromarray(image).resize(size, Image.Resampling.BOX))
+
+
+def thumbnail_of(path: str | os.PathLike[str], longest_side: int) -> np.ndarray:
+    """Read an image file as `load_rgb` does, shrunk until its longer side has at most so many pixels."""
+    return shrink(load_rgb(path), longest_side)

@@ -15,7 +15,7 @@ from PIL import Image
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, check_folder, replacing
-from lookalike.core.images import load_rgb
+from lookalike.core.images import thumbnail_of
 from lookalike.data.path_finder import locate
 from lookalike.studies.human.questionnaire import plan_fingerprint
 
@@ -55,12 +55,11 @@ def write_page(
 
 
 def _data_uri(root: Path, path: str, size: int) -> str:
-    """One image, upright and small, as a JPEG data URI without any metadata."""
+    """Return an image, upright and small, as a JPEG data URI without any metadata."""
     try:
-        picture = Image.fromarray(load_rgb(root / path))
+        picture = Image.fromarray(thumbnail_of(root / path, size))
     except LookalikeError as error:
         raise LookalikeError(f"the image {path} of the plan cannot be shown: {error}; mend it in {root}") from error
-    picture.thumbnail((size, size), Image.Resampling.LANCZOS)
     stream = io.BytesIO()
     picture.save(stream, "JPEG", quality=JPEG_QUALITY, optimize=True)
     return "data:image/jpeg;base64," + base64.b64encode(stream.getvalue()).decode("ascii")
