@@ -32,13 +32,13 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
+from lookalike.core.arrays import Bytes
 from lookalike.core.files import replacing
 from lookalike.core.job_record import write_record
 from lookalike.core.progress import counted, progress_lines
 from lookalike.core.seeds import generator
 from lookalike.data.archives import Archive, fetch_archive, unpack_archive
 from lookalike.data.painted_categories import CLUTTER, CLUTTER_LABEL, MAX_CLASSES, PaintedCategories
-from lookalike.data.textures import ByteArray
 
 COUNTS = Path(__file__).parents[1] / "workflow" / "resources" / "caltech256-class-counts.csv"
 TOP_FOLDER = "256_ObjectCategories"
@@ -92,7 +92,7 @@ def size_of(member: Member, chance: np.random.Generator) -> tuple[int, int]:
     return SIZES.get(tuple(member), (round((area * shape) ** 0.5), round((area / shape) ** 0.5)))
 
 
-def paint(member: Member, seed: int) -> ByteArray:
+def paint(member: Member, seed: int) -> Bytes:
     """Paint an image of a class; the painter has 128 classes of a seed, so two seeds are used."""
     chance = generator(seed, "stand-in", *member)
     width, height = size_of(member, chance)

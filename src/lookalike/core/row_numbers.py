@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from lookalike.core.arrays import Longs
 
 
-def row_numbers(values: ArrayLike, n: int, name: str) -> NDArray[np.int64]:
+def row_numbers(values: ArrayLike, n: int, name: str) -> Longs:
     """Return whole numbers from 0 to n - 1 as int64; raise ValueError for others, which `name` says what they are."""
     array = np.asarray(values)
     if array.size and not np.issubdtype(array.dtype, np.integer):

@@ -18,8 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lookalike.core.arrays import Longs
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, reading
 
@@ -163,7 +164,7 @@ def sort_out(table: pd.DataFrame, rules: Sequence[Rule]) -> tuple[pd.DataFrame, 
     return table[first == len(rules)], [(rule.words, table[first == place]) for place, rule in enumerate(rules)]
 
 
-def _first_broken(table: pd.DataFrame, rules: Sequence[Rule]) -> NDArray[np.intp]:
+def _first_broken(table: pd.DataFrame, rules: Sequence[Rule]) -> Longs:
     """Return the place of the first rule that each row breaks; that behind the last for one that breaks none."""
     broken = [np.asarray(rule.broken(table[list(rule.columns)]), dtype=bool) for rule in rules]
     return np.asarray(np.argmax([*broken, np.ones(len(table), dtype=bool)], axis=0))

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from lookalike.core.arrays import Doubles, Floats, Longs
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike
 from lookalike.core.images import load_rgb
@@ -29,8 +29,6 @@ from lookalike.data.release_files import Rejections
 from lookalike.data.relevance import RelevanceData
 from lookalike.data.scan import scan_folder
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 Triplet = tuple[str, int, int, int, str]
 """Text query, query, positive, negative and kind."""
 SIDE = 8
@@ -103,8 +101,8 @@ def _usable(manifest: pd.DataFrame, rejections: Rejections) -> pd.DataFrame:
 
 
 def _split(
-    members: Mapping[str, Integers], settings: Mapping[str, Any], seed: int
-) -> tuple[dict[str, Integers], dict[str, Integers]]:
+    members: Mapping[str, Longs], settings: Mapping[str, Any], seed: int
+) -> tuple[dict[str, Longs], dict[str, Longs]]:
     """Image ids of each class for training (held-out classes have none) and for evaluation, sorted."""
     if settings["held_out"] >= len(members):
         raise LookalikeError(f"held_out must leave a class of the {len(members)} to learn from: make it smaller")
@@ -121,8 +119,8 @@ def _split(
 
 
 def _thumbnails(
-    root: Path, manifest: pd.DataFrame, images: Integers, n_threads: int, progress: Progress | None
-) -> Floats:
+    root: Path, manifest: pd.DataFrame, images: Longs, n_threads: int, progress: Progress | None
+) -> Doubles:
     """Lab thumbnails, float64 (number of rows of the manifest, 3 * SIDE * SIDE); rows of other images are NaN."""
     table = np.full((len(manifest), 3 * SIDE * SIDE), np.nan)
     with ThreadPoolExecutor(max(1, n_threads)) as pool:
@@ -133,7 +131,7 @@ def _thumbnails(
     return table
 
 
-def _thumbnail(path: Path) -> npt.NDArray[np.float32]:
+def _thumbnail(path: Path) -> Floats:
     import cv2
 
     small = cv2.resize(load_rgb(path), (SIDE, SIDE), interpolation=cv2.INTER_AREA)
@@ -141,7 +139,7 @@ def _thumbnail(path: Path) -> npt.NDArray[np.float32]:
     return np.asarray(lab, dtype=np.float32).ravel()
 
 
-def _distances(thumbnails: Floats) -> Floats:
+def _distances(thumbnails: Doubles) -> Doubles:
     """Root mean square, over the pixels, of the Euclidean distance in Lab; shape (n, n)."""
     # differences, not the expanded square: equal pictures have distance 0, and no BLAS is used
     squares = [((thumbnails - thumbnail) ** 2).sum(axis=1) for thumbnail in thumbnails]
@@ -149,7 +147,7 @@ def _distances(thumbnails: Floats) -> Floats:
 
 
 def _class_triplets(
-    label: str, images: Integers, others: Integers, alike: Floats, settings: Mapping[str, Any], seed: int
+    label: str, images: Longs, others: Longs, alike: Doubles, settings: Mapping[str, Any], seed: int
 ) -> list[Triplet]:
     """Triplets of the queries of one class; `alike` is the relevance of `images` to each other."""
     if len(images) < 2:

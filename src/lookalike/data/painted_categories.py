@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from PIL import Image
 
+from lookalike.core.arrays import Bytes, Doubles, Floats
 from lookalike.core.seeds import generator
 from lookalike.data import painter
 from lookalike.data.painter import FLOATING, OBJECTS, SCRAPS, Lens, Light, Material, Pose, Recipe, require
-from lookalike.data.textures import FAMILIES, RAMPS, ByteArray, FloatArray, Matrix, Random, look, ramp, tile, turned
+from lookalike.data.textures import FAMILIES, RAMPS, Random, look, ramp, tile, turned
 
 CLUTTER = -1  # stands for no class
 CLUTTER_LABEL = "257.clutter"
@@ -44,7 +45,7 @@ class Cloth(NamedTuple):
     family: str
     colours: str
 
-    def tile(self, seed: int) -> ByteArray:
+    def tile(self, seed: int) -> Bytes:
         """Grey tile of the texture; the colours decide its scale and direction."""
         return tile(seed, self.family, tuple(RAMPS).index(self.colours) % 3)
 
@@ -128,7 +129,7 @@ class PaintedCategories(Recipe):
         name = self.name_of(label)
         return f"{name}/{name[:3]}_{number + 1:04d}.jpg"
 
-    def paint(self, label: int, number: int) -> ByteArray:
+    def paint(self, label: int, number: int) -> Bytes:
         """Paint an image of a class, or (`CLUTTER`) of none."""
         return _Scene(self, label, generator(self.seed, "image", label + 1, number)).paint()
 
@@ -146,7 +147,7 @@ class _Scene:
         # in shares of the height from above; 0 where the ground alone is seen, from above
         self.horizon = rng.uniform(0.3, 0.56) if rng.random() < 0.78 else 0.0
 
-    def paint(self) -> ByteArray:
+    def paint(self) -> Bytes:
         """Paint what is behind, then the things from back to front, then take the photograph."""
         rng, knobs, category = self.rng, self.knobs, self.category
         background = category.backgrounds[rng.integers(2)]
@@ -198,7 +199,7 @@ class _Scene:
         stretch = float(self.rng.uniform(0.82, 1.15) * self.rng.choice((-1, 1)))
         return Pose(x * self.width, y * self.height, size * self.height / 2, angle * turn, stretch)
 
-    def _behind(self, background: Background) -> FloatArray:
+    def _behind(self, background: Background) -> Floats:
         """Paint sky or wall above ground, or the ground alone."""
         line, (kind, wall, under), offset = round(self.horizon * self.height), background, self.rng.random(2)
         turn, size = 0.09 if line else np.pi, (self.width, self.height - line)
@@ -215,7 +216,7 @@ class _Scene:
         seen = look(wall.tile(self.seed), (self.width, line), onto)
         return np.concatenate([0.92 * ramp(wall.colours, 0.6)[seen], floor])
 
-    def _sky(self, kind: int, height: int, offset: Matrix) -> FloatArray:
+    def _sky(self, kind: int, height: int, offset: Doubles) -> Floats:
         """Paint a sky, with or without a hazy ridge on the horizon."""
         above = painter.sky(self.seed, kind, (self.width, height), offset, 1.3 * self.zoom)
         x, (a, b) = np.linspace(-np.pi, np.pi, self.width), 7 * offset

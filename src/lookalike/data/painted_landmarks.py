@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 import cv2
 import numpy as np
 
+from lookalike.core.arrays import Bytes, Doubles, Floats
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator
 from lookalike.data import painter
 from lookalike.data.ground_truth import GroundTruth, Query
-from lookalike.data.painter import CIRCLE, Lens, Light, Material, Polygon, Pose, Recipe, require
-from lookalike.data.textures import ByteArray, FloatArray, Random, blend, hued, look, ramp, tile, turned
+from lookalike.data.painter import CIRCLE, Lens, Light, Material, Pose, Recipe, require
+from lookalike.data.textures import Random, blend, hued, look, ramp, tile, turned
 
 DISTRACTOR = -1  # stands for no landmark
 N_QUERIES = 5  # of each landmark, as in the Oxford Buildings
@@ -43,7 +44,7 @@ _WALLS = [(stone, colour) for stone in ("bricks", "cobble", "marble")
 _ROOFS = [("scales", colour) for colour in ("slate", "rust", "crimson", "olive")]
 
 
-Motif = tuple[ByteArray, ByteArray]  # tones of a window or a carving, from dark glass to pale stone, and where it is
+Motif = tuple[Bytes, Bytes]  # tones of a window or a carving, from dark glass to pale stone, and where it is
 
 
 class Camera(NamedTuple):
@@ -54,7 +55,7 @@ class Camera(NamedTuple):
     focal: float  # in pixels
     centre: tuple[float, float]  # pixel of the point straight ahead; the horizon is at its height
 
-    def project(self, points: Polygon) -> Polygon:
+    def project(self, points: Doubles) -> Doubles:
         """Pixels (..., n, 2) of points (..., n, 3); no numbers where one of the n is not before the camera."""
         x, y, z = np.moveaxis(points - self.place, -1, 0)
         cosine, sine = np.cos(self.heading), np.sin(self.heading)
@@ -67,7 +68,7 @@ class Face(NamedTuple):
     """A rectangle of a building: a front, a side, a gable or a roof."""
 
     kind: str
-    corners: Polygon  # clockwise from the upper left, as seen from where it shows
+    corners: Doubles  # clockwise from the upper left, as seen from where it shows
     top: tuple[float, float]  # shares of the upper edge; only what lies between them belongs to the face
     windows: tuple[int, int]  # rows and columns
     layer: int  # higher ones stand before lower ones
@@ -79,14 +80,14 @@ class Building(NamedTuple):
 
     owner: str
     faces: tuple[Face, ...]
-    corners: Polygon  # (n, 4, 3)
-    outlines: Polygon  # (n, 4, 3): corners of what belongs to the faces
-    normals: Polygon  # (n, 3)
+    corners: Doubles  # (n, 4, 3)
+    outlines: Doubles  # (n, 4, 3): corners of what belongs to the faces
+    normals: Doubles  # (n, 3)
     size: tuple[float, float]  # width and height
     x: float = 0.0
     z: float = 0.0
 
-    def showing(self, camera: Camera) -> list[tuple[int, Polygon, Polygon]]:
+    def showing(self, camera: Camera) -> list[tuple[int, Doubles, Doubles]]:
         """Numbers of the faces that show, from the hindmost on, and the pixels of their corners and outlines."""
         arrays, place = (self.corners, self.outlines), (self.x, 0, self.z)
         corners, outlines = (camera.project(np.add(points, place)) for points in arrays)
@@ -223,7 +224,7 @@ def _carving(seed: int, owner: str, number: int, size: int) -> Motif:
 
 
 @lru_cache(maxsize=1024)
-def _pictures_of(seed: int, owner: str, number: int, density: int, own: float) -> tuple[ByteArray, ...]:
+def _pictures_of(seed: int, owner: str, number: int, density: int, own: float) -> tuple[Bytes, ...]:
     """Picture of a face at `density` pixels a metre, and ever smaller ones: RGB and the cover; `own`: see `_Facade`."""
     pictures = [_Facade(seed, owner, number, density, own).picture()]
     while min(pictures[-1].shape[:2]) > 16 and len(pictures) < 4:
@@ -251,7 +252,7 @@ class _Facade:
         self.tone = look(tile(seed, stone, 1), (self.width, self.height), onto)
         self.trim = np.zeros_like(self.tone)
 
-    def picture(self) -> ByteArray:
+    def picture(self) -> Bytes:
         """Decorate the face as its kind has it, colour and stain it, and cut it out."""
         kind, (rows, columns), (left, right) = self.face.kind, self.face.windows, self.face.top
         if kind in ("front", "side"):
@@ -406,7 +407,7 @@ class PaintedLandmarks(Recipe):
         """Name of an image's file, as in ``market_tower_000012.jpg`` or ``distractor_000034.jpg``."""
         return f"{self.name_of(landmark)}_{number:06d}.jpg"
 
-    def paint(self, landmark: int, number: int) -> ByteArray:
+    def paint(self, landmark: int, number: int) -> Bytes:
         """Paint an image of a landmark, or (`DISTRACTOR`) of none."""
         view, rng = view_of(self, landmark, number), generator(self.seed, "light", landmark + 1, number)
         knobs, sun = painter.at_difficulty(_KNOBS, self.difficulty), rng.uniform(-1.4, 1.4)
@@ -509,7 +510,7 @@ def _lens(knobs: Mapping[str, float], width: int, rng: Random) -> Lens:
     return Lens(float(min(exposure, 1.15)), cast, falloff, azimuth, blur, noise, float(gamma))
 
 
-def _behind(spec: PaintedLandmarks, horizon: float, rng: Random) -> FloatArray:
+def _behind(spec: PaintedLandmarks, horizon: float, rng: Random) -> Floats:
     """Paint the sky, and ground that recedes to the horizon and fades into haze."""
     kind, offset, line = int(rng.choice((0, 2, 3))), rng.random(2), int(np.clip(horizon + 1, 2, spec.height - 2))
     above = painter.sky(spec.seed, kind, (spec.width, line), offset, 320 / spec.width)

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lookalike.core.arrays import Bytes, Doubles, Floats
 from lookalike.core.files import write_table
 from lookalike.core.seeds import generator
 from lookalike.data import painter
 from lookalike.data.painter import CIRCLE, OBJECTS, Lens, Light, Material, Pose, Recipe, require
-from lookalike.data.textures import ByteArray, FloatArray, Matrix, Random, hued, look, tile, turned
+from lookalike.data.textures import Random, hued, look, tile, turned
 
 Image = tuple[int, int]  # category and number of an evaluation image
 FACTORS = {
@@ -99,7 +100,7 @@ class PaintedTriplets(Recipe):
         """Path of an image, as in ``training/striped-boat/0001.jpg``, numbered from 1."""
         return f"{part}/{self.name_of(category)}/{number + 1:04d}.jpg"
 
-    def looks(self, part: str, category: int, number: int) -> Matrix:
+    def looks(self, part: str, category: int, number: int) -> Doubles:
         """Factors of an image's looks in 0..1, in the order of `FACTORS`; the parts share no instance."""
         middle = generator(self.seed, "instance", part, category, number // _INSTANCE).random(len(FACTORS))
         chance = generator(self.seed, "looks", part, category, number)
@@ -107,19 +108,19 @@ class PaintedTriplets(Recipe):
         # past an end a circle goes on at the other, and a line turns back
         return np.where(_CIRCULAR, looks % 1, 1 - np.abs(1 - looks % 2))
 
-    def all_looks(self, part: str, category: int) -> Matrix:
+    def all_looks(self, part: str, category: int) -> Doubles:
         """Looks of all images of a category, a row an image."""
         looks = [self.looks(part, category, number) for number in range(self.counts().get((part, category), 0))]
         return np.array(looks).reshape(-1, len(FACTORS))
 
-    def paint(self, part: str, category: int, number: int) -> ByteArray:
+    def paint(self, part: str, category: int, number: int) -> Bytes:
         """Paint an image of a part."""
         looks = dict(zip(FACTORS, self.looks(part, category, number).tolist(), strict=True))
         scene = _Scene(self, looks, generator(self.seed, "chance", part, category, number))
         return scene.paint(*self.kind_of(category))
 
 
-def relevance_of(looks: Matrix, others: Matrix) -> Matrix:
+def relevance_of(looks: Doubles, others: Doubles) -> Doubles:
     """Relevance (0..1) of images of one category by their looks (..., 9): exp(-weighted squared difference)."""
     difference = np.abs(looks - others)
     # of a circular factor it is the sine of half the angle between
@@ -138,7 +139,7 @@ class _Scene:
     def _spread(self, scale: float) -> float:
         return float(self.rng.uniform(-scale, scale)) * self.amount
 
-    def paint(self, shape: str, texture: str) -> ByteArray:
+    def paint(self, shape: str, texture: str) -> Bytes:
         """Paint the backdrop, then what lies before it, then take the photograph."""
         canvas, looks = self._backdrop(), self.looks
         middle = self.size * np.array([0.5 + self._spread(0.22), 0.5 + self._spread(0.16)])
@@ -162,7 +163,7 @@ class _Scene:
         plain = (np.repeat(hued(light, chroma, hue), 256, axis=0) for light, chroma in ((42, 34), (82, 20)))
         return [Material(tile(self.seed, texture, 0), colours, onto) for colours in (hued(tones, 42, hue), *plain)]
 
-    def _backdrop(self) -> FloatArray:
+    def _backdrop(self) -> Floats:
         """Paint a backdrop of one hue, lighter above or below, with faint clouds, stains and specks of clutter."""
         looks, size = self.looks, self.size
         soft = look(tile(self.seed, "cloud", 0), (size, size), turned(0, 1.5 * 96 / size, self.rng.random(2)))
@@ -198,7 +199,7 @@ def rated_triplets(spec: PaintedTriplets) -> Iterator[tuple[Image, Image, Image]
                 yield triplet
 
 
-def _rated(category: int, looks: Matrix, noise: list[Image], rng: Random) -> tuple[Image, Image, Image] | None:
+def _rated(category: int, looks: Doubles, noise: list[Image], rng: Random) -> tuple[Image, Image, Image] | None:
     """Draw triplets of a text query until the raters agree on one; some with an image of the search noise."""
     with_noise = bool(noise) and rng.random() < _OUT_OF_CLASS
     for _ in range(_TRIES):

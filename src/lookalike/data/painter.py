@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from lookalike.core.arrays import Bytes, Doubles, Floats
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import replacing
-from lookalike.data.textures import ByteArray, FloatArray, Matrix, Random, blend, look, tile, turned
+from lookalike.data.textures import Random, blend, look, tile, turned
 
-Polygon = npt.NDArray[np.float64]
 # corners in the square -1..1 (y down, standing on 1) and number of the material of each part, the hindmost first
 Parts = tuple[tuple[npt.ArrayLike, int], ...]
 SKIES = (  # colours at the zenith and at the horizon
@@ -33,17 +33,17 @@ SKIES = (  # colours at the zenith and at the horizon
 )
 
 
-def _box(left: float, top: float, right: float, bottom: float) -> Polygon:
+def _box(left: float, top: float, right: float, bottom: float) -> Doubles:
     return np.array([(left, top), (right, top), (right, bottom), (left, bottom)])
 
 
-def _ellipse(x: float, y: float, rx: float, ry: float, start: float = 0, stop: float = 360) -> Polygon:
+def _ellipse(x: float, y: float, rx: float, ry: float, start: float = 0, stop: float = 360) -> Doubles:
     """Ellipse, or the segment of one between two angles in degrees (0 to the right, 90 down)."""
     t = np.radians(np.linspace(start, stop, 33))
     return np.column_stack([x + rx * np.cos(t), y + ry * np.sin(t)])
 
 
-def _turned(*profile: tuple[float, float], top: float = -1, bottom: float = 1) -> Polygon:
+def _turned(*profile: tuple[float, float], top: float = -1, bottom: float = 1) -> Doubles:
     """Outline of what a potter turns: (y, half width) from above, mirrored; only what lies between two heights."""
     y, r = np.array(profile).T
     fine = np.linspace(max(top, y[0]), min(bottom, y[-1]), 33)
@@ -54,7 +54,7 @@ def _turned(*profile: tuple[float, float], top: float = -1, bottom: float = 1) -
     return np.concatenate([np.column_stack([half, fine]), np.column_stack([-half, fine])[::-1]])
 
 
-def _radial(y: float, r: Matrix) -> Polygon:
+def _radial(y: float, r: Doubles) -> Doubles:
     """Corners at equal angles about the point (0, y), at the given distances, from above."""
     t = np.arange(len(r)) * 2 * np.pi / len(r) - np.pi / 2
     return np.column_stack([r * np.cos(t), y + r * np.sin(t)])
@@ -124,9 +124,9 @@ class Pose(NamedTuple):
 class Material(NamedTuple):
     """What a part is cut from: a tile, the colour of each of its tones, and how the tile lies on the thing."""
 
-    tile: ByteArray
-    colours: FloatArray
-    onto: Matrix  # of `textures.turned`: leads from pixels, counted from the thing's middle, to the tile's
+    tile: Bytes
+    colours: Floats
+    onto: Doubles  # of `textures.turned`: leads from pixels, counted from the thing's middle, to the tile's
 
 
 class Light(NamedTuple):
@@ -136,14 +136,14 @@ class Light(NamedTuple):
     strength: float
 
 
-def outlines(thing: str, pose: Pose) -> list[tuple[Polygon, int]]:
+def outlines(thing: str, pose: Pose) -> list[tuple[Doubles, int]]:
     """Corners in pixels of each part of a thing, and the number of its material."""
     cosine, sine = pose.half * np.cos(pose.angle), pose.half * np.sin(pose.angle)
     turn = np.array([[cosine, sine], [-sine, cosine]])
     return [(polygon * (pose.stretch, 1) @ turn + (pose.x, pose.y), slot) for polygon, slot in _PARTS[thing]]
 
 
-def paint_thing(canvas: FloatArray, thing: str, pose: Pose, materials: Sequence[Material], light: Light) -> None:
+def paint_thing(canvas: Floats, thing: str, pose: Pose, materials: Sequence[Material], light: Light) -> None:
     """Cut a thing out of its materials, round it off by the light, and put it on the canvas with its shadow."""
     parts = outlines(thing, pose)
     under, origin = _window(canvas, np.concatenate([corners for corners, _ in parts]), 0.25 * pose.half + 2)
@@ -164,20 +164,20 @@ def paint_thing(canvas: FloatArray, thing: str, pose: Pose, materials: Sequence[
             lay(under[box], materials[slot].colours[tones] * shade[..., None], mask[box] / 255)
 
 
-def lay(under: FloatArray, colours: npt.ArrayLike, cover: npt.ArrayLike) -> None:
+def lay(under: Floats, colours: npt.ArrayLike, cover: npt.ArrayLike) -> None:
     """Lay colours over a part of the canvas, by how much (0..1) of each pixel they cover."""
     weight = np.ascontiguousarray(np.broadcast_to(cover, under.shape[:2]), np.float32)
     over = np.ascontiguousarray(np.broadcast_to(colours, under.shape), np.float32)
     under[:] = cv2.blendLinear(over, np.ascontiguousarray(under), weight, 1 - weight)
 
 
-def lay_polygon(canvas: FloatArray, corners: Polygon, colour: npt.ArrayLike, opacity: float = 1.0) -> None:
+def lay_polygon(canvas: Floats, corners: Doubles, colour: npt.ArrayLike, opacity: float = 1.0) -> None:
     """Lay a flat colour over a polygon, whose corners are in pixels."""
     under, origin = _window(canvas, corners, 1)
     lay(under, colour, opacity / 255 * _mask(corners - origin, under.shape[:2]))
 
 
-def _window(canvas: FloatArray, corners: Polygon, margin: float) -> tuple[FloatArray, tuple[int, int]]:
+def _window(canvas: Floats, corners: Doubles, margin: float) -> tuple[Floats, tuple[int, int]]:
     """Part of the canvas (maybe nothing) that a polygon and a margin around it touch, and its upper left corner."""
     ends = np.array(canvas.shape[1::-1])
     left, top = (int(edge) for edge in np.clip(corners.min(axis=0) - margin, 0, ends))
@@ -185,7 +185,7 @@ def _window(canvas: FloatArray, corners: Polygon, margin: float) -> tuple[FloatA
     return canvas[top:bottom, left:right], (left, top)
 
 
-def _mask(corners: Polygon, shape: tuple[int, ...]) -> ByteArray:
+def _mask(corners: Doubles, shape: tuple[int, ...]) -> Bytes:
     """Cover (0..255) of pixels by a polygon, with smooth edges."""
     mask = np.zeros(shape, np.uint8)
     if mask.size:
@@ -193,12 +193,12 @@ def _mask(corners: Polygon, shape: tuple[int, ...]) -> ByteArray:
     return mask
 
 
-def _blurred(mask: ByteArray, radius: float) -> FloatArray:
+def _blurred(mask: Bytes, radius: float) -> Floats:
     side = 2 * max(round(radius), 1) + 1
     return np.asarray(cv2.blur(mask, (side, side)), np.float32) / np.float32(255)
 
 
-def _shade(mask: ByteArray, radius: float, light: Light) -> FloatArray:
+def _shade(mask: Bytes, radius: float, light: Light) -> Floats:
     """Factor that makes a part look round: its blurred outline serves as height, whose slope is lit."""
     relief = _blurred(mask, radius)
     across, down = (cv2.Sobel(relief, cv2.CV_32F, 1 - axis, axis, ksize=1, scale=0.5) for axis in (0, 1))
@@ -206,7 +206,7 @@ def _shade(mask: ByteArray, radius: float, light: Light) -> FloatArray:
     return np.asarray(0.8 + 0.26 * relief + np.float32(max(radius, 1) * light.strength) * slope)
 
 
-def paint_plane(canvas: FloatArray, pictures: Sequence[ByteArray], corners: Polygon, light: float) -> None:
+def paint_plane(canvas: Floats, pictures: Sequence[Bytes], corners: Doubles, light: float) -> None:
     """Lay a picture, colours and cover in ever smaller sizes, on `corners` (pixels; clockwise from the upper left)."""
     under, origin = _window(canvas, corners, 0)
     if min(under.shape[:2]) < 2:
@@ -221,14 +221,14 @@ def paint_plane(canvas: FloatArray, pictures: Sequence[ByteArray], corners: Poly
     lay(under, np.float32(light) * seen[..., :3], seen[..., 3] / 255)
 
 
-def sky(seed: int, kind: int, size: tuple[int, int], offset: npt.ArrayLike, zoom: float) -> FloatArray:
+def sky(seed: int, kind: int, size: tuple[int, int], offset: npt.ArrayLike, zoom: float) -> Floats:
     """Sky with clouds from the zenith to the horizon, shape (height, width, 3)."""
     clear, horizon = blend(*SKIES[kind], np.linspace(0, 1, size[1])[:, None]), SKIES[kind][1]
     cover = look(tile(seed, "cloud", 0), size, turned(0, zoom, offset)).astype(np.float32)
     return blend(clear, np.minimum(np.multiply(horizon, 1.12), 255), np.clip((cover - 118) / 150, 0, 0.75))
 
 
-def ground(picture: ByteArray, size: tuple[int, int], vanishing: float, onto: Matrix) -> ByteArray:
+def ground(picture: Bytes, size: tuple[int, int], vanishing: float, onto: Doubles) -> Bytes:
     """Tones of a tile on the ground: as `onto` turns it at the lower edge, it recedes to the row `vanishing`."""
     width, height = size
     depth = height - vanishing
@@ -247,7 +247,7 @@ class Lens(NamedTuple):
     gamma: float = 1.0
 
 
-def expose(canvas: FloatArray, lens: Lens, rng: Random) -> ByteArray:
+def expose(canvas: Floats, lens: Lens, rng: Random) -> Bytes:
     """Take the photograph: uint8 of shape (height, width, 3), RGB."""
     height, width = canvas.shape[:2]
     levels = 255 * lens.exposure * (np.arange(256) / 255) ** lens.gamma
@@ -291,7 +291,7 @@ class Recipe(ABC):
         """Path of an image in the set's folder."""
 
     @abstractmethod
-    def paint(self, *member: Any) -> ByteArray:
+    def paint(self, *member: Any) -> Bytes:
         """Paint an image: uint8 of shape (height, width, 3), RGB."""
 
     def members(self) -> Iterator[tuple[Any, ...]]:

@@ -11,14 +11,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lookalike.core.arrays import Doubles, Ints, Longs, States
 from lookalike.core.kernels import mix, njit
 
-Numbers = NDArray[np.int32]
-Places = NDArray[np.int64]
-Floats = NDArray[np.float64]
-States = NDArray[np.uint64]
 Index = int | np.int64  # kernels compile once more for int32 numbers, so those that arrays hold are widened first
 kernel = njit(cache=True, nogil=True)
 
@@ -26,33 +22,33 @@ kernel = njit(cache=True, nogil=True)
 class Incidence(NamedTuple):
     """A query log as CSR both ways; images ascending within a query, queries ascending within an image."""
 
-    query_start: Places
-    query_images: Numbers
-    query_weights: Floats
-    image_start: Places
-    image_queries: Numbers
-    image_weights: Floats
-    factor: Floats
+    query_start: Longs
+    query_images: Ints
+    query_weights: Doubles
+    image_start: Longs
+    image_queries: Ints
+    image_weights: Doubles
+    factor: Doubles
 
 
 class Proposal(NamedTuple):
     """Running sums within rows from which q ~ Pr(q | p) and p+ ~ Pr(. | q) are drawn."""
 
-    by_image: Floats
-    by_query: Floats
+    by_image: Doubles
+    by_query: Doubles
 
 
 class Lists(NamedTuple):
     """Positives written out for the images of which few proposals would be accepted."""
 
-    slot: Numbers  # number of each image's list, -1 for the others
-    start: Places
-    images: Numbers
-    cumulative: Floats  # within each list
+    slot: Ints  # number of each image's list, -1 for the others
+    start: Longs
+    images: Ints
+    cumulative: Doubles  # within each list
 
 
 @kernel
-def running_sums(start: Places, values: Floats) -> Floats:
+def running_sums(start: Longs, values: Doubles) -> Doubles:
     """Return the running sums within each row: exact to the row, where one long sum would lose the small rows."""
     sums = np.empty(values.shape[0], dtype=np.float64)
     for row in range(start.shape[0] - 1):
@@ -85,7 +81,7 @@ def relevance_of(log: Incidence, p1: Index, p2: Index) -> tuple[float, int]:
 
 
 @kernel
-def relevance_of_pairs(log: Incidence, p1: Places, p2: Places) -> Floats:
+def relevance_of_pairs(log: Incidence, p1: Longs, p2: Longs) -> Doubles:
     """Return the relevance of many pairs."""
     values = np.empty(p1.shape[0], dtype=np.float64)
     for i in range(p1.shape[0]):
@@ -94,7 +90,7 @@ def relevance_of_pairs(log: Incidence, p1: Places, p2: Places) -> Floats:
 
 
 @kernel
-def relevant_to(log: Incidence, image: Index, theta: float) -> tuple[Numbers, Floats]:
+def relevant_to(log: Incidence, image: Index, theta: float) -> tuple[Ints, Doubles]:
     """Return the other images with a relevance above `theta`, ascending, and the relevances, by merging."""
     first = log.image_start[image]
     queries = log.image_queries[first : log.image_start[image + 1]]
@@ -128,7 +124,7 @@ def relevant_to(log: Incidence, image: Index, theta: float) -> tuple[Numbers, Fl
 
 
 @kernel
-def _accumulate(log: Incidence, image: Index, value: Floats, touched: Numbers) -> int:
+def _accumulate(log: Incidence, image: Index, value: Doubles, touched: Ints) -> int:
     """Add an image's relevances up in `value`, which is zero before; return how many images were touched."""
     n = 0
     for k in range(log.image_start[image], log.image_start[image + 1]):
@@ -144,7 +140,7 @@ def _accumulate(log: Incidence, image: Index, value: Floats, touched: Numbers) -
 
 
 @kernel
-def count_positives(log: Incidence, images: Places, theta: float) -> tuple[Places, Floats]:
+def count_positives(log: Incidence, images: Longs, theta: float) -> tuple[Longs, Doubles]:
     """Return, for each of `images`, how many others are above `theta` and their share of a proposal's probability."""
     n_images = log.image_start.shape[0] - 1
     value = np.zeros(n_images, dtype=np.float64)
@@ -166,7 +162,7 @@ def count_positives(log: Incidence, images: Places, theta: float) -> tuple[Place
 
 
 @kernel
-def write_lists(log: Incidence, chosen: Places, start: Places, theta: float, images: Numbers, sums: Floats) -> None:
+def write_lists(log: Incidence, chosen: Longs, start: Longs, theta: float, images: Ints, sums: Doubles) -> None:
     """Write the positives of the `chosen` images, row i from `start[i]` on, with the running sums of relevance."""
     n_images = log.image_start.shape[0] - 1
     value = np.zeros(n_images, dtype=np.float64)
@@ -204,7 +200,7 @@ def below(states: States, n: int) -> int:
 
 
 @kernel
-def pick(states: States, cumulative: Floats, start: int, end: int) -> int:
+def pick(states: States, cumulative: Doubles, start: int, end: int) -> int:
     """Return a place of the row [start, end) with probability proportional to what its running sum grows by there."""
     if end - start == 1:
         return start
@@ -225,7 +221,7 @@ def first_above(ascending: Any, start: int, end: int, value: Any) -> int:
 
 
 @kernel
-def sample_pairs(key: States, log: Incidence, pair_sums: Floats, n: int) -> tuple[Floats, Floats]:
+def sample_pairs(key: States, log: Incidence, pair_sums: Doubles, n: int) -> tuple[Doubles, Doubles]:
     """Return the relevances of `n` random pairs of images of a query, and weights that make all pairs count alike."""
     states = np.empty(1, dtype=np.uint64)
     values = np.empty(n, dtype=np.float64)
@@ -297,12 +293,12 @@ def draw_triplets(
     log: Incidence,
     proposal: Proposal,
     lists: Lists,
-    queries: Numbers,
+    queries: Ints,
     theta: float,
     tries: int,
     exclude_relevant: bool,
     per_query: int,
-    triplets: Numbers,
+    triplets: Ints,
 ) -> None:
     """Fill rows (p, p+, p-) of the stream `key` from row `first` on, by key and number; `per_query` rows share a p."""
     n_images = log.image_start.shape[0] - 1

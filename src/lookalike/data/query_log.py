@@ -7,15 +7,16 @@ a caller asks about an image is collected through the queries of that image (JML
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lookalike.core.arrays import Array, Doubles, Ints, Longs, Truths
 from lookalike.core.files import PathLike, reading_npz, write_npz
 from lookalike.core.row_numbers import row_numbers
 from lookalike.data import query_kernels as kernels
-from lookalike.data.query_kernels import Incidence, Numbers, Places
+from lookalike.data.query_kernels import Incidence
 
 RELEVANCES = ("joint", "co_clicks")
 """Pr(p1, p2) of JMLR equation 10, or the C'C of click counts of NIPS section 4.1."""
@@ -49,7 +50,7 @@ class QueryLog:
     array([0.0625, 0.    ])
     """
 
-    def __init__(self, query_start: Places, query_images: Numbers, query_weights: NDArray[Any], n_images: int) -> None:
+    def __init__(self, query_start: Longs, query_images: Ints, query_weights: Array, n_images: int) -> None:
         self.query_start, self.query_images, self.query_weights = query_start, query_images, query_weights
         self.n_queries, self.n_images, self.n_pairs = len(query_start) - 1, n_images, len(query_images)
         # stable: the pairs come query by query, so an image's queries stay ascending
@@ -111,7 +112,7 @@ class QueryLog:
         sizes = {"n_queries": np.int64(self.n_queries), "n_images": np.int64(self.n_images)}
         write_npz({"query": query, "image": image, "relevance": relevance, **sizes}, path)
 
-    def pairs(self) -> tuple[Numbers, Numbers, NDArray[Any]]:
+    def pairs(self) -> tuple[Ints, Ints, Array]:
         """Return query, image and relevance of every pair, sorted by (query, image)."""
         query = np.repeat(np.arange(self.n_queries, dtype=np.int32), self.images_per_query())
         return query, self.query_images, self.query_weights
@@ -128,18 +129,18 @@ class QueryLog:
         used, renumbered = np.unique(query[kept], return_inverse=True)
         return QueryLog.from_pairs(renumbered, new[image[kept]], relevance[kept], len(used), len(ids))
 
-    def joint(self, p1: ArrayLike, p2: ArrayLike) -> NDArray[np.float64]:
+    def joint(self, p1: ArrayLike, p2: ArrayLike) -> Doubles:
         """Return Pr(p1, p2), not cut, of image pairs in arrays that broadcast (draft equation 19)."""
         first, second = np.broadcast_arrays(self._images(p1), self._images(p2))
         values = kernels.relevance_of_pairs(self.incidence(), first.ravel(), second.ravel())
         return np.asarray(values, dtype=np.float64).reshape(first.shape)
 
-    def relevant(self, image: int, theta: float = 0.0) -> tuple[Numbers, NDArray[np.float64]]:
+    def relevant(self, image: int, theta: float = 0.0) -> tuple[Ints, Doubles]:
         """Return the other images whose Pr(p1, p2) is above `theta` (JMLR equation 10), ascending, and these values."""
         images, values = kernels.relevant_to(self.incidence(), int(self._images(image)), check_theta(theta))
         return images, values
 
-    def are_relevant(self, queries: ArrayLike, candidates: ArrayLike, theta: float = 0.0) -> NDArray[np.bool_]:
+    def are_relevant(self, queries: ArrayLike, candidates: ArrayLike, theta: float = 0.0) -> Truths:
         """Return whether candidates (n, k) of each query image (n,), not itself, have a Pr(p1, p2) above `theta`."""
         images, others = self._images(queries), self._images(candidates)
         if images.ndim != 1 or others.ndim != 2 or len(images) != len(others):
@@ -149,16 +150,16 @@ class QueryLog:
         above = self.joint(images[:, None], others) > check_theta(theta)
         return np.asarray(above & (others != images[:, None]), dtype=np.bool_)
 
-    def relevant_per_image(self, theta: float = 0.0, images: ArrayLike | None = None) -> Places:
+    def relevant_per_image(self, theta: float = 0.0, images: ArrayLike | None = None) -> Longs:
         """Return how many other images are above `theta`, for all images or those given; collected image by image."""
         chosen = np.arange(self.n_images) if images is None else self._images(images).ravel()
         return np.asarray(kernels.count_positives(self.incidence(), chosen, check_theta(theta))[0], dtype=np.int64)
 
-    def images_per_query(self) -> Places:
+    def images_per_query(self) -> Longs:
         """Return how many images each query has."""
         return np.diff(self.query_start)
 
-    def queries_per_image(self) -> Places:
+    def queries_per_image(self) -> Longs:
         """Return how many queries each image has."""
         return np.diff(self.image_start)
 
@@ -184,7 +185,7 @@ class QueryLog:
             factor,
         )
 
-    def _images(self, numbers: ArrayLike) -> Places:
+    def _images(self, numbers: ArrayLike) -> Longs:
         return row_numbers(numbers, self.n_images, "image")
 
 
@@ -195,11 +196,11 @@ def check_theta(theta: float) -> float:
     return float(theta)
 
 
-def _starts(rows: NDArray[Any], n_rows: int) -> Places:
+def _starts(rows: Array, n_rows: int) -> Longs:
     return np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n_rows))]).astype(np.int64)
 
 
-def _numbers(numbers: ArrayLike, count: int | None, name: str) -> tuple[Places, int]:
+def _numbers(numbers: ArrayLike, count: int | None, name: str) -> tuple[Longs, int]:
     """Check a column of numbers, and find how many there are where that is not given."""
     array = np.asarray(numbers)
     if array.ndim != 1:

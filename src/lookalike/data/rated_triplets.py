@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from lookalike.core.arrays import Longs
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, write_table
 from lookalike.core.progress import Progress
@@ -150,15 +150,13 @@ def _manifest(
     return manifest.astype({"part": "str"})
 
 
-def contents(manifest: pd.DataFrame) -> npt.NDArray[np.int64]:
+def contents(manifest: pd.DataFrame) -> Longs:
     """Return for each row of a manifest the least image id of the same content; a file without any is like no other."""
     least = manifest.groupby("sha256")["image_id"].transform("min")
     return least.where(manifest["sha256"] != "", manifest["image_id"]).to_numpy(dtype=np.int64)
 
 
-def _triplets(
-    rows: pd.DataFrame, manifest: pd.DataFrame, content: npt.NDArray[np.int64], rejections: Rejections
-) -> pd.DataFrame:
+def _triplets(rows: pd.DataFrame, manifest: pd.DataFrame, content: Longs, rejections: Rejections) -> pd.DataFrame:
     """Triplets by image ids: each once, sorted, of images that can be used, and none that another contradicts."""
     is_there, usable = manifest["reason"] != _MISSING, manifest.loc[manifest["status"] == "ok", "image_id"]
     image_of = pd.Series(content[is_there], index=manifest.loc[is_there, "path"])
@@ -254,9 +252,7 @@ def _neighbours(rows: list[Any]) -> list[tuple[Any, Any]]:
     return pairs if 2 * len(pairs) == len(rows) else max(found(1), found(-1), key=len)  # the first of equals
 
 
-def _training_relevance(
-    root: Path, manifest: pd.DataFrame, content: npt.NDArray[np.int64], rejections: Rejections
-) -> RelevanceData:
+def _training_relevance(root: Path, manifest: pd.DataFrame, content: Longs, rejections: Rejections) -> RelevanceData:
     """Relevance of the training images, each content once; 1 within a category where there is no file of it."""
     rows = manifest[(manifest["part"] == "training") & (manifest["status"] == "ok")]
     is_copy = content[rows["image_id"]] != rows["image_id"]
@@ -293,9 +289,7 @@ def _training_relevance(
     return RelevanceData.from_pairs(image_id, names, largest["low"], largest["high"], largest["value"])
 
 
-def _labels(
-    manifest: pd.DataFrame, triplets: pd.DataFrame, pool: pd.DataFrame, content: npt.NDArray[np.int64]
-) -> pd.Series:
+def _labels(manifest: pd.DataFrame, triplets: pd.DataFrame, pool: pd.DataFrame, content: Longs) -> pd.Series:
     """Category of training images, text query of evaluation images."""
     # of several the one that the folder is named after, else that of its triplets: pools of others hold it as noise
     by_key = {column_key(name): name for name in sorted(triplets["text_query"].unique(), reverse=True)}
@@ -332,7 +326,7 @@ def split_ratings(triplets: pd.DataFrame, share: float, seed: int) -> tuple[pd.D
     return triplet_table(evaluated.to_dict("records")), triplet_table(learned.to_dict("records"))
 
 
-def codebook_images(manifest: pd.DataFrame) -> tuple[npt.NDArray[np.int64], str]:
+def codebook_images(manifest: pd.DataFrame) -> tuple[Longs, str]:
     """Return the ids of the images that codebooks are learned from, training images if any, and what captions say."""
     usable = manifest["status"].eq("ok").to_numpy()
     training = usable & manifest["part"].eq("training").to_numpy()

@@ -8,8 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lookalike.core.arrays import Doubles, Ints, Texts
 from lookalike.core.files import PathLike, reading_npz, write_npz
 from lookalike.core.row_numbers import refuse_missing_labels, row_numbers
 
@@ -117,16 +118,16 @@ class RelevanceData:
         return int(self.relevance.nnz) // 2
 
     @property
-    def labels(self) -> NDArray[np.str_]:
+    def labels(self) -> Texts:
         """Name of each image's category: str, shape (n,)."""
         return np.asarray(self.category_names[self.category], dtype=np.str_)
 
     @cached_property
-    def total(self) -> NDArray[np.float64]:
+    def total(self) -> Doubles:
         """Total relevance r_i of each image (equation 6): the sum of its relevance to all others; shape (n,)."""
         return np.asarray(self.relevance.astype(np.float64).sum(axis=1), dtype=np.float64).reshape(-1)
 
-    def rows_of(self, image_id: ArrayLike) -> NDArray[np.int32]:
+    def rows_of(self, image_id: ArrayLike) -> Ints:
         """Return the rows that hold these images, or raise ValueError when there is no such image."""
         return _rows(self.image_id, image_id)
 
@@ -182,17 +183,17 @@ class RelevanceData:
             raise ValueError("relevance must be symmetric: give r(p, q) and r(q, p) the same number")
 
 
-def _ids(images: ArrayLike) -> NDArray[np.int32]:
+def _ids(images: ArrayLike) -> Ints:
     return row_numbers(images, 2**31, "image ids").astype(np.int32)
 
 
-def _codes(labels: ArrayLike) -> tuple[NDArray[np.int32], NDArray[np.str_]]:
+def _codes(labels: ArrayLike) -> tuple[Ints, Texts]:
     refuse_missing_labels(labels)
     names, codes = np.unique(np.asarray(labels, dtype=np.str_), return_inverse=True)
     return codes.astype(np.int32), names
 
 
-def _rows(ids: NDArray[np.int32], wanted: ArrayLike) -> NDArray[np.int32]:
+def _rows(ids: Ints, wanted: ArrayLike) -> Ints:
     """Return the places of images, or raise ValueError for the first that is not there."""
     images = np.asarray(wanted, dtype=np.int64).reshape(-1)
     order = np.argsort(ids, kind="stable")

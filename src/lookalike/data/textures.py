@@ -9,11 +9,9 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+from lookalike.core.arrays import Bytes, Doubles, Floats
 from lookalike.core.seeds import generator
 
-FloatArray = npt.NDArray[np.float32]
-ByteArray = npt.NDArray[np.uint8]
-Matrix = npt.NDArray[np.float64]
 Random = np.random.Generator
 
 SIDE = 256  # of a tile, in pixels
@@ -30,17 +28,17 @@ RAMPS = {  # dark and light colour (RGB, 0..255) of each
 _Y, _X = np.mgrid[0:SIDE, 0:SIDE] / SIDE
 
 
-def _cloud(rng: Random, slope: float, stretch: float = 1.0, cut: float = 1.0) -> Matrix:
+def _cloud(rng: Random, slope: float, stretch: float = 1.0, cut: float = 1.0) -> Doubles:
     """Noise of variance 1, `stretch` times as long as wide; its amplitude falls with frequency to the power `slope`."""
     fy, fx = np.fft.fftfreq(SIDE, 1 / SIDE)[:, None], stretch * np.fft.rfftfreq(SIDE, 1 / SIDE)
     frequency = np.hypot(fx, fy)
     # nothing repeats less than `cut` times a tile
     amplitude = np.where(frequency >= cut, np.maximum(frequency, 1.0) ** -slope, 0.0)
-    field: Matrix = np.fft.irfft2(np.fft.rfft2(rng.standard_normal((SIDE, SIDE))) * amplitude, s=(SIDE, SIDE))
+    field: Doubles = np.fft.irfft2(np.fft.rfft2(rng.standard_normal((SIDE, SIDE))) * amplitude, s=(SIDE, SIDE))
     return np.asarray(field / field.std())
 
 
-def _cells(rng: Random, columns: int, rows: int, down: int = 0) -> tuple[Matrix, Matrix, Matrix]:
+def _cells(rng: Random, columns: int, rows: int, down: int = 0) -> tuple[Doubles, Doubles, Doubles]:
     """Place (0..1) of each pixel across and down the cell `down` rows below it, and a random tone of that cell."""
     row = np.floor(_Y * rows) + down
     # every second row is shifted by half a cell
@@ -49,19 +47,19 @@ def _cells(rng: Random, columns: int, rows: int, down: int = 0) -> tuple[Matrix,
     return across % 1, _Y * rows - row, tones[row.astype(int) % rows, across.astype(int) % columns]
 
 
-def _dots(rng: Random, n: int) -> Matrix:
+def _dots(rng: Random, n: int) -> Doubles:
     x, y, tone = _cells(rng, n, n)
     distance = np.hypot(x - 0.5, y - 0.5)
     return np.clip((0.32 + 0.10 * tone - distance) / 0.14, 0, 1) * (1.2 - distance)
 
 
-def _bricks(rng: Random, columns: int, rows: int) -> Matrix:
+def _bricks(rng: Random, columns: int, rows: int) -> Doubles:
     x, y, tone = _cells(rng, columns, rows)
     edge = SIDE * np.minimum(np.minimum(x, 1 - x) / columns, np.minimum(y, 1 - y) / rows)
     return (0.45 + 0.5 * tone) * np.clip((edge - 0.6) / 1.8, 0, 1)
 
 
-def _cobble(rng: Random, n: int) -> Matrix:
+def _cobble(rng: Random, n: int) -> Doubles:
     """Stones about one point in each square of a grid; the distances to the two nearest points draw their edges."""
     points, tones = 0.1 + 0.8 * rng.random((2, n, n)), 0.55 + 0.45 * rng.random((n, n))
     row, column = (_Y * n).astype(int), (_X * n).astype(int)
@@ -76,17 +74,17 @@ def _cobble(rng: Random, n: int) -> Matrix:
     return np.asarray(np.clip((second - first) * SIDE / n / 3.2, 0, 1) * tone * (1 - 0.8 * first))
 
 
-def _marble(rng: Random, right: int, down: int) -> Matrix:
+def _marble(rng: Random, right: int, down: int) -> Doubles:
     vein = np.abs(np.sin(np.pi * (right * _X + down * _Y) + 1.8 * _cloud(rng, 1.6)))
     return np.asarray(vein**0.45 + 0.1 * _cloud(rng, 1.1))
 
 
-def _timber(rng: Random, n: int) -> Matrix:
+def _timber(rng: Random, n: int) -> Doubles:
     rings = np.sin(2 * np.pi * n * _Y + 2.2 * _cloud(rng, 2.0, stretch=5.0))
     return np.asarray(rings + 0.55 * _cloud(rng, 0.8, stretch=14.0))
 
 
-def _scales(rng: Random, n: int) -> Matrix:
+def _scales(rng: Random, n: int) -> Doubles:
     """Rows of round scales, each of which hangs over the row below it."""
     shade = np.zeros_like(_X)
     for down in (1, 0, -1):
@@ -97,13 +95,13 @@ def _scales(rng: Random, n: int) -> Matrix:
     return np.asarray(shade)
 
 
-def _chevron(rng: Random, n: int, columns: int) -> Matrix:
+def _chevron(rng: Random, n: int, columns: int) -> Doubles:
     zigzag = np.abs((_X * columns) % 1 - 0.5)
     return np.asarray(np.tanh(2.5 * np.sin(2 * np.pi * (n * _Y + 2 * zigzag))))
 
 
 # painter of each family, and its three scales or directions
-_FAMILIES: dict[str, tuple[Callable[..., Matrix], tuple[tuple[float, ...], ...]]] = {
+_FAMILIES: dict[str, tuple[Callable[..., Doubles], tuple[tuple[float, ...], ...]]] = {
     "cloud": (_cloud, ((1.6, 2.2), (1.2, 1), (1.4, 4))),
     "stripes": (
         lambda rng, right, down: np.sin(2 * np.pi * (right * _X + down * _Y) + 0.9 * _cloud(rng, 2.2)),
@@ -125,7 +123,7 @@ FAMILIES = tuple(_FAMILIES)
 
 
 @cache
-def tile(seed: int, family: str, variant: int) -> ByteArray:
+def tile(seed: int, family: str, variant: int) -> Bytes:
     """Grey tile of a family in one of three variants, of shape (SIDE, SIDE); not to be written to."""
     rng = generator(seed, "texture", family, variant)
     paint, variants = _FAMILIES[family]
@@ -135,19 +133,19 @@ def tile(seed: int, family: str, variant: int) -> ByteArray:
     return np.asarray(np.clip((field - low) * (255 / (high - low)), 0, 255), np.uint8)
 
 
-def blend(first: npt.ArrayLike, second: npt.ArrayLike, share: npt.ArrayLike) -> FloatArray:
+def blend(first: npt.ArrayLike, second: npt.ArrayLike, share: npt.ArrayLike) -> Floats:
     """Colours between two: `share` (...,) of the second, shape (..., 3)."""
     start, weight = np.asarray(first, np.float32), np.asarray(share, np.float32)[..., None]
     return start + (np.asarray(second, np.float32) - start) * weight
 
 
 @cache
-def ramp(name: str, contrast: float = 1.0) -> FloatArray:
+def ramp(name: str, contrast: float = 1.0) -> Floats:
     """Colours (256, 3) of a tile's tones, not to be written to; less `contrast` draws both ends to the middle."""
     return blend(*RAMPS[name], 0.5 + contrast * np.linspace(-0.5, 0.5, 256))
 
 
-def hued(light: npt.ArrayLike, chroma: float, hue: float) -> FloatArray:
+def hued(light: npt.ArrayLike, chroma: float, hue: float) -> Floats:
     """Colours (n, 3) of one hue (0..1, circular) and chroma by their lightness (n,), 0..100, as CIE Lab has them."""
     lightness = np.atleast_1d(np.asarray(light, np.float32))
     a, b = (chroma * wave(2 * np.pi * hue) + 0 * lightness for wave in (np.cos, np.sin))
@@ -155,13 +153,13 @@ def hued(light: npt.ArrayLike, chroma: float, hue: float) -> FloatArray:
     return np.asarray(255 * np.clip(cv2.cvtColor(lab[None], cv2.COLOR_Lab2RGB)[0], 0, 1))
 
 
-def look(picture: ByteArray, size: tuple[int, int], onto: Matrix) -> ByteArray:
+def look(picture: Bytes, size: tuple[int, int], onto: Doubles) -> Bytes:
     """Look at an endless tile through a window of `size` (width, height), from whose pixels `onto` leads to its own."""
     flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
     return np.asarray(cv2.warpPerspective(picture, onto, size, flags=flags, borderMode=cv2.BORDER_WRAP), np.uint8)
 
 
-def turned(angle: float, zoom: float, offset: npt.ArrayLike) -> Matrix:
+def turned(angle: float, zoom: float, offset: npt.ArrayLike) -> Doubles:
     """Homography that turns (radians) and scales about the origin, then moves by an offset in shares of a tile."""
     (cosine, sine), (x, y) = (zoom * np.cos(angle), zoom * np.sin(angle)), np.multiply(offset, SIDE)
     return np.array([[cosine, -sine, x], [sine, cosine, y], [0, 0, 1]])

@@ -9,13 +9,11 @@ from __future__ import annotations
 import zipfile
 import zlib
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import scipy.sparse as sp
 
+from lookalike.core.arrays import Array, Truths
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, read_csr, write_array, write_csr, write_table
 from lookalike.core.tables import one_of, read_cells, refuse, whole
@@ -35,9 +33,9 @@ _RULES += [
 def write_visterm_folder(
     folder: PathLike,
     manifest: pd.DataFrame,
-    in_pool: npt.NDArray[np.bool_],
+    in_pool: Truths,
     counts: sp.csr_array,
-    palette: npt.NDArray[Any] | None = None,
+    palette: Array | None = None,
 ) -> None:
     """Write such a folder; `manifest` and `counts` have a row for each image, in one order."""
     target = Path(folder)

@@ -9,13 +9,11 @@ from math import cos, exp, log, pi, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lookalike.core.arrays import Bytes, Doubles, Ints, Longs, States, Words
 from lookalike.core.kernels import mix, njit
 
-Words = NDArray[np.uint32]
-Floats = NDArray[np.float64]
-WordTables = tuple[Words, NDArray[np.uint64], NDArray[np.int32]]
+WordTables = tuple[Words, States, Ints]
 """Words, and the thresholds and aliases of the alias tables by which they are drawn."""
 MAX_COUNT = 255
 MAX_TERMS = 4096  # of an image; reached by none at the default settings
@@ -57,7 +55,7 @@ def _below(bits: Any, n: int) -> Any:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _from_alias(bits: Any, threshold: NDArray[np.uint64], other: NDArray[np.int32]) -> Any:
+def _from_alias(bits: Any, threshold: States, other: Ints) -> Any:
     """Draw a place of an alias table: the high half of `bits` chooses the place, the low half its owner."""
     place = _below(bits, threshold.shape[0])
     if (bits & _LOW) < threshold[place]:
@@ -69,14 +67,14 @@ def _from_alias(bits: Any, threshold: NDArray[np.uint64], other: NDArray[np.int3
 def draw_images(
     key: np.uint64,
     first: int,
-    topics: NDArray[np.int32],
-    queries: NDArray[np.int32],
+    topics: Ints,
+    queries: Ints,
     shares: Shares,
     tables: Tables,
     n_words: int,
-    indptr: NDArray[np.int64],
+    indptr: Longs,
     words: Words,
-    counts: NDArray[np.uint8],
+    counts: Bytes,
 ) -> None:
     """Draw the visterms of images from `first` on into an unsorted CSR with room for them; without, `indptr` alone."""
     found = np.zeros(n_words, dtype=np.int32)
@@ -131,7 +129,7 @@ def draw_images(
         indptr[row + 1] = end
 
 
-def alias_table(weights: Floats) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+def alias_table(weights: Doubles) -> tuple[States, Ints]:
     """Return an alias table: out of 2**32 how often a place is its own, and whose it is otherwise."""
     threshold = np.full(len(weights), 1 << 32, dtype=np.uint64)  # what rounding leaves over owns its place wholly
     other = np.arange(len(weights), dtype=np.int32)

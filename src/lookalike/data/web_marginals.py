@@ -5,12 +5,10 @@ They are numbers of queries and images (JMLR 2010, Table 1), relevant images (se
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from lookalike.core.arrays import Array, Longs, Truths
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator
 from lookalike.data.query_log import QueryLog
@@ -21,7 +19,7 @@ BLOCK = 50_000  # images that are read at a time
 
 
 def measure_marginals(
-    log: QueryLog, parts: NDArray[Any], store: VistermStore, seed: int, sample: int = SAMPLE
+    log: QueryLog, parts: Array, store: VistermStore, seed: int, sample: int = SAMPLE
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Measure how often each value (x) of a quantity occurs (y) in each part, and totals and means of the parts."""
     if not log.n_images == len(parts) == store.n_images:
@@ -57,7 +55,7 @@ def measure_marginals(
     return marginals, pd.DataFrame(counts)
 
 
-def _word_frequencies(store: VistermStore, is_test: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _word_frequencies(store: VistermStore, is_test: Truths) -> Longs:
     """Number of images of each part that contain each word."""
     found = np.zeros((2, store.n_words), dtype=np.int64)
     for first, counts in store.slices(BLOCK):

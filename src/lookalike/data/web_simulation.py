@@ -19,15 +19,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import ndtri
 
+from lookalike.core.arrays import Bytes, Doubles, Floats, Ints, Longs, Truths, Words
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, write_table
 from lookalike.core.seeds import generator
 from lookalike.data import web_images
-from lookalike.data.query_kernels import Numbers
 from lookalike.data.query_log import QueryLog
 from lookalike.data.web_images import STRENGTHS, Shares, Tables, WordTables, alias_table
 from lookalike.features.visterm_store import word_type, write_arrays
@@ -54,12 +53,12 @@ MAX_TERMS = 1024.0
 class WebLog(NamedTuple):
     """Pairs of a query and an image, each once, sorted by both, and what the images and queries were made from."""
 
-    query: Numbers
-    image: Numbers
-    relevance: NDArray[np.float32]  # simulated click counts, 1 or more
-    main_query: Numbers  # of each image: the query through which it was collected
-    query_topic: Numbers
-    image_topic: Numbers  # that of the main query: for evaluation, never for a learner
+    query: Ints
+    image: Ints
+    relevance: Floats  # simulated click counts, 1 or more
+    main_query: Ints  # of each image: the query through which it was collected
+    query_topic: Ints
+    image_topic: Ints  # that of the main query: for evaluation, never for a learner
 
 
 @dataclass(frozen=True)
@@ -139,7 +138,7 @@ class WebSimulation:
         relevance = np.minimum(clicks, MAX_CLICKS).astype(np.float32)
         return WebLog(query[order], images[order], relevance, main_query, topics, topics[main_query])
 
-    def is_test(self) -> NDArray[np.bool_]:
+    def is_test(self) -> Truths:
         """Say of every image whether it is in the test set: exactly `n_test` are, chosen at random."""
         chosen = np.zeros(self.n_images, dtype=np.bool_)
         chosen[generator(self.seed, "web", "test").permutation(self.n_images)[: self.n_test]] = True
@@ -156,9 +155,7 @@ class WebSimulation:
         drawn = np.minimum(np.searchsorted(np.cumsum(frequency), places), self.words - 1)
         return Tables((numbers, *alias_table(frequency)), topics, styles, numbers[drawn])
 
-    def _sparse_tables(
-        self, name: str, n: int, n_words: int, frequency: NDArray[np.float64], numbers: NDArray[np.uint32]
-    ) -> WordTables:
+    def _sparse_tables(self, name: str, n: int, n_words: int, frequency: Doubles, numbers: Words) -> WordTables:
         """Choose the words of each topic or style, without repeats and by their frequency, and how common they are."""
         words = np.empty((n, n_words), dtype=np.uint32)
         for row in range(n):
@@ -187,9 +184,7 @@ class WebSimulation:
         # each call draws the same streams, so the excess is a step function of the number of terms: enough is enough
         return float(brentq(excess, 1.0, MAX_TERMS, xtol=0.01))
 
-    def _draw(
-        self, first: int, stop: int, n_terms: float, room: int = 0
-    ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint8]]:
+    def _draw(self, first: int, stop: int, n_terms: float, room: int = 0) -> tuple[Longs, Words, Bytes]:
         """Draw images first..stop-1 with so many terms on average; without room for their words, count these alone."""
         log, tables = self.log, self._tables
         shares = Shares(float(self.topic_share), QUERY_SHARE, float(self.style_share), n_terms, LENGTH_SPREAD)
@@ -232,21 +227,21 @@ class WebSimulation:
         write_table(pd.DataFrame({"image_id": ids, "part": part, "topic": self.log.image_topic}), path)
 
 
-def _powers(n: int, exponent: float) -> NDArray[np.float64]:
+def _powers(n: int, exponent: float) -> Doubles:
     """Shares that fall with a power of their rank, sum 1."""
     weights = np.arange(1.0, n + 1.0) ** -exponent
     return np.asarray(weights / weights.sum(), dtype=np.float64)
 
 
-def _full_sizes(n: int, total: int) -> NDArray[np.int64]:
+def _full_sizes(n: int, total: int) -> Longs:
     """Sizes of the full queries: quantiles of a log-normal law, rounded so that they sum to `total`."""
     shares = np.exp(SIZE_SPREAD * ndtri((np.arange(n) + 0.5) / n))
     ends = np.rint(np.cumsum(shares) * (total / shares.sum())).astype(np.int64)
-    sizes: NDArray[np.int64] = np.diff(ends, prepend=0)
+    sizes: Longs = np.diff(ends, prepend=0)
     return sizes
 
 
-def _spread_over(popularity: NDArray[np.float64], n: int, random: np.random.Generator) -> Numbers:
+def _spread_over(popularity: Doubles, n: int, random: np.random.Generator) -> Ints:
     """Topics of n queries by systematic sampling, so that each topic has its share of them to within one."""
     places = (np.arange(n) + random.random()) / max(n, 1)
     topics = np.searchsorted(np.cumsum(popularity), places, side="right")
@@ -254,8 +249,8 @@ def _spread_over(popularity: NDArray[np.float64], n: int, random: np.random.Gene
 
 
 def _further_images(
-    further: Numbers, main_query: Numbers, query_topic: Numbers, random: np.random.Generator
-) -> tuple[Numbers, NDArray[np.bool_]]:
+    further: Ints, main_query: Ints, query_topic: Ints, random: np.random.Generator
+) -> tuple[Ints, Truths]:
     """Draw an image for each further place of a query, mostly of its topic; say which of them are new to the query."""
     n_images, image_topic = len(main_query), query_topic[main_query]
     by_topic = np.argsort(image_topic, kind="stable").astype(np.int32)

@@ -23,19 +23,17 @@ from typing import NamedTuple
 
 import faiss
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
+from lookalike.core.arrays import Floats, Integers, Ints, Longs
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, reading_npz, write_npz
 from lookalike.core.progress import Progress
 from lookalike.core.seeds import generator
 from lookalike.features.codebook import check_enough
 from lookalike.features.keypoints import N_FEATURES, as_vectors, load_descriptors
-from lookalike.features.shards import Ints, index_images, locate
+from lookalike.features.shards import index_images, locate
 from lookalike.features.word_index import BATCH, EXACT_UP_TO, N_PROBES, WordIndex
-
-Floats = npt.NDArray[np.float32]
 
 _STATE = "state.npz"
 _NUDGE = 1 / 1024  # how far, relatively, the two halves of a split word are moved apart
@@ -48,16 +46,16 @@ class _State(NamedTuple):
     shard: int
     centroids: Floats
     sums: Floats
-    counts: npt.NDArray[np.int64]
+    counts: Longs
 
 
 class _Sample(NamedTuple):
     """The descriptors to train on: the file of each and its row there in the order of images, and the rows by file."""
 
     files: Sequence[PathLike]
-    file: Ints
-    row: Ints
-    rows: Sequence[Ints]
+    file: Integers
+    row: Integers
+    rows: Sequence[Integers]
 
     def vectors(self, number: int, root: bool) -> Iterator[Floats]:
         """Yield the vectors of one file, a batch at a time."""
@@ -134,7 +132,7 @@ def _start(sample: _Sample, n_words: int, root: bool, seed: int) -> _State:
     return _State(0, 0, centroids, np.zeros_like(centroids), np.zeros(n_words, np.int64))
 
 
-def _add(state: _State, words: npt.NDArray[np.int32], vectors: Floats) -> None:
+def _add(state: _State, words: Ints, vectors: Floats) -> None:
     """Add vectors to the sums of their words."""
     found, place = np.unique(words, return_inverse=True)
     shape = (len(found), len(vectors))

@@ -10,11 +10,11 @@ from functools import partial
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from lookalike.core.arrays import Bytes, Doubles, Floats, Shorts
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike
 from lookalike.core.images import load_rgb
@@ -22,8 +22,8 @@ from lookalike.core.progress import counted
 from lookalike.core.resizing import resize
 from lookalike.core.seeds import generator, integer_seed
 from lookalike.features.codebook import assign, learn_codebook, warm_up
-from lookalike.features.describers import Arrays, Describer, Floats, Image, StageProgress, Vectors, silent, thread_pool
-from lookalike.features.descriptors import Counts, describe, normalise
+from lookalike.features.describers import Arrays, Describer, StageProgress, Vectors, silent, thread_pool
+from lookalike.features.descriptors import describe, normalise
 from lookalike.features.lbp import N_BINS
 from lookalike.features.palette import N_COLOURS, learn_palette, sample_pixels
 from lookalike.features.pyramid import is_large_enough
@@ -70,12 +70,12 @@ class BagOfVisterms(Describer):
         """Number of words."""
         return len(self.codebook)
 
-    def prepare(self, image: Image) -> Image:
+    def prepare(self, image: Bytes) -> Bytes:
         """Bring an image to a size at which it has blocks."""
         image = super().prepare(image)
         return resize(image, *enlarged(*image.shape[:2]))
 
-    def _fit(self, images: Iterator[Image], seed: int) -> None:
+    def _fit(self, images: Iterator[Bytes], seed: int) -> None:
         kept = list(images)  # walked over twice
         self._learn(kept.__getitem__, [str(number) for number in range(len(kept))], seed, 1, silent)
 
@@ -87,17 +87,17 @@ class BagOfVisterms(Describer):
         return self
 
     def _learn(
-        self, read: Callable[[int], Image], names: Sequence[str], seed: int, n_threads: int, progress: StageProgress
+        self, read: Callable[[int], Bytes], names: Sequence[str], seed: int, n_threads: int, progress: StageProgress
     ) -> None:
         """Learn palette and codebook; an image's name, not its place, decides which of its pixels and blocks count."""
         n_images = max(1, len(names))
         n_words = self.words or min(MOST_WORDS, max(FEWEST_WORDS, len(names) // 100 * 100))
         n_pixels, n_blocks = -(-N_PIXELS // n_images), -(-n_words * BLOCKS_PER_WORD // n_images)
 
-        def pixels(number: int) -> Image:
+        def pixels(number: int) -> Bytes:
             return sample_pixels(read(number), n_pixels, generator(seed, "own images", "pixels", names[number]))
 
-        def blocks(number: int) -> Counts:
+        def blocks(number: int) -> Shorts:
             counts = describe(read(number), palette)
             rng = generator(seed, "own images", "blocks", names[number])
             return counts[np.sort(rng.choice(len(counts), min(n_blocks, len(counts)), replace=False))]
@@ -116,7 +116,7 @@ class BagOfVisterms(Describer):
         codebook = learn_codebook(descriptors, n_words, integer_seed(seed, "own images", "codebook"))
         progress(f"learning {n_words:,} words", 1, 1)
         self.palette, self.codebook = palette, codebook
-        self.idf: npt.NDArray[np.float64] = np.empty(0)
+        self.idf: Doubles = np.empty(0)
 
     def restore(self, arrays: Arrays) -> None:
         """Take over palette, codebook and inverse document frequencies, see `Describer.restore`."""
@@ -130,11 +130,11 @@ class BagOfVisterms(Describer):
         self.palette, self.codebook = palette.astype(np.float32), codebook.astype(np.float32)
         self.idf = idf.astype(np.float64)
 
-    def _describe(self, image: Image) -> Floats:
+    def _describe(self, image: Bytes) -> Floats:
         words = assign(normalise(describe(image, self.palette)), self.codebook)
         return np.bincount(words, minlength=self.n_dimensions).astype(np.float32)
 
-    def describe_many(self, images: Iterable[Image]) -> sp.csr_array:
+    def describe_many(self, images: Iterable[Bytes]) -> sp.csr_array:
         """Count the words of some images: int32, (n_images, n_words)."""
         return sp.csr_array(super().describe_many(images).astype(np.int32))
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import faiss
 import numpy as np
-import numpy.typing as npt
 from threadpoolctl import threadpool_limits
+
+from lookalike.core.arrays import Floats, Reals
 
 
 @contextmanager
@@ -27,9 +28,7 @@ def one_thread() -> Iterator[None]:
             faiss.omp_set_num_threads(before)
 
 
-def cluster(
-    points: npt.NDArray[np.float32], n_centres: int, seed: int, n_iterations: int, n_redo: int = 1
-) -> npt.NDArray[np.float32]:
+def cluster(points: Floats, n_centres: int, seed: int, n_iterations: int, n_redo: int = 1) -> Floats:
     """Cluster points by k-means (faiss) in one thread; of `n_redo` starts, the one of smallest distortion is kept."""
     with one_thread():
         kmeans = faiss.Kmeans(
@@ -46,7 +45,7 @@ def cluster(
     return np.array(kmeans.centroids, dtype=np.float32)
 
 
-def principal_components(vectors: npt.NDArray[np.floating], n: int, solver: str, seed: int | None = None) -> Any:
+def principal_components(vectors: Reals, n: int, solver: str, seed: int | None = None) -> Any:
     """Fit a PCA in float64; vectors that are all equal, as those of flat images are, have any axes."""
     from sklearn.decomposition import PCA  # slow to import
 

@@ -10,17 +10,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
+from lookalike.core.arrays import Floats, Ints, Shorts
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike
 from lookalike.core.kernels import njit
 from lookalike.features.clustering import cluster, one_thread
 from lookalike.features.descriptors import Blocks, describe, normalise
 from lookalike.features.shards import count_by_image, index_images, load_shard, locate
-
-Floats = npt.NDArray[np.float32]
 
 BATCH = 192
 """Descriptors that are compared with all words at once: about an image's, so that their scores stay in the cache."""
@@ -29,7 +27,7 @@ _CHUNK = 32_768  # descriptors in single precision at once, 10 MB
 
 def sample_descriptors(
     block_files: Iterable[PathLike], image_ids: Collection[int], n_max: int, rng: np.random.Generator
-) -> npt.NDArray[np.uint16]:
+) -> Shorts:
     """Draw block counts of some images, uniformly over their blocks, without replacement, in the order of the ids."""
     files = list(block_files)
     index = index_images(files, np.fromiter(image_ids, np.int64))
@@ -64,7 +62,7 @@ def learn_codebook(descriptors: Floats, n_words: int, seed: int, n_iterations: i
     return cluster(descriptors, n_words, seed, n_iterations)
 
 
-def assign(descriptors: Floats, codebook: Floats, batch: int = BATCH) -> npt.NDArray[np.int32]:
+def assign(descriptors: Floats, codebook: Floats, batch: int = BATCH) -> Ints:
     """Return the nearest word of each descriptor by Euclidean distance, ties to the lowest index."""
     # a single-precision product finds the candidates; those that its rounding could have swapped are compared again,
     # so the answer depends neither on the batch nor on the BLAS library
@@ -89,7 +87,7 @@ def assign(descriptors: Floats, codebook: Floats, batch: int = BATCH) -> npt.NDA
 
 @njit(cache=True, nogil=True)
 def settle_nearest(
-    scores: Floats, highest: Floats, slack: Floats, descriptors: Floats, codebook: Floats, words: npt.NDArray[np.int32]
+    scores: Floats, highest: Floats, slack: Floats, descriptors: Floats, codebook: Floats, words: Ints
 ) -> None:
     """Choose the nearest word of each descriptor among those whose score is within rounding of the highest."""
     # scores are x . c - |c|^2 / 2, and the slack is twice the bound on their rounding error
@@ -111,7 +109,7 @@ def settle_nearest(
 def count_visterms(block_files: Iterable[PathLike], codebook: Floats, hellinger: bool, n_rows: int) -> sp.csr_array:
     """Count how often each visterm occurs in each image: (n_rows, n_words), int32, row = image_id."""
 
-    def words_of(counts: npt.NDArray[np.uint16]) -> npt.NDArray[np.int32]:
+    def words_of(counts: Shorts) -> Ints:
         starts = range(0, len(counts), _CHUNK)
         parts = [assign(normalise(counts[start : start + _CHUNK], hellinger), codebook) for start in starts]
         return np.concatenate([np.empty(0, np.int32), *parts])

@@ -11,10 +11,10 @@ from typing import ClassVar
 
 import cv2
 import numpy as np
-import numpy.typing as npt
 from pydantic.dataclasses import dataclass
 
-from lookalike.features.describers import Describer, Floats, Image, NotNegative, Positive
+from lookalike.core.arrays import Bytes, Floats
+from lookalike.features.describers import Describer, NotNegative, Positive
 
 A_RANGE = (-87.0, 99.0)
 """a* of every sRGB colour lies inside (-86.2 to 98.3)."""
@@ -25,7 +25,7 @@ LINEAR_LIGHT = np.where(_SRGB <= 0.04045, _SRGB / 12.92, ((_SRGB + 0.055) / 1.05
 """Linear light in 0..1 of each 8-bit sRGB value (IEC 61966-2-1)."""
 
 
-def lab_pixels(image: Image) -> npt.NDArray[np.float32]:
+def lab_pixels(image: Bytes) -> Floats:
     """Convert sRGB pixels to CIE L*a*b* (D65) in its own units, within 0.03 of scikit-image."""
     # of uint8, OpenCV gives 255/100 L*, a* + 128 and b* + 128, rounded; of sRGB floats true units from a coarse table,
     # up to 0.4 off; of linear light it computes them
@@ -62,7 +62,7 @@ class ColorHistogram(Describer):
         """Number of bins."""
         return math.prod(self.bins)
 
-    def _describe(self, image: Image) -> Floats:
+    def _describe(self, image: Bytes) -> Floats:
         """Return the histogram, L* slowest and b* fastest."""
         places = (lab_pixels(image).reshape(-1, 3) - self._low) * self._scale
         index = np.zeros(len(places), np.int32)

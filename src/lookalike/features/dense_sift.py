@@ -7,20 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import cv2
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from lookalike.core.arrays import Array, Bytes, Doubles, Floats, Longs
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import luma
-from lookalike.features.describers import Describer, Floats, Image, NotNegative, Positive, check_places
+from lookalike.features.describers import Describer, NotNegative, Positive, check_places
 from lookalike.features.keypoints import N_FEATURES, as_vectors
-
-Doubles = npt.NDArray[np.float64]
 
 BINS = 4
 """A descriptor has so many spatial bins in each direction."""
@@ -60,14 +58,14 @@ class DenseSift(Describer):
     n_per_image: Positive = 100
     n_descriptors: Positive = 100_000
 
-    def descriptors(self, image: Image) -> tuple[Floats, Doubles]:
+    def descriptors(self, image: Bytes) -> tuple[Floats, Doubles]:
         """Describe patches size by size, each row by row: vectors, and x and y of centres as shares of the sides."""
         grey, grid, textured = self._patches(image)
         vectors = np.zeros((len(grid.keypoints), N_FEATURES), np.uint8)
         vectors[textured] = sift(grey, grid.keypoints[textured])
         return as_vectors(vectors, self.root), grid.places
 
-    def sample(self, images: Iterable[Image], seed: int) -> Floats:
+    def sample(self, images: Iterable[Bytes], seed: int) -> Floats:
         """Draw textured patches' descriptors, uniformly within an image and then among what was drawn."""
         random = np.random.Generator(np.random.PCG64(seed))
         drawn = [np.empty((0, N_FEATURES), np.float32)]
@@ -83,7 +81,7 @@ class DenseSift(Describer):
             joined = joined[np.sort(random.choice(len(joined), size=self.n_descriptors, replace=False))]
         return joined
 
-    def _patches(self, image: Image) -> tuple[npt.NDArray[np.uint8], PatchGrid, npt.NDArray[np.int64]]:
+    def _patches(self, image: Bytes) -> tuple[Bytes, PatchGrid, Longs]:
         """Return grey values, the grid of patches, and the numbers of those that are not flat, by their deviation."""
         grey = luma(image)
         grid = patch_grid(grey.shape, self.sizes, self.step)
@@ -94,8 +92,8 @@ class DenseSift(Describer):
 class PatchGrid(NamedTuple):
     """The patches of images of one shape: OpenCV's keypoints, left, top, right and bottom, and centres as shares."""
 
-    keypoints: npt.NDArray[Any]
-    corners: npt.NDArray[np.int64]
+    keypoints: Array
+    corners: Longs
     places: Doubles
 
 
@@ -131,7 +129,7 @@ def _centres(shape: tuple[int, ...], size: int, step: int) -> Doubles:
     return np.column_stack([xs.ravel(), ys.ravel()])
 
 
-def patch_contrast(grey: Floats, corners: npt.NDArray[np.int64]) -> Doubles:
+def patch_contrast(grey: Floats, corners: Longs) -> Doubles:
     """Return the standard deviation of the grey values of patches, from sums over rectangles."""
     sums, squares = (np.asarray(table, np.float64) for table in cv2.integral2(grey, sdepth=cv2.CV_64F))
     left, top, right, bottom = corners.T
@@ -144,7 +142,7 @@ def patch_contrast(grey: Floats, corners: npt.NDArray[np.int64]) -> Doubles:
     return np.asarray(np.sqrt(np.maximum(total(squares) / area - mean**2, 0)))
 
 
-def sift(grey: npt.NDArray[np.uint8], keypoints: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+def sift(grey: Bytes, keypoints: Array) -> Bytes:
     """Return OpenCV's descriptor of each keypoint, shape (n, 128)."""
     if not len(keypoints):
         return np.empty((0, N_FEATURES), np.uint8)

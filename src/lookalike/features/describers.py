@@ -18,9 +18,9 @@ from typing import Annotated, Any, ClassVar, Self
 
 import faiss
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field, ValidationError
 
+from lookalike.core.arrays import Array, Bytes, Floats, Reals
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike
 from lookalike.core.images import load_rgb
@@ -29,11 +29,9 @@ from lookalike.core.resizing import fit_within
 from lookalike.core.seeds import as_seed, integer_seed
 from lookalike.features.clustering import one_thread
 
-Image = npt.NDArray[np.uint8]
-Floats = npt.NDArray[np.float32]
 Positive = Annotated[int, Field(ge=1, le=10**7)]
 NotNegative = Annotated[int, Field(ge=0, le=10**7)]
-Arrays = Mapping[str, npt.NDArray[Any]]
+Arrays = Mapping[str, Array]
 StageProgress = Callable[[str, int, int], None]
 """``progress(what, done, total)``."""
 Vectors = Any
@@ -96,15 +94,15 @@ class Describer(ABC):
     def n_dimensions(self) -> int:
         """Length of the vectors; known once fitted where `needs_fit`."""
 
-    def prepare(self, image: Image) -> Image:
+    def prepare(self, image: Bytes) -> Bytes:
         """Check that these are RGB pixels, and bring them to the size at which they are described."""
         return fit_within(image, self.longest_side)
 
     @abstractmethod
-    def _describe(self, image: Image) -> Floats:
+    def _describe(self, image: Bytes) -> Floats:
         """Describe one image that `prepare` has brought to size."""
 
-    def fit(self, images: Iterable[Image], random_state: int | np.random.Generator | None = None) -> Self:
+    def fit(self, images: Iterable[Bytes], random_state: int | np.random.Generator | None = None) -> Self:
         """Learn what the description needs; does nothing where `needs_fit` is False.
 
         Parameters
@@ -125,10 +123,10 @@ class Describer(ABC):
         images = counted(map(load_rgb, paths), len(paths), partial(progress, f"learning what {self.system} needs"))
         return self.fit(images, integer_seed(seed, "own images", self.system))
 
-    def _fit(self, images: Iterator[Image], seed: int) -> None:  # noqa: B027 (most learn nothing)
+    def _fit(self, images: Iterator[Bytes], seed: int) -> None:  # noqa: B027 (most learn nothing)
         """Learn from images that `prepare` has brought to size; they can be walked through once."""
 
-    def describe(self, image: Image) -> Floats:
+    def describe(self, image: Bytes) -> Floats:
         """Describe one RGB image of uint8 of any size: float32 of shape (n_dimensions,), finite, repeatable.
 
         Other pixels are a ValueError, and a describer that was not fitted and must be a RuntimeError.
@@ -137,7 +135,7 @@ class Describer(ABC):
             raise RuntimeError(f"{self.system} has learned nothing yet: call fit(images) first")
         return self._describe(self.prepare(image))
 
-    def describe_many(self, images: Iterable[Image]) -> Vectors:
+    def describe_many(self, images: Iterable[Bytes]) -> Vectors:
         """Describe images like `describe`, a row an image; rows of counts that are mostly zero are CSR."""
         return np.stack([self.describe(image) for image in images])
 
@@ -154,9 +152,9 @@ class Describer(ABC):
             rows = np.sign(rows) * np.sqrt(np.abs(rows))
         return unit_rows(rows)
 
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def arrays(self) -> dict[str, Array]:
         """Return what was learned, by name; nothing before `fit`."""
-        found: dict[str, npt.NDArray[Any]] = {}
+        found: dict[str, Array] = {}
         for name in self.learned:
             value = getattr(self, name, None)
             if isinstance(value, tuple):
@@ -198,7 +196,7 @@ def check_places(shape: tuple[int, ...], step: int, n_sizes: int = 1) -> None:
         )
 
 
-def unit_rows(rows: npt.NDArray[np.floating[Any]]) -> Floats:
+def unit_rows(rows: Reals) -> Floats:
     """Scale rows to length 1; a row of zeros stays as it is."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.where(lengths > 0, lengths, 1), dtype=np.float32)

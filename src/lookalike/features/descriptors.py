@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from lookalike.core.arrays import Bytes, Floats, Integers, Ints, Longs, Shorts
 from lookalike.core.files import PathLike
 from lookalike.core.images import check_pixels, luma
 from lookalike.core.kernels import njit
@@ -21,21 +21,18 @@ from lookalike.features import lbp, pyramid
 from lookalike.features.palette import nearest_colours, palette_keys
 from lookalike.features.shards import join_images, read_images
 
-Image = npt.NDArray[np.uint8]
-Counts = npt.NDArray[np.uint16]
-
 CELL = pyramid.STRIDE
 
 
 class Blocks(NamedTuple):
     """Block counts of several images, (n_blocks, 59 + n_colours): one ``blocks-NNN.npz``, about 45 kB an image."""
 
-    image_id: npt.NDArray[np.int32]
-    offsets: npt.NDArray[np.int64]
-    counts: Counts
+    image_id: Ints
+    offsets: Longs
+    counts: Shorts
 
 
-def describe(image: Image, palette: npt.NDArray[np.float32]) -> Counts:
+def describe(image: Bytes, palette: Floats) -> Shorts:
     """Count edges and colours in every block of an RGB image: uint16, (n_blocks, 59 + n_colours).
 
     Levels stand from full size down, blocks of a level row by row; in each row the 59 LBP counts sum to 4096, and so do
@@ -45,7 +42,7 @@ def describe(image: Image, palette: npt.NDArray[np.float32]) -> Counts:
     return describe_levels(pyramid.levels(image), palette)
 
 
-def describe_levels(levels: Iterable[Image], palette: npt.NDArray[np.float32]) -> Counts:
+def describe_levels(levels: Iterable[Bytes], palette: Floats) -> Shorts:
     """Count edges and colours in every block of pyramid levels."""
     keys, bins = palette_keys(palette), lbp.pattern_bins()
     none = np.empty((0, lbp.N_BINS + len(keys)), np.uint16)
@@ -54,7 +51,7 @@ def describe_levels(levels: Iterable[Image], palette: npt.NDArray[np.float32]) -
 
 
 @njit(cache=True, nogil=True)
-def count_level(image: Image, padded: Image, bins: Image, n_lbp: int, keys: npt.NDArray[np.int32]) -> Counts:
+def count_level(image: Bytes, padded: Bytes, bins: Bytes, n_lbp: int, keys: Ints) -> Shorts:
     """Count LBP bins, and palette colours after them, in every block of one level, blocks row by row."""
     # a block is 2 x 2 cells, so each pixel is counted once instead of up to four times
     rows, columns = image.shape[0] // CELL - 1, image.shape[1] // CELL - 1
@@ -83,7 +80,7 @@ def count_level(image: Image, padded: Image, bins: Image, n_lbp: int, keys: npt.
     return counts
 
 
-def normalise(counts: npt.NDArray[np.integer], hellinger: bool = False) -> npt.NDArray[np.float32]:
+def normalise(counts: Integers, hellinger: bool = False) -> Floats:
     """Turn raw counts into descriptors: the edge part and the colour part each sum to 1."""
     descriptors = counts.astype(np.float32)
     for part in (descriptors[:, : lbp.N_BINS], descriptors[:, lbp.N_BINS :]):
@@ -92,7 +89,7 @@ def normalise(counts: npt.NDArray[np.integer], hellinger: bool = False) -> npt.N
     return np.sqrt(descriptors, out=descriptors) if hellinger else descriptors
 
 
-def block_positions(width: int, height: int) -> npt.NDArray[np.int32]:
+def block_positions(width: int, height: int) -> Ints:
     """Return x, y and side in pixels of the original, and the level, of each block in the order of `describe`."""
     positions = [np.empty((0, 4), np.int32)]
     for level, (level_width, level_height) in enumerate(pyramid.level_sizes(width, height)):
@@ -108,9 +105,7 @@ def block_positions(width: int, height: int) -> npt.NDArray[np.int32]:
     return np.concatenate(positions)
 
 
-def describe_shard(
-    rows: pd.DataFrame, root: PathLike, palette: npt.NDArray[np.float32], progress: Progress | None = None
-) -> Blocks:
+def describe_shard(rows: pd.DataFrame, root: PathLike, palette: Floats, progress: Progress | None = None) -> Blocks:
     """Describe the images of some rows of a manifest whose paths are relative to `root`; `progress` counts images."""
     counts = ((describe(image, palette),) for image in read_images(rows, root, progress))
     none = np.empty((0, lbp.N_BINS + len(palette)), np.uint16)

@@ -10,17 +10,15 @@ from collections.abc import Iterator
 from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from lookalike.core.arrays import Bytes, Doubles, Floats
 from lookalike.core.errors import LookalikeError
 from lookalike.features.clustering import principal_components
 from lookalike.features.dense_sift import DenseSift, textured
-from lookalike.features.describers import Floats, Image, Positive
+from lookalike.features.describers import Positive
 from lookalike.features.keypoints import N_FEATURES
-
-Doubles = npt.NDArray[np.float64]
 
 SMALLEST_VARIANCE = 1e-4
 """Least variance of a Gaussian, as a share of the mean variance of the projected descriptors."""
@@ -66,7 +64,7 @@ class FisherVector(DenseSift):
         """Length of the vectors: one or two gradients for each Gaussian and component."""
         return self.n_gaussians * self.n_components * (2 if self.deviations else 1)
 
-    def _fit(self, images: Iterator[Image], seed: int) -> None:
+    def _fit(self, images: Iterator[Bytes], seed: int) -> None:
         # scikit-learn takes seconds to load, and whoever plans a run makes a describer
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.mixture import GaussianMixture
@@ -99,7 +97,7 @@ class FisherVector(DenseSift):
         projection = {"mean_": (N_FEATURES,), "projection_": (N_FEATURES, self.n_components)}
         return {**projection, **{f"mixture_.{place}": shape for place, shape in enumerate(mixture)}}
 
-    def _describe(self, image: Image) -> Floats:
+    def _describe(self, image: Bytes) -> Floats:
         vectors = textured(self.descriptors(image)[0])
         if not len(vectors):  # an image of one colour
             return np.zeros(self.n_dimensions, np.float32)

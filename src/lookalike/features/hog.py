@@ -15,10 +15,11 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from lookalike.core.arrays import Bytes, Floats
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import MIN_SIDE, check_pixels
 from lookalike.core.resizing import resize
-from lookalike.features.describers import Describer, Floats, Image, Positive
+from lookalike.features.describers import Describer, Positive
 
 
 @dataclass(kw_only=True, eq=False)
@@ -52,12 +53,12 @@ class Hog(Describer):
         """Orientations of 4 cells in each block."""
         return (self.side // self.cell - 1) ** 2 * 4 * self.n_orientations
 
-    def prepare(self, image: Image) -> Image:
+    def prepare(self, image: Bytes) -> Bytes:
         """Rescale to `side` x `side` pixels, see `Describer.prepare`."""
         check_pixels(image)
         return resize(image, self.side, self.side)
 
-    def _describe(self, image: Image) -> Floats:
+    def _describe(self, image: Bytes) -> Floats:
         """Return the blocks as OpenCV orders them: column by column."""
         side, cell, block = ((length, length) for length in (self.side, self.cell, 2 * self.cell))
         descriptor = cv2.HOGDescriptor(side, block, cell, cell, self.n_orientations)

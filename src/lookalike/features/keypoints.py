@@ -9,11 +9,11 @@ from typing import Annotated, NamedTuple
 
 import cv2
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from lookalike.core.arrays import Bytes, Floats, Ints, Longs
 from lookalike.core.files import PathLike
 from lookalike.core.images import luma, shrink
 from lookalike.core.progress import Progress
@@ -44,25 +44,25 @@ class Keypoints(NamedTuple):
     whether that counts the first pixel as 0 or as 1 is not documented, and nothing here depends on a pixel.
     """
 
-    descriptors: npt.NDArray[np.uint8]
-    positions: npt.NDArray[np.float32]
-    sizes: npt.NDArray[np.float32]
+    descriptors: Bytes
+    positions: Floats
+    sizes: Floats
 
 
 class KeypointShard(NamedTuple):
     """Keypoints of several images, as `lookalike.features.shards` keeps them: what one ``keypoints-NNN.npz`` holds."""
 
-    image_ids: npt.NDArray[np.int32]
-    offsets: npt.NDArray[np.int64]
-    descriptors: npt.NDArray[np.uint8]
-    positions: npt.NDArray[np.float32]
-    sizes: npt.NDArray[np.float32]
+    image_ids: Ints
+    offsets: Longs
+    descriptors: Bytes
+    positions: Floats
+    sizes: Floats
 
 
 NO_KEYPOINTS = Keypoints(np.empty((0, N_FEATURES), np.uint8), np.empty((0, 2), np.float32), np.empty(0, np.float32))
 
 
-def extract_keypoints(image: npt.NDArray[np.uint8], settings: SiftSettings | None = None) -> Keypoints:
+def extract_keypoints(image: Bytes, settings: SiftSettings | None = None) -> Keypoints:
     """Detect and describe the SIFT keypoints of one image (Lowe 2004, by OpenCV), by x, y, size and angle."""
     settings = SiftSettings() if settings is None else settings
     grey = full = luma(image)
@@ -104,14 +104,14 @@ def extract_shard(
     return join_images(KeypointShard, rows["image_id"], NO_KEYPOINTS, images)
 
 
-def load_descriptors(path: PathLike) -> npt.NDArray[np.uint8]:
+def load_descriptors(path: PathLike) -> Bytes:
     """Read the descriptors of a keypoint file alone."""
     with np.load(path, allow_pickle=False) as file:
-        descriptors: npt.NDArray[np.uint8] = file["descriptors"]
+        descriptors: Bytes = file["descriptors"]
     return descriptors
 
 
-def as_vectors(descriptors: npt.NDArray[np.uint8], root: bool) -> npt.NDArray[np.float32]:
+def as_vectors(descriptors: Bytes, root: bool) -> Floats:
     """Return descriptors as the vectors that codebooks are made of: RootSIFT, or SIFT as it is."""
     vectors = descriptors.astype(np.float32)
     if root:  # the square root of its shares (Arandjelovic and Zisserman 2012, section 2)

@@ -13,11 +13,11 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.linalg import eigh, inv
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from lookalike.core.arrays import Array, Doubles, Floats, Ints, Longs, Words
 from lookalike.core.kernels import mix, njit
 from lookalike.core.seeds import RandomState, as_seed
 
@@ -37,7 +37,7 @@ TRANSFORM_ROWS = 4_096
 """Rows whose agreements with the landmarks are in memory at a time."""
 
 
-def l1_visual_features(blocks: Mapping[str, NDArray[Any]], weights: Mapping[str, float]) -> NDArray[np.float32]:
+def l1_visual_features(blocks: Mapping[str, Array], weights: Mapping[str, float]) -> Floats:
     """Join the vectors of several features into the non-negative ones that `L1HashKPCA` takes.
 
     Every block is divided by the L1 norm of its row and multiplied by its weight, which is above 0. A block with
@@ -50,7 +50,7 @@ def l1_visual_features(blocks: Mapping[str, NDArray[Any]], weights: Mapping[str,
     return np.hstack([_unit_block(blocks[name]) * np.float32(weights[name]) for name in sorted(weights)])
 
 
-def _unit_block(block: NDArray[Any]) -> NDArray[np.float32]:
+def _unit_block(block: Array) -> Floats:
     block = np.asarray(block, dtype=np.float32)
     if (block < 0).any():
         block = np.hstack([np.maximum(block, 0), np.maximum(-block, 0)])
@@ -58,7 +58,7 @@ def _unit_block(block: NDArray[Any]) -> NDArray[np.float32]:
     return np.asarray(np.divide(block, np.where(norms > 0, norms, np.where(norms == 0, 1, np.nan))), dtype=np.float32)
 
 
-def weighted_minhash(X: Any, n_hashes: int, random_state: RandomState = None) -> NDArray[np.uint32]:
+def weighted_minhash(X: Any, n_hashes: int, random_state: RandomState = None) -> Words:
     """Draw consistent weighted samples of non-negative rows, dense or CSR (Ioffe 2010, algorithm 1).
 
     Two rows have the same sample at a hash with probability sum_k min(a_k, b_k) / sum_k max(a_k, b_k), their weighted
@@ -82,7 +82,7 @@ def weighted_minhash(X: Any, n_hashes: int, random_state: RandomState = None) ->
     return signatures
 
 
-def _hash_tables(random: np.random.Generator, n_features: int) -> tuple[NDArray[np.float32], ...]:
+def _hash_tables(random: np.random.Generator, n_features: int) -> tuple[Floats, ...]:
     """Draw what a block of hashes needs of every feature: r, 1 / r, beta and ln(c) - r, r and c from Gamma(2, 1)."""
     shape = (n_features, BLOCK)
     rates = np.maximum(random.standard_gamma(2.0, shape), SMALLEST_RATE)
@@ -93,11 +93,11 @@ def _hash_tables(random: np.random.Generator, n_features: int) -> tuple[NDArray[
 
 @njit(cache=True, nogil=True)
 def sample_block(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    log_values: NDArray[np.float32],
-    tables: tuple[NDArray[np.float32], ...],
-    signatures: NDArray[np.uint32],
+    indptr: Longs,
+    indices: Ints,
+    log_values: Floats,
+    tables: tuple[Floats, ...],
+    signatures: Words,
     first: int,
 ) -> None:
     """Draw the consistent weighted samples of a block of hashes for every row (Ioffe 2010, algorithm 1).
@@ -135,7 +135,7 @@ def sample_block(
             signatures[row, first + h] = np.uint32(mix(word) >> np.uint64(32))
 
 
-def agreement(left: NDArray[np.uint32], right: NDArray[np.uint32]) -> NDArray[np.float64]:
+def agreement(left: Words, right: Words) -> Doubles:
     """Share of hashes at which rows have the same sample, (n, m): an unbiased estimate of their weighted Jaccard."""
     counts = np.empty((len(left), len(right)), dtype=np.int32)
     count_agreements(np.ascontiguousarray(left), np.ascontiguousarray(right), counts)
@@ -143,7 +143,7 @@ def agreement(left: NDArray[np.uint32], right: NDArray[np.uint32]) -> NDArray[np
 
 
 @njit(cache=True, nogil=True)
-def count_agreements(left: NDArray[np.uint32], right: NDArray[np.uint32], counts: NDArray[np.int32]) -> None:
+def count_agreements(left: Words, right: Words, counts: Ints) -> None:
     """Count, for every pair of rows of `left` and `right`, the hashes at which both have the same sample."""
     for i in range(left.shape[0]):
         for j in range(right.shape[0]):
@@ -232,7 +232,7 @@ class L1HashKPCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.held_out_vectors_ = (self._centred(kernel - np.diag(rest)) @ self.components_).astype(np.float32)
         return self
 
-    def transform(self, X: Any) -> NDArray[np.float32]:
+    def transform(self, X: Any) -> Floats:
         """Map rows, which must not be negative, to vectors of `n_components_` numbers, float32."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
@@ -243,12 +243,12 @@ class L1HashKPCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             vectors[start : start + TRANSFORM_ROWS] = self._centred(kernel) @ self.components_
         return vectors
 
-    def _centred(self, kernel: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _centred(self, kernel: Doubles) -> Doubles:
         """Return products with the landmarks' mean subtracted on both sides (Schoelkopf et al. 1998, appendix A)."""
         means = self._column_means
         return np.asarray(kernel - means[None, :] - kernel.mean(axis=1, keepdims=True) + means.mean())
 
-    def _take_directions(self, kernel: NDArray[np.float64]) -> None:
+    def _take_directions(self, kernel: Doubles) -> None:
         n = len(kernel)
         wanted = min(int(self.n_components), n - 1)
         values, vectors = eigh(kernel, subset_by_index=[n - wanted, n - 1])

@@ -12,11 +12,9 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from lookalike.core.arrays import Bytes
 from lookalike.core.kernels import njit
-
-Bytes = npt.NDArray[np.uint8]
 
 N_POINTS = 8
 RADIUS = 2

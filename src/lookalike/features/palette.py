@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from lookalike.core.arrays import Bytes, Floats, Ints
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike
 from lookalike.core.images import check_pixels, load_rgb
@@ -25,7 +25,7 @@ _STEPS = 8  # palette colours are rounded to 1/8 of a grey level
 _LUMINANCE = (0.299, 0.587, 0.114)
 
 
-def sample_pixels(image: NDArray[np.uint8], n: int, rng: np.random.Generator) -> NDArray[np.uint8]:
+def sample_pixels(image: Bytes, n: int, rng: np.random.Generator) -> Bytes:
     """Draw n pixels of one image, uniformly and without replacement; all of them where there are fewer."""
     check_pixels(image)
     pixels = image.reshape(-1, 3)
@@ -33,9 +33,7 @@ def sample_pixels(image: NDArray[np.uint8], n: int, rng: np.random.Generator) ->
     return pixels[chosen]
 
 
-def pool_pixels(
-    root: PathLike, manifest: pd.DataFrame, pool: pd.DataFrame, n_pixels: int, seed: int
-) -> NDArray[np.uint8]:
+def pool_pixels(root: PathLike, manifest: pd.DataFrame, pool: pd.DataFrame, n_pixels: int, seed: int) -> Bytes:
     """Draw `n_pixels` or a few more, as many of every image of the pool, each by a stream named after its id."""
     rows = manifest[manifest["image_id"].isin(pool["image_id"])]
     if not len(rows):
@@ -51,7 +49,7 @@ def pool_pixels(
     )
 
 
-def learn_palette(pixels: NDArray[np.uint8], n_colours: int = N_COLOURS, seed: int = 0) -> NDArray[np.float32]:
+def learn_palette(pixels: Bytes, n_colours: int = N_COLOURS, seed: int = 0) -> Floats:
     """Cluster RGB pixels into the colours of a palette, multiples of 1/8 from dark to light (k-means, five starts)."""
     if not 1 <= n_colours <= MAX_COLOURS:
         raise LookalikeError(f"a palette has 1 to {MAX_COLOURS} colours, not {n_colours}: set `n_colours` to 20")
@@ -68,7 +66,7 @@ def learn_palette(pixels: NDArray[np.uint8], n_colours: int = N_COLOURS, seed: i
     return np.ascontiguousarray(centres[order])
 
 
-def palette_keys(palette: NDArray[np.float32]) -> NDArray[np.int32]:
+def palette_keys(palette: Floats) -> Ints:
     """Return factors of red, green and blue, and a constant, of each colour: the integers that the kernels take."""
     palette = np.asarray(palette, dtype=np.float64)
     fits = palette.ndim == 2 and palette.shape[1] == 3 and 1 <= len(palette) <= MAX_COLOURS
@@ -85,10 +83,10 @@ def palette_keys(palette: NDArray[np.float32]) -> NDArray[np.int32]:
 
 @njit(cache=True, nogil=True)
 def nearest_colours(
-    pixels: NDArray[np.uint8],
-    keys: NDArray[np.int32],
-    planes: NDArray[np.int32],
-    nearest: NDArray[np.uint8],
+    pixels: Bytes,
+    keys: Ints,
+    planes: Ints,
+    nearest: Bytes,
 ) -> None:
     """Write the index of the nearest palette colour of each pixel of a row, ties to the lowest index."""
     # `planes` has room for three channels and the best key so far: a plain minimum, which the compiler vectorises

@@ -14,9 +14,9 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from lookalike.core.arrays import Doubles
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike
 from lookalike.core.progress import Progress, counted
@@ -29,8 +29,6 @@ _PREFIX = "oxc1_"
 _HEADER_LINES = 2
 _COLUMNS = ("word", "x", "y", "a", "b", "c")
 _MISSING = 0.01  # share of images that may have no file: the archives hold one image more than their description says
-
-Doubles = npt.NDArray[np.float64]
 
 
 def read_published_words(

@@ -7,8 +7,9 @@ from fractions import Fraction
 from math import prod
 
 import numpy as np
-import numpy.typing as npt
 from PIL import Image
+
+from lookalike.core.arrays import Bytes
 
 BLOCK = 64
 """Side of a block, in pixels of its level."""
@@ -48,7 +49,7 @@ def count_blocks(width: int, height: int) -> int:
     return sum(prod(grid_shape(*size)) for size in level_sizes(width, height))
 
 
-def levels(image: npt.NDArray[np.uint8]) -> Iterator[npt.NDArray[np.uint8]]:
+def levels(image: Bytes) -> Iterator[Bytes]:
     """Yield the image at each pyramid level, full size first, each resampled from the original."""
     # Pillow's box filter averages the area that a pixel covers, in fixed point: the same bytes on every machine
     picture = Image.fromarray(image)

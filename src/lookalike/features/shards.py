@@ -14,13 +14,13 @@ import numpy.typing as npt
 import pandas as pd
 import scipy.sparse as sp
 
+from lookalike.core.arrays import Array, Bytes, Integers, Ints, Longs
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, write_npz
 from lookalike.core.images import load_rgb
 from lookalike.core.progress import Progress, counted
 
 Shard = TypeVar("Shard")
-Ints = npt.NDArray[np.integer[Any]]
 
 
 def shard_of(manifest: pd.DataFrame, shard: int, n_shards: int) -> pd.DataFrame:
@@ -28,9 +28,7 @@ def shard_of(manifest: pd.DataFrame, shard: int, n_shards: int) -> pd.DataFrame:
     return manifest[manifest["status"].isin(["ok", "clutter"])].iloc[shard::n_shards]
 
 
-def read_images(
-    rows: pd.DataFrame, root: PathLike, progress: Progress | None = None
-) -> Iterator[npt.NDArray[np.uint8]]:
+def read_images(rows: pd.DataFrame, root: PathLike, progress: Progress | None = None) -> Iterator[Bytes]:
     """Yield the images of some rows of a manifest, whose paths are relative to `root`; each must have its old size."""
     sizes = zip(rows["height"].astype(int), rows["width"].astype(int), strict=True)
     for path, size in counted(zip(rows["path"], sizes, strict=True), len(rows), progress):
@@ -44,7 +42,7 @@ def read_images(
 
 
 def join_images(
-    kind: Callable[..., Shard], image_ids: Any, none: tuple[npt.NDArray[Any], ...], images: Iterable[Sequence[Any]]
+    kind: Callable[..., Shard], image_ids: Any, none: tuple[Array, ...], images: Iterable[Sequence[Any]]
 ) -> Shard:
     """Join what was found in each of several images into a named tuple of this kind; `none` is that of no image."""
     columns = list(zip(none, *images, strict=True))
@@ -63,13 +61,13 @@ def load_shard(kind: Callable[..., Shard], path: PathLike) -> Shard:
         return kind(*(file[name] for name in file.files))
 
 
-def load_index(path: PathLike) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+def load_index(path: PathLike) -> tuple[Ints, Longs]:
     """Read the ids of a file's images, and the offsets, and nothing else of it."""
     with np.load(path, allow_pickle=False) as file:
         return file[file.files[0]], file["offsets"]
 
 
-def index_images(files: Sequence[PathLike], image_ids: Ints | None = None) -> npt.NDArray[np.void]:
+def index_images(files: Sequence[PathLike], image_ids: Integers | None = None) -> npt.NDArray[np.void]:
     """Return a record per image (of `image_ids`), by id: its file, its first row there, its number of rows."""
     columns = [("id", "i8"), ("file", "i8"), ("start", "i8"), ("n", "i8")]
     records = [np.empty(0, columns)]
@@ -82,7 +80,7 @@ def index_images(files: Sequence[PathLike], image_ids: Ints | None = None) -> np
     return joined[np.argsort(joined["id"], kind="stable")]
 
 
-def locate(images: npt.NDArray[np.void], chosen: Ints) -> tuple[Ints, Ints]:
+def locate(images: npt.NDArray[np.void], chosen: Integers) -> tuple[Integers, Integers]:
     """Return the file of rows that are counted in the order of `index_images`, and the row there."""
     ends = np.cumsum(images["n"])
     image = np.searchsorted(ends, chosen, side="right")
@@ -90,7 +88,7 @@ def locate(images: npt.NDArray[np.void], chosen: Ints) -> tuple[Ints, Ints]:
 
 
 def count_by_image(
-    shards: Iterable[tuple[PathLike, npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int32]]],
+    shards: Iterable[tuple[PathLike, Ints, Longs, Ints]],
     n_rows: int,
     n_words: int,
 ) -> sp.csr_array:
@@ -110,7 +108,7 @@ def count_by_image(
     return count_words_of_rows(np.concatenate(rows), np.concatenate(columns), (n_rows, n_words))
 
 
-def count_words_of_rows(rows: Ints, words: Ints, shape: tuple[int, int]) -> sp.csr_array:
+def count_words_of_rows(rows: Integers, words: Integers, shape: tuple[int, int]) -> sp.csr_array:
     """Count how often each word stands beside each row."""
     if len(words) and (words.min() < 0 or words.max() >= shape[1]):
         raise LookalikeError(

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from typing import Annotated, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from lookalike.core.arrays import Bytes, Floats, Longs
 from lookalike.features.codebook import learn_codebook
 from lookalike.features.dense_sift import DenseSift
-from lookalike.features.describers import Floats, Image, Positive
+from lookalike.features.describers import Positive
 from lookalike.features.keypoints import N_FEATURES
 
 
@@ -52,10 +52,10 @@ class SiftLike(DenseSift):
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"words_": (self.n_words, N_FEATURES)}
 
-    def _fit(self, images: Iterator[Image], seed: int) -> None:
+    def _fit(self, images: Iterator[Bytes], seed: int) -> None:
         self.words_ = learn_codebook(self.sample(images, seed), self.n_words, seed)
 
-    def _describe(self, image: Image) -> Floats:
+    def _describe(self, image: Bytes) -> Floats:
         vectors, places = self.descriptors(image)
         words = self._assign(vectors)
         width, finest = self.n_words + 1, len(self.grids) - 1
@@ -68,7 +68,7 @@ class SiftLike(DenseSift):
             levels.append(weight * np.bincount(words + width * cells, minlength=width * grid**2))
         return np.asarray(np.concatenate(levels) / len(words), dtype=np.float32)
 
-    def _assign(self, vectors: Floats) -> npt.NDArray[np.int64]:
+    def _assign(self, vectors: Floats) -> Longs:
         """Return the nearest word of every descriptor; `n_words` for those of flat patches."""
         squares = np.einsum("ij,ij->i", self.words_, self.words_)
         words = np.argmin(squares - 2 * (vectors @ self.words_.T), axis=1)

@@ -14,14 +14,14 @@ from typing import Annotated, ClassVar
 import cv2
 import faiss
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from lookalike.core.arrays import Bytes, Floats, Longs
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import MIN_SIDE
 from lookalike.features.codebook import learn_codebook
-from lookalike.features.describers import Describer, Floats, Image, NotNegative, Positive, check_places
+from lookalike.features.describers import Describer, NotNegative, Positive, check_places
 
 N_RESPONSES = 8
 """Numbers that describe a pixel: edges and bars at three scales, one Gaussian and its Laplacian."""
@@ -32,8 +32,6 @@ _ROUND_SCALE = 10.0  # of the Gaussian and the Laplacian
 _RADIUS = 24  # filters are 49 x 49
 _WEBER = 0.03
 _BATCH = 512  # pixels at a time: their neighbourhoods are 5 MB, which caches hold
-
-Integers = npt.NDArray[np.intp]
 
 
 def mr8_filters() -> Floats:
@@ -113,7 +111,7 @@ class TextonPyramid(Describer):
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"textons": (self.n_textons, N_RESPONSES), "variance": ()}
 
-    def responses(self, image: Image, rows: Integers, columns: Integers) -> Floats:
+    def responses(self, image: Bytes, rows: Longs, columns: Longs) -> Floats:
         """Describe pixels by MR8, float32 (n, 8): edges, bars (fine to coarse), Gaussian, Laplacian; 0 in one grey."""
         grey = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY).astype(np.float32)
         grey = (grey - grey.mean()) / max(float(grey.std()), 1e-3)
@@ -133,7 +131,7 @@ class TextonPyramid(Describer):
         found *= (np.log1p(size / _WEBER) / np.maximum(size, 1e-6))[:, None]
         return found
 
-    def _fit(self, images: Iterator[Image], seed: int) -> None:
+    def _fit(self, images: Iterator[Bytes], seed: int) -> None:
         """Cluster random pixels of the images."""
         rng = np.random.default_rng(seed)
         parts = [np.empty((0, N_RESPONSES), np.float32)]
@@ -147,7 +145,7 @@ class TextonPyramid(Describer):
         self.textons = learn_codebook(pixels, self.n_textons, start)
         self.variance = float(np.maximum(faiss.knn(pixels, self.textons, 1)[0], 0).mean())
 
-    def _describe(self, image: Image) -> Floats:
+    def _describe(self, image: Bytes) -> Floats:
         """Return the cells row by row from the whole image to the smallest, the textons of a cell side by side."""
         check_places(image.shape, self.step)
         height, width = image.shape[:2]

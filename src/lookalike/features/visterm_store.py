@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from lookalike.core.arrays import Array, Bytes, Ints, Longs
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, write_array
 from lookalike.core.row_numbers import row_numbers
@@ -28,9 +29,9 @@ class Shard(NamedTuple):
     """Memory maps of one folder, and the number of its first image."""
 
     first: int
-    indptr: npt.NDArray[np.int64]
-    words: npt.NDArray[Any]
-    counts: npt.NDArray[np.uint8]
+    indptr: Longs
+    words: Array
+    counts: Bytes
 
 
 def word_type(n_words: int) -> type[np.uint16] | type[np.uint32]:
@@ -38,9 +39,7 @@ def word_type(n_words: int) -> type[np.uint16] | type[np.uint32]:
     return np.uint16 if n_words <= 65_536 else np.uint32
 
 
-def write_arrays(
-    folder: PathLike, indptr: npt.NDArray[np.int64], words: npt.NDArray[Any], counts: npt.NDArray[np.uint8]
-) -> None:
+def write_arrays(folder: PathLike, indptr: Longs, words: Array, counts: Bytes) -> None:
     """Write the three arrays of a store; without the last, ``indptr.npy``, a folder is none."""
     target = Path(folder)
     (target / "indptr.npy").unlink(missing_ok=True)
@@ -66,7 +65,7 @@ class VistermStore:
         self.nnz = sum(int(shard.indptr[-1]) for shard in self.shards)
         self._firsts = np.array([shard.first for shard in self.shards], dtype=np.int64)
 
-    def row_lengths(self) -> npt.NDArray[np.int64]:
+    def row_lengths(self) -> Longs:
         """Number of distinct words of every image, int64 of shape (n_images,)."""
         return np.concatenate([np.diff(shard.indptr) for shard in self.shards])
 
@@ -104,9 +103,7 @@ class VistermStore:
                 counts = shard.counts[part].astype(np.uint8)
                 yield shard.first + start, self._matrix(pointers - pointers[0], indices, counts)
 
-    def _matrix(
-        self, indptr: npt.NDArray[np.int64], indices: npt.NDArray[np.int32], data: npt.NDArray[Any]
-    ) -> sp.csr_array:
+    def _matrix(self, indptr: Longs, indices: Ints, data: Array) -> sp.csr_array:
         if len(indices) and indices.max() >= self.n_words:
             raise LookalikeError(
                 f"the visterm store in {self.folders[0].parent} has word {indices.max()}, but the codebook "
@@ -123,7 +120,7 @@ class VistermStore:
         return matrix
 
 
-def _places(starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _places(starts: Longs, lengths: Longs) -> Longs:
     """Return start, start + 1, ... for each start, so many as its length, one after another."""
     ends = np.cumsum(lengths)
     return np.repeat(starts - (ends - lengths), lengths) + np.arange(ends[-1] if len(ends) else 0)
@@ -148,7 +145,7 @@ def _open(folder: Path, first: int) -> Shard:
     return Shard(first, indptr, words, counts)
 
 
-def _map(path: Path) -> npt.NDArray[Any]:
+def _map(path: Path) -> Array:
     try:
         if path.stat().st_size >= SMALL:
             return np.lib.format.open_memmap(path, mode="r")

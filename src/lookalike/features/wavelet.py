@@ -11,15 +11,15 @@ from __future__ import annotations
 from typing import Annotated, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pywt
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from lookalike.core.arrays import Bytes, Doubles, Floats
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import MIN_SIDE, check_pixels
 from lookalike.core.resizing import resize
-from lookalike.features.describers import Describer, Floats, Image, Positive
+from lookalike.features.describers import Describer, Positive
 
 YIQ = np.array([[0.299, 0.587, 0.114], [0.596, -0.274, -0.322], [0.211, -0.523, 0.312]])
 """RGB in 0..1 to the NTSC colour space; the rows of I and Q sum to zero, so grey has neither."""
@@ -37,11 +37,11 @@ WEIGHTS = np.array(
 _NOISE = 1e-9  # the smallest true coefficient of 8-bit pixels is above 1e-7, rounding stays below 1e-13
 
 
-def standard_haar(image: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def standard_haar(image: Doubles) -> Doubles:
     """Return H A H' of each channel, H the orthonormal Haar transform; (0, 0) is n times the mean, coarse first."""
     # a detail is positive where the earlier half of its support is the brighter one;
     # wavedec2 would be the nonstandard decomposition, rows and columns in turn
-    coefficients: npt.NDArray[np.float64] = pywt.fswavedecn(image, "haar", mode="periodization", axes=(0, 1)).coeffs
+    coefficients: Doubles = pywt.fswavedecn(image, "haar", mode="periodization", axes=(0, 1)).coeffs
     return coefficients
 
 
@@ -102,12 +102,12 @@ class Wavelet(Describer):
         """Three channels of `kept` x `kept` coefficients."""
         return 3 * self.kept**2
 
-    def prepare(self, image: Image) -> Image:
+    def prepare(self, image: Bytes) -> Bytes:
         """Rescale to `side` x `side` pixels, see `Describer.prepare`."""
         check_pixels(image)
         return resize(image, self.side, self.side)
 
-    def _describe(self, image: Image) -> Floats:
+    def _describe(self, image: Bytes) -> Floats:
         """Return the three channels one after the other, each row by row."""
         coefficients = standard_haar((image / 255.0) @ YIQ.T)
         averages = coefficients[0, 0] / self.side

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import faiss
 import numpy as np
-import numpy.typing as npt
 
+from lookalike.core.arrays import Floats, Ints, Longs
 from lookalike.features.clustering import cluster, one_thread
 from lookalike.features.codebook import assign
-
-Floats = npt.NDArray[np.float32]
 
 BATCH = 65_536
 """Descriptors searched at once: 32 MB, and with 16 probes about 30 MB of lists to search."""
@@ -54,7 +52,7 @@ class WordIndex:
         self._starts = np.searchsorted(lists[self._order], np.arange(self._n_lists + 1))
         self._words = self._words[self._order]
 
-    def nearest(self, descriptors: Floats) -> npt.NDArray[np.int32]:
+    def nearest(self, descriptors: Floats) -> Ints:
         """Return the nearest word of each descriptor, ties to the lowest; an approximate search may miss it."""
         descriptors = np.ascontiguousarray(descriptors, dtype=np.float32)
         if self.exact:
@@ -65,7 +63,7 @@ class WordIndex:
                 words[start : start + BATCH] = self._search(descriptors[start : start + BATCH])
         return words
 
-    def _search(self, descriptors: Floats) -> npt.NDArray[np.int64]:
+    def _search(self, descriptors: Floats) -> Longs:
         """Return the nearest word of each descriptor among the lists that are nearest to it."""
         wanted = faiss.knn(descriptors, self._centres, self._n_probes)[1].ravel()
         # 16 bits, where they suffice, are sorted by radix

@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import scipy.sparse as sp
 
+from lookalike.core.arrays import Floats, Ints, Longs
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike
 from lookalike.features.keypoints import KeypointShard, as_vectors
@@ -23,13 +23,13 @@ from lookalike.features.word_index import BATCH, WordIndex
 class WordShard(NamedTuple):
     """Words of several images, from 0, and x and y in pixels of the full size: one ``words-NNN.npz``."""
 
-    image_ids: npt.NDArray[np.int32]
-    offsets: npt.NDArray[np.int64]
-    words: npt.NDArray[np.int32]
-    positions: npt.NDArray[np.float32]
+    image_ids: Ints
+    offsets: Longs
+    words: Ints
+    positions: Floats
 
 
-def assign_words(keypoints_file: PathLike, codebook: npt.NDArray[np.float32], *, root: bool = False) -> WordShard:
+def assign_words(keypoints_file: PathLike, codebook: Floats, *, root: bool = False) -> WordShard:
     """Find the nearest word of every descriptor of a keypoint file; `root` is that of the codebook."""
     keypoints = load_shard(KeypointShard, keypoints_file)
     n = len(keypoints.descriptors)
@@ -51,7 +51,7 @@ def count_query_words(words_files: Iterable[PathLike], queries: pd.DataFrame, n_
     """Count the words inside the rectangle of each query (edges inside): (n_queries, n_words), int32."""
     # `queries` has the columns query (its name), image_id, x_min, y_min, x_max and y_max, in pixels
     boxes = queries[["x_min", "y_min", "x_max", "y_max"]].to_numpy(np.float64)
-    found: dict[int, npt.NDArray[np.int32]] = {}
+    found: dict[int, Ints] = {}
     for path in words_files:
         shard = load_shard(WordShard, path)
         place = {int(image_id): number for number, image_id in enumerate(shard.image_ids)}
