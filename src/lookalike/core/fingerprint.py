@@ -38,7 +38,7 @@ def kernels_fingerprint(package: Path = PACKAGE) -> str:
 
 
 def imported_modules(*modules: str | os.PathLike[str], package: Path = PACKAGE) -> set[Path]:
-    """Files of some modules and of every module that they import; nothing is executed to find them."""
+    """Return the files of some modules and of every module that they import; nothing is executed to find them."""
     found: set[Path] = set()
     waiting = [package / module for module in modules]
     for path in waiting:
@@ -53,7 +53,7 @@ def imported_modules(*modules: str | os.PathLike[str], package: Path = PACKAGE) 
 
 
 def _version(path: Path) -> tuple[int, int]:
-    """What tells a file that was edited from the one that was parsed."""
+    """Return what tells a file that was edited from the one that was parsed."""
     status = path.stat()
     return status.st_mtime_ns, status.st_size
 

@@ -37,7 +37,7 @@ class Job(Protocol):
 
 
 def record_path(log: str | os.PathLike[str]) -> Path:
-    """Path of the record beside a log."""
+    """Return the path of the record beside a log."""
     return Path(log).with_suffix(SUFFIX)
 
 
@@ -88,7 +88,7 @@ def write_record(job: Job, log: str | os.PathLike[str], started: float) -> None:
 
 
 def code_state(folder: Path = Path(__file__).parents[1]) -> tuple[str, bool]:
-    """Commit that the package is at, and whether its files differ from it; ``("", False)`` outside a git work tree."""
+    """Return the package's commit, and whether its files differ from it; ``("", False)`` outside a git work tree."""
     try:
         commit, status = (
             subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, timeout=20, check=True).stdout
@@ -100,13 +100,13 @@ def code_state(folder: Path = Path(__file__).parents[1]) -> tuple[str, bool]:
 
 
 def _from_here(path: str) -> str:
-    """A path as seen from the work folder, where it is below that: a record says nothing of one machine's folders."""
+    """Return a path as seen from the work folder, if it is below: a record says nothing of one machine's folders."""
     path = str(path)
     return os.path.relpath(path) if os.path.isabs(path) and Path(path).is_relative_to(Path.cwd()) else path
 
 
 def _used() -> tuple[float, float]:
-    """Processor seconds of this process and its children, and the most memory that it held, in megabytes."""
+    """Return the processor seconds of this process and its children, and the most memory that it held, in megabytes."""
     times, status = os.times(), Path("/proc/self/status")
     # not getrusage, whose peak is kept when a process starts another program: a job's would be Snakemake's at least
     lines = status.read_text(encoding="utf-8").splitlines() if status.is_file() else []

@@ -15,7 +15,7 @@ RandomState = int | np.random.Generator | np.random.RandomState | None
 
 
 def seed_sequence(root: int, *names: str | int) -> np.random.SeedSequence:
-    """Seed sequence of the stream that `names` name under the root seed; strings are hashed, so spelling matters."""
+    """Return the seeds of the stream that `names` name under the root seed; strings are hashed, so spelling matters."""
     key = tuple(
         name if isinstance(name, int) else int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "little")
         for name in names

@@ -187,7 +187,7 @@ class RunDisplay(logging.Handler):
         self.console.print(Text(escaped(text, keep="\n"), style))
 
     def _picture(self) -> RenderableType:
-        """The bar, and a line for each running job with what its log said last."""
+        """Return the bar, and a line for each running job with what its log said last."""
         bar = Table.grid(padding=(0, 1))
         told = f"{self.done} of {_steps(self.total)}  {clock(time.monotonic() - self.started)}"
         bar.add_row(ProgressBar(self.total, self.done, width=min(40, self.console.width // 3)), told)

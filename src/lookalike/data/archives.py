@@ -70,7 +70,7 @@ class Archive:
 
     @property
     def max_bytes(self) -> int:
-        """Most bytes that its files may take together when unpacked."""
+        """Return the most bytes that its files may take together when unpacked."""
         return self.unpacked_limit or 2 * (self.size or 0)
 
     def put_in_place(self, folder: PathLike) -> str:
@@ -278,7 +278,7 @@ class _Header(tarfile.TarInfo):
 
 
 def _checked(members: tarfile.TarFile, file: Path, max_bytes: int) -> Iterator[tarfile.TarInfo]:
-    """The members one by one, each checked before a byte of it is written."""
+    """Yield the members one by one, each checked before a byte of it is written."""
     total = 0
     names = set()
     for number, member in enumerate(members, start=1):
@@ -328,7 +328,7 @@ def _whole(archive: Archive, file: Path, staging: Path) -> Path:
 
 
 def count_files(folder: Path) -> int:
-    """Files at any depth that are not hidden; links are not followed, because the scan follows none."""
+    """Count files at any depth that are not hidden; links are not followed, because the scan follows none."""
     if folder.is_symlink():
         return 0
     files = (Path(inside, name) for inside, _, names in os.walk(folder) for name in names)

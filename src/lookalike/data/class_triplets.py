@@ -85,12 +85,12 @@ def make_class_triplets(
 
 
 def _half(progress: Progress | None, half: int) -> Progress | None:
-    """One of the two passes over the files, of one bar."""
+    """Return the progress of one of the two passes over the files."""
     return progress and (lambda done, total: progress(half * total + done, 2 * total))
 
 
 def _usable(manifest: pd.DataFrame, rejections: Rejections) -> pd.DataFrame:
-    """Rows of usable photographs, each content once; a content in two classes is of none."""
+    """Return rows of usable photographs, each content once; a content in two classes is of none."""
     usable = manifest[manifest["status"] == "ok"]
     in_two = usable.groupby("sha256")["label"].transform("nunique") > 1
     is_copy = contents(manifest)[usable["image_id"]] != usable["image_id"]
@@ -103,7 +103,7 @@ def _usable(manifest: pd.DataFrame, rejections: Rejections) -> pd.DataFrame:
 def _split(
     members: Mapping[str, Longs], settings: Mapping[str, Any], seed: int
 ) -> tuple[dict[str, Longs], dict[str, Longs]]:
-    """Image ids of each class for training (held-out classes have none) and for evaluation, sorted."""
+    """Return image ids of each class for training (held-out classes have none) and for evaluation, sorted."""
     if settings["held_out"] >= len(members):
         raise LookalikeError(f"held_out must leave a class of the {len(members)} to learn from: make it smaller")
     order = generator(seed, "class triplets", "held out").permutation(len(members))
@@ -121,7 +121,7 @@ def _split(
 def _thumbnails(
     root: Path, manifest: pd.DataFrame, images: Longs, n_threads: int, progress: Progress | None
 ) -> Doubles:
-    """Lab thumbnails, float64 (number of rows of the manifest, 3 * SIDE * SIDE); rows of other images are NaN."""
+    """Return Lab thumbnails, float64 (rows of the manifest, 3 * SIDE * SIDE); rows of other images are NaN."""
     table = np.full((len(manifest), 3 * SIDE * SIDE), np.nan)
     with ThreadPoolExecutor(max(1, n_threads)) as pool:
         paths = [root / path for path in manifest["path"].iloc[images]]
@@ -140,7 +140,7 @@ def _thumbnail(path: Path) -> Floats:
 
 
 def _distances(thumbnails: Doubles) -> Doubles:
-    """Root mean square, over the pixels, of the Euclidean distance in Lab; shape (n, n)."""
+    """Return root mean squares, over the pixels, of Euclidean distances in Lab; shape (n, n)."""
     # differences, not the expanded square: equal pictures have distance 0, and no BLAS is used
     squares = [((thumbnails - thumbnail) ** 2).sum(axis=1) for thumbnail in thumbnails]
     return np.sqrt(np.reshape(squares, (len(thumbnails), len(thumbnails))) / (SIDE * SIDE))
@@ -149,7 +149,7 @@ def _distances(thumbnails: Doubles) -> Doubles:
 def _class_triplets(
     label: str, images: Longs, others: Longs, alike: Doubles, settings: Mapping[str, Any], seed: int
 ) -> list[Triplet]:
-    """Triplets of the queries of one class; `alike` is the relevance of `images` to each other."""
+    """Return triplets of the queries of one class; `alike` is the relevance of `images` to each other."""
     if len(images) < 2:
         return []
     rng = generator(seed, "class triplets", "triplets", label)

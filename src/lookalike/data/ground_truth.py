@@ -217,7 +217,7 @@ def _read_query_lists(folder: Path, query: str) -> _Listed:
 
 
 def _lines(file: Path) -> list[_Line]:
-    """Lines of a text file that hold anything, each with its number from 1."""
+    """Return lines of a text file that hold anything, each with its number from 1."""
     with reading(file, "file of ground truth", largest=100 << 20):
         content = file.read_bytes().removeprefix(b"\xef\xbb\xbf")
     lines = []

@@ -60,7 +60,7 @@ def why_not_obtainable(
 
 
 def _parts(data: Data, archives: Mapping[str, Archive], wants_words: bool) -> dict[str, Archive]:
-    """The archives that a data set is made of, in the order in which they are obtained."""
+    """Return the archives that a data set is made of, in the order in which they are obtained."""
     # the ground truth comes first: if it is wrong, that shows before two gigabytes are fetched
     landmarks = {"ground_truth": "oxford5k_ground_truth", "root": "oxford5k_images"}
     landmarks |= {"words": "oxford5k_words"} if wants_words else {}
@@ -69,7 +69,7 @@ def _parts(data: Data, archives: Mapping[str, Archive], wants_words: bool) -> di
 
 
 def _obtain_archive(archive: Archive, data: Data, class_counts: PathLike | None) -> dict[str, str]:
-    """Where the unpacked archive is, and its name and MD5 if it was unpacked just now."""
+    """Return where the unpacked archive is, and its name and MD5 if it was unpacked just now."""
     folder, unpacked = data["path"], {}
     named = _as_in_place(archive, folder)
     root = _unpacked_folder(named, folder)
@@ -88,7 +88,7 @@ def _obtain_archive(archive: Archive, data: Data, class_counts: PathLike | None)
 
 
 def _why_not(archive: Archive, data: Data, class_counts: PathLike | None) -> str:
-    """Why `_obtain_archive` would fail, as far as can be told without reading a file; empty where it would not."""
+    """Return why `_obtain_archive` would fail, as far as is known without reading a file; "" where it would not."""
     folder = data["path"]
     named = _as_in_place(archive, folder)
     file = Path(folder, named.filename)
@@ -102,7 +102,7 @@ def _why_not(archive: Archive, data: Data, class_counts: PathLike | None) -> str
 
 
 def _what_is_missing(data: Data) -> str:
-    """What of a user's own data set is not there, as the rest of a sentence; empty if all is."""
+    """Return what of a user's own data set is not there, as the rest of a sentence; empty if all is."""
     kind, truth = data["kind"], data.get("ground_truth", "")
     if kind in _OWN and not Path(data["path"]).is_dir():
         return f"put {_OWN[kind]} at {data['path']}"
@@ -112,20 +112,20 @@ def _what_is_missing(data: Data) -> str:
 
 
 def _as_in_place(archive: Archive, folder: PathLike) -> Archive:
-    """The archive with the name that its folder or its file has in `folder`: its own, or else a former one."""
+    """Return the archive with the name that its folder or its file has in `folder`: its own, or else a former one."""
     former = (replace(archive, filename=name, top_folder=name.partition(".")[0], md5="") for name in archive.former)
     names = (archive, *former)
     return next((one for one in names if _unpacked_folder(one, folder) or Path(folder, one.filename).exists()), archive)
 
 
 def _unpacked_folder(archive: Archive, folder: PathLike) -> Path | None:
-    """The unpacked archive in `folder`, or `folder` itself where it is that, or None."""
+    """Return the unpacked archive in `folder`, or `folder` itself where it is that, or None."""
     places = (Path(folder) / archive.top_folder, Path(folder))
     return next((place for place in places if place.name == archive.top_folder and place.is_dir()), None)
 
 
 def _what_root_lacks(root: Path, archive: Archive, class_counts: PathLike | None) -> str:
-    """Why a folder with the archive's name is only a part of it, as a sentence; empty where it is the whole."""
+    """Return why a folder with the archive's name is only a part of it, as a sentence; empty where it is the whole."""
     instead = f"complete it, or move it away and {archive.put_in_place(root.parent)}"
     if archive.files and (n_files := count_files(root.resolve())) < archive.files:
         return f"{root} holds {n_files:,} of {archive.name}'s {archive.files:,} files: {instead}"

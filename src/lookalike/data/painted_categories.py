@@ -46,7 +46,7 @@ class Cloth(NamedTuple):
     colours: str
 
     def tile(self, seed: int) -> Bytes:
-        """Grey tile of the texture; the colours decide its scale and direction."""
+        """Return the grey tile of the texture; the colours decide its scale and direction."""
         return tile(seed, self.family, tuple(RAMPS).index(self.colours) % 3)
 
 
@@ -63,7 +63,7 @@ class Category(NamedTuple):
 
 @lru_cache(maxsize=8)
 def _cloths(seed: int) -> tuple[Cloth, ...]:
-    """All materials in the order in which classes come to own them; the last `_N_SHARED` are owned together."""
+    """Return all materials in the order in which classes come to own them; the last `_N_SHARED` are owned together."""
     rng = generator(seed, "materials")
     families, colours = rng.permutation(FAMILIES).tolist(), rng.permutation(tuple(RAMPS)).tolist()
     n, m = len(families), len(colours)  # both alternate, so that a few classes already differ in both
@@ -72,7 +72,7 @@ def _cloths(seed: int) -> tuple[Cloth, ...]:
 
 @lru_cache(maxsize=8)
 def _backgrounds(seed: int) -> tuple[Background, ...]:
-    """Backgrounds that the classes share: every other one outdoors."""
+    """Return backgrounds that the classes share: every other one outdoors."""
     rng = generator(seed, "backgrounds")
     skies, order = rng.permutation(len(painter.SKIES)), rng.permutation(_N_SHARED)
     shared = [_cloths(seed)[-_N_SHARED + one] for one in order]
@@ -110,22 +110,22 @@ class PaintedCategories(Recipe):
         require(0.5 <= ratio <= 2, "width / height", ratio, "between 0.5 and 2")
 
     def names(self) -> list[str]:
-        """Folder names of the classes: number, own material and shape, as in ``001.amber-weave-vase``."""
+        """Return folder names of the classes: number, own material and shape, as in ``001.amber-weave-vase``."""
         return [self.name_of(label) for label in range(self.classes)]
 
     def name_of(self, label: int) -> str:
-        """Folder name of a class, or (`CLUTTER`) of the images of none."""
+        """Return the folder name of a class, or (`CLUTTER`) of the images of none."""
         if label == CLUTTER:
             return CLUTTER_LABEL
         shape, ((family, colours), *_), _ = category_of(self.seed, label)
         return f"{label + 1:03d}.{colours}-{_WORDS.get(family, family)}-{shape}"
 
     def counts(self) -> dict[Any, int]:
-        """How many images there are of each class, and of none."""
+        """Return how many images there are of each class, and of none."""
         return {(label,): self.images_per_class for label in range(self.classes)} | {(CLUTTER,): self.clutter_images}
 
     def path(self, label: int, number: int) -> str:
-        """Path of an image, as in ``001.amber-weave-vase/001_0001.jpg``, numbered from 1."""
+        """Return the path of an image, as in ``001.amber-weave-vase/001_0001.jpg``, numbered from 1."""
         name = self.name_of(label)
         return f"{name}/{name[:3]}_{number + 1:04d}.jpg"
 
@@ -182,7 +182,7 @@ class _Scene:
         return Category(str(self.rng.choice(tuple(OBJECTS))), cloths, tuple(backgrounds))
 
     def _own_cloths(self) -> tuple[Cloth, ...]:
-        """Materials of an object of the category, though in any order, or some from something else."""
+        """Return materials of an object of the category, though in any order, or some from something else."""
         rng, knobs, cloths = self.rng, self.knobs, self.category.cloths
         order = rng.permutation(3) if rng.random() < knobs["shuffled parts"] else (0, 1, 2)
         return tuple(self._any_cloth() if rng.random() < knobs["other material"] else cloths[i] for i in order)

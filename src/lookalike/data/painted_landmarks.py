@@ -56,7 +56,7 @@ class Camera(NamedTuple):
     centre: tuple[float, float]  # pixel of the point straight ahead; the horizon is at its height
 
     def project(self, points: Doubles) -> Doubles:
-        """Pixels (..., n, 2) of points (..., n, 3); no numbers where one of the n is not before the camera."""
+        """Return pixels (..., n, 2) of points (..., n, 3); no numbers where one of the n is not before the camera."""
         x, y, z = np.moveaxis(points - self.place, -1, 0)
         cosine, sine = np.cos(self.heading), np.sin(self.heading)
         ahead = -x * sine - z * cosine
@@ -88,7 +88,7 @@ class Building(NamedTuple):
     z: float = 0.0
 
     def showing(self, camera: Camera) -> list[tuple[int, Doubles, Doubles]]:
-        """Numbers of the faces that show, from the hindmost on, and the pixels of their corners and outlines."""
+        """Return the numbers of the faces that show, the hindmost first, and the pixels of their corners and outlines."""
         arrays, place = (self.corners, self.outlines), (self.x, 0, self.z)
         corners, outlines = (camera.project(np.add(points, place)) for points in arrays)
         (ax, ay), (dx, dy) = (corners[:, 1] - corners[:, 0]).T, (corners[:, 3] - corners[:, 0]).T
@@ -112,7 +112,7 @@ class Prism(NamedTuple):
     sides: int = 4
 
     def faces(self, layer: int) -> Iterator[Face]:
-        """Faces that somebody in front of the building may see."""
+        """Return faces that somebody in front of the building may see."""
         angles = (2 * np.arange(self.sides + 1) - 1) * np.pi / self.sides
         unit = np.stack([np.sin(angles), 0 * angles, np.cos(angles)], axis=1) / 2 / np.cos(np.pi / self.sides)
         foot = unit * (self.width, 0, self.depth) + (self.x, self.y, self.z)
@@ -131,7 +131,7 @@ class Prism(NamedTuple):
 
 @lru_cache(maxsize=64)
 def building_of(seed: int, owner: str) -> Building:
-    """Building of a name: ``landmark 3``, whose kind follows from its number, or ``other 17``."""
+    """Return the building of a name: ``landmark 3``, whose kind follows from its number, or ``other 17``."""
     rng, (what, number) = generator(seed, owner), owner.split()
     kind = _KINDS[int(number) % len(_KINDS)] if what == "landmark" else str(rng.choice(("house", "house", *_KINDS)))
     layers = enumerate(_layers(kind, rng))
@@ -146,7 +146,7 @@ def building_of(seed: int, owner: str) -> Building:
 
 
 def _layers(kind: str, rng: Random) -> list[list[Prism]]:
-    """Prisms of a building of a kind, those that stand behind others first."""
+    """Return prisms of a building of a kind, those that stand behind others first."""
     width, height, depth = rng.uniform(22, 28), rng.uniform(9, 12), rng.uniform(9, 13)
     if kind == "house":
         width *= rng.uniform(0.4, 0.7)
@@ -179,7 +179,7 @@ def _towers(places: list[float], width: float, height: float, rows: int) -> list
 
 
 def _dome(width: float, y: float, z: float) -> list[Prism]:
-    """Eight walls with a dome of three rings on them."""
+    """Return eight walls with a dome of three rings on them."""
     rings, y, scale = [Prism("front", 0, z, width, width, y, 5, (1, 2), sides=8)], y + 5, width
     for rise, taper in ((2.6, 0.84), (2.4, 0.62), (1.6, 0.1)):
         rings.append(Prism("roof", 0, z, scale, scale, y, rise, taper=(taper, taper), sides=8))
@@ -189,7 +189,7 @@ def _dome(width: float, y: float, z: float) -> list[Prism]:
 
 @lru_cache(maxsize=256)
 def _window(seed: int, kind: int, width: int) -> Motif:
-    """Window of the vocabulary that all buildings share, with a flat, round or pointed head, panes and bars."""
+    """Make a window of the vocabulary that all buildings share, with a flat, round or pointed head, panes and bars."""
     rng = generator(seed, "window", kind)
     columns, rows, aspect = rng.integers(1, 4), rng.integers(2, 6), rng.uniform(1.4, 2.3)
     border = rng.uniform(0.1, 0.18)
@@ -211,7 +211,7 @@ def _window(seed: int, kind: int, width: int) -> Motif:
 
 @lru_cache(maxsize=512)
 def _carving(seed: int, owner: str, number: int, size: int) -> Motif:
-    """A carved round, shield or lozenge, symmetric like a coat of arms."""
+    """Return a carved round, shield or lozenge, symmetric like a coat of arms."""
     rng, inside = generator(seed, "carving", owner, number), np.zeros((size, size), np.uint8)
     half = rng.integers(0, 256, (11, int(rng.integers(5, 8)))).astype(np.uint8)
     tone = np.array(cv2.resize(np.hstack([half, half[:, ::-1]]), (size, size), interpolation=cv2.INTER_CUBIC), np.uint8)
@@ -225,7 +225,7 @@ def _carving(seed: int, owner: str, number: int, size: int) -> Motif:
 
 @lru_cache(maxsize=1024)
 def _pictures_of(seed: int, owner: str, number: int, density: int, own: float) -> tuple[Bytes, ...]:
-    """Picture of a face at `density` pixels a metre, and ever smaller ones: RGB and the cover; `own`: see `_Facade`."""
+    """Paint a face at `density` pixels a metre, and ever smaller: RGB and the cover; `own`: see `_Facade`."""
     pictures = [_Facade(seed, owner, number, density, own).picture()]
     while min(pictures[-1].shape[:2]) > 16 and len(pictures) < 4:
         half = cv2.resize(pictures[-1], None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)
@@ -313,7 +313,7 @@ class _Facade:
                 self._put(motif, (place + shift) / in_row * (self.width - size), y)
 
     def _any_carving(self, size: int) -> Motif:
-        """One of the building's own carvings, or of those that all share."""
+        """Return one of the building's own carvings, or of those that all share."""
         owner = self.owner if self.rng.random() < self.own else "shared"
         return _carving(self.seed, owner, int(self.rng.integers(_N_CARVINGS)), size)
 
@@ -339,7 +339,7 @@ class View(NamedTuple):
 
 
 def measured(view: View, landmark: Building, size: tuple[int, int]) -> View:
-    """The view with what it shows of one of its buildings, by a coarse grid of three by three images."""
+    """Return the view with what it shows of one of its buildings, by a coarse grid of three by three images."""
     width, height = (side // _COARSE for side in size)
     whole, free = np.zeros((3 * height, 3 * width), np.uint8), np.ones((3 * height, 3 * width), np.uint8)
     nearer = view.street[view.street.index(landmark) + 1 :]
@@ -396,11 +396,11 @@ class PaintedLandmarks(Recipe):
         return "distractor" if landmark == DISTRACTOR else f"{places[landmark]}_{_KINDS[landmark % len(_KINDS)]}"
 
     def names(self) -> list[str]:
-        """Names of the landmarks, sorted."""
+        """Return names of the landmarks, sorted."""
         return sorted(self.name_of(landmark) for landmark in range(self.landmarks))
 
     def counts(self) -> dict[Any, int]:
-        """How many images there are of each landmark, and of none."""
+        """Return how many images there are of each landmark, and of none."""
         return {(one,): self.images_per_landmark for one in range(self.landmarks)} | {(DISTRACTOR,): self.distractors}
 
     def path(self, landmark: int, number: int) -> str:
@@ -426,7 +426,7 @@ class PaintedLandmarks(Recipe):
         return painter.expose(canvas, _lens(knobs, self.width, rng), rng)
 
     def ground_truth(self) -> GroundTruth:
-        """Queries and lists from the geometry alone; queries are in their own lists, as in the Oxford Buildings."""
+        """Return queries and lists from the geometry alone; queries are in their own lists, as in Oxford's."""
         queries, relevance = [], {}
         for landmark in sorted(range(self.landmarks), key=self.name_of):
             name, numbers = self.name_of(landmark), range(self.images_per_landmark)
@@ -441,7 +441,7 @@ class PaintedLandmarks(Recipe):
 
 @lru_cache(maxsize=4096)
 def view_of(spec: PaintedLandmarks, landmark: int, number: int) -> View:
-    """View of an image: of a landmark, one that the geometry puts into the list that the image is to be in."""
+    """Return the view of an image: of a landmark one that the geometry puts into the list that is wanted."""
     rng = generator(spec.seed, "image", landmark + 1, number)
     owner = f"other {rng.integers(_N_OTHERS)}" if landmark == DISTRACTOR else f"landmark {landmark}"
     middle = building_of(spec.seed, owner)
@@ -463,7 +463,7 @@ def view_of(spec: PaintedLandmarks, landmark: int, number: int) -> View:
 
 
 def _street(seed: int, middle: Building, rng: Random) -> list[Building]:
-    """A building with one more on its left and on its right."""
+    """Return a building with one more on its left and on its right."""
     street = [middle]
     for side, number in zip((-1, 1), rng.choice(_N_OTHERS, size=2, replace=False), strict=True):
         neighbour = building_of(seed, f"other {number}")

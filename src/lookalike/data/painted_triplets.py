@@ -71,11 +71,11 @@ class PaintedTriplets(Recipe):
 
     @property
     def n_noise(self) -> int:
-        """Images of other categories in the pool of each text query."""
+        """Return the number of images of other categories in the pool of each text query."""
         return round(self.evaluation_images_per_category * self.noise_images / (1 - self.noise_images))
 
     def kind_of(self, category: int) -> tuple[str, str]:
-        """Shape and texture of a category: no two are alike, any two share one of them or neither."""
+        """Return the shape and the texture of a category: no two are alike, any two share one of them or neither."""
         rng = generator(self.seed, "categories")
         shapes, textures = rng.permutation(tuple(OBJECTS)).tolist(), rng.permutation(tuple(_TEXTURES)).tolist()
         turn, place = divmod(category, len(shapes))
@@ -87,21 +87,21 @@ class PaintedTriplets(Recipe):
         return f"{_TEXTURES[texture]}-{shape}"
 
     def names(self) -> list[str]:
-        """Names of the categories; those held out come last."""
+        """Return names of the categories; those held out come last."""
         return [self.name_of(category) for category in range(self.categories)]
 
     def counts(self) -> dict[Any, int]:
-        """How many images there are of each part and category; of those held out there are none to be trained on."""
+        """Return how many images there are of each part and category; those held out have none to be trained on."""
         trained, every = range(self.categories - self.held_out), range(self.categories)
         evaluation = {("evaluation", category): self.evaluation_images_per_category for category in every}
         return {("training", category): self.images_per_category for category in trained} | evaluation
 
     def path(self, part: str, category: int, number: int) -> str:
-        """Path of an image, as in ``training/striped-boat/0001.jpg``, numbered from 1."""
+        """Return the path of an image, as in ``training/striped-boat/0001.jpg``, numbered from 1."""
         return f"{part}/{self.name_of(category)}/{number + 1:04d}.jpg"
 
     def looks(self, part: str, category: int, number: int) -> Doubles:
-        """Factors of an image's looks in 0..1, in the order of `FACTORS`; the parts share no instance."""
+        """Return factors of an image's looks in 0..1, in the order of `FACTORS`; the parts share no instance."""
         middle = generator(self.seed, "instance", part, category, number // _INSTANCE).random(len(FACTORS))
         chance = generator(self.seed, "looks", part, category, number)
         looks = middle + chance.normal(scale=_SPREAD, size=len(FACTORS))
@@ -109,7 +109,7 @@ class PaintedTriplets(Recipe):
         return np.where(_CIRCULAR, looks % 1, 1 - np.abs(1 - looks % 2))
 
     def all_looks(self, part: str, category: int) -> Doubles:
-        """Looks of all images of a category, a row an image."""
+        """Return looks of all images of a category, a row an image."""
         looks = [self.looks(part, category, number) for number in range(self.counts().get((part, category), 0))]
         return np.array(looks).reshape(-1, len(FACTORS))
 
@@ -121,7 +121,7 @@ class PaintedTriplets(Recipe):
 
 
 def relevance_of(looks: Doubles, others: Doubles) -> Doubles:
-    """Relevance (0..1) of images of one category by their looks (..., 9): exp(-weighted squared difference)."""
+    """Return the relevance (0..1) of images of a category by looks (..., 9): exp(-weighted squared difference)."""
     difference = np.abs(looks - others)
     # of a circular factor it is the sine of half the angle between
     difference = np.where(_CIRCULAR, np.sin(np.pi * difference), difference)
@@ -155,7 +155,7 @@ class _Scene:
         return painter.expose(canvas, Lens(exposure, 1.0, falloff, self.light.azimuth, blur, noise), self.rng)
 
     def _materials(self, texture: str) -> list[Material]:
-        """A texture in tones of the object's hue, and two plain tones of it."""
+        """Return a texture in tones of the object's hue, and two plain tones of it."""
         looks, hue = self.looks, self.looks["object_hue"]
         tones = 58 + (22 + 46 * looks["contrast"]) * np.linspace(-0.5, 0.5, 256)
         zoom = 2.4 ** looks["frequency"] * 96 / self.size
@@ -181,7 +181,7 @@ class _Scene:
 
 
 def pool_of(spec: PaintedTriplets, category: int) -> list[Image]:
-    """Images that a text query finds: all of its own, and some of others."""
+    """Return images that a text query finds: all of its own, and some of others."""
     numbers = range(spec.evaluation_images_per_category)
     others = [(other, number) for other in range(spec.categories) if other != category for number in numbers]
     drawn = generator(spec.seed, "search noise", category).permutation(len(others))[: spec.n_noise]
@@ -189,7 +189,7 @@ def pool_of(spec: PaintedTriplets, category: int) -> list[Image]:
 
 
 def rated_triplets(spec: PaintedTriplets) -> Iterator[tuple[Image, Image, Image]]:
-    """Query, positive and negative of triplets rated as section 6.2 has it; a category may miss some of its share."""
+    """Yield query, positive and negative, rated as section 6.2 has it; a category may miss some of its share."""
     for category in range(spec.categories):
         looks = spec.all_looks("evaluation", category)
         noise = pool_of(spec, category)[len(looks) :]
@@ -218,7 +218,7 @@ def _rated(category: int, looks: Doubles, noise: list[Image], rng: Random) -> tu
 
 
 def relevance_table(spec: PaintedTriplets) -> pd.DataFrame:
-    """Pairs of training images of one category (``image1``, ``image2``: paths in their folder), ``relevance``."""
+    """Return pairs of training images of one category (``image1``, ``image2``: paths there) and ``relevance``."""
     tables = []
     for category, name in enumerate(spec.names()):
         looks = spec.all_looks("training", category)

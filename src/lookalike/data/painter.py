@@ -38,13 +38,13 @@ def _box(left: float, top: float, right: float, bottom: float) -> Doubles:
 
 
 def _ellipse(x: float, y: float, rx: float, ry: float, start: float = 0, stop: float = 360) -> Doubles:
-    """Ellipse, or the segment of one between two angles in degrees (0 to the right, 90 down)."""
+    """Return an ellipse, or the segment of one between two angles in degrees (0 to the right, 90 down)."""
     t = np.radians(np.linspace(start, stop, 33))
     return np.column_stack([x + rx * np.cos(t), y + ry * np.sin(t)])
 
 
 def _turned(*profile: tuple[float, float], top: float = -1, bottom: float = 1) -> Doubles:
-    """Outline of what a potter turns: (y, half width) from above, mirrored; only what lies between two heights."""
+    """Outline what a potter turns: (y, half width) from above, mirrored; only what lies between two heights."""
     y, r = np.array(profile).T
     fine = np.linspace(max(top, y[0]), min(bottom, y[-1]), 33)
     place = np.interp(fine, y, np.arange(len(y)))
@@ -55,7 +55,7 @@ def _turned(*profile: tuple[float, float], top: float = -1, bottom: float = 1) -
 
 
 def _radial(y: float, r: Doubles) -> Doubles:
-    """Corners at equal angles about the point (0, y), at the given distances, from above."""
+    """Return corners at equal angles about the point (0, y), at the given distances, from above."""
     t = np.arange(len(r)) * 2 * np.pi / len(r) - np.pi / 2
     return np.column_stack([r * np.cos(t), y + r * np.sin(t)])
 
@@ -137,7 +137,7 @@ class Light(NamedTuple):
 
 
 def outlines(thing: str, pose: Pose) -> list[tuple[Doubles, int]]:
-    """Corners in pixels of each part of a thing, and the number of its material."""
+    """Return corners in pixels of each part of a thing, and the number of its material."""
     cosine, sine = pose.half * np.cos(pose.angle), pose.half * np.sin(pose.angle)
     turn = np.array([[cosine, sine], [-sine, cosine]])
     return [(polygon * (pose.stretch, 1) @ turn + (pose.x, pose.y), slot) for polygon, slot in _PARTS[thing]]
@@ -178,7 +178,7 @@ def lay_polygon(canvas: Floats, corners: Doubles, colour: npt.ArrayLike, opacity
 
 
 def _window(canvas: Floats, corners: Doubles, margin: float) -> tuple[Floats, tuple[int, int]]:
-    """Part of the canvas (maybe nothing) that a polygon and a margin around it touch, and its upper left corner."""
+    """Return the part of the canvas (maybe none) that a polygon and a margin touch, and its upper left corner."""
     ends = np.array(canvas.shape[1::-1])
     left, top = (int(edge) for edge in np.clip(corners.min(axis=0) - margin, 0, ends))
     right, bottom = (int(edge) for edge in np.clip(corners.max(axis=0) + margin + 1, 0, ends))
@@ -186,7 +186,7 @@ def _window(canvas: Floats, corners: Doubles, margin: float) -> tuple[Floats, tu
 
 
 def _mask(corners: Doubles, shape: tuple[int, ...]) -> Bytes:
-    """Cover (0..255) of pixels by a polygon, with smooth edges."""
+    """Return the cover (0..255) of pixels by a polygon, with smooth edges."""
     mask = np.zeros(shape, np.uint8)
     if mask.size:
         cv2.fillPoly(mask, [np.round(16 * (corners - 0.5)).astype(np.int32)], 255, cv2.LINE_AA, 4)
@@ -199,7 +199,7 @@ def _blurred(mask: Bytes, radius: float) -> Floats:
 
 
 def _shade(mask: Bytes, radius: float, light: Light) -> Floats:
-    """Factor that makes a part look round: its blurred outline serves as height, whose slope is lit."""
+    """Return the factor that makes a part look round: its blurred outline serves as height, whose slope is lit."""
     relief = _blurred(mask, radius)
     across, down = (cv2.Sobel(relief, cv2.CV_32F, 1 - axis, axis, ksize=1, scale=0.5) for axis in (0, 1))
     slope = across * np.float32(np.cos(light.azimuth)) + down * np.float32(np.sin(light.azimuth))
@@ -222,14 +222,14 @@ def paint_plane(canvas: Floats, pictures: Sequence[Bytes], corners: Doubles, lig
 
 
 def sky(seed: int, kind: int, size: tuple[int, int], offset: npt.ArrayLike, zoom: float) -> Floats:
-    """Sky with clouds from the zenith to the horizon, shape (height, width, 3)."""
+    """Paint a sky with clouds from the zenith to the horizon, shape (height, width, 3)."""
     clear, horizon = blend(*SKIES[kind], np.linspace(0, 1, size[1])[:, None]), SKIES[kind][1]
     cover = look(tile(seed, "cloud", 0), size, turned(0, zoom, offset)).astype(np.float32)
     return blend(clear, np.minimum(np.multiply(horizon, 1.12), 255), np.clip((cover - 118) / 150, 0, 0.75))
 
 
 def ground(picture: Bytes, size: tuple[int, int], vanishing: float, onto: Doubles) -> Bytes:
-    """Tones of a tile on the ground: as `onto` turns it at the lower edge, it recedes to the row `vanishing`."""
+    """Return tones of a tile on the ground: as `onto` turns it at the lower edge, it recedes to the row `vanishing`."""
     width, height = size
     depth = height - vanishing
     return look(picture, size, onto @ [[depth, 0, -depth * width / 2], [0, 0, depth**2], [0, 1, -vanishing]])
@@ -263,7 +263,7 @@ def expose(canvas: Floats, lens: Lens, rng: Random) -> Bytes:
 
 
 def at_difficulty(knobs: Mapping[str, tuple[float, float]], difficulty: float) -> dict[str, float]:
-    """Values between those at difficulty 0 and at difficulty 1."""
+    """Return values between those at difficulty 0 and at difficulty 1."""
     return {name: low + (high - low) * difficulty for name, (low, high) in knobs.items()}
 
 
@@ -280,27 +280,27 @@ class Recipe(ABC):
 
     @abstractmethod
     def names(self) -> list[str]:
-        """Names of the classes, landmarks or categories."""
+        """Return names of the classes, landmarks or categories."""
 
     @abstractmethod
     def counts(self) -> dict[Any, int]:
-        """How many images there are of each group; a group and a number are the arguments of `path` and `paint`."""
+        """Return how many images each group has; a group and a number are the arguments of `path` and `paint`."""
 
     @abstractmethod
     def path(self, *member: Any) -> str:
-        """Path of an image in the set's folder."""
+        """Return the path of an image in the set's folder."""
 
     @abstractmethod
     def paint(self, *member: Any) -> Bytes:
         """Paint an image: uint8 of shape (height, width, 3), RGB."""
 
     def members(self) -> Iterator[tuple[Any, ...]]:
-        """Group and number of every image."""
+        """Yield group and number of every image."""
         for group, count in self.counts().items():
             yield from ((*group, number) for number in range(count))
 
     def fingerprint(self) -> str:
-        """Twelve hexadecimal digits that any other setting, or version of the recipe, would change."""
+        """Return twelve hexadecimal digits that any other setting, or version of the recipe, would change."""
         facts = {field.name: float(getattr(self, field.name)) for field in fields(self)}
         facts["version"] = self.version
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]

@@ -120,14 +120,14 @@ def _files_below(root: Path) -> list[str]:
 
 
 def _tails(parts: Sequence[str]) -> list[str]:
-    """The whole path, marked as such, and its trailing parts from the longest on, without extension and case."""
+    """Return the whole path, marked as such, and its trailing parts from the longest on, without extension and case."""
     folders, stem = [_plain(part) for part in parts[:-1]], _stem(parts[-1])
     tails = ["/".join([*folders[first:], stem]) for first in range(len(parts))]
     return [f"/{tails[0]}", *tails]
 
 
 def _likest(files: list[str], parts: list[str]) -> str | None:
-    """The only one of files that are alike without case and extension, or the one that has those of the path."""
+    """Return the only one of files that are alike without case and extension, or the one that has those of the path."""
     name, path = f"/{(parts or [''])[-1]}", "/".join(["", *parts])
     named = [file for file in files if _plain(f"/{file}").endswith(_plain(name))]
     exact = [file for file in files if f"/{file}".endswith(name)]

@@ -90,7 +90,7 @@ def read_release(folder: PathLike, n_threads: int = 1, progress: Progress | None
 
 
 def _file_of(row: Any, number: int, finder: PathFinder) -> str:
-    """The file of one of a row's two images, or where it should be."""
+    """Return the file of one of a row's two images, or where it should be."""
     text = row[f"path{number}"] or row[f"name{number}"]
     letter = "q" if number == 1 else "p" if row["sign"] > 0 else "n"
     names = (row["name1"], row[f"name{number}"])
@@ -99,7 +99,7 @@ def _file_of(row: Any, number: int, finder: PathFinder) -> str:
 
 
 def _training_files(files: pd.Series, rejections: Rejections) -> dict[str, str]:
-    """The files below ``training/<category>/`` and their category; one that is in no category is rejected."""
+    """Return the files below ``training/<category>/`` and their category; one that is in no category is rejected."""
     inside = files[files.str.contains("(?i)^training/") & ~files.str.lower().str.endswith(".csv")]
     category = inside.str.extract("^[^/]+/([^/]+)/", expand=False)
     rejections.add("training image in no category", inside[category.isna()])
@@ -109,7 +109,7 @@ def _training_files(files: pd.Series, rejections: Rejections) -> dict[str, str]:
 def _pool_files(
     root: Path, files: pd.Series, finder: PathFinder, text_queries: pd.Series, rejections: Rejections
 ) -> pd.DataFrame:
-    """``text_query`` and ``path`` of the images of pools, by folder or by file."""
+    """Return ``text_query`` and ``path`` of the images of pools, by folder or by file."""
     folder = files.str.extract("(?i)^pool/([^/]+)/", expand=False).dropna()
     named = list(zip(folder, files[folder.index], strict=True))
     for entry in sorted(path for path in root.iterdir() if path.name.casefold() == "pool.csv"):
@@ -132,7 +132,7 @@ def _pool_files(
 def _manifest(
     scanned: pd.DataFrame, evaluation: set[str], category: dict[str, str], rejections: Rejections
 ) -> pd.DataFrame:
-    """Manifest of the files considered: those of triplets, pools and training, present or not."""
+    """Return the manifest of the files considered: those of triplets, pools and training, present or not."""
     considered = sorted(evaluation | set(category))
     manifest = scanned.set_index("path").reindex(considered).rename_axis("path").reset_index()
     gap: dict[str, Any] = dict.fromkeys(("width", "height", "bytes"), 0) | {"sha256": ""}
@@ -157,7 +157,7 @@ def contents(manifest: pd.DataFrame) -> Longs:
 
 
 def _triplets(rows: pd.DataFrame, manifest: pd.DataFrame, content: Longs, rejections: Rejections) -> pd.DataFrame:
-    """Triplets by image ids: each once, sorted, of images that can be used, and none that another contradicts."""
+    """Return triplets by image ids: each once, sorted, of images that can be used, none that another contradicts."""
     is_there, usable = manifest["reason"] != _MISSING, manifest.loc[manifest["status"] == "ok", "image_id"]
     image_of = pd.Series(content[is_there], index=manifest.loc[is_there, "path"])
     image1, image2 = (rows[name].map(image_of).fillna(-1).to_numpy(dtype=np.int64) for name in ("file1", "file2"))
@@ -237,7 +237,7 @@ def _pair_group(rows: list[Any], rejections: Rejections) -> list[tuple[Any, Any]
 
 
 def _neighbours(rows: list[Any]) -> list[tuple[Any, Any]]:
-    """Pairs of rows that follow one another with opposite ratings."""
+    """Return pairs of rows that follow one another with opposite ratings."""
 
     def found(*firsts: int) -> list[tuple[Any, Any]]:
         pairs: list[tuple[Any, Any]] = []
@@ -253,7 +253,7 @@ def _neighbours(rows: list[Any]) -> list[tuple[Any, Any]]:
 
 
 def _training_relevance(root: Path, manifest: pd.DataFrame, content: Longs, rejections: Rejections) -> RelevanceData:
-    """Relevance of the training images, each content once; 1 within a category where there is no file of it."""
+    """Return the relevance of training images, each content once; 1 within a category where there is no file of it."""
     rows = manifest[(manifest["part"] == "training") & (manifest["status"] == "ok")]
     is_copy = content[rows["image_id"]] != rows["image_id"]
     rejections.add("training image that is there already", rows.loc[is_copy, "path"])
@@ -290,7 +290,7 @@ def _training_relevance(root: Path, manifest: pd.DataFrame, content: Longs, reje
 
 
 def _labels(manifest: pd.DataFrame, triplets: pd.DataFrame, pool: pd.DataFrame, content: Longs) -> pd.Series:
-    """Category of training images, text query of evaluation images."""
+    """Return the category of training images, text query of evaluation images."""
     # of several the one that the folder is named after, else that of its triplets: pools of others hold it as noise
     by_key = {column_key(name): name for name in sorted(triplets["text_query"].unique(), reverse=True)}
     label = manifest["path"].str.split("/").str[-2].fillna("").map(lambda name: by_key.get(column_key(name), ""))

@@ -118,7 +118,7 @@ def column_key(name: str) -> str:
 
 
 def has_training_images(root: Path) -> bool:
-    """Whether a release has a file in a folder of a category, so that a plan knows that there may be relevance."""
+    """Tell whether a release has a file in a folder of a category, so that a plan knows that there may be relevance."""
     files = (file for folder in _training_folders(root) for file in folder.glob("*/**/*"))
     return any(file.is_file() and not file.name.startswith(".") for file in files)
 
@@ -130,13 +130,13 @@ def relevance_file(root: Path) -> Path | None:
 
 
 def _training_folders(root: Path) -> list[Path]:
-    """The folder of training images, whatever the case of its name; none where the release is away."""
+    """Return the folder of training images, whatever the case of its name; none where the release is away."""
     folders = sorted(root.iterdir()) if root.is_dir() else []
     return [folder for folder in folders if folder.name.casefold() == "training" and folder.is_dir()]
 
 
 def _csv_files(root: Path) -> list[str]:
-    """CSV files at any depth, relative to `root`, sorted, but for what holds no ratings by its place."""
+    """Return CSV files at any depth, relative to `root`, sorted, but for what holds no ratings by its place."""
     inside = (file.relative_to(root) for file in root.rglob("*.[cC][sS][vV]") if not file.is_dir())
     seen = [file for file in inside if not any(part.startswith(".") for part in file.parts)]
     rated = [file for file in seen if len(file.parts) == 1 or file.parts[0].casefold() not in ("training", "pool")]
@@ -144,7 +144,7 @@ def _csv_files(root: Path) -> list[str]:
 
 
 def _decode(raw: bytes) -> str:
-    """Text of a file in UTF-8 or UTF-16 with or without a mark, or in the encoding of a western spreadsheet."""
+    """Return the text of a file in UTF-8 or UTF-16, with or without a mark, or in a western spreadsheet's encoding."""
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         return raw.decode("utf-16", "replace")
     for encoding in ("utf-8-sig", "cp1252"):

@@ -104,17 +104,17 @@ class RelevanceData:
 
     @property
     def n_images(self) -> int:
-        """Number of images."""
+        """Return the number of images."""
         return len(self.image_id)
 
     @property
     def n_categories(self) -> int:
-        """Number of categories, those without an image too."""
+        """Return the number of categories, those without an image too."""
         return len(self.category_names)
 
     @property
     def n_pairs(self) -> int:
-        """Number of pairs of images with a relevance above 0, each counted once."""
+        """Return the number of pairs of images with a relevance above 0, each counted once."""
         return int(self.relevance.nnz) // 2
 
     @property
@@ -124,7 +124,7 @@ class RelevanceData:
 
     @cached_property
     def total(self) -> Doubles:
-        """Total relevance r_i of each image (equation 6): the sum of its relevance to all others; shape (n,)."""
+        """Sum the relevance of each image to all others, r_i of equation 6; shape (n,)."""
         return np.asarray(self.relevance.astype(np.float64).sum(axis=1), dtype=np.float64).reshape(-1)
 
     def rows_of(self, image_id: ArrayLike) -> Ints:

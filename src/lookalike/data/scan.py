@@ -108,7 +108,7 @@ def image_paths(manifest: pd.DataFrame, folder: PathLike) -> list[Path | None]:
 
 
 def _class_folders(root: Path) -> list[str]:
-    """Names of the class folders, after the checks that catch a wrong path."""
+    """Return names of the class folders, after the checks that catch a wrong path."""
     check_folder(root, "give the folder that holds one folder of images per class")
     entries = list(root.iterdir())
     if not entries:
@@ -163,7 +163,7 @@ def _folders(folder: Path) -> list[Path]:
 
 
 def _has_image(folder: Path) -> bool:
-    """Whether a file of the folder itself, and not one further down, begins like an image."""
+    """Tell whether a file of the folder itself, and not one further down, begins like an image."""
     return any(is_image(entry) for entry in sorted(folder.iterdir()) if not entry.name.startswith("."))
 
 
@@ -191,7 +191,7 @@ def is_hidden(path: str) -> bool:
 
 
 def _files(root: Path) -> list[str]:
-    """Paths, relative to `root`, of everything that is no folder; a link to a folder is none."""
+    """Return paths, relative to `root`, of everything that is no folder; a link to a folder is none."""
 
     def refuse(error: OSError) -> None:
         raise LookalikeError(f"cannot list {error.filename}: {error.strerror}; mend its permissions") from error

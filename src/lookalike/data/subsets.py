@@ -20,7 +20,7 @@ def read_published_subsets(path: PathLike) -> dict[str, list[str]]:
 
 
 def class_labels(manifest: pd.DataFrame) -> list[str]:
-    """Sorted labels of a manifest's classes: every label with an image, usable or not, that is not clutter."""
+    """Return sorted labels of a manifest's classes: every label with an image, usable or not, that is not clutter."""
     images = manifest.loc[manifest["status"].isin(["ok", "too_small", "unreadable"]), "label"]
     clutter = manifest.loc[manifest["status"] == "clutter", "label"]
     return sorted(set(images) - set(clutter))
@@ -50,7 +50,7 @@ def resolve_subset(
 
 
 def usable_images(manifest: pd.DataFrame, pool: pd.DataFrame) -> pd.DataFrame:
-    """Rows of the images that a split may use: status ok and not in the codebook pool."""
+    """Return rows of the images that a split may use: status ok and not in the codebook pool."""
     usable: pd.DataFrame = manifest[(manifest["status"] == "ok") & ~manifest["image_id"].isin(pool["image_id"])]
     return usable
 
@@ -95,7 +95,7 @@ def _left_out_table(labels: Sequence[str], counts: Mapping[str, int], reason: st
 
 
 def _labels_without_images(manifest: pd.DataFrame) -> dict[str, str]:
-    """Class folders that hold no image at all, and why each does not."""
+    """Return class folders that hold no image at all, and why each does not."""
     with_images = manifest.loc[manifest["status"] != "not_an_image", "label"]
     others = manifest[~manifest["label"].isin(with_images)]
     reasons = {}
@@ -132,7 +132,7 @@ def _resolve_names(names: Sequence[str], labels: Sequence[str], without_images: 
 
 
 def _labels_like(name: str, labels: Sequence[str]) -> list[str]:
-    """Labels that a name may stand for: itself, else those spelled like it, else those without their number."""
+    """Return labels that a name may stand for: itself, else those spelled like it, else those without their number."""
     if name in labels:
         return [name]
     plain = _plain(name)
@@ -141,5 +141,5 @@ def _labels_like(name: str, labels: Sequence[str]) -> list[str]:
 
 
 def _plain(name: str) -> str:
-    """Spelling that ignores case and takes blank, underscore and hyphen for the same."""
+    """Spell a name so that it ignores case and takes blank, underscore and hyphen for the same."""
     return re.sub(r"[ _-]+", "-", name.strip().lower())

@@ -29,7 +29,7 @@ _Y, _X = np.mgrid[0:SIDE, 0:SIDE] / SIDE
 
 
 def _cloud(rng: Random, slope: float, stretch: float = 1.0, cut: float = 1.0) -> Doubles:
-    """Noise of variance 1, `stretch` times as long as wide; its amplitude falls with frequency to the power `slope`."""
+    """Draw noise of variance 1, `stretch` times as long as wide; amplitude falls with frequency to the power `slope`."""
     fy, fx = np.fft.fftfreq(SIDE, 1 / SIDE)[:, None], stretch * np.fft.rfftfreq(SIDE, 1 / SIDE)
     frequency = np.hypot(fx, fy)
     # nothing repeats less than `cut` times a tile
@@ -39,7 +39,7 @@ def _cloud(rng: Random, slope: float, stretch: float = 1.0, cut: float = 1.0) ->
 
 
 def _cells(rng: Random, columns: int, rows: int, down: int = 0) -> tuple[Doubles, Doubles, Doubles]:
-    """Place (0..1) of each pixel across and down the cell `down` rows below it, and a random tone of that cell."""
+    """Place (0..1) each pixel across and down the cell `down` rows below it, and draw the tone of that cell."""
     row = np.floor(_Y * rows) + down
     # every second row is shifted by half a cell
     across = _X * columns + 0.5 * (row % 2)
@@ -60,7 +60,7 @@ def _bricks(rng: Random, columns: int, rows: int) -> Doubles:
 
 
 def _cobble(rng: Random, n: int) -> Doubles:
-    """Stones about one point in each square of a grid; the distances to the two nearest points draw their edges."""
+    """Draw stones about a point in each square of a grid; the distances to the two nearest points make their edges."""
     points, tones = 0.1 + 0.8 * rng.random((2, n, n)), 0.55 + 0.45 * rng.random((n, n))
     row, column = (_Y * n).astype(int), (_X * n).astype(int)
     first, second, tone = np.full_like(_X, np.inf), np.full_like(_X, np.inf), np.zeros_like(_X)
@@ -85,7 +85,7 @@ def _timber(rng: Random, n: int) -> Doubles:
 
 
 def _scales(rng: Random, n: int) -> Doubles:
-    """Rows of round scales, each of which hangs over the row below it."""
+    """Draw rows of round scales, each of which hangs over the row below it."""
     shade = np.zeros_like(_X)
     for down in (1, 0, -1):
         x, y, tone = _cells(rng, n, 2 * n, down)
@@ -124,7 +124,7 @@ FAMILIES = tuple(_FAMILIES)
 
 @cache
 def tile(seed: int, family: str, variant: int) -> Bytes:
-    """Grey tile of a family in one of three variants, of shape (SIDE, SIDE); not to be written to."""
+    """Return the grey tile of a family in one of three variants, of shape (SIDE, SIDE); not to be written to."""
     rng = generator(seed, "texture", family, variant)
     paint, variants = _FAMILIES[family]
     field = paint(rng, *variants[variant])
@@ -134,19 +134,19 @@ def tile(seed: int, family: str, variant: int) -> Bytes:
 
 
 def blend(first: npt.ArrayLike, second: npt.ArrayLike, share: npt.ArrayLike) -> Floats:
-    """Colours between two: `share` (...,) of the second, shape (..., 3)."""
+    """Return colours between two: `share` (...,) of the second, shape (..., 3)."""
     start, weight = np.asarray(first, np.float32), np.asarray(share, np.float32)[..., None]
     return start + (np.asarray(second, np.float32) - start) * weight
 
 
 @cache
 def ramp(name: str, contrast: float = 1.0) -> Floats:
-    """Colours (256, 3) of a tile's tones, not to be written to; less `contrast` draws both ends to the middle."""
+    """Colour a tile's tones, (256, 3), not to be written to; less `contrast` draws both ends to the middle."""
     return blend(*RAMPS[name], 0.5 + contrast * np.linspace(-0.5, 0.5, 256))
 
 
 def hued(light: npt.ArrayLike, chroma: float, hue: float) -> Floats:
-    """Colours (n, 3) of one hue (0..1, circular) and chroma by their lightness (n,), 0..100, as CIE Lab has them."""
+    """Return colours (n, 3) of one hue (0..1, circular) and chroma by lightness (n,), 0..100, as CIE Lab has them."""
     lightness = np.atleast_1d(np.asarray(light, np.float32))
     a, b = (chroma * wave(2 * np.pi * hue) + 0 * lightness for wave in (np.cos, np.sin))
     lab = np.stack([lightness, a, b], axis=-1).astype(np.float32)
@@ -160,6 +160,6 @@ def look(picture: Bytes, size: tuple[int, int], onto: Doubles) -> Bytes:
 
 
 def turned(angle: float, zoom: float, offset: npt.ArrayLike) -> Doubles:
-    """Homography that turns (radians) and scales about the origin, then moves by an offset in shares of a tile."""
+    """Return the homography that turns (radians) and scales about the origin, then moves by shares of a tile."""
     (cosine, sine), (x, y) = (zoom * np.cos(angle), zoom * np.sin(angle)), np.multiply(offset, SIDE)
     return np.array([[cosine, -sine, x], [sine, cosine, y], [0, 0, 1]])

@@ -56,7 +56,7 @@ def measure_marginals(
 
 
 def _word_frequencies(store: VistermStore, is_test: Truths) -> Longs:
-    """Number of images of each part that contain each word."""
+    """Count the images of each part that contain each word."""
     found = np.zeros((2, store.n_words), dtype=np.int64)
     for first, counts in store.slices(BLOCK):
         lengths = np.diff(counts.indptr)

@@ -95,32 +95,32 @@ class WebSimulation:
 
     @property
     def n_test(self) -> int:
-        """Number of test images."""
+        """Return the number of test images."""
         return round(self.n_images * TEST_SHARE)
 
     @property
     def n_topics(self) -> int:
-        """Number of topics: two at least."""
+        """Return the number of topics: two at least."""
         return min(self.topics, max(2, self.n_images // IMAGES_PER_TOPIC))
 
     @property
     def n_rare_queries(self) -> int:
-        """Number of queries of one image."""
+        """Return the number of queries of one image."""
         return round(self.n_images * RARE_QUERIES)
 
     @property
     def n_full_queries(self) -> int:
-        """Number of the other queries."""
+        """Return the number of the other queries."""
         return max(round(self.n_images * FULL_QUERIES), QUERIES_PER_TOPIC * self.n_topics)
 
     @property
     def n_queries(self) -> int:
-        """Number of queries."""
+        """Return the number of queries."""
         return self.n_rare_queries + self.n_full_queries
 
     @cached_property
     def log(self) -> WebLog:
-        """The query log of all images (about 100 MB at full size); it is drawn once and kept."""
+        """Return the query log of all images (about 100 MB at full size); it is drawn once and kept."""
         random = generator(self.seed, "web", "log")
         popularity = _powers(self.n_topics, POPULARITY)
         n_rare, n_full, n_pairs = self.n_rare_queries, self.n_full_queries, round(self.n_images * QUERIES_PER_IMAGE)
@@ -169,7 +169,7 @@ class WebSimulation:
 
     @cached_property
     def n_terms(self) -> float:
-        """Mean number of terms of an image that gives `nonzeros` distinct ones on average, fitted on a sample."""
+        """Return the mean number of terms of an image that gives `nonzeros` distinct ones, fitted on a sample."""
         size = min(self.n_images, SAMPLE)
 
         def excess(n_terms: float) -> float:
@@ -228,13 +228,13 @@ class WebSimulation:
 
 
 def _powers(n: int, exponent: float) -> Doubles:
-    """Shares that fall with a power of their rank, sum 1."""
+    """Return shares that fall with a power of their rank, sum 1."""
     weights = np.arange(1.0, n + 1.0) ** -exponent
     return np.asarray(weights / weights.sum(), dtype=np.float64)
 
 
 def _full_sizes(n: int, total: int) -> Longs:
-    """Sizes of the full queries: quantiles of a log-normal law, rounded so that they sum to `total`."""
+    """Return the sizes of the full queries: quantiles of a log-normal law, rounded so that they sum to `total`."""
     shares = np.exp(SIZE_SPREAD * ndtri((np.arange(n) + 0.5) / n))
     ends = np.rint(np.cumsum(shares) * (total / shares.sum())).astype(np.int64)
     sizes: Longs = np.diff(ends, prepend=0)
@@ -242,7 +242,7 @@ def _full_sizes(n: int, total: int) -> Longs:
 
 
 def _spread_over(popularity: Doubles, n: int, random: np.random.Generator) -> Ints:
-    """Topics of n queries by systematic sampling, so that each topic has its share of them to within one."""
+    """Return topics of n queries by systematic sampling, so that each topic has its share of them to within one."""
     places = (np.arange(n) + random.random()) / max(n, 1)
     topics = np.searchsorted(np.cumsum(popularity), places, side="right")
     return np.minimum(topics, len(popularity) - 1).astype(np.int32)

@@ -67,7 +67,7 @@ class BagOfVisterms(Describer):
 
     @property
     def n_dimensions(self) -> int:
-        """Number of words."""
+        """Return the number of words."""
         return len(self.codebook)
 
     def prepare(self, image: Bytes) -> Bytes:

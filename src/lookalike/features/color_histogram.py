@@ -59,7 +59,7 @@ class ColorHistogram(Describer):
 
     @property
     def n_dimensions(self) -> int:
-        """Number of bins."""
+        """Return the number of bins."""
         return math.prod(self.bins)
 
     def _describe(self, image: Bytes) -> Floats:

@@ -86,13 +86,13 @@ class Describer(ABC):
 
     @property
     def needs_fit(self) -> bool:
-        """Whether `fit` learns something and must come before `describe`."""
+        """Tell whether `fit` learns something and must come before `describe`."""
         return bool(self.learned)
 
     @property
     @abstractmethod
     def n_dimensions(self) -> int:
-        """Length of the vectors; known once fitted where `needs_fit`."""
+        """Return the length of the vectors; known once fitted where `needs_fit`."""
 
     def prepare(self, image: Bytes) -> Bytes:
         """Check that these are RGB pixels, and bring them to the size at which they are described."""
@@ -183,7 +183,7 @@ class Describer(ABC):
 
     @classmethod
     def setting_names(cls) -> list[str]:
-        """Names of the settings that the constructor takes."""
+        """Return names of the settings that the constructor takes."""
         return [field.name for field in dataclasses.fields(cls) if field.init]  # type: ignore[arg-type]
 
 

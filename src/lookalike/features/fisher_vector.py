@@ -61,7 +61,7 @@ class FisherVector(DenseSift):
 
     @property
     def n_dimensions(self) -> int:
-        """Length of the vectors: one or two gradients for each Gaussian and component."""
+        """Return the length of the vectors: one or two gradients for each Gaussian and component."""
         return self.n_gaussians * self.n_components * (2 if self.deviations else 1)
 
     def _fit(self, images: Iterator[Bytes], seed: int) -> None:

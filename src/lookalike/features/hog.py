@@ -50,7 +50,7 @@ class Hog(Describer):
 
     @property
     def n_dimensions(self) -> int:
-        """Orientations of 4 cells in each block."""
+        """Return the number of orientations of 4 cells in each block."""
         return (self.side // self.cell - 1) ** 2 * 4 * self.n_orientations
 
     def prepare(self, image: Bytes) -> Bytes:

@@ -136,7 +136,7 @@ def sample_block(
 
 
 def agreement(left: Words, right: Words) -> Doubles:
-    """Share of hashes at which rows have the same sample, (n, m): an unbiased estimate of their weighted Jaccard."""
+    """Return the share of equal samples of rows, (n, m): an unbiased estimate of their weighted Jaccard similarity."""
     counts = np.empty((len(left), len(right)), dtype=np.int32)
     count_agreements(np.ascontiguousarray(left), np.ascontiguousarray(right), counts)
     return np.asarray(counts / left.shape[1])

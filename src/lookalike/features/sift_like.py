@@ -46,7 +46,7 @@ class SiftLike(DenseSift):
 
     @property
     def n_dimensions(self) -> int:
-        """Length of the vectors: a share for each word, and for flat patches, in each cell."""
+        """Return the length of the vectors: a share for each word, and for flat patches, in each cell."""
         return (self.n_words + 1) * sum(grid**2 for grid in self.grids)
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:

@@ -105,7 +105,7 @@ class TextonPyramid(Describer):
 
     @property
     def n_dimensions(self) -> int:
-        """Textons in each cell of each level."""
+        """Return the number of textons in each cell of each level."""
         return self.n_textons * (((1 << 2 * self.n_levels) - 1) // 3)  # 1 + 4 + 16 + ... cells
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:

@@ -35,7 +35,7 @@ class Shard(NamedTuple):
 
 
 def word_type(n_words: int) -> type[np.uint16] | type[np.uint32]:
-    """Type of word numbers below `n_words`."""
+    """Return the type of word numbers below `n_words`."""
     return np.uint16 if n_words <= 65_536 else np.uint32
 
 
@@ -66,7 +66,7 @@ class VistermStore:
         self._firsts = np.array([shard.first for shard in self.shards], dtype=np.int64)
 
     def row_lengths(self) -> Longs:
-        """Number of distinct words of every image, int64 of shape (n_images,)."""
+        """Return the number of distinct words of every image, int64 of shape (n_images,)."""
         return np.concatenate([np.diff(shard.indptr) for shard in self.shards])
 
     def rows(self, ids: npt.ArrayLike, dtype: npt.DTypeLike = np.uint8) -> sp.csr_array:

@@ -70,7 +70,7 @@ class TfidfVisterms(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
         return counts
 
     def __sklearn_tags__(self) -> Any:
-        """Accepts sparse input, and only counts; the type of the result is a parameter."""
+        """Tell that it takes sparse input, and only counts; the type of the result is a parameter."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = True

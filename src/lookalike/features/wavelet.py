@@ -99,7 +99,7 @@ class Wavelet(Describer):
 
     @property
     def n_dimensions(self) -> int:
-        """Three channels of `kept` x `kept` coefficients."""
+        """Return the size of three channels of `kept` x `kept` coefficients."""
         return 3 * self.kept**2
 
     def prepare(self, image: Bytes) -> Bytes:
