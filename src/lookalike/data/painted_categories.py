@@ -24,7 +24,7 @@ _N_SHARED = 20  # materials that classes own together
 _N_PRIVATE = 24  # of the classes' own materials, those that turn up anywhere
 _N_BACKGROUNDS = 12
 _WORDS = {"stripes": "stripe", "dots": "dot", "bricks": "brick", "scales": "scale"}
-_KNOBS = {  # at difficulty 0 and at difficulty 1
+_EXTREMES = {  # at difficulty 0 and at difficulty 1
     "other background": (0.44, 1.0),  # chance that the background is not the class's own
     "other material": (0.0, 0.12),  # chance that a part's material is not the class's own
     "shuffled parts": (0.2, 0.6),  # chance that the materials change places
@@ -75,7 +75,7 @@ def _backgrounds(seed: int) -> tuple[Background, ...]:
     """Return backgrounds that the classes share: every other one outdoors."""
     rng = generator(seed, "backgrounds")
     skies, order = rng.permutation(len(painter.SKIES)), rng.permutation(_N_SHARED)
-    shared = [_cloths(seed)[-_N_SHARED + one] for one in order]
+    shared = [_cloths(seed)[place - _N_SHARED] for place in order]
     kinds = [-1 if i % 2 else int(skies[i // 2]) for i in range(_N_BACKGROUNDS)]
     return tuple((kind, shared[i], shared[i + 7]) for i, kind in enumerate(kinds))
 
@@ -85,24 +85,23 @@ def category_of(seed: int, label: int) -> Category:
     """Return what a class owns; it depends on nothing but the seed and the class's number."""
     rng, cloths = generator(seed, "category", label), _cloths(seed)
     shapes = generator(seed, "shapes", label // len(OBJECTS)).permutation(tuple(OBJECTS)).tolist()
-    shared = (cloths[-_N_SHARED + one] for one in rng.choice(_N_SHARED, size=2, replace=False))
-    backgrounds = (_backgrounds(seed)[one] for one in rng.choice(_N_BACKGROUNDS, size=2, replace=False))
+    shared = (cloths[place - _N_SHARED] for place in rng.choice(_N_SHARED, size=2, replace=False))
+    backgrounds = (_backgrounds(seed)[place] for place in rng.choice(_N_BACKGROUNDS, size=2, replace=False))
     return Category(shapes[label % len(OBJECTS)], (cloths[label], *shared), tuple(backgrounds))
 
 
 @dataclass(frozen=True)
 class PaintedCategories(Recipe):
-    """A set of synthetic categories; a number out of range is a `LookalikeError`."""
+    """A set of synthetic categories."""
 
     classes: int = 20  # at most 128; fewer are the first ones of more
     images_per_class: int = 72
     clutter_images: int = 40  # of no class, in the folder `CLUTTER_LABEL`
     width: int = 256
     height: int = 192
-    difficulty: float = 0.5  # 0 to 1; it does not change the classes
-    seed: int = 0
 
     version = 2
+    extremes = _EXTREMES
 
     def __post_init__(self) -> None:
         ratio = self.width / self.height
@@ -140,7 +139,7 @@ class _Scene:
     def __init__(self, spec: PaintedCategories, label: int, rng: Random) -> None:
         self.seed, self.width, self.height, self.rng = spec.seed, spec.width, spec.height, rng
         self.zoom = float(np.sqrt(256 * 192 / (spec.width * spec.height)))  # pixels of tiles to one of the image
-        self.knobs = painter.at_difficulty(_KNOBS, spec.difficulty)
+        self.knobs = spec.knobs
         self.anything = _cloths(spec.seed)[-_N_SHARED:] + _cloths(spec.seed)[:_N_PRIVATE]
         self.category = self._any_category() if label == CLUTTER else category_of(spec.seed, label)
         self.light = Light(rng.uniform(0, np.pi), rng.uniform(0.4, 0.6))
@@ -163,9 +162,9 @@ class _Scene:
         for _ in range(round(rng.uniform(0, knobs["scraps"]))):
             things.append((str(rng.choice(tuple(SCRAPS))), (self._any_cloth(),), rng.uniform(0.06, 0.22)))
         placed = [(self._pose(shape, size), shape, cloths) for shape, cloths, size in things]
-        for pose, shape, cloths in sorted(placed, key=lambda one: one[0].y + one[0].half * rng.random()):
+        for pose, shape, cloths in sorted(placed, key=lambda thing: thing[0].y + thing[0].half * rng.random()):
             onto = partial(turned, -pose.angle, self.zoom)
-            materials = [Material(one.tile(self.seed), ramp(one.colours), onto(rng.random(2))) for one in cloths]
+            materials = [Material(cloth.tile(self.seed), ramp(cloth.colours), onto(rng.random(2))) for cloth in cloths]
             painter.paint_thing(canvas, shape, pose, materials, self.light)
         chance = np.clip(rng.standard_normal(4), -2, 2)
         exposure, cast = float(np.exp(knobs["exposure"] * chance[0])), np.exp(knobs["cast"] * chance[1:])
@@ -178,7 +177,7 @@ class _Scene:
 
     def _any_category(self) -> Category:
         cloths = self._any_cloth(), self._any_cloth(), self._any_cloth()
-        backgrounds = (_backgrounds(self.seed)[one] for one in self.rng.integers(_N_BACKGROUNDS, size=2))
+        backgrounds = (_backgrounds(self.seed)[place] for place in self.rng.integers(_N_BACKGROUNDS, size=2))
         return Category(str(self.rng.choice(tuple(OBJECTS))), cloths, tuple(backgrounds))
 
     def _own_cloths(self) -> tuple[Cloth, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 from typing import Any, NamedTuple
 
 import cv2
@@ -22,10 +23,10 @@ DISTRACTOR = -1  # stands for no landmark
 N_QUERIES = 5  # of each landmark, as in the Oxford Buildings
 _N_OTHERS = 28  # buildings that no query asks for
 _PLACES = (
-    "abbey", "bishop", "bridge", "castle", "college", "corn", "duke", "east", "forest", "garden", "harbour", "king",
-    "market", "mill", "north", "old", "orchard", "priory", "queen", "river", "south", "town", "west", "wool",
-)  # fmt: skip
-_KNOBS = {  # at difficulty 0 and at difficulty 1
+    "abbey bishop bridge castle college corn duke east forest garden harbour king "
+    "market mill north old orchard priory queen river south town west wool"
+)
+_EXTREMES = {  # at difficulty 0 and at difficulty 1
     "own": (1.0, 0.2),  # share of a building's carvings that no other has
     "azimuth": (25.0, 72.0),  # most degrees from the front in a good image
     "trees": (1.0, 4.0),  # in the way, at most
@@ -39,10 +40,8 @@ _TRIES = 400
 _COARSE = 4  # what is left to see is counted on a grid this many times coarser than the image
 _KINDS = ("hall", "tower", "gate", "chapel", "rotunda")  # of landmarks
 _N_WINDOWS, _N_CARVINGS = 6, 8  # kinds of window that all buildings choose from, carvings that any may have
-_WALLS = [(stone, colour) for stone in ("bricks", "cobble", "marble")
-          for colour in ("ivory", "sand", "amber", "slate", "coral", "rust")]  # fmt: skip
+_WALLS = list(product(("bricks", "cobble", "marble"), ("ivory", "sand", "amber", "slate", "coral", "rust")))
 _ROOFS = [("scales", colour) for colour in ("slate", "rust", "crimson", "olive")]
-
 
 Motif = tuple[Bytes, Bytes]  # tones of a window or a carving, from dark glass to pale stone, and where it is
 
@@ -88,12 +87,12 @@ class Building(NamedTuple):
     z: float = 0.0
 
     def showing(self, camera: Camera) -> list[tuple[int, Doubles, Doubles]]:
-        """Return the numbers of the faces that show, the hindmost first, and the pixels of their corners and outlines."""
+        """Return the numbers of the faces that show, the hindmost first, and pixels of their corners and outlines."""
         arrays, place = (self.corners, self.outlines), (self.x, 0, self.z)
         corners, outlines = (camera.project(np.add(points, place)) for points in arrays)
         (ax, ay), (dx, dy) = (corners[:, 1] - corners[:, 0]).T, (corners[:, 3] - corners[:, 0]).T
         showing = [(self.faces[number], number) for number in np.flatnonzero(ax * dy - ay * dx > 1).tolist()]
-        showing.sort(key=lambda one: (one[0].layer, -abs(self.x + one[0].x - camera.place[0])))
+        showing.sort(key=lambda side: (side[0].layer, -abs(self.x + side[0].x - camera.place[0])))
         return [(number, corners[number], outlines[number]) for _, number in showing]
 
 
@@ -360,7 +359,7 @@ def measured(view: View, landmark: Building, size: tuple[int, int]) -> View:
 
 @dataclass(frozen=True)
 class PaintedLandmarks(Recipe):
-    """A set of synthetic landmarks; a number out of range is a `LookalikeError`."""
+    """A set of synthetic landmarks."""
 
     landmarks: int = 7  # at most 24; fewer are the first ones of more
     images_per_landmark: int = 26
@@ -369,14 +368,13 @@ class PaintedLandmarks(Recipe):
     ok: float = 0.27  # share that shows more than a quarter of it; the rest is junk
     width: int = 320
     height: int = 240
-    difficulty: float = 0.5  # 0 to 1
-    seed: int = 0
 
     version = 2
     quality = 90
+    extremes = _EXTREMES
 
     def __post_init__(self) -> None:
-        most, ratio, n_good = len(_PLACES), self.width / self.height, self._wanted().count("good")
+        most, ratio, n_good = len(_PLACES.split()), self.width / self.height, self._wanted().count("good")
         require(self.landmarks <= most, "landmarks", self.landmarks, f"of {most} or less")
         # far narrower or wider images have room for no view of some landmarks
         require(0.5 <= ratio <= 2.5, "width / height", ratio, "from 0.5 to 2.5")
@@ -392,7 +390,7 @@ class PaintedLandmarks(Recipe):
 
     def name_of(self, landmark: int) -> str:
         """Name of a landmark: a place and what kind of building it is, as in ``market_tower``."""
-        places = generator(self.seed, "names").permutation(_PLACES)
+        places = generator(self.seed, "names").permutation(_PLACES.split())
         return "distractor" if landmark == DISTRACTOR else f"{places[landmark]}_{_KINDS[landmark % len(_KINDS)]}"
 
     def names(self) -> list[str]:
@@ -401,7 +399,8 @@ class PaintedLandmarks(Recipe):
 
     def counts(self) -> dict[Any, int]:
         """Return how many images there are of each landmark, and of none."""
-        return {(one,): self.images_per_landmark for one in range(self.landmarks)} | {(DISTRACTOR,): self.distractors}
+        own = {(landmark,): self.images_per_landmark for landmark in range(self.landmarks)}
+        return own | {(DISTRACTOR,): self.distractors}
 
     def path(self, landmark: int, number: int) -> str:
         """Name of an image's file, as in ``market_tower_000012.jpg`` or ``distractor_000034.jpg``."""
@@ -410,7 +409,7 @@ class PaintedLandmarks(Recipe):
     def paint(self, landmark: int, number: int) -> Bytes:
         """Paint an image of a landmark, or (`DISTRACTOR`) of none."""
         view, rng = view_of(self, landmark, number), generator(self.seed, "light", landmark + 1, number)
-        knobs, sun = painter.at_difficulty(_KNOBS, self.difficulty), rng.uniform(-1.4, 1.4)
+        knobs, sun = self.knobs, rng.uniform(-1.4, 1.4)
         canvas = _behind(self, view.camera.centre[1], rng)
         density = round(10 * max(self.width / 320, self.height / 240))
         for building in view.street:
@@ -474,7 +473,7 @@ def _street(seed: int, middle: Building, rng: Random) -> list[Building]:
 
 def _camera(spec: PaintedLandmarks, building: Building, wanted: str, rng: Random) -> Camera:
     """Choose a camera that likely gives such an image; what it really gives is measured."""
-    most = painter.at_difficulty(_KNOBS, spec.difficulty)["azimuth"]
+    most = spec.knobs["azimuth"]
     focal, heading = spec.width * rng.uniform(0.95, 1.35), np.deg2rad(rng.uniform(-most, most))
     fill, shift = rng.uniform(0.56, 0.99), 0.1
     if wanted == "far" or (wanted == "ok" and rng.random() < 0.4):
@@ -493,7 +492,7 @@ def _camera(spec: PaintedLandmarks, building: Building, wanted: str, rng: Random
 
 def _view(spec: PaintedLandmarks, street: list[Building], camera: Camera, rng: Random, more: int = 0) -> View:
     """Order the buildings of a street and put trees before them, the lower in the image the larger."""
-    most, trees = painter.at_difficulty(_KNOBS, spec.difficulty)["trees"] + more, []
+    most, trees = spec.knobs["trees"] + more, []
     for _ in range(int(rng.uniform(more, most + 1))):
         scale = camera.focal / rng.uniform(8, 28)
         half, foot = rng.uniform(2, 5) * scale, camera.centre[1] + camera.place[1] * scale

@@ -34,8 +34,8 @@ _WEIGHTS, _CIRCULAR = (np.array(column) for column in zip(*FACTORS.values(), str
 _INSTANCE = 8  # consecutive images of one instance of a category, whose looks lie about a middle of their own
 _SPREAD = 0.12  # standard deviation of the looks of an instance's images, in each factor
 # textures of categories, those that a turn changes, and what they are called
-_TEXTURES = {"stripes": "striped", "dots": "dotted", "bricks": "brick", "timber": "timber", "fur": "furry",
-             "scales": "scaly", "chevron": "zigzag"}  # fmt: skip
+_WORDS = "stripes striped, dots dotted, bricks brick, timber timber, fur furry, scales scaly, chevron zigzag"
+_TEXTURES = dict(map(str.split, _WORDS.split(",")))
 _STEP = 3  # textures from one category of a shape to its next; it has no common divisor with their number
 _RATERS = 3  # of a triplet, as in section 6.2; only what all of them say is kept
 _PERCEPTION = 0.05  # standard deviation of a rater's idea of a relevance
@@ -56,8 +56,6 @@ class PaintedTriplets(Recipe):
     triplets: int = 2000  # rated ones, spread evenly over the categories
     noise_images: float = 0.25  # share of images of other categories in the pool of a text query
     size: int = 96  # side of an image in pixels
-    difficulty: float = 0.5  # 0 to 1: how much chance there is in an image that relevance ignores
-    seed: int = 0
 
     version = 3
 

@@ -7,6 +7,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, NamedTuple
@@ -107,8 +108,7 @@ SCRAPS: dict[str, Parts] = {  # what lies about
     "shard": ((((-0.9, 0.5), (-0.3, -0.8), (0.7, -0.6), (0.95, 0.4), (0.1, 0.8)), 0),),
     "star": ((_radial(0, np.array([1, 0.48] * 5)), 0),),
 }
-_PARTS = {thing: tuple((np.array(corners, np.float64), slot) for corners, slot in parts)
-          for thing, parts in (OBJECTS | SCRAPS).items()}  # fmt: skip
+_THINGS = OBJECTS | SCRAPS
 
 
 class Pose(NamedTuple):
@@ -140,7 +140,8 @@ def outlines(thing: str, pose: Pose) -> list[tuple[Doubles, int]]:
     """Return corners in pixels of each part of a thing, and the number of its material."""
     cosine, sine = pose.half * np.cos(pose.angle), pose.half * np.sin(pose.angle)
     turn = np.array([[cosine, sine], [-sine, cosine]])
-    return [(polygon * (pose.stretch, 1) @ turn + (pose.x, pose.y), slot) for polygon, slot in _PARTS[thing]]
+    parts = ((np.array(corners, np.float64), slot) for corners, slot in _THINGS[thing])
+    return [(polygon * (pose.stretch, 1) @ turn + (pose.x, pose.y), slot) for polygon, slot in parts]
 
 
 def paint_thing(canvas: Floats, thing: str, pose: Pose, materials: Sequence[Material], light: Light) -> None:
@@ -262,14 +263,10 @@ def expose(canvas: Floats, lens: Lens, rng: Random) -> Bytes:
     return np.clip(seen, 0, 255).astype(np.uint8)
 
 
-def at_difficulty(knobs: Mapping[str, tuple[float, float]], difficulty: float) -> dict[str, float]:
-    """Return values between those at difficulty 0 and at difficulty 1."""
-    return {name: low + (high - low) * difficulty for name, (low, high) in knobs.items()}
-
-
 @dataclass(frozen=True)
 class Recipe(ABC):
-    """A set of synthetic images: a frozen dataclass, whose fields are `seed` and what config.yaml may set.
+    """A set of synthetic images: a frozen dataclass, whose fields are `seed` and what config.yaml may set; one that is
+    out of range is a `LookalikeError`.
 
     An image is painted from a random stream that is named by what it is, so that nothing in it depends on how many
     there are, nor on the order or the process in which they are painted.
@@ -277,6 +274,15 @@ class Recipe(ABC):
 
     version: ClassVar[int]  # to be raised whenever the same settings come to give other images
     quality: ClassVar[int] = 92  # of the JPEG files
+    extremes: ClassVar[Mapping[str, tuple[float, float]]] = {}  # of each knob: at difficulty 0 and at difficulty 1
+
+    difficulty: float = 0.5  # 0 to 1: how much chance there is in an image; it does not change what it is of
+    seed: int = 0
+
+    @cached_property
+    def knobs(self) -> dict[str, float]:
+        """Return the values between the extremes at this difficulty."""
+        return {name: low + (high - low) * self.difficulty for name, (low, high) in self.extremes.items()}
 
     @abstractmethod
     def names(self) -> list[str]:

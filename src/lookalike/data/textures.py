@@ -15,21 +15,19 @@ from lookalike.core.seeds import generator
 Random = np.random.Generator
 
 SIDE = 256  # of a tile, in pixels
-RAMPS = {  # dark and light colour (RGB, 0..255) of each
-    "amber": ((122, 62, 12), (250, 196, 92)), "cobalt": ((18, 34, 96), (104, 152, 226)),
-    "moss": ((34, 52, 22), (138, 164, 78)), "rose": ((140, 46, 72), (246, 190, 196)),
-    "ivory": ((158, 142, 116), (250, 244, 228)), "slate": ((38, 44, 54), (144, 156, 170)),
-    "plum": ((52, 20, 62), (172, 110, 176)), "teal": ((8, 66, 70), (98, 196, 184)),
-    "coral": ((168, 58, 40), (255, 166, 132)), "sand": ((134, 106, 70), (232, 210, 164)),
-    "crimson": ((82, 6, 20), (218, 58, 58)), "olive": ((72, 66, 18), (190, 182, 86)),
-    "azure": ((46, 104, 160), (192, 228, 248)), "lilac": ((96, 84, 142), (218, 206, 242)),
-    "rust": ((70, 30, 16), (192, 104, 56)), "mint": ((46, 122, 92), (196, 238, 208)),
-}  # fmt: skip
+_COLOURS = (
+    "amber 7a3e0c fac45c, cobalt 122260 6898e2, moss 223416 8aa44e, rose 8c2e48 f6bec4, ivory 9e8e74 faf4e4, "
+    "slate 262c36 909caa, plum 34143e ac6eb0, teal 084246 62c4b8, coral a83a28 ffa684, sand 866a46 e8d2a4, "
+    "crimson 520614 da3a3a, olive 484212 beb656, azure 2e68a0 c0e4f8, lilac 60548e dacef2, rust 461e10 c06838, "
+    "mint 2e7a5c c4eed0"
+)
+RAMPS = {name: [*map(list, map(bytes.fromhex, ends))] for name, *ends in map(str.split, _COLOURS.split(","))}
+"""Dark and light colour, RGB, of each ramp."""
 _Y, _X = np.mgrid[0:SIDE, 0:SIDE] / SIDE
 
 
 def _cloud(rng: Random, slope: float, stretch: float = 1.0, cut: float = 1.0) -> Doubles:
-    """Draw noise of variance 1, `stretch` times as long as wide; amplitude falls with frequency to the power `slope`."""
+    """Draw noise of variance 1, `stretch` times as long as wide; amplitude falls by frequency to the power `slope`."""
     fy, fx = np.fft.fftfreq(SIDE, 1 / SIDE)[:, None], stretch * np.fft.rfftfreq(SIDE, 1 / SIDE)
     frequency = np.hypot(fx, fy)
     # nothing repeats less than `cut` times a tile
@@ -142,7 +140,8 @@ def blend(first: npt.ArrayLike, second: npt.ArrayLike, share: npt.ArrayLike) -> 
 @cache
 def ramp(name: str, contrast: float = 1.0) -> Floats:
     """Colour a tile's tones, (256, 3), not to be written to; less `contrast` draws both ends to the middle."""
-    return blend(*RAMPS[name], 0.5 + contrast * np.linspace(-0.5, 0.5, 256))
+    dark, pale = RAMPS[name]
+    return blend(dark, pale, 0.5 + contrast * np.linspace(-0.5, 0.5, 256))
 
 
 def hued(light: npt.ArrayLike, chroma: float, hue: float) -> Floats:
