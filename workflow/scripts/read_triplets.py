@@ -8,6 +8,7 @@ with logged(snakemake):
     from pathlib import Path
 
     from lookalike.core.files import replacing, write_table
+    from lookalike.core.settings.data_sets import ClassTriplets
     from lookalike.data.class_triplets import make_class_triplets
     from lookalike.data.locate import remove_other_drawings
     from lookalike.data.rated_triplets import read_release, split_ratings
@@ -17,7 +18,7 @@ with logged(snakemake):
     kind = settings.pop("kind")
     threads = {"n_threads": snakemake.threads, "progress": progress_lines("images")}
     if kind == "class_triplets":
-        rated = make_class_triplets(folder, settings, snakemake.params.seed, **threads)
+        rated = make_class_triplets(folder, ClassTriplets(**settings), snakemake.params.seed, **threads)
     else:
         if kind == "synthetic_triplets":
             remove_other_drawings(folder)

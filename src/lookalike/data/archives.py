@@ -76,20 +76,18 @@ class Archive:
     def put_in_place(self, folder: PathLike) -> str:
         """Say what the user may put into a folder instead of a download, as the rest of a sentence."""
         size = "" if self.size is None else f"{self.size:,} bytes, "
-        former = "".join(f"or {name} or its folder " for name in self.former)
-        return (
-            f"put {self.filename} from {self.url} ({size}md5 {self.md5}) or the folder {self.top_folder} "
-            f"{former}into {os.fspath(folder)}"
-        )
+        names = [f"{self.filename} from {self.url} ({size}md5 {self.md5}) or the folder {self.top_folder}"]
+        names += [f"{name} or its folder" for name in self.former]
+        return f"put {' or '.join(names)} into {os.fspath(folder)}"
 
 
 def load_archives(path: PathLike) -> dict[str, Archive]:
     """Read the archives' facts from a YAML file that maps names to the other attributes of `Archive`."""
     facts = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     archives = {name: Archive(**{"name": name, "size": None} | entry) for name, entry in facts.items()}
-    for archive in archives.values():
-        if not archive.max_bytes:  # what a damaged or foreign archive may write has to have a bound
-            raise LookalikeError(f"{path}: {archive.name} needs its size or an unpacked_limit")
+    # what a damaged or foreign archive may write has to have a bound
+    for unbounded in (name for name, archive in archives.items() if not archive.max_bytes):
+        raise LookalikeError(f"{path}: {unbounded} needs its size or an unpacked_limit")
     return archives
 
 
@@ -243,7 +241,6 @@ def unpack_archive(archive: Archive, file: Path, target: Path) -> Path:
         staging.mkdir(parents=True)
         with tarfile.open(file, "r:*", tarinfo=_Header) as members:
             members.extractall(staging, _checked(members, file, archive.max_bytes), filter="data")
-            _check_end(members)
         os.rename(_whole(archive, file, staging), target)  # an empty folder there is replaced
     except tarfile.FilterError as error:
         raise LookalikeError(f"{file} is not safe to unpack: {error}") from error
@@ -278,7 +275,7 @@ class _Header(tarfile.TarInfo):
 
 
 def _checked(members: tarfile.TarFile, file: Path, max_bytes: int) -> Iterator[tarfile.TarInfo]:
-    """Yield the members one by one, each checked before a byte of it is written."""
+    """Yield the members one by one, each checked before a byte of it is written, and check the end."""
     total = 0
     names = set()
     for number, member in enumerate(members, start=1):
@@ -301,10 +298,7 @@ def _checked(members: tarfile.TarFile, file: Path, max_bytes: int) -> Iterator[t
             raise tarfile.ReadError(f"it holds {name!r} twice")
         names.add(name)
         yield member
-
-
-def _check_end(members: tarfile.TarFile) -> None:
-    """Read on to the end, which is a block of zeros or more, and with it the checksum of the compression."""
+    # the end is a block of zeros or more, and behind it stands the checksum of the compression
     stream, size = cast(BinaryIO, members.fileobj), 0
     stream.seek(members.offset)
     while rest := stream.read(_CHUNK):

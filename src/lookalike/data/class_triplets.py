@@ -1,20 +1,18 @@
 """Triplets made by machine from photographs in class folders: the baselines of the fine-grained study on real images.
 
-Nobody rated these. How like each other two photographs of one class are is measured on thumbnails of 8 x 8 pixels,
-that is by their layout of colours: a machine's measure, which favours whatever describes colour and layout, and which
-exhibits must name. A triplet's text query is the class of its query. Kind "out-of-class": a positive drawn from the
-query's class and a negative from any other. Kind "in-class": the positive is the nearest photograph of the class (the
-second nearest in the second triplet, and so on), the negative is drawn from those whose relevance is less by the margin
-or more. Relevance is exp(-distance / scale) within a class, 0 across classes.
+Nobody rated these. How like each other two photographs of a class are is measured on thumbnails of 8 x 8 pixels: a
+machine's measure, which favours whatever describes colour and layout, and which exhibits must name. Relevance is
+exp(-distance / scale) within a class, 0 across classes. A triplet's text query is the class of its query. Kind
+"out-of-class": a positive drawn from that class, a negative from any other. Kind "in-class": the positive is the
+nearest photograph of the class (in the second triplet the second nearest, and so on), the negative one whose relevance
+is less by the margin or more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
+import cv2
 import numpy as np
 import pandas as pd
 
@@ -22,12 +20,13 @@ from lookalike.core.arrays import Doubles, Floats, Longs
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike
 from lookalike.core.images import load_rgb
-from lookalike.core.progress import Progress, counted
+from lookalike.core.progress import Progress
 from lookalike.core.seeds import generator
+from lookalike.core.settings.data_sets import ClassTriplets
 from lookalike.data.rated_triplets import RatedTriplets, contents, pool_table, triplet_table
 from lookalike.data.release_files import Rejections
 from lookalike.data.relevance import RelevanceData
-from lookalike.data.scan import scan_folder
+from lookalike.data.scan import look_at_all, scan_folder
 
 Triplet = tuple[str, int, int, int, str]
 """Text query, query, positive, negative and kind."""
@@ -36,9 +35,9 @@ SIDE = 8
 
 
 def make_class_triplets(
-    folder: PathLike, settings: Mapping[str, Any], seed: int = 0, n_threads: int = 1, progress: Progress | None = None
+    folder: PathLike, settings: ClassTriplets, seed: int = 0, n_threads: int = 1, progress: Progress | None = None
 ) -> RatedTriplets:
-    """Make triplets, pools and training relevance of class folders; `settings`: all keys of `ClassTriplets`."""
+    """Make triplets, pools and training relevance of class folders."""
     root = Path(folder)
     manifest = scan_folder(root, n_threads=n_threads, progress=_half(progress, 0))
     rejections = Rejections()
@@ -49,8 +48,7 @@ def make_class_triplets(
     training, evaluation = _split(members, settings, seed)
     thumbnails = _thumbnails(root, manifest, usable["image_id"].to_numpy(), n_threads, _half(progress, 1))
     distances = {label: _distances(thumbnails[images]) for label, images in training.items()}
-    of_pairs = [distance[np.triu_indices(len(distance), 1)] for distance in distances.values()]
-    pairs = np.concatenate([np.empty(0), *of_pairs])
+    pairs = np.concatenate([np.empty(0), *(table[np.triu_indices(len(table), 1)] for table in distances.values())])
     scale = float(np.median(pairs)) if len(pairs) else 0.0
     if not scale > 0:
         raise LookalikeError("the classes have too few different photographs to learn from: add some")
@@ -60,11 +58,11 @@ def make_class_triplets(
     for label, images in evaluation.items():
         others = np.concatenate([evaluation[other] for other in evaluation if other != label])
         alike = np.exp(-_distances(thumbnails[images]) / scale)
-        made = _class_triplets(label, images, others, alike, settings, seed)
-        triplets.update(made)
-        if made:
+        of_class = _class_triplets(label, images, others, alike, settings, seed)
+        triplets.update(of_class)
+        if of_class:
             order = generator(seed, "class triplets", "pool", label).permutation(len(others))
-            pool = np.concatenate([images, others[order[: settings["pool_noise"]]]])
+            pool = np.concatenate([images, others[order[: settings.pool_noise]]])
             pools.append(pd.DataFrame({"text_query": label, "image_id": pool, "source": "pool"}))
     if not triplets:
         raise LookalikeError(f"no triplet can be made of {root}: its classes need three photographs or more")
@@ -100,18 +98,16 @@ def _usable(manifest: pd.DataFrame, rejections: Rejections) -> pd.DataFrame:
     return distinct
 
 
-def _split(
-    members: Mapping[str, Longs], settings: Mapping[str, Any], seed: int
-) -> tuple[dict[str, Longs], dict[str, Longs]]:
+def _split(members: dict[str, Longs], settings: ClassTriplets, seed: int) -> tuple[dict[str, Longs], dict[str, Longs]]:
     """Return image ids of each class for training (held-out classes have none) and for evaluation, sorted."""
-    if settings["held_out"] >= len(members):
+    if settings.held_out >= len(members):
         raise LookalikeError(f"held_out must leave a class of the {len(members)} to learn from: make it smaller")
     order = generator(seed, "class triplets", "held out").permutation(len(members))
-    held_out = {list(members)[place] for place in order[: settings["held_out"]]}
+    held_out = {list(members)[place] for place in order[: settings.held_out]}
     training, evaluation = {}, {}
     for label, images in members.items():
         order = images[generator(seed, "class triplets", "split", label).permutation(len(images))]
-        n_training = 0 if label in held_out else round(settings["training_share"] * len(images))
+        n_training = 0 if label in held_out else round(settings.training_share * len(images))
         if n_training:
             training[label] = np.sort(order[:n_training])
         evaluation[label] = np.sort(order[n_training:])
@@ -122,21 +118,15 @@ def _thumbnails(
     root: Path, manifest: pd.DataFrame, images: Longs, n_threads: int, progress: Progress | None
 ) -> Doubles:
     """Return Lab thumbnails, float64 (rows of the manifest, 3 * SIDE * SIDE); rows of other images are NaN."""
+
+    def thumbnail(path: str) -> Floats:
+        small = cv2.resize(load_rgb(root / path), (SIDE, SIDE), interpolation=cv2.INTER_AREA)
+        # of floats: L 0..100, a and b as defined
+        return np.ravel(cv2.cvtColor(small.astype(np.float32) / 255, cv2.COLOR_RGB2LAB)).astype(np.float32)
+
     table = np.full((len(manifest), 3 * SIDE * SIDE), np.nan)
-    with ThreadPoolExecutor(max(1, n_threads)) as pool:
-        paths = [root / path for path in manifest["path"].iloc[images]]
-        rows = counted(pool.map(_thumbnail, paths), len(images), progress)
-        for image, row in zip(images, rows, strict=True):
-            table[image] = row
+    table[images] = look_at_all(thumbnail, list(manifest["path"].iloc[images]), n_threads, progress)
     return table
-
-
-def _thumbnail(path: Path) -> Floats:
-    import cv2
-
-    small = cv2.resize(load_rgb(path), (SIDE, SIDE), interpolation=cv2.INTER_AREA)
-    lab = cv2.cvtColor(small.astype(np.float32) / 255, cv2.COLOR_RGB2LAB)  # of floats: L 0..100, a and b as defined
-    return np.asarray(lab, dtype=np.float32).ravel()
 
 
 def _distances(thumbnails: Doubles) -> Doubles:
@@ -147,23 +137,23 @@ def _distances(thumbnails: Doubles) -> Doubles:
 
 
 def _class_triplets(
-    label: str, images: Longs, others: Longs, alike: Doubles, settings: Mapping[str, Any], seed: int
+    label: str, images: Longs, others: Longs, alike: Doubles, settings: ClassTriplets, seed: int
 ) -> list[Triplet]:
     """Return triplets of the queries of one class; `alike` is the relevance of `images` to each other."""
     if len(images) < 2:
         return []
     rng = generator(seed, "class triplets", "triplets", label)
     triplets: list[Triplet] = []
-    for query in np.sort(rng.permutation(len(images))[: settings["queries"]]):
+    for query in np.sort(rng.permutation(len(images))[: settings.queries]):
         rest = np.delete(np.arange(len(images)), query)
         nearest = rest[np.argsort(-alike[query, rest], kind="stable")]
-        for positive in nearest[: settings["in_class"]]:
-            is_farther = alike[query, rest] <= alike[query, positive] - settings["margin"]
+        for positive in nearest[: settings.in_class]:
+            is_farther = alike[query, rest] <= alike[query, positive] - settings.margin
             farther = rest[is_farther & (rest != positive)]
             if len(farther):
                 chosen = images[[query, positive, rng.choice(farther)]].tolist()
                 triplets.append((label, chosen[0], chosen[1], chosen[2], "in-class"))
-        for _ in range(settings["out_of_class"]):
+        for _ in range(settings.out_of_class):
             positive, negative = images[rng.choice(rest)], rng.choice(others)
             triplets.append((label, int(images[query]), int(positive), int(negative), "out-of-class"))
     return triplets

@@ -31,11 +31,7 @@ _RULES += [
 
 
 def write_visterm_folder(
-    folder: PathLike,
-    manifest: pd.DataFrame,
-    in_pool: Truths,
-    counts: sp.csr_array,
-    palette: Array | None = None,
+    folder: PathLike, manifest: pd.DataFrame, in_pool: Truths, counts: sp.csr_array, palette: Array | None = None
 ) -> None:
     """Write such a folder; `manifest` and `counts` have a row for each image, in one order."""
     target = Path(folder)

@@ -93,12 +93,7 @@ def _hash_tables(random: np.random.Generator, n_features: int) -> tuple[Floats, 
 
 @njit(cache=True, nogil=True)
 def sample_block(
-    indptr: Longs,
-    indices: Ints,
-    log_values: Floats,
-    tables: tuple[Floats, ...],
-    signatures: Words,
-    first: int,
+    indptr: Longs, indices: Ints, log_values: Floats, tables: tuple[Floats, ...], signatures: Words, first: int
 ) -> None:
     """Draw the consistent weighted samples of a block of hashes for every row (Ioffe 2010, algorithm 1).
 

@@ -82,12 +82,7 @@ def palette_keys(palette: Floats) -> Ints:
 
 
 @njit(cache=True, nogil=True)
-def nearest_colours(
-    pixels: Bytes,
-    keys: Ints,
-    planes: Ints,
-    nearest: Bytes,
-) -> None:
+def nearest_colours(pixels: Bytes, keys: Ints, planes: Ints, nearest: Bytes) -> None:
     """Write the index of the nearest palette colour of each pixel of a row, ties to the lowest index."""
     # `planes` has room for three channels and the best key so far: a plain minimum, which the compiler vectorises
     n = nearest.shape[0]

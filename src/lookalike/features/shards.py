@@ -87,11 +87,7 @@ def locate(images: npt.NDArray[np.void], chosen: Integers) -> tuple[Integers, In
     return images["file"][image], images["start"][image] + chosen - (ends - images["n"])[image]
 
 
-def count_by_image(
-    shards: Iterable[tuple[PathLike, Ints, Longs, Ints]],
-    n_rows: int,
-    n_words: int,
-) -> sp.csr_array:
+def count_by_image(shards: Iterable[tuple[PathLike, Ints, Longs, Ints]], n_rows: int, n_words: int) -> sp.csr_array:
     """Count each word in each image (row = image_id, int32), from the path, ids, offsets and words of shards."""
     seen = np.zeros(n_rows, bool)
     rows, columns = [np.empty(0, np.int32)], [np.empty(0, np.int32)]

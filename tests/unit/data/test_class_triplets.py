@@ -12,7 +12,7 @@ from lookalike.core.settings.data_sets import ClassTriplets
 from lookalike.data.class_triplets import make_class_triplets
 
 SIDE = 200
-SMALL = ClassTriplets(held_out=1, queries=5, pool_noise=4).model_dump()
+SMALL = ClassTriplets(held_out=1, queries=5, pool_noise=4)
 IMAGES = ["query", "positive", "negative"]
 
 
@@ -127,4 +127,4 @@ def test_what_no_triplet_can_be_made_of(classes, tmp_path, kept, settings, messa
         (tmp_path / file.parent.name).mkdir(exist_ok=True)
         shutil.copy(file, tmp_path / file.parent.name)
     with pytest.raises(LookalikeError, match=message):
-        make_class_triplets(tmp_path, SMALL | settings)
+        make_class_triplets(tmp_path, SMALL.model_copy(update=settings))
