@@ -6,18 +6,18 @@ and Text Query, two rows a triplet, in which Image1 is the query; optionally ``T
 ``Kind`` ("in-class", "out-of-class"); optionally ``pool/<text query>/`` or a ``pool.csv`` (text_query, path), and
 ``training/<category>/`` with a ``training/relevance.csv`` (image1, image2, relevance; paths relative to ``training/``).
 
-It has been through many hands: whatever in it cannot be used is counted in a table and never stops the rest. The result
-is the same for any order of rows that keeps the two rows of a triplet beside each other, and for any order at all where
-each triplet has a name or query file of its own, as in the public release.
+Whatever in it cannot be used is counted in a table and never stops the rest. Rows may come in any order where each
+triplet has a name or query file of its own, as in the public release, and elsewhere its two rows beside each other.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -89,12 +89,11 @@ def read_release(folder: PathLike, n_threads: int = 1, progress: Progress | None
     return RatedTriplets(root, manifest, triplets, rejections.table(), pool, relevance)
 
 
-def _file_of(row: Any, number: int, finder: PathFinder) -> str:
+def _file_of(row: Mapping[Any, str], number: int, finder: PathFinder) -> str:
     """Return the file of one of a row's two images, or where it should be."""
-    text = row[f"path{number}"] or row[f"name{number}"]
-    letter = "q" if number == 1 else "p" if row["sign"] > 0 else "n"
-    names = (row["name1"], row[f"name{number}"])
-    found = finder.find(text, folder=row["file"].rpartition("/")[0], names=names, letter=letter)
+    text, folder = row[f"path{number}"] or row[f"name{number}"], row["file"].rpartition("/")[0]
+    letter = "q" if number == 1 else "p" if int(row["sign"]) > 0 else "n"
+    found = finder.find(text, folder=folder, names=(row["name1"], row[f"name{number}"]), letter=letter)
     return found or "/".join(path_parts(text))
 
 
@@ -135,8 +134,8 @@ def _manifest(
     """Return the manifest of the files considered: those of triplets, pools and training, present or not."""
     considered = sorted(evaluation | set(category))
     manifest = scanned.set_index("path").reindex(considered).rename_axis("path").reset_index()
-    gap: dict[str, Any] = dict.fromkeys(("width", "height", "bytes"), 0) | {"sha256": ""}
-    manifest = manifest.fillna(gap | {"status": "unreadable", "reason": _MISSING})
+    missing = {"width": 0, "height": 0, "bytes": 0, "sha256": "", "status": "unreadable", "reason": _MISSING}
+    manifest = manifest.fillna(missing)
     manifest["image_id"] = np.arange(len(manifest))
     manifest["label"] = [category.get(path, "") for path in manifest["path"]]
     manifest = manifest[list(scanned.columns)].astype(scanned.dtypes)
@@ -163,12 +162,10 @@ def _triplets(rows: pd.DataFrame, manifest: pd.DataFrame, content: Longs, reject
     image1, image2 = (rows[name].map(image_of).fillna(-1).to_numpy(dtype=np.int64) for name in ("file1", "file2"))
     first, second = np.array(_pairs(rows, rejections), dtype=np.int64).reshape(-1, 2).T
     table = rows.loc[first, ["text_query", "kind"]].reset_index(drop=True)
-    # a query that is missing in a row stands in the other
-    queries = (
-        np.where(image1[one] >= 0, image1[one], image1[other]) for one, other in ((first, second), (second, first))
-    )
-    table[["query", "other_query"]] = np.stack([*queries], axis=1)
-    table[["positive", "negative"]] = np.stack([image2[first], image2[second]], axis=1)
+    # a query that is missing in one row stands in the other
+    for name, row, other in (("query", first, second), ("other_query", second, first)):
+        table[name] = np.where(image1[row] >= 0, image1[row], image1[other])
+    table["positive"], table["negative"] = image2[first], image2[second]
     table["example"] = (rows["example"].to_numpy()[first] + " | ") + rows["other"].to_numpy()[second]
     own_picture = "query is the same picture as the positive or negative"
     rules = [
@@ -183,8 +180,7 @@ def _triplets(rows: pd.DataFrame, manifest: pd.DataFrame, content: Longs, reject
     # of copies that differ in kind, the same one whatever the order of rows
     copies = table.groupby(["text_query", *_IMAGES], as_index=False)
     table = copies.agg(kind=("kind", "min"), example=("example", "min"), n=("kind", "size"))
-    again = table["example"].repeat((table["n"] - 1).tolist())
-    rejections.add("triplet that is there already", again, 2)
+    rejections.add("triplet that is there already", table["example"].repeat((table["n"] - 1).tolist()), 2)
     return triplet_table(table)
 
 
@@ -200,22 +196,40 @@ def pool_table(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[list(types)].drop_duplicates().sort_values(list(types), ignore_index=True).astype(types)
 
 
+class _Row(NamedTuple):
+    """One of the two rows of a triplet."""
+
+    number: int
+    file: str
+    text_query: str
+    triplet: str
+    name1: str
+    path1: str
+    name2: str
+    path2: str
+    sign: int
+    example: str
+
+    @property
+    def words(self) -> tuple[str | int, ...]:
+        """Return what the row says."""
+        return self[4:9]
+
+
 def _pairs(rows: pd.DataFrame, rejections: Rejections) -> list[tuple[int, int]]:
     """Pair the rows of triplets: numbers of the row rated alike and of the other."""
     # rows of one file and text query that share the column Triplet, or else the query, belong together
-    groups: defaultdict[tuple[str, ...], list[Any]] = defaultdict(list)
-    says: Any = list(rows[["name1", "path1", "name2", "path2", "sign"]].itertuples(index=False, name=None))
-    row: Any
-    for row in rows.assign(says=says).itertuples():
-        key = (row.triplet,) if row.triplet else ("", row.name1, row.path1)
-        groups[row.file, row.text_query, *key].append(row)
+    groups: defaultdict[tuple[str, ...], list[_Row]] = defaultdict(list)
+    for cells in rows[list(_Row._fields[1:])].itertuples(name=None):
+        row = _Row(*cells)
+        groups[row.file, row.text_query, *((row.triplet,) if row.triplet else ("", row.name1, row.path1))].append(row)
     pairs = [pair for group in groups.values() for pair in _pair_group(group, rejections)]
-    return [(one.Index, other.Index) if one.sign > 0 else (other.Index, one.Index) for one, other in pairs]
+    return [(row.number, other.number) if row.sign > 0 else (other.number, row.number) for row, other in pairs]
 
 
-def _pair_group(rows: list[Any], rejections: Rejections) -> list[tuple[Any, Any]]:
+def _pair_group(rows: list[_Row], rejections: Rejections) -> list[tuple[_Row, _Row]]:
     """Pair the rows of one query or triplet: its only two in any order, of more those that follow one another."""
-    distinct = list({row.says: row for row in reversed(rows)}.values())
+    distinct = list({row.words: row for row in reversed(rows)}.values())
     # without a path, name and rating together say which image it is: those of the public release are named by triplet
     images = {(row.name2, row.path2 or row.sign) for row in distinct}
     if len(images) < len(distinct) == 2 * len(images) <= 4:
@@ -226,30 +240,26 @@ def _pair_group(rows: list[Any], rejections: Rejections) -> list[tuple[Any, Any]
         # as many as are too many
         rejections.add("row that is there already", [min(row.example for row in rows)] * (len(rows) - 2))
         return [(distinct[0], distinct[1])]
-    pairs = _neighbours(rows)
+    pairs = _neighbours(rows, 1, -1)
+    if 2 * len(pairs) < len(rows):
+        # neighbours may be of two triplets then: the usual order of a triplet's rows decides, 1 first where all fits
+        pairs = max(_neighbours(rows, 1), _neighbours(rows, -1), key=len)
     taken = [row for pair in pairs for row in pair]
-    paired, used = {row.says for row in taken}, {row.Index for row in taken}
-    for row in rows:
-        if row.Index not in used:
-            reason = "row that is there already" if row.says in paired else "row without its counterpart"
-            rejections.add(reason, [row.example])
+    paired, used = {row.words for row in taken}, {row.number for row in taken}
+    for row in (row for row in rows if row.number not in used):
+        reason = "row that is there already" if row.words in paired else "row without its counterpart"
+        rejections.add(reason, [row.example])
     return pairs
 
 
-def _neighbours(rows: list[Any]) -> list[tuple[Any, Any]]:
-    """Return pairs of rows that follow one another with opposite ratings."""
-
-    def found(*firsts: int) -> list[tuple[Any, Any]]:
-        pairs: list[tuple[Any, Any]] = []
-        for one, other in pairwise(rows):
-            is_free = not pairs or pairs[-1][1] is not one
-            if is_free and one.sign in firsts and other.sign == -one.sign:
-                pairs.append((one, other))
-        return pairs
-
-    pairs = found(1, -1)
-    # where rows are lacking, neighbours may be of two triplets: the usual order of a triplet's two rows decides
-    return pairs if 2 * len(pairs) == len(rows) else max(found(1), found(-1), key=len)  # the first of equals
+def _neighbours(rows: list[_Row], *firsts: int) -> list[tuple[_Row, _Row]]:
+    """Return pairs of rows that follow one another with opposite ratings, the first of which is one of `firsts`."""
+    pairs: list[tuple[_Row, _Row]] = []
+    for row, other in pairwise(rows):
+        is_free = not pairs or pairs[-1][1] is not row
+        if is_free and row.sign in firsts and other.sign == -row.sign:
+            pairs.append((row, other))
+    return pairs
 
 
 def _training_relevance(root: Path, manifest: pd.DataFrame, content: Longs, rejections: Rejections) -> RelevanceData:
