@@ -115,7 +115,11 @@ def fisher_gradients(descriptors: Doubles, mixture: Mixture, deviations: bool = 
     divided by T sqrt(2 w_i), after Perronnin et al.'s diagonal approximation of the Fisher information.
     """
     weights, means, variances = mixture
-    posteriors = _posteriors(descriptors, mixture)
+    precisions = 1 / variances
+    constants = np.log(weights) - 0.5 * (np.log(variances) + means**2 * precisions).sum(axis=1)
+    logarithms = constants + descriptors @ (means * precisions).T - 0.5 * (descriptors**2 @ precisions.T)
+    posteriors = np.exp(logarithms - logarithms.max(axis=1, keepdims=True))
+    posteriors /= posteriors.sum(axis=1, keepdims=True)
     masses = posteriors.sum(axis=0)[:, None]
     firsts = posteriors.T @ descriptors
     by_means = (firsts - masses * means) / np.sqrt(variances) / np.sqrt(weights)[:, None]
@@ -125,13 +129,3 @@ def fisher_gradients(descriptors: Doubles, mixture: Mixture, deviations: bool = 
         squared = (seconds - 2 * means * firsts + masses * means**2) / variances
         gradients.append((squared - masses) / np.sqrt(2 * weights)[:, None])
     return np.asarray(np.concatenate(gradients).ravel() / len(descriptors))
-
-
-def _posteriors(descriptors: Doubles, mixture: Mixture) -> Doubles:
-    weights, means, variances = mixture
-    precisions = 1 / variances
-    constants = np.log(weights) - 0.5 * (np.log(variances) + means**2 * precisions).sum(axis=1)
-    logarithms = constants + descriptors @ (means * precisions).T - 0.5 * (descriptors**2 @ precisions.T)
-    logarithms -= logarithms.max(axis=1, keepdims=True)
-    posteriors = np.exp(logarithms)
-    return np.asarray(posteriors / posteriors.sum(axis=1, keepdims=True))

@@ -75,20 +75,15 @@ def weighted_minhash(X: Any, n_hashes: int, random_state: RandomState = None) ->
     indptr, indices = rows.indptr.astype(np.int64), rows.indices.astype(np.int32)
     logarithms = np.log(rows.data).astype(np.float32)
     signatures = np.empty((rows.shape[0], int(n_hashes)), dtype=np.uint32)
-    seed = as_seed(random_state)
+    seed, shape = as_seed(random_state), (rows.shape[1], BLOCK)
     for first in range(0, int(n_hashes), BLOCK):
+        # what a block of hashes needs of every feature: r, 1 / r, beta and ln(c) - r, r and c from Gamma(2, 1)
         random = np.random.Generator(np.random.PCG64([seed, first]))
-        sample_block(indptr, indices, logarithms, _hash_tables(random, rows.shape[1]), signatures, first)
+        rates, scores = (np.maximum(random.standard_gamma(2.0, shape), SMALLEST_RATE) for _ in range(2))
+        drawn = (rates, 1 / rates, random.random(shape), np.log(scores) - rates)
+        tables = tuple(np.asarray(table, dtype=np.float32) for table in drawn)
+        sample_block(indptr, indices, logarithms, tables, signatures, first)
     return signatures
-
-
-def _hash_tables(random: np.random.Generator, n_features: int) -> tuple[Floats, ...]:
-    """Draw what a block of hashes needs of every feature: r, 1 / r, beta and ln(c) - r, r and c from Gamma(2, 1)."""
-    shape = (n_features, BLOCK)
-    rates = np.maximum(random.standard_gamma(2.0, shape), SMALLEST_RATE)
-    log_scores = np.log(np.maximum(random.standard_gamma(2.0, shape), SMALLEST_RATE)) - rates
-    tables = (rates, 1 / rates, random.random(shape), log_scores)
-    return tuple(np.asarray(table, dtype=np.float32) for table in tables)
 
 
 @njit(cache=True, nogil=True)
@@ -222,7 +217,17 @@ class L1HashKPCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.signatures_ = weighted_minhash(X[self.landmarks_], self.n_hashes, self._seed)
         kernel = agreement(self.signatures_, self.signatures_)
         self._column_means = kernel.mean(axis=0)
-        self._take_directions(self._centred(kernel))
+        n, wanted = len(kernel), min(int(self.n_components), len(kernel) - 1)
+        values, vectors = eigh(self._centred(kernel), subset_by_index=[n - wanted, n - 1])
+        values, vectors = values[::-1], vectors[:, ::-1]
+        kept = values > RANK_TOLERANCE * max(float(values[0]), RANK_TOLERANCE)
+        if not kept.any():
+            raise ValueError("all rows have the same samples, so there is no direction: give rows that differ")
+        values, vectors = values[kept], vectors[:, kept]
+        # an eigenvector's sign is free: its largest entry is made positive
+        vectors = vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(len(values))])
+        self.eigenvalues_, self.components_ = values, vectors / np.sqrt(values)
+        self.n_components_ = len(values)
         rest = 1 / np.diag(inv(kernel + RIDGE * np.eye(len(kernel))))
         self.held_out_vectors_ = (self._centred(kernel - np.diag(rest)) @ self.components_).astype(np.float32)
         return self
@@ -242,21 +247,6 @@ class L1HashKPCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Return products with the landmarks' mean subtracted on both sides (Schoelkopf et al. 1998, appendix A)."""
         means = self._column_means
         return np.asarray(kernel - means[None, :] - kernel.mean(axis=1, keepdims=True) + means.mean())
-
-    def _take_directions(self, kernel: Doubles) -> None:
-        n = len(kernel)
-        wanted = min(int(self.n_components), n - 1)
-        values, vectors = eigh(kernel, subset_by_index=[n - wanted, n - 1])
-        values, vectors = values[::-1], vectors[:, ::-1]
-        kept = values > RANK_TOLERANCE * max(float(values[0]), RANK_TOLERANCE)
-        if not kept.any():
-            raise ValueError("all rows have the same samples, so there is no direction: give rows that differ")
-        values, vectors = values[kept], vectors[:, kept]
-        # an eigenvector's sign is free: its largest entry is made positive
-        vectors = vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(len(values))])
-        self.eigenvalues_ = values
-        self.components_ = vectors / np.sqrt(values)
-        self.n_components_ = len(values)
 
 
 def warm_up() -> None:

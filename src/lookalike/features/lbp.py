@@ -1,9 +1,8 @@
 """Edges: uniform local binary patterns, the texture half of a block's descriptor.
 
 LBP(8, 2) (Ojala et al. 2002; JMLR 2010, section 3 and Figure 2) compares each pixel with eight points on a circle of
-radius 2 around it. Points between pixels are interpolated bilinearly, so for the four diagonal ones the comparison
-involves sqrt(2); it is decided with integers, never with floats whose rounding would differ between
-machines. Patterns with more than two changes around the circle share one bin, which leaves 59.
+radius 2 around it. Those between pixels are interpolated bilinearly, which involves sqrt(2); comparisons are decided
+with integers, whose rounding no machine changes. Patterns with more than two changes share one bin, which leaves 59.
 """
 
 from __future__ import annotations
@@ -46,7 +45,10 @@ def lbp_patterns(grey: Bytes) -> Bytes:
     """Return the 8-bit LBP(8, 2) pattern of every pixel; bit i is the point at 45 degrees times i, anticlockwise."""
     if grey.ndim != 2 or grey.dtype != np.uint8 or grey.size == 0:
         raise ValueError(f"expected uint8 grey values of shape (height, width), not {grey.dtype} {grey.shape}")
-    return _patterns(padded(grey))
+    rows, patterns = padded(grey), np.empty(grey.shape, np.uint8)
+    for y, row in enumerate(patterns):
+        lbp_row(rows[y], rows[y + 1], rows[y + 2], rows[y + 3], rows[y + 4], row)
+    return patterns
 
 
 def padded(grey: Bytes) -> Bytes:
@@ -80,13 +82,3 @@ def lbp_row(above2: Bytes, above: Bytes, middle: Bytes, below: Bytes, below2: By
         pattern |= np.int32(np.int32(below2[x + 2]) >= c) << 6
         pattern |= _diagonal(se, np.int32(below[x + 4]), np.int32(below2[x + 3]), np.int32(below2[x + 4]), c) << 7
         patterns[x] = np.uint8(pattern)
-
-
-@njit(cache=True, nogil=True)
-def _patterns(padded: Bytes) -> Bytes:
-    """Return the 8-bit LBP(8, 2) patterns of an image that comes with a replicated border two pixels wide."""
-    height, width = padded.shape[0] - 4, padded.shape[1] - 4
-    patterns = np.empty((height, width), np.uint8)
-    for y in range(height):
-        lbp_row(padded[y], padded[y + 1], padded[y + 2], padded[y + 3], padded[y + 4], patterns[y])
-    return patterns

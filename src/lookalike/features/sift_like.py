@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from lookalike.core.arrays import Bytes, Floats, Longs
+from lookalike.core.arrays import Bytes, Floats
 from lookalike.features.codebook import learn_codebook
 from lookalike.features.dense_sift import DenseSift
 from lookalike.features.describers import Positive
@@ -57,7 +57,9 @@ class SiftLike(DenseSift):
 
     def _describe(self, image: Bytes) -> Floats:
         vectors, places = self.descriptors(image)
-        words = self._assign(vectors)
+        # the nearest word of each descriptor; flat patches are one word more
+        distances = np.einsum("ij,ij->i", self.words_, self.words_) - 2 * (vectors @ self.words_.T)
+        words = np.where(vectors.any(axis=1), np.argmin(distances, axis=1), self.n_words)
         width, finest = self.n_words + 1, len(self.grids) - 1
         # from coarse to fine (Lazebnik et al. 2006, eq. 3); they sum to 1
         weights = [0.5**finest, *(0.5 ** (finest - level) for level in range(finest))]
@@ -67,9 +69,3 @@ class SiftLike(DenseSift):
             cells = rows * grid + columns
             levels.append(weight * np.bincount(words + width * cells, minlength=width * grid**2))
         return np.asarray(np.concatenate(levels) / len(words), dtype=np.float32)
-
-    def _assign(self, vectors: Floats) -> Longs:
-        """Return the nearest word of every descriptor; `n_words` for those of flat patches."""
-        squares = np.einsum("ij,ij->i", self.words_, self.words_)
-        words = np.argmin(squares - 2 * (vectors @ self.words_.T), axis=1)
-        return np.where(vectors.any(axis=1), words, self.n_words)

@@ -160,10 +160,7 @@ class TextonPyramid(Describer):
         cells = (rows * n // height) * n + columns * n // width
         pooled = np.zeros((n * n, self.n_textons), np.float32)
         np.maximum.at(pooled.ravel(), (cells[:, None] * self.n_textons + textons).ravel(), shares.ravel())
-        return self._pyramid(pooled.reshape(n, n, self.n_textons))
-
-    def _pyramid(self, pooled: Floats) -> Floats:
-        """Join the levels of a pyramid whose finest is given, weighted, to a vector that sums to one."""
+        # the levels from the finest on, weighted; together they sum to one
         levels, top = [], self.n_levels - 1
         for level in range(top, -1, -1):
             levels.append(pooled.ravel() * np.float32(0.5 ** (top - max(level, 1) + 1)))
