@@ -1,14 +1,12 @@
 """Large codebooks of visual words: approximate k-means over the descriptors of many files, resumable.
 
-k-means compares every descriptor with every word, which a million words forbid. Approximate k-means (Philbin et al.
-2007, section 3.1) looks the nearest word up in an index of the words that is rebuilt in every iteration; SOML learns
-its codebooks so (AAAI 2014, Experiments). Philbin's index is a forest of randomised k-d trees, ours an inverted file
-(`word_index`); codebooks of at most 2,000 words are searched exactly, which is ordinary k-means.
+k-means compares every descriptor with every word. Approximate k-means (Philbin et al. 2007, section 3.1; SOML, AAAI
+2014, Experiments) looks the nearest word up in an index that is rebuilt in every iteration: Philbin's is a forest of
+randomised k-d trees, ours an inverted file (`word_index`), and exact up to 2,000 words.
 
 Draws depend on the images and not on how they are split into files. Sums are in single precision: exact for SIFT up to
-65,000 descriptors a word, whatever the order. With more of them, or with RootSIFT, the last bits of a word's mean do
-depend on the split, and with them, now and then, a nearest word. A million words take 1.6 GB, the largest file, and 24
-bytes for every descriptor that is trained on.
+65,000 descriptors a word. With more, or with RootSIFT, the last bits of a word's mean do depend on the split. A million
+words take 1.6 GB, the largest file, and 24 bytes for every descriptor that is trained on.
 """
 
 from __future__ import annotations
@@ -113,10 +111,8 @@ def _draw(files: Sequence[PathLike], n_words: int, n_max: int, seed: int) -> _Sa
             f"a codebook of {n_words} words cannot be learned from {n_max} descriptors: raise `max_descriptors`"
         )
     check_enough(total, n_words)
-    chosen = np.arange(total)
-    if 0 < n_max < total:
-        chosen = np.sort(generator(seed, "descriptors").choice(total, size=n_max, replace=False, shuffle=False))
-    file, row = locate(images, chosen)
+    chosen = generator(seed, "descriptors").choice(total, min(n_max or total, total), replace=False, shuffle=False)
+    file, row = locate(images, np.sort(chosen))
     return _Sample(files, file, row, [np.sort(row[file == number]) for number in range(len(files))])
 
 
@@ -167,9 +163,8 @@ def _fingerprint(files: Sequence[PathLike], settings: Mapping[str, object]) -> s
 
 def _load_state(path: Path, fingerprint: str) -> _State | None:
     """Read the state of a run with the same inputs and settings; None where there is none."""
-    if not path.is_file():
-        return None
-    with reading_npz(path, "delete it and run the same command again") as file:
-        position = int(file["iteration"]), int(file["shard"])
-        kept = _State(*position, file["centroids"], file["sums"], file["counts"])
-        return kept if str(file["fingerprint"]) == fingerprint else None
+    if path.is_file():
+        with reading_npz(path, "delete it and run the same command again") as file:
+            kept = _State(int(file["iteration"]), int(file["shard"]), file["centroids"], file["sums"], file["counts"])
+            return kept if str(file["fingerprint"]) == fingerprint else None
+    return None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -104,12 +104,11 @@ class BagOfVisterms(Describer):
 
         warm_up()
         with thread_pool(n_threads) as pool:
-            told = partial(progress, "learning colours")
-            drawn = counted(pool.map(pixels, range(len(names))), len(names), told)
+            places = range(len(names))
+            drawn = counted(pool.map(pixels, places), len(names), partial(progress, "learning colours"))
             colours = np.concatenate([np.empty((0, 3), np.uint8), *drawn])
             palette = learn_palette(colours, N_COLOURS, integer_seed(seed, "own images", "palette"))
-            told = partial(progress, "collecting blocks")
-            counts = counted(pool.map(blocks, range(len(names))), len(names), told)
+            counts = counted(pool.map(blocks, places), len(names), partial(progress, "collecting blocks"))
             descriptors = normalise(np.concatenate(list(counts)))
         progress(f"learning {n_words:,} words", 0, 1)
         n_words = min(n_words, len(descriptors)) if self.words is None else n_words
@@ -142,7 +141,7 @@ class BagOfVisterms(Describer):
         """Learn inverse document frequencies."""
         self.idf = TfidfVisterms().fit(vectors).idf_
 
-    def weigh(self, vectors: Vectors) -> Any:
+    def weigh(self, vectors: Vectors) -> Vectors:
         """Weight counts by tf-idf, rows of unit length."""
         weights = TfidfVisterms()
         weights.idf_, weights.n_features_in_ = self.idf, self.n_dimensions

@@ -103,13 +103,9 @@ def patch_grid(shape: tuple[int, ...], sizes: tuple[int, ...], step: int) -> Pat
     check_places(shape, step, len(sizes))
     height, width = shape
     centres = [_centres(shape, size, step) for size in sizes]
-    points = [
-        cv2.KeyPoint(float(x), float(y), size / (BINS * BIN_PER_SIZE), 0.0)
-        for grid, size in zip(centres, sizes, strict=True)
-        for x, y in grid
-    ]
-    side = np.repeat(sizes, [len(grid) for grid in centres])[:, None]
-    joined = np.concatenate(centres)
+    side, joined = np.repeat(sizes, [len(grid) for grid in centres])[:, None], np.concatenate(centres)
+    diameters = (side[:, 0] / (BINS * BIN_PER_SIZE)).tolist()
+    points = [cv2.KeyPoint(x, y, size, 0.0) for (x, y), size in zip(joined.tolist(), diameters, strict=True)]
     first = np.rint(joined - (side - 1) / 2).astype(np.int64)
     corners = np.hstack([np.maximum(first, 0), np.minimum(first + side, (width, height))])
     return PatchGrid(np.array(points, dtype=object), corners, (joined + 0.5) / (width, height))
@@ -117,15 +113,12 @@ def patch_grid(shape: tuple[int, ...], sizes: tuple[int, ...], step: int) -> Pat
 
 def _centres(shape: tuple[int, ...], size: int, step: int) -> Doubles:
     """Return x and y of the centres of a size's patches, shape (n, 2)."""
-    starts = []
-    for side in (shape[1], shape[0]):
-        room = side - size
-        if room < 0:  # one patch in the middle
-            starts.append(np.array([(side - 1) / 2]))
-            continue
-        offset = (room % step) // 2
-        starts.append(np.arange(offset, room + 1, step) + (size - 1) / 2)
-    xs, ys = np.meshgrid(*starts)
+    centres = []
+    for room in (shape[1] - size, shape[0] - size):
+        # without room there is one patch in the middle
+        starts = np.arange(room % step // 2, room + 1, step) if room >= 0 else np.array([room / 2])
+        centres.append(starts + (size - 1) / 2)
+    xs, ys = np.meshgrid(*centres)
     return np.column_stack([xs.ravel(), ys.ravel()])
 
 

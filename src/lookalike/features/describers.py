@@ -123,8 +123,9 @@ class Describer(ABC):
         images = counted(map(load_rgb, paths), len(paths), partial(progress, f"learning what {self.system} needs"))
         return self.fit(images, integer_seed(seed, "own images", self.system))
 
-    def _fit(self, images: Iterator[Bytes], seed: int) -> None:  # noqa: B027 (most learn nothing)
-        """Learn from images that `prepare` has brought to size; they can be walked through once."""
+    def _fit(self, images: Iterator[Bytes], seed: int) -> None:
+        """Learn from images that `prepare` has brought to size, walked through once; most learn nothing."""
+        return
 
     def describe(self, image: Bytes) -> Floats:
         """Describe one RGB image of uint8 of any size: float32 of shape (n_dimensions,), finite, repeatable.
@@ -139,8 +140,9 @@ class Describer(ABC):
         """Describe images like `describe`, a row an image; rows of counts that are mostly zero are CSR."""
         return np.stack([self.describe(image) for image in images])
 
-    def fit_weights(self, vectors: Vectors) -> None:  # noqa: B027 (most have none)
-        """Learn the `weights` from the descriptions of all images that are learned from."""
+    def fit_weights(self, vectors: Vectors) -> None:
+        """Learn the `weights` from the descriptions of all images that are learned from; most have none."""
+        return
 
     def weigh(self, vectors: Vectors) -> Vectors:
         """Return rows of unit length, float32, of descriptions.
@@ -155,12 +157,10 @@ class Describer(ABC):
     def arrays(self) -> dict[str, Array]:
         """Return what was learned, by name; nothing before `fit`."""
         found: dict[str, Array] = {}
-        for name in self.learned:
-            value = getattr(self, name, None)
-            if isinstance(value, tuple):
-                found |= {f"{name}.{place}": np.asarray(part) for place, part in enumerate(value)}
-            elif value is not None:
-                found[name] = np.asarray(value)
+        for name in (name for name in self.learned if hasattr(self, name)):
+            value = getattr(self, name)
+            parts = {f"{name}.{place}": part for place, part in enumerate(value)} if isinstance(value, tuple) else {}
+            found |= {part: np.asarray(array) for part, array in (parts or {name: value}).items()}
         return found
 
     def _shapes(self) -> Mapping[str, tuple[int, ...]]:
@@ -229,8 +229,7 @@ def one_opencv_thread() -> Iterator[None]:
 
 def make_describer(system: str, **settings: Any) -> Describer:
     """Make a describer by its system id or short name; settings left out have the defaults of the literature."""
-    name = SHORT_NAMES.get(system, system)
-    if name not in DESCRIBERS:
+    if (name := SHORT_NAMES.get(system, system)) not in DESCRIBERS:
         raise LookalikeError(f"there is no describer {system!r}: take one of {', '.join(NAMES)}")
     module, _, class_name = DESCRIBERS[name].partition(":")
     cls: type[Describer] = getattr(importlib.import_module(module), class_name)

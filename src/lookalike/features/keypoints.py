@@ -64,10 +64,8 @@ NO_KEYPOINTS = Keypoints(np.empty((0, N_FEATURES), np.uint8), np.empty((0, 2), n
 
 def extract_keypoints(image: Bytes, settings: SiftSettings | None = None) -> Keypoints:
     """Detect and describe the SIFT keypoints of one image (Lowe 2004, by OpenCV), by x, y, size and angle."""
-    settings = SiftSettings() if settings is None else settings
-    grey = full = luma(image)
-    if settings.max_side:
-        grey = shrink(full, settings.max_side)
+    settings, full = settings or SiftSettings(), luma(image)
+    grey = shrink(full, settings.max_side) if settings.max_side else full
     # pixels of the image per pixel of the grey one, in x and y
     scale = np.divide(full.shape[::-1], grey.shape[::-1])
     with one_opencv_thread():
@@ -85,9 +83,8 @@ def extract_keypoints(image: Bytes, settings: SiftSettings | None = None) -> Key
     if settings.n_max:
         strongest = np.lexsort((*table.T[[3, 2, 1, 0]], -table[:, 4]))[: settings.n_max]
         order = order[np.isin(order, strongest)]
-    return Keypoints(
-        descriptors[order].astype(np.uint8), table[order, :2].astype(np.float32), table[order, 2].astype(np.float32)
-    )
+    places = table[order].astype(np.float32)
+    return Keypoints(descriptors[order].astype(np.uint8), places[:, :2].copy(), places[:, 2].copy())
 
 
 def extract_shard(
@@ -107,8 +104,7 @@ def extract_shard(
 def load_descriptors(path: PathLike) -> Bytes:
     """Read the descriptors of a keypoint file alone."""
     with np.load(path, allow_pickle=False) as file:
-        descriptors: Bytes = file["descriptors"]
-    return descriptors
+        return np.asarray(file["descriptors"])
 
 
 def as_vectors(descriptors: Bytes, root: bool) -> Floats:

@@ -40,13 +40,9 @@ def pool_pixels(root: PathLike, manifest: pd.DataFrame, pool: pd.DataFrame, n_pi
         raise LookalikeError(
             "there is no image to learn a palette from: the codebook pool is empty; give the data set more images"
         )
-    share = -(-n_pixels // len(rows))
-    return np.concatenate(
-        [
-            sample_pixels(load_rgb(Path(root) / path), share, generator(seed, "pixels", int(image_id)))
-            for image_id, path in zip(rows["image_id"], rows["path"], strict=True)
-        ]
-    )
+    share, images = -(-n_pixels // len(rows)), zip(rows["image_id"], rows["path"], strict=True)
+    streams = ((Path(root) / path, generator(seed, "pixels", int(image_id))) for image_id, path in images)
+    return np.concatenate([sample_pixels(load_rgb(path), share, stream) for path, stream in streams])
 
 
 def learn_palette(pixels: Bytes, n_colours: int = N_COLOURS, seed: int = 0) -> Floats:

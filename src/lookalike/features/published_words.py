@@ -2,9 +2,9 @@
 
 The Visual Geometry Group offers, beside the images, the words of 16.3 million Hessian-affine SIFT descriptors from a
 vocabulary of one million: the representation of the paper's largest setting (AAAI 2014, Experiments). There is a text
-file for each image: two header lines, then ``word_id x y a b c`` for each descriptor, with x and y its place in the
-image and a, b, c the ellipse a (u - x)^2 + 2 b (u - x)(v - y) + c (v - y)^2 = 1 around it, which is not used here. Nor
-is the header: a file that was cut off at the end of a line reads as one of an image with fewer descriptors.
+file for each image: two header lines, then ``word_id x y a b c`` for each descriptor, with x and y its place and a, b,
+c the ellipse around it. Neither this nor the header is used: a file that was cut off at the end of a line reads as one
+of an image with fewer descriptors.
 """
 
 from __future__ import annotations
@@ -60,12 +60,9 @@ def read_published_words(
 
 def find_first_id(files: Iterable[PathLike], n_words: int = N_WORDS) -> int:
     """Return whether words are numbered from 0 or from 1, which the format does not say: the files decide."""
-    for path in files:
-        ids = _read_table(Path(path))[1][:, 0]
-        if (ids == 0).any():
-            return 0
-        if (ids == n_words).any():
-            return 1
+    for ids in (_read_table(Path(path))[1][:, 0] for path in files):
+        if np.isin([0, n_words], ids).any():
+            return 0 if 0 in ids else 1
     # 0 is as good as 1: one word is then never used
     return 0
 
@@ -82,11 +79,8 @@ def _find_files(folder: PathLike, paths: Iterable[str]) -> dict[str, Path]:
     files: dict[str, Path] = {}
     for file in sorted(Path(folder).rglob("*.txt")):
         image = wanted.get(file.stem, wanted.get(file.stem.removeprefix(_PREFIX)))
-        if image is None:
-            continue
-        if image in files:
+        if image is not None and files.setdefault(image, file) != file:
             raise LookalikeError(f"{files[image]} and {file} are words of the same image: delete one of them")
-        files[image] = file
     missing = [path for path in wanted.values() if path not in files]
     if len(missing) > _MISSING * len(wanted):
         raise LookalikeError(
@@ -101,21 +95,15 @@ def _find_files(folder: PathLike, paths: Iterable[str]) -> dict[str, Path]:
 def _read_table(path: Path) -> tuple[list[int], Doubles]:
     """Return the numbers of a file, a row a descriptor, and their lines, or say which line is malformed."""
     lines = path.read_text(encoding="latin-1").splitlines()
-    if len(lines) < _HEADER_LINES:
-        raise LookalikeError(
-            f"{path}, line {len(lines) + 1}: the file ends within its header: unpack the archive of words anew"
-        )
-    filled = [(number, line) for number, line in enumerate(lines, start=1) if number > _HEADER_LINES and line.strip()]
-    if not filled:
-        return [], np.empty((0, len(_COLUMNS)))
-    table = _numbers([line for _, line in filled])
-    if table is not None:
-        return [number for number, _ in filled], table
-    number, line = next((number, line) for number, line in filled if _numbers([line]) is None)
-    raise LookalikeError(
-        f'{path}, line {number}: expected "{" ".join(_COLUMNS)}", six numbers, and found '
-        f'"{" ".join(line.split())[:80]}": unpack the archive of words anew'
-    )
+    wrong, found = len(lines) + 1, "the file ends within its header"
+    if len(lines) >= _HEADER_LINES:
+        filled = {number: line for number, line in enumerate(lines[_HEADER_LINES:], _HEADER_LINES + 1) if line.strip()}
+        table = _numbers(list(filled.values())) if filled else np.empty((0, len(_COLUMNS)))
+        if table is not None:
+            return list(filled), table
+        wrong, line = next((number, line) for number, line in filled.items() if _numbers([line]) is None)
+        found = f'expected "{" ".join(_COLUMNS)}", six numbers, and found "{" ".join(line.split())[:80]}"'
+    raise LookalikeError(f"{path}, line {wrong}: {found}: unpack the archive of words anew")
 
 
 def _numbers(lines: list[str]) -> Doubles | None:

@@ -53,15 +53,12 @@ class VistermStore:
 
     def __init__(self, folders: PathLike | Sequence[PathLike], n_words: int = 10_000) -> None:
         paths = [folders] if isinstance(folders, (str, os.PathLike)) else list(folders)
-        self.n_words = n_words
+        self.n_words, self.n_images = n_words, 0
         self.folders = [Path(path) for path in paths]
         self.shards: list[Shard] = []
-        first = 0
         for folder in self.folders:
-            shard = _open(folder, first)
-            self.shards.append(shard)
-            first += len(shard.indptr) - 1
-        self.n_images = first
+            self.shards.append(_open(folder, self.n_images))
+            self.n_images += len(self.shards[-1].indptr) - 1
         self.nnz = sum(int(shard.indptr[-1]) for shard in self.shards)
         self._firsts = np.array([shard.first for shard in self.shards], dtype=np.int64)
 
@@ -74,8 +71,7 @@ class VistermStore:
         wanted = row_numbers(ids, self.n_images, "images of the visterm store")
         owner = np.searchsorted(self._firsts, wanted, side="right") - 1
         # an empty shard begins where its successor does: the last of them owns the image
-        lengths = np.empty(len(wanted), dtype=np.int64)
-        starts = np.empty(len(wanted), dtype=np.int64)
+        lengths, starts = np.empty((2, len(wanted)), dtype=np.int64)
         for number in np.unique(owner):
             mine = owner == number
             local = wanted[mine] - self.shards[number].first
@@ -111,12 +107,9 @@ class VistermStore:
             )
         # both kinds of indices in one type, or scipy converts them one by one
         kind = np.int32 if len(indices) < 2**31 else np.int64
-        matrix = sp.csr_array(
-            (data, indices.astype(kind, copy=False), indptr.astype(kind, copy=False)),
-            shape=(len(indptr) - 1, self.n_words),
-        )
-        matrix.has_sorted_indices = True
-        matrix.has_canonical_format = True
+        parts = (data, indices.astype(kind, copy=False), indptr.astype(kind, copy=False))
+        matrix = sp.csr_array(parts, shape=(len(indptr) - 1, self.n_words))
+        matrix.has_sorted_indices = matrix.has_canonical_format = True
         return matrix
 
 

@@ -43,10 +43,9 @@ class TfidfVisterms(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
             raise ValueError(f'dtype must be "float32" or "float64", got {self.dtype!r}')
         counts = self._validated(X, reset=True)
         n_images_with = np.bincount(counts.indices[counts.data > 0], minlength=counts.shape[1])
-        idf = np.zeros(counts.shape[1])
+        self.idf_ = np.zeros(counts.shape[1])
         found = (n_images_with > 0) & (n_images_with < counts.shape[0])
-        idf[found] = -np.log(n_images_with[found] / counts.shape[0])
-        self.idf_ = idf
+        self.idf_[found] = -np.log(n_images_with[found] / counts.shape[0])
         return self
 
     def transform(self, X: npt.ArrayLike | sp.csr_array) -> sp.csr_array:
