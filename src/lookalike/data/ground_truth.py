@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
 
 import pandas as pd
 
@@ -24,10 +24,10 @@ from lookalike.core.files import PathLike, reading, replacing
 
 LISTS = ("good", "ok", "junk")
 """A clear view of the landmark, more than a quarter of it visible, less than that: junk counts neither way."""
-OXFORD_LANDMARKS = (
-    "all_souls", "ashmolean", "balliol", "bodleian", "christ_church", "cornmarket", "hertford", "keble", "magdalen",
-    "pitt_rivers", "radcliffe_camera",
-)  # fmt: skip
+_OXFORD = (
+    "all_souls ashmolean balliol bodleian christ_church cornmarket hertford keble magdalen pitt_rivers radcliffe_camera"
+)
+OXFORD_LANDMARKS = tuple(_OXFORD.split())
 """The landmarks of the Oxford Buildings (Philbin et al., CVPR 2007, section 2, and the published files' names)."""
 _PREFIX = "oxc1_"  # begins every image's name in the published query files, and in no other file
 _QUERY = f"{_PREFIX}<image> x1 y1 x2 y2"
@@ -69,6 +69,17 @@ class _Line(NamedTuple):
         raise LookalikeError(f"{self.file}, line {self.number}: {why}")
 
 
+class _Image(NamedTuple):
+    """What ground truth needs of a row of a manifest."""
+
+    image_id: int
+    path: str
+    width: int
+    height: int
+    status: str
+    reason: str
+
+
 _Listed = dict[str, tuple[str, _Line]]
 """The list that each image of a query is in, and where that stands."""
 
@@ -82,19 +93,19 @@ def read_lists(folder: PathLike) -> GroundTruth:
 
 def read_ground_truth(folder: PathLike, manifest: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Read the queries and the listed images of a ground-truth folder, sorted, by a manifest of photographs."""
-    images: dict[str, list[Any]] = {}
-    for row in manifest.itertuples():
-        images.setdefault(PurePosixPath(str(row.path)).stem, []).append(row)
+    images: dict[str, list[_Image]] = {}
+    for row in map(_Image._make, manifest[list(_Image._fields)].itertuples(index=False)):
+        images.setdefault(PurePosixPath(row.path).stem, []).append(row)
     queries, relevance = [], []
     for query, line, listed in _read_folder(Path(folder)):
         image = _find(images, query.image, line)
         _check_query(query, line, image, listed)
         queries.append((query.name, query.landmark, image.image_id, *query[4:]))
         # junk is taken out before ranks are counted: without it, nothing changes
-        rows = {name: _find(images, name, where, kind == "junk") for name, (kind, where) in listed.items()}
-        found = {row.image_id: listed[name][0] for name, row in rows.items() if row.status in _USABLE}
-        relevance += [(query.name, image_id, found[image_id]) for image_id in sorted(found)]
-        for row in (row for row in rows.values() if row.status not in _USABLE):
+        found = {name: _find(images, name, where, kind == "junk") for name, (kind, where) in listed.items()}
+        kinds = {row.image_id: listed[name][0] for name, row in found.items() if row.status in _USABLE}
+        relevance += [(query.name, image_id, kinds[image_id]) for image_id in sorted(kinds)]
+        for row in (row for row in found.values() if row.status not in _USABLE):
             warnings.warn(f"{row.path} cannot be used ({row.reason}): it is junk, and passed over", stacklevel=2)
     types = {"image_id": "int32", **dict.fromkeys(_BOX, "float64")}
     return (
@@ -139,8 +150,7 @@ def landmarks_with(folder: PathLike, n_positives: int) -> list[str]:
 
 def _read_folder(folder: Path) -> list[tuple[Query, _Line, _Listed]]:
     """Read every query of a folder, sorted by landmark and number, with its line and its lists."""
-    found = [_read_query(folder, name) for name in _query_names(folder)]
-    return sorted(found, key=lambda query_and_line: query_and_line[0][1:3])
+    return sorted((_read_query(folder, name) for name in _query_names(folder)), key=lambda found: found[0][1:3])
 
 
 def _query_names(folder: Path) -> list[str]:
@@ -186,13 +196,13 @@ def _read_query(folder: Path, name: str) -> tuple[Query, _Line, _Listed]:
         if len(numbers) > 4:
             mend = "names hold no blanks: rename the image if its name has one, else take out what is too much"
         lines[0].refuse(f"{1 + len(numbers)} fields instead of 5 ({_QUERY}): {mend}")
-    x_min, y_min, x_max, y_max = (_coordinate(text, lines[0]) for text in numbers)
-    if x_min >= x_max or y_min >= y_max:
+    box = [_coordinate(text, lines[0]) for text in numbers]
+    if box[0] >= box[2] or box[1] >= box[3]:
         lines[0].refuse(
             f"the rectangle {' '.join(numbers)} is empty: x1 must be less than x2, and y1 less than y2; mend it"
         )
     landmark, _, number = name.rpartition("_")
-    query = Query(name, landmark, int(number), image.removeprefix(_PREFIX), x_min, y_min, x_max, y_max)
+    query = Query(name, landmark, int(number), image.removeprefix(_PREFIX), *box)
     return query, lines[0], _read_query_lists(folder, name)
 
 
@@ -203,16 +213,12 @@ def _read_query_lists(folder: Path, query: str) -> _Listed:
     for kind, line in lines:
         n_fields = len(line.text.split())
         if n_fields > 1:
-            line.refuse(
-                f"{n_fields} fields instead of one image's name: names hold no blanks: rename the image if its name "
-                "has one, else give each name a line of its own"
-            )
+            why = f"{n_fields} fields instead of one image's name: names hold no blanks: rename the image"
+            line.refuse(f"{why} if its name has one, else give each name a line of its own")
         other, where = listed.setdefault(line.text, (kind, line))
         if other != kind:
-            line.refuse(
-                f"{line.text} is in {where.file.name} too (line {where.number}): an image can be only one of "
-                f"{', '.join(LISTS)}; remove one of the two lines"
-            )
+            there = f"{line.text} is in {where.file.name} too (line {where.number})"
+            line.refuse(f"{there}: an image can be only one of {', '.join(LISTS)}; remove one of the two lines")
     return listed
 
 
@@ -236,7 +242,7 @@ def _coordinate(text: str, line: _Line) -> float:
     line.refuse(f"{text!r} is not a number: a query is {_QUERY}, in pixels; mend the line")
 
 
-def _find(images: Mapping[str, list[Any]], name: str, line: _Line, may_be_unusable: bool = False) -> Any:
+def _find(images: Mapping[str, list[_Image]], name: str, line: _Line, may_be_unusable: bool = False) -> _Image:
     """Return the one row of the manifest that ground truth means by a name; a note beside an image is not meant."""
     rows = images.get(name, [])
     named = [row for row in rows if row.status != "not_an_image"] or rows
@@ -246,19 +252,16 @@ def _find(images: Mapping[str, list[Any]], name: str, line: _Line, may_be_unusab
         line.refuse(f"{named[0].path} and {named[1].path} are both called {name} in ground truth: rename one of them")
     image = named[0]
     if image.status not in _USABLE and not may_be_unusable:
-        line.refuse(
-            f"{image.path} cannot be used, {image.status} ({image.reason}): replace the image, or remove it from the "
-            "ground truth"
-        )
+        why = f"{image.path} cannot be used, {image.status} ({image.reason})"
+        line.refuse(f"{why}: replace the image, or remove it from the ground truth")
     return image
 
 
-def _check_query(query: Query, line: _Line, image: Any, listed: _Listed) -> None:
+def _check_query(query: Query, line: _Line, image: _Image, listed: _Listed) -> None:
     """Refuse a rectangle that no descriptor can lie in, and a query that does not find itself."""
     if query.x_max <= 0 or query.y_max <= 0 or query.x_min >= image.width or query.y_min >= image.height:
-        line.refuse(
-            f"the rectangle lies beyond {image.path}, which has {image.width} x {image.height} pixels: mend the line"
-        )
+        size = f"{image.width} x {image.height} pixels"
+        line.refuse(f"the rectangle lies beyond {image.path}, which has {size}: mend the line")
     kind, _ = listed.get(query.image, ("", line))
     if kind not in ("good", "ok"):  # its image stays in the ranking
         line.refuse(

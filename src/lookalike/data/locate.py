@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import pandas as pd
 
@@ -30,13 +30,19 @@ _OWN = {
 }
 """What a user puts in place, by the kind of the data set."""
 
-Data = Mapping[str, Any]
-"""What the settings say of a data set."""
+
+class Data(TypedDict, total=False):
+    """What the settings say of where a data set is."""
+
+    kind: str
+    path: str
+    ground_truth: str
+    fetch: bool
 
 
 def obtain(
     data: Data, archives: Mapping[str, Archive], class_counts: PathLike | None = None, *, wants_words: bool = False
-) -> dict[str, Any]:
+) -> dict[str, str | dict[str, str]]:
     """Return where the parts of a data set are, and what was unpacked just now; what is missing is fetched."""
     if data["kind"] == "landmarks":
         if missing := _what_is_missing(data):
@@ -45,9 +51,9 @@ def obtain(
     parts = _parts(data, archives, wants_words)
     found = {what: _obtain_archive(archive, data, class_counts) for what, archive in parts.items()}
     if data["kind"] == "caltech256":
-        return found["root"]
+        return {**found["root"]}
     unpacked = {part["archive"]: part["md5"] for part in found.values() if "archive" in part}
-    return {"archives": unpacked} | {what: part["root"] for what, part in found.items()}
+    return {"archives": unpacked, **{what: part["root"] for what, part in found.items()}}
 
 
 def why_not_obtainable(
@@ -61,10 +67,11 @@ def why_not_obtainable(
 
 def _parts(data: Data, archives: Mapping[str, Archive], wants_words: bool) -> dict[str, Archive]:
     """Return the archives that a data set is made of, in the order in which they are obtained."""
-    # the ground truth comes first: if it is wrong, that shows before two gigabytes are fetched
-    landmarks = {"ground_truth": "oxford5k_ground_truth", "root": "oxford5k_images"}
-    landmarks |= {"words": "oxford5k_words"} if wants_words else {}
-    names = {"caltech256": {"root": "caltech256"}, "oxford5k": landmarks}.get(data["kind"], {})
+    names = {"root": "caltech256"} if data["kind"] == "caltech256" else {}
+    if data["kind"] == "oxford5k":
+        # the ground truth comes first: if it is wrong, that shows before two gigabytes are fetched
+        names = {"ground_truth": "oxford5k_ground_truth", "root": "oxford5k_images"}
+        names |= {"words": "oxford5k_words"} if wants_words else {}
     return {what: archives[name] for what, name in names.items()}
 
 
@@ -114,8 +121,10 @@ def _what_is_missing(data: Data) -> str:
 def _as_in_place(archive: Archive, folder: PathLike) -> Archive:
     """Return the archive with the name that its folder or its file has in `folder`: its own, or else a former one."""
     former = (replace(archive, filename=name, top_folder=name.partition(".")[0], md5="") for name in archive.former)
-    names = (archive, *former)
-    return next((one for one in names if _unpacked_folder(one, folder) or Path(folder, one.filename).exists()), archive)
+    for named in (archive, *former):
+        if _unpacked_folder(named, folder) or Path(folder, named.filename).exists():
+            return named
+    return archive
 
 
 def _unpacked_folder(archive: Archive, folder: PathLike) -> Path | None:

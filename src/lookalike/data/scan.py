@@ -16,10 +16,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass, fields
 from functools import partial
-from operator import itemgetter
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pandas as pd
 
@@ -42,18 +43,29 @@ _PART = re.compile(r"(?i)(.*[^a-z])?(train(ing)?|val(id(ation)?)?|dev|test(ing)?
 """Names of the parts of a data set that is split into folders, such as train2017, seg_test and validation."""
 _LINK = "a link, and links inside the data set's folder are not followed: copy or move here what it leads to"
 
-COLUMN_TYPES = {
-    "image_id": "int32",  # the row's number
-    "path": "str",  # from the root, with forward slashes; rows are sorted by it
-    "label": "str",  # the class folder, "" beside them
-    "width": "int32",  # pixels, upright; 0 where unknown
-    "height": "int32",
-    "bytes": "int64",
-    "sha256": "str",  # of the file, "" where it is no regular one
-    "status": "str",  # one of `STATUSES`
-    "reason": "str",  # "" where the status is ok or clutter
-}
-_NO_FACTS = {"width": 0, "height": 0, "bytes": 0, "sha256": "", "status": "not_an_image", "reason": ""}
+
+@dataclass
+class _File:
+    """What is found of a file: a row of the manifest without its number."""
+
+    path: str  # from the root, with forward slashes; rows are sorted by it
+    label: str = ""  # the class folder, "" beside them
+    width: int = 0  # pixels, upright; 0 where unknown
+    height: int = 0
+    bytes: int = 0
+    sha256: str = ""  # "" where it is no regular file
+    status: str = "not_an_image"  # one of `STATUSES`
+    reason: str = ""  # "" where the status is ok or clutter
+
+    def refused(self, reason: str, status: str = "not_an_image") -> _File:
+        """Return the file as one that cannot be used."""
+        self.status, self.reason = status, reason
+        return self
+
+
+_NUMBERS = {"image_id": "int32", "width": "int32", "height": "int32", "bytes": "int64"}
+COLUMN_TYPES = {name: _NUMBERS.get(name, "str") for name in ("image_id", *(column.name for column in fields(_File)))}
+"""Types of a manifest's columns; an image's id is the number of its row."""
 
 
 def scan_folder(
@@ -66,39 +78,39 @@ def scan_folder(
     """Make the manifest of a folder that holds one folder per class; images of `clutter_labels` serve the codebook."""
     root = Path(root)
     folders = _class_folders(root)
-    rows = look_at_all(partial(_look_at, root), _files(root), n_threads, progress)
-    for row in rows:
-        row["label"], _, inside = row["path"].partition("/")
-        if not inside and (row["reason"] != _LINK or not (root / row["path"]).is_dir() or row["path"][0] == "."):
-            row["label"] = ""
-            if row["sha256"]:  # a file that could be read
-                beside = "beside the class folders, in none of them"
-                row |= {"width": 0, "height": 0, "status": "not_an_image", "reason": beside}
-        if row["status"] == "ok" and not is_large_enough(row["width"], row["height"]):
-            row |= {"status": "too_small", "reason": f"{row['width']} x {row['height']} pixels hold too few blocks"}
-        elif row["status"] == "ok" and row["label"] in clutter_labels:
-            row["status"] = "clutter"
-    if not any(row["status"] in ("ok", "too_small", "clutter") for row in rows):
-        raise _none_readable(root, "image", rows, "give a folder that holds one folder of images per class")
+    files = look_at_all(partial(_look_at, root), _files(root), n_threads, progress)
+    for file in files:
+        file.label, _, inside = file.path.partition("/")
+        if not inside and (file.reason != _LINK or not (root / file.path).is_dir() or file.path[0] == "."):
+            file.label = ""
+            if file.sha256:  # it could be read
+                file.refused("beside the class folders, in none of them")
+                file.width = file.height = 0
+        if file.status == "ok" and not is_large_enough(file.width, file.height):
+            file.refused(f"{file.width} x {file.height} pixels hold too few blocks", "too_small")
+        elif file.status == "ok" and file.label in clutter_labels:
+            file.status = "clutter"
+    if not any(file.status in ("ok", "too_small", "clutter") for file in files):
+        raise _none_readable(root, "image", files, "give a folder that holds one folder of images per class")
     # a class folder without a file, or that is a link, is a row too
-    empty = {escaped_path(name) for name in folders} - {row["label"] for row in rows}
-    return _table(rows + [{"path": name, "label": name, **_NO_FACTS, "reason": _EMPTY} for name in empty])
+    empty = {escaped_path(name) for name in folders} - {file.label for file in files}
+    return _table(files + [_File(name, name, reason=_EMPTY) for name in empty])
 
 
 def scan_photographs(root: PathLike, *, n_threads: int = 1, progress: Progress | None = None) -> pd.DataFrame:
     """Make the manifest of a folder of photographs without classes, at any depth; their label is their folder."""
     root = Path(root)
     check_folder(root, "give the folder that holds the photographs")
-    rows = look_at_all(partial(_look_at, root), _files(root), n_threads, progress)
-    for row in rows:
-        row["label"] = row["path"].rpartition("/")[0]
+    files = look_at_all(partial(_look_at, root), _files(root), n_threads, progress)
+    for file in files:
+        file.label = file.path.rpartition("/")[0]
         # less holds no local descriptor worth the name
-        if row["status"] == "ok" and min(row["width"], row["height"]) < MIN_SIDE:
-            too_small = f"{row['width']} x {row['height']} pixels, and a photograph has {MIN_SIDE} or more a side"
-            row |= {"status": "too_small", "reason": too_small}
-    if not any(row["status"] == "ok" for row in rows):
-        raise _none_readable(root, "photograph", rows, "put photographs there")
-    return _table(rows)
+        if file.status == "ok" and min(file.width, file.height) < MIN_SIDE:
+            size = f"{file.width} x {file.height} pixels"
+            file.refused(f"{size}, and a photograph has {MIN_SIDE} or more a side", "too_small")
+    if not any(file.status == "ok" for file in files):
+        raise _none_readable(root, "photograph", files, "put photographs there")
+    return _table(files)
 
 
 def image_paths(manifest: pd.DataFrame, folder: PathLike) -> list[Path | None]:
@@ -167,10 +179,10 @@ def _has_image(folder: Path) -> bool:
     return any(is_image(entry) for entry in sorted(folder.iterdir()) if not entry.name.startswith("."))
 
 
-def _none_readable(root: Path, what: str, rows: list[dict[str, Any]], what_now: str) -> LookalikeError:
+def _none_readable(root: Path, what: str, found: list[_File], what_now: str) -> LookalikeError:
     """Say how many files there are and why the first cannot be used; links look like the images they lead to."""
-    seen = [row for row in rows if not is_hidden(row["path"]) and row["reason"] != _LEFT_BY_MAC]
-    files = [row for row in seen if row["reason"] != _LINK]
+    seen = [file for file in found if not is_hidden(file.path) and file.reason != _LEFT_BY_MAC]
+    files = [file for file in seen if file.reason != _LINK]
     links = len(seen) - len(files)
     if links and not files:
         return LookalikeError(
@@ -178,9 +190,9 @@ def _none_readable(root: Path, what: str, rows: list[dict[str, Any]], what_now: 
             "there"
         )
     # the first that is an image tells more than a note
-    first = min(files, key=lambda row: (row["status"] != "unreadable", row["path"]), default=None)
+    first = min(files, key=lambda file: (file.status != "unreadable", file.path), default=None)
     n_files = f"{len(files):,} files" if len(files) > 1 else "1 file"
-    among = f" among its {n_files} ({first['path']}: {first['reason']})" if first else ""
+    among = f" among its {n_files} ({first.path}: {first.reason})" if first else ""
     besides = f" ({links:,} links in it are not followed)" if links else ""
     return LookalikeError(f"{root} holds no {what} that can be read{among}: {what_now}{besides}")
 
@@ -215,36 +227,36 @@ def look_at_all(
         return list(counted(pool.map(look, paths), len(paths), progress))
 
 
-def _look_at(root: Path, path: str) -> dict[str, Any]:
-    """Make the row of one file, without a label: ``ok`` with its size in pixels, or whatever is wrong with it."""
-    row, file = {"path": escaped_path(path), **_NO_FACTS}, root / path
-    if row["path"] != path:  # cannot be stored in a table: the row shows the name with its odd bytes escaped
-        return row | {"reason": NOT_UTF8}
+def _look_at(root: Path, path: str) -> _File:
+    """Look at one file: ``ok`` with its size in pixels, or whatever is wrong with it; without a label."""
+    found, file = _File(escaped_path(path)), root / path
+    if found.path != path:  # cannot be stored in a table: the row shows the name with its odd bytes escaped
+        return found.refused(NOT_UTF8)
     try:
         facts = file.lstat()
         if stat.S_ISLNK(facts.st_mode):
-            return row | {"reason": _LINK}
+            return found.refused(_LINK)
         if not stat.S_ISREG(facts.st_mode):
-            return row | {"reason": _LEFT_BY_MAC if file.name == _OF_MAC else "not a regular file"}
+            return found.refused(_LEFT_BY_MAC if file.name == _OF_MAC else "not a regular file")
         with file.open("rb") as stream:
-            row |= {"bytes": facts.st_size, "sha256": hashlib.file_digest(stream, "sha256").hexdigest()}
+            found.bytes, found.sha256 = facts.st_size, hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
-        return row | {"status": "unreadable", "reason": f"cannot be read: {error.strerror}"}
+        return found.refused(f"cannot be read: {error.strerror}", "unreadable")
     if is_hidden(path):
-        return row | {"reason": "hidden"}
+        return found.refused("hidden")
     if file.name in ("Thumbs.db", "desktop.ini"):
-        return row | {"reason": "made by a file manager"}
+        return found.refused("made by a file manager")
     try:
-        height, width = load_rgb(file).shape[:2]
+        found.height, found.width = load_rgb(file).shape[:2]
     except NotAnImage as error:
-        return row | {"reason": str(error)}
+        return found.refused(str(error))
     except UnreadableImage as error:
-        return row | {"status": "unreadable", "reason": str(error)}
-    return row | {"width": width, "height": height, "status": "ok"}
+        return found.refused(str(error), "unreadable")
+    found.status = "ok"
+    return found
 
 
-def _table(rows: list[dict[str, Any]]) -> pd.DataFrame:
+def _table(files: list[_File]) -> pd.DataFrame:
     """Order the rows, number them and fix the types of the columns."""
-    ordered = sorted(rows, key=itemgetter("path"))
-    table = pd.DataFrame(ordered).assign(image_id=range(len(ordered)))
+    table = pd.DataFrame(sorted(files, key=attrgetter("path"))).assign(image_id=range(len(files)))
     return table[list(COLUMN_TYPES)].astype(COLUMN_TYPES)
