@@ -7,7 +7,6 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, NamedTuple
@@ -279,7 +278,7 @@ class Recipe(ABC):
     difficulty: float = 0.5  # 0 to 1: how much chance there is in an image; it does not change what it is of
     seed: int = 0
 
-    @cached_property
+    @property
     def knobs(self) -> dict[str, float]:
         """Return the values between the extremes at this difficulty."""
         return {name: low + (high - low) * self.difficulty for name, (low, high) in self.extremes.items()}

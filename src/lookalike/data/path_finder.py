@@ -11,6 +11,7 @@ import os
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 
 from lookalike.core.errors import LookalikeError
@@ -27,21 +28,16 @@ def locate(
     wherever a link leads.
     """
     found, lost = {}, []
-    finder: PathFinder | None = None
+    # all files are listed for the first that is not there
+    finder = cache(lambda: PathFinder(_files_below(root), root.resolve().name))
     for text in dict.fromkeys(texts):
-        path = _as_written(root, text)
-        if path is None:
-            # all files are listed for the first that is not there
-            finder = finder or PathFinder(_files_below(root), root.resolve().name)
-            try:
-                path = finder.named(text)
-            except LookalikeError as error:
-                lost.append((text, str(error)))
-                continue
-        if only_inside and not Path(os.path.realpath(root / path)).is_relative_to(os.path.realpath(root)):
-            lost.append((text, f"it lies outside {root}"))
-        else:
+        try:
+            path = _as_written(root, text) or finder().named(text)
+            if only_inside and not Path(os.path.realpath(root / path)).is_relative_to(os.path.realpath(root)):
+                raise LookalikeError(f"it lies outside {root}")
             found[text] = path
+        except LookalikeError as error:
+            lost.append((text, str(error)))
     return found, lost
 
 

@@ -175,15 +175,9 @@ class QueryLog:
         # kept: `relevant` is asked image by image
         factor = np.ones(self.n_queries)
         np.divide(1.0, self._query_sums * self.total, out=factor, where=self._query_sums > 0)
-        return Incidence(
-            self.query_start,
-            self.query_images,
-            self.query_weights.astype(np.float64),
-            self.image_start,
-            self.image_queries,
-            self.image_weights.astype(np.float64),
-            factor,
-        )
+        by_query = self.query_start, self.query_images, self.query_weights.astype(np.float64)
+        by_image = self.image_start, self.image_queries, self.image_weights.astype(np.float64)
+        return Incidence(*by_query, *by_image, factor)
 
     def _images(self, numbers: ArrayLike) -> Longs:
         return row_numbers(numbers, self.n_images, "image")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -58,16 +59,13 @@ class Rejections:
 def read_ratings(root: Path, rejections: Rejections) -> pd.DataFrame:
     """Read the rows of every CSV file below a folder that has the columns of rated triplets, by file, then by line."""
     check_folder(root, "give the folder that holds the CSV file of rated triplets")
-    tables, columns = [], (list(_RATED), list(_RATED_TOO))
+    tables, lacking = [], "CSV without the columns of ratings"
     for file in _csv_files(root):
-        table = read_columns(root, file, rejections, "CSV without the columns of ratings", *columns)
-        if table is not None:
+        if (table := read_columns(root, file, rejections, lacking, list(_RATED), list(_RATED_TOO))) is not None:
             tables.append(table.rename(columns=_RATED | _RATED_TOO).assign(file=escaped_path(file)))
     if not tables:
-        raise LookalikeError(
-            f"{root} holds no CSV file with the columns Image1, Image1_Path, Image2, Image2_Path, Similarity and Text "
-            "Query: put the ratings there"
-        )
+        named = "Image1, Image1_Path, Image2, Image2_Path, Similarity and Text Query"
+        raise LookalikeError(f"{root} holds no CSV file with the columns {named}: put the ratings there")
     rows = pd.concat(tables, ignore_index=True)
     rows["text_query"] = rows["text_query"].str.split().str.join(" ")
     rows["kind"] = [_KINDS.get(column_key(kind), "rated") for kind in rows["kind"]]
@@ -148,8 +146,6 @@ def _decode(raw: bytes) -> str:
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         return raw.decode("utf-16", "replace")
     for encoding in ("utf-8-sig", "cp1252"):
-        try:
+        with suppress(UnicodeDecodeError):
             return raw.decode(encoding)
-        except UnicodeDecodeError:
-            continue
     return raw.decode("latin-1")

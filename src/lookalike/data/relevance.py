@@ -59,21 +59,19 @@ class RelevanceData:
     ) -> Self:
         """Return the data of rated pairs of image ids, each once or more in either order; others have relevance 0."""
         ids, values = _ids(image_id), np.asarray(relevance, dtype=np.float32).reshape(-1)
-        one, other = _rows(ids, first), _rows(ids, second)
-        lengths = len(one), len(other), len(values)
+        ends = _rows(ids, first), _rows(ids, second)
+        lengths = *map(len, ends), len(values)
         if len(set(lengths)) > 1:
             raise ValueError("first, second and relevance must be equally long, not {}, {} and {}".format(*lengths))
-        low, high = np.minimum(one, other), np.maximum(one, other)
-        pair = low.astype(np.int64) * len(ids) + high
-        _, first_of, group = np.unique(pair, return_index=True, return_inverse=True)
-        stated = values[first_of][group]
-        twice = np.flatnonzero((values != stated) & ~(np.isnan(values) & np.isnan(stated)))
-        if len(twice):
-            a, b = ids[low[twice[0]]], ids[high[twice[0]]]
-            raise ValueError(f"images {a} and {b} come with two relevances: list the pair once")
-        low, high = low[first_of], high[first_of]
+        low, high = np.minimum(*ends), np.maximum(*ends)
+        _, place, group = np.unique(low.astype(np.int64) * len(ids) + high, return_index=True, return_inverse=True)
+        stated = values[place][group]
+        for twice in np.flatnonzero((values != stated) & ~(np.isnan(values) & np.isnan(stated))):
+            pair = f"images {ids[low[twice]]} and {ids[high[twice]]}"
+            raise ValueError(f"{pair} come with two relevances: list the pair once")
+        low, high = low[place], high[place]
         places = (np.concatenate([low, high]), np.concatenate([high, low]))
-        matrix = sp.csr_array((np.tile(values[first_of], 2), places), shape=(len(ids), len(ids)))
+        matrix = sp.csr_array((np.tile(values[place], 2), places), shape=(len(ids), len(ids)))
         return cls(ids, *_codes(labels), matrix)
 
     @classmethod
@@ -81,9 +79,8 @@ class RelevanceData:
         """Return the data of one matrix per category, in the images' order; diagonals are not read, the rest is 0."""
         ids = _ids(image_id)
         category, names = _codes(labels)
-        unknown = sorted(set(blocks) - set(names.tolist()))
-        if unknown:
-            raise ValueError(f"there is a block for {unknown[0]!r}, which no image has as its category")
+        for unknown in sorted(set(blocks) - set(names.tolist())):
+            raise ValueError(f"there is a block for {unknown!r}, which no image has as its category")
         parts = []
         for name, n in zip(names.tolist(), np.bincount(category, minlength=len(names)), strict=True):
             block = np.array(blocks.get(name, np.zeros((n, n))), dtype=np.float32)
@@ -139,25 +136,18 @@ class RelevanceData:
 
     def save(self, path: PathLike) -> None:
         """Write ``.npz``; the same data give the same bytes."""
-        arrays = {
-            "image_id": self.image_id,
-            "category": self.category,
-            "category_names": self.category_names,
-            "indptr": self.relevance.indptr.astype(np.int64),
-            "indices": self.relevance.indices.astype(np.int32),
-            "data": self.relevance.data,
-        }
-        write_npz(arrays, path)
+        images = {name: getattr(self, name) for name in ("image_id", "category", "category_names")}
+        indptr, indices = self.relevance.indptr.astype(np.int64), self.relevance.indices.astype(np.int32)
+        write_npz(images | {"indptr": indptr, "indices": indices, "data": self.relevance.data}, path)
 
     @classmethod
     def load(cls, path: PathLike) -> Self:
         """Read what `save` wrote, or raise LookalikeError when the file is damaged or breaks a rule of the class."""
         with reading_npz(path, "make the relevance data again") as arrays:
-            n = len(arrays["image_id"])
-            parts = (arrays["data"], arrays["indices"], arrays["indptr"])
-            matrix = sp.csr_array(parts, shape=(n, n))
+            ids = arrays["image_id"]
+            matrix = sp.csr_array(tuple(arrays[name] for name in ("data", "indices", "indptr")), shape=2 * ids.shape)
             matrix.check_format(full_check=True)
-            return cls(arrays["image_id"], arrays["category"], arrays["category_names"], matrix)
+            return cls(ids, arrays["category"], arrays["category_names"], matrix)
 
     def _check(self) -> None:
         n, matrix = self.n_images, self.relevance
@@ -175,10 +165,9 @@ class RelevanceData:
         if matrix.diagonal().any():
             raise ValueError("an image has a relevance to itself: leave the diagonal empty")
         rows, columns = matrix.nonzero()
-        across = np.flatnonzero(self.category[rows] != self.category[columns])
-        if len(across):
-            a, b = self.image_id[rows[across[0]]], self.image_id[columns[across[0]]]
-            raise ValueError(f"images {a} and {b} have a relevance but not one category: leave such pairs out")
+        for across in np.flatnonzero(self.category[rows] != self.category[columns]):
+            pair = f"images {self.image_id[rows[across]]} and {self.image_id[columns[across]]}"
+            raise ValueError(f"{pair} have a relevance but not one category: leave such pairs out")
         if (matrix != matrix.T).nnz:
             raise ValueError("relevance must be symmetric: give r(p, q) and r(q, p) the same number")
 

@@ -113,13 +113,12 @@ def _resolve_names(names: Sequence[str], labels: Sequence[str], without_images: 
     chosen, unknown, imageless = [], [], []
     for name in names:
         fits = _labels_like(name, labels)
+        empty = [] if fits else _labels_like(name, list(without_images))
         if len(fits) > 1:
             raise LookalikeError(f"the class name {name!r} fits {' and '.join(fits)}: write the folder's name in full")
-        chosen.extend(fits)
-        if not fits:
-            empty = _labels_like(name, list(without_images))
-            imageless.extend(empty)
-            unknown.extend([] if empty else [name])
+        chosen += fits
+        imageless += empty
+        unknown += [] if fits or empty else [name]
     if unknown:
         raise LookalikeError(f"no such class: {', '.join(unknown)}; {existing(unknown[0], labels)}")
     if imageless:
