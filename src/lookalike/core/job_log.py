@@ -63,12 +63,12 @@ def logged(job: Job, *, append: bool = False) -> Iterator[None]:
 
 def _end(terminal: TextIO, in_log: str, on_terminal: str, status: int = 1) -> NoReturn:
     """End a failed job with its reason in the log, and on the terminal unless that is shown what the log says."""
-    is_told = SHOWN in os.environ
+    is_shown = SHOWN in os.environ
     try:
         print(in_log, file=sys.stderr)
     except OSError:  # a full disk has no room for the log either
-        is_told, on_terminal = False, in_log
-    if not is_told and terminal is not sys.stderr:
+        is_shown, on_terminal = False, in_log
+    if not is_shown and terminal is not sys.stderr:
         print(escaped(on_terminal), file=terminal)
     sys.exit(status)
 

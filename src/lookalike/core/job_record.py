@@ -17,13 +17,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
-import lookalike
 from lookalike.core.files import write_json
 from lookalike.core.machine import processor_name
 
 SUFFIX = ".job.json"
 """What a record's name has where its log's has ``.log``."""
-_LIBRARIES = ("numpy", "scipy", "pandas", "sklearn", "skimage", "cv2", "numba", "faiss", "pywt", "torch", "matplotlib")
+_LIBRARIES = "lookalike numpy scipy pandas sklearn skimage cv2 numba faiss pywt torch matplotlib"
 
 
 class Job(Protocol):
@@ -68,7 +67,7 @@ def write_record(job: Job, log: str | os.PathLike[str], started: float) -> None:
     """Write what a finished job took beside its log; it began at `started`, in seconds of `time.time`."""
     commit, modified = code_state()
     cpu_seconds, peak = _used()
-    versions = {name: getattr(sys.modules.get(name), "__version__", "") for name in _LIBRARIES}
+    versions = {name: str(getattr(sys.modules.get(name), "__version__", "")) for name in _LIBRARIES.split()}
     record = JobRecord(
         rule=job.rule,
         inputs=tuple(sorted(map(_from_here, job.input))),
@@ -80,7 +79,7 @@ def write_record(job: Job, log: str | os.PathLike[str], started: float) -> None:
         threads=int(job.threads),
         processor=processor_name(),
         python=platform.python_version(),
-        versions={"lookalike": lookalike.__version__} | {name: str(one) for name, one in versions.items() if one},
+        versions={name: version for name, version in versions.items() if version},
         commit=commit,
         modified=modified,
     )

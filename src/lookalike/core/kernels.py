@@ -31,7 +31,7 @@ def njit(**options: Any) -> Callable[[Function], Function]:
         try:
             dispatcher._cache = _SharedCache(function)  # type: ignore[no-untyped-call]
         except RuntimeError:  # numba's, which has found no folder that can be written
-            _say_that_nothing_is_kept()
+            say_that_nothing_is_kept()
         kernel: Function = dispatcher
         return kernel
 
@@ -57,7 +57,7 @@ class _SharedCache(FunctionCache):
             try:
                 super().save_overload(sig, data)  # type: ignore[no-untyped-call]
             except OSError:
-                _say_that_nothing_is_kept()
+                say_that_nothing_is_kept()
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -74,7 +74,7 @@ class _SharedCache(FunctionCache):
 
 
 @cache
-def _say_that_nothing_is_kept() -> None:
+def say_that_nothing_is_kept() -> None:
     """Warn, once a process."""
     what_now = "set NUMBA_CACHE_DIR to a folder that can be written"
     warnings.warn(f"compiled code cannot be kept, so every start compiles it again: {what_now}", stacklevel=2)

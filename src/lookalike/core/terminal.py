@@ -189,8 +189,8 @@ class RunDisplay(logging.Handler):
     def _picture(self) -> RenderableType:
         """Return the bar, and a line for each running job with what its log said last."""
         bar = Table.grid(padding=(0, 1))
-        told = f"{self.done} of {_steps(self.total)}  {clock(time.monotonic() - self.started)}"
-        bar.add_row(ProgressBar(self.total, self.done, width=min(40, self.console.width // 3)), told)
+        progress = f"{self.done} of {_steps(self.total)}  {clock(time.monotonic() - self.started)}"
+        bar.add_row(ProgressBar(self.total, self.done, width=min(40, self.console.width // 3)), progress)
         running = Table.grid(padding=(0, 1))
         for width in (None, None, self.console.width // 2):
             running.add_column(no_wrap=True, overflow="ellipsis", max_width=width)

@@ -130,10 +130,10 @@ class PaintedCategories(Recipe):
 
     def paint(self, label: int, number: int) -> Bytes:
         """Paint an image of a class, or (`CLUTTER`) of none."""
-        return _Scene(self, label, generator(self.seed, "image", label + 1, number)).paint()
+        return CategoryScene(self, label, generator(self.seed, "image", label + 1, number)).paint()
 
 
-class _Scene:
+class CategoryScene:
     """One image: what is in it is drawn from the image's own stream, and painted."""
 
     def __init__(self, spec: PaintedCategories, label: int, rng: Random) -> None:

@@ -114,7 +114,7 @@ class PaintedTriplets(Recipe):
     def paint(self, part: str, category: int, number: int) -> Bytes:
         """Paint an image of a part."""
         looks = dict(zip(FACTORS, self.looks(part, category, number).tolist(), strict=True))
-        scene = _Scene(self, looks, generator(self.seed, "chance", part, category, number))
+        scene = TripletScene(self, looks, generator(self.seed, "chance", part, category, number))
         return scene.paint(*self.kind_of(category))
 
 
@@ -126,7 +126,7 @@ def relevance_of(looks: Doubles, others: Doubles) -> Doubles:
     return np.asarray(np.exp(-(difference**2) @ _WEIGHTS))
 
 
-class _Scene:
+class TripletScene:
     """One image: an object of a textured and some plain parts, a little ball beside it, and chance around them."""
 
     def __init__(self, spec: PaintedTriplets, looks: Mapping[str, float], rng: Random) -> None:

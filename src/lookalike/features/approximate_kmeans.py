@@ -37,7 +37,7 @@ _STATE = "state.npz"
 _NUDGE = 1 / 1024  # how far, relatively, the two halves of a split word are moved apart
 
 
-class _State(NamedTuple):
+class State(NamedTuple):
     """Where training is: descriptors of the first `shard` files are summed up in iteration `iteration`."""
 
     iteration: int
@@ -96,7 +96,7 @@ def train_words(
                 write_npz({"fingerprint": np.array(fingerprint), **state._asdict()}, place, compressed=False)
                 written = time.monotonic()
         del words
-        _move(state)
+        move_words(state)
         state.sums[:], state.counts[:] = 0, 0
         state = state._replace(iteration=state.iteration + 1, shard=0)
     return state.centroids
@@ -116,7 +116,7 @@ def _draw(files: Sequence[PathLike], n_words: int, n_max: int, seed: int) -> _Sa
     return _Sample(files, file, row, [np.sort(row[file == number]) for number in range(len(files))])
 
 
-def _start(sample: _Sample, n_words: int, root: bool, seed: int) -> _State:
+def _start(sample: _Sample, n_words: int, root: bool, seed: int) -> State:
     """Return the state before the first iteration: words are descriptors of the sample."""
     random = generator(seed, "first words")
     chosen = np.sort(random.choice(len(sample.row), size=n_words, replace=False, shuffle=False))
@@ -125,10 +125,10 @@ def _start(sample: _Sample, n_words: int, root: bool, seed: int) -> _State:
     for number in np.unique(file):
         here = file == number
         centroids[here] = as_vectors(load_descriptors(sample.files[number])[row[here]], root)
-    return _State(0, 0, centroids, np.zeros_like(centroids), np.zeros(n_words, np.int64))
+    return State(0, 0, centroids, np.zeros_like(centroids), np.zeros(n_words, np.int64))
 
 
-def _add(state: _State, words: Ints, vectors: Floats) -> None:
+def _add(state: State, words: Ints, vectors: Floats) -> None:
     """Add vectors to the sums of their words."""
     found, place = np.unique(words, return_inverse=True)
     shape = (len(found), len(vectors))
@@ -137,7 +137,7 @@ def _add(state: _State, words: Ints, vectors: Floats) -> None:
     state.counts[found] += np.diff(members.indptr)
 
 
-def _move(state: _State) -> None:
+def move_words(state: State) -> None:
     """Move every word to the mean of its descriptors, and the i-th empty one beside the i-th largest."""
     centroids, counts = state.centroids, state.counts
     np.divide(state.sums, counts[:, None], out=centroids, where=counts[:, None] > 0, casting="same_kind")
@@ -161,10 +161,10 @@ def _fingerprint(files: Sequence[PathLike], settings: Mapping[str, object]) -> s
     return hashlib.sha256(json.dumps([sums, settings, libraries], sort_keys=True).encode()).hexdigest()
 
 
-def _load_state(path: Path, fingerprint: str) -> _State | None:
+def _load_state(path: Path, fingerprint: str) -> State | None:
     """Read the state of a run with the same inputs and settings; None where there is none."""
     if path.is_file():
         with reading_npz(path, "delete it and run the same command again") as file:
-            kept = _State(int(file["iteration"]), int(file["shard"]), file["centroids"], file["sums"], file["counts"])
+            kept = State(int(file["iteration"]), int(file["shard"]), file["centroids"], file["sums"], file["counts"])
             return kept if str(file["fingerprint"]) == fingerprint else None
     return None

@@ -69,16 +69,16 @@ def test_what_was_read_is_kept_by_content_alone(tmp_path):
     roots = [package(tmp_path / name, a=f"x = {value}\n") for name, value in (("one", 1), ("two", 2), ("three", 1))]
     for root in roots:
         os.utime(root / "a.py", ns=(1, 1))
-    one, two, three = (fingerprint("a.py", package=root) for root in roots)
-    assert one == three != two
+    first, second, third = (fingerprint("a.py", package=root) for root in roots)
+    assert first == third != second
     kept = sorted((tmp_path / ".snakemake" / "code").iterdir())
     assert len(kept) == 2
     for path in kept:
         path.write_text("kept")
-    assert fingerprint("a.py", package=package(tmp_path / "four", a="x = 1\n")) != one, "it is not read again"
+    assert fingerprint("a.py", package=package(tmp_path / "four", a="x = 1\n")) != first, "it is not read again"
     kept[0].write_text("")
     kept[1].write_text("")
-    assert fingerprint("a.py", package=package(tmp_path / "five", a="x = 1\n")) == one, "a broken one is"
+    assert fingerprint("a.py", package=package(tmp_path / "five", a="x = 1\n")) == first, "a broken one is"
 
 
 def test_an_edit_of_a_learner_changes_those_that_build_upon_it(tmp_path):

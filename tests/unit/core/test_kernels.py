@@ -52,11 +52,11 @@ def test_without_a_folder_that_can_be_written_kernels_compile_with_one_warning(t
     (tmp_path / "__pycache__").symlink_to(file)
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(file / "cache"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(file / "home"))
-    kernels._say_that_nothing_is_kept.cache_clear()
+    kernels.say_that_nothing_is_kept.cache_clear()
     (tmp_path / "kernel.py").write_text(KERNEL)
     for _ in range(2):
         assert runpy.run_path(str(tmp_path / "kernel.py"))["double"](np.float64(4)) == 8
-    assert [str(one.message).partition(",")[0] for one in recwarn] == ["compiled code cannot be kept"]
+    assert [str(warning.message).partition(",")[0] for warning in recwarn] == ["compiled code cannot be kept"]
 
 
 @pytest.mark.parametrize("suffix", ["nbi", "nbc"])

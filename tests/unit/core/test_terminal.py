@@ -31,9 +31,9 @@ def tell(display, event="", message="", level=logging.INFO, **fields):
 @pytest.fixture(params=[False, True], ids=["pipe", "terminal"])
 def display(request):
     console = Console(file=io.StringIO(), width=80 if request.param else WIDTH, force_terminal=request.param)
-    shown = RunDisplay(console, "all.log", lambda: "main numbers", list)
-    yield shown
-    shown.close()
+    display = RunDisplay(console, "all.log", lambda: "main numbers", list)
+    yield display
+    display.close()
 
 
 def said(display):
@@ -79,14 +79,14 @@ def test_what_runs_stands_below_the_bar_with_the_last_words_of_its_log(display, 
 
 
 @pytest.mark.parametrize(
-    ("words", "shown", "hidden"),
+    ("words", "visible", "hidden"),
     [
         ("error: no such class: dgo\n", "error: no such class: dgo", "Traceback"),
         (f"read 3 images\n{TRACEBACK}", "ValueError: no such fold", "oops"),
         (None, "[Errno 28] No space left", "Traceback"),
     ],
 )
-def test_a_failed_job_shows_its_last_lines_and_its_log(display, tmp_path, words, shown, hidden):
+def test_a_failed_job_shows_its_last_lines_and_its_log(display, tmp_path, words, visible, hidden):
     log = tmp_path / "job.log"
     if words is not None:
         log.write_text(words)
@@ -102,7 +102,7 @@ def test_a_failed_job_shows_its_last_lines_and_its_log(display, tmp_path, words,
     assert "FAILED after 0:00:00: scan demo 000" in text
     assert "job.log" in text.replace("\n", "")
     assert "1 of 2 steps failed: scan demo 000" in text
-    assert shown in text
+    assert visible in text
     assert hidden not in text
     assert "Exception" not in text
     assert "At least one job" not in text

@@ -36,12 +36,12 @@ def classes(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def made(classes):
+def rated(classes):
     return make_class_triplets(classes, SMALL, seed=3)
 
 
 @pytest.fixture(scope="module")
-def distance(classes, made):
+def distance(classes, rated):
     """The measure of all pairs again, by other libraries: a mean over blocks and scikit-image's Lab."""
     from skimage.color import rgb2lab
 
@@ -50,31 +50,31 @@ def distance(classes, made):
         means = pixels.reshape(8, SIDE // 8, 8, SIDE // 8, 3).mean(axis=(1, 3))
         return rgb2lab(np.round(means) / 255)
 
-    thumbnails = np.stack([lab(path) for path in made.manifest["path"]])
+    thumbnails = np.stack([lab(path) for path in rated.manifest["path"]])
     return np.sqrt(((thumbnails[:, None] - thumbnails) ** 2).sum(axis=-1).mean(axis=(2, 3)))
 
 
-def test_parts_and_pools_share_nothing(made):
-    manifest = made.manifest
-    used = {*made.triplets[IMAGES].to_numpy().ravel(), *made.pool["image_id"]}
+def test_parts_and_pools_share_nothing(rated):
+    manifest = rated.manifest
+    used = {*rated.triplets[IMAGES].to_numpy().ravel(), *rated.pool["image_id"]}
     assert set(manifest["part"][list(used)]) == {"evaluation"}
     trained = manifest[manifest["part"] == "training"]
     assert trained.groupby("label").size().isin([5, 6]).all()
     assert trained["label"].nunique() == 2  # one class is held out
-    assert set(made.relevance.image_id) == set(trained["image_id"])
+    assert set(rated.relevance.image_id) == set(trained["image_id"])
     assert not set(trained["sha256"]) & set(manifest.loc[manifest["part"] == "evaluation", "sha256"])
     rejected = {"photograph in two classes": 2, "photograph that is there already": 1}
-    assert made.rejected.set_index("reason")["rows"].to_dict() == rejected
-    for text_query, rows in made.pool.groupby("text_query"):
+    assert rated.rejected.set_index("reason")["rows"].to_dict() == rejected
+    for text_query, rows in rated.pool.groupby("text_query"):
         assert (manifest["label"][rows["image_id"]] != text_query).sum() == 4
-        own = made.triplets.loc[made.triplets["text_query"] == text_query, ["query", "positive"]].to_numpy().ravel()
+        own = rated.triplets.loc[rated.triplets["text_query"] == text_query, ["query", "positive"]].to_numpy().ravel()
         assert set(own) <= set(rows["image_id"])
         assert manifest["sha256"][rows["image_id"]].is_unique
-    assert set(made.pool["source"]) == {"pool"}
+    assert set(rated.pool["source"]) == {"pool"}
 
 
-def test_triplets_are_what_their_kind_says(made, distance):
-    triplets, manifest = made.triplets, made.manifest
+def test_triplets_are_what_their_kind_says(rated, distance):
+    triplets, manifest = rated.triplets, rated.manifest
     assert triplets.groupby(["text_query", "kind"]).ngroups == 6
     labels = manifest["label"].to_numpy()[triplets[IMAGES].to_numpy()]
     is_own = labels == triplets["text_query"].to_numpy()[:, None]
@@ -92,8 +92,8 @@ def test_triplets_are_what_their_kind_says(made, distance):
         assert distance[row.query, row.negative] > distance[row.query, row.positive]
 
 
-def test_relevance_is_the_stated_function_of_thumbnails(made, distance):
-    relevance = made.relevance
+def test_relevance_is_the_stated_function_of_thumbnails(rated, distance):
+    relevance = rated.relevance
     matrix, distances = relevance.relevance.toarray(), distance[np.ix_(relevance.image_id, relevance.image_id)]
     same = relevance.category[:, None] == relevance.category
     pairs = np.triu(same, 1)
@@ -101,13 +101,13 @@ def test_relevance_is_the_stated_function_of_thumbnails(made, distance):
     assert not matrix[~same].any()
 
 
-def test_the_same_seed_gives_the_same_tables_and_progress_counts_both_passes(made, classes):
+def test_the_same_seed_gives_the_same_tables_and_progress_counts_both_passes(rated, classes):
     seen = []
     again = make_class_triplets(classes, SMALL, seed=3, n_threads=3, progress=lambda *counts: seen.append(counts))
     for name in ("manifest", "triplets", "pool", "rejected"):
-        pd.testing.assert_frame_equal(getattr(made, name), getattr(again, name))
-    assert (made.relevance.relevance != again.relevance.relevance).nnz == 0
-    assert not made.triplets.equals(make_class_triplets(classes, SMALL, seed=4).triplets)
+        pd.testing.assert_frame_equal(getattr(rated, name), getattr(again, name))
+    assert (rated.relevance.relevance != again.relevance.relevance).nnz == 0
+    assert not rated.triplets.equals(make_class_triplets(classes, SMALL, seed=4).triplets)
     shares = [done / total for done, total in seen]
     assert shares == sorted(shares)
     assert shares[-1] == 1

@@ -225,7 +225,7 @@ def test_every_factor_shows_in_the_pixels_and_lowers_the_relevance(number):
     looks = np.full((2, len(FACTORS)), 0.3)
     looks[1, number] = 0.7
     named = (dict(zip(FACTORS, row.tolist(), strict=True)) for row in looks)
-    scenes = [painted_triplets._Scene(TRIPLETS, one, generator(0, "chance")) for one in named]
+    scenes = [painted_triplets.TripletScene(TRIPLETS, factors, generator(0, "chance")) for factors in named]
     first, second = (scene.paint("house", "stripes").astype(float) for scene in scenes)
     assert np.abs(first - second).mean() > 0.5
     assert relevance_of(*looks) < 0.97

@@ -293,8 +293,8 @@ def test_training_never_holds_an_evaluation_image(tmp_path):
     assert paths == [f"cat/{i}.jpg" for i in range(5)] + [f"dog/{i}.jpg" for i in range(4)]
     assert relevance.labels.tolist() == [path[:3] for path in paths]
     expected = np.zeros((9, 9))
-    for (one, other), value in {(0, 1): 0.75, (0, 2): 0.1, (2, 3): 0.25, (5, 6): 1}.items():
-        expected[one, other] = expected[other, one] = value
+    for (row, column), value in {(0, 1): 0.75, (0, 2): 0.1, (2, 3): 0.25, (5, 6): 1}.items():
+        expected[row, column] = expected[column, row] = value
     np.testing.assert_allclose(relevance.relevance.toarray(), expected, atol=1e-6)
     rated = set(manifest.loc[manifest["part"] == "evaluation", "sha256"])
     trained = manifest[(manifest["part"] == "training") & (manifest["status"] == "ok")]

@@ -57,10 +57,10 @@ def test_a_query_log_agrees_with_dense_algebra(pairs, dtype, equal):
         np.testing.assert_array_equal(log.are_relevant(np.arange(11), np.indices((11, 11))[1], theta), wanted)
         np.testing.assert_array_equal(log.relevant_per_image(theta), wanted.sum(axis=1))
         np.testing.assert_array_equal(log.relevant_per_image(theta, [3, 3, 0]), wanted.sum(axis=1)[[3, 3, 0]])
-        for one in range(11):
-            images, probability = log.relevant(one, theta)
-            np.testing.assert_array_equal(images, np.flatnonzero(wanted[one]))
-            np.testing.assert_array_equal(probability, joint[one, images])
+        for image in range(11):
+            images, probability = log.relevant(image, theta)
+            np.testing.assert_array_equal(images, np.flatnonzero(wanted[image]))
+            np.testing.assert_array_equal(probability, joint[image, images])
     ids = np.array([9, 2, 4, 0])
     part = log.of_images(ids)
     np.testing.assert_array_equal(dense(part), dense(log)[:, ids][R[:, ids].sum(axis=1) > 0])
@@ -108,34 +108,34 @@ GRADED_TYPES = {"image_id": "int32", "category": "int32", "indices": "int32", "i
 
 
 @pytest.mark.parametrize(
-    ("made", "types"), [(LOG, LOG_TYPES), (GRADED, GRADED_TYPES), (RelevanceData.from_labels([], []), GRADED_TYPES)]
+    ("saved", "types"), [(LOG, LOG_TYPES), (GRADED, GRADED_TYPES), (RelevanceData.from_labels([], []), GRADED_TYPES)]
 )
-def test_a_file_gives_all_back_and_has_the_same_bytes_each_time(made, types, tmp_path):
-    made.save(tmp_path / "a" / "file.npz")
-    again = made.load(tmp_path / "a" / "file.npz")
+def test_a_file_gives_all_back_and_has_the_same_bytes_each_time(saved, types, tmp_path):
+    saved.save(tmp_path / "a" / "file.npz")
+    again = saved.load(tmp_path / "a" / "file.npz")
     again.save(tmp_path / "b.npz")
     assert (tmp_path / "b.npz").read_bytes() == (tmp_path / "a" / "file.npz").read_bytes()
     with np.load(tmp_path / "b.npz") as arrays:
         assert {name: str(array.dtype) for name, array in arrays.items() if name != "category_names"} == types
-    if isinstance(made, QueryLog):
-        np.testing.assert_array_equal(dense(again), dense(made))
+    if isinstance(saved, QueryLog):
+        np.testing.assert_array_equal(dense(again), dense(saved))
     else:
-        np.testing.assert_array_equal(again.image_id, made.image_id)
-        np.testing.assert_array_equal(again.labels, made.labels)
-        np.testing.assert_array_equal(again.relevance.toarray(), made.relevance.toarray())
+        np.testing.assert_array_equal(again.image_id, saved.image_id)
+        np.testing.assert_array_equal(again.labels, saved.labels)
+        np.testing.assert_array_equal(again.relevance.toarray(), saved.relevance.toarray())
 
 
 @pytest.mark.parametrize(
-    ("made", "what_now"), [(LOG, "make the query log again"), (GRADED, "make the relevance data again")]
+    ("saved", "what_now"), [(LOG, "make the query log again"), (GRADED, "make the relevance data again")]
 )
-def test_a_file_of_something_else_is_named(made, what_now, tmp_path):
-    made.save(tmp_path / "cut.npz")
+def test_a_file_of_something_else_is_named(saved, what_now, tmp_path):
+    saved.save(tmp_path / "cut.npz")
     (tmp_path / "cut.npz").write_bytes((tmp_path / "cut.npz").read_bytes()[:300])
     (tmp_path / "text.npz").write_text("no archive")
     np.savez(tmp_path / "bad.npz", query=[0], image=[7], relevance=[1.0], n_queries=1, n_images=2)
     for name in ("cut.npz", "text.npz", "bad.npz", "missing.npz"):
         with pytest.raises(LookalikeError, match=rf"{name}( cannot be read .*)?: {what_now}"):
-            made.load(tmp_path / name)
+            saved.load(tmp_path / name)
 
 
 NONE = np.zeros((2, 2))

@@ -107,8 +107,8 @@ def test_images_have_seventy_words_of_all_lengths_and_their_frequencies_follow_z
     assert 15 < lengths.std() < 30
     assert (counts.dtype, counts.data.min(), counts.has_canonical_format) == (np.uint8, 1, True)
     frequency = np.bincount(counts.indices, minlength=sim.words) / 5000
-    shown = np.arange(50, 1501)
-    slope = np.polyfit(np.log(shown), np.log(np.sort(frequency)[::-1][shown - 1]), 1)[0]
+    ranks = np.arange(50, 1501)
+    slope = np.polyfit(np.log(ranks), np.log(np.sort(frequency)[::-1][ranks - 1]), 1)[0]
     assert slope == pytest.approx(-web_simulation.ZIPF, abs=0.1)
     # a codebook's numbers do not say how frequent its words are
     assert abs(np.corrcoef(np.arange(sim.words), np.argsort(frequency))[0, 1]) < 0.05

@@ -28,7 +28,7 @@ SMALL = {
 IMAGES = [texture(seed) for seed in range(12)]
 
 
-def made(system, **settings):
+def describer_of(system, **settings):
     own = system == "visterms"
     return bag_of_visterms.BagOfVisterms(**settings) if own else describers.make_describer(system, **settings)
 
@@ -37,15 +37,15 @@ def made(system, **settings):
 def fitted(request):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bag_of_visterms, "N_PIXELS", 4000)
-        yield made(request.param, **SMALL[request.param]).fit(IMAGES, random_state=0)
+        yield describer_of(request.param, **SMALL[request.param]).fit(IMAGES, random_state=0)
 
 
 def test_the_registry_names_the_six_baselines_of_table_1():
     assert ["visterms", *describers.DESCRIBERS] == list(SMALL)
-    assert [made(name).distance for name in SMALL] == ["cosine", "l1", "chi2", "l1", "l2", "l2", "l1"]
+    assert [describer_of(name).distance for name in SMALL] == ["cosine", "l1", "chi2", "l1", "l2", "l2", "l1"]
     short_names = {"colour": "color", "sift": "sift-like", "texton": "spmk-texton-1024-max"}
     for name, system in (dict.fromkeys(SMALL) | short_names).items():
-        assert made(name).system == (system or name)
+        assert describer_of(name).system == (system or name)
     with pytest.raises(LookalikeError, match="no describer 'gist'"):
         describers.make_describer("gist")
     with pytest.raises(LookalikeError, match="n_textons"):
@@ -76,7 +76,7 @@ def test_many_images_are_described_like_each_and_weighed_to_unit_length(fitted):
     like = type(fitted)(**fitted.settings())
     like.restore(fitted.arrays())
     rows = like.weigh(many)
-    many, rows = (np.asarray(one.toarray() if sp.issparse(one) else one) for one in (many, rows))
+    many, rows = (np.asarray(table.toarray() if sp.issparse(table) else table) for table in (many, rows))
     np.testing.assert_array_equal(many, [fitted.describe(image) for image in IMAGES])
     assert rows.dtype == np.float32
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
@@ -126,12 +126,12 @@ def test_files_are_described_like_images_missing_ones_are_nan_and_broken_ones_st
     paths = [tmp_path / f"{seed}.png" for seed in range(3)]
     for path, image in zip(paths, IMAGES, strict=False):
         Image.fromarray(image).save(path)
-    told = []
+    counted = []
     vectors, seconds = describers.describe_files(
-        fitted, [paths[0], None, *paths[1:]], n_threads, lambda *done: told.append(done)
+        fitted, [paths[0], None, *paths[1:]], n_threads, lambda *done: counted.append(done)
     )
     assert seconds > 0
-    assert told == [(n, 4) for n in range(1, 5)]
+    assert counted == [(n, 4) for n in range(1, 5)]
     assert np.isnan(vectors[1]).all()
     with one_thread():  # as `describe_files` has it: BLAS adds up in another order with more
         each = [fitted.describe(image) for image in IMAGES[:3]]
@@ -156,7 +156,7 @@ MEANINGLESS = {
 @pytest.mark.parametrize(("system", "settings"), [(name, wrong) for name in MEANINGLESS for wrong in MEANINGLESS[name]])
 def test_settings_that_mean_nothing_are_refused(system, settings):
     with pytest.raises(LookalikeError):
-        made(system, **settings)
+        describer_of(system, **settings)
 
 
 @pytest.mark.parametrize(
@@ -187,15 +187,13 @@ def test_other_settings_pixels_and_damaged_palettes_are_refused(call, sentence):
 )
 def test_too_few_images_to_learn_from_are_a_users_mistake(system, settings):
     with pytest.raises(LookalikeError, match=r"cannot be learned from \d+ descriptors: give more images"):
-        made(system, **settings).fit(IMAGES[:1], 0)
+        describer_of(system, **settings).fit(IMAGES[:1], 0)
 
 
 @pytest.mark.parametrize("system", ["sift", "texton"])
 def test_a_grid_that_would_fill_the_memory_is_refused(system, monkeypatch):
-    describer = (
-        made(system, step=1, longest_side=0, n_words=4) if system == "sift" else made(system, step=1, n_textons=4)
-    )
-    describer.fit(IMAGES, 0)
+    settings = {"longest_side": 0, "n_words": 4} if system == "sift" else {"n_textons": 4}
+    describer = describer_of(system, step=1, **settings).fit(IMAGES, 0)
     monkeypatch.setattr(describers, "MOST_PLACES", 3000)
     with pytest.raises(LookalikeError, match=r"an image has [\d,]+ places to describe, more than 3,000"):
         describer.describe(texture(3, 90, 91))

@@ -101,11 +101,11 @@ def test_shards_hold_what_is_found_in_every_usable_image(tmp_path, kind):
     manifest = write_images(tmp_path, images, first_id=4)
     manifest.loc[2, "status"] = "clutter"
     manifest.loc[3] = [7, "broken.png", 0, 0, "unreadable"]
-    told, files = [], [tmp_path / "deep" / f"{name}.npz" for name in ("one", "two")]
+    counted, files = [], [tmp_path / "deep" / f"{name}.npz" for name in ("one", "two")]
     for file in files:
-        whole = find(manifest, tmp_path, 0, 1, lambda *done: told.append(done))
+        whole = find(manifest, tmp_path, 0, 1, lambda *done: counted.append(done))
         save_shard(whole, file)
-    assert told == [(1, 3), (2, 3), (3, 3)] * 2
+    assert counted == [(1, 3), (2, 3), (3, 3)] * 2
     assert files[0].read_bytes() == files[1].read_bytes()
     assert (whole[0].tolist(), whole[0].dtype, whole.offsets.dtype) == ([4, 5, 6], np.int32, np.int64)
     assert np.diff(whole.offsets)[1] == 0  # the blank one keeps its range

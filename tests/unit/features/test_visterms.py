@@ -118,10 +118,10 @@ def test_a_palette_finds_well_separated_colours_from_dark_to_light():
 def test_pixels_are_drawn_equally_of_each_image_and_do_not_depend_on_the_others(tmp_path):
     manifest = write_images(tmp_path, {f"{n}.png": (np.arange(3600) // 15).reshape(30, 40, 3) for n in range(4)})
     both = colours.pool_pixels(tmp_path, manifest, manifest.iloc[[3, 1]], 39, seed=4)
-    one = colours.pool_pixels(tmp_path, manifest, manifest.iloc[[3]], 20, seed=4)
+    alone = colours.pool_pixels(tmp_path, manifest, manifest.iloc[[3]], 20, seed=4)
     assert both.shape == (40, 3)
-    np.testing.assert_array_equal(both[20:], one)
-    assert not np.array_equal(both[:20], one)
+    np.testing.assert_array_equal(both[20:], alone)
+    assert not np.array_equal(both[:20], alone)
     with pytest.raises(LookalikeError, match="no image to learn a palette"):
         colours.pool_pixels(tmp_path, manifest, manifest.iloc[:0], 9, seed=0)
     image = np.arange(60, dtype=np.uint8).reshape(4, 5, 3)

@@ -85,16 +85,16 @@ def killed_after(n_batches, files, folder, **settings):
 @pytest.mark.parametrize("root", [False, True])
 def test_a_killed_run_goes_on_to_the_same_bits(tmp_path, files, root, monkeypatch):
     monkeypatch.setattr(akm, "BATCH", 100)
-    told = []
-    whole = train(files, tmp_path / "whole", root=root, progress=lambda *done: told.append(done))
-    assert (len(told), told[-1]) == (36, (3000, 3000))
+    counted = []
+    whole = train(files, tmp_path / "whole", root=root, progress=lambda *done: counted.append(done))
+    assert (len(counted), counted[-1]) == (36, (3000, 3000))
     for n_kept in (1, 8, 29):
         killed_after(n_kept, files, tmp_path / str(n_kept), root=root)
-        told.clear()
-        resumed = train(files, tmp_path / str(n_kept), root=root, progress=lambda *done: told.append(done))
+        counted.clear()
+        resumed = train(files, tmp_path / str(n_kept), root=root, progress=lambda *done: counted.append(done))
         assert resumed.tobytes() == whole.tobytes()
         # the first file has five batches, and no state is written before its end
-        assert (len(told) < 36) == (n_kept > 5)
+        assert (len(counted) < 36) == (n_kept > 5)
 
 
 @pytest.mark.parametrize(
@@ -120,14 +120,14 @@ def test_a_damaged_state_is_an_error(tmp_path, files):
 def test_an_empty_word_takes_half_of_the_largest_and_stays_where_there_is_nothing_to_split():
     before = np.random.default_rng(0).uniform(1, 100, (6, 128)).astype(np.float32)
     words, counts = before.copy(), np.array([5, 0, 9, 1, 0, 2])
-    akm._move(akm._State(0, 0, words, (words * counts[:, None]).astype(np.float32), counts))
+    akm.move_words(akm.State(0, 0, words, (words * counts[:, None]).astype(np.float32), counts))
     # words 1 and 4 are empty; 2 and 0 are the largest
     for empty, large in ((1, 2), (4, 0)):
         assert (words[empty] + words[large]) / 2 == pytest.approx(before[large], rel=1e-6)
         assert words[empty] / before[large] - 1 == pytest.approx(np.tile([1, -1], 64) / 1024, rel=1e-3)
     assert words[[3, 5]] == pytest.approx(before[[3, 5]], rel=1e-6)
     words = before[:3].copy()
-    akm._move(akm._State(0, 0, words, np.full((3, 128), 7, np.float32), np.array([0, 1, 0])))
+    akm.move_words(akm.State(0, 0, words, np.full((3, 128), 7, np.float32), np.array([0, 1, 0])))
     np.testing.assert_array_equal(words, [before[0], np.full(128, 7), before[2]])
 
 
