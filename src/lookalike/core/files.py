@@ -19,10 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lookalike.core.arrays import Array
 from lookalike.core.errors import LookalikeError
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
+    from numpy.lib.npyio import NpzFile
 
 DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}
 _KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
@@ -154,7 +156,7 @@ def check_writable(*folders: PathLike) -> None:
                 raise LookalikeError(f"cannot write into {inside}: mend its permissions, or move it away")
 
 
-def write_table(table: Any, path: str | os.PathLike[str]) -> None:
+def write_table(table: Any, path: PathLike) -> None:
     """Write a pandas DataFrame as Parquet or CSV, by the suffix of `path`."""
     with replacing(path) as part:
         if part.suffix.lower() == ".parquet":
@@ -163,14 +165,14 @@ def write_table(table: Any, path: str | os.PathLike[str]) -> None:
             table.to_csv(part, index=False, lineterminator="\n")
 
 
-def read_table(path: str | os.PathLike[str]) -> Any:
+def read_table(path: PathLike) -> Any:
     """Read a Parquet or CSV file into a pandas DataFrame, by the suffix of `path`."""
     import pandas as pd
 
     return pd.read_parquet(path) if Path(path).suffix.lower() == ".parquet" else pd.read_csv(path)
 
 
-def write_array(array: np.ndarray, path: str | os.PathLike[str]) -> None:
+def write_array(array: Array, path: PathLike) -> None:
     """Write an array as ``.npy``."""
     array = np.asarray(array)
     array = array if array.flags.c_contiguous or array.flags.f_contiguous else np.ascontiguousarray(array)
@@ -180,7 +182,7 @@ def write_array(array: np.ndarray, path: str | os.PathLike[str]) -> None:
         file.write((array if array.flags.c_contiguous else array.T).data)
 
 
-def write_npz(arrays: Mapping[str, Any], path: str | os.PathLike[str], *, compressed: bool = True) -> None:
+def write_npz(arrays: Mapping[str, Any], path: PathLike, *, compressed: bool = True) -> None:
     """Write arrays by name as ``.npz``; the same arrays give the same bytes."""
     write = np.savez_compressed if compressed else np.savez
     with replacing(path) as part, part.open("wb") as stream:
@@ -188,7 +190,7 @@ def write_npz(arrays: Mapping[str, Any], path: str | os.PathLike[str], *, compre
 
 
 @contextmanager
-def reading_npz(path: PathLike, what_now: str, largest: int | None = None) -> Iterator[Any]:
+def reading_npz(path: PathLike, what_now: str, largest: int | None = None) -> Iterator[NpzFile]:
     """Yield the arrays of an ``.npz``; what is wrong with the file, or found so by the block, becomes one sentence.
 
     Arrays that would take more than `largest` bytes of memory are refused, however small they are in the file.
@@ -210,14 +212,14 @@ def named(path: PathLike, suffix: str) -> Path:
     return file
 
 
-def check_finite(arrays: Mapping[str, Any], path: PathLike, what_now: str) -> None:
+def check_finite(arrays: Mapping[str, Array], path: PathLike, what_now: str) -> None:
     """Refuse what was read from a file if it holds NaN or infinity."""
     for name, array in arrays.items():
         if array.dtype.kind in "fc" and not np.isfinite(array).all():
             raise LookalikeError(f"{path} holds NaN or infinity in {name}: {what_now}")
 
 
-def write_csr(matrix: sp.csr_array, path: str | os.PathLike[str]) -> None:
+def write_csr(matrix: sp.csr_array, path: PathLike) -> None:
     """Write a CSR matrix as SciPy ``.npz`` with sorted indices and no explicit zeros."""
     import scipy.sparse as sp
 
@@ -229,19 +231,19 @@ def write_csr(matrix: sp.csr_array, path: str | os.PathLike[str]) -> None:
         sp.save_npz(stream, matrix, compressed=True)
 
 
-def read_csr(path: str | os.PathLike[str]) -> sp.csr_array:
+def read_csr(path: PathLike) -> sp.csr_array:
     """Read what `write_csr` wrote."""
     import scipy.sparse as sp
 
     return sp.csr_array(sp.load_npz(path))
 
 
-def write_json(value: Any, path: str | os.PathLike[str]) -> None:
+def write_json(value: Any, path: PathLike) -> None:
     """Write JSON with sorted keys, indented, ending in a newline."""
     with replacing(path) as part:
         part.write_text(json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def read_json(path: str | os.PathLike[str]) -> Any:
+def read_json(path: PathLike) -> Any:
     """Read a JSON file."""
     return json.loads(Path(path).read_text(encoding="utf-8"))

@@ -17,8 +17,9 @@ from typing import BinaryIO
 import numpy as np
 from PIL import Image, ImageOps, PngImagePlugin, UnidentifiedImageError
 
+from lookalike.core.arrays import Array, Bytes
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import check_regular
+from lookalike.core.files import PathLike, check_regular
 
 MAX_PIXELS = 64_000_000
 """Images with more pixels are refused: decoded, one takes about 200 MB (the widest of Caltech-256 is far below)."""
@@ -39,10 +40,8 @@ FORMATS = ("JPEG", "PNG", "GIF", "BMP", "TIFF", "WEBP", "PPM", "JPEG2000")
 """What is read. Pillow knows more, but some of them start other programs (EPS) or take almost any file for an image."""
 
 # A damaged file may fail anywhere inside Pillow's parsers, written over 25 years; these are what they raise.
-_DECODER_ERRORS = (
-    OSError, SyntaxError, ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, EOFError,
-    AssertionError, ArithmeticError, RuntimeError, MemoryError, struct.error, zlib.error, Image.DecompressionBombError,
-)  # fmt: skip
+_BUGS = (SyntaxError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RuntimeError, AssertionError)
+_DECODER_ERRORS = (*_BUGS, OSError, EOFError, MemoryError, struct.error, zlib.error, Image.DecompressionBombError)
 
 _BRANDS = {b"hei": "HEIC", b"hev": "HEIC", b"mif": "HEIC", b"msf": "HEIC", b"avi": "AVIF"}
 """Kinds of images by what follows `ftyp` in their first box."""
@@ -57,7 +56,7 @@ class UnreadableImage(LookalikeError):
     """An image that is damaged, too large, or of a kind that has no agreed look."""
 
 
-def load_rgb(path: str | os.PathLike[str]) -> np.ndarray:
+def load_rgb(path: PathLike) -> Bytes:
     """Read an image file as 8-bit RGB, (height, width, 3) and C-contiguous; its content decides, not its name."""
     file = Path(path)
     try:
@@ -68,13 +67,12 @@ def load_rgb(path: str | os.PathLike[str]) -> np.ndarray:
     except _DECODER_ERRORS as error:
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
         if _TOO_MUCH_TEXT.search(reason):
-            raise UnreadableImage(
-                f"{file.name} holds more than {_TEXT_MEGABYTES} MB of text or colour profile: save it without"
-            ) from error
+            most = f"{_TEXT_MEGABYTES} MB of text or colour profile"
+            raise UnreadableImage(f"{file.name} holds more than {most}: save it without") from error
         raise UnreadableImage(f"{file.name} is damaged: {reason}") from error
 
 
-def is_image(path: str | os.PathLike[str]) -> bool:
+def is_image(path: PathLike) -> bool:
     """Return whether a file begins like an image of a known format; its pixels may be damaged."""
     file = Path(path)
     try:
@@ -101,9 +99,8 @@ def _header(stream: BinaryIO, file: Path) -> Image.Image:
         # Pillow's warnings are not silenced: threads read images, and Python's filters belong to the whole process.
         return Image.open(stream, formats=FORMATS)
     except (Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
-        raise UnreadableImage(
-            f"{file.name} has more than {MAX_PIXELS:,} pixels, the most that is read: {_SHRINK}"
-        ) from error
+        most = f"{MAX_PIXELS:,} pixels, the most that is read"
+        raise UnreadableImage(f"{file.name} has more than {most}: {_SHRINK}") from error
     except UnidentifiedImageError as error:
         stream.seek(0)
         raise _unidentified(stream.read(12), file) from error
@@ -130,9 +127,8 @@ def _check_kind(image: Image.Image, file: Path) -> None:
     # for these two formats, "I" means 16 bits
     kind = {"F": "float", "I": "" if image.format in ("PNG", "PPM") else "32-bit"}.get(image.mode)
     if kind:
-        raise UnreadableImage(
-            f"{file.name} holds {kind} pixels, whose black and white are not defined: save it as 8 bits"
-        )
+        what = f"{kind} pixels, whose black and white are not defined"
+        raise UnreadableImage(f"{file.name} holds {what}: save it as 8 bits")
 
 
 def _upright(image: Image.Image) -> Image.Image:
@@ -143,7 +139,7 @@ def _upright(image: Image.Image) -> Image.Image:
         return image
 
 
-def _to_rgb(image: Image.Image) -> np.ndarray:
+def _to_rgb(image: Image.Image) -> Bytes:
     """Convert a loaded image of any mode to (height, width, 3) uint8."""
     if image.mode == "I" or image.mode.startswith("I;16"):
         return _grey16_to_rgb(np.asarray(image), image.info.get("transparency"))
@@ -156,7 +152,7 @@ def _to_rgb(image: Image.Image) -> np.ndarray:
     return np.ascontiguousarray(np.asarray(image.convert("RGB")), dtype=np.uint8)
 
 
-def _grey16_to_rgb(grey: np.ndarray, transparent: object) -> np.ndarray:
+def _grey16_to_rgb(grey: Array, transparent: object) -> Bytes:
     """Scale 16 bits to 8 by value / 257, rounded (257 is odd, so there are no ties); one value may mean transparent."""
     wide = grey.astype(np.int64)
     if wide.min() < 0 or wide.max() > 65535:
@@ -167,19 +163,19 @@ def _grey16_to_rgb(grey: np.ndarray, transparent: object) -> np.ndarray:
     return np.repeat(narrow[:, :, None], 3, axis=2)
 
 
-def check_pixels(image: np.ndarray) -> None:
+def check_pixels(image: Array) -> None:
     """Refuse what is not 8-bit RGB pixels with a ValueError."""
     if image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8 or image.size == 0:
         raise ValueError(f"expected uint8 RGB pixels of shape (height, width, 3), not {image.dtype} {image.shape}")
 
 
-def luma(image: np.ndarray) -> np.ndarray:
+def luma(image: Bytes) -> Bytes:
     """Return the BT.601 luma of RGB pixels in integers, as Pillow's mode "L" has it: (height, width), uint8."""
     check_pixels(image)
     return np.asarray(Image.fromarray(image).convert("L"))
 
 
-def shrink(image: np.ndarray, longest_side: int) -> np.ndarray:
+def shrink(image: Bytes, longest_side: int) -> Bytes:
     """Shrink RGB or grey pixels by area until the longer side has so many; a smaller image stays as it is."""
     height, width = image.shape[:2]
     scale = longest_side / max(height, width)
@@ -189,6 +185,6 @@ def shrink(image: np.ndarray, longest_side: int) -> np.ndarray:
     return np.asarray(Image.fromarray(image).resize(size, Image.Resampling.BOX))
 
 
-def thumbnail_of(path: str | os.PathLike[str], longest_side: int) -> np.ndarray:
+def thumbnail_of(path: PathLike, longest_side: int) -> Bytes:
     """Read an image file as `load_rgb` does, shrunk until its longer side has at most so many pixels."""
     return shrink(load_rgb(path), longest_side)

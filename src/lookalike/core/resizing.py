@@ -5,10 +5,11 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
+from lookalike.core.arrays import Bytes
 from lookalike.core.images import MIN_SIDE, check_pixels
 
 
-def fit_within(image: np.ndarray, longest_side: int) -> np.ndarray:
+def fit_within(image: Bytes, longest_side: int) -> Bytes:
     """Shrink an image until its longer side has so many pixels (0: any), and stretch a side below `MIN_SIDE` to it."""
     check_pixels(image)
     height, width = image.shape[:2]
@@ -16,7 +17,7 @@ def fit_within(image: np.ndarray, longest_side: int) -> np.ndarray:
     return resize(image, max(MIN_SIDE, round(height * scale)), max(MIN_SIDE, round(width * scale)))
 
 
-def resize(image: np.ndarray, height: int, width: int) -> np.ndarray:
+def resize(image: Bytes, height: int, width: int) -> Bytes:
     """Resize RGB pixels: areas are averaged where it shrinks, bilinear where it grows; C-contiguous."""
     if image.shape[:2] == (height, width):
         return np.ascontiguousarray(image)
