@@ -81,7 +81,7 @@ def say_that_nothing_is_kept() -> None:
 
 
 @njit(cache=True, nogil=True)
-def mix(word: Any) -> Any:
+def mix(word: np.uint64) -> np.uint64:
     """Finalise SplitMix64 (Steele, Lea and Flood 2014): a bijection of 64-bit numbers that scatters neighbours."""
     word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -20,7 +18,7 @@ def row_numbers(values: ArrayLike, n: int, name: str) -> Longs:
     return array.astype(np.int64)
 
 
-def refuse_missing_labels(labels: Any) -> None:
+def refuse_missing_labels(labels: ArrayLike) -> None:
     """Raise ValueError for None, NaN and pandas' NA; in a list of texts, NumPy would make a class "nan" of one."""
     array = labels if isinstance(labels, np.ndarray) else np.asarray(labels, dtype=object)
     for row, label in enumerate(array.ravel() if array.ndim and array.dtype.kind in "OfMm" else ()):

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import cast
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -54,6 +54,18 @@ class Job:
     started: float = field(default_factory=time.monotonic)
 
 
+class Record(logging.LogRecord):
+    """What Snakemake's log records have besides, each some of it."""
+
+    stats: dict[str, int]
+    log: list[str]
+    rule_name: str
+    wildcards: dict[str, str]
+    jobid: int
+    job_id: int
+    exception: str
+
+
 class RunDisplay(logging.Handler):
     """Shows the run that Snakemake's log records tell of; `closing` gives its last words, `processes` its jobs'."""
 
@@ -83,7 +95,7 @@ class RunDisplay(logging.Handler):
         show = None if self.is_interrupted else self.shows.get(event.value if event else "")
         if show is not None:
             try:
-                show(record)
+                show(cast(Record, record))
             except Exception:  # noqa: BLE001 - what cannot be shown must not end a run of hours
                 self.handleError(record)
 
@@ -131,7 +143,7 @@ class RunDisplay(logging.Handler):
         if words:
             print(f"\n{words}", flush=True)
 
-    def _begin(self, record: Any) -> None:
+    def _begin(self, record: Record) -> None:
         self.total = record.stats["total"]
         self.left.update({rule: jobs for rule, jobs in record.stats.items() if rule != "total"})
         self._print(f"{_steps(self.total)}; everything that Snakemake says goes to {self.full_log}")
@@ -139,12 +151,12 @@ class RunDisplay(logging.Handler):
             self.live.start()
             self.console.show_cursor(True)  # a run that is killed leaves it as it is
 
-    def _job_begins(self, record: Any) -> None:
+    def _job_begins(self, record: Record) -> None:
         log = Path(record.log[0]) if record.log else None
         name = " ".join([record.rule_name, *map(str, record.wildcards.values())])
         self.jobs[record.jobid] = Job(record.rule_name, name, log)
 
-    def _job_ends(self, record: Any) -> None:
+    def _job_ends(self, record: Record) -> None:
         job = self.jobs.pop(record.job_id)
         self.done += 1
         self.left[job.rule] -= 1
@@ -154,7 +166,7 @@ class RunDisplay(logging.Handler):
             seconds = clock(time.monotonic() - job.started)
             self._print(f"{clock(time.monotonic() - self.started):>7}  {steps}  {job.name} ({seconds})")
 
-    def _job_fails(self, record: Any) -> None:
+    def _job_fails(self, record: Record) -> None:
         job = self.jobs.pop(record.jobid, None) or Job(record.rule_name, record.rule_name, None)
         self.failed.append(job.name)
         self._print(f"FAILED after {clock(time.monotonic() - job.started)}: {job.name}", "bold red")
@@ -163,7 +175,7 @@ class RunDisplay(logging.Handler):
         if job.log is not None:
             self._print(f"    its log: {job.log}", "red")
 
-    def _complain(self, record: Any) -> None:
+    def _complain(self, record: Record) -> None:
         message = record.getMessage()
         self.reason = [line for line in message.splitlines() if not _PLACE.search(line)]
         # once jobs run, a job that fails is shown with its own words
@@ -172,7 +184,7 @@ class RunDisplay(logging.Handler):
             is_short = record.exception in ("WorkflowError", "OSError", "PermissionError")
             self._print("\n".join(self.reason) if is_short else message, "bold red")
 
-    def _say(self, record: logging.LogRecord) -> None:
+    def _say(self, record: Record) -> None:
         message = record.getMessage().strip()
         if message.startswith("Nothing to be done"):
             self._print("Nothing was to be done: all is there that was asked for, and nothing behind it has changed.")

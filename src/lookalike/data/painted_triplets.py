@@ -234,7 +234,7 @@ def write_ratings(spec: PaintedTriplets, folder: str | Path) -> None:
     for number, (query, *answers) in enumerate(rated_triplets(spec)):
         kind = "in-class" if answers[1][0] == query[0] else "out-of-class"
         for image, similarity in zip(answers, (1, -1), strict=True):
-            row: dict[str, Any] = {"Triplet": number}
+            row: dict[str, str | int] = {"Triplet": number}
             for column, (category, index) in (("Image1", query), ("Image2", image)):
                 row[column] = f"{names[category]}_{index + 1:04d}"
                 row[f"{column}_Path"] = spec.path("evaluation", category, index)

@@ -8,11 +8,11 @@ the same order, queries ascending, so one that compares a relevance with a thres
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from lookalike.core.arrays import Doubles, Ints, Longs, States
+from lookalike.core.arrays import Array, Doubles, Ints, Longs, States
 from lookalike.core.kernels import mix, njit
 
 Index = int | np.int64  # kernels compile once more for int32 numbers, so those that arrays hold are widened first
@@ -209,7 +209,7 @@ def pick(states: States, cumulative: Doubles, start: int, end: int) -> int:
 
 
 @kernel
-def first_above(ascending: Any, start: int, end: int, value: Any) -> int:
+def first_above(ascending: Array, start: int, end: int, value: float) -> int:
     """Return the first place of [start, end) that holds more than `value`, or `end`, by bisection."""
     while start < end:
         middle = (start + end) >> 1

@@ -6,7 +6,7 @@ A stream is SplitMix64 started from a hash of the data set's key and the image's
 from __future__ import annotations
 
 from math import cos, exp, log, pi, sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -43,19 +43,19 @@ class Tables(NamedTuple):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _uniform(bits: Any) -> float:
+def _uniform(bits: np.uint64) -> float:
     """Return a number in (0, 1): the high 53 bits, moved off zero by half a step."""
     return (float(bits >> np.uint64(11)) + 0.5) * 1.1102230246251565e-16
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _below(bits: Any, n: int) -> Any:
+def _below(bits: np.uint64, n: int) -> np.int64:
     """Return a number from 0 to n - 1 by the high 32 bits (Lemire's multiplication, its bias below n / 2**32)."""
     return np.int64(((bits >> _32) * np.uint64(n)) >> _32)
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _from_alias(bits: Any, threshold: States, other: Ints) -> Any:
+def _from_alias(bits: np.uint64, threshold: States, other: Ints) -> np.int64:
     """Draw a place of an alias table: the high half of `bits` chooses the place, the low half its owner."""
     place = _below(bits, threshold.shape[0])
     if (bits & _LOW) < threshold[place]:
@@ -93,7 +93,7 @@ def draw_images(
         state += _GOLDEN
         normal = radius * cos(2.0 * pi * _uniform(mix(state)))
         length = shares.n_terms * exp(shares.spread * normal - 0.5 * shares.spread**2)
-        n_terms: Any = min(max(np.int64(length + 0.5), 1), MAX_TERMS)
+        n_terms: int = min(max(int(length + 0.5), 1), MAX_TERMS)
         state += _GOLDEN
         style = _below(mix(state), style_words.shape[0])
         state += _GOLDEN

@@ -32,6 +32,7 @@ from lookalike.features.clustering import one_thread
 Positive = Annotated[int, Field(ge=1, le=10**7)]
 NotNegative = Annotated[int, Field(ge=0, le=10**7)]
 Arrays = Mapping[str, Array]
+Setting = bool | int | float | tuple[int, ...] | None
 StageProgress = Callable[[str, int, int], None]
 """``progress(what, done, total)``."""
 Vectors = Any
@@ -177,7 +178,7 @@ class Describer(ABC):
             parts = tuple(arrays[part] for part in shapes if part.startswith(f"{name}."))
             setattr(self, name, parts or (arrays[name] if arrays[name].ndim else arrays[name].item()))
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Setting]:
         """Return what the constructor was given or took by default; ``type(self)(**settings)`` is its like."""
         return {name: getattr(self, name) for name in self.setting_names()}
 
@@ -227,7 +228,7 @@ def one_opencv_thread() -> Iterator[None]:
         cv2.setNumThreads(before)
 
 
-def make_describer(system: str, **settings: Any) -> Describer:
+def make_describer(system: str, **settings: Setting) -> Describer:
     """Make a describer by its system id or short name; settings left out have the defaults of the literature."""
     if (name := SHORT_NAMES.get(system, system)) not in DESCRIBERS:
         raise LookalikeError(f"there is no describer {system!r}: take one of {', '.join(NAMES)}")

@@ -13,6 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from scipy.linalg import eigh, inv
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -196,7 +197,7 @@ class L1HashKPCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     n_landmarks: int = 4000
     random_state: RandomState = None
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: ArrayLike | sp.sparray, y: object = None) -> Self:
         """Make the directions from rows, without labels.
 
         Parameters
@@ -208,13 +209,13 @@ class L1HashKPCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         if not min(self.n_components, self.n_hashes, self.n_landmarks) >= 1:
             raise ValueError("n_components, n_hashes and n_landmarks must be whole numbers of at least 1: correct them")
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
+        rows = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
         self._seed = as_seed(self.random_state)
-        self.landmarks_ = np.arange(X.shape[0])
-        if X.shape[0] > self.n_landmarks:
+        self.landmarks_ = np.arange(rows.shape[0])
+        if rows.shape[0] > self.n_landmarks:
             random = np.random.Generator(np.random.PCG64([self._seed, self.n_hashes]))
-            self.landmarks_ = np.sort(random.choice(X.shape[0], int(self.n_landmarks), replace=False, shuffle=False))
-        self.signatures_ = weighted_minhash(X[self.landmarks_], self.n_hashes, self._seed)
+            self.landmarks_ = np.sort(random.choice(rows.shape[0], int(self.n_landmarks), replace=False, shuffle=False))
+        self.signatures_ = weighted_minhash(rows[self.landmarks_], self.n_hashes, self._seed)
         kernel = agreement(self.signatures_, self.signatures_)
         self._column_means = kernel.mean(axis=0)
         n, wanted = len(kernel), min(int(self.n_components), len(kernel) - 1)
@@ -232,13 +233,13 @@ class L1HashKPCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.held_out_vectors_ = (self._centred(kernel - np.diag(rest)) @ self.components_).astype(np.float32)
         return self
 
-    def transform(self, X: Any) -> Floats:
+    def transform(self, X: ArrayLike | sp.sparray) -> Floats:
         """Map rows, which must not be negative, to vectors of `n_components_` numbers, float32."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        vectors = np.empty((X.shape[0], self.n_components_), dtype=np.float32)
-        for start in range(0, X.shape[0], TRANSFORM_ROWS):
-            signatures = weighted_minhash(X[start : start + TRANSFORM_ROWS], self.n_hashes, self._seed)
+        rows = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        vectors = np.empty((rows.shape[0], self.n_components_), dtype=np.float32)
+        for start in range(0, rows.shape[0], TRANSFORM_ROWS):
+            signatures = weighted_minhash(rows[start : start + TRANSFORM_ROWS], self.n_hashes, self._seed)
             kernel = agreement(signatures, self.signatures_)
             vectors[start : start + TRANSFORM_ROWS] = self._centred(kernel) @ self.components_
         return vectors

@@ -8,7 +8,6 @@ with integers, whose rounding no machine changes. Patterns with more than two ch
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -57,7 +56,7 @@ def padded(grey: Bytes) -> Bytes:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _diagonal(near: Any, side: Any, other: Any, far: Any, centre: Any) -> Any:
+def _diagonal(near: np.int32, side: np.int32, other: np.int32, far: np.int32, centre: np.int32) -> np.int32:
     """Return 1 where the bilinear value at distance 2 on a diagonal is at least the centre, else 0, exactly."""
     # the point lies sqrt(2) away along both axes: value less centre is P + Q sqrt(2), of the sign of P|P| + 2 Q|Q|
     sides = side + other

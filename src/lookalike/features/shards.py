@@ -42,7 +42,7 @@ def read_images(rows: pd.DataFrame, root: PathLike, progress: Progress | None = 
 
 
 def join_images(
-    kind: Callable[..., Shard], image_ids: Any, none: tuple[Array, ...], images: Iterable[Sequence[Any]]
+    kind: Callable[..., Shard], image_ids: npt.ArrayLike, none: tuple[Array, ...], images: Iterable[Sequence[Array]]
 ) -> Shard:
     """Join what was found in each of several images into a named tuple of this kind; `none` is that of no image."""
     columns = list(zip(none, *images, strict=True))

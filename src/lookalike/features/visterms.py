@@ -60,10 +60,10 @@ class TfidfVisterms(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
         scaled = (weights.data / lengths[rows]).astype(self.dtype)
         return sp.csr_array((scaled, weights.indices, weights.indptr), shape=weights.shape)
 
-    def _validated(self, X: Any, *, reset: bool) -> sp.csr_array:
+    def _validated(self, X: npt.ArrayLike | sp.csr_array, *, reset: bool) -> sp.csr_array:
         """Return the counts as CSR of doubles with sorted indices, each place stored once."""
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset, ensure_non_negative=True)
-        counts = sp.csr_array(X, copy=sp.issparse(X))
+        checked = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset, ensure_non_negative=True)
+        counts = sp.csr_array(checked, copy=sp.issparse(checked))
         counts.sum_duplicates()
         counts.eliminate_zeros()
         return counts
