@@ -10,6 +10,7 @@ is less by the margin or more.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import cv2
@@ -39,14 +40,21 @@ def make_class_triplets(
 ) -> RatedTriplets:
     """Make triplets, pools and training relevance of class folders."""
     root = Path(folder)
-    manifest = scan_folder(root, n_threads=n_threads, progress=_half(progress, 0))
-    rejections = Rejections()
-    usable = _usable(manifest, rejections)
+    # two passes over the files, of which each is half of the progress
+    first, second = (progress and partial(_half, progress, half) for half in (0, 1))
+    manifest = scan_folder(root, n_threads=n_threads, progress=first)
+    # each content once; a content in two classes is of none
+    usable, rejections = manifest[manifest["status"] == "ok"], Rejections()
+    in_two = usable.groupby("sha256")["label"].transform("nunique") > 1
+    is_copy = contents(manifest)[usable["image_id"]] != usable["image_id"]
+    rejections.add("photograph in two classes", usable.loc[in_two, "path"])
+    rejections.add("photograph that is there already", usable.loc[is_copy & ~in_two, "path"])
+    usable = usable[~in_two & ~is_copy]
     members = {str(label): rows.to_numpy(dtype=np.int64) for label, rows in usable.groupby("label")["image_id"]}
     if len(members) < 2:
         raise LookalikeError(f"{root} has usable photographs of {len(members)} class: triplets need two or more")
     training, evaluation = _split(members, settings, seed)
-    thumbnails = _thumbnails(root, manifest, usable["image_id"].to_numpy(), n_threads, _half(progress, 1))
+    thumbnails = _thumbnails(root, manifest, usable["image_id"].to_numpy(), n_threads, second)
     distances = {label: _distances(thumbnails[images]) for label, images in training.items()}
     pairs = np.concatenate([np.empty(0), *(table[np.triu_indices(len(table), 1)] for table in distances.values())])
     scale = float(np.median(pairs)) if len(pairs) else 0.0
@@ -82,20 +90,8 @@ def make_class_triplets(
     )
 
 
-def _half(progress: Progress | None, half: int) -> Progress | None:
-    """Return the progress of one of the two passes over the files."""
-    return progress and (lambda done, total: progress(half * total + done, 2 * total))
-
-
-def _usable(manifest: pd.DataFrame, rejections: Rejections) -> pd.DataFrame:
-    """Return rows of usable photographs, each content once; a content in two classes is of none."""
-    usable = manifest[manifest["status"] == "ok"]
-    in_two = usable.groupby("sha256")["label"].transform("nunique") > 1
-    is_copy = contents(manifest)[usable["image_id"]] != usable["image_id"]
-    rejections.add("photograph in two classes", usable.loc[in_two, "path"])
-    rejections.add("photograph that is there already", usable.loc[is_copy & ~in_two, "path"])
-    distinct: pd.DataFrame = usable[~in_two & ~is_copy]
-    return distinct
+def _half(progress: Progress, half: int, done: int, total: int) -> None:
+    progress(half * total + done, 2 * total)
 
 
 def _split(members: dict[str, Longs], settings: ClassTriplets, seed: int) -> tuple[dict[str, Longs], dict[str, Longs]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -422,7 +422,12 @@ class PaintedLandmarks(Recipe):
             leaves = Material(tile(self.seed, "fur", 2), hued(light, 35, rng.uniform(0.28, 0.4)), onto)
             bark = Material(tile(self.seed, "timber", 2), hued(0.6 * light, 10, 0.15), onto)
             painter.paint_thing(canvas, "tree", tree, [leaves, bark], Light(np.pi / 2 - sun, 0.8))
-        return painter.expose(canvas, _lens(knobs, self.width, rng), rng)
+        exposure, gamma = np.exp(knobs["light"] * np.clip(rng.standard_normal(2), -1.8, 1.8))
+        cast = np.exp(knobs["cast"] * np.clip(rng.standard_normal(3), -2, 2))
+        falloff, azimuth = rng.uniform(0, knobs["falloff"]), rng.uniform(0, 2 * np.pi)
+        blur, noise = rng.uniform(0, knobs["blur"]) * self.width / 320, rng.uniform(1, knobs["noise"])
+        lens = Lens(float(min(exposure, 1.15)), cast, falloff, azimuth, blur, noise, float(gamma))
+        return painter.expose(canvas, lens, rng)
 
     def ground_truth(self) -> GroundTruth:
         """Return queries and lists from the geometry alone; queries are in their own lists, as in Oxford's."""
@@ -444,7 +449,11 @@ def view_of(spec: PaintedLandmarks, landmark: int, number: int) -> View:
     rng = generator(spec.seed, "image", landmark + 1, number)
     owner = f"other {rng.integers(_N_OTHERS)}" if landmark == DISTRACTOR else f"landmark {landmark}"
     middle = building_of(spec.seed, owner)
-    street = _street(spec.seed, middle, rng)
+    street = [middle]  # with one more on its left and on its right
+    for side, other in zip((-1, 1), rng.choice(_N_OTHERS, size=2, replace=False), strict=True):
+        neighbour = building_of(spec.seed, f"other {other}")
+        away = (middle.size[0] + neighbour.size[0]) / 2 + rng.uniform(1, 7)
+        street.append(neighbour._replace(x=side * away, z=rng.uniform(-6, 0)))
     if landmark == DISTRACTOR:
         wanted, more = str(rng.choice(("good", "far"), p=(0.6, 0.4))), int(rng.choice((0, 4), p=(0.85, 0.15)))
         return _view(spec, street, _camera(spec, middle, wanted, rng), rng, more)
@@ -459,16 +468,6 @@ def view_of(spec: PaintedLandmarks, landmark: int, number: int) -> View:
         f"synthetic images: no {wanted} view of landmark {landmark} in {_TRIES} tries; choose another seed, or a width "
         "and height that are closer to each other"
     )
-
-
-def _street(seed: int, middle: Building, rng: Random) -> list[Building]:
-    """Return a building with one more on its left and on its right."""
-    street = [middle]
-    for side, number in zip((-1, 1), rng.choice(_N_OTHERS, size=2, replace=False), strict=True):
-        neighbour = building_of(seed, f"other {number}")
-        away = (middle.size[0] + neighbour.size[0]) / 2 + rng.uniform(1, 7)
-        street.append(neighbour._replace(x=side * away, z=rng.uniform(-6, 0)))
-    return street
 
 
 def _camera(spec: PaintedLandmarks, building: Building, wanted: str, rng: Random) -> Camera:
@@ -499,14 +498,6 @@ def _view(spec: PaintedLandmarks, street: list[Building], camera: Camera, rng: R
         trees.append(Pose(rng.uniform(-0.05, 1.05) * spec.width, foot - half, half, stretch=rng.uniform(0.7, 1)))
     far_to_near = sorted(street, key=lambda building: -abs(building.x - camera.place[0]))
     return View(camera, tuple(far_to_near), tuple(sorted(trees, key=lambda tree: tree.y + tree.half)))
-
-
-def _lens(knobs: Mapping[str, float], width: int, rng: Random) -> Lens:
-    exposure, gamma = np.exp(knobs["light"] * np.clip(rng.standard_normal(2), -1.8, 1.8))
-    cast = np.exp(knobs["cast"] * np.clip(rng.standard_normal(3), -2, 2))
-    falloff, azimuth = rng.uniform(0, knobs["falloff"]), rng.uniform(0, 2 * np.pi)
-    blur, noise = rng.uniform(0, knobs["blur"]) * width / 320, rng.uniform(1, knobs["noise"])
-    return Lens(float(min(exposure, 1.15)), cast, falloff, azimuth, blur, noise, float(gamma))
 
 
 def _behind(spec: PaintedLandmarks, horizon: float, rng: Random) -> Floats:

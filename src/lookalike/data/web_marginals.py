@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from lookalike.core.arrays import Array, Longs, Truths
+from lookalike.core.arrays import Array
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator
 from lookalike.data.query_log import QueryLog
@@ -25,8 +25,14 @@ def measure_marginals(
     if not log.n_images == len(parts) == store.n_images:
         others = f"the query log has {log.n_images} images, the table of images {len(parts)}"
         raise LookalikeError(f"{others} and the visterms {store.n_images}; make them again with the same settings")
+    # how many images of each part contain each word
+    frequencies, is_test = np.zeros((2, store.n_words), dtype=np.int64), parts == "test"
+    for first, visterms in store.slices(BLOCK):
+        of_test = np.repeat(is_test[first : first + visterms.shape[0]], np.diff(visterms.indptr))
+        for n_with_word, chosen in zip(frequencies, (~of_test, of_test), strict=True):
+            n_with_word += np.bincount(visterms.indices[chosen], minlength=store.n_words)
     lengths, curves, counts = store.row_lengths(), [], []
-    for part, n_with_word in zip(("train", "test"), _word_frequencies(store, parts == "test"), strict=True):
+    for part, n_with_word in zip(("train", "test"), frequencies, strict=True):
         images = np.flatnonzero(parts == part)
         if not len(images):
             raise LookalikeError(f"no image is in the {part} part; use a data set with images in both parts")
@@ -53,14 +59,3 @@ def measure_marginals(
         counts += [{"part": part, "quantity": name, "value": float(n)} for name, n in (totals | means).items()]
     marginals = pd.concat(curves).sort_values(["quantity", "part", "x"], kind="stable", ignore_index=True)
     return marginals, pd.DataFrame(counts)
-
-
-def _word_frequencies(store: VistermStore, is_test: Truths) -> Longs:
-    """Count the images of each part that contain each word."""
-    found = np.zeros((2, store.n_words), dtype=np.int64)
-    for first, counts in store.slices(BLOCK):
-        lengths = np.diff(counts.indptr)
-        of_test = np.repeat(is_test[first : first + len(lengths)], lengths)
-        for row, chosen in enumerate((counts.indices[~of_test], counts.indices[of_test])):
-            found[row] += np.bincount(chosen, minlength=store.n_words)
-    return found
