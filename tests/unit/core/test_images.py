@@ -51,27 +51,25 @@ def palette():
 SIXTEEN = np.array([[0, 1, 128, 129, 256, 257, 385, 386, 32767, 32896, 65406, 65407, 65535]], dtype=np.uint16)
 
 
-@pytest.mark.parametrize(
-    ("image", "name", "options", "red"),
-    [
-        pytest.param(np.array([[True, False]]), "a.png", {}, [255, 0], id="one bit"),
-        pytest.param(np.array([[7, 200]], dtype=np.uint8), "a.png", {}, [7, 200], id="grey"),
-        *(
-            pytest.param(SIXTEEN, f"a.{suffix}", {}, np.round(SIXTEEN[0] / 257).tolist(), id=f"16 bits {suffix}")
-            for suffix in ("png", "tif")
-        ),
-        pytest.param(SIXTEEN.astype(np.int32), "a.pgm", {}, np.round(SIXTEEN[0] / 257).tolist(), id="16 bits pgm"),
-        pytest.param(SIXTEEN.astype(">u2"), "a.tif", {}, np.round(SIXTEEN[0] / 257).tolist(), id="big-endian"),
-        pytest.param(np.array([[0, 9, 65535]], dtype=np.uint16), "a.png", {"transparency": 9}, [0, 255, 255],
-                     id="a transparent value"),
-        pytest.param(np.array([[[10, 20, 30, 255], [10, 20, 30, 0], [0, 0, 0, 51]]], dtype=np.uint8), "a.png", {},
-                     [10, 255, 204], id="alpha over white"),
-        pytest.param(Image.fromarray(np.array([[[9, 255], [9, 0]]], dtype=np.uint8), "LA"), "a.png", {}, [9, 255],
-                     id="grey with alpha"),
-        pytest.param(palette(), "a.png", {}, [255, 10, 0], id="palette"),
-        pytest.param(palette(), "a.png", {"transparency": 1}, [255, 255, 0], id="a transparent colour"),
-    ],
-)  # fmt: skip
+SIXTEEN_RED = np.round(SIXTEEN[0] / 257).tolist()
+GREY_ALPHA = Image.fromarray(np.array([[[9, 255], [9, 0]]], dtype=np.uint8), "LA")
+ALPHA = np.array([[[10, 20, 30, 255], [10, 20, 30, 0], [0, 0, 0, 51]]], dtype=np.uint8)
+MODES = {
+    "one bit": (np.array([[True, False]]), "a.png", {}, [255, 0]),
+    "grey": (np.array([[7, 200]], dtype=np.uint8), "a.png", {}, [7, 200]),
+    "16 bits png": (SIXTEEN, "a.png", {}, SIXTEEN_RED),
+    "16 bits tif": (SIXTEEN, "a.tif", {}, SIXTEEN_RED),
+    "16 bits pgm": (SIXTEEN.astype(np.int32), "a.pgm", {}, SIXTEEN_RED),
+    "big-endian": (SIXTEEN.astype(">u2"), "a.tif", {}, SIXTEEN_RED),
+    "a transparent value": (np.array([[0, 9, 65535]], dtype=np.uint16), "a.png", {"transparency": 9}, [0, 255, 255]),
+    "alpha over white": (ALPHA, "a.png", {}, [10, 255, 204]),
+    "grey with alpha": (GREY_ALPHA, "a.png", {}, [9, 255]),
+    "palette": (palette(), "a.png", {}, [255, 10, 0]),
+    "a transparent colour": (palette(), "a.png", {"transparency": 1}, [255, 255, 0]),
+}
+
+
+@pytest.mark.parametrize(("image", "name", "options", "red"), MODES.values(), ids=MODES)
 def test_red_of_unusual_modes(tmp_path, image, name, options, red):
     pixels = load_rgb(saved(image, tmp_path / name, **options))
     assert pixels.shape == (1, len(red), 3)
@@ -88,23 +86,22 @@ def test_cmyk_tiff_and_adobe_inverted_jpeg_look_alike(tmp_path):
     assert b"Adobe" in (tmp_path / "a.jpg").read_bytes()
 
 
-TURNS = {
-    1: lambda a: a, 2: lambda a: a[:, ::-1], 3: lambda a: a[::-1, ::-1], 4: lambda a: a[::-1],
-    5: lambda a: a.transpose(1, 0, 2), 6: lambda a: np.rot90(a, -1), 7: lambda a: a.transpose(1, 0, 2)[::-1, ::-1],
-    8: lambda a: np.rot90(a, 1),
-}  # fmt: skip
+def turned(pixels, orientation):
+    """Turn pixels as EXIF has it: from 5 on transposed, then mirrored down, across or both."""
+    upright = pixels.transpose(1, 0, 2) if orientation > 4 else pixels
+    return upright[:: -1 if orientation in (3, 4, 7, 8) else 1, :: -1 if orientation in (2, 3, 6, 7) else 1]
 
 
-@pytest.mark.parametrize("orientation", TURNS)
+@pytest.mark.parametrize("orientation", range(1, 9))
 @pytest.mark.parametrize("suffix", ["png", "tif"])
 def test_exif_rotation(tmp_path, orientation, suffix):
     exif = Image.Exif()
     exif[ORIENTATION] = orientation
     pixels = load_rgb(saved(COLOURS, tmp_path / f"a.{suffix}", exif=exif))
-    np.testing.assert_array_equal(pixels, TURNS[orientation](COLOURS))
+    np.testing.assert_array_equal(pixels, turned(COLOURS, orientation))
     assert load_rgb(saved(COLOURS, tmp_path / "a.jpg", exif=b"Exif\x00\x00rubbish")).shape == (40, 50, 3)
     deep = load_rgb(saved(GREY.astype(np.uint16) * 257, tmp_path / f"b.{suffix}", exif=exif))
-    np.testing.assert_array_equal(deep[:, :, 0], TURNS[orientation](COLOURS)[:, :, 0])
+    np.testing.assert_array_equal(deep[:, :, 0], turned(COLOURS, orientation)[:, :, 0])
 
 
 @pytest.mark.parametrize("suffix", ["gif", "png", "webp"])

@@ -27,20 +27,16 @@ CATEGORIES = PaintedCategories(classes=3, images_per_class=4, clutter_images=2, 
 LANDMARKS = PaintedLandmarks(
     landmarks=2, images_per_landmark=10, distractors=4, width=160, height=120, difficulty=0.7, seed=4
 )
-TRIPLETS = PaintedTriplets(
-    categories=5, held_out=1, images_per_category=10, evaluation_images_per_category=12, triplets=100,
-    noise_images=0.4, size=48, seed=7,
-)  # fmt: skip
+FEW = {"images_per_category": 10, "evaluation_images_per_category": 12}
+TRIPLETS = PaintedTriplets(categories=5, held_out=1, triplets=100, noise_images=0.4, size=48, seed=7, **FEW)
+SOME_CATEGORIES = [(0, 3), (0, 2), (2, 3), (CLUTTER, 1)]
+SOME_TRIPLETS = [("training", 1, 2), ("evaluation", 1, 2), ("training", 1, 3), ("training", 2, 2)]
 # recipe, more of everything, some of its images, and how many there are
 RECIPES = {
-    "categories": (
-        CATEGORIES, {"classes": 9, "images_per_class": 7, "clutter_images": 5}, [(0, 3), (0, 2), (2, 3), (CLUTTER, 1)],
-        14),
+    "categories": (CATEGORIES, {"classes": 9, "images_per_class": 7, "clutter_images": 5}, SOME_CATEGORIES, 14),
     "landmarks": (LANDMARKS, {"landmarks": 3, "distractors": 9}, [(1, 3), (1, 4), (0, 3), (DISTRACTOR, 2)], 24),
-    "triplets": (
-        TRIPLETS, {"categories": 6, "images_per_category": 12},
-        [("training", 1, 2), ("evaluation", 1, 2), ("training", 1, 3), ("training", 2, 2)], 100),
-}  # fmt: skip
+    "triplets": (TRIPLETS, {"categories": 6, "images_per_category": 12}, SOME_TRIPLETS, 100),
+}
 each_recipe = pytest.mark.parametrize("name", RECIPES)
 
 

@@ -185,15 +185,14 @@ def test_marginals_are_what_one_counts_by_hand(store, monkeypatch):
     expected = {"images": [3, 2], "queries": [3, 2], "pairs": [6, 2]}
     assert totals.to_dict("list") == expected | {"nonzeros_per_image": [2, 2], "relevant_per_image": [2, 0]}
     found = {key: rows[["x", "y"]].to_numpy() for key, rows in curves.groupby(["quantity", "part"])}
-    words = {part: found.pop(("word_frequency", part)).tolist() for part in ("train", "test")}
-    assert words == {"train": [[1, 1], [2, pytest.approx(2 / 3)], [3, pytest.approx(1 / 3)]],
-                     "test": [[1, 1], [2, 0.5], [3, 0.5]]}  # fmt: skip
-    assert {key: rows[:, 0].tolist() for key, rows in found.items()} == {
-        ("nonzeros_per_image", "train"): [1, 2, 3], ("nonzeros_per_image", "test"): [1, 3],
-        ("images_per_query", "train"): [1, 2, 3], ("images_per_query", "test"): [1],
-        ("queries_per_image", "train"): [1, 2, 3], ("queries_per_image", "test"): [1],
-        ("relevant_per_image", "train"): [2], ("relevant_per_image", "test"): [0],
-    }  # fmt: skip
+    np.testing.assert_allclose(found.pop(("word_frequency", "train")), [[1, 1], [2, 2 / 3], [3, 1 / 3]])
+    np.testing.assert_allclose(found.pop(("word_frequency", "test")), [[1, 1], [2, 0.5], [3, 0.5]])
+    values = {"nonzeros_per_image": ([1, 2, 3], [1, 3]), "images_per_query": ([1, 2, 3], [1])}
+    values |= {"queries_per_image": ([1, 2, 3], [1]), "relevant_per_image": ([2], [0])}
+    expected = {
+        (name, part): x for name, both in values.items() for part, x in zip(("train", "test"), both, strict=True)
+    }
+    assert {key: rows[:, 0].tolist() for key, rows in found.items()} == expected
     for rows in found.values():  # here all values of a quantity are as frequent
         np.testing.assert_allclose(rows[:, 1], 1 / len(rows))
 

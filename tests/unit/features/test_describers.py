@@ -147,10 +147,10 @@ MEANINGLESS = {
     "color": ({"bins": (4, 14)}, {"bins": (4, 0, 14)}, {"longest_side": -1}),
     "hog": ({"side": 100}, {"n_orientations": 0}, {"cell": 1}),
     "texton": ({"n_textons": 0}, {"step": 16}, {"longest_side": -1}),
-    "sift": ({"step": 0}, {"sizes": ()}, {"sizes": (3,)}, {"least_contrast": -1.0}, {"least_contrast": np.nan},
-             {"grids": ()}, {"n_words": 0}, {"n_per_image": 0}),
+    "sift": ({"step": 0}, {"sizes": ()}, {"sizes": (3,)}, {"least_contrast": -1.0}, {"least_contrast": np.nan}),
+    "sift-like": ({"grids": ()}, {"n_words": 0}, {"n_per_image": 0}),
     "fisher": ({"n_components": 129}, {"power": 0.0}, {"n_gaussians": 0}),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("system", "settings"), [(name, wrong) for name in MEANINGLESS for wrong in MEANINGLESS[name]])

@@ -92,8 +92,9 @@ def test_a_missing_or_damaged_file_is_named(tmp_path, n_images):
 
 def test_files_that_do_not_belong_together_are_refused(tmp_path):
     words, counts = np.zeros(4, np.uint16), np.ones(4, np.uint8)
-    for indptr, *others in (([0, 3, 2, 4], words, counts), ([0, 4], words[:3], counts), ([0, 4], words, counts[:3]),
-                            ([1, 4], words, counts), ([0, 4], counts, counts), ([0, 4], words, words)):  # fmt: skip
+    pairs = ((words[:3], counts), (words, counts[:3]), (counts, counts), (words, words))
+    misfits = [([0, 3, 2, 4], words, counts), ([1, 4], words, counts), *(([0, 4], *pair) for pair in pairs)]
+    for indptr, *others in misfits:
         write_arrays(tmp_path, np.array(indptr), *others)
         with pytest.raises(LookalikeError, match="do not belong together"):
             VistermStore(tmp_path, N_WORDS)

@@ -270,8 +270,8 @@ def rows_of(n, seed, low=1, high=99):
     return [(int(rng.integers(low, high + 1)), *rng.uniform(0, 1024, 2).round(2)) for _ in range(n)]
 
 
-LINES = [("%d\t%.6g %.6g 1 2 3", "\n"), ("%d %.6g  %.6g 1 2 3 ", " \n"), (" %d %.6g %.6g 1 -4.5e-05 3", ""),
-         ("%d %.6g %.6g 1 2 3\r", "\r\n\n")]  # fmt: skip
+LINES = [("%d\t%.6g %.6g 1 2 3", "\n"), ("%d %.6g  %.6g 1 2 3 ", " \n"), (" %d %.6g %.6g 1 -4.5e-05 3", "")]
+LINES += [("%d %.6g %.6g 1 2 3\r", "\r\n\n")]
 
 
 @pytest.mark.parametrize(("line", "end"), LINES)
