@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -40,7 +40,14 @@ N_PIXELS = 100_000
 
 
 @dataclass(kw_only=True, eq=False)
-class BagOfVisterms(Describer):
+class BagOfVisterms(
+    Describer,
+    system="visterms",
+    title="Visterms",
+    distance="cosine",
+    learned=("palette", "codebook", "idf"),
+    weights=("idf",),
+):
     """How often each visterm occurs in an image; weights are tf-idf.
 
     Parameters
@@ -50,12 +57,6 @@ class BagOfVisterms(Describer):
     longest_side : int, default=512
         Pixels of the longer side at most; photographs of today have ten times as many.
     """
-
-    system: ClassVar[str] = "visterms"
-    title: ClassVar[str] = "Visterms"
-    distance: ClassVar[str] = "cosine"
-    learned: ClassVar[tuple[str, ...]] = ("palette", "codebook", "idf")
-    weights: ClassVar[tuple[str, ...]] = ("idf",)
 
     words: int | None = None
     longest_side: Annotated[int, Field(ge=0, le=10**7)] = 512

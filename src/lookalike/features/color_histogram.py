@@ -7,7 +7,6 @@ joint histogram of 4 x 14 x 14 bins, compared by chi-square, is that of Hays and
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 import cv2
 import numpy as np
@@ -33,7 +32,7 @@ def lab_pixels(image: Bytes) -> Floats:
 
 
 @dataclass(kw_only=True, eq=False)
-class ColorHistogram(Describer):
+class ColorHistogram(Describer, system="color", title="Color", distance="chi2"):
     """Joint histogram of L*, a* and b*; sums to one.
 
     Parameters
@@ -43,10 +42,6 @@ class ColorHistogram(Describer):
     bins : sequence of three int, default=(4, 14, 14)
         Bins of L*, a* and b*, of equal width over the range of sRGB colours.
     """
-
-    system: ClassVar[str] = "color"
-    title: ClassVar[str] = "Color"
-    distance: ClassVar[str] = "chi2"
 
     longest_side: NotNegative = 256
     bins: tuple[Positive, Positive, Positive] = (4, 14, 14)

@@ -23,9 +23,9 @@ from pydantic import Field, ValidationError
 from lookalike.core.arrays import Array, Bytes, Floats, Reals
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike
-from lookalike.core.images import load_rgb
+from lookalike.core.images import check_pixels, load_rgb
 from lookalike.core.progress import Progress, counted
-from lookalike.core.resizing import fit_within
+from lookalike.core.resizing import fit_within, resize
 from lookalike.core.seeds import as_seed, integer_seed
 from lookalike.features.clustering import one_thread
 
@@ -76,6 +76,8 @@ class Describer(ABC):
         Those of them that `fit_weights` learns from descriptions; `describe` does not need them, but `weigh` does.
     longest_side : int
         Pixels of the longer side of an image at most; larger ones are shrunk. 0 describes images at full size.
+    side : int
+        If it is not 0, images are rescaled to a square of so many pixels a side instead.
     """
 
     system: ClassVar[str]
@@ -84,6 +86,13 @@ class Describer(ABC):
     learned: ClassVar[tuple[str, ...]] = ()
     weights: ClassVar[tuple[str, ...]] = ()
     longest_side: int = 256
+    side: int = 0
+
+    def __init_subclass__(cls, **facts: str | tuple[str, ...]) -> None:
+        """Take over attributes that stand behind the bases: ``class Hog(Describer, system="hog", ...)``."""
+        super().__init_subclass__()
+        for name, fact in facts.items():
+            setattr(cls, name, fact)
 
     @property
     def needs_fit(self) -> bool:
@@ -97,7 +106,8 @@ class Describer(ABC):
 
     def prepare(self, image: Bytes) -> Bytes:
         """Check that these are RGB pixels, and bring them to the size at which they are described."""
-        return fit_within(image, self.longest_side)
+        check_pixels(image)
+        return resize(image, self.side, self.side) if self.side else fit_within(image, self.longest_side)
 
     @abstractmethod
     def _describe(self, image: Bytes) -> Floats:

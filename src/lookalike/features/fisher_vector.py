@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from typing import Annotated, ClassVar, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -33,7 +33,9 @@ class Mixture(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False)
-class FisherVector(DenseSift):
+class FisherVector(
+    DenseSift, system="fisher", title="Fisher", distance="l2", learned=("mean_", "projection_", "mixture_")
+):
     """Gradients of the likelihood of an image's descriptors with respect to a Gaussian mixture, compared by L2.
 
     Parameters
@@ -50,10 +52,6 @@ class FisherVector(DenseSift):
         Those of `DenseSift`.
     """
 
-    system: ClassVar[str] = "fisher"
-    title: ClassVar[str] = "Fisher"
-    distance: ClassVar[str] = "l2"
-    learned: ClassVar[tuple[str, ...]] = ("mean_", "projection_", "mixture_")
     n_gaussians: Positive = 64
     n_components: Annotated[int, Field(ge=1, le=N_FEATURES)] = 64
     deviations: bool = True

@@ -8,7 +8,7 @@ gradient of the colour channel where it is largest, L2-Hys normalisation clipped
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import cv2
 import numpy as np
@@ -17,13 +17,12 @@ from pydantic.dataclasses import dataclass
 
 from lookalike.core.arrays import Bytes, Floats
 from lookalike.core.errors import LookalikeError
-from lookalike.core.images import MIN_SIDE, check_pixels
-from lookalike.core.resizing import resize
+from lookalike.core.images import MIN_SIDE
 from lookalike.features.describers import Describer, Positive
 
 
 @dataclass(kw_only=True, eq=False)
-class Hog(Describer):
+class Hog(Describer, system="hog", title="HOG", distance="l2"):
     """Overlapping blocks of gradient histograms of an image rescaled to a square.
 
     Parameters
@@ -36,9 +35,6 @@ class Hog(Describer):
         Bins of 0 to 180 degrees.
     """
 
-    system: ClassVar[str] = "hog"
-    title: ClassVar[str] = "HOG"
-    distance: ClassVar[str] = "l2"
     side: Annotated[int, Field(ge=MIN_SIDE, le=1024)] = 128
     cell: Annotated[int, Field(ge=2, le=512)] = 8
     n_orientations: Positive = 9
@@ -52,11 +48,6 @@ class Hog(Describer):
     def n_dimensions(self) -> int:
         """Return the number of orientations of 4 cells in each block."""
         return (self.side // self.cell - 1) ** 2 * 4 * self.n_orientations
-
-    def prepare(self, image: Bytes) -> Bytes:
-        """Rescale to `side` x `side` pixels, see `Describer.prepare`."""
-        check_pixels(image)
-        return resize(image, self.side, self.side)
 
     def _describe(self, image: Bytes) -> Floats:
         """Return the blocks as OpenCV orders them: column by column."""

@@ -7,7 +7,7 @@ k-means codebook, and word counts of the image and its quarters (Lazebnik, Schmi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
@@ -21,7 +21,7 @@ from lookalike.features.keypoints import N_FEATURES
 
 
 @dataclass(kw_only=True, eq=False)
-class SiftLike(DenseSift):
+class SiftLike(DenseSift, system="sift-like", title="SIFT-like", distance="l1", learned=("words_",)):
     """Shares of dense SIFT words in the cells of a spatial pyramid, compared by L1.
 
     Half their L1 distance is 1 less the pyramid match of Lazebnik et al. (eq. 3): every level counts as much as there,
@@ -37,10 +37,6 @@ class SiftLike(DenseSift):
         Those of `DenseSift`.
     """
 
-    system: ClassVar[str] = "sift-like"
-    title: ClassVar[str] = "SIFT-like"
-    distance: ClassVar[str] = "l1"
-    learned: ClassVar[tuple[str, ...]] = ("words_",)
     n_words: Positive = 400
     grids: Annotated[tuple[Positive, ...], Field(min_length=1)] = (1, 2)
 

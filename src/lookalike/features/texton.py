@@ -9,7 +9,7 @@ soft-assignment coding", ICCV 2011) and pooled by their maximum (Boureau et al.,
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import cv2
 import faiss
@@ -53,7 +53,9 @@ def mr8_filters() -> Floats:
 
 
 @dataclass(kw_only=True, eq=False)
-class TextonPyramid(Describer):
+class TextonPyramid(
+    Describer, system="spmk-texton-1024-max", title="SPMKtexton1024max", distance="l1", learned=("textons", "variance")
+):
     """Largest soft assignment to each texton in every cell of 1 x 1, 2 x 2 and 4 x 4; sums to one.
 
     Grey values are made to have mean 0 and standard deviation 1 in each image. Of an edge's or bar's six orientations
@@ -79,11 +81,6 @@ class TextonPyramid(Describer):
     n_learning_pixels : int, default=200_000
         Of those, so many at most are clustered.
     """
-
-    system: ClassVar[str] = "spmk-texton-1024-max"
-    title: ClassVar[str] = "SPMKtexton1024max"
-    distance: ClassVar[str] = "l1"
-    learned: ClassVar[tuple[str, ...]] = ("textons", "variance")
 
     longest_side: NotNegative = 256
     n_textons: Positive = 1024

@@ -8,7 +8,7 @@ has none of them, and is another description.
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 import pywt
@@ -17,8 +17,7 @@ from pydantic.dataclasses import dataclass
 
 from lookalike.core.arrays import Bytes, Doubles, Floats
 from lookalike.core.errors import LookalikeError
-from lookalike.core.images import MIN_SIDE, check_pixels
-from lookalike.core.resizing import resize
+from lookalike.core.images import MIN_SIDE
 from lookalike.features.describers import Describer, Positive
 
 YIQ = np.array([[0.299, 0.587, 0.114], [0.596, -0.274, -0.322], [0.211, -0.523, 0.312]])
@@ -46,7 +45,7 @@ def standard_haar(image: Doubles) -> Doubles:
 
 
 @dataclass(kw_only=True, eq=False)
-class Wavelet(Describer):
+class Wavelet(Describer, system="wavelet", title="Wavelet", distance="l1"):
     """Average colour and signs of the largest standard Haar coefficients, in YIQ, weighted by bin.
 
     The score of the paper between a query Q and an image T is, for each channel,
@@ -76,10 +75,6 @@ class Wavelet(Describer):
     (12288,)
     """
 
-    system: ClassVar[str] = "wavelet"
-    title: ClassVar[str] = "Wavelet"
-    distance: ClassVar[str] = "l1"
-
     side: Annotated[int, Field(ge=MIN_SIDE, le=1024)] = 128
     n_coefficients: Positive = 60
     kept: Positive = 64
@@ -101,11 +96,6 @@ class Wavelet(Describer):
     def n_dimensions(self) -> int:
         """Return the size of three channels of `kept` x `kept` coefficients."""
         return 3 * self.kept**2
-
-    def prepare(self, image: Bytes) -> Bytes:
-        """Rescale to `side` x `side` pixels, see `Describer.prepare`."""
-        check_pixels(image)
-        return resize(image, self.side, self.side)
 
     def _describe(self, image: Bytes) -> Floats:
         """Return the three channels one after the other, each row by row."""
