@@ -169,16 +169,16 @@ def _attempt(archive: Archive, part: Path) -> None:
         headers["Range"] = f"bytes={have}-"
     try:
         with requests.get(archive.url, headers=headers, stream=True, timeout=_TIMEOUT) as response:
-            span = response.headers.get("Content-Range", "")
+            span, status = response.headers.get("Content-Range", ""), response.status_code
             if archive.size is None and span == f"bytes */{have}":
                 return  # nothing comes after what is there
-            if response.status_code == 416 or (response.status_code == 206 and not span.startswith(f"bytes {have}-")):
+            if status == 416 or (status == 206 and not span.startswith(f"bytes {have}-")):
                 part.unlink(missing_ok=True)
                 raise _Failure("the server could not continue the download where it had stopped", may_pass=True)
-            if response.status_code not in (200, 206):
-                may_pass = response.status_code in (408, 425, 429) or response.status_code >= 500
-                raise _Failure(f"the server answered {response.status_code} {response.reason}", may_pass)
-            _append(archive, part, response, have if response.status_code == 206 else 0)
+            if status not in (200, 206):
+                reason = f"the server answered {status} {response.reason}"
+                raise _Failure(reason, may_pass=status in (408, 425, 429) or status >= 500)
+            _append(archive, part, response, have if status == 206 else 0)
     except (requests.RequestException, HTTPError) as error:  # the latter from the body as sent
         causes = (cause for sign, cause in _CAUSES.items() if sign in str(error))
         raise _Failure(next(causes, type(error).__name__), may_pass=True) from error
@@ -241,7 +241,14 @@ def unpack_archive(archive: Archive, file: Path, target: Path) -> Path:
         staging.mkdir(parents=True)
         with tarfile.open(file, "r:*", tarinfo=_Header) as members:
             members.extractall(staging, _checked(members, file, archive.max_bytes), filter="data")
-        os.rename(_whole(archive, file, staging), target)  # an empty folder there is replaced
+        n_files, inside = count_files(staging), list(staging.iterdir())
+        is_one = len(inside) == 1 and inside[0].is_dir()
+        if not archive.flat and not (is_one and inside[0].name == archive.top_folder):
+            raise LookalikeError(f"{file} does not hold the one folder {archive.top_folder}; get a good copy of it")
+        if n_files < max(archive.files, 1):
+            few = f"{n_files:,} files instead of {max(archive.files, 1):,}"
+            raise LookalikeError(f"{file} holds {few}; get a good copy of it")
+        os.rename(inside[0] if is_one else staging, target)  # an empty folder there is replaced
     except tarfile.FilterError as error:
         raise LookalikeError(f"{file} is not safe to unpack: {error}") from error
     except _DAMAGES as error:
@@ -307,18 +314,6 @@ def _checked(members: tarfile.TarFile, file: Path, max_bytes: int) -> Iterator[t
         size += len(rest)
     if size < tarfile.BLOCKSIZE:
         raise tarfile.ReadError("its end is missing")
-
-
-def _whole(archive: Archive, file: Path, staging: Path) -> Path:
-    """Return the folder of what was unpacked, once it has the name and the number of files that it should have."""
-    found = list(staging.iterdir())
-    is_one = len(found) == 1 and found[0].is_dir()
-    if not archive.flat and not (is_one and found[0].name == archive.top_folder):
-        raise LookalikeError(f"{file} does not hold the one folder {archive.top_folder}; get a good copy of it")
-    n_files, expected = count_files(staging), max(archive.files, 1)
-    if n_files < expected:
-        raise LookalikeError(f"{file} holds {n_files:,} files instead of {expected:,}; get a good copy of it")
-    return found[0] if is_one else staging
 
 
 def count_files(folder: Path) -> int:

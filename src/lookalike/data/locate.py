@@ -78,16 +78,12 @@ def _parts(data: Data, archives: Mapping[str, Archive], wants_words: bool) -> di
 def _obtain_archive(archive: Archive, data: Data, class_counts: PathLike | None) -> dict[str, str]:
     """Return where the unpacked archive is, and its name and MD5 if it was unpacked just now."""
     folder, unpacked = data["path"], {}
-    named = _as_in_place(archive, folder)
-    root = _unpacked_folder(named, folder)
+    named, root = _in_place(archive, folder)
     if root is None:
         if not data["fetch"] and not Path(folder, named.filename).exists():
-            raise LookalikeError(
-                f"{archive.name} is not in place and may not be downloaded (fetch: false): "
-                f"{archive.put_in_place(folder)}"
-            )
-        file = fetch_archive(named, folder)
-        root = unpack_archive(named, file, Path(folder, named.top_folder))
+            why = f"{archive.name} is not in place and may not be downloaded (fetch: false)"
+            raise LookalikeError(f"{why}: {archive.put_in_place(folder)}")
+        root = unpack_archive(named, fetch_archive(named, folder), Path(folder, named.top_folder))
         unpacked = {"archive": named.filename, "md5": named.md5}
     if lack := _what_root_lacks(root, archive, class_counts):
         raise LookalikeError(lack)
@@ -97,11 +93,10 @@ def _obtain_archive(archive: Archive, data: Data, class_counts: PathLike | None)
 def _why_not(archive: Archive, data: Data, class_counts: PathLike | None) -> str:
     """Return why `_obtain_archive` would fail, as far as is known without reading a file; "" where it would not."""
     folder = data["path"]
-    named = _as_in_place(archive, folder)
-    file = Path(folder, named.filename)
-    if root := _unpacked_folder(named, folder):
+    named, root = _in_place(archive, folder)
+    if root is not None:
         return _what_root_lacks(root, archive, class_counts)
-    if not file.is_file():
+    if not (file := Path(folder, named.filename)).is_file():
         return "" if data["fetch"] and is_reachable(archive) else archive.put_in_place(folder)
     if archive.size in (None, size := file.stat().st_size):
         return ""
@@ -118,19 +113,15 @@ def _what_is_missing(data: Data) -> str:
     return ""
 
 
-def _as_in_place(archive: Archive, folder: PathLike) -> Archive:
-    """Return the archive with the name that its folder or its file has in `folder`: its own, or else a former one."""
+def _in_place(archive: Archive, folder: PathLike) -> tuple[Archive, Path | None]:
+    """Return the archive by the name that it has in `folder`, its own or a former one, and where it is unpacked."""
     former = (replace(archive, filename=name, top_folder=name.partition(".")[0], md5="") for name in archive.former)
     for named in (archive, *former):
-        if _unpacked_folder(named, folder) or Path(folder, named.filename).exists():
-            return named
-    return archive
-
-
-def _unpacked_folder(archive: Archive, folder: PathLike) -> Path | None:
-    """Return the unpacked archive in `folder`, or `folder` itself where it is that, or None."""
-    places = (Path(folder) / archive.top_folder, Path(folder))
-    return next((place for place in places if place.name == archive.top_folder and place.is_dir()), None)
+        places = (Path(folder, named.top_folder), Path(folder))  # the folder may be the archive's own
+        root = next((place for place in places if place.name == named.top_folder and place.is_dir()), None)
+        if root is not None or Path(folder, named.filename).exists():
+            return named, root
+    return archive, None
 
 
 def _what_root_lacks(root: Path, archive: Archive, class_counts: PathLike | None) -> str:
@@ -142,17 +133,15 @@ def _what_root_lacks(root: Path, archive: Archive, class_counts: PathLike | None
         return ""
     table = pd.read_csv(class_counts)
     table["found"] = [count_files(root / name) for name in table["folder"]]
-    lacking = table[table["found"] < table["images"]]
-    if lacking.empty:
-        return ""
     n_folders, n_images = (table["found"] > 0).sum(), table[["found", "images"]].min(axis=1).sum()
-    first = lacking.iloc[0]
-    return (
-        f"{root} holds {n_folders:,} of {archive.name}'s {len(table):,} class folders and {n_images:,} of its "
-        f"{table['images'].sum():,} images (the first that lacks some is {first['folder']}, {first['found']:,} of "
-        f"{first['images']:,}): {instead}, or describe what is there as a data set of your own, kind: folder "
-        "(docs/own-images.md)"
-    )
+    for first in table[table["found"] < table["images"]].itertuples():
+        return (
+            f"{root} holds {n_folders:,} of {archive.name}'s {len(table):,} class folders and {n_images:,} of its "
+            f"{table['images'].sum():,} images (the first that lacks some is {first.folder}, {first.found:,} of "
+            f"{first.images:,}): {instead}, or describe what is there as a data set of your own, kind: folder "
+            "(docs/own-images.md)"
+        )
+    return ""
 
 
 def remove_other_drawings(folder: PathLike) -> list[str]:

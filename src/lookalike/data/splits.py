@@ -39,10 +39,10 @@ def draw_codebook_pool(
         chosen.append(np.sort(own.to_numpy())[order[:n_draw]])
     image_ids = np.concatenate(chosen)
     if not len(image_ids):
+        why = f"no class has more than {keep} usable images (or the share, {share:g}, is too small)"
         raise LookalikeError(
-            f"no image can be set aside for the codebook: no class has more than {keep} usable images (or the share, "
-            f"{share:g}, is too small) and there is no clutter; add images, or a folder of clutter, or raise the "
-            "share, or keep fewer images per class"
+            f"no image can be set aside for the codebook: {why} and there is no clutter; add images, or a folder of "
+            "clutter, or raise the share, or keep fewer images per class"
         )
     return manifest.loc[manifest["image_id"].isin(image_ids), ["image_id", "label"]].reset_index(drop=True)
 

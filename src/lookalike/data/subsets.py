@@ -66,18 +66,16 @@ def keep_large_enough(
 ) -> tuple[list[str], pd.DataFrame]:
     """Keep the classes that have `needed` usable images by `counts` (40 training + 25 test), and list the dropped."""
     small = [label for label in classes if counts.get(label, 0) < needed]
-    listed = ", ".join(f"{label} ({counts.get(label, 0)})" for label in small)
+    kept = [label for label in classes if label not in set(small)]
+    listed = ", ".join(f"{label} ({counts.get(label, 0)})" for label in small) or "none"
     if small and too_small == "error":
         raise LookalikeError(
             f"each class needs {needed} usable images besides the codebook's, and these have fewer: {listed}; "
             "add images to them, take them out of the subset, or set too_small to drop"
         )
-    kept = [label for label in classes if label not in set(small)]
     if len(kept) < 2:
-        raise LookalikeError(
-            f"only {len(kept)} of {len(classes)} classes have the {needed} usable images that each needs; "
-            f"add images, or use fewer for training and test; too small: {listed or 'none'}"
-        )
+        few = f"only {len(kept)} of {len(classes)} classes have the {needed} usable images that each needs"
+        raise LookalikeError(f"{few}; add images, or use fewer for training and test; too small: {listed}")
     return kept, _left_out_table(small, counts, "{} usable images, " + f"{needed} needed")
 
 
