@@ -80,14 +80,9 @@ def make_class_triplets(
     # copies of a photograph that is trained on go with it, so that no part holds a content of the other
     is_seen = np.isin(contents(manifest), learned)
     manifest.insert(3, "part", np.where(is_seen, "training", "evaluation"))
-    return RatedTriplets(
-        root=root,
-        manifest=manifest.astype({"part": "str"}),
-        triplets=triplet_table(sorted(triplets)),
-        rejected=rejections.table(),
-        pool=pool_table(pd.concat(pools)),
-        relevance=RelevanceData.from_blocks(learned, names, relevance),
-    )
+    tables = triplet_table(sorted(triplets)), rejections.table(), pool_table(pd.concat(pools))
+    graded = RelevanceData.from_blocks(learned, names, relevance)
+    return RatedTriplets(root, manifest.astype({"part": "str"}), *tables, graded)
 
 
 def _half(progress: Progress, half: int, done: int, total: int) -> None:

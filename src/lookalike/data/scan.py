@@ -35,6 +35,7 @@ Facts = TypeVar("Facts")
 
 STATUSES = ("ok", "too_small", "unreadable", "not_an_image", "clutter")
 """What a row of the manifest can be. Only ``ok`` images are trained on and tested with."""
+CLUTTER = ("257.clutter",)
 NOT_UTF8 = "its name is not valid UTF-8: rename it"
 _EMPTY = "an empty class folder"
 _OF_MAC = "__MACOSX"
@@ -69,11 +70,7 @@ COLUMN_TYPES = {name: _NUMBERS.get(name, "str") for name in ("image_id", *(colum
 
 
 def scan_folder(
-    root: PathLike,
-    *,
-    clutter_labels: Collection[str] = ("257.clutter",),
-    n_threads: int = 1,
-    progress: Progress | None = None,
+    root: PathLike, *, clutter_labels: Collection[str] = CLUTTER, n_threads: int = 1, progress: Progress | None = None
 ) -> pd.DataFrame:
     """Make the manifest of a folder that holds one folder per class; images of `clutter_labels` serve the codebook."""
     root = Path(root)

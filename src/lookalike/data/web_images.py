@@ -15,6 +15,8 @@ from lookalike.core.kernels import mix, njit
 
 WordTables = tuple[Words, States, Ints]
 """Words, and the thresholds and aliases of the alias tables by which they are drawn."""
+Csr = tuple[Longs, Words, Bytes]
+"""``indptr``, words and counts."""
 MAX_COUNT = 255
 MAX_TERMS = 4096  # of an image; reached by none at the default settings
 STRENGTHS = 2.0
@@ -65,18 +67,10 @@ def _from_alias(bits: np.uint64, threshold: States, other: Ints) -> np.int64:
 
 @njit(cache=True, nogil=True)
 def draw_images(
-    key: np.uint64,
-    first: int,
-    topics: Ints,
-    queries: Ints,
-    shares: Shares,
-    tables: Tables,
-    n_words: int,
-    indptr: Longs,
-    words: Words,
-    counts: Bytes,
+    key: np.uint64, first: int, topics: Ints, queries: Ints, shares: Shares, tables: Tables, n_words: int, csr: Csr
 ) -> None:
     """Draw the visterms of images from `first` on into an unsorted CSR with room for them; without, `indptr` alone."""
+    indptr, words, counts = csr
     found = np.zeros(n_words, dtype=np.int32)
     seen = np.empty(min(n_words, MAX_TERMS), dtype=np.uint32)
     background_words, background_threshold, background_other = tables.background

@@ -30,17 +30,11 @@ def one_thread() -> Iterator[None]:
 
 def cluster(points: Floats, n_centres: int, seed: int, n_iterations: int, n_redo: int = 1) -> Floats:
     """Cluster points by k-means (faiss) in one thread; of `n_redo` starts, the one of smallest distortion is kept."""
+    # all points: faiss keeps 256 a centre otherwise
+    points_of_centre = {"min_points_per_centroid": 1, "max_points_per_centroid": -(-len(points) // n_centres)}
+    options = {"niter": n_iterations, "nredo": n_redo, "seed": seed, **points_of_centre}
     with one_thread():
-        kmeans = faiss.Kmeans(
-            points.shape[1],
-            n_centres,
-            niter=n_iterations,
-            nredo=n_redo,
-            seed=seed,
-            min_points_per_centroid=1,
-            # all points: faiss keeps 256 a centre otherwise
-            max_points_per_centroid=-(-len(points) // n_centres),
-        )
+        kmeans = faiss.Kmeans(points.shape[1], n_centres, **options)
         kmeans.train(np.ascontiguousarray(points, dtype=np.float32))
     return np.array(kmeans.centroids, dtype=np.float32)
 

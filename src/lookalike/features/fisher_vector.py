@@ -70,19 +70,13 @@ class FisherVector(
         vectors = self.sample(images, seed)
         needed = max(self.n_gaussians, self.n_components) + 1
         if len(vectors) < needed:
-            raise LookalikeError(
-                f"a mixture of {self.n_gaussians} Gaussians cannot be learned from {len(vectors)} descriptors: give "
-                "more images, or set `n_gaussians` of fisher lower"
-            )
+            why = f"a mixture of {self.n_gaussians} Gaussians cannot be learned from {len(vectors)} descriptors"
+            raise LookalikeError(f"{why}: give more images, or set `n_gaussians` of fisher lower")
         pca = principal_components(vectors, self.n_components, "covariance_eigh")
         projected = pca.transform(vectors.astype(np.float64))
-        mixture = GaussianMixture(
-            self.n_gaussians,
-            covariance_type="diag",
-            reg_covar=SMALLEST_VARIANCE * float(projected.var(axis=0).mean()),
-            max_iter=50,
-            random_state=seed,
-        )
+        smallest = SMALLEST_VARIANCE * float(projected.var(axis=0).mean())
+        options = {"covariance_type": "diag", "reg_covar": smallest, "max_iter": 50, "random_state": seed}
+        mixture = GaussianMixture(self.n_gaussians, **options)
         with warnings.catch_warnings():
             # that it may stop at its last iteration before it has converged is no matter for a codebook
             warnings.simplefilter("ignore", ConvergenceWarning)

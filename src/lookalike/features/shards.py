@@ -34,10 +34,8 @@ def read_images(rows: pd.DataFrame, root: PathLike, progress: Progress | None = 
     for path, size in counted(zip(rows["path"], sizes, strict=True), len(rows), progress):
         image = load_rgb(Path(root) / path)
         if image.shape[:2] != size:
-            raise LookalikeError(
-                f"{Path(root) / path} has another size than when the folder was scanned: "
-                "delete the data set's manifest.parquet and run the same command again"
-            )
+            why = f"{Path(root) / path} has another size than when the folder was scanned"
+            raise LookalikeError(f"{why}: delete the data set's manifest.parquet and run the same command again")
         yield image
 
 

@@ -93,10 +93,8 @@ class TextonPyramid(
     def __post_init__(self) -> None:
         """Refuse cells without a pixel, and make the filters."""
         if self.step << (self.n_levels - 1) > MIN_SIDE:
-            raise LookalikeError(
-                f"a step of {self.step} pixels leaves cells of {self.n_levels} levels empty in images of {MIN_SIDE} "
-                "pixels: take a smaller `step` or `n_levels`"
-            )
+            why = f"a step of {self.step} pixels leaves cells of {self.n_levels} levels empty"
+            raise LookalikeError(f"{why} in images of {MIN_SIDE} pixels: take a smaller `step` or `n_levels`")
         self.n_nearest = min(self.n_nearest, self.n_textons)
         self._filters = np.ascontiguousarray(mr8_filters().reshape(-1, (2 * _RADIUS + 1) ** 2).T)
 
