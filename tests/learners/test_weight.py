@@ -26,8 +26,8 @@ X, y = np.eye(6) + 0.1, np.arange(6) % 2
 for form in (np.asarray, sp.csr_array):
     model = OASIS(n_steps=50, random_state=0).fit(form(X), y)
     assert model.rank(form(X), form(X), k=2)[0].shape == (6, 2)
-    model.save("model.npz")
-    assert lookalike.load("model.npz").rank(form(X), form(X), k=2)[0].shape == (6, 2)
+    model.save("model.lookalike")
+    assert lookalike.load("model.lookalike").rank(form(X), form(X), k=2)[0].shape == (6, 2)
 assert all(learner_class(name) for name in MODULES)
 curve.SECONDS = 0.0
 OASIS(n_steps=50, random_state=0, verbose=1).fit(X, y)

@@ -116,7 +116,7 @@ def test_the_example_of_the_first_page_runs(page, tmp_path, monkeypatch):
     names = {"X": X, "y": y, "queries": X[:3], "gallery": X}
     exec(compile(code, page, "exec"), names)
     assert np.shape(names["neighbours"]) == (3, 10)
-    assert (tmp_path / "model.npz").is_file() == ("model.save" in code)
+    assert (tmp_path / "model.lookalike").is_file() == ("model.save" in code)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(DOCS)))
@@ -141,7 +141,8 @@ def copy(tmp_path):
     (tmp_path / "tests/learners").mkdir(parents=True)
     for name in ("Snakefile", "config.yaml", "tests/learners/test_contract.py"):
         shutil.copy(ROOT / name, tmp_path / name)
-    shutil.copy(ROOT / "tests/measures.py", tmp_path / "tests/learners")
+    for name in ("measures.py", "model_files.py"):
+        shutil.copy(ROOT / "tests" / name, tmp_path / "tests/learners")
     (tmp_path / "envs").symlink_to(ROOT / "envs")
     return tmp_path
 

@@ -23,7 +23,8 @@ FILES_OF = {
         manifest.parquet codebook_pool.parquet timing.parquet category/contrasts.parquet category/metrics.parquet
         descriptors/lbp59-rgb20/palette.npy descriptors/lbp59-rgb20/blocks-000.npz
         features/words500/codebook.npy features/words500/counts.npz splits/demo10.parquet
-        {RUN}/model.npz {RUN}/fit.json {RUN}/selection.parquet {RUN}/metrics.parquet {RUN}/ranks.npz {RUN}/curve.parquet
+        {RUN}/model.lookalike {RUN}/fit.json {RUN}/selection.parquet {RUN}/metrics.parquet
+        {RUN}/ranks.npz {RUN}/curve.parquet
         """,
     "demo_landmarks": """
         manifest.parquet queries.parquet relevance.parquet learning_images.parquet dimensions.parquet

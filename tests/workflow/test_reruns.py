@@ -118,8 +118,8 @@ def test_landmark_batches_of_other_sizes_write_the_same_bytes(changeable):
 def test_a_web_ranker_that_was_killed_goes_on_and_the_model_is_the_rankers_mean(finished):
     """Killed with everything that it started, once it has a checkpoint; no thread of it is left to tidy up."""
     results = f"results/{WEB}"
-    finished.snakemake(f"{results}/model.npz")
-    model = lookalike.load(finished.folder / results / "model.npz")
+    finished.snakemake(f"{results}/model.lookalike")
+    model = lookalike.load(finished.folder / results / "model.lookalike")
     rankers = [np.load(finished.folder / f"{results}/rankers/{ranker}/W.npy") for ranker in (0, 1)]
     np.testing.assert_allclose(model.W_, np.mean(rankers, axis=0), atol=1e-6)
 

@@ -179,7 +179,7 @@ for studied_dataset in FINEGRAINED:
             f"train_networks_{studied_dataset}"
         input:
             pixels=f"{RESULTS}/pixels.npy",
-            pretrained=f"{RESULTS}/systems/convnet/model.npz",
+            pretrained=f"{RESULTS}/systems/convnet/model.lookalike",
             relevance=planned(finegrained.relevance_path),
             pairs=f"{RESULTS}/pairs.parquet",
         output:

@@ -1,7 +1,7 @@
 """The web-scale study (OASIS, JMLR section 5.2): from a simulated query log to one similarity, and how well it retrieves.
 
 Needs: nothing; the log and the visterms are simulated. Makes: log.npz, images.parquet, visterms/, training/,
-validation.npz, rankers/, model.npz, precision.parquet, approximate.parquet, marginals.parquet and .csv, and of these
+validation.npz, rankers/, model.lookalike, precision.parquet, approximate.parquet, marginals.parquet and .csv, and of these
 web/: metrics.parquet, and the times timing.parquet, curve_times.parquet and runtime.parquet. What the settings ask for
 is in studies/web/plan.py.
 """
@@ -124,8 +124,7 @@ rule average_web_rankers:
         matrices=planned(web_plan.of_rankers, "W.npy"),
         fits=planned(web_plan.of_rankers, "fit.json"),
     output:
-        model=f"{RESULTS}/model.npz",
-        sidecar=f"{RESULTS}/model.json",
+        f"{RESULTS}/model.lookalike",
     log:
         f"{LOGS}/average_web_rankers.log",
     wildcard_constraints:

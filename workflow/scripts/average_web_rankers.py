@@ -9,4 +9,4 @@ with logged(snakemake):
 
     fits = [read_json(file) for file in snakemake.input.fits]
     model = as_model(averaged(snakemake.input.matrices), fits, snakemake.params.settings)
-    save(model, snakemake.output.model, {"dataset": snakemake.wildcards.dataset, "rankers": len(fits)})
+    save(model, snakemake.output[0], {"dataset": snakemake.wildcards.dataset, "rankers": len(fits)})

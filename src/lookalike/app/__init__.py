@@ -6,6 +6,9 @@ import os
 from importlib import import_module
 from typing import Any
 
+SIMILARITY_NAME = "lookalike image similarity"
+"""What the model file of one's own images says that it is."""
+
 
 def load(path: str | os.PathLike[str]) -> Any:
     """Load a learner, or a similarity of one's own images; a `LookalikeError` where the file cannot be used.
@@ -13,13 +16,13 @@ def load(path: str | os.PathLike[str]) -> Any:
     Parameters
     ----------
     path : path-like
-        ``.npz``, or ``.lookalike``, which is an ImportError without the extra ``images``.
+        A ``.lookalike`` file; one of images is an ImportError without the extra ``images``.
 
     Returns
     -------
     SimilarityLearner or ImageSimilarity
     """
-    if os.fspath(path).endswith(".lookalike"):
+    if import_module("lookalike.core.model_file").read_about(path)["format"] == SIMILARITY_NAME:
         return similarity_class().load(path)
     return import_module("lookalike.learners.model_io").load(path)
 

@@ -12,19 +12,16 @@ import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import check_finite, check_regular, replacing
+from lookalike.core.model_file import Arrays
 
 _SUFFIX, _CHECKSUM = ".kept", 32
-
-Arrays = dict[str, npt.NDArray[Any]]
 
 
 class Cache:

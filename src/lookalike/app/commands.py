@@ -143,9 +143,9 @@ def fit(
     settings = _settings(set_ or [])
     options.refuse_both(labels, triplets)
 
-    from lookalike.app.model_file import SUFFIX
     from lookalike.app.similarity import ImageSimilarity
     from lookalike.core.files import named
+    from lookalike.core.model_file import SUFFIX
 
     output = output or Path(f"{Path(os.path.realpath(folder)).name}{SUFFIX}")
     options.check_output(output, (SUFFIX,), labels, triplets, _model_in(representation))

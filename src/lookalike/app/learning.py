@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from lookalike.app.cache import Arrays
 from lookalike.app.sources import ImageSet, first_reason
 from lookalike.core.errors import LookalikeError
+from lookalike.core.model_file import Arrays
 from lookalike.core.seeds import generator, integer_seed
 from lookalike.features.clustering import one_thread, principal_components
 from lookalike.features.describers import Vectors, unit_rows

@@ -20,9 +20,9 @@ import scipy.sparse as sp
 
 from lookalike import __version__
 from lookalike.app import learning
-from lookalike.app.cache import Arrays, Cache
+from lookalike.app.cache import Cache
 from lookalike.app.learning import TRAIN, choose_evaluated, choose_roles, fit_components, nearest, onto_components
-from lookalike.app.model_file import FORMAT, FORMAT_VERSION, SUFFIX, Header, fits_together, read_model, write_model
+from lookalike.app.model_file import SIMILARITY, Header, read_similarity, write_similarity
 from lookalike.app.representations import Representation, Work, make_representation
 from lookalike.app.sources import (
     ImageSet,
@@ -36,6 +36,7 @@ from lookalike.app.sources import (
 )
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike
+from lookalike.core.model_file import SUFFIX, Arrays, fits_together
 from lookalike.data.scan import refuse_parts
 from lookalike.data.splits import draw_codebook_pool
 from lookalike.features.bag_of_visterms import BagOfVisterms
@@ -350,7 +351,7 @@ class ImageSimilarity:
         about["left_out"] = self.left_out_.to_dict(orient="list")
         arrays = {f"representation.{name}": array for name, array in self.representation_.describer.arrays().items()}
         arrays |= {f"reduction.{name}": array for name, array in self.reduction_.items()}
-        write_model(path, about, arrays, self.learner_)
+        write_similarity(path, about, arrays, self.learner_)
 
     @classmethod
     def load(cls, path: PathLike, **how: Any) -> Self:
@@ -366,8 +367,8 @@ class ImageSimilarity:
         -------
         ImageSimilarity
         """
-        about, arrays, learner = read_model(path)
-        with fits_together(path):
+        about, arrays, learner = read_similarity(path)
+        with fits_together(path, SIMILARITY):
             described, learned = about["representation"], about["learner"]
             chosen = {"hold_out": about["hold_out"], "random_state": about["seed"]}
             model = cls(described["name"], learned["name"], **chosen, **how)
@@ -396,8 +397,8 @@ class ImageSimilarity:
         components = self.reduction_.get("components")
         fitted = {name: getattr(learner, f"{name}_", None) for name in ("n_steps", "n_updates", "n_iter", "metric")}
         return {
-            "format": FORMAT,
-            "format_version": FORMAT_VERSION,
+            "format": SIMILARITY.name,
+            "format_version": SIMILARITY.versions[-1],
             "representation": {
                 "name": describer.system,
                 "dimensions": describer.n_dimensions,

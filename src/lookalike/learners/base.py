@@ -182,14 +182,14 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         return embedded
 
     def save(self, path: PathLike, made_by: dict[str, Any] | None = None) -> None:
-        """Write the fitted learner as `path` (``.npz``) and a JSON sidecar beside it; see `lookalike.load`.
+        """Write the fitted learner as a model file, which `lookalike.load` reads.
 
         Parameters
         ----------
         path : str or path
-            Ends in ``.npz``; the sidecar has the same name with ``.json``.
+            Ends in ``.lookalike``.
         made_by : dict, optional
-            Whatever the reader should know of how the model was made; JSON values, kept in the sidecar.
+            Whatever the reader should know of how the model was made; JSON values.
         """
         check_is_fitted(self)
         save(self, path, made_by)

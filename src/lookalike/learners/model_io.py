@@ -1,50 +1,68 @@
-"""Saved learners: arrays in ``.npz``, everything else in a JSON sidecar; no pickle, so a model file cannot run code."""
+"""Learners as the plain values and arrays that a model file holds: nothing of it can run code."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from lookalike.core import files
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import PathLike
+from lookalike.core.files import LARGEST_MODEL, PathLike, check_finite
+from lookalike.core.model_file import Arrays, Kind, fits_together, read_model, write_model
 from lookalike.learners.registry import MODULES, learner_class
 
-FORMAT_VERSION = 2
-READ_VERSIONS = (1, 2)
-"""Version 1 had no sparse matrices."""
+LEARNER = Kind("lookalike model", (1, 2, 3), "name another model, or fit it again and save it")
 CSR_PARTS = ("data", "indices", "indptr")
+FILLED_PARTS = ("most", "places", "values")
 INDEX_TYPES = (np.int32, np.int64)
 GONE = {"LMNN": ("accelerated",)}
 """Parameters that learners had, and that say nothing of what was learned."""
-LARGEST_SIDECAR = 64 * 2**20
-_AGAIN = "name another model, or save it again"
+SAMPLED = 997
+"""One of so many values is looked at to see whether nearly all of an array are equal."""
 
 
-def save(model: Any, path: PathLike, made_by: dict[str, Any] | None = None) -> None:
-    """Write a fitted learner as `path` (``.npz``) and a sidecar (``.json``); the same model gives the same bytes."""
+def save(model: Any, path: PathLike, made_by: Mapping[str, Any] | None = None) -> None:
+    """Write a fitted learner as a model file; the same model gives the same bytes."""
+    kept, arrays = take_apart(model)
+    _write(path, kept, arrays, made_by)
+
+
+def save_reason(reason: str, path: PathLike, made_by: Mapping[str, Any] | None = None) -> None:
+    """Write in place of a model why there is none, which `load` says."""
+    _write(path, {"reason": reason}, {}, made_by)
+
+
+def _write(path: PathLike, kept: dict[str, Any], arrays: Arrays, made_by: Mapping[str, Any] | None) -> None:
     from lookalike import __version__
 
-    path = files.named(path, ".npz")
-    kept, arrays = take_apart(model)
-    # deflated where most of a million weights are equal: numbers that differ would take long and stay as large
-    sample = max((array.ravel() for array in arrays.values()), key=len, default=np.empty(0))[::997]
-    files.write_npz(dict(sorted(arrays.items())), path, compressed=len(set(sample.tolist())) <= len(sample) / 2)
-    sidecar = {
-        "format": "lookalike model",
-        "format_version": FORMAT_VERSION,
-        **kept,
-        "arrays": {name: {"dtype": str(array.dtype), "shape": list(array.shape)} for name, array in arrays.items()},
-        "made_by": {"lookalike": __version__, "numpy": np.__version__} | (made_by or {}),
-    }
-    files.write_json(sidecar, path.with_suffix(".json"))
+    versions = {"lookalike": __version__, "numpy": np.__version__}
+    write_model(path, LEARNER, {**kept, "made_by": versions | dict(made_by or {})}, arrays)
 
 
-def take_apart(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def load(path: PathLike) -> Any:
+    """Load a learner that `SimilarityLearner.save` wrote; its similarities are the same bits.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Raises
+    ------
+    LookalikeError
+        When the file is missing or damaged, holds no learner, or is of a version or learner that this version of the
+        package does not know.
+    """
+    kept, arrays = read_model(path, LEARNER)
+    if "reason" in kept:
+        raise LookalikeError(f"{path} holds no model: {kept['reason']}")
+    return put_together(kept, arrays, path)
+
+
+def take_apart(model: Any) -> tuple[dict[str, Any], Arrays]:
     """Return all that is kept of a fitted learner: plain values, as JSON holds them, and arrays."""
-    arrays: dict[str, np.ndarray] = {}
+    arrays: Arrays = {}
     values: dict[str, Any] = {}
     for name, value in sorted(model._fitted_values().items()):
         if isinstance(value, dict):
@@ -53,8 +71,13 @@ def take_apart(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         elif hasattr(value, "indptr"):
             values[name] = {"csr": list(value.shape)}
             arrays |= {f"{name}/{part}": getattr(value, part) for part in CSR_PARTS}
+        elif isinstance(value, np.ndarray) and value.dtype.kind in "OU":
+            values[name] = {"names": value.astype(str).tolist()}
+        elif isinstance(value, np.ndarray) and (exceptions := _exceptions(value)):
+            values[name] = {"filled": list(value.shape)}
+            arrays |= {f"{name}/{part}": array for part, array in exceptions.items()}
         elif isinstance(value, np.ndarray):
-            arrays[name] = value.astype(str) if value.dtype == object else value
+            arrays[name] = value
         else:
             values[name] = value.item() if isinstance(value, np.generic) else value
     parameters = model.get_params(deep=False)
@@ -68,66 +91,68 @@ def take_apart(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     }, arrays
 
 
-def load(path: PathLike) -> Any:
-    """Load a learner that `SimilarityLearner.save` wrote; its similarities are the same bits.
-
-    Parameters
-    ----------
-    path : str or path
-        The ``.npz`` file; its JSON sidecar must lie beside it.
-
-    Raises
-    ------
-    LookalikeError
-        When a file is missing or damaged, does not belong to the other, or is of a version or learner that this
-        version of the package does not know.
-    """
-    path = files.named(path, ".npz")
-    sidecar = _read_sidecar(path)
-    try:
-        return put_together(sidecar, _read_arrays(path, sidecar["arrays"]), path, path.with_suffix(".json"))
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise LookalikeError(f"the parts of {path} and its sidecar do not fit ({error}): {_AGAIN}") from error
-
-
-def put_together(kept: dict[str, Any], arrays: dict[str, np.ndarray], path: Path, told: Path) -> Any:
-    """Make a learner of what `take_apart` returned, read from `path`; its plain values stand in `told`."""
-    if kept["learner"] not in MODULES:
-        raise LookalikeError(
-            f"{path} holds a {kept['learner']!r}, which this version of lookalike does not know "
-            f"(it knows {', '.join(sorted(MODULES))}): load it with the version that its sidecar names under made_by"
-        )
-    # curves, whose names have a slash, hold NaN
-    files.check_finite({name: array for name, array in arrays.items() if "/" not in name}, path, _AGAIN)
-    gone = GONE.get(kept["learner"], ())
-    try:
-        parameters = {name: _as_parameter(value) for name, value in kept["parameters"].items() if name not in gone}
-        model = learner_class(kept["learner"])(**parameters)
-    except TypeError as error:
-        raise LookalikeError(
-            f"{told} has parameters that {kept['learner']} does not take ({error}): "
-            "load it with the version of lookalike that its sidecar names under made_by"
-        ) from error
-    strange = [name for name in (*kept["fitted"], *arrays) if not is_fitted_name(name.partition("/")[0])]
-    if strange:
-        raise LookalikeError(
-            f"{told} sets {strange[0]!r}, which no learner saves: "
-            f"it was not written by lookalike, or was changed since; {_AGAIN}"
-        )
-    fitted: dict[str, Any] = {}
-    for name, value in kept["fitted"].items():
-        if isinstance(value, dict) and "csr" in value:
-            parts = {part: arrays.pop(f"{name}/{part}") for part in CSR_PARTS}
-            files.check_finite({name: parts["data"]}, path, _AGAIN)
-            fitted[name] = _csr(value["csr"], **parts)
-        elif isinstance(value, dict):
-            fitted[name] = {column: arrays.pop(f"{name}/{column}") for column in value["columns"]}
-        else:
-            fitted[name] = value
-    for name, array in arrays.items():
-        fitted[name] = array.astype(object) if array.dtype.kind == "U" else array
-    model._restore(fitted)
+def put_together(kept: dict[str, Any], arrays: Arrays, path: PathLike, kind: Kind = LEARNER) -> Any:
+    """Make a learner of what `take_apart` returned, which a file holds."""
+    with fits_together(path, kind):
+        name = kept["learner"]
+        if name not in MODULES:
+            raise LookalikeError(
+                f"{path} holds a {name!r}, which this version of lookalike does not know "
+                f"(it knows {', '.join(sorted(MODULES))}): load it with the version that it names under made_by"
+            )
+        parameters = {key: value for key, value in kept["parameters"].items() if key not in GONE.get(name, ())}
+        try:
+            model = learner_class(name)(**{key: _as_parameter(value) for key, value in parameters.items()})
+        except TypeError as error:
+            raise LookalikeError(
+                f"{path} has parameters that {name} does not take ({error}): "
+                "load it with the version of lookalike that it names under made_by"
+            ) from error
+        strange = [key for key in (*kept["fitted"], *arrays) if not is_fitted_name(key.partition("/")[0])]
+        if strange:
+            raise LookalikeError(
+                f"{path} sets {strange[0]!r}, which no learner saves: "
+                f"it was not written by lookalike, or was changed since; {kind.again}"
+            )
+        own = {key: _fitted_value(value, key, arrays) for key, value in kept["fitted"].items()}
+        own |= {key: array.astype(object) if array.dtype.kind == "U" else array for key, array in arrays.items()}
+        # curves, which are dicts, hold NaN
+        numbers = {key: value.data if hasattr(value, "indptr") else value for key, value in own.items()}
+        check_finite({key: value for key, value in numbers.items() if isinstance(value, np.ndarray)}, path, kind.again)
+        model._restore(own)
     return model
+
+
+def _fitted_value(value: Any, name: str, arrays: Arrays) -> Any:
+    """Make a fitted value of what JSON holds of it and of its arrays, which are taken out of the others."""
+    match value:
+        case {"columns": names}:
+            return {column: arrays.pop(f"{name}/{column}") for column in names}
+        case {"csr": shape}:
+            return _csr(shape, *(arrays.pop(f"{name}/{part}") for part in CSR_PARTS))
+        case {"names": names}:
+            return np.array(names, dtype=object)
+        case {"filled": shape}:
+            most, places, values = (arrays.pop(f"{name}/{part}") for part in FILLED_PARTS)
+            if math.prod(shape) * most.itemsize > LARGEST_MODEL:
+                raise ValueError(f"{name} would take {math.prod(shape) * most.itemsize / 2**30:,.0f} GB of memory")
+            array = np.full(shape, most)
+            array.reshape(-1)[places] = values
+            return array
+    return value
+
+
+def _exceptions(array: np.ndarray) -> Arrays:
+    """Return the value that nearly all of an array have, to the bit, and the others; nothing where there is none."""
+    bits = array.reshape(-1).view(f"u{array.itemsize}")
+    found, counts = np.unique(bits[::SAMPLED], return_counts=True)
+    if not len(bits) or 2 * counts.max() <= counts.sum():
+        return {}
+    most = found[counts.argmax()]
+    places = np.flatnonzero(bits != most)
+    values = np.array([most]).view(array.dtype), places, bits[places].view(array.dtype)
+    is_smaller = len(places) * (places.itemsize + array.itemsize) < array.nbytes / 2
+    return dict(zip(FILLED_PARTS, values, strict=True)) if is_smaller else {}
 
 
 def _csr(shape: list[int], data: Any, indices: Any, indptr: Any) -> Any:
@@ -147,43 +172,8 @@ def _csr(shape: list[int], data: Any, indices: Any, indptr: Any) -> Any:
 
 
 def is_fitted_name(name: str) -> bool:
-    """Whether an attribute is a fitted one, by scikit-learn's convention: nothing else is saved or loaded."""
+    """Tell whether an attribute is a fitted one, by scikit-learn's convention: nothing else is saved or loaded."""
     return name.isidentifier() and name.endswith("_") and not name.startswith("_")
-
-
-def _read_sidecar(path: Path) -> dict[str, Any]:
-    sidecar_path = path.with_suffix(".json")
-    try:
-        with files.reading(
-            sidecar_path, "model file", f"it belongs beside {path}, keep both together", LARGEST_SIDECAR
-        ):
-            sidecar = files.read_json(sidecar_path)
-    except (ValueError, RecursionError) as error:
-        raise LookalikeError(f"{sidecar_path} is not JSON ({error}): {_AGAIN}") from error
-    if isinstance(sidecar, dict) and sidecar.get("format") == "no model":
-        raise LookalikeError(f"{path} holds no model: {sidecar.get('reason')}")
-    if not isinstance(sidecar, dict) or sidecar.get("format") != "lookalike model":
-        raise LookalikeError(f"{sidecar_path} is not the sidecar of a lookalike model: give the path of a saved model")
-    if sidecar.get("format_version") not in READ_VERSIONS:
-        raise LookalikeError(
-            f"{sidecar_path} is of format version {sidecar.get('format_version')!r} and this lookalike reads versions "
-            f"{' and '.join(map(str, READ_VERSIONS))}: load it with the version of lookalike that wrote it"
-        )
-    missing = {"learner", "parameters", "fitted", "arrays"} - set(sidecar)
-    if missing:
-        raise LookalikeError(f"{sidecar_path} lacks {', '.join(sorted(missing))}: {_AGAIN}")
-    return sidecar
-
-
-def _read_arrays(path: Path, expected: dict[str, dict[str, Any]]) -> dict[str, np.ndarray]:
-    with files.reading_npz(path, _AGAIN, files.LARGEST_MODEL) as stored:
-        arrays = dict(stored)
-    found = {name: {"dtype": str(array.dtype), "shape": list(array.shape)} for name, array in arrays.items()}
-    if found != expected:
-        raise LookalikeError(
-            f"{path} does not hold the arrays that its sidecar lists, one of the two is of another model: {_AGAIN}"
-        )
-    return arrays
 
 
 def _is_plain(value: Any) -> bool:

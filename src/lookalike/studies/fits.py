@@ -16,8 +16,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import write_json, write_npz
 from lookalike.core.seeds import integer_seed
+from lookalike.learners.model_io import save_reason
 from lookalike.learners.registry import learner_class, learner_module
 
 # a study records whether a fit has converged, and its exhibits say it
@@ -75,9 +75,8 @@ def plain_number(value: Any) -> Any:
 
 
 def write_model(model: Any, fit: dict[str, Any], path: Path, names: dict[str, Any]) -> None:
-    """Write ``model.npz`` and its sidecar, or in its place an empty archive and the reason of `fit` for it."""
+    """Write a run's model file, or in its place one with the reason of `fit` for it."""
     if model is not None:
         model.save(path, made_by=names)
-        return
-    write_npz({}, path, compressed=False)
-    write_json({"format": "no model", "reason": fit["not_converged"], "made_by": names}, path.with_suffix(".json"))
+    else:
+        save_reason(fit["not_converged"], path, names)

@@ -7,20 +7,14 @@ import zipfile
 
 import numpy as np
 import pytest
-from safetensors import safe_open
+from model_files import parts, write_parts
 from safetensors.numpy import save
 
 import lookalike
 from lookalike import ImageSimilarity
-from lookalike.app import model_file as stored_model
 from lookalike.app.model_file import read_about
+from lookalike.core import model_file as stored_model
 from lookalike.core.errors import LookalikeError
-
-
-def parts(path):
-    with safe_open(path, framework="numpy") as file:
-        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        return json.loads(file.metadata()["lookalike"]), arrays
 
 
 def sets(part="", **values):
@@ -58,10 +52,10 @@ def test_the_same_seed_gives_the_same_file_but_for_its_times(photos, tmp_path, l
 
 
 WRONG = [
-    (sets(format_version=99), "format version 99, and this lookalike reads versions 2 and 3"),
-    (sets(format="other"), "is not a model of lookalike"),
+    (sets(format_version=99), "format version 99, and this lookalike reads 2 and 3 and 4"),
+    (sets(format="other"), "is not a lookalike image similarity but a 'other'"),
     *[
-        (change, "lacks a part of a model, or its parts do not fit")
+        (change, "lacks a part of a lookalike image similarity, or its parts do not fit")
         for change in (
             sets(made_by={"time": 3}), sets(n_triplets="many"), sets(n_images=17), sets(n_held_out=-1), sets(images={}),
             sets(n_left_out=True), sets(images={"path": [], "label": [], "sha256": [], "role": ["train"]}),
@@ -91,7 +85,7 @@ UNLIKE = [
     (resized("representation.palette", 20, 4), "a palette has three columns"),
     (resized("representation.idf", 0), "lacks a part"),
     (filled("representation.codebook", 1e30), "at most 10,000 words of shares"),
-    (filled("representation.idf", np.nan), "holds NaN or infinity in representation.idf: fit"),
+    (filled("representation.idf", np.nan), "holds NaN or infinity in representation.idf: make it"),
     (filled("learner.rows_/data", np.inf), "holds NaN or infinity in rows_: "),
     (lambda about, _: about["fitted"]["parameters"].update(aggressiveness=-1.0), "aggressiveness must be larger"),
     (sets("representation", settings={"words": 10**9}), "a codebook has 2 to 10,000 words"),
@@ -113,7 +107,7 @@ UNLIKE = [
 def test_a_file_that_is_not_of_one_model_is_one_sentence(model_file_copy, change, sentence):
     about, arrays = parts(model_file_copy)
     change(about, arrays)
-    model_file_copy.write_bytes(save(arrays, {"lookalike": json.dumps(about)}))
+    write_parts(model_file_copy, about, arrays)
     for read in (ImageSimilarity.load, read_about) if (change, sentence) in WRONG else (ImageSimilarity.load,):
         with pytest.raises(LookalikeError, match=sentence) as told:
             read(model_file_copy)
@@ -133,22 +127,22 @@ def test_a_file_that_is_cut_short_or_foreign_is_one_sentence(model_file_copy, tm
                 read(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("model.json", "{}")
-    with pytest.raises(LookalikeError, match=r"by an older lookalike.* make it again with lookalike fit FOLDER"):
+    with pytest.raises(LookalikeError, match=r"as an older lookalike wrote.* make it again with lookalike fit"):
         ImageSimilarity.load(path)
     (tmp_path / "folder.lookalike").mkdir()
-    for wrong, told in (("", r"end in \.lookalike"), ("none.lookalike", "no model"), ("folder.lookalike", "a folder")):
+    for wrong, told in (("none.lookalike", "no model"), ("folder.lookalike", "a folder")):
         with pytest.raises(LookalikeError, match=told):
             ImageSimilarity.load(tmp_path / wrong)
 
 
-@pytest.mark.parametrize("limit", ["LARGEST_MODEL", "LARGEST_JSON"])
+@pytest.mark.parametrize("limit", ["LARGEST_MODEL", "LARGEST_TEXT"])
 def test_a_model_that_is_too_large_is_neither_read_nor_written(model_file, limit, tmp_path, monkeypatch):
     model = ImageSimilarity.load(model_file)
     monkeypatch.setattr(stored_model, limit, 1000)
     for read in (ImageSimilarity.load, read_about):
         with pytest.raises(LookalikeError, match=r"at most 0 MB are read|more than any model"):
             read(model_file)
-    if limit == "LARGEST_JSON":
+    if limit == "LARGEST_TEXT":
         with pytest.raises(LookalikeError, match="learn from fewer images"):
             model.save(tmp_path / "large.lookalike")
         assert not list(tmp_path.iterdir())

@@ -310,13 +310,13 @@ def test_a_network(here, call, result, refused, monkeypatch):
     from lookalike.deep.network import DeepRankingNetwork
 
     network = DeepRankingNetwork(SMALL, random_state=0)
-    save_network(network, "net.npz", {"system": "deep-ranking", "shift": 2})
+    save_network(network, "net.lookalike", {"system": "deep-ranking", "shift": 2})
     measured = {}
     measure = distances.pair_distances
     with monkeypatch.context() as patch:
         noted = lambda rows, *rest: measure(measured.setdefault(rest[-1], rows), *rest)  # noqa: E731
         patch.setattr(distances, "pair_distances", noted)
-        told = result(f"{EVALUATE} color --model net.npz")
+        told = result(f"{EVALUATE} color --model net.lookalike")
     # the centre of squares that are larger by the shift
     larger = load_pixels(sorted(here.glob("release/t[0-6]/*.png")), SMALL.input_size + 4)
     expected = embed(network, [larger[:, 2:-2, 2:-2]])
@@ -325,8 +325,8 @@ def test_a_network(here, call, result, refused, monkeypatch):
     rows = {row["system"]: row for row in told["rows"] if row["subset"] == "all"}
     assert set(rows) == {"color", "deep-ranking"}
     assert rows["deep-ranking"]["dimensions"] == SMALL.width
-    alone = ["evaluate-triplets", "release", "--model", "net.npz"]
+    alone = ["evaluate-triplets", "release", "--model", "net.lookalike"]
     assert "color" not in call(*alone).out  # a model alone needs no features
     monkeypatch.delitem(sys.modules, "lookalike.deep.model_io")
     monkeypatch.setitem(sys.modules, "torch", None)
-    assert refused(*alone).startswith("lookalike: net.npz needs PyTorch, which is not installed")
+    assert refused(*alone).startswith("lookalike: net.lookalike needs PyTorch, which is not installed")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from made_networks import tiny
+from model_files import parts, write_parts
 from torch.nn import functional
 
 from lookalike.core.errors import LookalikeError
@@ -233,8 +234,8 @@ def test_filters_are_the_first_weights_of_every_path_as_pictures():
 
 @pytest.fixture
 def saved(tmp_path):
-    save_network(DeepRankingNetwork(SMALL, random_state=1), tmp_path / "model.npz", {"gap": 0.5})
-    return tmp_path / "model.npz"
+    save_network(DeepRankingNetwork(SMALL, random_state=1), tmp_path / "model.lookalike", {"gap": 0.5})
+    return tmp_path / "model.lookalike"
 
 
 @pytest.mark.parametrize(
@@ -243,24 +244,31 @@ def saved(tmp_path):
 )
 def test_a_network_comes_back_bit_for_bit(tmp_path, network):
     network.set_input_statistics((101.0, 102.5, 99.25), 61.5)
-    save_network(network, tmp_path / "model.npz", {"classes": ["a", "é"]})
-    save_network(network.to(memory_format=torch.channels_last), tmp_path / "same.npz", {"classes": ["a", "é"]})
-    assert (tmp_path / "same.npz").read_bytes() == (tmp_path / "model.npz").read_bytes()
-    loaded = load_network(tmp_path / "model.npz")
+    save_network(network, tmp_path / "model.lookalike", {"classes": ["a", "é"]})
+    save_network(network.to(memory_format=torch.channels_last), tmp_path / "same.lookalike", {"classes": ["a", "é"]})
+    assert (tmp_path / "same.lookalike").read_bytes() == (tmp_path / "model.lookalike").read_bytes()
+    loaded = load_network(tmp_path / "model.lookalike")
     assert (type(loaded), loaded.configuration) == (type(network), network.configuration)
     assert not loaded.training
     theirs = loaded.state_dict()
     assert all(torch.equal(value, theirs[name]) for name, value in network.state_dict().items())
     assert theirs["input.mean"].tolist() == [101.0, 102.5, 99.25]
-    assert read_about(tmp_path / "model.npz") == {"classes": ["a", "é"]}
+    assert read_about(tmp_path / "model.lookalike") == {"classes": ["a", "é"]}
+    # as version 1.0.0 wrote it
+    about, weights = parts(tmp_path / "model.lookalike")
+    arrays = {f"weights/{name}": array for name, array in weights.items()}
+    np.savez(tmp_path / "old.npz", description=json.dumps(about | {"format_version": 1}), **arrays)
+    for name, array in load_network(tmp_path / "old.npz").state_dict().items():
+        assert torch.equal(array, theirs[name])
+    assert read_about(tmp_path / "old.npz") == {"classes": ["a", "é"]}
 
 
 @pytest.mark.parametrize(
     ("values", "message"),
-    [({"format_version": 2}, "format version 2 and this lookalike reads version 1"),
-     ({"format": "other"}, "not a network of lookalike"), ({"configuration": {"name": "x"}}, "do not fit"),
+    [({"format_version": 3}, "format version 3, and this lookalike reads 1 and 2"),
+     ({"format": "other"}, "not a lookalike network but a 'other'"), ({"configuration": {"name": "x"}}, "do not fit"),
      ({"configuration": asdict(replace(SMALL, multiscale=False))}, "do not fit"),
-     ({"kind": "classification"}, "do not fit"), ({"weights/linear.bias": np.zeros(3, np.float32)}, "do not fit"),
+     ({"n_classes": 9}, "do not fit"), ({"linear.bias": np.zeros(3, np.float32)}, "do not fit"),
      *[({"configuration": asdict(SMALL) | changes}, "do not fit")
        for changes in ({"input_size": 0}, {"input_size": 1024}, {"input_size": 10**9}, {"embedding_width": 12_000_000},
                        {"fully_connected": [128, 60_000]}, {"fully_connected": []}, {"keep_probability": np.nan},
@@ -268,21 +276,17 @@ def test_a_network_comes_back_bit_for_bit(tmp_path, network):
                          for wrong in ({"stride": 0}, {"kernel": 10**6}, {"padding": -9}, {"groups": 5}, {"kernel": 90},
                                        {"channels": 10**7}, {"channels": 60_000}, {"pool_stride": 0})],
                        {"low_resolution": [{"every": 0}]}, {"low_resolution": [{"every": 1, "channels": 60_000}]})],
-     ({"kind": "classification", "n_classes": 10**12}, "do not fit"),
-     ({"kind": "classification", "n_classes": -1}, "do not fit"),
-     ({"weights/input.deviation": np.zeros((), np.float32)}, "do not fit"),
-     *[({"weights/linear.bias": wrong}, "do not fit") for wrong in (np.zeros(64), np.full(64, "x"))],
-     ({"weights/linear.bias": np.full(64, np.inf, np.float32)}, r"holds NaN or infinity in weights/linear\.bias"),
+     ({"n_classes": 10**12}, "do not fit"), ({"n_classes": -1}, "do not fit"),
+     ({"input.deviation": np.zeros((), np.float32)}, "do not fit"), ({"linear.bias": np.zeros(64)}, "do not fit"),
+     ({"linear.bias": np.full(64, np.inf, np.float32)}, r"holds NaN or infinity in linear\.bias"),
      *[({"about": {"shift": shift}}, "a shift of") for shift in (20_000, -1, 2.5, np.nan, "far")],
      ({"about": [1]}, "a shift of None")],
 )  # fmt: skip
 def test_what_is_not_a_network_of_this_version_is_refused_in_little_memory(saved, values, message):
-    with np.load(saved) as stored:
-        arrays = {name: stored[name] for name in stored.files}
-    description = json.loads(str(arrays["description"]))
+    description, arrays = parts(saved)
     weights = {name: value for name, value in values.items() if name in arrays}
     description |= {name: value for name, value in values.items() if name not in weights}
-    np.savez(saved, **(arrays | weights | {"description": np.array(json.dumps(description))}))
+    write_parts(saved, description, arrays | weights)
     limits = resource.getrlimit(resource.RLIMIT_AS)
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + 2**28, limits[1]))
@@ -293,17 +297,12 @@ def test_what_is_not_a_network_of_this_version_is_refused_in_little_memory(saved
         resource.setrlimit(resource.RLIMIT_AS, limits)
 
 
-def test_foreign_and_broken_files_are_refused_and_nothing_of_them_is_executed(tmp_path, saved):
-    class Trap:
-        def __reduce__(self):
-            return Path.touch, (str(tmp_path / "executed"),)
-
-    np.savez(tmp_path / "trap.npz", description=np.array([Trap()], dtype=object))
-    np.savez(tmp_path / "foreign.npz", x=np.zeros(3))
-    (tmp_path / "half.npz").write_bytes(saved.read_bytes()[:20_000])
-    for name, told in {"trap.npz": "cannot be read", "half.npz": "cannot be read", "none.npz": "there is no file",
-                       "foreign.npz": "not a network of", "model.pt": "must end in .npz"}.items():  # fmt: skip
+def test_foreign_and_broken_files_are_refused(tmp_path, saved):
+    np.savez(tmp_path / "old.npz", description=np.array("{}"))
+    write_parts(tmp_path / "foreign", {}, {"x": np.zeros(3)})
+    (tmp_path / "half").write_bytes(saved.read_bytes()[:20_000])
+    for name, message in (("old.npz", "not a model of lookalike"), ("half", "is not a complete model"),
+                          ("none", "there is no model"), ("foreign", "not a model of lookalike")):  # fmt: skip
         for read in (load_network, read_about):
-            with pytest.raises(LookalikeError, match=told):
+            with pytest.raises(LookalikeError, match=message):
                 read(tmp_path / name)
-    assert not (tmp_path / "executed").exists()

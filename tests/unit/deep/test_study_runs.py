@@ -116,8 +116,8 @@ def test_every_row_is_measured_by_its_own_vectors_and_rated_images_teach_nothing
     assert set(learned.image_id) | set(validation.ravel()) <= set(range(N_TRAINING))
     assert run.sampler().draw(50).max() < learned.n_images
     convnet = run_pretraining(run)
-    convnet.save(tmp_path / "convnet.npz")
-    single, multi = (run_ranking(run, name, tmp_path / "convnet.npz") for name in ("single-scale-ranking", "x"))
+    convnet.save(tmp_path / "convnet.lookalike")
+    single, multi = (run_ranking(run, name, tmp_path / "convnet.lookalike") for name in ("single-scale-ranking", "x"))
     assert [run.trained.network.configuration.multiscale for run in (single, multi)] == [False, True]
     top = run_linear_embedding(run, [single.vectors, np.eye(N_IMAGES, 30, dtype=np.float32)])
     for result in (convnet, single, multi, top):
@@ -125,15 +125,15 @@ def test_every_row_is_measured_by_its_own_vectors_and_rated_images_teach_nothing
         np.testing.assert_array_equal(result.distances, pair_distances(result.vectors, run.pairs, "l2"))
         assert result.curve["seen"].iloc[-1] == result.curve["step"].iloc[-1] * 4
     windows = run.images.windows(run.images.central(range(19)))
-    multi.save(tmp_path / "x.npz")
-    np.testing.assert_allclose(multi.vectors[:19], embed(load_network(tmp_path / "x.npz"), [windows]), atol=1e-5)
-    assert read_about(tmp_path / "x.npz")["shift"] == 2
-    assert load_network(tmp_path / "x.npz").configuration == multi.trained.network.configuration
+    multi.save(tmp_path / "x.lookalike")
+    np.testing.assert_allclose(multi.vectors[:19], embed(load_network(tmp_path / "x.lookalike"), [windows]), atol=1e-5)
+    assert read_about(tmp_path / "x.lookalike")["shift"] == 2
+    assert load_network(tmp_path / "x.lookalike").configuration == multi.trained.network.configuration
     multi.save_filters(tmp_path / "filters.npz")
     paths = {"convnet", "every-4th-pixel", "every-8th-pixel"}
     assert set(np.load(tmp_path / "filters.npz")) == paths | {f"start/{path}" for path in paths}
     with pytest.raises(LookalikeError, match="no network for classification"):
-        run_ranking(run, "x", tmp_path / "x.npz")
+        run_ranking(run, "x", tmp_path / "x.lookalike")
 
 
 def test_pretraining_takes_a_folder_of_images_or_given_weights(tmp_path):
@@ -147,14 +147,14 @@ def test_pretraining_takes_a_folder_of_images_or_given_weights(tmp_path):
     found = pretrained(images=str(classes))
     assert (found.fit["classes"], found.fit["codebook_from"]) == ([0, 1, 2], str(classes))
     assert found.fit["n_images"] + found.fit["n_validation_images"] == 18
-    found.save(tmp_path / "convnet.npz")
-    given = pretrained(weights=str(tmp_path / "convnet.npz"))
+    found.save(tmp_path / "convnet.lookalike")
+    given = pretrained(weights=str(tmp_path / "convnet.lookalike"))
     np.testing.assert_array_equal(given.vectors, found.vectors)
     assert (given.fit["n_steps"], len(given.curve)) == (0, 0)
-    given.save(tmp_path / "again.npz")
-    run_ranking(made_run(), "x", tmp_path / "again.npz").save(tmp_path / "ranked.npz")
+    given.save(tmp_path / "again.lookalike")
+    run_ranking(made_run(), "x", tmp_path / "again.lookalike").save(tmp_path / "ranked.lookalike")
     with pytest.raises(LookalikeError, match="no network for classification"):
-        pretrained(weights=str(tmp_path / "ranked.npz"))
+        pretrained(weights=str(tmp_path / "ranked.lookalike"))
     with pytest.raises(LookalikeError, match="one for each class"):
         pretrained(images=str(classes / "0"))
 

@@ -24,9 +24,9 @@ def logs(tmp_path):
     for shard in "01":
         add_record(logs, f"describe/{shard}", ["results/demo/images/a.png"], [f"results/demo/features/{shard}.npz"])
     learned = ["results/demo/features", "results/demo/manifest.parquet"]
-    add_record(logs, "learn/oasis", learned, ["results/demo/runs/oasis/model.npz"], threads=2)
-    add_record(logs, "learn/lmnn", learned, ["results/demo/runs/lmnn/model.npz"])
-    both = ["./results/demo/runs/oasis/model.npz", "results/demo/runs/lmnn/model.npz"]
+    add_record(logs, "learn/oasis", learned, ["results/demo/runs/oasis/model.lookalike"], threads=2)
+    add_record(logs, "learn/lmnn", learned, ["results/demo/runs/lmnn/model.lookalike"])
+    both = ["./results/demo/runs/oasis/model.lookalike", "results/demo/runs/lmnn/model.lookalike"]
     add_record(logs, "gather", both, ["results/demo/metrics.parquet"])
     drawn = ["results/demo/metrics.parquet", "/home/me/clone/workflow/resources/reference-values.csv", "data/images"]
     add_record(logs, "draw_table/table4", drawn, [f"{TABLE4}.csv", f"{TABLE4}_compare.csv", f"{TABLE4}.json"])

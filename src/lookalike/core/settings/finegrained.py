@@ -24,7 +24,9 @@ class Pretraining(NetworkTraining):
 
     weight_decay: Number = Field(0.0005, ge=0, description="Weight decay (Krizhevsky et al. 2012, section 5).")
     images: str = left_out(description="Folder of class folders of images to learn from, such as those of ImageNet.")
-    weights: str = left_out(description="File of a network for classification, such as `systems/convnet/model.npz`.")
+    weights: str = left_out(
+        description="Model file of a network for classification, as `systems/convnet/model.lookalike`."
+    )
 
 
 class RankingTraining(NetworkTraining):

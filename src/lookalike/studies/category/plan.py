@@ -26,7 +26,7 @@ TRACES = {"oasis_traces": ("oasis",), "mcml_traces": ("mcml",), "batch_traces": 
 """What an exhibit needs of the table of numbers to the methods that are traced for it."""
 TOLD = {"notes": "note", "time_limits": "time_limit", "select": "select"}
 """What exhibits have to know of the methods on a subset, to the setting."""
-RUN_FILES = ("model.npz", "model.json", "fit.json", "selection.parquet", "metrics.parquet", "ranks.npz")
+RUN_FILES = ("model.lookalike", "fit.json", "selection.parquet", "metrics.parquet", "ranks.npz")
 SIDE_STUDIES = {"rankers": "rankers", "loss_bound": "mistakes", "transfer": "transfer"}
 """Section of the settings, and module of this study, to what exhibits need of it."""
 MAKERS = {"protocol": RUN_FILES, "traces": ("curve.parquet",)}

@@ -142,7 +142,7 @@ def _selection_record(selection: pd.DataFrame, chosen: dict[str, Any], spec: Spe
 def write_fold(result: FoldResult, folder: Path, names: Mapping[str, Any]) -> None:
     """Write what a fold left behind into the folder of its run; `names` of the run go into every table."""
     of_tables = {name: value for name, value in names.items() if name != "dataset"}
-    write_model(result.model, result.fit, folder / "model.npz", dict(names))
+    write_model(result.model, result.fit, folder / "model.lookalike", dict(names))
     # times are in this file alone, so that all others are the same bytes each time
     write_json({**result.fit, **names}, folder / "fit.json")
     write_table(result.selection.assign(**of_tables), folder / "selection.parquet")

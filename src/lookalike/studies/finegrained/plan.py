@@ -35,7 +35,7 @@ from lookalike.studies.recipes import painted_folder
 Config = Mapping[str, Any]
 
 FEATURE_FILES = ("vectors.npy", "distances.npy", "fit.json")
-NETWORK_FILES = ("model.npz", "filters.npz", "vectors.npy", "distances.npy", "curve.parquet", "fit.json")
+NETWORK_FILES = ("model.lookalike", "filters.npz", "vectors.npy", "distances.npy", "curve.parquet", "fit.json")
 NOT_THE_NETWORK = {"pretraining", "ranking", "gap", "linear_embedding", "checkpoint_seconds", "threads"}
 """Settings of networks that decide how one is trained, and not all of them every one."""
 NO_TORCH = "not run: install torch with `.venv/bin/python -m pip install torch`, or `make demo` in the project's folder"

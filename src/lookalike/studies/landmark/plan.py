@@ -22,7 +22,7 @@ from lookalike.studies.recipes import recipe_of
 
 Config = Mapping[str, Any]
 
-RUN_FILES = ("model.npz", "model.json", "fit.json", "metrics.parquet", "ranks.npz")
+RUN_FILES = ("model.lookalike", "fit.json", "metrics.parquet", "ranks.npz")
 DIAGONAL = ("TFIDF", "QPAO", "DiagonalOASIS", "SOMLTG", "SOMLDA")
 """Learners of a diagonal metric: the only ones that a codebook of the landmark study leaves room for."""
 ONLINE = ("SOMLTG", "SOMLDA")

@@ -274,7 +274,7 @@ def write_landmark(result: LandmarkResult, folder: PathLike, *, dataset: str, re
     folder = Path(folder)
     keys = {"representation": representation} | {name: result.fit[name] for name in ("subset", "method", "fold")}
     names = {"dataset": dataset, **keys}
-    write_model(result.model, result.fit, folder / "model.npz", names)
+    write_model(result.model, result.fit, folder / "model.lookalike", names)
     write_json({**result.fit, **names}, folder / "fit.json")
     write_table(metrics_frame(result.metrics.assign(**keys)), folder / "metrics.parquet")
     result.rankings.save(folder / "ranks.npz")

@@ -72,7 +72,7 @@ def test_a_batch_of_a_subset_takes_the_methods_that_do_not_say_otherwise(config)
     assert plan.makers(batches["trace_fold"]) == {"curve.parquet": "traces"}
     together = batches["run_subset_words1000_ten"]
     assert set(together.fitted) == {*plan.run_methods(config, "caltech20"), *study["projected"]} - {"oasis"}
-    assert plan.makers(together) == {"model.npz": "protocol", "curve.parquet": "traces"}
+    assert plan.makers(together) == {"model.lookalike": "protocol", "curve.parquet": "traces"}
 
 
 def test_a_subset_has_methods_and_changes_of_its_own(config):

@@ -146,7 +146,7 @@ def test_what_takes_too_long_leaves_every_file_and_says_why(fold, tmp_path):
     assert Rankings.load(tmp_path / "ranks.npz").n_queries == 0
     assert json.loads((tmp_path / "fit.json").read_text())["not_converged"] == why
     with pytest.raises(LookalikeError, match=f"holds no model: {why}"):
-        load(tmp_path / "model.npz")
+        load(tmp_path / "model.lookalike")
     assert trace_fold(fold, spec(trace={"steps": ENDLESS, "points": 3}, time_limit=0.2)).empty
 
 
@@ -177,7 +177,7 @@ def test_a_fold_is_written_as_the_contract_says_twice_the_same(fold, tmp_path):
     assert metrics["value"].iloc[0] == ranks.mean_average_precision()
     np.testing.assert_allclose(metrics["value"].iloc[2:], ranks.precision_at(range(1, 20)).mean(axis=0))
     assert {"subset", "aggressiveness", "step", "map"} <= set(pd.read_parquet(tmp_path / "a" / "selection.parquet"))
-    assert load(tmp_path / "a" / "model.npz").n_steps_ == fit["n_steps"]
+    assert load(tmp_path / "a" / "model.lookalike").n_steps_ == fit["n_steps"]
 
 
 def test_a_curve_starts_at_euclidean_and_follows_the_final_fit(fold, tmp_path):

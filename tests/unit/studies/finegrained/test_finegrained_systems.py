@@ -340,7 +340,7 @@ def test_a_hand_crafted_feature_is_described_and_measured(tmp_path):
 
 def test_a_system_is_written_by_the_names_of_its_files(tmp_path):
     result = SystemResult(np.eye(2, dtype=np.float32), np.float32([0.5]), {"system": "hog"})
-    files = [tmp_path / "hog" / name for name in ("vectors.npy", "distances.npy", "fit.json", "model.npz")]
+    files = [tmp_path / "hog" / name for name in ("vectors.npy", "distances.npy", "fit.json", "model.lookalike")]
     write_system(result, files, model=lambda path: path.write_text("network") and None)
     np.testing.assert_array_equal(vectors_by_system(files[:1])["hog"], result.vectors)
     assert np.load(files[1]).tolist() == [0.5]

@@ -306,7 +306,7 @@ def test_mistakes_say_what_to_do(data, learning_images):
         protocol.rank_task(Coarse(np.nan), data, protocol.landmark_task(data, learning_images, "abbey", 0, seed=3))
 
 
-FILES = {"model.npz", "model.json", "fit.json", "metrics.parquet", "ranks.npz"}
+FILES = {"model.lookalike", "fit.json", "metrics.parquet", "ranks.npz"}
 
 
 def test_a_run_is_written_as_the_contract_says_and_its_rankings_come_back(data, learning_images, tmp_path):
@@ -323,7 +323,7 @@ def test_a_run_is_written_as_the_contract_says_and_its_rankings_come_back(data, 
     assert metrics[[*keys]].drop_duplicates().to_dict("records") == [keys]
     np.testing.assert_array_equal(metrics["value"], result.metrics["value"])
     assert fit.items() >= (keys | {"dataset": "toys", "sparsity": result.fit["sparsity"]}).items()
-    np.testing.assert_array_equal(load(first / "model.npz").w_, result.model.w_)
+    np.testing.assert_array_equal(load(first / "model.lookalike").w_, result.model.w_)
     rankings, again = result.rankings, LandmarkRankings.load(first / "ranks.npz")
     for name, value in vars(rankings).items():
         np.testing.assert_array_equal(getattr(again, name), value, err_msg=name, strict=True)
@@ -344,7 +344,7 @@ def test_a_fit_past_its_time_leaves_every_file_a_reason_and_no_number(
     assert LandmarkRankings.load(tmp_path / "ranks.npz").n_queries == 0
     assert result.fit["not_converged"] == "the fit took more than 0.1 s of processor time"
     with pytest.raises(LookalikeError, match=r"holds no model: the fit took more than 0.1 s"):
-        load(tmp_path / "model.npz")
+        load(tmp_path / "model.lookalike")
 
 
 def test_sweeps_have_a_row_per_fit_which_is_that_of_the_study_and_sparser_with_lambda(data, learning_images):
