@@ -101,9 +101,7 @@ def draw_arguments(rng: random.Random) -> list[str]:
     how = f"--representation {name}{' --words 10' if name == 'visterms' else ''}"
     vectors = rng.choice(["x.npz", "x.npy", "x"]) if "visterms" in name else "x.npy"
     page, table = "--images photos --output out/x.html", rng.choice(["", "--output out/x.csv"])
-    measured = rng.choice(
-        ["--features color", "--features hog,wavelet", *["--model network.lookalike"] * 2]
-    )
+    measured = rng.choice(["--features color", "--features hog,wavelet", *["--model network.lookalike"] * 2])
     lines = [
         f"fit photos --output out/x.lookalike {tables} {how} {rng.choice(['--set n_steps=50', '--learner Euclidean'])}",
         f"rank {model} query.png photos/red/0.png --gallery photos -k 3 --compare --html out/x.html",
