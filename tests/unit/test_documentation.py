@@ -162,7 +162,7 @@ def test_adding_a_learner_is_done_by_what_the_page_says(copy):
     contract = in_copy(copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/learners", "-k", "ShrunkRCA")
     assert re.search(r"[5-9]\d passed", contract), contract
     planned = in_copy(copy, "-m", "snakemake", "category_demo", "--cores", "1", "--dry-run")
-    runs = re.findall(r"results/demo/runs/words500/(\w+)/shrunk-rca/0/model\.npz", planned)
+    runs = re.findall(r"results/demo/runs/words500/(\w+)/shrunk-rca/0/model\.lookalike", planned)
     assert set(runs) == {"demo10"}
     assert "rule run_subset_words500_demo10_demo:" in planned
     for exhibit in ("oasis-jmlr-2010/table4", "oasis-jmlr-2010/fig6", "learning/comparison"):
