@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
+from numpy.typing import NDArray
 
 from lookalike.app.sources import ImageSet, first_reason
+from lookalike.core.arrays import Array, Flags, Floats, Numbers
 from lookalike.core.errors import LookalikeError
 from lookalike.core.model_file import Arrays
 from lookalike.core.seeds import generator, integer_seed
@@ -20,8 +21,6 @@ from lookalike.learners.curve import log_spaced_steps
 from lookalike.learners.online import held_out_rows
 from lookalike.learners.registry import MODULES, learner_class
 from lookalike.ranking.rankings import rank_leave_one_out
-
-Integers = npt.NDArray[np.int32]
 
 TRAIN, HELD_OUT = "train", "held-out"
 """Whether an image is learned from, or kept for `ImageSimilarity.evaluate`."""
@@ -77,7 +76,7 @@ def checked_settings(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     return checked
 
 
-def choose_roles(found: ImageSet, hold_out: float, seed: int) -> npt.NDArray[np.str_]:
+def choose_roles(found: ImageSet, hold_out: float, seed: int) -> NDArray[np.str_]:
     """Return the role of every image; a share of every class, or of the queries of triplets, is held out."""
     roles = np.full(len(found.images), TRAIN, dtype="U8")
     rng = generator(seed, "own images", "held out")
@@ -135,8 +134,8 @@ def train(
     settings: Mapping[str, Any],
     X: Vectors,
     *,
-    y: npt.NDArray[Any] | None = None,
-    triplets: Integers | None = None,
+    y: Array | None = None,
+    triplets: Numbers | None = None,
     seed: int = 0,
     jobs: int = 1,
 ) -> Any:
@@ -166,14 +165,14 @@ def train(
     return learner.set_params(n_jobs=defaults["n_jobs"]) if "n_jobs" in defaults else learner
 
 
-def stream(triplets: Integers, n: int, seed: int) -> Integers:
+def stream(triplets: Numbers, n: int, seed: int) -> Numbers:
     """Return `n` triplets: all of them in a random order, then all again in another."""
     rng = generator(seed, "own images", "order of triplets")
     order = [rng.permutation(len(triplets)) for _ in range(-(-n // len(triplets)))]
     return triplets[np.concatenate(order)[:n]] if order else triplets[:0]
 
 
-def margins_won(model: Any, X: Vectors, triplets: Integers, block: int = 256) -> npt.NDArray[np.float64]:
+def margins_won(model: Any, X: Vectors, triplets: Numbers, block: int = 256) -> Floats:
     """Return 1 for a triplet whose positive is more similar to the query than the negative, 0.5 for a tie, else 0."""
     won = np.empty(len(triplets))
     queries, query_of = np.unique(triplets[:, 0], return_inverse=True)
@@ -186,9 +185,7 @@ def margins_won(model: Any, X: Vectors, triplets: Integers, block: int = 256) ->
     return won
 
 
-def _best_step(
-    name: str, parameters: Mapping[str, Any], X: Vectors, triplets: Integers, n_steps: int, seed: int
-) -> int:
+def _best_step(name: str, parameters: Mapping[str, Any], X: Vectors, triplets: Numbers, n_steps: int, seed: int) -> int:
     """Choose the number of steps, at most `n_steps`, by the triplets of a fifth of the queries."""
     queries = np.unique(triplets[:, 0])
     if len(queries) < 5:
@@ -256,11 +253,11 @@ def nearest(learner: Any, queries: tuple[pd.DataFrame, Any], gallery: tuple[pd.D
 
 
 def choose_evaluated(
-    found: ImageSet, seen: npt.NDArray[np.bool_], *, everything: bool = False
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int32] | None, dict[str, int]]:
+    found: ImageSet, seen: Flags, *, everything: bool = False
+) -> tuple[NDArray[np.intp], Numbers | None, dict[str, int]]:
     """Pass over what was `seen` in learning while other queries are left; return rows, triplets of them, counts."""
     numbers, triplets = np.arange(len(seen)), found.triplets
-    places: npt.NDArray[np.int32] | None = None
+    places: Numbers | None = None
     counts: dict[str, int] = {}
     if triplets is None:
         usable = not everything and bool((found.images["label"][~seen].value_counts() > 1).any())
@@ -277,13 +274,11 @@ def choose_evaluated(
     return rows, places, {"images": len(rows), **images, **counts}
 
 
-def compare_on_labels(
-    sides: Mapping[str, Side], labels: npt.NDArray[Any], ks: Sequence[int], seed: int = 0
-) -> pd.DataFrame:
+def compare_on_labels(sides: Mapping[str, Side], labels: Array, ks: Sequence[int], seed: int = 0) -> pd.DataFrame:
     """Let each image query all others; those of its class are what it should find (JMLR section 5.1)."""
     if len(labels) < 2 or np.unique(labels, return_counts=True)[1].max() < 2:
         raise LookalikeError("no class has two images that can be evaluated: give more labelled images")
-    values: dict[tuple[str, str], npt.NDArray[Any]] = {}
+    values: dict[tuple[str, str], Array] = {}
     for method, (learner, rows) in sides.items():
         rankings = rank_leave_one_out(learner, rows, labels, n_neighbours=0)
         values[method, "map"] = rankings.average_precision()
@@ -293,14 +288,14 @@ def compare_on_labels(
     return _table(values, np.arange(len(labels)), seed)
 
 
-def compare_on_triplets(sides: Mapping[str, Side], triplets: npt.NDArray[np.int32], seed: int = 0) -> pd.DataFrame:
+def compare_on_triplets(sides: Mapping[str, Side], triplets: Numbers, seed: int = 0) -> pd.DataFrame:
     """Measure how often the positive of a triplet comes before its negative; a tie counts one half."""
     name = "triplets ordered"
     values = {(method, name): margins_won(learner, rows, triplets) for method, (learner, rows) in sides.items()}
     return _table(values, triplets[:, 0], seed)
 
 
-def _table(values: Mapping[tuple[str, str], npt.NDArray[Any]], queries: npt.NDArray[Any], seed: int) -> pd.DataFrame:
+def _table(values: Mapping[tuple[str, str], Array], queries: Array, seed: int) -> pd.DataFrame:
     """Return means and intervals of values by query."""
     defined = ~np.isnan(next(iter(values.values())))
     groups = np.unique(queries[defined], return_inverse=True)[1]

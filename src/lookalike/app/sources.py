@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
+from numpy.typing import NDArray
 
+from lookalike.core.arrays import Numbers
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, check_folder
 from lookalike.core.images import MIN_SIDE, load_rgb
@@ -42,7 +43,7 @@ class ImageSet:
     """`COLUMNS` of usable images, a row each; ``label`` is "" where there is none."""
     left_out: pd.DataFrame
     """``path`` and ``reason`` of the others."""
-    triplets: npt.NDArray[np.int32] | None = None
+    triplets: Numbers | None = None
     """Rows (query, positive, negative) of row numbers of `images`."""
     triplets_left_out: int = 0
     """Triplets that lack an image, or name one which is left out or twice the same."""
@@ -52,7 +53,7 @@ class ImageSet:
         """The files of `images`."""
         return [self.root / path for path in self.images["path"]]
 
-    def files(self, rows: npt.NDArray[np.intp]) -> tuple[list[Path], list[str]]:
+    def files(self, rows: NDArray[np.intp]) -> tuple[list[Path], list[str]]:
         """Return the files of some of `images`, and the sha256 of each."""
         chosen = self.images.iloc[rows]
         return [self.root / path for path in chosen["path"]], chosen["sha256"].tolist()

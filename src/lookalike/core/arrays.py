@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+Matrix = Any
+"""A dense array or a CSR matrix of SciPy's."""
 Array = NDArray[Any]
 Truths = NDArray[np.bool_]
 Texts = NDArray[np.str_]
@@ -20,3 +22,5 @@ Integers = NDArray[np.integer[Any]]
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
 Reals = NDArray[np.floating[Any]]
+Labels = ArrayLike | None
+"""Of the classes of rows, where there are any."""

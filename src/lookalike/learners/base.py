@@ -10,18 +10,17 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from lookalike.core.arrays import Array, Floats, Integers, Labels, Matrix
 from lookalike.core.files import PathLike
 from lookalike.core.row_numbers import refuse_missing_labels
 from lookalike.learners.model_io import is_fitted_name, save
 from lookalike.ranking.rankings import best_first, top_k
 
-Matrix = Any
-"""A dense array or a SciPy CSR matrix of rows."""
 GALLERY_BLOCK = 16_384
 QUERY_BLOCK = 1_024
 LARGEST = 1e70
@@ -77,26 +76,26 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         super().__init_subclass__(auto_wrap_output_keys=None, **kwargs)
 
     @abstractmethod
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Matrix, y: Labels = None) -> Self:
         """Learn from labelled rows; every learner says how."""
 
-    def fit_triplets(self, X: Any, triplets: Any) -> Self:
+    def fit_triplets(self, X: Matrix, triplets: ArrayLike) -> Self:
         """Learn from rows (query, positive, negative) of row numbers of X, where the learner accepts triplets."""
         raise self._refusal("cannot learn from triplets")
 
-    def partial_fit_triplets(self, X: Any, triplets: Any) -> Self:
+    def partial_fit_triplets(self, X: Matrix, triplets: ArrayLike) -> Self:
         """Learn on from more triplets, where the learner is online."""
         raise self._refusal("is not an online learner")
 
-    def fit_pairs(self, X: Any, pairs: Any, same: Any) -> Self:
+    def fit_pairs(self, X: Matrix, pairs: ArrayLike, same: ArrayLike) -> Self:
         """Learn from pairs of row numbers of X and whether each belongs together, where the learner accepts pairs."""
         raise self._refusal("cannot learn from pairs")
 
-    def partial_fit_pairs(self, X: Any, pairs: Any, same: Any) -> Self:
+    def partial_fit_pairs(self, X: Matrix, pairs: ArrayLike, same: ArrayLike) -> Self:
         """Learn on from more pairs, where the learner is online and accepts pairs."""
         raise self._refusal("cannot learn on from pairs")
 
-    def similarity(self, A: Any, B: Any) -> NDArray[Any]:
+    def similarity(self, A: Matrix, B: Matrix) -> Array:
         """Similarity of every row of A to every row of B; larger is more alike.
 
         Parameters
@@ -116,8 +115,8 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
 
     def rank(
-        self, queries: Any, gallery: Any, k: int = 10, *, batch_size: int = QUERY_BLOCK
-    ) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        self, queries: Matrix, gallery: Matrix, k: int = 10, *, batch_size: int = QUERY_BLOCK
+    ) -> tuple[Integers, Array]:
         """The k gallery rows most similar to each query, best first; equal scores by gallery row number.
 
         Parameters
@@ -146,7 +145,7 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         return np.concatenate(indices), np.concatenate(scores)
 
     @_WithReason
-    def transform(self, X: Any) -> NDArray[Any]:
+    def transform(self, X: Matrix) -> Array:
         """Map rows to X L with LL' = W (or M), so that plain `metric_` between them is the learned similarity.
 
         Parameters
@@ -176,9 +175,9 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         return np.asarray(X @ factor).astype(X.dtype, copy=False)
 
     @_WithReason
-    def fit_transform(self, X: Any, y: Any = None, **fit_parameters: Any) -> NDArray[Any]:
+    def fit_transform(self, X: Matrix, y: Labels = None, **fit_parameters: Any) -> Array:
         """Fit, then transform X; the parameters are those of `fit`."""
-        embedded: NDArray[Any] = self.fit(X, y, **fit_parameters).transform(X)
+        embedded: Array = self.fit(X, y, **fit_parameters).transform(X)
         return embedded
 
     def save(self, path: PathLike, made_by: dict[str, Any] | None = None) -> None:
@@ -223,12 +222,12 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         """Return the same of `fit_transform`, which may differ where what was learned decides about `transform`."""
         return self._why_no_transform()
 
-    def _matrix(self) -> NDArray[Any]:
+    def _matrix(self) -> Array:
         """Return the learned d x d matrix, in the user's order of features."""
-        matrix: NDArray[Any] = self.W_ if hasattr(self, "W_") else self.M_
+        matrix: Array = self.W_ if hasattr(self, "W_") else self.M_
         return matrix
 
-    def _matrix_dtype(self) -> np.dtype[Any]:
+    def _matrix_dtype(self) -> np.dtype:
         return self._matrix().dtype
 
     def _fitted_values(self) -> dict[str, Any]:
@@ -248,15 +247,17 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
     def _refusal(self, what: str) -> TypeError:
         return TypeError(f"{type(self).__name__} {what}; it accepts {', '.join(sorted(self.accepts)) or 'nothing'}")
 
-    def _check_labelled(self, X: Any, y: Any) -> tuple[Matrix, NDArray[Any]]:
+    def _check_labelled(self, X: Matrix, y: Labels) -> tuple[Matrix, Array]:
         """Return the rows and labels of a `fit`, checked."""
         refuse_missing_labels(y)
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
-        check_classification_targets(y)
+        rows, labels = validate_data(
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2
+        )
+        check_classification_targets(labels)
         self._refuse_large_matrix()
-        return X, y
+        return rows, labels
 
-    def _check_rows(self, X: Any, reset: bool = False, **options: Any) -> Matrix:
+    def _check_rows(self, X: Matrix, reset: bool = False, **options: Any) -> Matrix:
         """Return rows, checked: for a fitted model, or with `reset` for one that is to be fitted to them."""
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset, **options)
         if reset:
@@ -284,21 +285,19 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
             refuse_overflow(X)
         return [X.astype(np.float64, copy=False) for X in rows]
 
-    def _left(self, rows: Matrix) -> tuple[Matrix, NDArray[Any] | None]:
+    def _left(self, rows: Matrix) -> tuple[Matrix, Array | None]:
         """Return rows multiplied by the matrix, and a'Ma of every row where the metric is a distance, else None."""
         projected = self._project(rows)
         return projected, None if self.metric_ == "inner_product" else _row_dots(projected, rows)
 
-    def _lengths(self, rows: Matrix) -> NDArray[Any] | None:
+    def _lengths(self, rows: Matrix) -> Array | None:
         """Return b'Mb of every row where the metric is a distance, else None."""
         if self.metric_ == "inner_product":
             return None
         blocks = (rows[i : i + QUERY_BLOCK] for i in range(0, rows.shape[0], QUERY_BLOCK))
         return np.concatenate([_row_dots(self._project(block), block) for block in blocks])
 
-    def _scores(
-        self, projected: Matrix, own: NDArray[Any] | None, gallery: Matrix, lengths: NDArray[Any] | None
-    ) -> NDArray[Any]:
+    def _scores(self, projected: Matrix, own: Array | None, gallery: Matrix, lengths: Array | None) -> Array:
         """Return the similarities of rows, given as by `_left`, to gallery rows of these `_lengths`."""
         scores = _products(projected, gallery)
         if lengths is not None and own is not None:
@@ -307,12 +306,10 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
             scores -= lengths[None, :]
         return scores
 
-    def _rank_batch(
-        self, queries: Matrix, gallery: Matrix, lengths: NDArray[Any] | None, k: int
-    ) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    def _rank_batch(self, queries: Matrix, gallery: Matrix, lengths: Array | None, k: int) -> tuple[Integers, Array]:
         """Return the columns and scores of the first k of every query, a block of the gallery at a time."""
         left = self._left(queries)
-        best: tuple[NDArray[np.int64], NDArray[Any]] | None = None
+        best: tuple[Integers, Array] | None = None
         for start in range(0, gallery.shape[0], GALLERY_BLOCK):
             block = slice(start, start + GALLERY_BLOCK)
             scores = self._scores(*left, gallery[block], None if lengths is None else lengths[block])
@@ -326,11 +323,11 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         return best
 
 
-def class_deviations(rows: NDArray[Any], codes: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[Any]:
+def class_deviations(rows: Array, codes: Integers, sizes: Integers) -> Array:
     """Return every row minus the mean of its class, which `class_codes` numbers."""
     # a product with an indicator of classes, as np.add.at takes ten times as long
     members = sp.csr_array((np.ones(len(codes)), codes, np.arange(len(codes) + 1)), shape=(len(codes), len(sizes)))
-    deviations: NDArray[Any] = (members.T @ rows / -sizes[:, None])[codes]
+    deviations: Array = (members.T @ rows / -sizes[:, None])[codes]
     deviations += rows
     return deviations
 
@@ -362,7 +359,7 @@ def refuse_large_matrix(d: int, dtype: str, name: str) -> None:
         )
 
 
-def psd_factor(matrix: NDArray[Any], name: str = "the learner") -> NDArray[np.float64]:
+def psd_factor(matrix: Array, name: str = "the learner") -> Floats:
     """Return L of shape (d, r) with LL' = matrix, r its rank; refuse a matrix that is not positive semidefinite."""
     tolerance = 1e-5 if matrix.dtype == np.float32 else 1e-10
     scale = float(np.abs(matrix).max()) if matrix.size else 0.0
@@ -382,7 +379,7 @@ def psd_factor(matrix: NDArray[Any], name: str = "the learner") -> NDArray[np.fl
     return np.ascontiguousarray(vectors[:, kept] * np.sqrt(values[kept]))
 
 
-def _products(left: Matrix, right: Matrix) -> NDArray[Any]:
+def _products(left: Matrix, right: Matrix) -> Array:
     """Left right' as a dense array, whichever of the two is sparse."""
     right = right.astype(left.dtype, copy=False)
     if is_sparse(right) and not is_sparse(left):
@@ -391,7 +388,7 @@ def _products(left: Matrix, right: Matrix) -> NDArray[Any]:
     return np.asarray(product.toarray() if is_sparse(product) else product)
 
 
-def _row_dots(left: Matrix, right: Matrix) -> NDArray[Any]:
+def _row_dots(left: Matrix, right: Matrix) -> Array:
     if is_sparse(right):
         return np.asarray(right.multiply(left).sum(axis=1)).ravel()
     return np.asarray(np.einsum("ij,ij->i", left, right))

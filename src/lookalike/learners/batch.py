@@ -9,14 +9,13 @@ from itertools import islice
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from lookalike.core.arrays import Array, Floats, Labels, Matrix
 from lookalike.learners.base import SimilarityLearner, refuse_overflow
 from lookalike.learners.curve import Progress, log_spaced_steps
 from lookalike.learners.span import Span
 
-Array = NDArray[np.float64]
 Trace = Callable[[Any, int], "dict[str, float]"]
 """``trace(model, step)``: what it returns becomes columns of ``curve_``."""
 
@@ -32,18 +31,23 @@ class BatchLearner(SimilarityLearner):
     verbose: int
 
     @abstractmethod
-    def _descend(self, span: Span, y: NDArray[Any]) -> Iterator[Any]:
+    def _descend(self, span: Span, y: Array) -> Iterator[Any]:
         """Yield M = I, then a point a step: `matrix` M, `factor` L with LL' = M, `objective`, and if `finished`."""
 
     def _recorded(self, point: Any) -> float:
         """Return the objective that a row of the curve has."""
         return float(point.objective)
 
-    def _components(self, span: Span, point: Any) -> Array:
+    def _components(self, span: Span, point: Any) -> Floats:
         return span.full_factor(point.factor)
 
     def fit(
-        self, X: Any, y: Any = None, *, trace: Trace | None = None, trace_steps: Iterable[int] | None = None
+        self,
+        X: Matrix,
+        y: Labels = None,
+        *,
+        trace: Trace | None = None,
+        trace_steps: Iterable[int] | None = None,
     ) -> Self:
         """Learn M from labelled rows.
 

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from lookalike.core.arrays import Array, Floats, Integers, Numbers
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, reading_npz, write_npz
 from lookalike.core.kernels import njit
@@ -72,7 +73,7 @@ class CompactRows:
     def __len__(self) -> int:
         return len(self.image_ids)
 
-    def take(self, rows: NDArray[np.integer[Any]], dtype: np.dtype[Any]) -> Rows:
+    def take(self, rows: NDArray[np.integer], dtype: np.dtype) -> Rows:
         """Return weighted rows, by number in any order, with their words by falling document frequency."""
         wanted = row_numbers(rows, len(self), "rows")
         indptr = np.zeros(len(wanted) + 1, dtype=np.int64)
@@ -94,12 +95,12 @@ class CompactRows:
             weights.sort_indices()
         return weights
 
-    def restored(self, W: NDArray[Any]) -> NDArray[Any]:
+    def restored(self, W: Array) -> Array:
         """Return a W with words in the order of `take` in the user's order."""
         return permuted(W, self._place)
 
 
-def _selected(store: VistermStore, ids: NDArray[np.int64]) -> Any:
+def _selected(store: VistermStore, ids: Integers) -> Any:
     """Give the counts of the chosen images, slice after slice, and how many came before each."""
     done = 0
     for first, counts in store.slices(SLICE):
@@ -111,16 +112,16 @@ def _selected(store: VistermStore, ids: NDArray[np.int64]) -> Any:
 
 @njit(cache=True, nogil=True)
 def _write_slice(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
+    indptr: Integers,
+    indices: Numbers,
     data: NDArray[np.uint8],
-    idf: NDArray[np.float64],
-    place: NDArray[np.int64],
+    idf: Floats,
+    place: Integers,
     done: int,
-    out_indptr: NDArray[np.int64],
-    out_words: NDArray[Any],
+    out_indptr: Integers,
+    out_words: Array,
     out_counts: NDArray[np.uint8],
-    out_lengths: NDArray[np.float64],
+    out_lengths: Floats,
 ) -> None:
     """Write rows from number `done` on without words of weight 0, sorted by insertion, as a row is short."""
     for row in range(indptr.shape[0] - 1):
@@ -141,16 +142,16 @@ def _write_slice(
 
 @njit(cache=True, nogil=True)
 def _weigh(
-    rows: NDArray[np.int64],
-    indptr: NDArray[np.int64],
-    words: NDArray[Any],
+    rows: Integers,
+    indptr: Integers,
+    words: Array,
     counts: NDArray[np.uint8],
-    lengths: NDArray[np.float64],
-    idf: NDArray[np.float64],
-    out_indptr: NDArray[np.int64],
+    lengths: Floats,
+    idf: Floats,
+    out_indptr: Integers,
     out_indices: NDArray[np.uint32],
-    out_data: NDArray[Any],
-    out_squared_norms: NDArray[np.float64],
+    out_data: Array,
+    out_squared_norms: Floats,
 ) -> None:
     for i in range(rows.shape[0]):
         row, place, total = rows[i], out_indptr[i], 0.0

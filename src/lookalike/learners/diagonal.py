@@ -11,18 +11,19 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from lookalike.core.arrays import Array, Floats, Integers, Matrix, Numbers
 from lookalike.core.kernels import njit
-from lookalike.learners.base import Matrix, SimilarityLearner, _WithReason, is_sparse
+from lookalike.learners.base import SimilarityLearner, _WithReason, is_sparse
 from lookalike.learners.online import Draw, OnlineTripletLearner, feed
 from lookalike.learners.triplet_products import Products, TripletProducts
 
 ZERO = 1e-10
 """A weight of at most this size counts as none (SOML, the threshold of Tables 4-6)."""
 
-Compact = dict[str, NDArray[Any]]
+Compact = dict[str, Array]
 """Arrays with one entry for each of some features."""
 
 
@@ -30,7 +31,7 @@ class DiagonalLearner(SimilarityLearner):
     """Base of the learners of one weight per feature; a subclass sets ``w_`` and ``metric_ = "inner_product"``."""
 
     learns_matrix = False
-    w_: NDArray[np.float64]
+    w_: Floats
     remedy: ClassVar = "learn with projection='psd'"
     """What gives the model a `transform`."""
 
@@ -40,7 +41,7 @@ class DiagonalLearner(SimilarityLearner):
         return float(np.mean(np.abs(self.w_) <= ZERO))
 
     @_WithReason
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Matrix) -> Any:
         """Multiply every feature by the root of its weight: inner products of the results are the learned similarity.
 
         A fitted model has this method where none of its weights is below 0; one that is not fitted yet, where its
@@ -86,7 +87,7 @@ class DiagonalLearner(SimilarityLearner):
 class ProductsLearner(DiagonalLearner):
     """Base of the diagonal learners that see triplets as products of rows alone; a subclass defines `_learn`."""
 
-    def fit_triplets(self, X: Any, triplets: Any) -> Self:
+    def fit_triplets(self, X: Matrix, triplets: ArrayLike) -> Self:
         """Learn from exactly these triplets.
 
         Parameters
@@ -137,12 +138,12 @@ class OnlineDiagonalLearner(OnlineTripletLearner, ProductsLearner):
     """Weight of a feature that no step has touched."""
 
     @abstractmethod
-    def _weights(self, state: Compact) -> NDArray[np.float64]:
+    def _weights(self, state: Compact) -> Floats:
         """Return the weights that arrays of these `fields` stand for, at this step."""
 
     @abstractmethod
     def _steps(
-        self, state: Compact, products: Products, triplets: NDArray[np.int32], n_steps: int, n_updates: int
+        self, state: Compact, products: Products, triplets: Numbers, n_steps: int, n_updates: int
     ) -> tuple[int, int]:
         """Take one step a triplet, after so many steps and updates; return how many had a loss, and were updates."""
 
@@ -176,7 +177,7 @@ class OnlineDiagonalLearner(OnlineTripletLearner, ProductsLearner):
         self.state_ = {"feature": np.empty(0, dtype=np.int64)}
         self.state_ |= {name: np.full(0, rest) for name, rest in self.fields.items()}
 
-    def _take(self, work: tuple[TripletProducts, Compact], examples: NDArray[np.int32]) -> tuple[int, int]:
+    def _take(self, work: tuple[TripletProducts, Compact], examples: Numbers) -> tuple[int, int]:
         every, present = work
         losses = updates = taken = 0
         for products, triplets in every.blocks(examples):
@@ -191,7 +192,7 @@ class OnlineDiagonalLearner(OnlineTripletLearner, ProductsLearner):
         products, present = work
         self._store(products.columns, present)
 
-    def _load(self, features: NDArray[np.int64]) -> Compact:
+    def _load(self, features: Integers) -> Compact:
         """Return what ``state_`` has of these features, for `_steps`."""
         here = np.isin(features, self.state_["feature"], assume_unique=True)
         there = np.isin(self.state_["feature"], features, assume_unique=True)
@@ -200,7 +201,7 @@ class OnlineDiagonalLearner(OnlineTripletLearner, ProductsLearner):
             array[here] = self.state_[name][there]
         return loaded
 
-    def _store(self, features: NDArray[np.int64], present: Compact) -> None:
+    def _store(self, features: Integers, present: Compact) -> None:
         """Put these features' arrays into ``state_``, and work out ``w_``."""
         every = np.union1d(self.state_["feature"], features)
         state = self._load(every)
@@ -219,7 +220,7 @@ class OnlineDiagonalLearner(OnlineTripletLearner, ProductsLearner):
             self.w_ = np.maximum(self.w_, 0.0)
 
 
-def _scale_columns(rows: Matrix, weights: NDArray[Any]) -> Matrix:
+def _scale_columns(rows: Matrix, weights: Array) -> Matrix:
     """Multiply every column by its weight; sparse rows stay sparse, and those given are not changed."""
     if not is_sparse(rows):
         return rows * weights
@@ -227,9 +228,7 @@ def _scale_columns(rows: Matrix, weights: NDArray[Any]) -> Matrix:
 
 
 @njit(cache=True, nogil=True)
-def add_product(
-    target: NDArray[np.float64], places: NDArray[np.uint32], values: NDArray[np.float64], factor: float
-) -> None:
+def add_product(target: Floats, places: NDArray[np.uint32], values: Floats, factor: float) -> None:
     """Add a multiple of one product, in place."""
     for k in range(places.shape[0]):
         target[places[k]] += factor * values[k]

@@ -8,12 +8,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from lookalike.core.arrays import Floats, Numbers
 from lookalike.core.kernels import njit
 from lookalike.learners.diagonal import Compact, OnlineDiagonalLearner, add_product
 from lookalike.learners.sparse_rows import row_of, sparse_dot
 from lookalike.learners.triplet_products import Products
 
-Floats = NDArray[np.float64]
 Places = NDArray[np.uint32]
 
 
@@ -61,11 +61,11 @@ class DiagonalOASIS(OnlineDiagonalLearner):
         super()._check_parameters()
         self._require(self.aggressiveness > 0, "aggressiveness", "larger than 0")
 
-    def _weights(self, state: Compact) -> NDArray[np.float64]:
+    def _weights(self, state: Compact) -> Floats:
         return state["weight"].copy()
 
     def _steps(
-        self, state: Compact, products: Products, triplets: NDArray[np.int32], n_steps: int, n_updates: int
+        self, state: Compact, products: Products, triplets: Numbers, n_steps: int, n_updates: int
     ) -> tuple[int, int]:
         scratch = np.empty(2 * int(np.diff(products.indptr).max(initial=0)))
         return passive_aggressive_steps(state["weight"], products, triplets, float(self.aggressiveness), scratch)
@@ -73,7 +73,7 @@ class DiagonalOASIS(OnlineDiagonalLearner):
 
 @njit(cache=True, nogil=True)
 def passive_aggressive_steps(
-    weights: Floats, products: Products, triplets: NDArray[np.int32], aggressiveness: float, scratch: Floats
+    weights: Floats, products: Products, triplets: Numbers, aggressiveness: float, scratch: Floats
 ) -> tuple[int, int]:
     """Take one step of diagonal OASIS per triplet of products, in place; return steps with a loss, and updates."""
     losses = 0

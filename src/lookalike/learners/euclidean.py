@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from lookalike.learners.base import Matrix, SimilarityLearner
+from lookalike.core.arrays import Array, Labels, Matrix
+from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.triplets import check_triplets
 
 
@@ -20,19 +21,19 @@ class Baseline(SimilarityLearner):
     learns_matrix = False
     metric_name: ClassVar[str] = "inner_product"
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Matrix, y: Labels = None) -> Self:
         """Check X and remember its number of features; there is nothing to learn, and `y` is ignored."""
         self._check_rows(X, reset=True)
         self.metric_ = self.metric_name
         return self
 
-    def fit_triplets(self, X: Any, triplets: Any) -> Self:
+    def fit_triplets(self, X: Matrix, triplets: ArrayLike) -> Self:
         """Check X and the triplets, which are not used."""
         self.fit(X)
         check_triplets(triplets, self._check_rows(X).shape[0])
         return self
 
-    def partial_fit_triplets(self, X: Any, triplets: Any) -> Self:
+    def partial_fit_triplets(self, X: Matrix, triplets: ArrayLike) -> Self:
         """Check X and the triplets, which are not used."""
         return self.fit_triplets(X, triplets)
 
@@ -60,7 +61,7 @@ class Euclidean(Baseline):
 
     metric_name = "sqeuclidean"
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Matrix) -> Any:
         """Return X itself, checked: distances in it are what they are."""
         check_is_fitted(self)
         return self._check_rows(X)
@@ -68,7 +69,7 @@ class Euclidean(Baseline):
     def _project(self, rows: Matrix) -> Matrix:
         return rows
 
-    def _scores(self, *parts: Any) -> NDArray[Any]:
+    def _scores(self, *parts: Any) -> Array:
         # rounding can leave the distance of a row to itself a little below 0
         scores = super()._scores(*parts)
         np.minimum(scores, 0, out=scores)

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Factor = NDArray[Any]
-Objective = Callable[[Factor], "tuple[float, Factor, float]"]
+from lookalike.core.arrays import Array, Floats
+
+Objective = Callable[[Array], "tuple[float, Array, float]"]
 """What is minimised at L, its gradient in the shape and dtype of L, and the objective that stands for it in a curve."""
-Stages = Iterable[tuple[type[np.floating[Any]], Objective]]
+Stages = Iterable[tuple[type[np.floating], Objective]]
 """Objectives to minimise one after the other, each in a dtype; the last is meant."""
-Pair = tuple[Factor, Factor, float]
+Pair = tuple[Array, Array, float]
 """A step, how it bent the gradient, and the inner product of both."""
 MEMORY = 10
 """Steps from which L-BFGS knows how the gradient bends."""
@@ -42,24 +41,24 @@ IN_SINGLE = 1e15
 class FactorPoint:
     """A matrix M = LL' on the way down, L = `basis` `inner`, and the objective there."""
 
-    inner: Factor
-    basis: NDArray[np.float64]
+    inner: Array
+    basis: Floats
     objective: float
     finished: bool = False
 
     @property
-    def factor(self) -> NDArray[np.float64]:
+    def factor(self) -> Floats:
         """L."""
         return self.basis @ self.inner
 
     @property
-    def matrix(self) -> NDArray[np.float64]:
+    def matrix(self) -> Floats:
         """M, symmetric to the bit."""
         matrix = self.factor @ self.factor.T
         return np.asarray((matrix + matrix.T) / 2)
 
 
-def conditioned(coordinates: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def conditioned(coordinates: Floats) -> tuple[Floats, Floats]:
     """Return rows around their mean in a `basis` B in which they vary alike in all directions, X B, and B."""
     # with 750 and 2,000 rows L-BFGS takes fewer evaluations there, with 400 it depends on the rows
     centred = coordinates - coordinates.mean(axis=0)
@@ -69,14 +68,14 @@ def conditioned(coordinates: NDArray[np.float64]) -> tuple[NDArray[np.float64], 
     return centred @ basis, basis
 
 
-def precisions(rows: NDArray[np.float64]) -> list[type[np.floating[Any]]]:
+def precisions(rows: Floats) -> list[type[np.floating]]:
     """Return the dtypes to minimise in, one after the other: float32 where it can hold the rows, and float64."""
     largest = float(np.einsum("ij,ij->i", rows, rows).max(initial=0.0))
     fits = largest == 0 or 1 / IN_SINGLE < largest < IN_SINGLE
     return [np.float32, np.float64] if fits else [np.float64]
 
 
-def descend(stages: Stages, start: Factor, basis: Factor, tol: float, at_zero: float) -> Iterator[FactorPoint]:
+def descend(stages: Stages, start: Array, basis: Array, tol: float, at_zero: float) -> Iterator[FactorPoint]:
     """Yield L = `start`, and a point after every step of L-BFGS on one objective after another.
 
     An objective is left when three steps together lower it by no more than `tol` of it, or when no step lowers it. It
@@ -103,7 +102,7 @@ def descend(stages: Stages, start: Factor, basis: Factor, tol: float, at_zero: f
             is_reached = scale is not None and abs(values[-1]) < NEGLIGIBLE * scale
 
 
-def quasi_newton(objective: Objective, factor: Factor) -> Iterator[tuple[Factor, float, float]]:
+def quasi_newton(objective: Objective, factor: Array) -> Iterator[tuple[Array, float, float]]:
     """Yield L, the value there and the one to record, at the start and after every step of L-BFGS that lowers it."""
     value, gradient, recorded = objective(factor)
     yield factor, value, recorded
@@ -124,7 +123,7 @@ def quasi_newton(objective: Objective, factor: Factor) -> Iterator[tuple[Factor,
         yield factor, value, recorded
 
 
-def _newton_direction(gradient: Factor, pairs: deque[Pair]) -> Factor:
+def _newton_direction(gradient: Array, pairs: deque[Pair]) -> Array:
     """Return minus the gradient by the inverse Hessian that the pairs of moves and bends say (two-loop recursion)."""
     direction = -gradient
     shares = []
@@ -141,8 +140,8 @@ def _newton_direction(gradient: Factor, pairs: deque[Pair]) -> Factor:
 
 
 def _line_search(
-    objective: Objective, factor: Factor, direction: Factor, value: float, slope: float, length: float
-) -> tuple[Factor, float, Factor, float] | None:
+    objective: Objective, factor: Array, direction: Array, value: float, slope: float, length: float
+) -> tuple[Array, float, Array, float] | None:
     """Return L at a step that keeps Wolfe's conditions, and what the objective is there; None if none is found.
 
     Bisection, which kinks do not mislead (Lewis and Overton 2013, "Nonsmooth optimization via quasi-Newton methods").

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from lookalike.core.arrays import Array, Floats, Integers, Matrix, Numbers
 from lookalike.core.kernels import njit
-from lookalike.learners.base import Matrix, is_sparse, psd_factor
+from lookalike.learners.base import is_sparse, psd_factor
 from lookalike.learners.projections import nearest_psd
 from lookalike.learners.sparse_rows import canonical_csr, permuted, refuse_infinity
 from lookalike.ranking.rankings import Rankings, rank_leave_one_out
@@ -77,13 +78,13 @@ class Gram:
             return cls(refuse_infinity(np.array(X, dtype=dtype, order="C")))
 
     @cached_property
-    def products(self) -> NDArray[Any]:
+    def products(self) -> Array:
         """Return G = XX'."""
         with np.errstate(over="ignore"):
             return self.block(self.rows)
 
     @cached_property
-    def twins(self) -> NDArray[np.int64]:
+    def twins(self) -> Integers:
         """Number rows, equal ones alike, where rounding may tell them apart: in products of dense ones."""
         if is_sparse(self.rows):
             return np.arange(self.n_rows)
@@ -91,7 +92,7 @@ class Gram:
         return np.array([first.setdefault(row.tobytes(), i) for i, row in enumerate(self.rows)])
 
     @cached_property
-    def roots(self) -> NDArray[np.float64]:
+    def roots(self) -> Floats:
         """Return C of shape (n, n) with CC' = G: the rows in coordinates of their span."""
         values, vectors = np.linalg.eigh(self.products.astype(np.float64))
         return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
@@ -101,7 +102,7 @@ class Gram:
         """Return CSR rows column by column."""
         return Parts.of(self.rows.tocsc())
 
-    def block(self, rows: Matrix) -> NDArray[Any]:
+    def block(self, rows: Matrix) -> Array:
         """Return the inner products of some rows with these."""
         if not is_sparse(rows) or not is_sparse(self.rows):
             products = rows @ self.rows.T
@@ -116,21 +117,21 @@ class Seen:
 
     def __init__(self, rows: Matrix) -> None:
         self.rows = rows
-        self._products: tuple[Gram, NDArray[Any], NDArray[Any]] | None = None
+        self._products: tuple[Gram, Array, Array] | None = None
 
-    def products(self, gram: Gram) -> tuple[NDArray[Any], NDArray[Any]]:
+    def products(self, gram: Gram) -> tuple[Array, Array]:
         """Return the inner products of these rows with the rows of `gram`, and with each other."""
         if self._products is None or self._products[0] is not gram:
             own = Gram.of(self.rows, gram.rows.dtype)
             self._products = gram, gram.block(own.rows), own.products
         return self._products[1:]
 
-    def scores(self, model: Any) -> NDArray[Any]:
+    def scores(self, model: Any) -> Array:
         """Return the similarities of all pairs of the rows."""
         scores = model.scores_among(self)
         return np.asarray(model.similarity(self.rows, self.rows) if scores is None else scores)
 
-    def rankings(self, model: Any, y: Any) -> Rankings:
+    def rankings(self, model: Any, y: ArrayLike) -> Rankings:
         """Let the rows query each other (`rank_leave_one_out`), by products of rows where the model learns on those."""
         scores = model.scores_among(self) if hasattr(model, "scores_among") else None
         if scores is None:
@@ -138,7 +139,7 @@ class Seen:
         return rank_scores(scores, y)
 
 
-def rank_scores(scores: NDArray[Any], y: Any) -> Rankings:
+def rank_scores(scores: Array, y: ArrayLike) -> Rankings:
     """Rank rows that query each other by similarities that are there."""
     return rank_leave_one_out(_Scores(scores), np.arange(len(scores))[:, None], y, n_neighbours=0)
 
@@ -146,9 +147,9 @@ def rank_scores(scores: NDArray[Any], y: Any) -> Rankings:
 class _Scores(NamedTuple):
     """Similarities that are there, of rows which are given by number."""
 
-    scores: NDArray[Any]
+    scores: Array
 
-    def similarity(self, A: NDArray[np.int64], B: NDArray[np.int64]) -> NDArray[Any]:
+    def similarity(self, A: Integers, B: Integers) -> Array:
         """Return the similarities of some rows to others."""
         return np.asarray(self.scores[A, B.T])
 
@@ -162,7 +163,7 @@ class Form:
     rows: Matrix
     strengths: sp.csr_array
 
-    def __init__(self, W: NDArray[Any], place: NDArray[np.int64] | None = None, has_overflowed: bool = False) -> None:
+    def __init__(self, W: Array, place: Integers | None = None, has_overflowed: bool = False) -> None:
         self._W, self._place, self.dtype, self.has_overflowed = W, place, W.dtype, has_overflowed
         self.goes_through_rows = False
 
@@ -171,14 +172,14 @@ class Form:
         return Form, (self.matrix,)
 
     @property
-    def matrix(self) -> NDArray[Any]:
+    def matrix(self) -> Array:
         """Return W in the user's order of features, in an array of its own."""
         if self._place is not None:
             self._W, self._place = permuted(self._W, self._place), None
         return self._W
 
     @cached_property
-    def components(self) -> NDArray[np.float64]:
+    def components(self) -> Floats:
         """Return L with LL' = W."""
         return psd_factor(self.matrix)
 
@@ -186,7 +187,7 @@ class Form:
         """Return QW."""
         return queries.astype(self.dtype, copy=False) @ self.matrix
 
-    def products_among(self, seen: Seen) -> NDArray[Any] | None:
+    def products_among(self, seen: Seen) -> Array | None:
         """Return x'Wy of all pairs of seen rows, where products of rows are there for it."""
         return None
 
@@ -213,7 +214,7 @@ class RowForm(Form):
 
     gram: Gram | None = None
     """While it learns: all rows, of which those numbered `used` have a strength."""
-    used: NDArray[np.int64]
+    used: Integers
 
     def __init__(self, rows: Matrix, strengths: sp.csr_array) -> None:
         n, d = rows.shape
@@ -233,7 +234,7 @@ class RowForm(Form):
         return RowForm, (self.rows, self.strengths)
 
     @cached_property
-    def matrix(self) -> NDArray[Any]:
+    def matrix(self) -> Array:
         """Return W, read-only; where A is symmetric, W is so to the bit."""
         rows, A = self.rows, self.strengths
         is_symmetric = not abs(A - A.T).sum()
@@ -256,7 +257,7 @@ class RowForm(Form):
         weights = (self._own.block(queries) @ self._weights).astype(self.dtype, copy=False)
         return np.asarray(queries + weights @ self.rows)
 
-    def products_among(self, seen: Seen) -> NDArray[Any] | None:
+    def products_among(self, seen: Seen) -> Array | None:
         """Return x'Wy of all pairs of seen rows, where products of rows are there for it."""
         if self.gram is None:
             return None
@@ -306,7 +307,7 @@ class RowForm(Form):
         return A if A.nnz < SPARSE_BELOW * A.shape[0] ** 2 else A.toarray()
 
 
-def nearest_psd_strengths(strengths: sp.csr_array, C: NDArray[np.float64]) -> NDArray[np.float64]:
+def nearest_psd_strengths(strengths: sp.csr_array, C: Floats) -> Floats:
     """Return symmetric strengths A that make I + X'AX positive semidefinite and nearest to what it was; CC' = XX'."""
     # X'AX of a symmetric A has the eigenvalues of K = C'AC. Where Ku = mu u and w = ACu / mu, X'w is its eigenvector of
     # length 1. Only 1 + mu < 0 is taken away, so that nothing small is divided by.
@@ -339,7 +340,7 @@ class LearningForm(RowForm):
         super().__init__(self._steps.gram.rows[self.used], sp.csr_array(A[self.used][:, self.used]))
         return self.__dict__[name]
 
-    def products_among(self, seen: Seen) -> NDArray[Any] | None:
+    def products_among(self, seen: Seen) -> Array | None:
         """Return x'Wy of all pairs of seen rows: while steps have not gone on, from these."""
         if self._steps.moment != self._moment:
             return super().products_among(seen)
@@ -364,7 +365,7 @@ class GramSteps:
         self._own = self._tracked(gram.products)
         self._seen: dict[Seen, Tracked] = {}
 
-    def take(self, triplets: NDArray[np.int32], margins: NDArray[np.float64] = NO_MARGINS) -> tuple[int, int]:
+    def take(self, triplets: Numbers, margins: Floats = NO_MARGINS) -> tuple[int, int]:
         """Take one step a triplet; return how many had a loss, and how many an update."""
         before, twins, C = self.n_updates, self.gram.twins, self._aggressiveness
         if before + len(triplets) > len(self._log.taus):
@@ -405,7 +406,7 @@ class GramSteps:
         # bb' - aa' has -1 at (p+, p+) and 1 at (p-, p-), where the columns of a step have 1 and -1
         return sp.csr_array(both - sp.diags_array(sums.sum(axis=0)))
 
-    def products_among(self, seen: Seen) -> NDArray[Any]:
+    def products_among(self, seen: Seen) -> Array:
         """Return x'Wy of all pairs of seen rows, of which T takes the log as that of the learned rows does."""
         products, own = seen.products(self.gram)
         if seen not in self._seen:
@@ -417,14 +418,14 @@ class GramSteps:
         """Tell whether a number is too large for the dtype."""
         return not (is_finite(self.gram.products) and is_finite(self._own.T))
 
-    def _tracked(self, products: NDArray[Any]) -> Tracked:
+    def _tracked(self, products: Array) -> Tracked:
         """Return T of rows with such products as the last projection left it."""
         A, dtype = self._projected, products.dtype
         T = (products @ A.toarray()).astype(dtype, copy=False) if A.nnz else np.zeros_like(products)
         return Tracked(T, products, np.full(len(T), self._n_projected))
 
 
-def is_finite(matrix: NDArray[Any]) -> bool:
+def is_finite(matrix: Array) -> bool:
     """Tell whether all numbers of a matrix are finite."""
     with np.errstate(invalid="ignore", over="ignore"):
         return bool(np.isfinite(matrix.sum(dtype=np.float64)))
@@ -433,9 +434,9 @@ def is_finite(matrix: NDArray[Any]) -> bool:
 class Parts(NamedTuple):
     """A CSR or CSC matrix as kernels take it."""
 
-    starts: NDArray[np.int64]
+    starts: Integers
     numbers: NDArray[np.uint32]
-    values: NDArray[Any]
+    values: Array
 
     @classmethod
     def of(cls, matrix: Any) -> Parts:
@@ -446,16 +447,16 @@ class Parts(NamedTuple):
 class Tracked(NamedTuple):
     """T of some rows, their products with the learned rows, and how many updates each row of T has taken."""
 
-    T: NDArray[Any]
-    products: NDArray[Any]
-    caught_up: NDArray[np.int64]
+    T: Array
+    products: Array
+    caught_up: Integers
 
 
 class Log(NamedTuple):
     """The triplet and the length of every update."""
 
     triplets: NDArray[np.uint32]
-    taus: NDArray[Any]
+    taus: Array
 
 
 @njit(cache=True, nogil=True)
@@ -463,9 +464,9 @@ def gram_steps(
     own: Tracked,
     log: Log,
     n_updates: int,
-    twins: NDArray[np.int64],
-    triplets: NDArray[np.int32],
-    margins: NDArray[np.float64],
+    twins: Integers,
+    triplets: Numbers,
+    margins: Floats,
     aggressiveness: float,
     kind: int,
     is_lazy: bool,
@@ -541,7 +542,7 @@ def _catch_up_all(tracked: Tracked, log: Log, n_updates: int, kind: int) -> None
 
 # fastmath lets the compiler sum in vector lanes: another order than one by one, the same on every run of a machine.
 @njit(cache=True, nogil=True, fastmath=True)
-def _dot(left: NDArray[Any], right: NDArray[Any], without: NDArray[Any]) -> float:
+def _dot(left: Array, right: Array, without: Array) -> float:
     """Return left (right - without)'."""
     total = left.dtype.type(0)
     for k in range(left.shape[0]):
@@ -550,7 +551,7 @@ def _dot(left: NDArray[Any], right: NDArray[Any], without: NDArray[Any]) -> floa
 
 
 @njit(cache=True, nogil=True)
-def _add_product(left: Parts, right: Parts, product: NDArray[Any], is_symmetric: bool) -> None:
+def _add_product(left: Parts, right: Parts, product: Array, is_symmetric: bool) -> None:
     """Add the product of two CSR matrices to a dense one; of a symmetric product half is computed."""
     first = right.starts[:-1].copy()
     for i in range(product.shape[0]):
@@ -566,7 +567,7 @@ def _add_product(left: Parts, right: Parts, product: NDArray[Any], is_symmetric:
 
 
 @njit(cache=True, nogil=True)
-def _add_in_tiles(W: NDArray[Any], columns: Parts, products: NDArray[Any], is_symmetric: bool) -> None:
+def _add_in_tiles(W: Array, columns: Parts, products: Array, is_symmetric: bool) -> None:
     """Add X' times dense rows to W, one tile of columns after the other; of a symmetric sum only one half."""
     d = W.shape[0]
     for left in range(0, d, TILE):
@@ -584,7 +585,7 @@ def _add_in_tiles(W: NDArray[Any], columns: Parts, products: NDArray[Any], is_sy
 
 
 @njit(cache=True, nogil=True)
-def _mirror(matrix: NDArray[Any]) -> None:
+def _mirror(matrix: Array) -> None:
     """Copy the upper half of a matrix to the lower one, in tiles."""
     n = matrix.shape[0]
     for top in range(0, n, 64):

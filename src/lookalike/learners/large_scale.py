@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lookalike.core.arrays import Numbers, Singles
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, reading_npz, write_npz
 from lookalike.learners.base import refuse_large_matrix
@@ -33,7 +33,6 @@ Mode = Literal["look-ahead", "sequential"]
 STOPPING = ("n_steps", "patience", "tolerance")
 """What may change between two starts of one run."""
 
-Matrix = NDArray[np.float32]
 
 SEGMENT = 64
 """Blocks between two looks at the clock."""
@@ -87,7 +86,7 @@ class TrainingRun(TrainingState):
     """What a run has learned and what it took, over all starts."""
 
     _: KW_ONLY
-    W: Matrix  # at the step with the best score, in the user's order of features
+    W: Singles  # at the step with the best score, in the user's order of features
     stopped: str  # "saturated" or "limit"
 
 
@@ -95,7 +94,7 @@ def train(
     rows: CompactRows,
     source: QueryTripletSampler,
     plan: TrainingPlan,
-    score: Callable[[Matrix], float],
+    score: Callable[[Singles], float],
     *,
     checkpoint: PathLike | None = None,
     checkpoint_seconds: float = 300.0,
@@ -151,7 +150,7 @@ def train(
     return TrainingRun(**vars(state), W=rows.restored(best), stopped=stopped)
 
 
-def _score(state: TrainingState, W: Matrix, score: Callable[[Matrix], float], tell: Callable[[str], None]) -> bool:
+def _score(state: TrainingState, W: Singles, score: Callable[[Singles], float], tell: Callable[[str], None]) -> bool:
     """Add a row to the curve; say whether it is the best so far."""
     if not np.isfinite(W).all():
         raise LookalikeError(f"W has overflowed before step {state.n_steps:,}: make aggressiveness smaller")
@@ -189,11 +188,11 @@ def _progress(step: int, point: int, end: int, losses: int, seconds: float) -> s
 
 
 def take_blocks(
-    W: Matrix, rows: CompactRows, source: QueryTripletSampler, plan: TrainingPlan, blocks: range, n_threads: int
+    W: Singles, rows: CompactRows, source: QueryTripletSampler, plan: TrainingPlan, blocks: range, n_threads: int
 ) -> tuple[int, int]:
     """Take the steps of some blocks in the plan's mode; return (losses, updates)."""
 
-    def fetch(number: int) -> tuple[Rows, NDArray[np.int32]]:
+    def fetch(number: int) -> tuple[Rows, Numbers]:
         """Return the rows of a block's triplets, and its triplets as numbers of those."""
         triplets = source.chunk(blocks[number], plan.block)
         chosen = rows.take(triplets.ravel(), np.dtype(np.float32))
@@ -209,7 +208,7 @@ def take_blocks(
     return sum(losses for losses, _ in counts), sum(updates for _, updates in counts)
 
 
-def _take_in_order(W: Matrix, rows: Rows, triplets: NDArray[np.int32], aggressiveness: float) -> tuple[int, int]:
+def _take_in_order(W: Singles, rows: Rows, triplets: Numbers, aggressiveness: float) -> tuple[int, int]:
     """Take a block's steps on one thread: those that share a query image together, where these are enough."""
     n_groups = np.count_nonzero(np.diff(triplets[:, 0], prepend=-1))
     if len(triplets) >= n_groups * max(2, len(W) / COLUMNS):
@@ -231,7 +230,7 @@ class _Checkpoint:
             "triplets": zlib.crc32(np.ascontiguousarray(source.chunk(0, plan.block)).tobytes()),
         }
 
-    def load(self) -> tuple[TrainingState, Matrix, Matrix] | None:
+    def load(self) -> tuple[TrainingState, Singles, Singles] | None:
         """Return the state, W and the best W of an earlier start, or nothing where there is none of this plan."""
         if not self._path.is_file():
             return None
@@ -241,7 +240,7 @@ class _Checkpoint:
                 return None
             return TrainingState(**state), kept["W"], kept["best"]
 
-    def save(self, state: TrainingState, W: Matrix, best: Matrix) -> None:
+    def save(self, state: TrainingState, W: Singles, best: Singles) -> None:
         """Keep these in place of what was kept before."""
         text = json.dumps({**vars(state), "made_by": self._made_by})
         write_npz({"W": W, "best": best, "state": np.array(text)}, self._path, compressed=False)

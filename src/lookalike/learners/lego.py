@@ -8,22 +8,21 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from math import hypot, sqrt
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
+from lookalike.core.arrays import Array, Floats, Matrix, Numbers
 from lookalike.core.kernels import njit
 from lookalike.core.seeds import as_seed
-from lookalike.learners.base import Matrix, is_sparse
+from lookalike.learners.base import is_sparse
 from lookalike.learners.online import Draw, OnlineLearner, feed
 from lookalike.learners.pairs import PairSampler, check_pairs
 from lookalike.learners.span import Span
 from lookalike.learners.sparse_rows import Rows, longest_row, sparse_dot, subtract_rows
-
-Array = NDArray[np.float64]
 
 RANDOM_PAIRS = 10_000
 """Pairs of rows, drawn at random, whose distances set the targets."""
@@ -114,7 +113,7 @@ class LEGO(OnlineLearner):
     percentiles: tuple[float, float] = (5, 95)
     dtype: str = "float64"
 
-    def fit_pairs(self, X: Any, pairs: Any, same: Any) -> Self:
+    def fit_pairs(self, X: Matrix, pairs: ArrayLike, same: ArrayLike) -> Self:
         """Learn from exactly these pairs, once each and in this order.
 
         Parameters
@@ -133,14 +132,14 @@ class LEGO(OnlineLearner):
         """
         return self._learn(X, pairs, same, afresh=True)
 
-    def partial_fit_pairs(self, X: Any, pairs: Any, same: Any) -> Self:
+    def partial_fit_pairs(self, X: Matrix, pairs: ArrayLike, same: ArrayLike) -> Self:
         """Go on from the matrix and the targets that are there (or start, on a new model) with more pairs.
 
         The parameters are those of `fit_pairs`; X may be other rows than before, with the same features.
         """
         return self._learn(X, pairs, same, afresh=not hasattr(self, "M_"))
 
-    def _learn(self, X: Any, pairs: Any, same: Any, afresh: bool) -> Self:
+    def _learn(self, X: Matrix, pairs: ArrayLike, same: ArrayLike, afresh: bool) -> Self:
         self._check_parameters()
         X = self._check_rows(X, reset=afresh, ensure_min_samples=1 + afresh)
         examples = check_pairs(pairs, same, X.shape[0])
@@ -167,7 +166,7 @@ class LEGO(OnlineLearner):
         self.n_steps_ = 0
         self.n_updates_ = 0
 
-    def _sampler(self, X: Matrix, y: NDArray[Any], seed: int) -> Draw:
+    def _sampler(self, X: Matrix, y: Array, seed: int) -> Draw:
         draw = PairSampler(y, seed).draw
         self._set_targets(X, seed)
         return draw
@@ -180,7 +179,7 @@ class LEGO(OnlineLearner):
             return _RowProducts(X)
         return _LazyMatrix(X, self.M_, _squared_lengths(X))
 
-    def _take(self, work: _LazyMatrix, examples: NDArray[np.int32]) -> tuple[int, int]:
+    def _take(self, work: _LazyMatrix, examples: Numbers) -> tuple[int, int]:
         return work.steps(examples, (self.l_, self.u_), bool(self.relative), float(self.regularization))
 
     def _show(self, work: _LazyMatrix) -> None:
@@ -190,7 +189,7 @@ class LEGO(OnlineLearner):
 class _LazyMatrix:
     """Rows, a d x d matrix from M on, and the vectors of recent steps that are still to be taken off it."""
 
-    def __init__(self, rows: Matrix, matrix: NDArray[Any], squared_lengths: Array, n_weights: int = 0) -> None:
+    def __init__(self, rows: Matrix, matrix: Array, squared_lengths: Floats, n_weights: int = 0) -> None:
         rows = sp.csr_array(rows, dtype=np.float64, copy=True)
         rows.sum_duplicates()
         rows.eliminate_zeros()
@@ -202,7 +201,7 @@ class _LazyMatrix:
         self._rows = Rows(rows.indptr.astype(np.int64), rows.indices.astype(np.uint32), rows.data, squared_lengths)
 
     def steps(
-        self, pairs: NDArray[np.int32], targets: tuple[float, float], relative: bool, regularization: float
+        self, pairs: Numbers, targets: tuple[float, float], relative: bool, regularization: float
     ) -> tuple[int, int]:
         """Take one step per pair (i, j, same); return how many pairs were off target, and how many were changed."""
         losses = updates = taken = 0
@@ -220,7 +219,7 @@ class _LazyMatrix:
                 self._n_recent = 0
         return losses, updates
 
-    def matrix(self) -> Array:
+    def matrix(self) -> Floats:
         """Return the d x d matrix as it is now, symmetric to the bit; what comes after is not changed by it."""
         matrix = self._matrix.copy()
         _subtract(matrix, self._recent[: self._n_recent], self._factors[: self._n_recent])
@@ -238,7 +237,7 @@ class _RowProducts(_LazyMatrix):
         coordinates, n = self._span.coordinates, X.shape[0]
         super().__init__(sp.eye_array(n), coordinates @ coordinates.T, squared_lengths, n)
 
-    def matrix(self) -> Array:
+    def matrix(self) -> Floats:
         # M = (I + X'DX)^-1, with D the sum of the pairs' weights
         coordinates = self._span.coordinates
         inverse = coordinates.T @ (self._weights @ coordinates)
@@ -247,7 +246,7 @@ class _RowProducts(_LazyMatrix):
         return self._span.full_matrix(half.T @ half)
 
 
-def random_distances(X: Matrix, n_pairs: int, random: np.random.Generator) -> Array:
+def random_distances(X: Matrix, n_pairs: int, random: np.random.Generator) -> Floats:
     """Squared Euclidean distances of `n_pairs` pairs of different rows, drawn with replacement."""
     n = X.shape[0]
     first = random.integers(n, size=n_pairs)
@@ -256,16 +255,16 @@ def random_distances(X: Matrix, n_pairs: int, random: np.random.Generator) -> Ar
     return np.concatenate([(X[first[part]] - X[second[part]]).power(2).sum(axis=1).ravel() for part in parts])
 
 
-def _squared_lengths(X: Matrix) -> Array:
+def _squared_lengths(X: Matrix) -> Floats:
     # of a copy, because SciPy's power sorts the indices of its matrix
     with np.errstate(over="ignore"):
-        lengths: Array = np.asarray(sp.csr_array(X, dtype=np.float64, copy=True).power(2).sum(axis=1)).ravel()
+        lengths: Floats = np.asarray(sp.csr_array(X, dtype=np.float64, copy=True).power(2).sum(axis=1)).ravel()
     if not np.isfinite(lengths.sum()):
         raise ValueError("X has rows whose squared length overflows: scale its rows, for instance to length 1")
     return lengths
 
 
-def _cholesky(matrix: Array) -> Array:
+def _cholesky(matrix: Floats) -> Floats:
     """Return the lower Cholesky factor of M or its inverse, which both are positive definite in exact arithmetic."""
     try:
         return np.asarray(np.linalg.cholesky(matrix), dtype=np.float64)
@@ -276,7 +275,7 @@ def _cholesky(matrix: Array) -> Array:
         ) from error
 
 
-def _subtract(matrix: Array, vectors: Array, factors: Array) -> None:
+def _subtract(matrix: Floats, vectors: Floats, factors: Floats) -> None:
     """Take the sum of ``factors[k] * outer(vectors[k], vectors[k])`` off a matrix, in place."""
     if len(vectors):
         # the transposes are column-major views, so BLAS works in place and no second matrix is made
@@ -286,13 +285,13 @@ def _subtract(matrix: Array, vectors: Array, factors: Array) -> None:
 
 @njit(cache=True, nogil=True)
 def lego_steps(
-    A: Array,
-    recent: Array,
-    factors: Array,
+    A: Floats,
+    recent: Floats,
+    factors: Floats,
     n_recent: int,
-    inverse_weights: Array,
+    inverse_weights: Floats,
     rows: Rows,
-    pairs: NDArray[np.int32],
+    pairs: Numbers,
     targets: tuple[float, float],
     relative: bool,
     regularization: float,
@@ -360,7 +359,7 @@ def logdet_step(distance: float, target: float, regularization: float) -> tuple[
 
 
 @njit(cache=True, nogil=True)
-def _add(target: NDArray[Any], weight: float, row: NDArray[Any]) -> None:
+def _add(target: Array, weight: float, row: Array) -> None:
     for k in range(target.shape[0]):
         target[k] += weight * row[k]
 

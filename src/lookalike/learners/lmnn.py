@@ -5,14 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
 
+from lookalike.core.arrays import Array, Floats, Integers
 from lookalike.core.kernels import njit
 from lookalike.learners.base import psd_factor
 from lookalike.learners.batch import BatchLearner
@@ -21,9 +20,6 @@ from lookalike.learners.lmnn_factor import descend_margins
 from lookalike.learners.projections import without_negative_part
 from lookalike.learners.span import Span
 from lookalike.learners.triplets import class_codes
-
-Array = NDArray[np.float64]
-Numbers = NDArray[np.int64]
 
 SOLVERS = ("factor", "active_set", "naive")
 
@@ -134,7 +130,7 @@ class LMNN(BatchLearner):
     warm_start: bool = False
     verbose: int = 0
 
-    def _descend(self, span: Span, y: NDArray[Any]) -> Iterator[_Descent | FactorPoint]:
+    def _descend(self, span: Span, y: Array) -> Iterator[_Descent | FactorPoint]:
         """Yield the start and the descent after every iteration."""
         coordinates, (classes, _) = span.coordinates, class_codes(y)
         targets = target_neighbours(coordinates, classes, self.n_neighbors)
@@ -153,7 +149,7 @@ class LMNN(BatchLearner):
                 descent.verify()
             yield descent
 
-    def _start(self, span: Span) -> Array:
+    def _start(self, span: Span) -> Floats:
         """Return the L at which the factor's descent starts, (r, r)."""
         if not self.warm_start or getattr(self, "M_", np.empty(0)).shape[0] != len(span.basis):
             return np.eye(span.rank)
@@ -166,7 +162,7 @@ class LMNN(BatchLearner):
     def _recorded(self, point: _Descent | FactorPoint) -> float:
         return float(point.objective if isinstance(point, FactorPoint) else point.full_objective())
 
-    def _components(self, span: Span, point: _Descent | FactorPoint) -> Array:
+    def _components(self, span: Span, point: _Descent | FactorPoint) -> Floats:
         full = span.full_factor(psd_factor(point.matrix))
         return np.ascontiguousarray(full[:, full.any(axis=0)])
 
@@ -177,12 +173,12 @@ class LMNN(BatchLearner):
         self._require(self.solver in SOLVERS, "solver", " or ".join(map(repr, SOLVERS)))
 
 
-def target_neighbours(rows: Array, classes: Numbers, k: int) -> Numbers:
+def target_neighbours(rows: Floats, classes: Integers, k: int) -> Integers:
     """Return the k nearest rows of the same class of every row, nearest first, (n, k); -1 where a class has too few."""
     targets = np.full((len(rows), min(k, len(rows))), -1, dtype=np.int64)
     for label in range(int(classes.max()) + 1):
         members = np.flatnonzero(classes == label)
-        distances: Array = cdist(rows[members], rows[members], "sqeuclidean")
+        distances: Floats = cdist(rows[members], rows[members], "sqeuclidean")
         # equal in ten digits, as those of equal rows are whatever the rounding, they go by row number
         distances = np.asarray(np.round(distances / (distances.max() or 1.0), 10), dtype=np.float64)
         np.fill_diagonal(distances, np.inf)
@@ -195,9 +191,9 @@ def target_neighbours(rows: Array, classes: Numbers, k: int) -> Numbers:
 class _Point:
     """A positive semidefinite matrix M on the way: XM, the distances between rows of X under it, eq. 13."""
 
-    matrix: Array
-    products: Array
-    distances: Array
+    matrix: Floats
+    products: Floats
+    distances: Floats
     objective: float
 
 
@@ -206,7 +202,7 @@ class _Descent:
 
     def __init__(self, learner: LMNN, triplets: _AllTriplets) -> None:
         self._triplets, self._tol, self._refresh = triplets, float(learner.tol), int(learner.refresh)
-        identity: Array = np.eye(triplets.X.shape[1], dtype=np.float64)
+        identity: Floats = np.eye(triplets.X.shape[1], dtype=np.float64)
         triplets.renew(triplets.X @ identity)
         self.point = self._point(identity)
         self._verified = self.point
@@ -238,7 +234,7 @@ class _Descent:
             self._look()
 
     @property
-    def matrix(self) -> Array:
+    def matrix(self) -> Floats:
         """The matrix at the point."""
         return self.point.matrix
 
@@ -287,7 +283,7 @@ class _Descent:
         """Take the gradient at the start of the next step."""
         self._gradient = self._triplets.gradient(self.point.distances)
 
-    def _point(self, matrix: Array) -> _Point:
+    def _point(self, matrix: Floats) -> _Point:
         point = _Point(matrix, self._triplets.X @ matrix, np.empty(0), np.inf)
         self._measure(point)
         return point
@@ -303,35 +299,35 @@ class _AllTriplets:
     partial = False
     """Whether triplets may be missing between two calls of `renew`."""
 
-    def __init__(self, X: Array, classes: Numbers, targets: Numbers, omega: float) -> None:
+    def __init__(self, X: Floats, classes: Integers, targets: Integers, omega: float) -> None:
         self.X, self.omega = X, omega
         self._classes, self._targets = classes, targets
         kept = targets >= 0
         left = np.repeat(np.arange(len(X)), kept.sum(axis=1))
         self._pull = _pair_gradient(X, left, targets[kept], np.ones(len(left)))
 
-    def renew(self, products: Array, keep: bool = False) -> None:
+    def renew(self, products: Floats, keep: bool = False) -> None:
         """Look at all impostors, given XM: here nothing is left out in the first place."""
 
-    def distances(self, products: Array) -> Array:
+    def distances(self, products: Floats) -> Floats:
         """Return all squared distances between rows under M, (n, n), given XM."""
         return _all_distances(self.X, products)
 
-    def objective(self, distances: Array) -> float:
+    def objective(self, distances: Floats) -> float:
         """Return eq. 13 at these distances."""
         return self.slacks(distances)[0]
 
-    def full_objective(self, products: Array) -> float:
+    def full_objective(self, products: Floats) -> float:
         """Return eq. 13 over all triplets, given XM."""
         return _AllTriplets.slacks(self, _all_distances(self.X, products))[0]
 
-    def slacks(self, distances: Array) -> tuple[float, Array]:
+    def slacks(self, distances: Floats) -> tuple[float, Floats]:
         """Return eq. 13 at these distances, and the weight of every pair."""
         weights = np.empty_like(distances)
         pull, push = all_slacks(distances, self._targets, self._classes, weights)
         return self.omega * pull + (1 - self.omega) * push, weights
 
-    def gradient(self, distances: Array) -> Array:
+    def gradient(self, distances: Floats) -> Floats:
         """Return the gradient in M of eq. 13, (r, r)."""
         _, weights = self.slacks(distances)
         left, right = np.nonzero(weights)
@@ -343,14 +339,14 @@ class _ActiveSet(_AllTriplets):
 
     partial = True
 
-    def __init__(self, X: Array, classes: Numbers, targets: Numbers, omega: float) -> None:
+    def __init__(self, X: Floats, classes: Integers, targets: Integers, omega: float) -> None:
         super().__init__(X, classes, targets, omega)
         n, k = targets.shape
         self._possible = np.zeros((n, n), dtype=bool)
         self._target_left = np.repeat(np.arange(n), k)
         self._target_right = np.where(targets >= 0, targets, np.arange(n)[:, None]).ravel()
 
-    def renew(self, products: Array, keep: bool = False) -> None:
+    def renew(self, products: Floats, keep: bool = False) -> None:
         """List the impostors within twice the margin, given XM; `keep` those listed before, too."""
         if not keep:
             self._possible[:] = False
@@ -366,7 +362,7 @@ class _ActiveSet(_AllTriplets):
         self._weights = np.zeros(len(self._left))
         self._push = np.zeros((self.X.shape[1],) * 2)
 
-    def distances(self, products: Array) -> Array:
+    def distances(self, products: Floats) -> Floats:
         """Return the squared distances of the listed pairs, (n k + m,): target neighbours first, then impostors."""
         n = len(products)
         if len(self._left) > n * n / 20:  # one large product is faster then
@@ -375,7 +371,7 @@ class _ActiveSet(_AllTriplets):
         pair_distances(self.X, products, self._left, self._right, distances)
         return distances
 
-    def gradient(self, distances: Array) -> Array:
+    def gradient(self, distances: Floats) -> Floats:
         """Return the gradient in M of eq. 13 over listed impostors, (r, r)."""
         _, weights = self.slacks(distances)
         change = weights - self._weights
@@ -384,14 +380,14 @@ class _ActiveSet(_AllTriplets):
         self._weights = weights
         return self.omega * self._pull + (1 - self.omega) * self._push
 
-    def slacks(self, distances: Array) -> tuple[float, Array]:
+    def slacks(self, distances: Floats) -> tuple[float, Floats]:
         """Do as `_AllTriplets.slacks` does, over listed impostors and the listed pairs."""
         weights = np.empty_like(distances)
         pull, push = listed_slacks(distances, self._targets, self._starts, weights)
         return self.omega * pull + (1 - self.omega) * push, weights
 
 
-def _pair_gradient(X: Array, left: Numbers, right: Numbers, weights: Array) -> Array:
+def _pair_gradient(X: Floats, left: Integers, right: Integers, weights: Floats) -> Floats:
     """Sum of weight (x_left - x_right)(x_left - x_right)' over pairs, as X'LX with L the Laplacian of the weights."""
     n = len(X)
     if len(weights) < n:
@@ -400,13 +396,13 @@ def _pair_gradient(X: Array, left: Numbers, right: Numbers, weights: Array) -> A
     else:
         graph = sp.csr_array((weights, (left, right)), shape=(n, n))
         graph = graph + graph.T
-        degrees: Array = np.asarray(graph.sum(axis=1)).ravel()
+        degrees: Floats = np.asarray(graph.sum(axis=1)).ravel()
         product = (graph.toarray() if graph.nnz > n * n / 20 else graph) @ X
         gradient = X.T @ (degrees[:, None] * X - product)
     return np.asarray((gradient + gradient.T) / 2)
 
 
-def _all_distances(X: Array, products: Array) -> Array:
+def _all_distances(X: Floats, products: Floats) -> Floats:
     """Squared distances between all rows of X under M, given XM."""
     lengths = np.einsum("ij,ij->i", X, products)
     distances = products @ X.T
@@ -423,7 +419,7 @@ def _all_distances(X: Array, products: Array) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def all_slacks(distances: Array, targets: Numbers, classes: Numbers, weights: Array) -> tuple[float, float]:
+def all_slacks(distances: Floats, targets: Integers, classes: Integers, weights: Floats) -> tuple[float, float]:
     """Return the sums of distances to target neighbours and of hinges; overwrite the weights of pairs, both (n, n)."""
     n, k = targets.shape
     pull, push = 0.0, 0.0
@@ -453,7 +449,7 @@ def all_slacks(distances: Array, targets: Numbers, classes: Numbers, weights: Ar
 
 
 @njit(cache=True, nogil=True)
-def listed_slacks(distances: Array, targets: Numbers, starts: Numbers, weights: Array) -> tuple[float, float]:
+def listed_slacks(distances: Floats, targets: Integers, starts: Integers, weights: Floats) -> tuple[float, float]:
     """Do as `all_slacks` over listed impostors; distances and weights are of n k pairs of targets, then of these."""
     n, k = targets.shape
     pull, push = 0.0, 0.0
@@ -476,7 +472,7 @@ def listed_slacks(distances: Array, targets: Numbers, starts: Numbers, weights: 
 
 
 @njit(cache=True, nogil=True)
-def pair_distances(X: Array, products: Array, left: Numbers, right: Numbers, distances: Array) -> None:
+def pair_distances(X: Floats, products: Floats, left: Integers, right: Integers, distances: Floats) -> None:
     """Write the squared distances (a - b)'M(a - b) of pairs of rows of X, given the products XM; both C-contiguous."""
     for p in range(left.shape[0]):
         distance = _difference_product(X[left[p]], X[right[p]], products[left[p]], products[right[p]])
@@ -485,7 +481,7 @@ def pair_distances(X: Array, products: Array, left: Numbers, right: Numbers, dis
 
 # fastmath lets the compiler sum in vector lanes: another order than one by one, the same on every run of a machine
 @njit(cache=True, nogil=True, fastmath=True)
-def _difference_product(a: Array, b: Array, of_a: Array, of_b: Array) -> float:
+def _difference_product(a: Floats, b: Floats, of_a: Floats, of_b: Floats) -> float:
     total = 0.0
     for c in range(a.shape[0]):
         total += (a[c] - b[c]) * (of_a[c] - of_b[c])

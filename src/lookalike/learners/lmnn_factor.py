@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from lookalike.core.arrays import Array, Integers
 from lookalike.core.kernels import njit
 from lookalike.learners.factor_descent import FactorPoint, Stages, conditioned, descend, precisions
-
-Array = NDArray[Any]
-Numbers = NDArray[np.int64]
 
 BLOCK_ROWS = 256
 """Rows whose distances to others are in memory at a time."""
@@ -25,7 +21,7 @@ WIDTHS = (1e-2, 1e-3)
 
 
 def descend_margins(
-    coordinates: Array, classes: Numbers, targets: Numbers, omega: float, start: Array, tol: float
+    coordinates: Array, classes: Integers, targets: Integers, omega: float, start: Array, tol: float
 ) -> Iterator[FactorPoint]:
     """Yield L and a point after every step down eq. 13, from L = `start`, until `tol` ends the last stage."""
     rows, basis = conditioned(coordinates)
@@ -44,7 +40,7 @@ def descend_margins(
 class MarginObjective:
     """Eq. 13 of the draft and its gradient in L, in the precision of the rows, with the kink of hinges rounded off."""
 
-    def __init__(self, rows: Array, classes: Numbers, targets: Numbers, omega: float) -> None:
+    def __init__(self, rows: Array, classes: Integers, targets: Integers, omega: float) -> None:
         self._rows, self._classes, self._omega = rows, classes, omega
         self._targets, self._has_target = targets, targets >= 0
         self._left = np.repeat(np.arange(len(rows)), self._has_target.sum(axis=1))
@@ -105,7 +101,7 @@ def hinges(
     lengths: Array,
     reach: Array,
     furthest: Array,
-    classes: Numbers,
+    classes: Integers,
     width: float,
     target_weights: Array,
     degrees: Array,

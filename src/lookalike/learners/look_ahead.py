@@ -23,9 +23,9 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from lookalike.core.arrays import Array, Floats, Integers, Numbers
 from lookalike.core.kernels import njit
 from lookalike.learners.sparse_rows import Rows, fill_head, row_of, squared_norm, subtract_rows
 
@@ -44,12 +44,12 @@ N_DENSE = 64
 LINE_BYTES = 64
 """Of a cache line."""
 
-Fetch = Callable[[int], tuple[Rows, NDArray[np.int32]]]
+Fetch = Callable[[int], tuple[Rows, Numbers]]
 """``fetch(b)``: the rows and the triplets of block b; called once each, on any thread."""
 
 
 def look_ahead_steps(
-    W: NDArray[Any], n_blocks: int, fetch: Fetch, aggressiveness: float, n_threads: int = 1
+    W: Array, n_blocks: int, fetch: Fetch, aggressiveness: float, n_threads: int = 1
 ) -> tuple[int, int]:
     """Take the steps of `n_blocks` blocks on W, in the order of the rows; return how many had a loss, an update."""
     no_rows = Rows(np.zeros(1, np.int64), np.empty(0, np.uint32), np.empty(0, W.dtype), np.empty(0))
@@ -88,23 +88,23 @@ def look_ahead_steps(
 class Vectors(NamedTuple):
     """Sparse vectors one after another: the entries of number t are ``start[t]:start[t + 1]``."""
 
-    start: NDArray[np.int64]
-    indices: NDArray[Any]
-    data: NDArray[Any]
+    start: Integers
+    indices: Array
+    data: Array
 
 
 class Lists(NamedTuple):
     """Vectors feature by feature: those that have feature i, in their order, are ``place[i]:place[i + 1]``."""
 
-    place: NDArray[np.int32]
-    vector: NDArray[np.int32]
-    weight: NDArray[Any]
+    place: Numbers
+    vector: Numbers
+    weight: Array
 
 
 class _Block:
     """A block of triplets: their p and v = p+ - p- vector by vector and feature by feature, products, step lengths."""
 
-    def __init__(self, rows: Rows, triplets: NDArray[np.int32], n_features: int) -> None:
+    def __init__(self, rows: Rows, triplets: Numbers, n_features: int) -> None:
         self.n = len(triplets)
         self._squared_norms, self._triplets = rows.squared_norms, triplets
         self._n_dense = min(N_DENSE, n_features)
@@ -131,7 +131,7 @@ class _Block:
             both.append(products)
         np.multiply(both[0], both[1], out=self._products[first:stop, :stop])
 
-    def resolve(self, scores: NDArray[np.float64], aggressiveness: float) -> tuple[int, int]:
+    def resolve(self, scores: Floats, aggressiveness: float) -> tuple[int, int]:
         """Set the lengths of the steps; return how many had a loss and an update."""
         return resolve_block(
             scores, self._products, self._squared_norms, self._squared, self._triplets, aggressiveness, self.tau
@@ -141,11 +141,11 @@ class _Block:
 @njit(cache=True, nogil=True)
 def spread_block(
     rows: Rows,
-    triplets: NDArray[np.int32],
+    triplets: Numbers,
     queries: Vectors,
     differences: Vectors,
-    dense: NDArray[Any],
-    squared: NDArray[np.float64],
+    dense: Array,
+    squared: Floats,
 ) -> None:
     """Write p and v = p+ - p- of every triplet, their leading features into `dense` too, and ||v||^2 of each."""
     for t in range(triplets.shape[0]):
@@ -190,7 +190,7 @@ def invert(vectors: Vectors, n_features: int) -> Lists:
 
 
 @njit(cache=True, nogil=True)
-def add_sparse_products(first_feature: int, lists: Lists, first: int, stop: int, products: NDArray[Any]) -> None:
+def add_sparse_products(first_feature: int, lists: Lists, first: int, stop: int, products: Array) -> None:
     """Add the share of features from `first_feature` on to ``products[t - first, s]``, first <= t < stop and s < t."""
     # few vectors share a rare feature: going through its list costs less than a dense product
     place, vector, weight = lists
@@ -225,7 +225,7 @@ def _prefetch(typing_context: Any, array: Any, row: Any, column: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _prefetch_part(W: NDArray[Any], row: Any, first: Any, stop: Any, line: Any) -> Any:
+def _prefetch_part(W: Array, row: Any, first: Any, stop: Any, line: Any) -> Any:
     """Fetch a part of a row, cache line by cache line; return where it ends."""
     for k in range(first, stop, line):
         _prefetch(W, row, k)  # type: ignore[call-arg]
@@ -234,7 +234,7 @@ def _prefetch_part(W: NDArray[Any], row: Any, first: Any, stop: Any, line: Any) 
 
 # fastmath lets the compiler sum in vector lanes: another order than one by one, the same on every run of a machine.
 @njit(cache=True, nogil=True, fastmath=True)
-def _dot(W: NDArray[Any], i: Any, begin: int, end: int, index: NDArray[Any], value: NDArray[Any]) -> Any:
+def _dot(W: Array, i: Any, begin: int, end: int, index: Array, value: Array) -> Any:
     total = value.dtype.type(0)
     # unsigned: numba tests a signed index for being negative
     for k in range(np.uintp(begin), np.uintp(end)):
@@ -243,22 +243,22 @@ def _dot(W: NDArray[Any], i: Any, begin: int, end: int, index: NDArray[Any], val
 
 
 @njit(cache=True, nogil=True)
-def _add(W: NDArray[Any], i: Any, weight: Any, begin: int, end: int, index: NDArray[Any], value: NDArray[Any]) -> None:
+def _add(W: Array, i: Any, weight: Any, begin: int, end: int, index: Array, value: Array) -> None:
     for k in range(np.uintp(begin), np.uintp(end)):
         W[i, np.uintp(index[k])] += weight * value[k]
 
 
 @njit(cache=True, nogil=True)
 def visit_rows(
-    W: NDArray[Any],
+    W: Array,
     first: int,
     stride: int,
     old_queries: Lists,
-    old_tau: NDArray[np.float64],
+    old_tau: Floats,
     old_differences: Vectors,
     queries: Lists,
     differences: Vectors,
-    scores: NDArray[np.float64],
+    scores: Floats,
 ) -> None:
     """Give every `stride`-th row of W the old block's steps, and add its share of p'W v to the scores of this block."""
     d = np.uintp(W.shape[0])
@@ -293,13 +293,13 @@ def visit_rows(
 
 @njit(cache=True, nogil=True)
 def resolve_block(
-    scores: NDArray[np.float64],
-    products: NDArray[Any],
-    squared_norms: NDArray[np.float64],
-    v_squared: NDArray[np.float64],
-    triplets: NDArray[np.int32],
+    scores: Floats,
+    products: Array,
+    squared_norms: Floats,
+    v_squared: Floats,
+    triplets: Numbers,
     aggressiveness: float,
-    tau: NDArray[np.float64],
+    tau: Floats,
 ) -> tuple[int, int]:
     """Write the length of a block's steps, in order; return how many had a loss and an update."""
     # scores: the parts of p'W v, W being that before the block; products: (p_s'p_t)(v_s'v_t) at [t, s] for s < t
@@ -322,7 +322,7 @@ def resolve_block(
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def _correction(products: NDArray[Any], tau: NDArray[np.float64], n: int) -> float:
+def _correction(products: Array, tau: Floats, n: int) -> float:
     total = 0.0
     for s in range(n):
         total += tau[s] * float(products[s])

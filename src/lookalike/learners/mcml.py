@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lookalike.core.arrays import Array, Floats
 from lookalike.learners.base import class_deviations
 from lookalike.learners.batch import BatchLearner
 from lookalike.learners.factor_descent import FactorPoint, conditioned, precisions
@@ -19,8 +18,6 @@ from lookalike.learners.factor_descent import descend as by_factor
 from lookalike.learners.projections import project_psd
 from lookalike.learners.span import Span
 from lookalike.learners.triplets import class_codes
-
-Array = NDArray[np.float64]
 
 BLOCK_ENTRIES = 4_194_304
 """Of the n x n matrix of neighbour probabilities, this many are in memory at a time."""
@@ -107,7 +104,7 @@ class MCML(BatchLearner):
     solver: str = "projected"
     verbose: int = 0
 
-    def _descend(self, span: Span, y: NDArray[Any]) -> Iterator[Point | FactorPoint]:
+    def _descend(self, span: Span, y: Array) -> Iterator[Point | FactorPoint]:
         coordinates = span.coordinates
         if self.solver == "factor":
             rows, basis = conditioned(coordinates)
@@ -132,8 +129,8 @@ class MCML(BatchLearner):
 class Point:
     """A matrix A = LL' on the way down, and the objective there."""
 
-    matrix: Array
-    factor: Array
+    matrix: Floats
+    factor: Floats
     objective: float
     finished: bool = False
 
@@ -141,25 +138,25 @@ class Point:
 class CollapsingObjective:
     """Mean divergence between the ideal and the actual choice of neighbours, as a function of A in coordinates."""
 
-    def __init__(self, coordinates: Array, y: NDArray[Any], dtype: type[np.floating[Any]] = np.float64) -> None:
+    def __init__(self, coordinates: Floats, y: Array, dtype: type[np.floating] = np.float64) -> None:
         codes, sizes = class_codes(y)
         others = np.maximum(sizes - 1, 1)[codes]
         has_target = (sizes > 1)[codes]
-        self.weights: Array = has_target / has_target.sum()
+        self.weights: Floats = has_target / has_target.sum()
         self.constant = float(self.weights @ np.log(others))
         self.at_zero = float(np.log(len(codes) - 1)) - self.constant
         rows = _centred(coordinates)
         # sum over the pairs of a class of z z' is 2 (class size) times its scatter around its own mean
         within = class_deviations(rows, codes, sizes) * np.sqrt(2 * self.weights * sizes[codes] / others)[:, None]
-        self.target: NDArray[Any] = (within.T @ within).astype(dtype)
-        self.rows: NDArray[Any] = rows.astype(dtype)
+        self.target: Array = (within.T @ within).astype(dtype)
+        self.rows: Array = rows.astype(dtype)
 
-    def in_factor(self, factor: Array) -> tuple[float, Array, float]:
+    def in_factor(self, factor: Floats) -> tuple[float, Floats, float]:
         """Return the objective at A = LL', its gradient in L, and the objective again, which is what is recorded."""
         value, gradient = self.value_and_gradient(factor)
         return value, 2 * gradient @ factor, value
 
-    def value_and_gradient(self, factor: Array) -> tuple[float, Array]:
+    def value_and_gradient(self, factor: Floats) -> tuple[float, Floats]:
         """Return the objective at A = LL', and its gradient in A, the mean of sum_j (p0 - p)(j|i) z z' (section 3)."""
         rows, n = self.rows, len(self.rows)
         # the sum over p is X'diag(row sums + column sums of P)X - X'PX - X'P'X
@@ -204,7 +201,7 @@ def descend(objective: CollapsingObjective) -> Iterator[Point]:
         yield Point(matrix, factor, value)
 
 
-def _next_length(length: float, moved: Array, bent: Array, step: int) -> float:
+def _next_length(length: float, moved: Floats, bent: Floats, step: int) -> float:
     """Length of the next step by Barzilai and Borwein's two formulas in turn, the long one first."""
     curvature = float(np.vdot(moved, bent))
     if not curvature > 0:
@@ -214,7 +211,7 @@ def _next_length(length: float, moved: Array, bent: Array, step: int) -> float:
     return curvature / float(np.vdot(bent, bent))
 
 
-def _neighbour_probabilities(mapped: Array, lengths: Array, block: slice) -> tuple[Array, Array]:
+def _neighbour_probabilities(mapped: Floats, lengths: Floats, block: slice) -> tuple[Floats, Floats]:
     """Return p(j|i) for the rows i of a block, with p(i|i) = 0, and the log of the sum over j of exp(-distance)."""
     # -distance without the part of row i, which its probabilities do not depend on
     logits = mapped[block] @ mapped.T
@@ -230,9 +227,9 @@ def _neighbour_probabilities(mapped: Array, lengths: Array, block: slice) -> tup
     return logits, largest + np.log(sums) - lengths[block]
 
 
-def _centred(coordinates: Array) -> Array:
+def _centred(coordinates: Floats) -> Floats:
     """Return the coordinates around their mean, where squared distances lose fewest digits."""
-    centred: Array = coordinates - coordinates.mean(axis=0)
+    centred: Floats = coordinates - coordinates.mean(axis=0)
     # rows that are all equal differ by rounding only, which must not be learned from
     if np.linalg.norm(centred) < 1e-12 * np.linalg.norm(coordinates):
         centred[:] = 0

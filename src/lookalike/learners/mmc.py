@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lookalike.core.arrays import Array, Floats
 from lookalike.learners.base import class_deviations
 from lookalike.learners.batch import BatchLearner
 from lookalike.learners.factor_descent import quasi_newton
 from lookalike.learners.projections import project_psd
 from lookalike.learners.span import Span
 from lookalike.learners.triplets import class_codes
-
-Array = NDArray[np.float64]
 
 RANK_TOLERANCE = 1e-10
 """Directions with less than this share of the largest variance within classes have none."""
@@ -96,7 +93,7 @@ class MMC(BatchLearner):
     solver: str = "factor"
     verbose: int = 0
 
-    def _descend(self, span: Span, y: NDArray[Any]) -> Iterator[Point]:
+    def _descend(self, span: Span, y: Array) -> Iterator[Point]:
         ascent = ascend if self.solver == "factor" else ascend_by_projections
         return ascent(SpreadingProblem(span.coordinates, y), self.tol)
 
@@ -108,7 +105,7 @@ class MMC(BatchLearner):
 class SpreadingProblem:
     """The objective and its gradient in the directions where classes vary, scaled to a covariance within them of I."""
 
-    def __init__(self, coordinates: Array, y: NDArray[Any]) -> None:
+    def __init__(self, coordinates: Floats, y: Array) -> None:
         codes, sizes = class_codes(y)
         by_class = np.argsort(codes, kind="stable")
         rows = (coordinates - coordinates.mean(axis=0))[by_class]
@@ -118,8 +115,8 @@ class SpreadingProblem:
         variances, vectors = np.linalg.eigh(deviations.T @ deviations)
         varies = variances > RANK_TOLERANCE * float(np.vdot(coordinates, coordinates)) / len(coordinates)
         self.directions, lengths = vectors[:, varies], np.sqrt(variances[varies])
-        self.scaled: Array = self.directions / lengths
-        self.identity: Array = np.diag(lengths)
+        self.scaled: Floats = self.directions / lengths
+        self.identity: Floats = np.diag(lengths)
         self.bound = float(lengths @ lengths)
         self._rows = rows @ self.scaled
         # what the directions that are not learned add to every squared distance
@@ -129,7 +126,7 @@ class SpreadingProblem:
         self._classes = [slice(end - size, end) for end, size in zip(ends, sizes, strict=True)]
         self._n_different = len(rows) ** 2 - int((sizes**2).sum())
 
-    def value(self, factor: Array) -> tuple[float, Array]:
+    def value(self, factor: Floats) -> tuple[float, Floats]:
         """Return the mean distance, not squared, over pairs of different classes, and all of them, 0 within classes."""
         distances = _squared_distances(self._rows @ factor)
         distances += self._constant
@@ -139,7 +136,7 @@ class SpreadingProblem:
             distances[own, own] = 0.0
         return float(distances.sum()) / self._n_different, distances
 
-    def gradient(self, value: float, distances: Array) -> Array:
+    def gradient(self, value: float, distances: Floats) -> Floats:
         """Return the gradient by the matrix, the mean of zz' / (2 distance); it overwrites what `value` returned."""
         # pairs of one class, or at distance 0, have none and add 0
         distances[distances <= 1e-8 * value] = np.inf
@@ -148,11 +145,11 @@ class SpreadingProblem:
         pulled = weights.sum(axis=1)[:, None] * self._rows - weights @ self._rows
         return np.asarray(self._rows.T @ pulled) / self._n_different
 
-    def scaled_to_bound(self, factor: Array) -> Array:
+    def scaled_to_bound(self, factor: Floats) -> Floats:
         """Return a factor as long as the constraint allows."""
         return np.asarray(factor * (np.sqrt(self.bound) / np.linalg.norm(factor)))
 
-    def in_factor(self, factor: Array) -> tuple[float, Array, float]:
+    def in_factor(self, factor: Floats) -> tuple[float, Floats, float]:
         """Return minus the logarithm of the objective at a factor scaled to the bound, its gradient, the objective."""
         feasible = self.scaled_to_bound(factor)
         value, distances = self.value(feasible)
@@ -177,18 +174,18 @@ class Point:
     """A factor in the scaled directions on the way up, and the objective there."""
 
     problem: SpreadingProblem
-    learned: Array
+    learned: Floats
     objective: float
     finished: bool = False
 
     @property
-    def matrix(self) -> Array:
+    def matrix(self) -> Floats:
         """The matrix in the span: the identity in directions that are not learned."""
         factor = self.factor
         return np.asarray(factor @ factor.T)
 
     @property
-    def factor(self) -> Array:
+    def factor(self) -> Floats:
         """A factor of it."""
         directions = self.problem.directions
         factor = (self.problem.scaled @ self.learned - directions) @ directions.T
@@ -238,7 +235,7 @@ def ascend_by_projections(problem: SpreadingProblem, tol: float) -> Iterator[Poi
         yield Point(problem, factor, value)
 
 
-def _feasible(matrix: Array, similar: Array, bound: float) -> tuple[Array, Array]:
+def _feasible(matrix: Floats, similar: Floats, bound: float) -> tuple[Floats, Floats]:
     """Return a feasible matrix near a symmetric one, by alternating projections, and a root of it."""
     for _ in range(PROJECTIONS):
         excess = float(np.vdot(matrix, similar)) - bound
@@ -252,7 +249,7 @@ def _feasible(matrix: Array, similar: Array, bound: float) -> tuple[Array, Array
     return kept * matrix, np.sqrt(kept) * root
 
 
-def _squared_distances(rows: Array) -> Array:
+def _squared_distances(rows: Floats) -> Floats:
     """Return the squared distances of all pairs of rows."""
     distances = rows @ rows.T
     lengths = np.diag(distances).copy()

@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from lookalike.core.arrays import Array, Floats, Matrix, Numbers
 from lookalike.core.kernels import njit
-from lookalike.learners.base import Matrix, is_sparse, largest_value
+from lookalike.learners.base import is_sparse, largest_value
 from lookalike.learners.gram import (
     LARGEST_BYTES,
     NO_MARGINS,
@@ -42,7 +42,7 @@ from lookalike.learners.sparse_rows import (
     subtract_rows,
 )
 
-Kernel = Callable[[NDArray[Any], Rows, NDArray[np.int32], float, NDArray[np.float64]], tuple[int, int]]
+Kernel = Callable[[Array, Rows, Numbers, float, Floats], tuple[int, int]]
 """Takes one step a triplet on W in place; returns how many had a loss, and how many an update."""
 
 
@@ -97,7 +97,7 @@ class PassiveAggressive(OnlineTripletLearner):
         """Return the trace of the learned matrix W, the sum of W_ij^2, and the sum of W_ij W_ji."""
         return self._form.sums()
 
-    def scores_among(self, seen: Seen) -> NDArray[Any] | None:
+    def scores_among(self, seen: Seen) -> Array | None:
         """Return the similarities of seen rows to each other, within a trace that learns on products of rows."""
         products = self._form.products_among(seen)
         if products is None or self.metric_ == "inner_product":
@@ -146,7 +146,7 @@ class PassiveAggressive(OnlineTripletLearner):
         """Return what takes the steps of all rankers; this learner has one."""
         return steps[0]
 
-    def _take(self, work: Any, examples: NDArray[np.int32]) -> tuple[float, int]:
+    def _take(self, work: Any, examples: Numbers) -> tuple[float, int]:
         counts: tuple[float, int] = work.take(examples)
         return counts
 
@@ -190,14 +190,14 @@ class PassiveAggressive(OnlineTripletLearner):
         return self._form
 
     @property
-    def components_(self) -> NDArray[np.float64]:
+    def components_(self) -> Floats:
         """Return L with LL' = W (or M), found when it is first asked for."""
         if self.projection != "psd" or not getattr(self, "n_projections_", 0):
             raise AttributeError(f"{type(self).__name__} has components_ after a fit with projection='psd'")
         super()._refuse_large_matrix()
         return self._form.components
 
-    def _matrix(self) -> NDArray[Any]:
+    def _matrix(self) -> Array:
         """Return the learned matrix, which is formed when it is first asked for."""
         check_is_fitted(self, "_form")
         if isinstance(self._form, RowForm):
@@ -210,7 +210,7 @@ class PassiveAggressive(OnlineTripletLearner):
             raise ValueError(f"{self.matrix_name} must be of shape {(d, d)}, not {matrix.shape}")
         self._form = Form(matrix)
 
-    def _matrix_dtype(self) -> np.dtype[Any]:
+    def _matrix_dtype(self) -> np.dtype:
         return self._form.dtype
 
     def _project(self, rows: Matrix) -> Matrix:
@@ -239,14 +239,12 @@ learned_matrix = property(PassiveAggressive._matrix, PassiveAggressive._set_matr
 class RowSteps:
     """The steps of one learner on W, with its features in the order of some rows."""
 
-    def __init__(
-        self, rows: OrderedRows, W: NDArray[Any], kernel: Kernel, aggressiveness: float, longest_way: float
-    ) -> None:
+    def __init__(self, rows: OrderedRows, W: Array, kernel: Kernel, aggressiveness: float, longest_way: float) -> None:
         self.rows, self.W, self._kernel, self._aggressiveness = rows, W, kernel, aggressiveness
         self._longest_way = longest_way
         self._shown: Form | None = None
 
-    def take(self, triplets: NDArray[np.int32], margins: NDArray[np.float64] = NO_MARGINS) -> tuple[int, int]:
+    def take(self, triplets: Numbers, margins: Floats = NO_MARGINS) -> tuple[int, int]:
         """Take one step a triplet; return how many had a loss, and how many an update."""
         if self._shown is not None:  # it takes an array of its own before steps change this one
             _ = self._shown.matrix
@@ -270,9 +268,7 @@ class RowSteps:
 
 
 @njit(cache=True, nogil=True)
-def oasis_steps(
-    W: NDArray[Any], rows: Rows, triplets: NDArray[np.int32], aggressiveness: float, margins: NDArray[np.float64]
-) -> tuple[int, int]:
+def oasis_steps(W: Array, rows: Rows, triplets: Numbers, aggressiveness: float, margins: Floats) -> tuple[int, int]:
     """Take JMLR Figure 1's steps, one a triplet, on W in the order of `rows`; return how many had a loss, an update."""
     v_index = np.empty(2 * longest_row(rows), dtype=np.uint32)
     v_value = np.empty(v_index.shape[0], dtype=W.dtype)
@@ -414,7 +410,7 @@ class OASIS(PassiveAggressive):
         interval = int(self.projection_interval)
         return min(self.chunk, interval - self.n_steps_ % interval)
 
-    def _take(self, work: Any, examples: NDArray[np.int32]) -> tuple[float, int]:
+    def _take(self, work: Any, examples: Numbers) -> tuple[float, int]:
         counts = super()._take(work, examples)
         if self.projection_interval is not None and (self.n_steps_ + len(examples)) % self.projection_interval == 0:
             self._refuse_overflow(work.has_overflowed())

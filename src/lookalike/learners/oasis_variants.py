@@ -9,12 +9,12 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
 
+from lookalike.core.arrays import Array, Floats, Matrix, Numbers
 from lookalike.core.kernels import njit
 from lookalike.core.seeds import RandomState, as_seed
-from lookalike.learners.base import Matrix, SimilarityLearner
+from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.gram import DISSIM, ONLINE_PROJ, Form, LearningForm, Moment, Seen
 from lookalike.learners.oasis import PassiveAggressive, learned_matrix, oasis_steps
 from lookalike.learners.oasis import warm_up as warm_up_oasis
@@ -22,7 +22,6 @@ from lookalike.learners.online import Draw
 from lookalike.learners.sparse_rows import (
     Places,
     Rows,
-    Values,
     add_scaled,
     add_to_row,
     bilinear,
@@ -35,12 +34,10 @@ from lookalike.learners.sparse_rows import (
 )
 from lookalike.learners.triplets import TripletSampler
 
-Triplets = NDArray[np.int32]
-
 
 @njit(cache=True, nogil=True)
 def symmetric_steps(
-    W: Values, rows: Rows, triplets: Triplets, aggressiveness: float, margins: NDArray[np.float64], dissimilarity: bool
+    W: Array, rows: Rows, triplets: Numbers, aggressiveness: float, margins: Floats, dissimilarity: bool
 ) -> tuple[int, int]:
     """Take one symmetric step for each triplet, on a symmetric W in place; return as `oasis_steps` does."""
     # Both variants add tau / 2 (s v' + v s') to W, with v = p+ - p- and the loss l = max(0, 1 - s'Wv).
@@ -121,7 +118,7 @@ def symmetric_steps(
 
 @njit(cache=True, nogil=True)
 def _union(
-    a_index: Places, a_value: Values, b_index: Places, b_value: Values, index: Places, a_there: Values, b_there: Values
+    a_index: Places, a_value: Array, b_index: Places, b_value: Array, index: Places, a_there: Array, b_there: Array
 ) -> int:
     """Write the union of two supports with both vectors' values there, zeros among them; return its length."""
     n = a = b = 0
@@ -235,7 +232,7 @@ class AveragedOASIS(PassiveAggressive):
     Parameters
     ----------
     n_steps : int, default=35_000
-        Triplets that `fit` draws for each ranker; the most of them with early stopping.
+        Numbers that `fit` draws for each ranker; the most of them with early stopping.
     n_rankers : int, default=5
         Rankers to average; the paper shows 5 and 10. While they learn there are so many matrices in memory, of d x d
         numbers, or of n x n for n rows (see `solver`).
@@ -285,10 +282,10 @@ class AveragedOASIS(PassiveAggressive):
         super()._check_parameters()
         self._require_whole(1, "n_rankers")
 
-    def _sampler(self, X: Matrix, y: NDArray[Any], seed: int) -> Draw:
+    def _sampler(self, X: Matrix, y: Array, seed: int) -> Draw:
         samplers = [TripletSampler(y, ranker) for ranker in ranker_seeds(seed, int(self.n_rankers))]
 
-        def draw(n: int) -> Triplets:
+        def draw(n: int) -> Numbers:
             """Return n examples, each of which is one triplet for every ranker: shape (n, n_rankers, 3)."""
             return np.stack([sampler.draw(n) for sampler in samplers], axis=1)
 
@@ -321,7 +318,7 @@ class AveragedSteps:
     def __init__(self, rankers: Sequence[Any], n_jobs: int | None) -> None:
         self.rankers, self._n_jobs, self.gram = rankers, n_jobs, getattr(rankers[0], "gram", None)
 
-    def take(self, triplets: Triplets) -> tuple[float, int]:
+    def take(self, triplets: Numbers) -> tuple[float, int]:
         """Take one step a triplet and ranker; return how many had a loss on average, and all updates."""
         # threads: the compiled steps release Python's lock, and change the rankers in place
         counts = Parallel(n_jobs=self._n_jobs, require="sharedmem")(
@@ -347,7 +344,7 @@ class AveragedSteps:
         strengths = (ranker.strengths(moment) for ranker, moment in zip(self.rankers, moments, strict=True))
         return sum(strengths) / len(self.rankers)
 
-    def products_among(self, seen: Seen) -> NDArray[Any]:
+    def products_among(self, seen: Seen) -> Array:
         """Return the mean of the rankers' x'Wy, which is that of the mean of their W."""
         return np.asarray(sum(ranker.products_among(seen) for ranker in self.rankers) / len(self.rankers))
 
@@ -362,9 +359,9 @@ def ranker_seeds(random_state: RandomState, n: int) -> list[int]:
     return [int(child.generate_state(1)[0] >> 1) for child in children]
 
 
-def average_matrices(matrices: Iterable[NDArray[Any]]) -> NDArray[Any]:
+def average_matrices(matrices: Iterable[Array]) -> Array:
     """Return the mean of matrices of one shape, taken one at a time, in the dtype of the first."""
-    total: NDArray[np.float64] | None = None
+    total: Floats | None = None
     count = 0
     for matrix in matrices:
         if total is None:

@@ -9,18 +9,19 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
+from lookalike.core.arrays import Array, Flags, Labels, Matrix, Numbers
 from lookalike.core.seeds import RandomState, as_seed
-from lookalike.learners.base import Matrix, SimilarityLearner
+from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.curve import Progress, curve_points
 from lookalike.learners.gram import Seen
 from lookalike.learners.triplets import TripletSampler, check_triplets
 
 Trace = Callable[[Any, int], "dict[str, float]"]
 """``trace(model, step)``: what it returns becomes columns of ``curve_``."""
-Draw = Callable[[int], NDArray[np.int32]]
+Draw = Callable[[int], Numbers]
 """``draw(n)``: the next n examples, rows of row numbers."""
 
 
@@ -48,14 +49,14 @@ class OnlineLearner(SimilarityLearner):
         """Set the matrix to where learning starts, and ``n_steps_`` and ``n_updates_`` to 0."""
 
     @abstractmethod
-    def _sampler(self, X: Matrix, y: NDArray[Any], seed: int) -> Draw:
+    def _sampler(self, X: Matrix, y: Array, seed: int) -> Draw:
         """Return what draws examples from labelled rows."""
 
     def _prepare(self, X: Matrix, n_steps: int) -> Any:
         """Return what `_take` works on for so many steps: the rows, and the matrix as it is now, as steps want them."""
 
     @abstractmethod
-    def _take(self, work: Any, examples: NDArray[np.int32]) -> tuple[float, int]:
+    def _take(self, work: Any, examples: Numbers) -> tuple[float, int]:
         """Take one step per example; return how many had a loss, and how many changed the matrix."""
 
     @abstractmethod
@@ -76,7 +77,12 @@ class OnlineLearner(SimilarityLearner):
         return stopped
 
     def fit(
-        self, X: Any, y: Any = None, *, trace: Trace | None = None, trace_steps: Iterable[int] | None = None
+        self,
+        X: Matrix,
+        y: Labels = None,
+        *,
+        trace: Trace | None = None,
+        trace_steps: Iterable[int] | None = None,
     ) -> Self:
         """Learn from labelled rows with randomly drawn examples.
 
@@ -148,7 +154,7 @@ class OnlineLearner(SimilarityLearner):
         self._finish()
         return self
 
-    def _best_step(self, X: Matrix, y: NDArray[Any], seed: int) -> int:
+    def _best_step(self, X: Matrix, y: Array, seed: int) -> int:
         """Choose the number of steps by mean average precision on held-out rows (JMLR section 5.3.2)."""
         held_out = held_out_rows(y, self.validation_fraction, np.random.default_rng([seed, 1]))
         seen, labels = Seen(X[held_out]), y[held_out]
@@ -167,7 +173,7 @@ class OnlineTripletLearner(OnlineLearner):
 
     accepts = frozenset({"labels", "triplets", "online"})
 
-    def fit_triplets(self, X: Any, triplets: Any) -> Self:
+    def fit_triplets(self, X: Matrix, triplets: ArrayLike) -> Self:
         """Learn from exactly these triplets, once each and in this order.
 
         Parameters
@@ -179,7 +185,7 @@ class OnlineTripletLearner(OnlineLearner):
         """
         return self._learn_from(X, triplets, afresh=True)
 
-    def partial_fit_triplets(self, X: Any, triplets: Any) -> Self:
+    def partial_fit_triplets(self, X: Matrix, triplets: ArrayLike) -> Self:
         """Go on from what is there (from the beginning on a new model) with more triplets.
 
         The parameters are those of `fit_triplets`; X may be other rows than before, with the same features. A
@@ -188,7 +194,7 @@ class OnlineTripletLearner(OnlineLearner):
         """
         return self._learn_from(X, triplets, afresh=not hasattr(self, "n_steps_"))
 
-    def _learn_from(self, X: Any, triplets: Any, afresh: bool) -> Self:
+    def _learn_from(self, X: Matrix, triplets: ArrayLike, afresh: bool) -> Self:
         self._check_parameters()
         X = self._check_rows(X, reset=afresh)
         triplets = check_triplets(triplets, X.shape[0])
@@ -196,11 +202,11 @@ class OnlineTripletLearner(OnlineLearner):
             self._start(X.shape[1])
         return self._train_on(X, feed(triplets), len(triplets))
 
-    def _sampler(self, X: Matrix, y: NDArray[Any], seed: int) -> Draw:
+    def _sampler(self, X: Matrix, y: Array, seed: int) -> Draw:
         return TripletSampler(y, seed).draw
 
 
-def held_out_rows(y: NDArray[Any], fraction: float, random: np.random.Generator) -> NDArray[np.bool_]:
+def held_out_rows(y: Array, fraction: float, random: np.random.Generator) -> Flags:
     """Mark `fraction` of every class, rounded: at least two of it, and at least two left to learn from."""
     held_out = np.zeros(len(y), dtype=bool)
     for label in np.unique(y):
@@ -216,11 +222,11 @@ def held_out_rows(y: NDArray[Any], fraction: float, random: np.random.Generator)
     return held_out
 
 
-def feed(examples: NDArray[np.int32]) -> Draw:
+def feed(examples: Numbers) -> Draw:
     """Give the rows of a fixed list in order, as a sampler would."""
     position = 0
 
-    def draw(n: int) -> NDArray[np.int32]:
+    def draw(n: int) -> Numbers:
         nonlocal position
         position += n
         return examples[position - n : position]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lookalike.core.arrays import Numbers
 from lookalike.core.seeds import RandomState, as_seed
 from lookalike.learners.triplets import TripletSampler, check_row_numbers
 
@@ -43,7 +42,7 @@ class PairSampler:
         self._triplets = TripletSampler(y, seed)
         self._coins = np.random.default_rng([seed, 2])
 
-    def draw(self, n: int) -> NDArray[np.int32]:
+    def draw(self, n: int) -> Numbers:
         """Return the next `n` pairs of the stream, int32 rows (i, j, same)."""
         triplets = self._triplets.draw(n)
         same = self._coins.random(n) < 0.5
@@ -51,7 +50,7 @@ class PairSampler:
         return np.column_stack([triplets[:, 0], second, same]).astype(np.int32)
 
 
-def check_pairs(pairs: Any, same: Any, n_rows: int) -> NDArray[np.int32]:
+def check_pairs(pairs: ArrayLike, same: ArrayLike, n_rows: int) -> Numbers:
     """Return pairs of row numbers, and whether they are alike, as int32 rows (i, j, same), as `PairSampler` draws."""
     array, alike = check_row_numbers(pairs, n_rows, "pairs", "i, j"), np.asarray(same)
     if alike.shape != (len(array),):

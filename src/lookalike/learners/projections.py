@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
+
+from lookalike.core.arrays import Array, Floats
 
 
-def project_psd(W: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.float64]]:
+def project_psd(W: Array) -> tuple[Array, Floats]:
     """Return the positive semidefinite matrix nearest to W (JMLR section 6.2), symmetric to the bit, and its root L."""
     symmetric = (W + W.T) / 2
     values, vectors = np.linalg.eigh(symmetric.astype(np.float64))
@@ -22,12 +21,12 @@ def project_psd(W: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.float64]]:
     return ((projected + projected.T) / 2).astype(W.dtype), factor
 
 
-def nearest_psd(W: NDArray[Any]) -> NDArray[Any]:
+def nearest_psd(W: Array) -> Array:
     """Return the matrix of `project_psd`, up to rounding, in half the time where few eigenvalues are negative."""
     return without_negative_part(((W + W.T) / 2).astype(np.float64), True)[0].astype(W.dtype)
 
 
-def without_negative_part(matrix: NDArray[np.float64], few_negative: bool) -> tuple[NDArray[np.float64], int]:
+def without_negative_part(matrix: Floats, few_negative: bool) -> tuple[Floats, int]:
     """Do as `project_psd` for a symmetric matrix; return it and how many of its eigenvalues were negative."""
     # whether few are expected decides the cost only: a third of that of all, but twice as much where many are
     if few_negative:

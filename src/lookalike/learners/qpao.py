@@ -8,20 +8,18 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.linalg import solve
 from scipy.optimize import Bounds, minimize
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
+from lookalike.core.arrays import Flags, Floats, Integers, Labels, Matrix
 from lookalike.core.seeds import RandomState, as_seed
 from lookalike.learners.curve import Progress
 from lookalike.learners.diagonal import ProductsLearner
 from lookalike.learners.triplet_products import TripletProducts
 from lookalike.learners.triplet_products import warm_up as warm_up  # all that it has compiled
 from lookalike.learners.triplets import TripletSampler
-
-Floats = NDArray[np.float64]
 
 LARGEST_GAP = 1e-6
 """Share of the objective that a block may be above its minimum in a descent that has converged."""
@@ -142,7 +140,7 @@ class QPAO(ProductsLearner):
     verbose: int = 0
     random_state: RandomState = None
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Matrix, y: Labels = None) -> Self:
         """Learn from labelled rows with randomly drawn triplets.
 
         Parameters
@@ -245,7 +243,7 @@ class Bounded(NamedTuple):
             free, rest = free[kept], rest - at * np.count_nonzero(~kept)
         return np.clip(centre + move, self.lower, self.upper)
 
-    def within(self, weights: Floats) -> NDArray[np.int64]:
+    def within(self, weights: Floats) -> Integers:
         """Return which weights are at no bound."""
         return np.flatnonzero((weights > self.lower) & (weights < self.upper))
 
@@ -255,8 +253,8 @@ class Hinges(NamedTuple):
 
     products: Any
     """Pair products as sparse rows, (p, b)."""
-    positive: NDArray[np.int64]
-    negative: NDArray[np.int64]
+    positive: Integers
+    negative: Integers
     cost: Floats
     targets: Floats
 
@@ -271,7 +269,7 @@ class Hinges(NamedTuple):
         sums = np.bincount(self.positive, multipliers, n_pairs) - np.bincount(self.negative, multipliers, n_pairs)
         return np.asarray(sums, dtype=np.float64)
 
-    def some(self, chosen: NDArray[np.int64]) -> Hinges:
+    def some(self, chosen: Integers) -> Hinges:
         """Return some of the hinges, over the pairs that they need."""
         pairs = np.concatenate([self.positive[chosen], self.negative[chosen]])
         pairs, numbers = np.unique(pairs, return_inverse=True)
@@ -337,7 +335,7 @@ class BlockDescent:
         weights[self.features] = self.weights
         return weights
 
-    def _minimise(self, block: NDArray[np.int64], scores: Floats) -> float:
+    def _minimise(self, block: Integers, scores: Floats) -> float:
         """Minimise over one block, in `weights` and in the `scores` of all pairs; return the duality gap."""
         hinges, before = self._hinges, self.weights[block]
         products = hinges.products[:, block].tocsr()
@@ -374,9 +372,7 @@ def block_minimum(hinges: Hinges, bounds: Bounded, start: Floats) -> tuple[Float
     return weights, gap
 
 
-def _relaxed_minimum(
-    hinges: Hinges, bounds: Bounded, multipliers: Floats, working: NDArray[np.bool_]
-) -> tuple[Floats, float]:
+def _relaxed_minimum(hinges: Hinges, bounds: Bounded, multipliers: Floats, working: Flags) -> tuple[Floats, float]:
     """Minimise with kinks in the working set only; set its multipliers, return weights and duality gap."""
     centre = 1.0 + hinges.products.T @ hinges.pair_sums(np.where(working, 0.0, multipliers))
     chosen = np.flatnonzero(working)
@@ -456,7 +452,7 @@ class Dual:
             alpha = trial
         return alpha
 
-    def _curvature(self, free: NDArray[np.int64], inside: NDArray[np.int64]) -> Floats:
+    def _curvature(self, free: Integers, inside: Integers) -> Floats:
         """Return all inner products of these hinges' v, at these weights; the v are made dense a part at a time."""
         curvature, sums = np.zeros((len(free), len(free))), np.zeros(len(free))
         width = max(1, PART_BYTES // (8 * len(free)))

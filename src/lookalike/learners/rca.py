@@ -6,18 +6,17 @@ The papers tried it and set it aside (JMLR section 5.3.1); here it is an optiona
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
+from lookalike.core.arrays import Floats, Integers, Labels, Matrix
 from lookalike.learners.base import SimilarityLearner, class_deviations, is_sparse, refuse_overflow
 from lookalike.learners.span import Span
 from lookalike.learners.triplets import class_codes
 
-Array = NDArray[np.float64]
-Classes = tuple[NDArray[np.int64], NDArray[np.int64]]
+Classes = tuple[Integers, Integers]
 """Class numbers of rows, and the sizes of classes."""
 LEAST_VARIANCE = 1e-12
 """Directions with less than this share of the mean squared length of rows are no principal directions."""
@@ -66,7 +65,7 @@ class RCA(SimilarityLearner):
 
     n_components: int | None = None
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Matrix, y: Labels = None) -> Self:
         """Learn M from labelled rows, in closed form.
 
         Parameters
@@ -97,7 +96,7 @@ class RCA(SimilarityLearner):
         self.metric_ = "sqeuclidean"
         return self
 
-    def _whiten_leading(self, rows: Array, classes: Classes) -> Array:
+    def _whiten_leading(self, rows: Floats, classes: Classes) -> Floats:
         """Return L with LL' = P (P'CP)^-1 P'."""
         directions, lengths = principal_directions(rows, self.n_components)
         # in units of the lengths, a pivot is what the directions before leave of the variance within classes
@@ -124,7 +123,7 @@ class RCA(SimilarityLearner):
         return int(self.n_components)
 
 
-def whiten_all(rows: Array, classes: Classes) -> Array | None:
+def whiten_all(rows: Floats, classes: Classes) -> Floats | None:
     """Return L with LL' = C^-1, which needs no PCA; None where C may lack an inverse in some principal direction."""
     codes, sizes = classes
     if len(rows) - len(sizes) < rows.shape[1]:
@@ -143,7 +142,7 @@ def whiten_all(rows: Array, classes: Classes) -> Array | None:
     return inverse if varies and 1 + between < 1 / LEAST_SHARE else None
 
 
-def principal_directions(rows: Array, most: int | None) -> tuple[Array, Array]:
+def principal_directions(rows: Floats, most: int | None) -> tuple[Floats, Floats]:
     """Return directions in which rows vary, as columns, and standard deviations along them, largest first."""
     n, d = rows.shape
     centred = rows - rows.mean(axis=0)
@@ -154,7 +153,7 @@ def principal_directions(rows: Array, most: int | None) -> tuple[Array, Array]:
     return centred.T @ (vectors / (np.sqrt(n) * lengths)) if n < d else vectors, lengths
 
 
-def cholesky(matrix: Array) -> tuple[Array, int]:
+def cholesky(matrix: Floats) -> tuple[Floats, int]:
     """Return the lower factor of a symmetric matrix, and of how many of its leading rows it is one."""
     if not len(matrix):
         return matrix, 0

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lookalike.core.arrays import Floats, Integers, Numbers, Singles
 from lookalike.core.kernels import njit
 from lookalike.core.seeds import RandomState, as_seed
 from lookalike.data.query_kernels import below, first_above, pick, running_sums, seed_row, uniform
@@ -127,7 +128,7 @@ class RelevanceTripletSampler:
             self._buffers = _empty_buffers(self._categories, capacity)
             offer_images(self._offers, self._categories, self._buffers, relevance.n_images)
 
-    def draw(self, n: int) -> NDArray[np.int32]:
+    def draw(self, n: int) -> Numbers:
         """Return the next `n` triplets, int32 rows (query, positive, negative) of ``relevance.image_id``.
 
         ``draw(a)`` and ``draw(b)`` are the rows of ``draw(a + b)``.
@@ -249,7 +250,7 @@ def _empty_buffers(categories: Categories, capacity: int) -> Buffers:
     )
 
 
-def _order(key: NDArray[np.uint64], categories: Categories) -> NDArray[np.int32]:
+def _order(key: NDArray[np.uint64], categories: Categories) -> Numbers:
     """Return the images category by category, the categories in a random order."""
     random = np.random.Generator(np.random.PCG64([int(part) for part in key]))
     turn = random.permutation(len(categories.start) - 1)
@@ -259,28 +260,28 @@ def _order(key: NDArray[np.uint64], categories: Categories) -> NDArray[np.int32]
 class Relevance(NamedTuple):
     """Relevance as CSR, twice: each row by rising relevance with the running sums of its weights, and by image."""
 
-    start: NDArray[np.int64]
-    images: NDArray[np.int32]
-    values: NDArray[np.float32]
-    cumulative: NDArray[np.float64]
-    images_in_order: NDArray[np.int32]
-    values_in_order: NDArray[np.float32]
+    start: Integers
+    images: Numbers
+    values: Singles
+    cumulative: Floats
+    images_in_order: Numbers
+    values_in_order: Singles
 
 
 class Categories(NamedTuple):
     """Images by category."""
 
-    of_image: NDArray[np.int32]
-    start: NDArray[np.int64]
-    members: NDArray[np.int32]
+    of_image: Numbers
+    start: Integers
+    members: Numbers
 
 
 class Queries(NamedTuple):
     """Images that may be queries, the running sums of their weights, and those of the categories' weights."""
 
-    images: NDArray[np.int32]
-    sums: NDArray[np.float64]
-    category_sums: NDArray[np.float64]
+    images: Numbers
+    sums: Floats
+    category_sums: Floats
 
 
 class Buffers(NamedTuple):
@@ -288,22 +289,22 @@ class Buffers(NamedTuple):
 
     # what is being filled is not drawn from until its pass over the category ends: the first images of a pass would be
     # favoured; and keys hold for one pass, since with the largest of many a full buffer would hardly change any more
-    members: NDArray[np.int32]
-    sizes: NDArray[np.int64]
-    place: NDArray[np.int32]  # where an image stands in what is drawn from, or -1
-    next_members: NDArray[np.int32]
-    next_keys: NDArray[np.float64]
-    next_sizes: NDArray[np.int64]
-    lowest: NDArray[np.int64]  # place of the smallest key in what is filled
+    members: Numbers
+    sizes: Integers
+    place: Numbers  # where an image stands in what is drawn from, or -1
+    next_members: Numbers
+    next_keys: Floats
+    next_sizes: Integers
+    lowest: Integers  # place of the smallest key in what is filled
 
 
 class Offers(NamedTuple):
     """What is offered to the buffers: all images in `order`, category by category, over and over."""
 
     key: NDArray[np.uint64]
-    order: NDArray[np.int32]
-    weights: NDArray[np.float64]
-    n_offered: NDArray[np.int64]  # one number, counted up by the kernels
+    order: Numbers
+    weights: Floats
+    n_offered: Integers  # one number, counted up by the kernels
 
 
 class Choice(NamedTuple):
@@ -350,7 +351,7 @@ def _is_found(states: NDArray[np.uint64], share: float, tries: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _draw_unlisted(states: NDArray[np.uint64], rows: Relevance, members: NDArray[np.int32], query: Any) -> Any:
+def _draw_unlisted(states: NDArray[np.uint64], rows: Relevance, members: Numbers, query: Any) -> Any:
     """Draw uniformly from those of `members` whose relevance to the query is 0, of which there is one at least."""
     while True:
         image = members[below(states, members.shape[0])]
@@ -396,7 +397,7 @@ def draw_triplets(
     queries: Queries,
     choice: Choice,
     discards: int,
-    triplets: NDArray[np.int32],
+    triplets: Numbers,
 ) -> int:
     """Fill rows (p, p+, p-) from number `first` on with all images at hand, until `discards` examples in a row fail."""
     states = np.empty(1, dtype=np.uint64)
@@ -492,7 +493,7 @@ def _weight(value: Any, choice: Choice) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _total_in_buffer(rows: Relevance, place: NDArray[np.int32], start: Any, end: Any, choice: Choice) -> float:
+def _total_in_buffer(rows: Relevance, place: Numbers, start: Any, end: Any, choice: Choice) -> float:
     total = 0.0
     for k in range(start, end):
         if place[rows.images[k]] >= 0:
@@ -502,7 +503,7 @@ def _total_in_buffer(rows: Relevance, place: NDArray[np.int32], start: Any, end:
 
 @njit(cache=True, nogil=True)
 def _pick_in_buffer(
-    chance: float, rows: Relevance, place: NDArray[np.int32], start: Any, end: Any, total: float, choice: Choice
+    chance: float, rows: Relevance, place: Numbers, start: Any, end: Any, total: float, choice: Choice
 ) -> Any:
     """Return an entry of [start, end) whose image is in its buffer, by weight; `total` is the sum of the weights."""
     target = chance * total
@@ -548,9 +549,7 @@ def _in_buffer_negative(
 
 
 @njit(cache=True, nogil=True)
-def _out_of_buffer_negative(
-    states: NDArray[np.uint64], buffers: Buffers, buffer_start: NDArray[np.int64], category: Any
-) -> Any:
+def _out_of_buffer_negative(states: NDArray[np.uint64], buffers: Buffers, buffer_start: Integers, category: Any) -> Any:
     """Draw uniformly from the images of all other buffers; `buffer_start` are the running sums of their sizes."""
     size = buffers.sizes[category]
     number = below(states, buffer_start[-1] - size)
@@ -571,7 +570,7 @@ def draw_from_buffers(
     offers: Offers,
     buffers: Buffers,
     discards: int,
-    triplets: NDArray[np.int32],
+    triplets: Numbers,
 ) -> int:
     """Do as `draw_triplets` with images of the buffers alone, which one image is offered before each example."""
     states, offering = np.empty(1, dtype=np.uint64), np.empty(1, dtype=np.uint64)

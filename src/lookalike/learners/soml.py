@@ -14,14 +14,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lookalike.core.arrays import Floats, Integers, Numbers
 from lookalike.core.kernels import njit
 from lookalike.learners.diagonal import Compact, OnlineDiagonalLearner, add_product
 from lookalike.learners.sparse_rows import row_of
 from lookalike.learners.triplet_products import Products
 
-Floats = NDArray[np.float64]
 Places = NDArray[np.uint32]
-Triplets = NDArray[np.int32]
 
 
 @njit(cache=True, nogil=True)
@@ -58,7 +57,7 @@ class SOMLTG(OnlineDiagonalLearner):
     regularization : float, default=1e-5
         lambda, not negative: larger is sparser.
     n_steps : int, default=21_000
-        Triplets that `fit` draws; the most of them with early stopping. `fit_triplets` ignores it.
+        Numbers that `fit` draws; the most of them with early stopping. `fit_triplets` ignores it.
     literal_sign : bool, default=False
         Take the step of eq. 12 as it is printed.
     projection : {None, "psd"}, default=None
@@ -115,12 +114,12 @@ class SOMLTG(OnlineDiagonalLearner):
             self.state_ |= settled
             self.alpha_ = self._amount()
 
-    def _weights(self, state: Compact) -> NDArray[np.float64]:
+    def _weights(self, state: Compact) -> Floats:
         missed = self.n_updates_ - state["current_at"]
         return truncated(state["weight"], self.alpha_ * missed)
 
     def _steps(
-        self, state: Compact, products: Products, triplets: NDArray[np.int32], n_steps: int, n_updates: int
+        self, state: Compact, products: Products, triplets: Numbers, n_steps: int, n_updates: int
     ) -> tuple[int, int]:
         # eta, with its sign turned round for the printed step (eq. 12)
         rate = float(-self.learning_rate if self.literal_sign else self.learning_rate)
@@ -136,12 +135,12 @@ class Lazy(NamedTuple):
     """Weights that are read as ``truncate(weights[j], amount * (U - current_at[j]))``, with U updates so far."""
 
     weights: Floats
-    current_at: NDArray[np.int64]
+    current_at: Integers
 
 
 @njit(cache=True, nogil=True)
 def truncated_gradient_steps(
-    lazy: Lazy, n_updates: int, products: Products, triplets: Triplets, learning_rate: float, amount: float
+    lazy: Lazy, n_updates: int, products: Products, triplets: Numbers, learning_rate: float, amount: float
 ) -> int:
     """Take one step of SOML-TG (Algorithm 1) per triplet of products, in place; return how many had a loss."""
     losses = 0
@@ -247,7 +246,7 @@ class SOMLDA(OnlineDiagonalLearner):
         self.last_update_ = 0
         self.made_with_ = self._strengths()
 
-    def _weights(self, state: Compact) -> NDArray[np.float64]:
+    def _weights(self, state: Compact) -> Floats:
         step = self.last_update_
         if step == 0:
             return np.zeros(len(state["sum"]))
@@ -255,11 +254,11 @@ class SOMLDA(OnlineDiagonalLearner):
         gamma, rho, regularization = self.made_with_.tolist()
         threshold = step * regularization + gamma * rho * np.sqrt(step)
         # the sums change their sign, and not the quotient, where a zero would get one
-        weights: NDArray[np.float64] = truncated(-seen, threshold) / (gamma * np.sqrt(step))
+        weights: Floats = truncated(-seen, threshold) / (gamma * np.sqrt(step))
         return weights
 
     def _steps(
-        self, state: Compact, products: Products, triplets: NDArray[np.int32], n_steps: int, n_updates: int
+        self, state: Compact, products: Products, triplets: Numbers, n_steps: int, n_updates: int
     ) -> tuple[int, int]:
         averages = Averages(state["sum"], state["used"], state["touched_after"])
         made_with = self.made_with_.copy()  # that of a copy of the model stays as it is
@@ -283,7 +282,7 @@ class Averages(NamedTuple):
 
     sums: Floats
     used: Floats
-    touched_after: NDArray[np.int64]
+    touched_after: Integers
 
 
 @njit(cache=True, nogil=True)
@@ -292,7 +291,7 @@ def dual_averaging_steps(
     n_steps: int,
     last_update: int,
     products: Products,
-    triplets: Triplets,
+    triplets: Numbers,
     made_with: Floats,
     strengths: Floats,
     gradient_sign: float,

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
-from lookalike.learners.base import Matrix, is_sparse
-
-Array = NDArray[np.float64]
+from lookalike.core.arrays import Floats, Integers, Matrix
+from lookalike.learners.base import is_sparse
 
 RANK_TOLERANCE = 1e-12
 """Directions in which the rows have less than this share of the largest sum of squares are left out."""
@@ -22,7 +20,7 @@ class Span:
 
     def __init__(self, X: Matrix) -> None:
         X = X.astype(np.float64, copy=False) if is_sparse(X) else np.asarray(X, dtype=np.float64)
-        self._features: NDArray[np.int64] | None = _features_in_use(X)
+        self._features: Integers | None = _features_in_use(X)
         if X.shape[0] >= len(self._features):
             # unit vectors of the features in use: exact, and no larger than the data
             self.basis = np.zeros((X.shape[1], len(self._features)))
@@ -36,18 +34,18 @@ class Span:
             self.coordinates = np.ascontiguousarray(X @ self.basis)
         self.rank = int(self.basis.shape[1])
 
-    def full_matrix(self, inner: Array) -> Array:
+    def full_matrix(self, inner: Floats) -> Floats:
         """Return B inner B' + (I - BB'): the matrix of the full space, symmetric to the bit."""
         matrix = self._embed(inner)
         return (matrix + matrix.T) / 2
 
-    def full_factor(self, factor: Array) -> Array:
+    def full_factor(self, factor: Floats) -> Floats:
         """Return F of shape (d, d) with FF' = B LL' B' + (I - BB'), for L of shape (r, k) with k <= r."""
         square = np.zeros((self.rank, self.rank))
         square[:, : factor.shape[1]] = factor
         return self._embed(square)
 
-    def _embed(self, inner: Array) -> Array:
+    def _embed(self, inner: Floats) -> Floats:
         if self._features is not None:
             matrix = np.eye(len(self.basis))
             matrix[np.ix_(self._features, self._features)] = inner
@@ -57,14 +55,14 @@ class Span:
         return np.asarray(matrix)
 
 
-def _features_in_use(X: Matrix) -> NDArray[np.int64]:
+def _features_in_use(X: Matrix) -> Integers:
     """Numbers of the columns that are not all zero; a CSR may store zeros."""
     if is_sparse(X):
         return np.unique(X.indices[X.data != 0]).astype(np.int64)
     return np.flatnonzero(X.any(axis=0))
 
 
-def _row_space(X: Matrix) -> Array:
+def _row_space(X: Matrix) -> Floats:
     """Orthonormal basis of the row space of n < d rows."""
     gram = X @ X.T
     gram = gram.toarray() if is_sparse(gram) else gram

@@ -11,10 +11,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from lookalike.core.arrays import Array, Floats, Integers, Matrix
 from lookalike.core.kernels import njit
 
 Places = NDArray[np.uint32]
-Values = NDArray[Any]
 
 HEAD_BYTES = 1024
 """Bytes of a row of W treated as dense: the fastest of 0 to 4,096 at d = 1,000 and at d = 10,000 (oasis_steps.py)."""
@@ -23,16 +23,16 @@ HEAD_BYTES = 1024
 class Rows(NamedTuple):
     """CSR rows with their features by falling document frequency, sorted within a row, and their squared lengths."""
 
-    indptr: NDArray[np.int64]
+    indptr: Integers
     indices: Places
-    data: Values
-    squared_norms: NDArray[np.float64]
+    data: Array
+    squared_norms: Floats
 
 
 class OrderedRows:
     """The `rows` of X with their features by falling document frequency; it brings a W into that order."""
 
-    def __init__(self, X: Any, dtype: np.dtype[Any]) -> None:
+    def __init__(self, X: Matrix, dtype: np.dtype) -> None:
         X = canonical_csr(X, dtype)
         self._order = np.argsort(-np.bincount(X.indices, minlength=X.shape[1]), kind="stable")
         self.place = np.argsort(self._order)
@@ -42,12 +42,12 @@ class OrderedRows:
             squared_norms = np.asarray(X.astype(np.float64).power(2).sum(axis=1)).ravel()
         self.rows = Rows(X.indptr.astype(np.int64), X.indices.astype(np.uint32), X.data, squared_norms)
 
-    def ordered(self, W: Values) -> Values:
+    def ordered(self, W: Array) -> Array:
         """Return W with its features by document frequency, C-contiguous."""
         return permuted(W, self._order)
 
 
-def canonical_csr(X: Any, dtype: np.dtype[Any]) -> Any:
+def canonical_csr(X: Matrix, dtype: np.dtype) -> Any:
     """Return rows as a CSR matrix of their own in a dtype, sorted, without zeros; refuse what the dtype cannot hold."""
     with np.errstate(over="ignore"):
         X = sp.csr_array(X, dtype=dtype, copy=True)
@@ -57,7 +57,7 @@ def canonical_csr(X: Any, dtype: np.dtype[Any]) -> Any:
     return X
 
 
-def refuse_infinity(values: Values) -> Values:
+def refuse_infinity(values: Array) -> Array:
     """Return values of rows; raise ValueError for those that their dtype could not hold."""
     if not np.isfinite(values).all():
         raise ValueError(f"X has values too large for {values.dtype}: scale its rows, for instance to length 1")
@@ -65,7 +65,7 @@ def refuse_infinity(values: Values) -> Values:
 
 
 @njit(cache=True, nogil=True)
-def permuted(W: Values, order: NDArray[np.int64]) -> Values:
+def permuted(W: Array, order: Integers) -> Array:
     """Return ``W[order][:, order]``."""
     result = np.empty_like(W)
     for i in range(order.shape[0]):
@@ -78,13 +78,13 @@ def permuted(W: Values, order: NDArray[np.int64]) -> Values:
 @njit(cache=True, nogil=True)
 def add_scaled(
     a_factor: float,
-    a_index: Values,
-    a_value: Values,
+    a_index: Array,
+    a_value: Array,
     b_factor: float,
-    b_index: Values,
-    b_value: Values,
-    index: Values,
-    value: Values,
+    b_index: Array,
+    b_value: Array,
+    index: Array,
+    value: Array,
 ) -> int:
     """Write the sparse vector a_factor a + b_factor b; return its length. Entries that cancel exactly are dropped."""
     a_scale, b_scale = value.dtype.type(a_factor), value.dtype.type(b_factor)
@@ -115,14 +115,14 @@ def add_scaled(
 
 
 @njit(cache=True, nogil=True)
-def row_of(rows: Any, number: int) -> tuple[Places, Values]:
+def row_of(rows: Any, number: int) -> tuple[Places, Array]:
     """Return the features and the values of one of `Rows`, or of products of rows."""
     start, stop = rows.indptr[number], rows.indptr[number + 1]
     return rows.indices[start:stop], rows.data[start:stop]
 
 
 @njit(cache=True, nogil=True)
-def subtract_rows(rows: Rows, one: int, other: int, index: Values, value: Values) -> int:
+def subtract_rows(rows: Rows, one: int, other: int, index: Array, value: Array) -> int:
     """Write the sparse difference of two rows, such as p+ - p-; return its length."""
     one_index, one_value = row_of(rows, one)
     other_index, other_value = row_of(rows, other)
@@ -139,13 +139,13 @@ def longest_row(rows: Rows) -> int:
 
 
 @njit(cache=True, nogil=True)
-def empty_head(W: Values) -> Values:
+def empty_head(W: Array) -> Array:
     """Return room for the head of a vector that W is multiplied with."""
     return np.empty(min(W.shape[0], HEAD_BYTES // W.itemsize), dtype=W.dtype)
 
 
 @njit(cache=True, nogil=True)
-def fill_head(index: Places, value: Values, head: Values) -> int:
+def fill_head(index: Places, value: Array, head: Array) -> int:
     """Write the leading entries of a sparse vector into a dense head; return where the tail begins."""
     for k in range(head.shape[0]):
         head[k] = 0
@@ -158,7 +158,7 @@ def fill_head(index: Places, value: Values, head: Values) -> int:
 
 # fastmath lets the compiler sum in vector lanes: another order than one by one, the same on every run of a machine.
 @njit(cache=True, nogil=True, fastmath=True)
-def _dot_head(row: Values, head: Values) -> Any:
+def _dot_head(row: Array, head: Array) -> Any:
     total = head.dtype.type(0)
     for k in range(head.shape[0]):
         total += row[k] * head[k]
@@ -166,7 +166,7 @@ def _dot_head(row: Values, head: Values) -> Any:
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def sparse_dot(row: Values, index: Places, value: Values) -> Any:
+def sparse_dot(row: Array, index: Places, value: Array) -> Any:
     """Inner product of a dense and a sparse vector."""
     total = value.dtype.type(0)
     for k in range(index.shape[0]):
@@ -176,12 +176,12 @@ def sparse_dot(row: Values, index: Places, value: Values) -> Any:
 
 @njit(cache=True, nogil=True)
 def bilinear(
-    W: Values,
+    W: Array,
     index: Places,
-    value: Values,
-    head: Values,
+    value: Array,
+    head: Array,
     tail_index: Places,
-    tail_value: Values,
+    tail_value: Array,
 ) -> float:
     """Left vector (index, value) times W times right vector (head, tail), a sum over rows of W in double precision."""
     total = 0.0
@@ -192,7 +192,7 @@ def bilinear(
 
 
 @njit(cache=True, nogil=True)
-def add_to_row(row: Values, weight: Any, head: Values, tail_index: Places, tail_value: Values) -> None:
+def add_to_row(row: Array, weight: Any, head: Array, tail_index: Places, tail_value: Array) -> None:
     """Add `weight` times a vector (head, tail) to a row of W."""
     for k in range(head.shape[0]):
         row[k] += weight * head[k]
@@ -201,7 +201,7 @@ def add_to_row(row: Values, weight: Any, head: Values, tail_index: Places, tail_
 
 
 @njit(cache=True, nogil=True)
-def squared_norm(value: Values) -> float:
+def squared_norm(value: Array) -> float:
     """Sum of squares, in double precision."""
     total = 0.0
     for k in range(value.shape[0]):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
+from lookalike.core.arrays import Labels, Matrix
 from lookalike.learners.diagonal import DiagonalLearner
 from lookalike.learners.euclidean import Baseline
 
@@ -30,7 +31,7 @@ class TFIDF(Baseline, DiagonalLearner):
     [[3.0, 4.0]]
     """
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Matrix, y: Labels = None) -> Self:
         """Check X and give each of its features the weight 1; there is nothing to learn, and `y` is ignored."""
         super().fit(X)
         self.w_ = np.ones(self.n_features_in_)

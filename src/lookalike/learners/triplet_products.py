@@ -7,13 +7,14 @@ each product is formed once, on the visual words that occur in a query, and no s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_array
 
+from lookalike.core.arrays import Floats, Integers, Matrix, Numbers
 from lookalike.core.kernels import njit
 from lookalike.learners.base import refuse_overflow
 from lookalike.learners.triplets import check_triplets
@@ -28,9 +29,9 @@ ENTRY_BYTES = 12  # a float64 value, a uint32 place
 class Products(NamedTuple):
     """Rows, or products of pairs of rows, as rows for `lookalike.learners.sparse_rows.row_of`."""
 
-    indptr: NDArray[np.int64]
+    indptr: Integers
     indices: NDArray[np.uint32]
-    data: NDArray[np.float64]
+    data: Floats
 
 
 class TripletProducts:
@@ -73,7 +74,7 @@ class TripletProducts:
     ([0, 2], 2)
     """
 
-    def __init__(self, X: Any, triplets: Any) -> None:
+    def __init__(self, X: Matrix, triplets: ArrayLike) -> None:
         X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
         refuse_overflow(X)
         X = sp.csr_array(X)
@@ -83,7 +84,7 @@ class TripletProducts:
         self.n_features = int(X.shape[1])
         triplets = check_triplets(triplets, X.shape[0])
         rows, places = np.unique(triplets, return_inverse=True)
-        self.examples: NDArray[np.int32] = places.reshape(triplets.shape).astype(np.int32)
+        self.examples: Numbers = places.reshape(triplets.shape).astype(np.int32)
         self._restrict(X, rows.astype(np.int64), np.unique(triplets[:, 0]).astype(np.int64))
         self.n_triplets = len(self.examples)
         pairs, numbers = distinct_pairs(self.examples, len(self._lengths))
@@ -93,7 +94,7 @@ class TripletProducts:
             self._ready = self._multiply(pairs)
             self.examples = numbers
 
-    def blocks(self, examples: NDArray[np.int32]) -> Iterator[tuple[Products, NDArray[np.int32]]]:
+    def blocks(self, examples: Numbers) -> Iterator[tuple[Products, Numbers]]:
         """Give the products of a run of `examples` (or triplets), with the numbers of every triplet's two products."""
         if self._ready is not None:
             yield self._ready, examples
@@ -104,7 +105,7 @@ class TripletProducts:
             pairs, numbers = distinct_pairs(examples[first : first + size], len(self._lengths))
             yield self._multiply(pairs), numbers
 
-    def _restrict(self, X: sp.csr_array, rows: NDArray[np.int64], queries: NDArray[np.int64]) -> None:
+    def _restrict(self, X: sp.csr_array, rows: Integers, queries: Integers) -> None:
         """Keep these rows, at the columns of the queries only."""
         marked = np.zeros(self.n_features, dtype=bool)
         marked[X[queries].indices] = True
@@ -115,11 +116,11 @@ class TripletProducts:
         self._lengths = np.diff(self._rows[0])
         self._dense = np.zeros(len(self.columns))
 
-    def _room(self, pairs: NDArray[np.int64]) -> int:
+    def _room(self, pairs: Integers) -> int:
         """Return what the products of these pairs have as entries at most."""
         return int(np.minimum(self._lengths[pairs[:, 0]], self._lengths[pairs[:, 1]]).sum())
 
-    def _multiply(self, pairs: NDArray[np.int64]) -> Products:
+    def _multiply(self, pairs: Integers) -> Products:
         # pages of the arrays that are not written to take no memory
         room = self._room(pairs) + 1
         starts = np.empty(len(pairs) + 1, dtype=np.int64)
@@ -128,7 +129,7 @@ class TripletProducts:
         return products
 
 
-def distinct_pairs(triplets: NDArray[np.int32], n_rows: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def distinct_pairs(triplets: Numbers, n_rows: int) -> tuple[Integers, Numbers]:
     """Return the distinct pairs (query, other) of triplets, sorted, and the numbers of every triplet's two pairs."""
     codes = triplets[:, :1].astype(np.int64) * n_rows + triplets[:, 1:]
     distinct, numbers = np.unique(codes, return_inverse=True)
@@ -137,7 +138,7 @@ def distinct_pairs(triplets: NDArray[np.int32], n_rows: int) -> tuple[NDArray[np
 
 
 @njit(cache=True, nogil=True)
-def pair_products(rows: Products, pairs: NDArray[np.int64], dense: NDArray[np.float64], products: Products) -> None:
+def pair_products(rows: Products, pairs: Integers, dense: Floats, products: Products) -> None:
     """Multiply pairs of rows, entry by entry; `dense` is zero before and after, the products have a spare entry."""
     indptr, indices, data = rows
     n = 0

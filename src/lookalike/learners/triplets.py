@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lookalike.core.arrays import Array, Integers, Numbers
 from lookalike.core.row_numbers import refuse_missing_labels, row_numbers
 from lookalike.core.seeds import RandomState, as_seed, seed_sequence
 
@@ -56,7 +57,7 @@ class TripletSampler:
         self._queries = np.flatnonzero(self._size > 1).astype(np.int32)
         self._random = np.random.Generator(np.random.PCG64(as_seed(random_state)))
 
-    def draw(self, n: int) -> NDArray[np.int32]:
+    def draw(self, n: int) -> Numbers:
         """Return the next `n` triplets of the stream, int32 rows of row numbers (query, positive, negative)."""
         uniforms = self._random.random((n, 3))
         triplets = np.empty((n, 3), dtype=np.int32)
@@ -74,7 +75,7 @@ class TripletSampler:
         return triplets
 
 
-def class_codes(y: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def class_codes(y: Array) -> tuple[Integers, Integers]:
     """Number the classes, in the order of the labels, and count their rows; refuse what nothing can be learned from."""
     labels, codes, sizes = np.unique(y, return_inverse=True, return_counts=True)
     if len(labels) < 2:
@@ -84,12 +85,12 @@ def class_codes(y: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return np.asarray(codes, dtype=np.int64), np.asarray(sizes, dtype=np.int64)
 
 
-def check_triplets(triplets: Any, n_rows: int) -> NDArray[np.int32]:
+def check_triplets(triplets: ArrayLike, n_rows: int) -> Numbers:
     """Return `triplets` as C-contiguous int32 rows (query, positive, negative), with every row number checked."""
     return check_row_numbers(triplets, n_rows, "triplets", "query, positive, negative")
 
 
-def check_row_numbers(rows: Any, n_rows: int, name: str, columns: str) -> NDArray[np.int32]:
+def check_row_numbers(rows: Any, n_rows: int, name: str, columns: str) -> Numbers:
     """Return rows of row numbers as C-contiguous int32; raise ValueError where they are none, or not those of X."""
     array, n_columns = np.asarray(rows), columns.count(",") + 1
     if array.ndim != 2 or array.shape[1] != n_columns:

@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 
 import faiss
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
+from numpy.typing import NDArray
 from scipy.sparse.linalg import eigsh
 
+from lookalike.core.arrays import Array, Numbers, Singles
 from lookalike.features.clustering import one_thread
 from lookalike.ranking.exact_search import top_k, warm_up
 
-Floats = npt.NDArray[np.float32]
-Found = tuple[npt.NDArray[np.int32], Floats]
+Found = tuple[Numbers, Singles]
 
 APPROXIMATE_COLUMNS = ("index", "rank", "parameter", "k", "recall", "milliseconds", "n_queries", "n_gallery")
 
@@ -50,7 +50,7 @@ class IndexSetting(NamedTuple):
 class ProjectedIndex:
     """A faiss index of inner products a'LL'b over rows in CSR, built by one thread, so that it is always the same."""
 
-    def __init__(self, factor: Floats, gallery: Any, factory: str = "Flat") -> None:
+    def __init__(self, factor: Singles, gallery: Any, factory: str = "Flat") -> None:
         self._factor = factor
         mapped = np.asarray(gallery @ factor)
         self.n_gallery, self.rank = mapped.shape
@@ -71,7 +71,7 @@ class ProjectedIndex:
                     f"another one or one of fewer cells: {reason}"
                 ) from error
 
-    def search(self, queries: Any, k: int, own: npt.NDArray[np.integer[Any]], **parameters: int) -> Found:
+    def search(self, queries: Any, k: int, own: NDArray[np.integer], **parameters: int) -> Found:
         """Find about the k most similar gallery rows of each query, best first; return them and their inner products.
 
         `own` is the gallery row that is the query itself and is left out. `parameters` are of the search, as
@@ -91,7 +91,7 @@ class ProjectedIndex:
         return found[0].astype(np.int32), found[1].astype(np.float32)
 
 
-def projection(W: npt.NDArray[Any], rank: int) -> Floats:
+def projection(W: Array, rank: int) -> Singles:
     """Return L, float32 of shape (d, rank), such that LL' is the nearest to W + W' over 2 of its rank (Frobenius norm).
 
     Columns stand by falling eigenvalue, each with its largest entry positive, so that the same W gives the same L;
@@ -115,19 +115,19 @@ def projection(W: npt.NDArray[Any], rank: int) -> Floats:
     return np.ascontiguousarray(factor * np.sign(largest), dtype=np.float32)
 
 
-def recall(found: npt.NDArray[np.integer[Any]], exact: npt.NDArray[np.integer[Any]]) -> float:
+def recall(found: NDArray[np.integer], exact: NDArray[np.integer]) -> float:
     """Share of the exact nearest rows (a row a query) that were found, in whatever order; -1 is nothing found."""
     hits = [len(np.intersect1d(mine, truth)) for mine, truth in zip(found, exact, strict=True)]
     return float(np.sum(hits) / exact.size)
 
 
 def compare_indices(
-    W: npt.NDArray[Any],
+    W: Array,
     queries: Any,
     gallery: Any,
     ks: Sequence[int],
     settings: Sequence[IndexSetting],
-    own: npt.NDArray[np.integer[Any]],
+    own: NDArray[np.integer],
 ) -> pd.DataFrame:
     """Recall and time of indices beside exact retrieval, all in one thread, in the columns `APPROXIMATE_COLUMNS`.
 
@@ -154,7 +154,7 @@ def compare_indices(
     rows: list[tuple[Any, ...]] = []
     n_queries, n_gallery = queries.shape[0], gallery.shape[0]
 
-    def measure(name: str, rank: int, parameter: int, search: Callable[[], Found]) -> npt.NDArray[np.int32]:
+    def measure(name: str, rank: int, parameter: int, search: Callable[[], Found]) -> Numbers:
         found = search()[0]
         seconds = []
         for _ in range(TIMINGS):

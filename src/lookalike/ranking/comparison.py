@@ -10,14 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
+from numpy.typing import ArrayLike
 
+from lookalike.core.arrays import Floats
 from lookalike.core.seeds import generator
 from lookalike.ranking.rankings import Rankings
 from lookalike.ranking.statistics import resampled_counts
-
-FloatArray = npt.NDArray[np.float64]
 
 CONFIDENCE = 0.95
 LEVEL = 0.05
@@ -48,7 +47,7 @@ class BootstrapInterval(NamedTuple):
     high: float
 
 
-def corrected_t_test(differences: npt.ArrayLike, n_train: float, n_test: float) -> CorrectedT:
+def corrected_t_test(differences: ArrayLike, n_train: float, n_test: float) -> CorrectedT:
     """Corrected resampled t-test of "the mean difference is 0" (Nadeau & Bengio, Machine Learning 52, 2003).
 
     Random partitions share training images, which makes s^2 / J too small for the variance of the mean. With their
@@ -103,7 +102,7 @@ def clustered_bootstrap(
     return BootstrapInterval(estimate, float(low), float(high))
 
 
-def holm(p_values: npt.ArrayLike) -> FloatArray:
+def holm(p_values: ArrayLike) -> Floats:
     """Adjust p-values step-down, which keeps the family-wise error at a level (Holm 1979); NaN, no test, stays NaN."""
     p = np.asarray(p_values, dtype=np.float64)
     adjusted = np.full(p.shape, np.nan)
@@ -218,7 +217,7 @@ def _verdict(row: dict[Any, Any]) -> str:
     return NOT_DECIDABLE
 
 
-def _by_image_and_fold(table: pd.DataFrame, differences: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _by_image_and_fold(table: pd.DataFrame, differences: Floats) -> tuple[Floats, Floats]:
     """Sum and number of the differences of each image in each fold, both (n_images, n_folds)."""
     images, image = np.unique(table["image_id"].to_numpy(), return_inverse=True)
     folds, fold = np.unique(table["fold"].to_numpy(), return_inverse=True)
@@ -228,7 +227,7 @@ def _by_image_and_fold(table: pd.DataFrame, differences: FloatArray) -> tuple[Fl
     return sums, counts
 
 
-def _draw_means(sums: FloatArray, counts: FloatArray, n_draws: int, stream: np.random.Generator) -> FloatArray:
+def _draw_means(sums: Floats, counts: Floats, n_draws: int, stream: np.random.Generator) -> Floats:
     """Mean of the fold means in each draw of as many images as there are: shape (n_draws,)."""
     n_images, n_folds = sums.shape
     both = np.hstack([sums, counts])

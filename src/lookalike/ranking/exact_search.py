@@ -17,14 +17,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from lookalike.core.arrays import Array, Floats, Integers, Numbers, Singles
 from lookalike.core.kernels import njit
 
 LANES = 16
@@ -36,20 +36,17 @@ NO_ROW = np.iinfo(np.int32).max
 """Stands where a heap has no gallery row yet."""
 
 
-Floats = NDArray[np.float32]
-
-
 class Rows(NamedTuple):
     """CSR rows as kernels take them."""
 
-    indptr: NDArray[np.int64]
+    indptr: Integers
     words: NDArray[np.uint32]
-    values: Floats
+    values: Singles
 
 
 def top_k(
-    W: NDArray[Any] | None, queries: Any, gallery: Any, k: int, *, own: npt.ArrayLike | None = None, n_threads: int = 1
-) -> tuple[NDArray[np.int32], Floats]:
+    W: Array | None, queries: Any, gallery: Any, k: int, *, own: ArrayLike | None = None, n_threads: int = 1
+) -> tuple[Numbers, Singles]:
     """Find the k gallery rows of largest q'Wg for every query q, exactly; equal scores by gallery row number.
 
     A score is a float32 sum in the order of the gallery row's words, so the result is the same, to the last bit, for
@@ -81,14 +78,14 @@ def top_k(
 
 
 def average_precision(
-    W: NDArray[Any] | None,
+    W: Array | None,
     rows: Any,
-    relevant_indptr: NDArray[np.int64],
-    relevant_indices: NDArray[np.int64],
-    queries: NDArray[np.int64],
+    relevant_indptr: Integers,
+    relevant_indices: Integers,
+    queries: Integers,
     *,
     n_threads: int = 1,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Let some rows query all others, and average precision over the ranks of the relevant ones (JMLR section 5.1).
 
     Ties are broken stably, as in `lookalike.ranking.rankings.rank_leave_one_out`: among equal similarities the lower
@@ -122,7 +119,7 @@ def warm_up() -> None:
         average_precision(W, rows, np.array([0, 1]), np.array([1]), np.array([0]))
 
 
-def _as_matrix(W: NDArray[Any] | None, d: int) -> NDArray[Any] | None:
+def _as_matrix(W: Array | None, d: int) -> Array | None:
     """W as the kernels take it."""
     if W is not None and W.shape != (d, d):
         raise ValueError(f"W must be of shape ({d}, {d}), not {W.shape}")
@@ -148,7 +145,7 @@ def _for_blocks(n: int, work: Callable[[slice], None], n_threads: int) -> None:
             pass
 
 
-def _project(W: NDArray[Any] | None, rows: Rows, members: NDArray[np.int64], d: int) -> Floats:
+def _project(W: Array | None, rows: Rows, members: Integers, d: int) -> Singles:
     """Return q'W of at most LANES of the rows, a lane each: (d, LANES), zeros in lanes without a row."""
     line = LANES * 4
     memory = np.zeros((d + 1) * line, dtype=np.uint8)
@@ -167,7 +164,7 @@ def _project(W: NDArray[Any] | None, rows: Rows, members: NDArray[np.int64], d: 
 
 
 @njit(cache=True, nogil=True)
-def project_rows(W: NDArray[Any], rows: Rows, members: NDArray[np.int64], block: Floats) -> None:
+def project_rows(W: Array, rows: Rows, members: Integers, block: Singles) -> None:
     """Write q'W of each member into its lane; SciPy's product of so few rows takes up to half as long again."""
     projected = np.empty(W.shape[1], dtype=W.dtype)
     for lane in range(members.shape[0]):
@@ -234,7 +231,7 @@ def _score_row(
 
 
 @njit(cache=True, nogil=True)
-def _sink(scores: Floats, rows: NDArray[np.int32], size: int, score: float, row: int) -> None:
+def _sink(scores: Singles, rows: Numbers, size: int, score: float, row: int) -> None:
     """Put (score, row) in the place of a heap's root, which holds the worst: lowest score, highest row of equals."""
     place = 0
     while 2 * place + 1 < size:
@@ -252,9 +249,7 @@ def _sink(scores: Floats, rows: NDArray[np.int32], size: int, score: float, row:
 
 
 @njit(cache=True, nogil=True)
-def top_k_of_block(
-    block: Floats, rows: Rows, own: NDArray[np.int64], found: NDArray[np.int32], found_scores: Floats
-) -> None:
+def top_k_of_block(block: Singles, rows: Rows, own: Integers, found: Numbers, found_scores: Singles) -> None:
     """Find the k gallery rows of highest score for each lane but its `own`, best first; NO_ROW where it has fewer."""
     n, k = found.shape
     thresholds, scores = np.empty(LANES, dtype=np.float32), np.empty(LANES, dtype=np.float32)
@@ -286,7 +281,7 @@ def _bucket(score: Any, best: Any, per_score: Any) -> int:
 
 
 @njit(cache=True, nogil=True)
-def average_precision_of(scores: Floats, own: int, ranked: NDArray[np.int64]) -> float:
+def average_precision_of(scores: Singles, own: int, ranked: Integers) -> float:
     """Return the average precision of one query among all rows but its own; `ranked` are the positives, best first."""
     # Every row is put before the first positive that it precedes, sought from its bucket's first on: buckets are
     # numbered by falling score. Bisection takes several times as long, as no processor can guess its turns.
@@ -318,7 +313,7 @@ def average_precision_of(scores: Floats, own: int, ranked: NDArray[np.int64]) ->
 
 
 @njit(cache=True, nogil=True)
-def score_block(block: Floats, rows: Rows, all_scores: Floats) -> None:
+def score_block(block: Singles, rows: Rows, all_scores: Singles) -> None:
     """Write the scores of all rows for each lane."""
     scores = np.empty(LANES, dtype=np.float32)
     thresholds = np.empty(LANES, dtype=np.float32)  # nothing is made of the comparison here

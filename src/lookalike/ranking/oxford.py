@@ -8,15 +8,13 @@ positives. The query's own image stays in the list: it is a positive like any ot
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike, NDArray
 
-IntArray = npt.NDArray[np.integer[Any]]
+IntArray = NDArray[np.integer]
 
 
-def average_precision(positive_ranks: npt.ArrayLike, junk_ranks: npt.ArrayLike = (), *, n_missing: int = 0) -> float:
+def average_precision(positive_ranks: ArrayLike, junk_ranks: ArrayLike = (), *, n_missing: int = 0) -> float:
     """Area under precision against recall by trapezoids, with junk images taken out.
 
     The k-th of P positives, at rank r once junk is taken out, adds (p + k / r) / (2 P), where p is the precision just
@@ -58,7 +56,7 @@ def average_precision(positive_ranks: npt.ArrayLike, junk_ranks: npt.ArrayLike =
     return float(np.sum(before + found / ranks) / (2 * n_positives))
 
 
-def _ranks(values: npt.ArrayLike) -> IntArray:
+def _ranks(values: ArrayLike) -> IntArray:
     ranks = np.sort(np.asarray(values).astype(np.int64).ravel())
     if len(ranks) and ranks[0] < 1:
         raise ValueError(f"ranks start at 1; got {ranks[0]}: leave out images that are not in the list")

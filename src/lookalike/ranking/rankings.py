@@ -11,12 +11,13 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import NDArray
 
+from lookalike.core.arrays import Array, Flags, Integers
 from lookalike.core.files import PathLike, write_npz
 
-IntArray = npt.NDArray[np.integer[Any]]
-FloatArray = npt.NDArray[np.floating[Any]]
+IntArray = NDArray[np.integer]
+FloatArray = NDArray[np.floating]
 
 # The block of scores, those without the diagonal, these sorted, and two masks are alive at the same time.
 BLOCKS_ALIVE = 4
@@ -218,7 +219,7 @@ def _checked(scores: Any, shape: tuple[int, int]) -> FloatArray:
     return dense
 
 
-def _ranks_of(others: FloatArray, positives: npt.NDArray[np.bool_]) -> IntArray:
+def _ranks_of(others: FloatArray, positives: Flags) -> IntArray:
     """1-based ranks of the positives of each row, ascending, from most to least similar, lower column first in ties."""
     # counting in sorted copies costs less than half of a full stable argsort
     ascending, values = np.sort(others, axis=1), others[positives]
@@ -232,7 +233,7 @@ def _ranks_of(others: FloatArray, positives: npt.NDArray[np.bool_]) -> IntArray:
     return np.asarray(np.sort(ranks + rows * others.shape[1]) - rows * others.shape[1])
 
 
-def top_k(scores: npt.NDArray[Any], k: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+def top_k(scores: Array, k: int) -> tuple[Integers, Array]:
     """Return columns and values of the k largest of each row, as a stable descending sort would, without one."""
     n, m = scores.shape
     if k < m:
@@ -247,9 +248,7 @@ def top_k(scores: npt.NDArray[Any], k: int) -> tuple[npt.NDArray[np.int64], npt.
     return best_first(columns, np.take_along_axis(scores, columns, 1), k)
 
 
-def best_first(
-    columns: npt.NDArray[np.int64], values: npt.NDArray[Any], k: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+def best_first(columns: Integers, values: Array, k: int) -> tuple[Integers, Array]:
     """Return the k best of each row; equal values stay in their order."""
     order = np.argsort(-values, axis=1, kind="stable")[:, :k]
     return np.take_along_axis(columns, order, 1).astype(np.int64), np.take_along_axis(values, order, 1)

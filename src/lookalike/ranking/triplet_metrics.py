@@ -10,14 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from lookalike.core.arrays import Flags, Floats
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator
 from lookalike.ranking.statistics import resampled_counts
 from lookalike.ranking.triplet_outcomes import K, contents_of
-
-Floats = NDArray[np.float64]
 
 RESAMPLES = 2_000
 LEVEL = 95
@@ -110,10 +108,10 @@ class _Part(NamedTuple):
     """A subset of the triplets: outcomes, a row a system, and by system and metric its value and the resampled ones."""
 
     subset: str
-    chosen: NDArray[np.bool_]
+    chosen: Flags
     n_queries: int
     outcome: Floats
-    in_top: NDArray[np.bool_]
+    in_top: Flags
     metrics: dict[str, dict[str, tuple[float, Floats]]]
 
 

@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lookalike.core.arrays import Integers, Numbers
 from lookalike.core.errors import LookalikeError
-
-Ints = NDArray[np.int64]
 
 K = 30
 """The K of score at top K that the paper prints."""
@@ -46,7 +45,7 @@ def candidate_pairs(triplets: pd.DataFrame, pool: pd.DataFrame, manifest: pd.Dat
     return pd.concat(parts, ignore_index=True)
 
 
-def contents_of(manifest: pd.DataFrame) -> NDArray[np.int32]:
+def contents_of(manifest: pd.DataFrame) -> Numbers:
     """Return, by image id, the least id of the images of the same content; -1 for an id that is not in the manifest."""
     ids, checksums = manifest["image_id"].to_numpy(), manifest["sha256"].fillna("")
     least = manifest["image_id"].groupby(checksums.to_numpy()).transform("min").to_numpy()
@@ -55,9 +54,7 @@ def contents_of(manifest: pd.DataFrame) -> NDArray[np.int32]:
     return content
 
 
-def _pairs_of_text_query(
-    name: str, rated: pd.DataFrame, pool: NDArray[np.integer], content: NDArray[np.int32]
-) -> pd.DataFrame:
+def _pairs_of_text_query(name: str, rated: pd.DataFrame, pool: NDArray[np.integer], content: Numbers) -> pd.DataFrame:
     queries = np.unique(rated["query"].to_numpy())
     pool_contents = content[pool]
     asked = rated[list(SIDES)].to_numpy()
@@ -126,14 +123,14 @@ def outcomes(
 class _Places(NamedTuple):
     """Places in the pairs of each triplet's positive, negative and their copies (-1: none), and of pools by group."""
 
-    group: Ints
-    positive: Ints
-    negative: Ints
-    positive_copy: Ints
-    negative_copy: Ints
-    pool: Ints
-    pool_group: Ints
-    pool_start: Ints
+    group: Integers
+    positive: Integers
+    negative: Integers
+    positive_copy: Integers
+    negative_copy: Integers
+    pool: Integers
+    pool_group: Integers
+    pool_start: Integers
 
 
 def _places(triplets: pd.DataFrame, pairs: pd.DataFrame) -> _Places:
@@ -159,12 +156,12 @@ def _places(triplets: pd.DataFrame, pairs: pd.DataFrame) -> _Places:
     )
 
 
-def _keys(groups: Ints, images: Any) -> Any:
+def _keys(groups: Integers, images: Any) -> Any:
     """Index of one whole number for a group and an image of it."""
     return pd.Index((groups.astype(np.int64) << 32) + np.asarray(images, dtype=np.int64))
 
 
-def _n_nearer(places: _Places, distances: NDArray[np.floating]) -> Ints:
+def _n_nearer(places: _Places, distances: NDArray[np.floating]) -> Integers:
     """Count the images of the pool that are strictly nearer to the query than the nearer of positive and negative."""
     # distances become whole numbers of the same order, so that group and distance make one sortable key
     steps, ranks = np.unique(distances, return_inverse=True)
