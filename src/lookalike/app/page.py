@@ -38,11 +38,9 @@ def write_page(
         for learned, table in ranked.items():
             rows = table[table["query"] == query].itertuples()
             rankings[names[learned]] = [(row, picture(root / str(row.path))) for row in rows]
-        shown = _thumbnail(Path(query), QUERY_SIDE)
         seen = hashlib.sha256(Path(query).read_bytes()).hexdigest() in learned_from
-        queries.append(
-            {"path": str(query), "label": label, "learned_from": seen, "picture": shown, "rankings": rankings}
-        )
+        facts = {"path": str(query), "label": label, "learned_from": seen, "rankings": rankings}
+        queries.append(facts | {"picture": _thumbnail(Path(query), QUERY_SIDE)})
     text = files("lookalike.app").joinpath("neighbours.html").read_text(encoding="utf-8")
     how: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True, "finalize": escaped_in_page}
     environment = Environment(autoescape=True, undefined=StrictUndefined, **how)

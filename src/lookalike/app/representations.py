@@ -72,8 +72,8 @@ class Representation:
 
     def _learn_or_find(self, paths: Sequence[Path], sha256: Sequence[str], seed: int, work: Work) -> None:
         """Learn from images, unless the cache has what was learned from them."""
-        made_of = json.dumps([self.describer.system, self.describer.settings(), seed, list(sha256)], sort_keys=True)
-        key = f"codebook-{hashlib.sha256(made_of.encode()).hexdigest()[:24]}"
+        ingredients = json.dumps([self.describer.system, self.describer.settings(), seed, list(sha256)], sort_keys=True)
+        key = f"codebook-{hashlib.sha256(ingredients.encode()).hexdigest()[:24]}"
         for arrays in work.cache.read(key, _LARGEST_LEARNED):
             with suppress(KeyError, ValueError):
                 self.describer.restore(arrays)

@@ -127,7 +127,7 @@ class ImageSimilarity:
         self.seconds_: dict[str, float] = {}
         self.triplets_left_out_ = 0
         self.n_triplets_ = 0
-        self.made_: dict[str, Any] = {}
+        self.provenance_: dict[str, Any] = {}
         self.reduction_: Arrays = {}
 
     def fit(self, folder: PathLike, labels: Any = None, triplets: Any = None) -> Self:
@@ -175,7 +175,7 @@ class ImageSimilarity:
         self.learner = name
         self.images_ = found.images[["path", "label", "sha256"]].assign(role=roles)
         self.left_out_, self.triplets_left_out_ = found.left_out, found.triplets_left_out
-        self.made_ = _made_now()
+        self.provenance_ = _made_now()
         return self
 
     def rank(
@@ -221,11 +221,11 @@ class ImageSimilarity:
         files |= dict(zip(wanted["sha256"], map(Path, wanted["path"]), strict=True))
         raw = self.representation_.describe(list(files.values()), list(files), self._work())
         place = {name: row for row, name in enumerate(files)}
-        of_queries, of_gallery = (table["sha256"].map(place).to_numpy() for table in (wanted, found.images))
+        query_rows, gallery_rows = (table["sha256"].map(place).to_numpy() for table in (wanted, found.images))
         ranked = {}
         for learned in which:
             learner, rows = self._side(raw, learned)
-            ranked[learned] = nearest(learner, (wanted, rows[of_queries]), (found.images, rows[of_gallery]), k)
+            ranked[learned] = nearest(learner, (wanted, rows[query_rows]), (found.images, rows[gallery_rows]), k)
         return ranked
 
     def evaluate(
@@ -383,7 +383,7 @@ class ImageSimilarity:
             model.images_ = pd.DataFrame(about["images"])[["path", "label", "sha256", "role"]].astype(str)
             model.left_out_ = pd.DataFrame(about["left_out"], columns=["path", "reason"])
             model.n_triplets_, model.triplets_left_out_ = about["n_triplets"], about["triplets_left_out"]
-            model.seconds_, model.made_ = dict(about["seconds"]), about["made_by"]
+            model.seconds_, model.provenance_ = dict(about["seconds"]), about["made_by"]
             model._check_parts()
             if _decided(about) != _decided(model.about()):
                 raise ValueError("what it says of itself is not what it holds")
@@ -420,7 +420,7 @@ class ImageSimilarity:
             "classes": {str(name): int(n) for name, n in train["label"].value_counts().sort_index().items() if name},
             "seed": int(self.random_state),
             "seconds": {name: round(seconds, 3) for name, seconds in self.seconds_.items()},
-            "made_by": self.made_,
+            "made_by": self.provenance_,
         }
 
     def _check_fitted(self) -> None:

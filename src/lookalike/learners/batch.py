@@ -6,18 +6,39 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from lookalike.core.arrays import Array, Floats, Labels, Matrix
 from lookalike.learners.base import SimilarityLearner, refuse_overflow
-from lookalike.learners.curve import Progress, log_spaced_steps
+from lookalike.learners.curve import Progress, Trace, columns_of, log_spaced_steps
 from lookalike.learners.span import Span
 
-Trace = Callable[[Any, int], "dict[str, float]"]
-"""``trace(model, step)``: what it returns becomes columns of ``curve_``."""
+
+class Point(NamedTuple):
+    """A matrix M = LL' on the way, and the objective there; both matrices are formed when they are asked for."""
+
+    objective: float
+    root: Callable[[], Floats]
+    known: Floats | None = None
+    """M, where it is known to more digits than by its root."""
+    finished: bool = False
+
+    @property
+    def factor(self) -> Floats:
+        """Return L."""
+        return self.root()
+
+    @property
+    def matrix(self) -> Floats:
+        """Return M, symmetric to the bit."""
+        if self.known is not None:
+            return self.known
+        # BLAS rounds the product of one array with itself in another way than that of two
+        matrix = self.root() @ self.root().T
+        return np.asarray((matrix + matrix.T) / 2)
 
 
 class BatchLearner(SimilarityLearner):
@@ -109,7 +130,7 @@ class BatchLearner(SimilarityLearner):
         self.M_ = span.full_matrix(point.matrix)
         self.components_ = self._components(span, point)
         self.converged_ = point.finished or step < self.max_iter
-        self.curve_ = {name: np.array([row[name] for row in curve]) for name in curve[0]}
+        self.curve_ = columns_of(curve)
         if step and not self.converged_:
             name, advice = type(self).__name__, "give a larger max_iter, or a larger tol"
             warnings.warn(f"{name} had not converged after {step} steps: {advice}", ConvergenceWarning, stacklevel=2)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
 
-from lookalike.core.arrays import Integers
+from lookalike.core.arrays import Array, Integers
 from lookalike.core.progress import progress_lines
 
+Trace = Callable[[Any, int], "dict[str, float]"]
+"""``trace(model, step)``: what it returns becomes columns of ``curve_``."""
 SECONDS = 5.0
 """Between two lines of progress where there is no bar."""
 
@@ -32,6 +34,11 @@ def curve_points(n_steps: int, trace_steps: Iterable[int] | None, n_points: int)
     if points[0] < 0 or points[-1] > n_steps:
         raise ValueError(f"trace_steps must be between 0 and the number of steps, {n_steps}: {points}")
     return points
+
+
+def columns_of(records: Sequence[dict[str, float]]) -> dict[str, Array]:
+    """Return the points of a curve by column."""
+    return {name: np.array([record[name] for record in records]) for name in records[0]}
 
 
 class Progress:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from lookalike.core.arrays import Array, Floats
+from lookalike.learners.batch import Point
 
 Objective = Callable[[Array], "tuple[float, Array, float]"]
 """What is minimised at L, its gradient in the shape and dtype of L, and the objective that stands for it in a curve."""
@@ -37,27 +38,6 @@ IN_SINGLE = 1e15
 """Largest squared length of rows, and of its inverse, that float32 has room for."""
 
 
-@dataclass(frozen=True, eq=False)
-class FactorPoint:
-    """A matrix M = LL' on the way down, L = `basis` `inner`, and the objective there."""
-
-    inner: Array
-    basis: Floats
-    objective: float
-    finished: bool = False
-
-    @property
-    def factor(self) -> Floats:
-        """L."""
-        return self.basis @ self.inner
-
-    @property
-    def matrix(self) -> Floats:
-        """M, symmetric to the bit."""
-        matrix = self.factor @ self.factor.T
-        return np.asarray((matrix + matrix.T) / 2)
-
-
 def conditioned(coordinates: Floats) -> tuple[Floats, Floats]:
     """Return rows around their mean in a `basis` B in which they vary alike in all directions, X B, and B."""
     # with 750 and 2,000 rows L-BFGS takes fewer evaluations there, with 400 it depends on the rows
@@ -75,7 +55,7 @@ def precisions(rows: Floats) -> list[type[np.floating]]:
     return [np.float32, np.float64] if fits else [np.float64]
 
 
-def descend(stages: Stages, start: Array, basis: Array, tol: float, at_zero: float) -> Iterator[FactorPoint]:
+def descend(stages: Stages, start: Array, basis: Array, tol: float, at_zero: float) -> Iterator[Point]:
     """Yield L = `start`, and a point after every step of L-BFGS on one objective after another.
 
     An objective is left when three steps together lower it by no more than `tol` of it, or when no step lowers it. It
@@ -90,7 +70,7 @@ def descend(stages: Stages, start: Array, basis: Array, tol: float, at_zero: flo
         for reached, value, recorded in quasi_newton(objective, factor.astype(dtype)):
             # a stage starts where the one before has ended
             if values or scale is None:
-                yield FactorPoint(reached, basis, recorded)
+                yield Point(recorded, partial(np.matmul, basis, reached))
             factor = reached
             values.append(value)
             scale = min(value, at_zero or value) if scale is None else scale

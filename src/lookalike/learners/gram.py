@@ -507,9 +507,9 @@ def gram_steps(
         update = log.triplets[n_updates]
         update[0], update[1], update[2], log.taus[n_updates] = p, a, b, tau
         if not is_lazy:
-            length, of_a, of_b = log.taus[n_updates], G[a], G[b]
+            length, g_a, g_b = log.taus[n_updates], G[a], G[b]
             for j in range(T.shape[0]):
-                T[j, p] += length * (of_a[j] - of_b[j])
+                T[j, p] += length * (g_a[j] - g_b[j])
         n_updates += 1
     return losses, n_updates
 
@@ -528,10 +528,10 @@ def _catch_up(tracked: Tracked, j: int, log: Log, n_updates: int, kind: int) -> 
     own = row.dtype.type(kind == DISSIM)
     for s in range(start, n_updates):
         p, a, b = triplets[s, 0], triplets[s, 1], triplets[s, 2]
-        tau, of_p, of_a, of_b = share * taus[s], g[p], g[a], g[b]
-        row[p] += tau * (of_a - of_b)
-        row[a] += tau * (of_p - own * of_a)
-        row[b] -= tau * (of_p - own * of_b)
+        tau, g_p, g_a, g_b = share * taus[s], g[p], g[a], g[b]
+        row[p] += tau * (g_a - g_b)
+        row[a] += tau * (g_p - own * g_a)
+        row[b] -= tau * (g_p - own * g_b)
 
 
 @njit(cache=True, nogil=True)

@@ -222,7 +222,7 @@ class _Checkpoint:
     def __init__(self, folder: PathLike, plan: TrainingPlan, rows: CompactRows, source: QueryTripletSampler) -> None:
         self._path = Path(folder) / "checkpoint.npz"
         # the rows by their document frequencies, which another set of images has not; the triplets by the first of them
-        self._made_by = {
+        self._origin = {
             **{name: value for name, value in vars(plan).items() if name not in STOPPING},
             "n_rows": len(rows),
             "n_features": rows.n_features,
@@ -236,13 +236,13 @@ class _Checkpoint:
             return None
         with reading_npz(self._path, "remove this checkpoint to start anew") as kept:
             state = dict(json.loads(str(kept["state"])))
-            if state.pop("made_by") != self._made_by:
+            if state.pop("made_by") != self._origin:
                 return None
             return TrainingState(**state), kept["W"], kept["best"]
 
     def save(self, state: TrainingState, W: Singles, best: Singles) -> None:
         """Keep these in place of what was kept before."""
-        text = json.dumps({**vars(state), "made_by": self._made_by})
+        text = json.dumps({**vars(state), "made_by": self._origin})
         write_npz({"W": W, "best": best, "state": np.array(text)}, self._path, compressed=False)
 
 

@@ -14,8 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from lookalike.core.arrays import Array, Floats, Integers
 from lookalike.core.kernels import njit
 from lookalike.learners.base import psd_factor
-from lookalike.learners.batch import BatchLearner
-from lookalike.learners.factor_descent import FactorPoint
+from lookalike.learners.batch import BatchLearner, Point
 from lookalike.learners.lmnn_factor import descend_margins
 from lookalike.learners.projections import without_negative_part
 from lookalike.learners.span import Span
@@ -130,7 +129,7 @@ class LMNN(BatchLearner):
     warm_start: bool = False
     verbose: int = 0
 
-    def _descend(self, span: Span, y: Array) -> Iterator[_Descent | FactorPoint]:
+    def _descend(self, span: Span, y: Array) -> Iterator[_Descent | Point]:
         """Yield the start and the descent after every iteration."""
         coordinates, (classes, _) = span.coordinates, class_codes(y)
         targets = target_neighbours(coordinates, classes, self.n_neighbors)
@@ -159,10 +158,10 @@ class LMNN(BatchLearner):
             return np.eye(span.rank)
         return np.asarray(vectors * np.sqrt(np.maximum(values, LOST * values.max(initial=0.0))))
 
-    def _recorded(self, point: _Descent | FactorPoint) -> float:
-        return float(point.objective if isinstance(point, FactorPoint) else point.full_objective())
+    def _recorded(self, point: _Descent | Point) -> float:
+        return float(point.objective if isinstance(point, Point) else point.full_objective())
 
-    def _components(self, span: Span, point: _Descent | FactorPoint) -> Floats:
+    def _components(self, span: Span, point: _Descent | Point) -> Floats:
         full = span.full_factor(psd_factor(point.matrix))
         return np.ascontiguousarray(full[:, full.any(axis=0)])
 
@@ -481,10 +480,10 @@ def pair_distances(X: Floats, products: Floats, left: Integers, right: Integers,
 
 # fastmath lets the compiler sum in vector lanes: another order than one by one, the same on every run of a machine
 @njit(cache=True, nogil=True, fastmath=True)
-def _difference_product(a: Floats, b: Floats, of_a: Floats, of_b: Floats) -> float:
+def _difference_product(a: Floats, b: Floats, mapped_a: Floats, mapped_b: Floats) -> float:
     total = 0.0
     for c in range(a.shape[0]):
-        total += (a[c] - b[c]) * (of_a[c] - of_b[c])
+        total += (a[c] - b[c]) * (mapped_a[c] - mapped_b[c])
     return total
 
 

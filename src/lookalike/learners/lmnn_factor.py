@@ -10,7 +10,8 @@ import scipy.sparse as sp
 
 from lookalike.core.arrays import Array, Integers
 from lookalike.core.kernels import njit
-from lookalike.learners.factor_descent import FactorPoint, Stages, conditioned, descend, precisions
+from lookalike.learners.batch import Point
+from lookalike.learners.factor_descent import Stages, conditioned, descend, precisions
 
 BLOCK_ROWS = 256
 """Rows whose distances to others are in memory at a time."""
@@ -22,7 +23,7 @@ WIDTHS = (1e-2, 1e-3)
 
 def descend_margins(
     coordinates: Array, classes: Integers, targets: Integers, omega: float, start: Array, tol: float
-) -> Iterator[FactorPoint]:
+) -> Iterator[Point]:
     """Yield L and a point after every step down eq. 13, from L = `start`, until `tol` ends the last stage."""
     rows, basis = conditioned(coordinates)
     n_impostors = len(rows) - np.bincount(classes)[classes]

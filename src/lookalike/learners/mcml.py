@@ -12,8 +12,8 @@ import numpy as np
 
 from lookalike.core.arrays import Array, Floats
 from lookalike.learners.base import class_deviations
-from lookalike.learners.batch import BatchLearner
-from lookalike.learners.factor_descent import FactorPoint, conditioned, precisions
+from lookalike.learners.batch import BatchLearner, Point
+from lookalike.learners.factor_descent import conditioned, precisions
 from lookalike.learners.factor_descent import descend as by_factor
 from lookalike.learners.projections import project_psd
 from lookalike.learners.span import Span
@@ -104,7 +104,7 @@ class MCML(BatchLearner):
     solver: str = "projected"
     verbose: int = 0
 
-    def _descend(self, span: Span, y: Array) -> Iterator[Point | FactorPoint]:
+    def _descend(self, span: Span, y: Array) -> Iterator[Point]:
         coordinates = span.coordinates
         if self.solver == "factor":
             rows, basis = conditioned(coordinates)
@@ -123,16 +123,6 @@ class MCML(BatchLearner):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self._require(self.solver in ("projected", "factor"), "solver", "'projected' or 'factor'")
-
-
-@dataclass(frozen=True, eq=False)
-class Point:
-    """A matrix A = LL' on the way down, and the objective there."""
-
-    matrix: Floats
-    factor: Floats
-    objective: float
-    finished: bool = False
 
 
 class CollapsingObjective:
@@ -179,9 +169,9 @@ class CollapsingObjective:
 
 def descend(objective: CollapsingObjective) -> Iterator[Point]:
     """Yield A = I and then a point of lower objective after every step, without end unless no step lowers it."""
-    matrix = factor = np.eye(objective.rows.shape[1])
-    value, gradient = objective.value_and_gradient(factor)
-    yield Point(matrix, factor, value)
+    matrix: Floats = np.eye(objective.rows.shape[1])
+    value, gradient = objective.value_and_gradient(matrix)
+    yield Point(value, matrix.copy, matrix)
     if not gradient.any():
         return
     # the spectral norm, so that the first step, in which some direction changes by as much as A = I, is the same
@@ -197,8 +187,8 @@ def descend(objective: CollapsingObjective) -> Iterator[Point]:
             continue
         step, halvings = step + 1, 0
         length = _next_length(length, moved, new_gradient - gradient, step)
-        matrix, factor, value, gradient = new_matrix, new_factor, new_value, new_gradient
-        yield Point(matrix, factor, value)
+        matrix, value, gradient = new_matrix, new_value, new_gradient
+        yield Point(value, new_factor.copy, matrix)
 
 
 def _next_length(length: float, moved: Floats, bent: Floats, step: int) -> float:

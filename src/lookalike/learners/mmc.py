@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
+from functools import cache, partial
 
 import numpy as np
 
 from lookalike.core.arrays import Array, Floats
 from lookalike.learners.base import class_deviations
-from lookalike.learners.batch import BatchLearner
+from lookalike.learners.batch import BatchLearner, Point
 from lookalike.learners.factor_descent import quasi_newton
 from lookalike.learners.projections import project_psd
 from lookalike.learners.span import Span
@@ -145,6 +146,12 @@ class SpreadingProblem:
         pulled = weights.sum(axis=1)[:, None] * self._rows - weights @ self._rows
         return np.asarray(self._rows.T @ pulled) / self._n_different
 
+    def in_span(self, factor: Floats) -> Floats:
+        """Return a factor of the matrix in the span, which is the identity in directions that are not learned."""
+        embedded = (self.scaled @ factor - self.directions) @ self.directions.T
+        embedded[np.diag_indices_from(embedded)] += 1.0
+        return np.asarray(embedded)
+
     def scaled_to_bound(self, factor: Floats) -> Floats:
         """Return a factor as long as the constraint allows."""
         return np.asarray(factor * (np.sqrt(self.bound) / np.linalg.norm(factor)))
@@ -169,39 +176,16 @@ class SpreadingProblem:
         return True
 
 
-@dataclass(frozen=True, eq=False)
-class Point:
-    """A factor in the scaled directions on the way up, and the objective there."""
-
-    problem: SpreadingProblem
-    learned: Floats
-    objective: float
-    finished: bool = False
-
-    @property
-    def matrix(self) -> Floats:
-        """The matrix in the span: the identity in directions that are not learned."""
-        factor = self.factor
-        return np.asarray(factor @ factor.T)
-
-    @property
-    def factor(self) -> Floats:
-        """A factor of it."""
-        directions = self.problem.directions
-        factor = (self.problem.scaled @ self.learned - directions) @ directions.T
-        factor[np.diag_indices_from(factor)] += 1.0
-        return np.asarray(factor)
-
-
 def ascend(problem: SpreadingProblem, tol: float) -> Iterator[Point]:
     """Yield the identity and then a point of higher objective after every step, until it is certainly within `tol`."""
     if not problem.bound:  # no class varies in any direction
-        yield Point(problem, problem.identity, problem.value(problem.identity)[0], finished=True)
+        identity = problem.identity
+        yield Point(problem.value(identity)[0], cache(partial(problem.in_span, identity)), finished=True)
         return
     for factor, _, value in quasi_newton(problem.in_factor, problem.identity):
-        point = Point(problem, problem.scaled_to_bound(factor), value, problem.is_maximal(value, tol))
-        yield point
-        if point.finished:
+        feasible, finished = problem.scaled_to_bound(factor), problem.is_maximal(value, tol)
+        yield Point(value, cache(partial(problem.in_span, feasible)), finished=finished)
+        if finished:
             return
 
 
@@ -212,7 +196,7 @@ def ascend_by_projections(problem: SpreadingProblem, tol: float) -> Iterator[Poi
     # in the learned directions the matrix is RR' for the scaled factor lengths * R, and the constraint is diagonal
     lengths = np.diag(factor)[:, None]
     similar, matrix, share = factor**2, np.eye(len(factor)), FIRST_STEP
-    yield Point(problem, factor, value)
+    yield Point(value, cache(partial(problem.in_span, factor)))
     while len(matrix):
         gradient = lengths * problem.gradient(value, distances) * lengths.T
         # the part of the gradient that leaves <matrix, similar> as it is
@@ -232,7 +216,7 @@ def ascend_by_projections(problem: SpreadingProblem, tol: float) -> Iterator[Poi
             value, distances = problem.value(factor)
             share *= SHORTENED
         matrix, share = candidate, share / SHORTENED * LENGTHENED
-        yield Point(problem, factor, value)
+        yield Point(value, cache(partial(problem.in_span, factor)))
 
 
 def _feasible(matrix: Floats, similar: Floats, bound: float) -> tuple[Floats, Floats]:

@@ -242,12 +242,12 @@ class RowSteps:
     def __init__(self, rows: OrderedRows, W: Array, kernel: Kernel, aggressiveness: float, longest_way: float) -> None:
         self.rows, self.W, self._kernel, self._aggressiveness = rows, W, kernel, aggressiveness
         self._longest_way = longest_way
-        self._shown: Form | None = None
+        self._formed: Form | None = None
 
     def take(self, triplets: Numbers, margins: Floats = NO_MARGINS) -> tuple[int, int]:
         """Take one step a triplet; return how many had a loss, and how many an update."""
-        if self._shown is not None:  # it takes an array of its own before steps change this one
-            _ = self._shown.matrix
+        if self._formed is not None:  # it takes an array of its own before steps change this one
+            _ = self._formed.matrix
         return self._kernel(self.W, self.rows.rows, triplets, self._aggressiveness, margins)
 
     def project(self) -> None:
@@ -256,8 +256,8 @@ class RowSteps:
 
     def form(self) -> Form:
         """Return what was learned so far."""
-        self._shown = Form(self.W, self.rows.place, self.has_overflowed())
-        return self._shown
+        self._formed = Form(self.W, self.rows.place, self.has_overflowed())
+        return self._formed
 
     def has_overflowed(self) -> bool:
         """Tell whether a number is too large for the dtype; a bound mostly spares a look at all of W."""

@@ -15,12 +15,10 @@ from sklearn.base import clone
 from lookalike.core.arrays import Array, Flags, Labels, Matrix, Numbers
 from lookalike.core.seeds import RandomState, as_seed
 from lookalike.learners.base import SimilarityLearner
-from lookalike.learners.curve import Progress, curve_points
+from lookalike.learners.curve import Progress, Trace, columns_of, curve_points
 from lookalike.learners.gram import Seen
 from lookalike.learners.triplets import TripletSampler, check_triplets
 
-Trace = Callable[[Any, int], "dict[str, float]"]
-"""``trace(model, step)``: what it returns becomes columns of ``curve_``."""
 Draw = Callable[[int], Numbers]
 """``draw(n)``: the next n examples, rows of row numbers."""
 
@@ -150,7 +148,7 @@ class OnlineLearner(SimilarityLearner):
                         curve.append(record)
             finally:  # of an interrupted fit the user keeps what was learned
                 self._show(work)
-        self.curve_ = {name: np.array([record[name] for record in curve]) for name in curve[0]}
+        self.curve_ = columns_of(curve)
         self._finish()
         return self
 

@@ -12,9 +12,8 @@ import zlib
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lookalike.core.arrays import Floats, Integers, Numbers, Singles
+from lookalike.core.arrays import Floats, Integers, Numbers, Singles, States
 from lookalike.core.kernels import njit
 from lookalike.core.seeds import RandomState, as_seed
 from lookalike.data.query_kernels import below, first_above, pick, running_sums, seed_row, uniform
@@ -105,7 +104,9 @@ class RelevanceTripletSampler:
     ) -> None:
         _check_arguments(out_of_class, capacity, positive_threshold, margin, tries)
         seed = as_seed(random_state)
-        self._choice = Choice(float(out_of_class), bool(weighted), float(positive_threshold), float(margin), int(tries))
+        self._choice = TripletRule(
+            float(out_of_class), bool(weighted), float(positive_threshold), float(margin), int(tries)
+        )
         self._rows = _rows(relevance, self._choice)
         self._categories = _categories(relevance)
         self._check_possible(relevance, capacity)
@@ -183,7 +184,7 @@ class RelevanceTripletSampler:
         lowest = self._rows.values[start[filled]].astype(np.float64)
         highest = self._rows.values[start[filled + 1] - 1].astype(np.float64)
         if not self._choice.weighted:
-            others = sizes[self._categories.of_image[filled]] - 1
+            others = sizes[self._categories.by_image[filled]] - 1
             lowest[np.diff(start)[filled] < others] = 0.0
         return bool(((highest > lowest) & (highest - lowest >= self._choice.margin)).any())
 
@@ -203,7 +204,7 @@ def _check_arguments(
         raise ValueError(f"capacity must be at least 1, or None for all images at once, not {capacity}")
 
 
-def _rows(relevance: RelevanceData, choice: Choice) -> Relevance:
+def _rows(relevance: RelevanceData, choice: TripletRule) -> Relevance:
     matrix = relevance.relevance
     start, in_order = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
     # each row by rising relevance; equal ones stay in the order of the images
@@ -223,7 +224,7 @@ def _categories(relevance: RelevanceData) -> Categories:
     return Categories(relevance.category, start, members)
 
 
-def _checksum(relevance: RelevanceData, choice: Choice, capacity: int | None) -> int:
+def _checksum(relevance: RelevanceData, choice: TripletRule, capacity: int | None) -> int:
     """Return a checksum of the arguments and the relevance."""
     matrix = relevance.relevance
     checksum = 0
@@ -250,11 +251,11 @@ def _empty_buffers(categories: Categories, capacity: int) -> Buffers:
     )
 
 
-def _order(key: NDArray[np.uint64], categories: Categories) -> Numbers:
+def _order(key: States, categories: Categories) -> Numbers:
     """Return the images category by category, the categories in a random order."""
     random = np.random.Generator(np.random.PCG64([int(part) for part in key]))
     turn = random.permutation(len(categories.start) - 1)
-    return np.argsort(turn[categories.of_image], kind="stable").astype(np.int32)
+    return np.argsort(turn[categories.by_image], kind="stable").astype(np.int32)
 
 
 class Relevance(NamedTuple):
@@ -271,7 +272,7 @@ class Relevance(NamedTuple):
 class Categories(NamedTuple):
     """Images by category."""
 
-    of_image: Numbers
+    by_image: Numbers
     start: Integers
     members: Numbers
 
@@ -301,13 +302,13 @@ class Buffers(NamedTuple):
 class Offers(NamedTuple):
     """What is offered to the buffers: all images in `order`, category by category, over and over."""
 
-    key: NDArray[np.uint64]
+    key: States
     order: Numbers
     weights: Floats
     n_offered: Integers  # one number, counted up by the kernels
 
 
-class Choice(NamedTuple):
+class TripletRule(NamedTuple):
     """What kind of triplets is drawn: see `RelevanceTripletSampler`."""
 
     out_of_class: float
@@ -319,12 +320,12 @@ class Choice(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _keeps_margin(positive: Any, negative: Any, margin: float) -> bool:
-    """Whether the positive is the more relevant one, by the margin at least (equation 8)."""
+    """Tell whether the positive is the more relevant one, by the margin at least (equation 8)."""
     return bool(negative < positive and np.float64(positive) - np.float64(negative) >= margin)
 
 
 @njit(cache=True, nogil=True)
-def _end_of_negatives(rows: Relevance, start: Any, positive: Any, margin: float) -> Any:
+def _end_of_negatives(rows: Relevance, start: int, positive: int, margin: float) -> Any:
     """Return where the negatives that keep the margin to the entry `positive` of its row end."""
     low, high = start, positive
     while low < high:
@@ -337,7 +338,7 @@ def _end_of_negatives(rows: Relevance, start: Any, positive: Any, margin: float)
 
 
 @njit(cache=True, nogil=True)
-def _relevance_of(rows: Relevance, query: Any, image: Any) -> Any:
+def _relevance_of(rows: Relevance, query: int, image: int) -> np.float32:
     """Look the relevance of two images up; 0 where none is stored."""
     start, end = rows.start[query], rows.start[query + 1]
     at = first_above(rows.images_in_order, start, end, image - 1)
@@ -345,13 +346,13 @@ def _relevance_of(rows: Relevance, query: Any, image: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _is_found(states: NDArray[np.uint64], share: float, tries: int) -> bool:
-    """Whether one of `tries` draws, each accepted with probability `share`, is: decided by one number for them all."""
+def _is_found(states: States, share: float, tries: int) -> bool:
+    """Tell whether one of `tries` draws, each accepted with probability `share`, is, by one number for them all."""
     return uniform(states) < 1.0 - (1.0 - share) ** tries
 
 
 @njit(cache=True, nogil=True)
-def _draw_unlisted(states: NDArray[np.uint64], rows: Relevance, members: Numbers, query: Any) -> Any:
+def _draw_unlisted(states: States, rows: Relevance, members: Numbers, query: int) -> Any:
     """Draw uniformly from those of `members` whose relevance to the query is 0, of which there is one at least."""
     while True:
         image = members[below(states, members.shape[0])]
@@ -361,7 +362,7 @@ def _draw_unlisted(states: NDArray[np.uint64], rows: Relevance, members: Numbers
 
 @njit(cache=True, nogil=True)
 def _in_class_negative(
-    states: NDArray[np.uint64], rows: Relevance, categories: Categories, choice: Choice, query: Any, positive: Any
+    states: States, rows: Relevance, categories: Categories, choice: TripletRule, query: int, positive: int
 ) -> Any:
     """Draw a negative of the query's category for the entry `positive` of the query's row; -1 where it is given up."""
     start = rows.start[query]
@@ -373,7 +374,7 @@ def _in_class_negative(
         if not _is_found(states, share, choice.tries):
             return -1
         return rows.images[pick(states, rows.cumulative, start, end)]
-    category = categories.of_image[query]
+    category = categories.by_image[query]
     first = categories.start[category]
     size = categories.start[category + 1] - first
     unlisted = size - 1 - (rows.start[query + 1] - start)
@@ -390,12 +391,12 @@ def _in_class_negative(
 
 @njit(cache=True, nogil=True)
 def draw_triplets(
-    key: NDArray[np.uint64],
+    key: States,
     first: int,
     rows: Relevance,
     categories: Categories,
     queries: Queries,
-    choice: Choice,
+    choice: TripletRule,
     discards: int,
     triplets: Numbers,
 ) -> int:
@@ -408,7 +409,7 @@ def draw_triplets(
             query: Any = np.int64(queries.images[pick(states, queries.sums, 0, queries.sums.shape[0])])
             positive = pick(states, rows.cumulative, rows.start[query], rows.start[query + 1])
             if outside:
-                category = categories.of_image[query]
+                category = categories.by_image[query]
                 start, end = categories.start[category], categories.start[category + 1]
                 place = below(states, categories.members.shape[0] - (end - start))
                 negative: Any = categories.members[place + (end - start if place >= start else 0)]
@@ -425,24 +426,24 @@ def draw_triplets(
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _offer_next(states: NDArray[np.uint64], offers: Offers, categories: Categories, buffers: Buffers) -> None:
+def _offer_next(states: States, offers: Offers, categories: Categories, buffers: Buffers) -> None:
     """Offer the image whose turn it is; one of weight 0 is only kept where there is room."""
     at = offers.n_offered[0] % offers.order.shape[0]
     seed_row(states, offers.key, offers.n_offered[0])
     offers.n_offered[0] += 1
     image = offers.order[at]
-    category = categories.of_image[image]
+    category = categories.by_image[image]
     key = _LOWEST_KEY
     # Efraimidis and Spirakis 2006; the paper's u^(1 / r_j) has the same order but rounds to 0 or 1
     if offers.weights[image] > 0.0:
         key = max(math.log1p(-uniform(states)) / offers.weights[image], _LOWEST_KEY)
     _keep_largest(buffers, image, category, key)
-    if at + 1 == offers.order.shape[0] or categories.of_image[offers.order[at + 1]] != category:
+    if at + 1 == offers.order.shape[0] or categories.by_image[offers.order[at + 1]] != category:
         _end_pass(buffers, category)
 
 
 @njit(cache=True, nogil=True)
-def _keep_largest(buffers: Buffers, image: Any, category: Any, key: float) -> None:
+def _keep_largest(buffers: Buffers, image: int, category: int, key: float) -> None:
     """Put an image into what is being filled, where there is room or its key is not the smallest."""
     keys = buffers.next_keys[category]
     at, low = buffers.next_sizes[category], buffers.lowest[category]
@@ -464,7 +465,7 @@ def _keep_largest(buffers: Buffers, image: Any, category: Any, key: float) -> No
 
 
 @njit(cache=True, nogil=True)
-def _end_pass(buffers: Buffers, category: Any) -> None:
+def _end_pass(buffers: Buffers, category: int) -> None:
     """Draw from now on from what a category's next buffer was filled with, and begin to fill it anew."""
     for at in range(buffers.sizes[category]):
         buffers.place[buffers.members[category, at]] = -1
@@ -487,13 +488,13 @@ def offer_images(offers: Offers, categories: Categories, buffers: Buffers, n: in
 
 
 @njit(cache=True, nogil=True)
-def _weight(value: Any, choice: Choice) -> float:
+def _weight(value: np.float32, choice: TripletRule) -> float:
     """Return the weight of an image as positive (equation 7), or 1 where all are drawn alike."""
     return min(choice.positive_threshold, np.float64(value)) if choice.weighted else 1.0
 
 
 @njit(cache=True, nogil=True)
-def _total_in_buffer(rows: Relevance, place: Numbers, start: Any, end: Any, choice: Choice) -> float:
+def _total_in_buffer(rows: Relevance, place: Numbers, start: int, end: int, choice: TripletRule) -> float:
     total = 0.0
     for k in range(start, end):
         if place[rows.images[k]] >= 0:
@@ -503,7 +504,7 @@ def _total_in_buffer(rows: Relevance, place: Numbers, start: Any, end: Any, choi
 
 @njit(cache=True, nogil=True)
 def _pick_in_buffer(
-    chance: float, rows: Relevance, place: Numbers, start: Any, end: Any, total: float, choice: Choice
+    chance: float, rows: Relevance, place: Numbers, start: int, end: int, total: float, choice: TripletRule
 ) -> Any:
     """Return an entry of [start, end) whose image is in its buffer, by weight; `total` is the sum of the weights."""
     target = chance * total
@@ -520,13 +521,13 @@ def _pick_in_buffer(
 
 @njit(cache=True, nogil=True)
 def _in_buffer_negative(
-    states: NDArray[np.uint64],
+    states: States,
     rows: Relevance,
     buffers: Buffers,
-    category: Any,
-    choice: Choice,
-    query: Any,
-    positive: Any,
+    category: int,
+    choice: TripletRule,
+    query: int,
+    positive: int,
     total: float,
 ) -> Any:
     """Draw a negative of the query's own buffer for the entry `positive` of the query's row; -1: given up."""
@@ -549,7 +550,7 @@ def _in_buffer_negative(
 
 
 @njit(cache=True, nogil=True)
-def _out_of_buffer_negative(states: NDArray[np.uint64], buffers: Buffers, buffer_start: Integers, category: Any) -> Any:
+def _out_of_buffer_negative(states: States, buffers: Buffers, buffer_start: Integers, category: int) -> Any:
     """Draw uniformly from the images of all other buffers; `buffer_start` are the running sums of their sizes."""
     size = buffers.sizes[category]
     number = below(states, buffer_start[-1] - size)
@@ -561,12 +562,12 @@ def _out_of_buffer_negative(states: NDArray[np.uint64], buffers: Buffers, buffer
 
 @njit(cache=True, nogil=True)
 def draw_from_buffers(
-    key: NDArray[np.uint64],
+    key: States,
     first: int,
     rows: Relevance,
     categories: Categories,
     queries: Queries,
-    choice: Choice,
+    choice: TripletRule,
     offers: Offers,
     buffers: Buffers,
     discards: int,

@@ -122,11 +122,11 @@ def row_of(rows: Any, number: int) -> tuple[Places, Array]:
 
 
 @njit(cache=True, nogil=True)
-def subtract_rows(rows: Rows, one: int, other: int, index: Array, value: Array) -> int:
+def subtract_rows(rows: Rows, left: int, right: int, index: Array, value: Array) -> int:
     """Write the sparse difference of two rows, such as p+ - p-; return its length."""
-    one_index, one_value = row_of(rows, one)
-    other_index, other_value = row_of(rows, other)
-    return add_scaled(1.0, one_index, one_value, -1.0, other_index, other_value, index, value)
+    left_index, left_value = row_of(rows, left)
+    right_index, right_value = row_of(rows, right)
+    return add_scaled(1.0, left_index, left_value, -1.0, right_index, right_value, index, value)
 
 
 @njit(cache=True, nogil=True)

@@ -99,7 +99,7 @@ def cosine(rows: Singles, left: Integers, right: Integers, result: Singles) -> N
     d = rows.shape[1]
     for pair in range(len(left)):
         x, y = rows[left[pair]], rows[right[pair]]
-        product, of_x, of_y = 0.0, 0.0, 0.0
+        product, norm_x, norm_y = 0.0, 0.0, 0.0
         n_different = 0
         for start in range(0, d, STRETCH):
             part, part_x, part_y = np.float32(0), np.float32(0), np.float32(0)
@@ -109,9 +109,9 @@ def cosine(rows: Singles, left: Integers, right: Integers, result: Singles) -> N
                 part_y += y[j] * y[j]
                 n_different += x[j] != y[j]
             product += float(part)
-            of_x += float(part_x)
-            of_y += float(part_y)
-        norms = np.sqrt(of_x) * np.sqrt(of_y)
+            norm_x += float(part_x)
+            norm_y += float(part_y)
+        norms = np.sqrt(norm_x) * np.sqrt(norm_y)
         if np.isnan(norms):
             result[pair] = np.nan
         elif n_different == 0:  # rounding: a row and its copy are at distance 0, and not a hair above

@@ -225,7 +225,9 @@ def _ranks_of(others: FloatArray, positives: Flags) -> IntArray:
     ascending, values = np.sort(others, axis=1), others[positives]
     ends = np.cumsum(positives.sum(axis=1)).tolist()
     parts = [(row, values[start:end]) for row, start, end in zip(ascending, [0, *ends], ends, strict=False)]
-    right, left = (np.concatenate([row.searchsorted(of, side) for row, of in parts]) for side in ("right", "left"))
+    right, left = (
+        np.concatenate([row.searchsorted(found, side) for row, found in parts]) for side in ("right", "left")
+    )
     rows, columns = np.nonzero(positives)
     ranks: IntArray = others.shape[1] - right + 1
     for i in np.flatnonzero(right - left > 1):

@@ -62,8 +62,8 @@ def intervals(
     pool_sizes = in_pool.groupby(["text_query", "query"], sort=False).size()
     rows = []
     for part in _parts(outcomes, triplets, seed, k, n_resamples, manifest):
-        of_part = triplets.loc[part.chosen, ["text_query", "query"]].drop_duplicates()
-        sizes = pool_sizes.reindex(pd.MultiIndex.from_frame(of_part), fill_value=0)
+        named = triplets.loc[part.chosen, ["text_query", "query"]].drop_duplicates()
+        sizes = pool_sizes.reindex(pd.MultiIndex.from_frame(named), fill_value=0)
         for place, (system, metrics) in enumerate(part.metrics.items()):
             n_ties, n_in_top = int((part.outcome[place] == 0.5).sum()), int(part.in_top[place].sum())
             sums = (int(part.chosen.sum()), part.n_queries, n_ties, int(np.median(sizes)), n_in_top)
@@ -120,8 +120,8 @@ def _parts(
 ) -> Iterator[_Part]:
     """Yield all triplets, and each kind where there are two or more."""
     wanted, kinds = triplets["triplet"].to_numpy(), triplets["kind"].astype(str).to_numpy()
-    of_system = {str(name): rows.set_index("triplet") for name, rows in outcomes.groupby("system", sort=False)}
-    for system, rows in of_system.items():
+    by_system = {str(name): rows.set_index("triplet") for name, rows in outcomes.groupby("system", sort=False)}
+    for system, rows in by_system.items():
         if not rows.index.is_unique or len(rows) != len(wanted) or not rows.index.isin(wanted).all():
             raise LookalikeError(f"{system} has outcomes of other triplets than these: measure it again")
     images = triplets["query"].to_numpy() if manifest is None else contents_of(manifest)[triplets["query"].to_numpy()]
@@ -131,8 +131,8 @@ def _parts(
     for subset, chosen in subsets.items():
         _, image = np.unique(images[chosen], return_inverse=True)
         n_queries = int(image.max()) + 1
-        outcome = np.array([rows["outcome"].loc[wanted[chosen]] for rows in of_system.values()], dtype=np.float64)
-        in_top = np.array([rows["in_top"].loc[wanted[chosen]] for rows in of_system.values()], dtype=bool)
+        outcome = np.array([rows["outcome"].loc[wanted[chosen]] for rows in by_system.values()], dtype=np.float64)
+        in_top = np.array([rows["in_top"].loc[wanted[chosen]] for rows in by_system.values()], dtype=bool)
         # a column of sums a system for each metric, and the number of triplets in the last
         per_triplet = np.concatenate([outcome, (2 * outcome - 1) * in_top, np.ones((1, len(image)))])
         sums = np.stack([np.bincount(image, row, minlength=n_queries) for row in per_triplet], axis=1)
@@ -140,8 +140,8 @@ def _parts(
         random = generator(seed, "triplets", "bootstrap", subset)
         resampled = np.concatenate([counts @ sums for counts in resampled_counts(random, n_queries, n_resamples)])
         metrics = {}
-        for place, system in enumerate(of_system):
-            columns = [place, len(of_system) + place, -1]
+        for place, system in enumerate(by_system):
+            columns = [place, len(by_system) + place, -1]
             observed, others = (_values(total[:, columns]) for total in (sums.sum(axis=0, keepdims=True), resampled))
             names_of = zip(metric_names(k), observed, others, strict=True)
             metrics[system] = {metric: (float(value[0]), drawn) for metric, value, drawn in names_of}

@@ -94,16 +94,16 @@ def outcomes(
     places = _places(triplets, pairs)
     frames = []
     for system, values in distances.items():
-        of_pairs = np.asarray(values)
-        if of_pairs.shape != (len(pairs),):
-            raise LookalikeError(f"{system} has {len(of_pairs)} distances for {len(pairs)} pairs: measure it again")
-        missing = np.unique(pairs["candidate"].to_numpy()[~np.isfinite(of_pairs)])
+        measured = np.asarray(values)
+        if measured.shape != (len(pairs),):
+            raise LookalikeError(f"{system} has {len(measured)} distances for {len(pairs)} pairs: measure it again")
+        missing = np.unique(pairs["candidate"].to_numpy()[~np.isfinite(measured)])
         if len(missing):
             raise LookalikeError(
                 f"{system} has no distance to {len(missing)} images, the first is image {missing[0]}: drop the "
                 "triplets of unusable images and take them out of the pools"
             )
-        margin = of_pairs[places.negative].astype(np.float64) - of_pairs[places.positive]
+        margin = measured[places.negative].astype(np.float64) - measured[places.positive]
         frames.append(
             pd.DataFrame(
                 {
@@ -111,7 +111,7 @@ def outcomes(
                     "triplet": triplets["triplet"].to_numpy().astype(np.int32),
                     "margin": margin.astype(np.float32),
                     "outcome": ((np.sign(margin) + 1) / 2).astype(np.float32),
-                    "in_top": _n_nearer(places, of_pairs) < k,
+                    "in_top": _n_nearer(places, measured) < k,
                 }
             )
         )
