@@ -152,8 +152,8 @@ def fit(
     named(output, SUFFIX)
     chosen: dict[str, Any] = {"words": words, "parameters": settings, "hold_out": hold_out, "random_state": seed}
     kept = options.cache_folder(cache, no_cache, output)
-    with options.Told(quiet) as told:
-        model = ImageSimilarity(representation, learner, jobs=jobs, cache=kept, progress=told, **chosen)
+    with options.StageReport(quiet) as progress:
+        model = ImageSimilarity(representation, learner, jobs=jobs, cache=kept, progress=progress, **chosen)
         model.fit(folder, labels, triplets)
     model.save(output)
     if as_json:
@@ -179,7 +179,7 @@ def _summary(output: Path, model: ImageSimilarity, source: list[str]) -> list[st
 
 
 def _program() -> str:
-    """How this command was called, to be pasted: ``lookalike``, or its path from here, as ``.venv/bin/lookalike``."""
+    """Return how this command was called, to be pasted: ``lookalike``, or its path, as ``.venv/bin/lookalike``."""
     called = Path(sys.argv[0])
     return "lookalike" if called.is_absolute() or called.name != "lookalike" else str(called)
 
@@ -225,9 +225,9 @@ def rank(
 
     if html is not None:
         options.check_output(html, options.PAGES, model, *queries)
-    with options.Told(quiet) as told:
+    with options.StageReport(quiet) as progress:
         opened = ImageSimilarity.load(
-            model, jobs=jobs, cache=options.cache_folder(cache, no_cache, model), progress=told
+            model, jobs=jobs, cache=options.cache_folder(cache, no_cache, model), progress=progress
         )
         ranked = opened.rank_both(queries, gallery, k, which=(True, False) if compare else (True,))
     left_out = opened.left_out_
@@ -259,7 +259,7 @@ def _warn(ranked: pd.DataFrame, left_out: pd.DataFrame, k: int) -> None:
 
 
 def _ranking_lines(ranked: dict[bool, pd.DataFrame]) -> list[str]:
-    """The rankings as people read them."""
+    """Return the rankings as people read them."""
     lines: list[str] = []
     for query, rows in ranked[True].groupby("query", sort=False):
         lines.append(f"{query}")
@@ -309,9 +309,9 @@ def evaluate(
 
     from lookalike.app.similarity import ImageSimilarity
 
-    with options.Told(quiet) as told:
+    with options.StageReport(quiet) as progress:
         opened = ImageSimilarity.load(
-            model, jobs=jobs, cache=options.cache_folder(cache, no_cache, model), progress=told
+            model, jobs=jobs, cache=options.cache_folder(cache, no_cache, model), progress=progress
         )
         opened.random_state = seed
         table = opened.evaluate(folder, labels, triplets, ks=places, everything=everything)
@@ -337,14 +337,14 @@ def evaluate(
 
 
 def _measure_lines(table: pd.DataFrame) -> list[str]:
-    """The numbers as people read them."""
+    """Return the numbers as people read them."""
     methods = list(dict.fromkeys(table["method"]))
     lines = ["", f"{'':20}" + "".join(f"{f'{method}, 95% interval':>30}" for method in methods)]
     cells = [f"{row.value:.3f} [{row.low:.3f}, {row.high:.3f}]" for row in table.itertuples()]
     for measure, rows in table.assign(cell=cells).groupby("measure", sort=False):
-        of_method = rows.set_index("method")["cell"]
+        by_method = rows.set_index("method")["cell"]
         name = "mAP" if measure == "map" else str(measure).replace("@", " at ")
-        lines.append(f"{name:<20}" + "".join(f"{of_method[method]:>30}" for method in methods))
+        lines.append(f"{name:<20}" + "".join(f"{by_method[method]:>30}" for method in methods))
     return lines
 
 
@@ -393,9 +393,9 @@ def features(
     if paths is None:
         _check_default(table, FOLDER_COLUMNS if is_folder else COLUMNS)
     kept = options.cache_folder(cache, no_cache, output)
-    with options.Told(quiet) as told:
+    with options.StageReport(quiet) as progress:
         chosen: dict[str, Any] = {"words": words, "random_state": seed}
-        described = ImageSimilarity(representation, jobs=jobs, cache=kept, progress=told, **chosen)
+        described = ImageSimilarity(representation, jobs=jobs, cache=kept, progress=progress, **chosen)
         vectors: Any
         vectors, images = described.counts(folder, pool) if is_folder else described.vectors(folder)
     describer, left_out = described.representation_.describer, described.left_out_
@@ -479,5 +479,5 @@ def info(model: Model, as_json: options.AsJson = False) -> None:
 
 
 def _listed(values: dict[str, Any]) -> str:
-    """Settings as people read them."""
+    """Return settings as people read them."""
     return ", ".join(f"{name}={value}" for name, value in values.items()) or "no settings"

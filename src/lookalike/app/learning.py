@@ -160,8 +160,8 @@ def train(
         else:
             learner = learner_class(name)(**parameters).fit_triplets(X, triplets)
     except (ValueError, TypeError) as error:
-        told = str(error).strip().splitlines()[0]
-        raise LookalikeError(f"{name} cannot learn from these images: {told}") from error
+        reason = str(error).strip().splitlines()[0]
+        raise LookalikeError(f"{name} cannot learn from these images: {reason}") from error
     return learner.set_params(n_jobs=defaults["n_jobs"]) if "n_jobs" in defaults else learner
 
 
@@ -226,7 +226,7 @@ def _read_value(text: str) -> Any:
 
 
 def is_like(value: Any, default: Any) -> bool:
-    """Whether a value may stand where a default stands; its range is the learner's to check."""
+    """Tell whether a value may stand where a default stands; its range is the learner's to check."""
     if default is None or value is None:
         return True
     if isinstance(default, bool) or isinstance(value, bool):

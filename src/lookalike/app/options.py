@@ -166,11 +166,11 @@ def counted(number: int, what: str) -> str:
 
 
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Rows of a table as JSON holds them."""
+    """Return rows of a table as JSON holds them."""
     return [{str(name): value for name, value in row.items()} for row in table.astype(object).to_dict("records")]
 
 
-class Told:
+class StageReport:
     """Progress on standard error: a bar where somebody watches, a line every so many seconds of long work elsewhere."""
 
     def __init__(self, quiet: bool = False) -> None:
@@ -203,7 +203,7 @@ class Told:
 
         return move
 
-    def __enter__(self) -> Told:
+    def __enter__(self) -> StageReport:
         return self
 
     def __exit__(self, *exception: object) -> None:

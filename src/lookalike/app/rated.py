@@ -47,7 +47,7 @@ example:
 _TRIPLETS_EXAMPLES = """\
 examples:
   lookalike evaluate-triplets data/triplets --features hog,fisher
-  lookalike evaluate-triplets data/triplets --model network.npz --output table.csv
+  lookalike evaluate-triplets data/triplets --model network.lookalike --output table.csv
   lookalike evaluate-triplets data/triplets --features all --codebook-images photos --json
 
 DIR holds CSV files with the columns Image1, Image1_Path, Image2, Image2_Path, Similarity
@@ -138,7 +138,18 @@ def ratings(
 
 
 @dataclass(frozen=True)
-class _Measured:
+class _Task:
+    """The rated triplets, the files of the images that every system describes, by image id, and how they are read."""
+
+    rated: RatedTriplets
+    paths: Sequence[Path | None]
+    seed: int
+    n_threads: int
+    progress: options.StageReport
+
+
+@dataclass(frozen=True)
+class _Described:
     """What one system gives for a folder of rated triplets."""
 
     system: str
@@ -162,7 +173,9 @@ def evaluate_triplets(
         str | None,
         Option(metavar="NAMES", callback=_names, help="separated by commas (default: all, if there is no --model)"),
     ] = None,
-    model: Annotated[Path | None, Option(metavar="FILE.npz", help="a network; needs the extra `deep` (torch)")] = None,
+    model: Annotated[
+        Path | None, Option(metavar="FILE.lookalike", help="a network; needs the extra `deep` (torch)")
+    ] = None,
     k: Annotated[int, Option("--k", metavar="N", min=1, help="K of score@K: how many first images count")] = 30,
     codebook_images: Annotated[
         Path | None,
@@ -198,21 +211,22 @@ def evaluate_triplets(
     network = _load_network(model) if model is not None else None
     if output is not None:
         options.check_output(output, options.TABLES, model, folder)
-    with options.Told() as told:
-        rated = read_release(folder, n_threads=n_threads, progress=partial(told, "reading images"))
+    with options.StageReport() as progress:
+        rated = read_release(folder, n_threads=n_threads, progress=partial(progress, "reading images"))
         pairs = candidate_pairs(rated.triplets, rated.pool, rated.manifest)
         wanted = {*pairs["query"].tolist(), *pairs["candidate"].tolist()}
         paths = [rated.root / path if i in wanted else None for i, path in enumerate(rated.manifest["path"])]
+        task = _Task(rated, paths, seed, n_threads, progress)
         codebook: Files = ([], "")
-        if any(one.needs_fit for one in describers):
-            codebook = _codebook_files(rated, codebook_images, seed, n_threads, told)
-        measured = [_measure_describer(one, paths, codebook, seed, n_threads, told) for one in describers]
+        if any(describer.needs_fit for describer in describers):
+            codebook = _codebook_files(task, codebook_images)
+        described = [_describe(describer, codebook, task) for describer in describers]
         if network is not None and model is not None:
-            measured.append(_measure_network(network, escaped(model.stem), paths, n_threads, told))
-    distances = {one.system: pair_distances(one.vectors, pairs, one.distance) for one in measured}
+            described.append(_embed(network, escaped(model.stem), task))
+    distances = {system.system: pair_distances(system.vectors, pairs, system.distance) for system in described}
     judged = outcomes(rated.triplets, pairs, distances, k=k)
     numbers = intervals(judged, rated.triplets, pairs, seed=seed, k=k, manifest=rated.manifest)
-    table = _table(numbers, measured, rated, k)
+    table = _table(numbers, described, rated, k)
     if output is not None:
         write_table(table, output)
     n_queries = int(rated.triplets["query"].nunique())
@@ -225,9 +239,7 @@ def evaluate_triplets(
     options.tell(_lines(table, rated, k))
 
 
-def _measure_describer(
-    describer: Describer, paths: Sequence[Path | None], codebook: Files, seed: int, n_threads: int, told: options.Told
-) -> _Measured:
+def _describe(describer: Describer, codebook: Files, task: _Task) -> _Described:
     """Fit a hand-crafted feature on the files of a codebook and describe the images whose path is there."""
     from lookalike.core.images import load_rgb
     from lookalike.core.progress import counted
@@ -235,21 +247,25 @@ def _measure_describer(
     from lookalike.features.describers import describe_files
 
     files, learned_from = codebook if describer.needs_fit else ([], "")
-    pictures = counted(map(load_rgb, files), len(files), partial(told, f"{describer.system}: codebook"))
-    describer.fit(pictures, random_state=integer_seed(seed, "features", describer.system))
-    vectors, seconds = describe_files(describer, paths, n_threads=n_threads, progress=partial(told, describer.system))
-    speed = sum(path is not None for path in paths) / seconds
-    return _Measured(describer.system, vectors, speed, describer.distance, learned_from)
+    name = describer.system
+    pictures = counted(map(load_rgb, files), len(files), partial(task.progress, f"{name}: codebook"))
+    describer.fit(pictures, random_state=integer_seed(task.seed, "features", name))
+    progress = partial(task.progress, name)
+    vectors, seconds = describe_files(describer, task.paths, n_threads=task.n_threads, progress=progress)
+    speed = sum(path is not None for path in task.paths) / seconds
+    return _Described(name, vectors, speed, describer.distance, learned_from)
 
 
-def _codebook_files(rated: RatedTriplets, folder: Path | None, seed: int, n_threads: int, told: options.Told) -> Files:
-    """Files that codebooks are learned from, and what they are."""
+def _codebook_files(task: _Task, folder: Path | None) -> Files:
+    """Return files that codebooks are learned from, and what they are."""
     from lookalike.core.seeds import generator
     from lookalike.data.rated_triplets import codebook_images
     from lookalike.data.scan import scan_photographs
 
+    rated = task.rated
     if folder is not None:
-        found = scan_photographs(folder, n_threads=n_threads, progress=partial(told, "reading codebook images"))
+        progress = partial(task.progress, "reading codebook images")
+        found = scan_photographs(folder, n_threads=task.n_threads, progress=progress)
         evaluated = rated.manifest.loc[rated.manifest["part"] == "evaluation", "sha256"]
         found = found[(found["status"] == "ok") & ~found["sha256"].isin(evaluated)]
         if found.empty:
@@ -259,13 +275,13 @@ def _codebook_files(rated: RatedTriplets, folder: Path | None, seed: int, n_thre
         rows, what = codebook_images(rated.manifest)
         files = [rated.root / path for path in rated.manifest["path"].iloc[rows]]
     if len(files) > MAX_CODEBOOK_IMAGES:
-        order = generator(seed, "features", "codebook images").permutation(len(files))
+        order = generator(task.seed, "features", "codebook images").permutation(len(files))
         files = [files[place] for place in sorted(order[:MAX_CODEBOOK_IMAGES])]
     return files, f"{len(files):,} {what}"
 
 
 def _load_network(path: Path) -> tuple[Any, dict[str, Any]]:
-    """The network of a file and what is written in it of how it was made."""
+    """Return the network of a file and what is written in it of how it was made."""
     try:
         from lookalike.deep.model_io import load_network, read_about
     except ImportError as error:
@@ -278,10 +294,8 @@ def _load_network(path: Path) -> tuple[Any, dict[str, Any]]:
     return load_network(path), read_about(path)
 
 
-def _measure_network(
-    network: tuple[Any, dict[str, Any]], name: str, paths: Sequence[Path | None], n_threads: int, told: options.Told
-) -> _Measured:
-    """Embed images by a network, some at a time."""
+def _embed(network: tuple[Any, dict[str, Any]], name: str, task: _Task) -> _Described:
+    """Describe images by a network, some at a time."""
     import numpy as np
 
     from lookalike.deep.embedding import embed
@@ -289,34 +303,34 @@ def _measure_network(
 
     trained, about = network
     side, shift = trained.configuration.input_size, about.get("shift", 0)
-    files = [path for path in paths if path is not None]
+    files = [path for path in task.paths if path is not None]
 
     def centres() -> Iterator[npt.NDArray[np.uint8]]:
-        """As in training and evaluation of the study: the centre of a square that is larger by the shift."""
+        """Yield the centres of squares that are larger by the shift, as in training and evaluation of the study."""
         for first in range(0, len(files), _NETWORK_BATCH):
-            pixels = load_pixels(files[first : first + _NETWORK_BATCH], side + 2 * shift, n_threads=n_threads)
+            pixels = load_pixels(files[first : first + _NETWORK_BATCH], side + 2 * shift, n_threads=task.n_threads)
             yield pixels[:, shift : shift + side, shift : shift + side]
-            told(name, first + len(pixels), len(files))
+            task.progress(name, first + len(pixels), len(files))
 
     start = time.perf_counter()
     found = embed(trained, centres())
     if not np.isfinite(found).all():
         raise LookalikeError(f"the network {name} describes images by NaN or infinity: train it again")
-    vectors = np.full((len(paths), found.shape[1]), np.nan, dtype=np.float32)
-    vectors[[path is not None for path in paths]] = found
+    vectors = np.full((len(task.paths), found.shape[1]), np.nan, dtype=np.float32)
+    vectors[[path is not None for path in task.paths]] = found
     speed = len(files) / (time.perf_counter() - start)
-    return _Measured(str(about.get("system", name)), vectors, speed, "l2", "")
+    return _Described(str(about.get("system", name)), vectors, speed, "l2", "")
 
 
-def _table(numbers: pd.DataFrame, measured: Sequence[_Measured], rated: RatedTriplets, k: int) -> pd.DataFrame:
-    """One row per system and kind of triplets."""
+def _table(numbers: pd.DataFrame, described: Sequence[_Described], rated: RatedTriplets, k: int) -> pd.DataFrame:
+    """Return one row per system and kind of triplets."""
     import pandas as pd
 
     source = " and ".join(sorted(rated.pool["source"].unique()))
-    of_system = {one.system: one for one in measured}
+    by_system = {system.system: system for system in described}
     rows = []
     for (system, subset), group in numbers.groupby(["system", "subset"], sort=False):
-        one, metric = of_system[str(system)], group.set_index("metric").to_dict(orient="index")
+        own, metric = by_system[str(system)], group.set_index("metric").to_dict(orient="index")
         precision, score = metric["similarity_precision"], metric[f"score@{k}"]
         row = {"system": system, "subset": subset}
         row |= {f"similarity_precision{end}": precision[key] for end, key in _INTERVAL.items()}
@@ -324,13 +338,13 @@ def _table(numbers: pd.DataFrame, measured: Sequence[_Measured], rated: RatedTri
         row |= {"score_per_triplet": metric[f"score@{k}_per_triplet"]["value"], "k": k}
         row |= {name: int(precision[name]) for name in ("n_triplets", "n_queries", "n_ties")}
         row |= {name: int(score[name]) for name in ("n_in_top", "median_pool")}
-        row |= {"pool_source": source, "images_per_second": one.images_per_second, "dimensions": one.vectors.shape[1]}
-        rows.append(row | {"distance": one.distance, "codebook_from": one.codebook_from})
+        row |= {"pool_source": source, "images_per_second": own.images_per_second, "dimensions": own.vectors.shape[1]}
+        rows.append(row | {"distance": own.distance, "codebook_from": own.codebook_from})
     return pd.DataFrame(rows)
 
 
 def _lines(table: pd.DataFrame, rated: RatedTriplets, k: int) -> list[str]:
-    """The table as people read it."""
+    """Return the table as people read it."""
     lines = []
     if len(rated.rejected):
         counts = "; ".join(f"{row.reason}: {row.rows:,}" for row in rated.rejected.itertuples())
@@ -340,7 +354,7 @@ def _lines(table: pd.DataFrame, rated: RatedTriplets, k: int) -> list[str]:
     if (rated.pool["source"] == "triplets").any():
         size += "; some have only the triplets' own images, so do not compare these scores with other pools'"
     lines.append(f"pools: {size}")
-    lines += [f"codebooks: {told}" for told in sorted(set(table["codebook_from"])) if told]
+    lines += [f"codebooks: {origin}" for origin in sorted(set(table["codebook_from"])) if origin]
     score = f"score@{k}"
     kinds = table["subset"].nunique() > 1
     head = f"{'features':<30}{'triplets':<14}" if kinds else f"{'features':<30}"
@@ -355,5 +369,5 @@ def _lines(table: pd.DataFrame, rated: RatedTriplets, k: int) -> list[str]:
 
 
 def _whole(value: Any) -> str:
-    """A number without decimals, and without a sign before 0."""
+    """Return a number without decimals, and without a sign before 0."""
     return "-" if math.isnan(value) else f"{round(value):,}"

@@ -28,20 +28,20 @@ _LARGEST_LEARNED = 64 * 2**20  # bytes; 10,000 words of visterms take 3 MB
 _SHA256, _MARGIN = 32, 4096  # bytes of an image's name in the cache, and of what stands around an entry's arrays
 
 
-def make_representation(name: str, words: int | None = None, **settings: Any) -> Representation:
+def make_representation(name: str, words: int | None = None, **settings: Any) -> CachedDescriber:
     """Make ``"visterms"``, which alone have words, or a describer of the fine-grained study, not fitted yet."""
     if name == BagOfVisterms.system:
-        return Representation(BagOfVisterms(words=words, **settings))
+        return CachedDescriber(BagOfVisterms(words=words, **settings))
     if name not in NAMES:
         known = ", ".join([BagOfVisterms.system, *NAMES])
         raise LookalikeError(f"there is no representation {name!r}: take one of {known}, or a .lookalike file")
     if words is not None:
         raise LookalikeError(f"--words is for visterms only, and {name} has none: leave it out, or use visterms")
-    return Representation(make_describer(name, **settings))
+    return CachedDescriber(make_describer(name, **settings))
 
 
 @dataclass(frozen=True)
-class Work:
+class Workers:
     """How images are worked on: so many at a time, with a cache, and who is told how far it is."""
 
     jobs: int = 1
@@ -50,14 +50,14 @@ class Work:
 
 
 @dataclass
-class Representation:
+class CachedDescriber:
     """What turns images into rows: a describer, fitted on the images that are learned from, and its cache."""
 
     describer: Describer
     learned: bool = False
     """Whether it comes from a model file: `fit` then takes it as it is."""
 
-    def fit(self, paths: Sequence[Path], sha256: Sequence[str], seed: int, work: Work) -> Vectors:
+    def fit(self, paths: Sequence[Path], sha256: Sequence[str], seed: int, work: Workers) -> Vectors:
         """Learn from images, in an order that the file system does not decide, and return their rows, float32."""
         if not self.learned:
             chosen = list(range(len(paths)))
@@ -70,7 +70,7 @@ class Representation:
             self.describer.fit_weights(vectors)
         return self.describer.weigh(vectors)
 
-    def _learn_or_find(self, paths: Sequence[Path], sha256: Sequence[str], seed: int, work: Work) -> None:
+    def _learn_or_find(self, paths: Sequence[Path], sha256: Sequence[str], seed: int, work: Workers) -> None:
         """Learn from images, unless the cache has what was learned from them."""
         ingredients = json.dumps([self.describer.system, self.describer.settings(), seed, list(sha256)], sort_keys=True)
         key = f"codebook-{hashlib.sha256(ingredients.encode()).hexdigest()[:24]}"
@@ -82,7 +82,7 @@ class Representation:
         if self.describer.needs_fit:
             work.cache.write(key, "learned", self.describer.arrays())
 
-    def describe(self, paths: Sequence[Path], sha256: Sequence[str], work: Work) -> Vectors:
+    def describe(self, paths: Sequence[Path], sha256: Sequence[str], work: Workers) -> Vectors:
         """Describe images, those that the cache has excepted, as they are before `weigh`."""
         key = self._key()
         known, parts = self._read_cached(work.cache, key)

@@ -23,7 +23,7 @@ from lookalike.app import learning
 from lookalike.app.cache import Cache
 from lookalike.app.learning import TRAIN, choose_evaluated, choose_roles, fit_components, nearest, onto_components
 from lookalike.app.model_file import SIMILARITY, Header, read_similarity, write_similarity
-from lookalike.app.representations import Representation, Work, make_representation
+from lookalike.app.representations import CachedDescriber, Workers, make_representation
 from lookalike.app.sources import (
     ImageSet,
     distinct,
@@ -85,7 +85,7 @@ class ImageSimilarity:
         Triplets that were learned from; 0 with labels.
     learner_ : SimilarityLearner
         The fitted learner.
-    representation_ : Representation
+    representation_ : CachedDescriber
         The fitted representation.
     seconds_ : dict of str to float
         Wall-clock time of every step.
@@ -100,7 +100,7 @@ class ImageSimilarity:
     images_: pd.DataFrame
     left_out_: pd.DataFrame
     learner_: Any
-    representation_: Representation
+    representation_: CachedDescriber
 
     def __init__(
         self,
@@ -448,7 +448,7 @@ class ImageSimilarity:
                 raise ValueError(f"{key} of {name} cannot be {value!r}")
         self.learner_._check_parameters()
 
-    def _make_representation(self) -> Representation:
+    def _make_representation(self) -> CachedDescriber:
         """Return the representation asked for, which may have learned already."""
         if str(self.representation).endswith(SUFFIX):
             if self.words is not None:
@@ -469,8 +469,8 @@ class ImageSimilarity:
             raise LookalikeError(f"no image of {folder} can be used{reason}: give each image one label")
         return found
 
-    def _work(self) -> Work:
-        return Work(self.jobs, self._cache, self.progress)
+    def _work(self) -> Workers:
+        return Workers(self.jobs, self._cache, self.progress)
 
     def _side(self, raw: Vectors, learned: bool) -> tuple[Any, Vectors]:
         """Return what compares descriptions, and the rows that it takes."""

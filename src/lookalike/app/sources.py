@@ -50,7 +50,7 @@ class ImageSet:
 
     @property
     def paths(self) -> list[Path]:
-        """The files of `images`."""
+        """Return the files of `images`."""
         return [self.root / path for path in self.images["path"]]
 
     def files(self, rows: NDArray[np.intp]) -> tuple[list[Path], list[str]]:

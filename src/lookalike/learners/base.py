@@ -96,7 +96,7 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         raise self._refusal("cannot learn on from pairs")
 
     def similarity(self, A: Matrix, B: Matrix) -> Array:
-        """Similarity of every row of A to every row of B; larger is more alike.
+        """Return the similarity of every row of A to every row of B; larger is more alike.
 
         Parameters
         ----------
@@ -117,7 +117,7 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
     def rank(
         self, queries: Matrix, gallery: Matrix, k: int = 10, *, batch_size: int = QUERY_BLOCK
     ) -> tuple[Integers, Array]:
-        """The k gallery rows most similar to each query, best first; equal scores by gallery row number.
+        """Find the k gallery rows most similar to each query, best first; equal scores by gallery row number.
 
         Parameters
         ----------
@@ -380,7 +380,7 @@ def psd_factor(matrix: Array, name: str = "the learner") -> Floats:
 
 
 def _products(left: Matrix, right: Matrix) -> Array:
-    """Left right' as a dense array, whichever of the two is sparse."""
+    """Return left right' as a dense array, whichever of the two is sparse."""
     right = right.astype(left.dtype, copy=False)
     if is_sparse(right) and not is_sparse(left):
         return np.ascontiguousarray((right @ left.T).T)
@@ -395,5 +395,5 @@ def _row_dots(left: Matrix, right: Matrix) -> Array:
 
 
 def is_sparse(matrix: Matrix) -> bool:
-    """Whether a matrix is one of SciPy's, in words that leave its type open for a type checker."""
+    """Tell whether a matrix is one of SciPy's, in words that leave its type open for a type checker."""
     return bool(sp.issparse(matrix))

@@ -77,7 +77,7 @@ class DiagonalLearner(SimilarityLearner):
         )
 
     def _never_negative(self) -> bool:
-        """Whether a fit with these parameters can leave no weight below 0."""
+        """Tell whether a fit with these parameters can leave no weight below 0."""
         return True
 
     def _project(self, rows: Matrix) -> Matrix:

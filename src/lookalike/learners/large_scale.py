@@ -171,7 +171,7 @@ def _score(state: TrainingState, W: Singles, score: Callable[[Singles], float], 
 
 
 def _saturated(state: TrainingState, plan: TrainingPlan) -> bool:
-    """Whether none of the last `patience` scores beat what was best before them by more than the tolerance."""
+    """Tell whether none of the last `patience` scores beat the best before them by more than the tolerance."""
     scores = [row["map"] for row in state.curve]
     if not plan.patience or len(scores) <= plan.patience:
         return False

@@ -247,7 +247,7 @@ class _RowProducts(_LazyMatrix):
 
 
 def random_distances(X: Matrix, n_pairs: int, random: np.random.Generator) -> Floats:
-    """Squared Euclidean distances of `n_pairs` pairs of different rows, drawn with replacement."""
+    """Return the squared Euclidean distances of `n_pairs` pairs of different rows, drawn with replacement."""
     n = X.shape[0]
     first = random.integers(n, size=n_pairs)
     second = (first + random.integers(1, n, size=n_pairs)) % n

@@ -234,12 +234,12 @@ class _Descent:
 
     @property
     def matrix(self) -> Floats:
-        """The matrix at the point."""
+        """Return the matrix at the point."""
         return self.point.matrix
 
     @property
     def objective(self) -> float:
-        """Eq. 13 at the point, with what is in the active set."""
+        """Return eq. 13 at the point, with what is in the active set."""
         return self.point.objective
 
     def full_objective(self) -> float:
@@ -387,7 +387,7 @@ class _ActiveSet(_AllTriplets):
 
 
 def _pair_gradient(X: Floats, left: Integers, right: Integers, weights: Floats) -> Floats:
-    """Sum of weight (x_left - x_right)(x_left - x_right)' over pairs, as X'LX with L the Laplacian of the weights."""
+    """Return the sum of weight (x_left - x_right)(x_left - x_right)' over pairs, X'LX with L the weights' Laplacian."""
     n = len(X)
     if len(weights) < n:
         differences = X[left] - X[right]
@@ -402,7 +402,7 @@ def _pair_gradient(X: Floats, left: Integers, right: Integers, weights: Floats) 
 
 
 def _all_distances(X: Floats, products: Floats) -> Floats:
-    """Squared distances between all rows of X under M, given XM."""
+    """Return the squared distances between all rows of X under M, given XM."""
     lengths = np.einsum("ij,ij->i", X, products)
     distances = products @ X.T
     distances *= -2

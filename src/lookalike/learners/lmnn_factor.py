@@ -87,7 +87,7 @@ class MarginObjective:
 
 @njit(cache=True, nogil=True)
 def rounded_hinge(slack: float, width: float) -> tuple[float, float]:
-    """Value and slope of max(0, slack), its kink rounded over 0 < slack < width: at most width / 2 below the hinge."""
+    """Return max(0, slack) with its kink rounded over 0 to `width`, at most width / 2 below it, and its slope."""
     if slack <= 0.0:
         return 0.0, 0.0
     if slack >= width:

@@ -192,7 +192,7 @@ def descend(objective: CollapsingObjective) -> Iterator[Point]:
 
 
 def _next_length(length: float, moved: Floats, bent: Floats, step: int) -> float:
-    """Length of the next step by Barzilai and Borwein's two formulas in turn, the long one first."""
+    """Return the length of the next step by Barzilai and Borwein's two formulas in turn, the long one first."""
     curvature = float(np.vdot(moved, bent))
     if not curvature > 0:
         return 4 * length

@@ -56,14 +56,14 @@ class Span:
 
 
 def _features_in_use(X: Matrix) -> Integers:
-    """Numbers of the columns that are not all zero; a CSR may store zeros."""
+    """Return the numbers of the columns that are not all zero; a CSR may store zeros."""
     if is_sparse(X):
         return np.unique(X.indices[X.data != 0]).astype(np.int64)
     return np.flatnonzero(X.any(axis=0))
 
 
 def _row_space(X: Matrix) -> Floats:
-    """Orthonormal basis of the row space of n < d rows."""
+    """Return an orthonormal basis of the row space of n < d rows."""
     gram = X @ X.T
     gram = gram.toarray() if is_sparse(gram) else gram
     values, vectors = np.linalg.eigh(gram)

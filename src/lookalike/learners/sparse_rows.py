@@ -167,7 +167,7 @@ def _dot_head(row: Array, head: Array) -> Any:
 
 @njit(cache=True, nogil=True, fastmath=True)
 def sparse_dot(row: Array, index: Places, value: Array) -> Any:
-    """Inner product of a dense and a sparse vector."""
+    """Return the inner product of a dense and a sparse vector."""
     total = value.dtype.type(0)
     for k in range(index.shape[0]):
         total += row[index[k]] * value[k]
@@ -183,7 +183,7 @@ def bilinear(
     tail_index: Places,
     tail_value: Array,
 ) -> float:
-    """Left vector (index, value) times W times right vector (head, tail), a sum over rows of W in double precision."""
+    """Return left (index, value) times W times right (head, tail), a sum over rows of W in double precision."""
     total = 0.0
     for k in range(index.shape[0]):
         row = W[index[k]]
@@ -202,7 +202,7 @@ def add_to_row(row: Array, weight: Any, head: Array, tail_index: Places, tail_va
 
 @njit(cache=True, nogil=True)
 def squared_norm(value: Array) -> float:
-    """Sum of squares, in double precision."""
+    """Return the sum of squares, in double precision."""
     total = 0.0
     for k in range(value.shape[0]):
         total += float(value[k]) * float(value[k])

@@ -116,7 +116,7 @@ def projection(W: Array, rank: int) -> Singles:
 
 
 def recall(found: NDArray[np.integer], exact: NDArray[np.integer]) -> float:
-    """Share of the exact nearest rows (a row a query) that were found, in whatever order; -1 is nothing found."""
+    """Return the share of the exact nearest rows (a row a query) that were found, in any order; -1 is nothing found."""
     hits = [len(np.intersect1d(mine, truth)) for mine, truth in zip(found, exact, strict=True)]
     return float(np.sum(hits) / exact.size)
 
@@ -129,7 +129,7 @@ def compare_indices(
     settings: Sequence[IndexSetting],
     own: NDArray[np.integer],
 ) -> pd.DataFrame:
-    """Recall and time of indices beside exact retrieval, all in one thread, in the columns `APPROXIMATE_COLUMNS`.
+    """Measure recall and time of indices beside exact retrieval, in one thread, in the columns `APPROXIMATE_COLUMNS`.
 
     Recall is measured among the first of each of `ks` rows. First comes a row for each of `ks` with ``index`` "exact"
     and rank 0 (the full W), then one for each setting, value of its search parameter and k. ``rank`` is that of the

@@ -22,10 +22,11 @@ CONFIDENCE = 0.95
 LEVEL = 0.05
 BETTER, WORSE, NOT_DECIDABLE = "better", "worse", "not decidable"
 KEYS = ("subset", "method", "fold", "image_id")
+NUMBERS = ("difference", "std", "t_low", "t_high", "p", "bootstrap_low", "bootstrap_high")
 COLUMNS = (
-    "subset", "family", "reference", "method", "difference", "std", "t_low", "t_high", "p", "p_holm", "bootstrap_low",
-    "bootstrap_high", "n_folds", "n_images", "verdict",
-)  # fmt: skip
+    *("subset", "family", "reference", "method", "difference", "std", "t_low", "t_high", "p", "p_holm"),
+    *("bootstrap_low", "bootstrap_high", "n_folds", "n_images", "verdict"),
+)
 
 
 class CorrectedT(NamedTuple):
@@ -48,7 +49,7 @@ class BootstrapInterval(NamedTuple):
 
 
 def corrected_t_test(differences: ArrayLike, n_train: float, n_test: float) -> CorrectedT:
-    """Corrected resampled t-test of "the mean difference is 0" (Nadeau & Bengio, Machine Learning 52, 2003).
+    """Make the corrected resampled t-test of "the mean difference is 0" (Nadeau & Bengio, Machine Learning 52, 2003).
 
     Random partitions share training images, which makes s^2 / J too small for the variance of the mean. With their
     approximation of the correlation between partitions, n_test / (n_train + n_test), it becomes
@@ -83,7 +84,7 @@ def corrected_t_test(differences: ArrayLike, n_train: float, n_test: float) -> C
 def clustered_bootstrap(
     table: pd.DataFrame, n_draws: int = 2000, *, random_state: int | np.random.Generator
 ) -> BootstrapInterval:
-    """Percentile bootstrap of the mean difference, with images as clusters: all folds of an image are drawn together.
+    """Bootstrap the mean difference, with images as clusters: all folds of an image are drawn together.
 
     The statistic is the mean over folds of each fold's mean, which tables print. Models and ranked images stay as they
     are: the interval speaks about other queries, not about other partitions. `table` has ``image_id``, ``fold`` and
@@ -93,12 +94,21 @@ def clustered_bootstrap(
     differences = table["difference"].to_numpy(dtype=np.float64)
     if not len(differences) or not np.isfinite(differences).all():
         raise ValueError("the bootstrap needs rows with finite differences; leave out queries without a positive")
-    sums, counts = _by_image_and_fold(table, differences)
+    images, image = np.unique(table["image_id"].to_numpy(), return_inverse=True)
+    folds, fold = np.unique(table["fold"].to_numpy(), return_inverse=True)
+    # of each image in each fold
+    sums, counts = np.zeros((2, len(images), len(folds)))
+    np.add.at(sums, (image, fold), differences)
+    np.add.at(counts, (image, fold), 1)
     estimate = float(np.mean(sums.sum(axis=0) / counts.sum(axis=0)))
-    if len(sums) == 1:
+    if len(images) == 1:
         return BootstrapInterval(estimate, np.nan, np.nan)
-    draws = _draw_means(sums, counts, n_draws, np.random.default_rng(random_state))
-    low, high = np.quantile(draws, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    both, means = np.hstack([sums, counts]), []
+    for times in resampled_counts(np.random.default_rng(random_state), len(images), n_draws):
+        totals, n = np.split(times @ both, 2, axis=1)
+        fold_means = np.divide(totals, n, out=np.zeros_like(n), where=n > 0)
+        means.append(fold_means.sum(axis=1) / (n > 0).sum(axis=1))
+    low, high = np.quantile(np.concatenate(means), [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return BootstrapInterval(estimate, float(low), float(high))
 
 
@@ -170,7 +180,7 @@ def compare_methods(
 
 
 def average_precisions(rankings: Iterable[tuple[Mapping[str, Any], Rankings]]) -> pd.DataFrame:
-    """Average precision (0..1) of every query of many runs, named by ``subset``, ``method`` and ``fold``."""
+    """Return average precision (0..1) of every query of many runs, named by ``subset``, ``method`` and ``fold``."""
     tables = [
         pd.DataFrame({"image_id": ranks.query_ids, "average_precision": ranks.average_precision()}).assign(**names)
         for names, ranks in rankings
@@ -179,7 +189,7 @@ def average_precisions(rankings: Iterable[tuple[Mapping[str, Any], Rankings]]) -
 
 
 def _paired(part: pd.DataFrame, reference: str, method: str) -> pd.DataFrame:
-    """Differences reference - method of the folds that both have: columns fold, image_id, difference."""
+    """Return differences reference - method of the folds that both have: columns fold, image_id, difference."""
     ours, theirs = part[part["method"] == reference], part[part["method"] == method]
     common = set(ours["fold"]) & set(theirs["fold"])
     keys = ["fold", "image_id"]
@@ -196,16 +206,15 @@ def _paired(part: pd.DataFrame, reference: str, method: str) -> pd.DataFrame:
 
 
 def _evidence(paired: pd.DataFrame, n_train: float, n_test: float, stream: np.random.Generator) -> dict[str, Any]:
-    """Columns of one comparison, but for those that need the whole family."""
+    """Return the columns of one comparison, but for those that need the whole family."""
     by_fold = paired.groupby("fold", observed=True)["difference"].mean()
     counts = {"n_folds": len(by_fold), "n_images": paired["image_id"].nunique()}
-    numbers = ("difference", "std", "t_low", "t_high", "p", "bootstrap_low", "bootstrap_high")
     if paired.empty:
-        return counts | dict.fromkeys(numbers, np.nan)
+        return counts | dict.fromkeys(NUMBERS, np.nan)
     t = corrected_t_test(by_fold.to_numpy(), n_train, n_test)
     bootstrap = clustered_bootstrap(paired, random_state=stream)
     found = (t.mean, t.std, t.low, t.high, t.p, bootstrap.low, bootstrap.high)
-    return counts | dict(zip(numbers, found, strict=True))
+    return counts | dict(zip(NUMBERS, found, strict=True))
 
 
 def _verdict(row: dict[Any, Any]) -> str:
@@ -215,26 +224,3 @@ def _verdict(row: dict[Any, Any]) -> str:
     if row["p_holm"] < LEVEL and row["t_high"] < 0 and row["bootstrap_high"] < 0:
         return WORSE
     return NOT_DECIDABLE
-
-
-def _by_image_and_fold(table: pd.DataFrame, differences: Floats) -> tuple[Floats, Floats]:
-    """Sum and number of the differences of each image in each fold, both (n_images, n_folds)."""
-    images, image = np.unique(table["image_id"].to_numpy(), return_inverse=True)
-    folds, fold = np.unique(table["fold"].to_numpy(), return_inverse=True)
-    sums, counts = np.zeros((2, len(images), len(folds)))
-    np.add.at(sums, (image, fold), differences)
-    np.add.at(counts, (image, fold), 1)
-    return sums, counts
-
-
-def _draw_means(sums: Floats, counts: Floats, n_draws: int, stream: np.random.Generator) -> Floats:
-    """Mean of the fold means in each draw of as many images as there are: shape (n_draws,)."""
-    n_images, n_folds = sums.shape
-    both = np.hstack([sums, counts])
-    means = []
-    for times in resampled_counts(stream, n_images, n_draws):
-        totals = times @ both
-        held = totals[:, n_folds:] > 0
-        fold_means = np.divide(totals[:, :n_folds], totals[:, n_folds:], out=np.zeros_like(held, float), where=held)
-        means.append(fold_means.sum(axis=1) / held.sum(axis=1))
-    return np.concatenate(means)

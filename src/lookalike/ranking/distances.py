@@ -95,7 +95,7 @@ def sums(name: int, rows: Singles, left: Integers, right: Integers, result: Sing
 
 @njit(cache=True, nogil=True, fastmath=_REGROUPED)
 def cosine(rows: Singles, left: Integers, right: Integers, result: Singles) -> None:
-    """1 - cos(a, b); 0 for two zero rows and for equal rows, 1 for a zero row and another."""
+    """Write 1 - cos(a, b); 0 for two zero rows and for equal rows, 1 for a zero row and another."""
     d = rows.shape[1]
     for pair in range(len(left)):
         x, y = rows[left[pair]], rows[right[pair]]

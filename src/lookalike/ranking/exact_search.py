@@ -36,7 +36,7 @@ NO_ROW = np.iinfo(np.int32).max
 """Stands where a heap has no gallery row yet."""
 
 
-class Rows(NamedTuple):
+class WordRows(NamedTuple):
     """CSR rows as kernels take them."""
 
     indptr: Integers
@@ -120,14 +120,14 @@ def warm_up() -> None:
 
 
 def _as_matrix(W: Array | None, d: int) -> Array | None:
-    """W as the kernels take it."""
+    """Return W as the kernels take it."""
     if W is not None and W.shape != (d, d):
         raise ValueError(f"W must be of shape ({d}, {d}), not {W.shape}")
     return None if W is None else np.ascontiguousarray(W)
 
 
-def _as_rows(X: Any, d: int) -> Rows:
-    """CSR arrays of X as the kernels take them, shared with X where the types allow it."""
+def _as_rows(X: Any, d: int) -> WordRows:
+    """Return CSR arrays of X as the kernels take them, shared with X where the types allow it."""
     if X.shape[1] != d:
         raise ValueError(f"rows have {X.shape[1]} features in place of {d}: give queries and gallery the same codebook")
     data = np.ascontiguousarray(X.data, dtype=np.float32)
@@ -135,7 +135,7 @@ def _as_rows(X: Any, d: int) -> Rows:
         raise ValueError("the rows have values that are not finite in float32: remove or scale them")
     # where these are int32, a view: of what is not negative, both types have the same bits
     words = X.indices.view(np.uint32) if X.indices.dtype == np.int32 else X.indices.astype(np.uint32)
-    return Rows(X.indptr.astype(np.int64), np.ascontiguousarray(words), data)
+    return WordRows(X.indptr.astype(np.int64), np.ascontiguousarray(words), data)
 
 
 def _for_blocks(n: int, work: Callable[[slice], None], n_threads: int) -> None:
@@ -145,7 +145,7 @@ def _for_blocks(n: int, work: Callable[[slice], None], n_threads: int) -> None:
             pass
 
 
-def _project(W: Array | None, rows: Rows, members: Integers, d: int) -> Singles:
+def _project(W: Array | None, rows: WordRows, members: Integers, d: int) -> Singles:
     """Return q'W of at most LANES of the rows, a lane each: (d, LANES), zeros in lanes without a row."""
     line = LANES * 4
     memory = np.zeros((d + 1) * line, dtype=np.uint8)
@@ -164,7 +164,7 @@ def _project(W: Array | None, rows: Rows, members: Integers, d: int) -> Singles:
 
 
 @njit(cache=True, nogil=True)
-def project_rows(W: Array, rows: Rows, members: Integers, block: Singles) -> None:
+def project_rows(W: Array, rows: WordRows, members: Integers, block: Singles) -> None:
     """Write q'W of each member into its lane; SciPy's product of so few rows takes up to half as long again."""
     projected = np.empty(W.shape[1], dtype=W.dtype)
     for lane in range(members.shape[0]):
@@ -249,7 +249,7 @@ def _sink(scores: Singles, rows: Numbers, size: int, score: float, row: int) -> 
 
 
 @njit(cache=True, nogil=True)
-def top_k_of_block(block: Singles, rows: Rows, own: Integers, found: Numbers, found_scores: Singles) -> None:
+def top_k_of_block(block: Singles, rows: WordRows, own: Integers, found: Numbers, found_scores: Singles) -> None:
     """Find the k gallery rows of highest score for each lane but its `own`, best first; NO_ROW where it has fewer."""
     n, k = found.shape
     thresholds, scores = np.empty(LANES, dtype=np.float32), np.empty(LANES, dtype=np.float32)
@@ -313,7 +313,7 @@ def average_precision_of(scores: Singles, own: int, ranked: Integers) -> float:
 
 
 @njit(cache=True, nogil=True)
-def score_block(block: Singles, rows: Rows, all_scores: Singles) -> None:
+def score_block(block: Singles, rows: WordRows, all_scores: Singles) -> None:
     """Write the scores of all rows for each lane."""
     scores = np.empty(LANES, dtype=np.float32)
     thresholds = np.empty(LANES, dtype=np.float32)  # nothing is made of the comparison here

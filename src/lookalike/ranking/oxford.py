@@ -15,7 +15,7 @@ IntArray = NDArray[np.integer]
 
 
 def average_precision(positive_ranks: ArrayLike, junk_ranks: ArrayLike = (), *, n_missing: int = 0) -> float:
-    """Area under precision against recall by trapezoids, with junk images taken out.
+    """Return the area under precision against recall by trapezoids, with junk images taken out.
 
     The k-th of P positives, at rank r once junk is taken out, adds (p + k / r) / (2 P), where p is the precision just
     before it: (k - 1) / (r - 1), or 1 at r = 1. This is the measure of the Oxford buildings benchmark (Philbin et al.,
@@ -40,8 +40,10 @@ def average_precision(positive_ranks: ArrayLike, junk_ranks: ArrayLike = (), *, 
     ValueError
         When a rank is below 1 or given twice, or `n_missing` is negative.
     """
-    positives, junk = _ranks(positive_ranks), _ranks(junk_ranks)
+    positives, junk = (np.sort(np.asarray(ranks).astype(np.int64).ravel()) for ranks in (positive_ranks, junk_ranks))
     both = np.concatenate([positives, junk])
+    if len(both) and both.min() < 1:
+        raise ValueError(f"ranks start at 1; got {both.min()}: leave out images that are not in the list")
     if len(np.unique(both)) < len(both):
         raise ValueError("two images share a rank: rank each image once, as positive or as junk")
     if n_missing < 0:
@@ -54,10 +56,3 @@ def average_precision(positive_ranks: ArrayLike, junk_ranks: ArrayLike = (), *, 
     # no rank before the first, where precision is 1
     before = np.where(ranks == 1, 1.0, (found - 1) / np.maximum(ranks - 1, 1))
     return float(np.sum(before + found / ranks) / (2 * n_positives))
-
-
-def _ranks(values: ArrayLike) -> IntArray:
-    ranks = np.sort(np.asarray(values).astype(np.int64).ravel())
-    if len(ranks) and ranks[0] < 1:
-        raise ValueError(f"ranks start at 1; got {ranks[0]}: leave out images that are not in the list")
-    return ranks

@@ -61,17 +61,17 @@ class Rankings:
 
     @property
     def n_queries(self) -> int:
-        """Number of queries, with or without a positive."""
+        """Return the number of queries, with or without a positive."""
         return len(self.offsets) - 1
 
     @cached_property
     def n_positives(self) -> IntArray:
-        """Number of positives of each query: int64, shape (n_queries,)."""
+        """Return the number of positives of each query: int64, shape (n_queries,)."""
         return np.diff(self.offsets)
 
     @property
     def n_without_positive(self) -> int:
-        """Number of queries without any positive; they are left out of every mean."""
+        """Return the number of queries without any positive; they are left out of every mean."""
         return int(np.count_nonzero(self.n_positives == 0))
 
     def average_precision(self) -> FloatArray:
@@ -84,12 +84,12 @@ class Rankings:
         return result
 
     def mean_average_precision(self) -> float:
-        """Mean of `average_precision` over the queries that have a positive; some must."""
+        """Return the mean of `average_precision` over the queries that have a positive; some must."""
         self._check_some_positive()
         return float(np.nanmean(self.average_precision()))
 
     def precision_at(self, ks: Sequence[int] | IntArray) -> FloatArray:
-        """Share of positives among the first k images, k from 1 to `n_gallery`, a row a query; NaN without positive."""
+        """Return the share of positives among the first k images, a row a query; NaN for one without a positive."""
         ks = np.asarray(ks, dtype=np.int64)
         if ks.size and (ks.min() < 1 or ks.max() > self.n_gallery):
             raise ValueError(f"precision at k needs 1 <= k <= {self.n_gallery}, the size of the gallery; got {ks}")
@@ -101,7 +101,7 @@ class Rankings:
         return result
 
     def mean_precision_curve(self) -> FloatArray:
-        """Precision at k = 1, 2, ..., `n_gallery`, averaged over the queries that have a positive."""
+        """Return precision at k = 1, 2, ..., `n_gallery`, averaged over the queries that have a positive."""
         self._check_some_positive()
         hits = np.cumsum(np.bincount(self.ranks, minlength=self.n_gallery + 1)[1:])
         return np.asarray(hits / (np.arange(1, self.n_gallery + 1) * (self.n_queries - self.n_without_positive)))
@@ -114,7 +114,7 @@ class Rankings:
             "n_gallery": np.int64(self.n_gallery),
             "query_ids": np.asarray(self.query_ids, dtype=np.int32),
         }
-        if self.neighbours is not None and self.neighbour_scores is not None:
+        if self.neighbours is not None:
             arrays["neighbours"] = np.asarray(self.neighbours, dtype=np.int32)
             arrays["neighbour_scores"] = np.asarray(self.neighbour_scores, dtype=np.float32)
         write_npz(arrays, path)
@@ -123,14 +123,7 @@ class Rankings:
     def load(cls, path: PathLike) -> Rankings:
         """Read what `save` wrote."""
         with np.load(path, allow_pickle=False) as arrays:
-            return cls(
-                offsets=arrays["offsets"],
-                ranks=arrays["ranks"],
-                n_gallery=int(arrays["n_gallery"]),
-                query_ids=arrays["query_ids"],
-                neighbours=arrays.get("neighbours"),
-                neighbour_scores=arrays.get("neighbour_scores"),
-            )
+            return cls(**{name: arrays[name] for name in arrays} | {"n_gallery": int(arrays["n_gallery"])})
 
     def _check_some_positive(self) -> None:
         if self.n_without_positive == self.n_queries:
@@ -170,9 +163,13 @@ def rank_leave_one_out(
     ValueError
         When there are fewer than two rows, lengths differ, or a similarity is NaN.
     """
-    X = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
+    X, y = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X), np.asarray(y)
     n = X.shape[0]
-    codes = _codes(y, n)
+    if y.shape != (n,):
+        raise ValueError(f"{n} images need {n} class labels; got an array of shape {y.shape}")
+    if n < 2:
+        raise ValueError("ranking needs at least two images: each queries the others")
+    codes = np.asarray(np.unique(y, return_inverse=True)[1])
     ids = np.arange(n, dtype=np.int32) if query_ids is None else np.asarray(query_ids, dtype=np.int32)
     if ids.shape != (n,):
         raise ValueError(f"{n} images need {n} query ids; got an array of shape {ids.shape}")
@@ -201,15 +198,6 @@ def rank_leave_one_out(
     )
 
 
-def _codes(y: Any, n: int) -> IntArray:
-    y = np.asarray(y)
-    if y.shape != (n,):
-        raise ValueError(f"{n} images need {n} class labels; got an array of shape {y.shape}")
-    if n < 2:
-        raise ValueError("ranking needs at least two images: each queries the others")
-    return np.asarray(np.unique(y, return_inverse=True)[1])
-
-
 def _checked(scores: Any, shape: tuple[int, int]) -> FloatArray:
     dense: FloatArray = np.asarray(scores.toarray() if hasattr(scores, "toarray") else scores)
     if dense.shape != shape:
@@ -220,7 +208,7 @@ def _checked(scores: Any, shape: tuple[int, int]) -> FloatArray:
 
 
 def _ranks_of(others: FloatArray, positives: Flags) -> IntArray:
-    """1-based ranks of the positives of each row, ascending, from most to least similar, lower column first in ties."""
+    """Return ascending 1-based ranks of each row's positives by falling similarity, the lower column first in ties."""
     # counting in sorted copies costs less than half of a full stable argsort
     ascending, values = np.sort(others, axis=1), others[positives]
     ends = np.cumsum(positives.sum(axis=1)).tolist()

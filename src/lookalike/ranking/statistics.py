@@ -14,7 +14,7 @@ BLOCK_CELLS = 4_000_000
 
 
 def summarise(metrics: pd.DataFrame, by: Sequence[str], value: str = "value") -> pd.DataFrame:
-    """Mean, standard deviation and standard error of a value over folds; NaN values are left out.
+    """Return mean, standard deviation and standard error of a value over folds; NaN values are left out.
 
     JMLR Table 4 prints the standard deviation; the error bars of all figures are standard errors of the mean. The
     result has the columns of `by` that the table has, ``mean``, ``std`` (ddof = 1), ``sem`` and ``n_folds``.

@@ -22,17 +22,13 @@ LEVEL = 95
 """Percent of an interval."""
 ALL = "all"
 """Name of the subset of all triplets; the others are named after the kinds of triplets."""
-INTERVAL_COLUMNS = (
-    "system", "subset", "metric", "value", "low", "high", "n_triplets", "n_queries", "n_ties", "median_pool",
-    "n_in_top",
-)  # fmt: skip
-CONTRAST_COLUMNS = (
-    "system_a", "system_b", "subset", "metric", "difference", "low", "high", "p_value", "n_queries",
-)  # fmt: skip
+_COUNTS = ("n_triplets", "n_queries", "n_ties", "median_pool", "n_in_top")
+INTERVAL_COLUMNS = ("system", "subset", "metric", "value", "low", "high", *_COUNTS)
+CONTRAST_COLUMNS = ("system_a", "system_b", "subset", "metric", "difference", "low", "high", "p_value", "n_queries")
 
 
 def metric_names(k: int = K) -> tuple[str, str, str]:
-    """Names of similarity precision in percent, score at top `k` in triplets, and that in percent of all triplets."""
+    """Return the names of precision in percent, score at top `k` in triplets, and that in percent of all triplets."""
     return "similarity_precision", f"score@{k}", f"score@{k}_per_triplet"
 
 
@@ -99,7 +95,8 @@ def contrasts(
                 other, other_resampled = part.metrics[b][metric]
                 differences = resampled - other_resampled
                 low, high = _percentiles(differences, part.n_queries)
-                p_value = _p_value(differences) if part.n_queries > 1 else np.nan
+                beyond = min(int((differences <= 0).sum()), int((differences >= 0).sum()))
+                p_value = min(1.0, 2 * (beyond + 1) / (len(differences) + 1)) if part.n_queries > 1 else np.nan
                 rows.append((a, b, part.subset, metric, value - other, low, high, p_value, part.n_queries))
     return pd.DataFrame(rows, columns=list(CONTRAST_COLUMNS))
 
@@ -141,17 +138,11 @@ def _parts(
         resampled = np.concatenate([counts @ sums for counts in resampled_counts(random, n_queries, n_resamples)])
         metrics = {}
         for place, system in enumerate(by_system):
-            columns = [place, len(by_system) + place, -1]
-            observed, others = (_values(total[:, columns]) for total in (sums.sum(axis=0, keepdims=True), resampled))
-            names_of = zip(metric_names(k), observed, others, strict=True)
-            metrics[system] = {metric: (float(value[0]), drawn) for metric, value, drawn in names_of}
+            both = np.vstack([sums.sum(axis=0), resampled])
+            right, score, n = both[:, [place, len(by_system) + place, -1]].T
+            values = zip(metric_names(k), (100 * right / n, score, 100 * score / n), strict=True)
+            metrics[system] = {metric: (float(value[0]), value[1:]) for metric, value in values}
         yield _Part(subset, chosen, n_queries, outcome, in_top, metrics)
-
-
-def _values(sums: Floats) -> tuple[Floats, Floats, Floats]:
-    """Values of `metric_names` from columns of right triplets, of the score and of all triplets."""
-    right, score, n = sums.T
-    return 100 * right / n, score, 100 * score / n
 
 
 def _percentiles(resampled: Floats, n_queries: int) -> tuple[float, float]:
@@ -159,8 +150,3 @@ def _percentiles(resampled: Floats, n_queries: int) -> tuple[float, float]:
         return float("nan"), float("nan")
     low, high = np.percentile(resampled, [(100 - LEVEL) / 2, (100 + LEVEL) / 2])
     return float(low), float(high)
-
-
-def _p_value(differences: Floats) -> float:
-    beyond = min(int((differences <= 0).sum()), int((differences >= 0).sum()))
-    return min(1.0, 2 * (beyond + 1) / (len(differences) + 1))

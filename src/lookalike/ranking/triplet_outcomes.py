@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lookalike.core.arrays import Integers, Numbers
+from lookalike.core.arrays import Flags, Integers, Numbers
 from lookalike.core.errors import LookalikeError
 
 K = 30
@@ -32,17 +32,25 @@ def candidate_pairs(triplets: pd.DataFrame, pool: pd.DataFrame, manifest: pd.Dat
     if unknown:
         raise LookalikeError(f"image {unknown[0]} is not in the manifest: read the triplets again")
     pools = {str(name): np.unique(ids.to_numpy()) for name, ids in pool.groupby("text_query", sort=False)["image_id"]}
-    parts = []
+    parts: list[tuple[str, int, NDArray[np.integer], Flags]] = []
     for name, rated in triplets.groupby("text_query", sort=True):
         if str(name) not in pools:
             raise LookalikeError(f"the text query {name!r} has triplets but no pool: make the pools again")
-        parts.append(_pairs_of_text_query(str(name), rated, pools[str(name)], content))
-    if not parts:
-        empty = pd.DataFrame({column: [] for column in PAIR_COLUMNS})
-        return empty.astype(
-            {"text_query": "str", "query": "int32", "candidate": "int32", "in_pool": bool, "content": "int32"}
-        )
-    return pd.concat(parts, ignore_index=True)
+        pool_images, asked = pools[str(name)], rated[list(SIDES)].to_numpy()
+        for query in np.unique(asked[:, 0]).tolist():
+            others = pool_images[content[pool_images] != content[query]]
+            candidates = np.union1d(others, asked[asked[:, 0] == query, 1:])
+            parts.append((str(name), query, candidates, np.isin(candidates, others)))
+    sizes = np.array([len(part[2]) for part in parts], dtype=np.int64)
+    candidates = np.concatenate([np.empty(0, np.int32), *(part[2] for part in parts)]).astype(np.int32)
+    columns = {
+        "text_query": pd.Series([part[0] for part in parts], dtype="str").repeat(sizes.tolist()).reset_index(drop=True),
+        "query": np.repeat([part[1] for part in parts], sizes).astype(np.int32),
+        "candidate": candidates,
+        "in_pool": np.concatenate([np.empty(0, bool), *(part[3] for part in parts)]),
+        "content": content[candidates],
+    }
+    return pd.DataFrame(columns)
 
 
 def contents_of(manifest: pd.DataFrame) -> Numbers:
@@ -52,27 +60,6 @@ def contents_of(manifest: pd.DataFrame) -> Numbers:
     content = np.full(int(ids.max()) + 1 if len(ids) else 0, -1, dtype=np.int32)
     content[ids] = np.where(checksums.to_numpy() == "", ids, least)
     return content
-
-
-def _pairs_of_text_query(name: str, rated: pd.DataFrame, pool: NDArray[np.integer], content: Numbers) -> pd.DataFrame:
-    queries = np.unique(rated["query"].to_numpy())
-    pool_contents = content[pool]
-    asked = rated[list(SIDES)].to_numpy()
-    frames = []
-    for query in queries.tolist():
-        others = pool[pool_contents != content[query]]
-        candidates = np.union1d(others, asked[asked[:, 0] == query, 1:])
-        frames.append((np.full(len(candidates), query), candidates, np.isin(candidates, others)))
-    query_ids, candidate_ids, flags = (np.concatenate(column) for column in zip(*frames, strict=True))
-    return pd.DataFrame(
-        {
-            "text_query": pd.Series([name], dtype="str").repeat(len(query_ids)).reset_index(drop=True),
-            "query": query_ids.astype(np.int32),
-            "candidate": candidate_ids.astype(np.int32),
-            "in_pool": flags,
-            "content": content[candidate_ids],
-        }
-    )
 
 
 def outcomes(
@@ -157,7 +144,7 @@ def _places(triplets: pd.DataFrame, pairs: pd.DataFrame) -> _Places:
 
 
 def _keys(groups: Integers, images: Any) -> Any:
-    """Index of one whole number for a group and an image of it."""
+    """Return an index of one whole number for a group and an image of it."""
     return pd.Index((groups.astype(np.int64) << 32) + np.asarray(images, dtype=np.int64))
 
 

@@ -12,7 +12,7 @@ from unittest.mock import Mock
 import pytest
 
 from lookalike import __version__
-from lookalike.app.options import Told
+from lookalike.app.options import StageReport
 
 GOOD = {
     "fit": "fit photos --output new.lookalike --representation color --learner euclidean",
@@ -179,11 +179,11 @@ def test_shells_complete_the_commands():
 
 
 def test_ctrl_c_is_status_130_and_leaves_no_file(here, refused, monkeypatch):
-    monkeypatch.setattr(Told, "__call__", Mock(side_effect=KeyboardInterrupt))
+    monkeypatch.setattr(StageReport, "__call__", Mock(side_effect=KeyboardInterrupt))
     for name in ("fit", "rank", "evaluate", "features", "evaluate-triplets"):
         assert refused(GOOD[name], status=130) == "lookalike: interrupted\n"
     assert not (here / "new.lookalike").exists()
-    monkeypatch.setattr(Told, "__call__", Mock(side_effect=MemoryError("Unable to allocate 1.49 GiB")))
+    monkeypatch.setattr(StageReport, "__call__", Mock(side_effect=MemoryError("Unable to allocate 1.49 GiB")))
     assert "not enough memory (Unable to allocate 1.49 GiB)" in refused(GOOD["fit"])
 
 

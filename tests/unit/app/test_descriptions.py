@@ -12,7 +12,7 @@ from lookalike import OASIS, Euclidean, ImageSimilarity
 from lookalike.app import representations
 from lookalike.app.cache import Cache
 from lookalike.app.learning import checked_settings, learner_name, margins_won, stream, train
-from lookalike.app.representations import Work, make_representation
+from lookalike.app.representations import Workers, make_representation
 from lookalike.app.sources import read_class_folders
 from lookalike.core.errors import LookalikeError
 from lookalike.features.bag_of_visterms import BagOfVisterms
@@ -35,20 +35,20 @@ def test_rows_do_not_depend_on_jobs_or_on_the_cache(photos, tmp_path, name):
         rows = make_representation(name, **settings).fit(where, names, 3, work)
         return rows.toarray() if sp.issparse(rows) else rows
 
-    rows = fitted(Work())
+    rows = fitted(Workers())
     gone = [path.with_name("gone.png") for path in paths]  # nothing is read that the cache has
     cache = Cache(tmp_path)
-    assert np.array_equal(rows, fitted(Work(3, cache)))
-    assert np.array_equal(rows, fitted(Work(1, cache), gone))
+    assert np.array_equal(rows, fitted(Workers(3, cache)))
+    assert np.array_equal(rows, fitted(Workers(1, cache), gone))
     kept = {path: path.read_bytes() for path in tmp_path.glob("*/*.kept")}
     first, *_, last = kept
     first.write_bytes(kept[first][:500])
     for shape in ((2, 2), (3, rows.shape[1])):
         cache.write(last.parent.name, last.stem, {"sha256": np.zeros((2, 32), np.uint8), "vectors": np.ones(shape)})
-        assert np.array_equal(rows, fitted(Work(2, cache)))
+        assert np.array_equal(rows, fitted(Workers(2, cache)))
     assert {path: path.read_bytes() for path in kept} == kept  # what was damaged is made again
     with pytest.warns(UserWarning, match="nothing is cached any more") as told:
-        assert np.array_equal(rows, fitted(Work(cache=Cache(paths[0]))))
+        assert np.array_equal(rows, fitted(Workers(cache=Cache(paths[0]))))
     assert len(told) == 1
 
 
@@ -89,7 +89,7 @@ def test_a_cached_codebook_serves_its_own_settings_and_seed_alone(photos, tmp_pa
     found = read_class_folders(photos)
     images = found.paths[:9], found.images["sha256"].tolist()[:9]
     for words, seed in ((20, 3), (24, 3), (20, 4)):
-        cached, anew = (make_representation("visterms", words=words).fit(*images, seed, Work(cache=Cache(cache)))
+        cached, anew = (make_representation("visterms", words=words).fit(*images, seed, Workers(cache=Cache(cache)))
                         for cache in (tmp_path, None))  # fmt: skip
         assert cached.shape == (9, words)
         assert np.array_equal(cached.toarray(), anew.toarray())
