@@ -6,7 +6,7 @@ They stand between a `lookalike.features.visterm_store.VistermStore` and `lookal
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,6 +28,16 @@ WEIGHTS = "weights.npz"
 """Written last: a folder without it is no whole one."""
 
 
+class Stored(NamedTuple):
+    """The counts of a folder, whose words stand by falling document frequency, and what they are weighed by."""
+
+    indptr: Integers
+    words: Array
+    counts: NDArray[np.uint8]
+    lengths: Floats
+    idf: Floats
+
+
 class CompactRows:
     """Rows of tf-idf weights f_i d_i / ||f d|| of `image_ids` (2009 draft, eq. 15), made from a folder's counts.
 
@@ -44,7 +54,7 @@ class CompactRows:
         self._place = np.argsort(order)
         self._indptr = np.asarray(counts.indptr)
         # frequent features lead: their weights are looked up far more often
-        self._stored = self._indptr, counts.words, counts.counts, lengths, self.idf[order]
+        self._stored = Stored(self._indptr, counts.words, counts.counts, lengths, self.idf[order])
 
     @classmethod
     def build(cls, store: VistermStore, image_ids: ArrayLike, folder: PathLike) -> Self:
@@ -80,7 +90,7 @@ class CompactRows:
         np.cumsum(self._indptr[wanted + 1] - self._indptr[wanted], out=indptr[1:])
         room = np.empty(indptr[-1], dtype=np.uint32), np.empty(indptr[-1], dtype=dtype), np.empty(len(wanted))
         taken = Rows(indptr, *room)
-        _weigh(wanted, *self._stored, *taken)
+        _weigh(wanted, self._stored, taken)
         return taken
 
     def weighted(self, counts: sp.csr_array, *, internal: bool = False) -> sp.csr_array:
@@ -141,26 +151,15 @@ def _write_slice(
 
 
 @njit(cache=True, nogil=True)
-def _weigh(
-    rows: Integers,
-    indptr: Integers,
-    words: Array,
-    counts: NDArray[np.uint8],
-    lengths: Floats,
-    idf: Floats,
-    out_indptr: Integers,
-    out_indices: NDArray[np.uint32],
-    out_data: Array,
-    out_squared_norms: Floats,
-) -> None:
+def _weigh(rows: Integers, stored: Stored, taken: Rows) -> None:
     for i in range(rows.shape[0]):
-        row, place, total = rows[i], out_indptr[i], 0.0
-        for k in range(indptr[row], indptr[row + 1]):
-            word = words[k]
-            value = out_data.dtype.type(counts[k] * idf[word] / lengths[row])
-            out_indices[place] = word
-            out_data[place] = value
+        row, place, total = rows[i], taken.indptr[i], 0.0
+        for k in range(stored.indptr[row], stored.indptr[row + 1]):
+            word = stored.words[k]
+            value = taken.data.dtype.type(stored.counts[k] * stored.idf[word] / stored.lengths[row])
+            taken.indices[place] = word
+            taken.data[place] = value
             # float() would leave single precision as it is here
             total += np.float64(value) * np.float64(value)
             place += 1
-        out_squared_norms[i] = total
+        taken.squared_norms[i] = total

@@ -204,16 +204,16 @@ def take_blocks(
 
     if plan.mode == "look-ahead":
         return look_ahead_steps(W, len(blocks), fetch, plan.aggressiveness, n_threads)
-    counts = [_take_in_order(W, *fetch(number), plan.aggressiveness) for number in range(len(blocks))]
-    return sum(losses for losses, _ in counts), sum(updates for _, updates in counts)
-
-
-def _take_in_order(W: Singles, rows: Rows, triplets: Numbers, aggressiveness: float) -> tuple[int, int]:
-    """Take a block's steps on one thread: those that share a query image together, where these are enough."""
-    n_groups = np.count_nonzero(np.diff(triplets[:, 0], prepend=-1))
-    if len(triplets) >= n_groups * max(2, len(W) / COLUMNS):
-        return group_steps(W, rows, triplets, aggressiveness)
-    return oasis_steps(W, rows, triplets, aggressiveness, np.empty(0))
+    losses = updates = 0
+    for chosen, triplets in map(fetch, range(len(blocks))):
+        # those that share a query image together, where these are enough
+        n_groups = np.count_nonzero(np.diff(triplets[:, 0], prepend=-1))
+        if len(triplets) >= n_groups * max(2, len(W) / COLUMNS):
+            new_losses, new_updates = group_steps(W, chosen, triplets, plan.aggressiveness)
+        else:
+            new_losses, new_updates = oasis_steps(W, chosen, triplets, plan.aggressiveness, np.empty(0))
+        losses, updates = losses + new_losses, updates + new_updates
+    return losses, updates
 
 
 class _Checkpoint:

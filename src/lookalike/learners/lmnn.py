@@ -220,10 +220,17 @@ class _Descent:
         nearest, self._n_negative = without_negative_part(moved, self._n_negative < FEW * len(moved))
         trial = self._point(nearest)
         self._since_verified += 1
-        if trial.objective < self.point.objective:
-            self._succeed(trial)
+        before = self.point.objective
+        if trial.objective < before:
+            self.point = trial
+            self._step *= GROWTH if self._failed_before else FIRST_GROWTH
+            self.finished = (before - trial.objective) / before < self._tol
         else:
-            self._fail()
+            self._step *= BACKTRACK
+            self._failed_before = True
+            # a convex objective falls by no more than step |G|^2 when M moves by the step along a subgradient G
+            bound = self._step * float(np.vdot(self._gradient, self._gradient))
+            self.finished = bound <= max(self._tol, np.finfo(float).eps) * before
         stale = self._since_verified >= self._refresh or self.point.objective < 0.9 * self._verified.objective
         if self.finished:
             self.finished = not self.verify()
@@ -264,19 +271,6 @@ class _Descent:
         self._since_verified = 0
         self._look()
         return missed
-
-    def _succeed(self, trial: _Point) -> None:
-        change = (self.point.objective - trial.objective) / self.point.objective
-        self.point = trial
-        self._step *= GROWTH if self._failed_before else FIRST_GROWTH
-        self.finished = change < self._tol
-
-    def _fail(self) -> None:
-        self._step *= BACKTRACK
-        self._failed_before = True
-        # a convex objective falls by no more than step |G|^2 when M moves by the step along a subgradient G
-        bound = self._step * float(np.vdot(self._gradient, self._gradient))
-        self.finished = bound <= max(self._tol, np.finfo(float).eps) * self.point.objective
 
     def _look(self) -> None:
         """Take the gradient at the start of the next step."""

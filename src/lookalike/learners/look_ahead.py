@@ -78,7 +78,8 @@ def look_ahead_steps(
             for task in [pool.submit(task) for task in tasks]:
                 task.result()
             if 0 <= b < n_blocks:
-                new_losses, new_updates = now.resolve(scores, aggressiveness)
+                given = now.products, now.squared_norms, now.squared, now.triplets
+                new_losses, new_updates = resolve_block(scores, *given, aggressiveness, now.tau)
                 losses += new_losses
                 updates += new_updates
             blocks.pop(b - 1, None)
@@ -93,7 +94,7 @@ class Vectors(NamedTuple):
     data: Array
 
 
-class Lists(NamedTuple):
+class FeatureLists(NamedTuple):
     """Vectors feature by feature: those that have feature i, in their order, are ``place[i]:place[i + 1]``."""
 
     place: Numbers
@@ -106,7 +107,7 @@ class _Block:
 
     def __init__(self, rows: Rows, triplets: Numbers, n_features: int) -> None:
         self.n = len(triplets)
-        self._squared_norms, self._triplets = rows.squared_norms, triplets
+        self.squared_norms, self.triplets = rows.squared_norms, triplets
         self._n_dense = min(N_DENSE, n_features)
         lengths = np.diff(rows.indptr)[triplets]
         number = np.uint16 if n_features <= 65_536 else np.uint32
@@ -115,10 +116,10 @@ class _Block:
             for size in (int(lengths[:, 0].sum()), int(lengths[:, 1:].sum()))
         )
         self._dense = np.empty((2, self.n, self._n_dense), dtype=rows.data.dtype)
-        self._squared = np.empty(self.n)
-        spread_block(rows, triplets, p, self.differences, self._dense, self._squared)
+        self.squared = np.empty(self.n)
+        spread_block(rows, triplets, p, self.differences, self._dense, self.squared)
         self.queries, self._v_lists = invert(p, n_features), invert(self.differences, n_features)
-        self._products = np.empty((self.n, self.n), dtype=rows.data.dtype)
+        self.products = np.empty((self.n, self.n), dtype=rows.data.dtype)
         self.tau = np.zeros(self.n)
 
     def multiply(self, first: int) -> None:
@@ -129,13 +130,7 @@ class _Block:
             products = np.matmul(dense[first:stop], dense[:stop].T)
             add_sparse_products(self._n_dense, lists, first, stop, products)
             both.append(products)
-        np.multiply(both[0], both[1], out=self._products[first:stop, :stop])
-
-    def resolve(self, scores: Floats, aggressiveness: float) -> tuple[int, int]:
-        """Set the lengths of the steps; return how many had a loss and an update."""
-        return resolve_block(
-            scores, self._products, self._squared_norms, self._squared, self._triplets, aggressiveness, self.tau
-        )
+        np.multiply(both[0], both[1], out=self.products[first:stop, :stop])
 
 
 @njit(cache=True, nogil=True)
@@ -166,7 +161,7 @@ def spread_block(
 
 
 @njit(cache=True, nogil=True)
-def invert(vectors: Vectors, n_features: int) -> Lists:
+def invert(vectors: Vectors, n_features: int) -> FeatureLists:
     """List for every feature the vectors that have it."""
     n = vectors.start.shape[0] - 1
     place = np.zeros(n_features + 1, dtype=np.int32)
@@ -186,11 +181,11 @@ def invert(vectors: Vectors, n_features: int) -> Lists:
     for i in range(place.shape[0] - 1, 0, -1):
         place[i] = place[i - 1]
     place[0] = 0
-    return Lists(place, vector, weight)
+    return FeatureLists(place, vector, weight)
 
 
 @njit(cache=True, nogil=True)
-def add_sparse_products(first_feature: int, lists: Lists, first: int, stop: int, products: Array) -> None:
+def add_sparse_products(first_feature: int, lists: FeatureLists, first: int, stop: int, products: Array) -> None:
     """Add the share of features from `first_feature` on to ``products[t - first, s]``, first <= t < stop and s < t."""
     # few vectors share a rare feature: going through its list costs less than a dense product
     place, vector, weight = lists
@@ -253,10 +248,10 @@ def visit_rows(
     W: Array,
     first: int,
     stride: int,
-    old_queries: Lists,
+    old_queries: FeatureLists,
     old_tau: Floats,
     old_differences: Vectors,
-    queries: Lists,
+    queries: FeatureLists,
     differences: Vectors,
     scores: Floats,
 ) -> None:

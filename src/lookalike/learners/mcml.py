@@ -135,7 +135,11 @@ class CollapsingObjective:
         self.weights: Floats = has_target / has_target.sum()
         self.constant = float(self.weights @ np.log(others))
         self.at_zero = float(np.log(len(codes) - 1)) - self.constant
-        rows = _centred(coordinates)
+        # around their mean, where squared distances lose fewest digits
+        rows: Floats = coordinates - coordinates.mean(axis=0)
+        # rows that are all equal differ by rounding only, which must not be learned from
+        if np.linalg.norm(rows) < 1e-12 * np.linalg.norm(coordinates):
+            rows[:] = 0
         # sum over the pairs of a class of z z' is 2 (class size) times its scatter around its own mean
         within = class_deviations(rows, codes, sizes) * np.sqrt(2 * self.weights * sizes[codes] / others)[:, None]
         self.target: Array = (within.T @ within).astype(dtype)
@@ -215,12 +219,3 @@ def _neighbour_probabilities(mapped: Floats, lengths: Floats, block: slice) -> t
     sums = logits.sum(axis=1)
     logits /= sums[:, None]
     return logits, largest + np.log(sums) - lengths[block]
-
-
-def _centred(coordinates: Floats) -> Floats:
-    """Return the coordinates around their mean, where squared distances lose fewest digits."""
-    centred: Floats = coordinates - coordinates.mean(axis=0)
-    # rows that are all equal differ by rounding only, which must not be learned from
-    if np.linalg.norm(centred) < 1e-12 * np.linalg.norm(coordinates):
-        centred[:] = 0
-    return centred

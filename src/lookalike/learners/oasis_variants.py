@@ -189,8 +189,7 @@ class DissimOASIS(PassiveAggressive):
     aggressiveness, n_steps, early_stopping, validation_fraction, trace_points, dtype, solver, verbose, random_state
         As of `OASIS`.
     projection : {None, "psd"}, default=None
-        ``"psd"``: at the end of every fit, set the negative eigenvalues of M to zero (JMLR section 6.2), which gives
-        the model a `transform`.
+        As of `OnlineProjOASIS`, for M.
 
     Attributes
     ----------

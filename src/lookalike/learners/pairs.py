@@ -21,15 +21,8 @@ class PairSampler:
 
     Parameters
     ----------
-    y : array-like of shape (n,)
-        Class labels, numbers or strings.
-    random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
-        An integer fixes the stream; a generator gives one number that seeds it.
-
-    Raises
-    ------
-    ValueError
-        When there is only one class, or no class with two images.
+    y, random_state
+        As of `TripletSampler`, and the errors too.
 
     Examples
     --------

@@ -141,20 +141,7 @@ class QPAO(ProductsLearner):
     random_state: RandomState = None
 
     def fit(self, X: Matrix, y: Labels = None) -> Self:
-        """Learn from labelled rows with randomly drawn triplets.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n, d)
-            Rows, for instance tf-idf weights of visual words.
-        y : array-like of shape (n,)
-            Class labels.
-
-        Raises
-        ------
-        ValueError
-            On NaN or infinity, a single class, no class with two rows, values so large that their squares overflow,
-            or a parameter out of its range.
+        """Learn from labelled rows with randomly drawn triplets; X, y and errors as of `MCML.fit`.
 
         Warns
         -----

@@ -66,20 +66,12 @@ class RCA(SimilarityLearner):
     n_components: int | None = None
 
     def fit(self, X: Matrix, y: Labels = None) -> Self:
-        """Learn M from labelled rows, in closed form.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n, d)
-            Rows, for instance tf-idf visterms. Worked on in float64.
-        y : array-like of shape (n,)
-            Class labels.
+        """Learn M from labelled rows, in closed form; X, y and errors as of `MCML.fit`.
 
         Raises
         ------
         ValueError
-            On NaN or infinity, a single class, no class with two rows, values too large to be squared, or more
-            components than the covariance within classes has an inverse for.
+            Also on more components than the covariance within classes has an inverse for.
         """
         if self.n_components is not None:
             self._require_whole(1, "n_components")

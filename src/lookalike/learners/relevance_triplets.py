@@ -102,7 +102,18 @@ class RelevanceTripletSampler:
         tries: int = 50,
         random_state: RandomState = None,
     ) -> None:
-        _check_arguments(out_of_class, capacity, positive_threshold, margin, tries)
+        for holds, sentence in (
+            (0 <= out_of_class <= 1, f"out_of_class is a share, from 0 to 1, not {out_of_class}"),
+            (
+                positive_threshold > 0,
+                f"positive_threshold must be above 0, not {positive_threshold}: no positive is left",
+            ),
+            (0 <= margin < math.inf, f"margin must be a number that is not negative, not {margin}"),
+            (tries >= 1, f"tries must be at least 1, not {tries}"),
+            (capacity is None or capacity >= 1, f"capacity must be at least 1, or None for all images, not {capacity}"),
+        ):
+            if not holds:
+                raise ValueError(sentence)
         seed = as_seed(random_state)
         self._choice = TripletRule(
             float(out_of_class), bool(weighted), float(positive_threshold), float(margin), int(tries)
@@ -122,11 +133,10 @@ class RelevanceTripletSampler:
         self._checksum = _checksum(relevance, self._choice, capacity)
         self._key = stream_key(seed, 0)
         self._drawn = 0
-        self._capacity = capacity
+        order = _order(self._key, self._categories)
+        self._offers = Offers(stream_key(seed, 1), order, weights, np.zeros(1, dtype=np.int64))
+        self._buffers = _empty_buffers(self._categories, capacity)
         if capacity is not None:
-            order = _order(self._key, self._categories)
-            self._offers = Offers(stream_key(seed, 1), order, weights, np.zeros(1, dtype=np.int64))
-            self._buffers = _empty_buffers(self._categories, capacity)
             offer_images(self._offers, self._categories, self._buffers, relevance.n_images)
 
     def draw(self, n: int) -> Numbers:
@@ -137,11 +147,8 @@ class RelevanceTripletSampler:
         if n < 0:
             raise ValueError(f"cannot draw {n} triplets: give a count that is not negative")
         triplets = np.empty((n, 3), dtype=np.int32)
-        source = self._key, self._drawn, self._rows, self._categories, self._queries, self._choice
-        if self._capacity is None:
-            filled = draw_triplets(*source, DISCARDS, triplets)
-        else:
-            filled = draw_from_buffers(*source, self._offers, self._buffers, DISCARDS, triplets)
+        source = self._rows, self._categories, self._queries, self._choice, self._offers, self._buffers
+        filled = draw_triplets(self._key, self._drawn, *source, DISCARDS, triplets)
         self._drawn += filled
         if filled < n:
             raise ValueError(
@@ -189,21 +196,6 @@ class RelevanceTripletSampler:
         return bool(((highest > lowest) & (highest - lowest >= self._choice.margin)).any())
 
 
-def _check_arguments(
-    out_of_class: float, capacity: int | None, positive_threshold: float, margin: float, tries: int
-) -> None:
-    if not 0 <= out_of_class <= 1:
-        raise ValueError(f"out_of_class is a share, from 0 to 1, not {out_of_class}")
-    if not positive_threshold > 0:
-        raise ValueError(f"positive_threshold must be above 0, not {positive_threshold}: no positive would be left")
-    if not 0 <= margin < math.inf:
-        raise ValueError(f"margin must be a number that is not negative, not {margin}")
-    if tries < 1:
-        raise ValueError(f"tries must be at least 1, not {tries}")
-    if capacity is not None and capacity < 1:
-        raise ValueError(f"capacity must be at least 1, or None for all images at once, not {capacity}")
-
-
 def _rows(relevance: RelevanceData, choice: TripletRule) -> Relevance:
     matrix = relevance.relevance
     start, in_order = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
@@ -236,10 +228,10 @@ def _checksum(relevance: RelevanceData, choice: TripletRule, capacity: int | Non
     return checksum
 
 
-def _empty_buffers(categories: Categories, capacity: int) -> Buffers:
-    """Return buffers in which nothing is."""
-    sizes = np.diff(categories.start)
-    shape = (len(sizes), min(capacity, int(sizes.max(initial=0))))
+def _empty_buffers(categories: Categories, capacity: int | None) -> Buffers:
+    """Return buffers in which nothing is; none without a capacity."""
+    sizes = np.diff(categories.start) if capacity is not None else np.empty(0, dtype=np.int64)
+    shape = (len(sizes), min(capacity or 0, int(sizes.max(initial=0))))
     return Buffers(
         members=np.full(shape, -1, dtype=np.int32),
         sizes=np.zeros(len(sizes), dtype=np.int64),
@@ -361,6 +353,15 @@ def _draw_unlisted(states: States, rows: Relevance, members: Numbers, query: int
 
 
 @njit(cache=True, nogil=True)
+def _out_of_class_negative(states: States, categories: Categories, query: int) -> Any:
+    """Draw uniformly from the images of all other categories."""
+    category = categories.by_image[query]
+    start, end = categories.start[category], categories.start[category + 1]
+    place = below(states, categories.members.shape[0] - (end - start))
+    return categories.members[place + (end - start if place >= start else 0)]
+
+
+@njit(cache=True, nogil=True)
 def _in_class_negative(
     states: States, rows: Relevance, categories: Categories, choice: TripletRule, query: int, positive: int
 ) -> Any:
@@ -387,42 +388,6 @@ def _in_class_negative(
     if number < end - start:
         return rows.images[start + number]
     return _draw_unlisted(states, rows, categories.members[first : first + size], query)
-
-
-@njit(cache=True, nogil=True)
-def draw_triplets(
-    key: States,
-    first: int,
-    rows: Relevance,
-    categories: Categories,
-    queries: Queries,
-    choice: TripletRule,
-    discards: int,
-    triplets: Numbers,
-) -> int:
-    """Fill rows (p, p+, p-) from number `first` on with all images at hand, until `discards` examples in a row fail."""
-    states = np.empty(1, dtype=np.uint64)
-    for i in range(triplets.shape[0]):
-        seed_row(states, key, first + i)
-        outside = uniform(states) < choice.out_of_class
-        for _ in range(discards):
-            query: Any = np.int64(queries.images[pick(states, queries.sums, 0, queries.sums.shape[0])])
-            positive = pick(states, rows.cumulative, rows.start[query], rows.start[query + 1])
-            if outside:
-                category = categories.by_image[query]
-                start, end = categories.start[category], categories.start[category + 1]
-                place = below(states, categories.members.shape[0] - (end - start))
-                negative: Any = categories.members[place + (end - start if place >= start else 0)]
-            else:
-                negative = _in_class_negative(states, rows, categories, choice, query, positive)
-            if negative >= 0:
-                triplets[i, 0] = query
-                triplets[i, 1] = rows.images[positive]
-                triplets[i, 2] = negative
-                break
-        else:
-            return int(i)
-    return int(triplets.shape[0])
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -561,7 +526,7 @@ def _out_of_buffer_negative(states: States, buffers: Buffers, buffer_start: Inte
 
 
 @njit(cache=True, nogil=True)
-def draw_from_buffers(
+def draw_triplets(
     key: States,
     first: int,
     rows: Relevance,
@@ -573,7 +538,10 @@ def draw_from_buffers(
     discards: int,
     triplets: Numbers,
 ) -> int:
-    """Do as `draw_triplets` with images of the buffers alone, which one image is offered before each example."""
+    """Fill rows (p, p+, p-) from number `first` on, until `discards` examples in a row fail; return how many there are.
+
+    All images are at hand, or where there are buffers theirs, which one image is offered before each example.
+    """
     states, offering = np.empty(1, dtype=np.uint64), np.empty(1, dtype=np.uint64)
     buffer_start = np.zeros(buffers.sizes.shape[0] + 1, dtype=np.int64)
     for k in range(buffers.sizes.shape[0]):  # every pass fills a buffer to the same size
@@ -582,30 +550,36 @@ def draw_from_buffers(
         seed_row(states, key, first + i)
         outside = uniform(states) < choice.out_of_class
         for _ in range(discards):
-            _offer_next(offering, offers, categories, buffers)
-            category = pick(states, queries.category_sums, 0, queries.category_sums.shape[0])
-            query: Any = np.int64(buffers.members[category, below(states, buffers.sizes[category])])
-            start, end = rows.start[query], rows.start[query + 1]
-            total = _total_in_buffer(rows, buffers.place, start, end, choice)
-            if total == 0.0:
-                continue
-            positive = _pick_in_buffer(uniform(states), rows, buffers.place, start, end, total, choice)
-            if outside:
-                negative = _out_of_buffer_negative(states, buffers, buffer_start, category)
+            negative: Any = np.int64(-1)
+            if buffers.sizes.shape[0] == 0:
+                query: Any = np.int64(queries.images[pick(states, queries.sums, 0, queries.sums.shape[0])])
+                positive = pick(states, rows.cumulative, rows.start[query], rows.start[query + 1])
+                if outside:
+                    negative = _out_of_class_negative(states, categories, query)
+                else:
+                    negative = _in_class_negative(states, rows, categories, choice, query, positive)
             else:
-                negative = _in_buffer_negative(states, rows, buffers, category, choice, query, positive, total)
+                _offer_next(offering, offers, categories, buffers)
+                category = pick(states, queries.category_sums, 0, queries.category_sums.shape[0])
+                query = np.int64(buffers.members[category, below(states, buffers.sizes[category])])
+                start, end = rows.start[query], rows.start[query + 1]
+                total = _total_in_buffer(rows, buffers.place, start, end, choice)
+                if total == 0.0:
+                    continue
+                positive = _pick_in_buffer(uniform(states), rows, buffers.place, start, end, total, choice)
+                if outside:
+                    negative = _out_of_buffer_negative(states, buffers, buffer_start, category)
+                else:
+                    negative = _in_buffer_negative(states, rows, buffers, category, choice, query, positive, total)
             if negative >= 0:
-                triplets[i, 0] = query
-                triplets[i, 1] = rows.images[positive]
-                triplets[i, 2] = negative
+                triplets[i, 0], triplets[i, 1], triplets[i, 2] = query, rows.images[positive], negative
                 break
         else:
             return int(i)
     return int(triplets.shape[0])
 
 
-def warm_up(*, buffers: bool = False) -> None:
-    """Compile the kernels, those of buffers if asked (or load them from numba's cache), so that timed runs do not."""
+def warm_up() -> None:
+    """Compile the kernels (or load them from numba's cache), so that timed runs do not."""
     data = RelevanceData.from_pairs([0, 1, 2, 3], ["a", "a", "a", "b"], [0, 0, 1], [1, 2, 2], [1.0, 0.5, 0.2])
-    for capacity in (None, 3) if buffers else (None,):
-        RelevanceTripletSampler(data, capacity=capacity, random_state=0).draw(1)
+    RelevanceTripletSampler(data, capacity=3, random_state=0).draw(1)

@@ -20,13 +20,15 @@ class Span:
 
     def __init__(self, X: Matrix) -> None:
         X = X.astype(np.float64, copy=False) if is_sparse(X) else np.asarray(X, dtype=np.float64)
-        self._features: Integers | None = _features_in_use(X)
+        # a CSR may store zeros
+        used = np.unique(X.indices[X.data != 0]) if is_sparse(X) else np.flatnonzero(X.any(axis=0))
+        self._features: Integers | None = used.astype(np.int64)
         if X.shape[0] >= len(self._features):
             # unit vectors of the features in use: exact, and no larger than the data
             self.basis = np.zeros((X.shape[1], len(self._features)))
             self.basis[self._features, np.arange(len(self._features))] = 1.0
-            used = X[:, self._features]
-            self.coordinates = np.ascontiguousarray(used.toarray() if is_sparse(used) else used)
+            rows = X[:, self._features]
+            self.coordinates = np.ascontiguousarray(rows.toarray() if is_sparse(rows) else rows)
         else:
             # from XX' of shape (n, n), so that a CSR matrix is never made dense over all its features
             self._features = None
@@ -53,13 +55,6 @@ class Span:
         matrix = (self.basis @ (inner - np.eye(self.rank))) @ self.basis.T
         matrix[np.diag_indices_from(matrix)] += 1.0
         return np.asarray(matrix)
-
-
-def _features_in_use(X: Matrix) -> Integers:
-    """Return the numbers of the columns that are not all zero; a CSR may store zeros."""
-    if is_sparse(X):
-        return np.unique(X.indices[X.data != 0]).astype(np.int64)
-    return np.flatnonzero(X.any(axis=0))
 
 
 def _row_space(X: Matrix) -> Floats:

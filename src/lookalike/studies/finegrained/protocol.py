@@ -102,7 +102,7 @@ def oasis_system(
     relevance = training.with_vectors(relevance, np.asarray(np.isfinite(vectors).all(axis=1)))
     # compiles kernels of float32 alone, which vectors are
     oasis.OASIS().fit_triplets(np.eye(3), [[0, 1, 2]])
-    relevance_triplets.warm_up(buffers=len(buffers) > 0)
+    relevance_triplets.warm_up()
     start = time.perf_counter()
     # of these W = I, where OASIS starts, ranks by cosine, and a step is as long for every image
     rows = centred_units(vectors, relevance.image_id)
