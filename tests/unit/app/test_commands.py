@@ -14,6 +14,7 @@ import pytest
 from lookalike import __version__
 from lookalike.app.options import StageReport
 
+DRAW = "--neighbours neighbours.csv --queries 3 --retrieved 2 --random"
 GOOD = {
     "fit": "fit photos --output new.lookalike --representation color --learner euclidean",
     "rank": "rank m.lookalike photos/red/1.png --gallery photos -k 2",
@@ -44,12 +45,10 @@ MISTAKES = [
     ("features photos --output v.npz --representation color", "vectors of color are dense"),
     ("features photos --output v.npz --representation m.lookalike", "vectors of color are dense"),
     ("features photos --output labels.npy --representation color", "labels.csv exists and was not written by"),
-    ("rate new.csv --images release --output p.html --neighbours neighbours.csv --queries 3 --retrieved 2 --random 2",
-     "of the plan cannot be shown"),
+    (f"rate new.csv --images release --output p.html {DRAW} 2", "of the plan cannot be shown"),
     ("rate plan.csv --images photos --output photos", "photos is a folder: name a file in it"),
     ("rate new.csv --images photos --output page.html --neighbours none.csv", "there is no file of neighbours"),
-    ("rate plan.csv --images photos --output p.html --neighbours neighbours.csv --queries 3 --retrieved 2 --random 3",
-     "holds another plan"),
+    (f"rate plan.csv --images photos --output p.html {DRAW} 3", "holds another plan"),
     ("evaluate-triplets release --features hog --output table.txt", "must end in .csv or .parquet"),
     ("evaluate-triplets release --features hog --output release/ratings.csv", "would be written over release: "),
     ("evaluate-triplets release --features fisher --codebook-images release/t0", "holds only images"),
@@ -61,15 +60,25 @@ MISTAKES = [
     ("features photos --output v.npy --paths linked.csv --representation color", "be written over v.npy"),
     ("features photos --output photo.npy --representation color", "photo.npy is a link to"),
     (f"ratings plan.csv ada.csv --output {'o' * 300}.csv", "cannot be written: File name too long; name another file"),
-    *[(line.format(target), sentence)
-      for line in ("ratings plan.csv ada.csv --output {}", "rate plan.csv --images photos --output {}",
-                   "rank m.lookalike photos/red/1.png --gallery photos --html {}", "fit photos --output {}",
-                   "features photos --output {}", "features photos --output v.npz --paths {}",
-                   "evaluate-triplets release --output {}", "rate {} --images photos --output p.html --neighbours "
-                   "neighbours.csv --queries 3 --retrieved 2 --random 2")
-      for target, sentence in (("photos/red/2.png", "photos/red/2.png must end in"), ("linked.pipe", "is a pipe"),
-                               ("loop", "Too many levels of symbolic links"))],
-]  # fmt: skip
+    *[
+        (line.format(target), sentence)
+        for line in (
+            *(
+                "ratings plan.csv ada.csv --output {}",
+                "rate plan.csv --images photos --output {}",
+                "fit photos --output {}",
+            ),
+            *("rank m.lookalike photos/red/1.png --gallery photos --html {}", "features photos --output {}"),
+            *("features photos --output v.npz --paths {}", "evaluate-triplets release --output {}"),
+            f"rate {{}} --images photos --output p.html {DRAW} 2",
+        )
+        for target, sentence in (
+            ("photos/red/2.png", "photos/red/2.png must end in"),
+            ("linked.pipe", "is a pipe"),
+            ("loop", "Too many levels of symbolic links"),
+        )
+    ],
+]
 
 WRONG_USE = [
     ("", "missing command", ""),
@@ -134,11 +143,14 @@ def test_help_needs_nothing_heavy_and_info_no_library_of_learners(place):
         "assert main(sys.argv[1:]) == 0\n"
         f"print([name for name in {heavy} if name in sys.modules])"
     )
-    for arguments, shown in ((["--version"], f"lookalike {__version__}\n"), (["rate", "--help"], "--neighbours"),
-                             (["evaluate-triplets", "--help"], "--model"),
-                             (["info", str(place / "m.lookalike")], "OASIS learned from 18 images")):  # fmt: skip
+    for arguments, expected in (
+        (["--version"], f"lookalike {__version__}\n"),
+        (["rate", "--help"], "--neighbours"),
+        (["evaluate-triplets", "--help"], "--model"),
+        (["info", str(place / "m.lookalike")], "OASIS learned from 18 images"),
+    ):
         done = python(code, *arguments)
-        assert shown in done.stdout, done.stderr
+        assert expected in done.stdout, done.stderr
         assert done.stdout.splitlines()[-1] == "[]"
 
 
@@ -157,12 +169,12 @@ EXTRAS = ("typer", "pandas", "PIL", "cv2", "faiss", "pydantic", "pyarrow", "yaml
 
 @pytest.mark.parametrize("missing", ["typer", "pandas", "PIL"])
 def test_without_the_extra_one_sentence_names_it(missing, place):
-    told = f'{missing} is not installed, and {{}} need it: pip install "lookalike[images]"\n'
+    sentence = f'{missing} is not installed, and {{}} need it: pip install "lookalike[images]"\n'
     if missing in ("typer", "pandas"):
         lacking = EXTRAS if missing == "typer" else (missing,)  # all of them, as after an install without any extra
         done = without(lacking, MAIN, "rank", str(place / "m.lookalike"), "q.png", "--gallery", str(place / "photos"))
-        shown = (done.returncode, done.stdout, done.stderr)
-        assert shown == (1, "", f"lookalike: {told.format('the commands')}")
+        expected = (done.returncode, done.stdout, done.stderr)
+        assert expected == (1, "", f"lookalike: {sentence.format('the commands')}")
     if missing != "typer":
         code = (
             "import lookalike\n"
@@ -170,7 +182,7 @@ def test_without_the_extra_one_sentence_names_it(missing, place):
             "    try:\n        ask()\n"
             "    except ImportError as error:\n        print(type(error).__name__, error)"
         )
-        assert without((missing,), code).stdout == 2 * f"ImportError {told.format('models of images')}"
+        assert without((missing,), code).stdout == 2 * f"ImportError {sentence.format('models of images')}"
 
 
 def test_shells_complete_the_commands():
@@ -200,8 +212,8 @@ def test_an_output_that_cannot_be_written(here):
     assert done.returncode == 1
 
 
-@pytest.mark.parametrize(("encoding", "shown"), [("utf-8", b"caf\xc3\xa9 "), ("ascii", b"caf\\xe9 ")])
-def test_names_that_the_output_cannot_show_are_escaped(encoding, shown):
+@pytest.mark.parametrize(("encoding", "expected"), [("utf-8", b"caf\xc3\xa9 "), ("ascii", b"caf\\xe9 ")])
+def test_names_that_the_output_cannot_show_are_escaped(encoding, expected):
     code = (
         "import sys; from lookalike.app.options import print_json, tell\n"
         "tell(['caf\u00e9 \\udcff']); print_json({'a': 'caf\u00e9 \\udcff', 'b': float('nan')})"
@@ -209,7 +221,7 @@ def test_names_that_the_output_cannot_show_are_escaped(encoding, shown):
     command, environment = [sys.executable, "-X", "utf8=0", "-c", code], os.environ | {"PYTHONIOENCODING": encoding}
     done = subprocess.run(command, env=environment, capture_output=True, check=True, timeout=60)
     first, _, rest = done.stdout.partition(b"\n")
-    assert first == shown + b"\\udcff"
+    assert first == expected + b"\\udcff"
     assert json.loads(rest) == {"a": "caf\u00e9 \udcff", "b": None}
 
 

@@ -47,19 +47,22 @@ def test_rows_do_not_depend_on_jobs_or_on_the_cache(photos, tmp_path, name):
         cache.write(last.parent.name, last.stem, {"sha256": np.zeros((2, 32), np.uint8), "vectors": np.ones(shape)})
         assert np.array_equal(rows, fitted(Workers(2, cache)))
     assert {path: path.read_bytes() for path in kept} == kept  # what was damaged is made again
-    with pytest.warns(UserWarning, match="nothing is cached any more") as told:
+    with pytest.warns(UserWarning, match="nothing is cached any more") as warned:
         assert np.array_equal(rows, fitted(Workers(cache=Cache(paths[0]))))
-    assert len(told) == 1
+    assert len(warned) == 1
 
 
-@pytest.mark.parametrize("damage", [
-    *[lambda path, at=at: path.write_bytes(flipped(path.read_bytes(), at)) for at in (0, 31, 32, 40, -1)],
-    lambda path: path.write_bytes(b""),
-    lambda path: path.rename(path.parent.parent / "other" / path.name),
-    lambda path: Cache(path.parent.parent).write("group", "name", {"vectors": np.zeros(10**6, np.float32)}),
-    lambda path: Cache(path.parent.parent).write("group", "name", {"vectors": np.full(5, np.nan, np.float32)}),
-    lambda path: os.truncate(path, 10**5),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "damage",
+    [
+        *[lambda path, at=at: path.write_bytes(flipped(path.read_bytes(), at)) for at in (0, 31, 32, 40, -1)],
+        lambda path: path.write_bytes(b""),
+        lambda path: path.rename(path.parent.parent / "other" / path.name),
+        lambda path: Cache(path.parent.parent).write("group", "name", {"vectors": np.zeros(10**6, np.float32)}),
+        lambda path: Cache(path.parent.parent).write("group", "name", {"vectors": np.full(5, np.nan, np.float32)}),
+        lambda path: os.truncate(path, 10**5),
+    ],
+)
 def test_a_damaged_entry_of_the_cache_is_removed(tmp_path, damage):
     cache = Cache(tmp_path)
     for group in ("group", "other"):
@@ -89,8 +92,8 @@ def test_a_cached_codebook_serves_its_own_settings_and_seed_alone(photos, tmp_pa
     found = read_class_folders(photos)
     images = found.paths[:9], found.images["sha256"].tolist()[:9]
     for words, seed in ((20, 3), (24, 3), (20, 4)):
-        cached, anew = (make_representation("visterms", words=words).fit(*images, seed, Workers(cache=Cache(cache)))
-                        for cache in (tmp_path, None))  # fmt: skip
+        how = [Workers(cache=Cache(folder)) for folder in (tmp_path, None)]
+        cached, anew = (make_representation("visterms", words=words).fit(*images, seed, workers) for workers in how)
         assert cached.shape == (9, words)
         assert np.array_equal(cached.toarray(), anew.toarray())
 

@@ -57,22 +57,31 @@ WRONG = [
     *[
         (change, "lacks a part of a lookalike image similarity, or its parts do not fit")
         for change in (
-            sets(made_by={"time": 3}), sets(n_triplets="many"), sets(n_images=17), sets(n_held_out=-1), sets(images={}),
-            sets(n_left_out=True), sets(images={"path": [], "label": [], "sha256": [], "role": ["train"]}),
-            sets(left_out={"path": [1], "reason": ["x"]}), sets("learner", parameters={"n_steps": {}}),
-            sets("representation", dimensions="20"), sets(representation={"name": "hog", "settings": {}}),
-            sets(seed=-1), sets(hold_out=math.nan), sets(seconds={"learning": math.inf}), sets(n_triplets=10**30),
+            *(sets(**{name: value}) for name, value in (("n_triplets", "many"), ("n_images", 17), ("n_held_out", -1))),
+            *(sets(**{name: value}) for name, value in (("n_left_out", True), ("n_triplets", 10**30), ("seed", -1))),
+            *(
+                sets(images={}),
+                sets(made_by={"time": 3}),
+                sets(hold_out=math.nan),
+                sets(seconds={"learning": math.inf}),
+            ),
+            sets(images={"path": [], "label": [], "sha256": [], "role": ["train"]}),
+            sets(left_out={"path": [1], "reason": ["x"]}),
+            sets("learner", parameters={"n_steps": {}}),
+            sets("representation", dimensions="20"),
+            sets(representation={"name": "hog", "settings": {}}),
         )
     ],
-]  # fmt: skip
+]
 UNLIKE = [
-    (lambda about, _: about["fitted"]["parameters"].update(aggressiveness="much"),
-     "aggressiveness of OASIS cannot be 'much'"),
-    *[
-        (change, "what it says of itself is not what it holds")
-        for change in (sets("learner", n_steps=7), sets("representation", dimensions=21), sets(classes={"red": 18}),
-                       sets(learned_from="triplets"), sets("learner", name="RCA"))
-    ],
+    (lambda about, _: about["fitted"]["parameters"].update(aggressiveness="much"), "aggressiveness of OASIS cannot be"),
+    *(
+        (sets(part, **{name: value}), "what it says of itself is not what it holds")
+        for part, name, value in (
+            *(("learner", "n_steps", 7), ("learner", "name", "RCA"), ("representation", "dimensions", 21)),
+            *(("", "classes", {"red": 18}), ("", "learned_from", "triplets")),
+        )
+    ),
     (sets("fitted", learner="Strange"), "holds a 'Strange', which this version"),
     (sets("fitted", fitted=3), "lacks a part"),
     (lambda about, _: about.pop("fitted"), "lacks a part"),
@@ -89,18 +98,24 @@ UNLIKE = [
     (filled("learner.rows_/data", np.inf), "holds NaN or infinity in rows_: "),
     (lambda about, _: about["fitted"]["parameters"].update(aggressiveness=-1.0), "aggressiveness must be larger"),
     (sets("representation", settings={"words": 10**9}), "a codebook has 2 to 10,000 words"),
-    *[(sets("representation", name=name, settings=settings), sentence) for name, settings, sentence in (
-        ("visterms", {"longest_side": -1}, "longest_side Input should be greater"),
-        ("color", {"bins": [100_000] * 3}, "would have 1,000,000,000,000,000 dimensions, more than 1,048,576"),
-        ("color", {"bins": [10**8, 1, 1]}, "`bins.0` of color: Input should be less"),
-        ("hog", {"side": 10**6}, "`side` of hog"), ("wavelet", {"side": 2**20, "kept": 2**20}, "`side` of wavelet"),
-        ("texton", {"n_levels": 10**9}, "`n_levels` of"), ("texton", {"step": 0}, "`step` of"),
-        ("sift", {"n_words": 10**9}, "`n_words` of"), ("sift", {"grids": [9000]}, "dimensions, more than"),
-        ("sift", {"least_contrast": math.nan}, "settings.least"), ("fisher", {"power": math.nan}, "settings.p"),
-        ("fisher", {"n_gaussians": 10**7}, "dimensions, more than"), ("gist", {}, "no representation 'gist'"))],
-    (lambda _, arrays: arrays.update({f"reduction.{name}": np.zeros((2, 7)) for name in ("mean", "components")}),
-     "the components are not of the representation"),
-]  # fmt: skip
+    *[
+        (sets("representation", name=name, settings=settings), sentence)
+        for name, settings, sentence in (
+            ("visterms", {"longest_side": -1}, "longest_side Input should be greater"),
+            ("color", {"bins": [100_000] * 3}, "would have 1,000,000,000,000,000 dimensions, more than 1,048,576"),
+            ("color", {"bins": [10**8, 1, 1]}, "`bins.0` of color: Input should be less"),
+            *(("hog", {"side": 10**6}, "`side` of hog"), ("wavelet", {"side": 2**20, "kept": 2**20}, "`side` of wav")),
+            *(("texton", {"n_levels": 10**9}, "`n_levels` of"), ("texton", {"step": 0}, "`step` of")),
+            *(("sift", {"n_words": 10**9}, "`n_words` of"), ("sift", {"grids": [9000]}, "dimensions, more than")),
+            *(("sift", {"least_contrast": math.nan}, "settings.least"), ("fisher", {"power": math.nan}, "settings.p")),
+            *(("fisher", {"n_gaussians": 10**7}, "dimensions, more than"), ("gist", {}, "no representation 'gist'")),
+        )
+    ],
+    (
+        lambda _, arrays: arrays.update({f"reduction.{name}": np.zeros((2, 7)) for name in ("mean", "components")}),
+        "the components are not of the representation",
+    ),
+]
 
 
 @pytest.mark.parametrize(("change", "sentence"), WRONG + UNLIKE)
@@ -109,9 +124,9 @@ def test_a_file_that_is_not_of_one_model_is_one_sentence(model_file_copy, change
     change(about, arrays)
     write_parts(model_file_copy, about, arrays)
     for read in (ImageSimilarity.load, read_about) if (change, sentence) in WRONG else (ImageSimilarity.load,):
-        with pytest.raises(LookalikeError, match=sentence) as told:
+        with pytest.raises(LookalikeError, match=sentence) as refusal:
             read(model_file_copy)
-        assert str(model_file_copy) in str(told.value)
+        assert str(model_file_copy) in str(refusal.value)
 
 
 def test_a_file_that_is_cut_short_or_foreign_is_one_sentence(model_file_copy, tmp_path):
@@ -130,8 +145,8 @@ def test_a_file_that_is_cut_short_or_foreign_is_one_sentence(model_file_copy, tm
     with pytest.raises(LookalikeError, match=r"as an older lookalike wrote.* make it again with lookalike fit"):
         ImageSimilarity.load(path)
     (tmp_path / "folder.lookalike").mkdir()
-    for wrong, told in (("none.lookalike", "no model"), ("folder.lookalike", "a folder")):
-        with pytest.raises(LookalikeError, match=told):
+    for wrong, refusal in (("none.lookalike", "no model"), ("folder.lookalike", "a folder")):
+        with pytest.raises(LookalikeError, match=refusal):
             ImageSimilarity.load(tmp_path / wrong)
 
 

@@ -40,13 +40,13 @@ def test_fit_names_what_is_left_out_keeps_a_cache_and_says_all_as_info_does(here
     assert (here / ".lookalike-cache").is_dir()
     call(FIT, "--output m/n.lookalike --learner euclidean --no-cache")
     assert [path.name for path in (here / "m").iterdir()] == ["n.lookalike"]
-    told = result(FIT, "--labels labels.csv --hold-out 0.25 --set n_steps=50 --cache kept")
+    answer = result(FIT, "--labels labels.csv --hold-out 0.25 --set n_steps=50 --cache kept")
     assert any((here / "kept").iterdir())
-    assert (told["classes"], told["learner"]["n_steps"]) == ({"cold": 12, "warm": 6}, 50)
-    assert (told["n_images"], told["n_held_out"], told["left_out"]) == (18, 6, [])
+    assert (answer["classes"], answer["learner"]["n_steps"]) == ({"cold": 12, "warm": 6}, 50)
+    assert (answer["n_images"], answer["n_held_out"], answer["left_out"]) == (18, 6, [])
     info = result("info photos.lookalike")
     assert info.pop("bytes") == (here / "photos.lookalike").stat().st_size
-    assert info == {name: told[name] for name in told if name != "left_out"}
+    assert info == {name: answer[name] for name in answer if name != "left_out"}
     assert {name: info[name] for name in info if name != "model"} == ImageSimilarity.load("photos.lookalike").about()
     assert "cold 12, warm 6" in call("info photos.lookalike").out
 
@@ -59,11 +59,11 @@ def test_triplets_are_learned_from_and_held_out(here, result, call):
     left = TRIPLETS.isin(list(learned_from)).all(axis=1).sum()
     assert f"OASIS learned from {left} triplets of {len(learned_from)} images in 20 steps" in said.out
     assert "left out: 1 triplet whose images cannot be used" in said.out
-    told = result("evaluate t.lookalike photos --triplets judged.csv")
-    assert (told["learned_from"], told["rows"][0]["measure"]) == (0, "triplets ordered")
-    assert told["triplets"] == (~TRIPLETS["query"].isin(learned_from)).sum()
-    assert all(row["value"] > 0.8 for row in told["rows"])
-    assert f"{told['triplets']} triplets of " in call("evaluate t.lookalike photos --triplets judged.csv").out
+    answer = result("evaluate t.lookalike photos --triplets judged.csv")
+    assert (answer["learned_from"], answer["rows"][0]["measure"]) == (0, "triplets ordered")
+    assert answer["triplets"] == (~TRIPLETS["query"].isin(learned_from)).sum()
+    assert all(row["value"] > 0.8 for row in answer["rows"])
+    assert f"{answer['triplets']} triplets of " in call("evaluate t.lookalike photos --triplets judged.csv").out
     with pytest.raises(LookalikeError, match="all triplets belong to held-out queries"):
         ImageSimilarity("color", hold_out=0.99).fit("photos", triplets=TRIPLETS)
 
@@ -130,9 +130,9 @@ def test_names_that_are_no_utf8_are_written_and_shown(here, call, result):
 def test_images_that_were_learned_from_are_passed_over(here, fitted, result, call):
     assert fitted.images_["role"].value_counts().to_dict() == {"train": 18, "held-out": 6}
     evaluate = "evaluate m.lookalike photos -k 1,2,99"
-    told = result(evaluate)
-    assert (told["images"], told["learned_from"], told["passed_over"]) == (6, 0, 18)
-    table = pd.DataFrame(told["rows"])
+    answer = result(evaluate)
+    assert (answer["images"], answer["learned_from"], answer["passed_over"]) == (6, 0, 18)
+    table = pd.DataFrame(answer["rows"])
     named = ({"OASIS", "Euclidean"}, {"map", "precision@1", "precision@2"})
     assert (set(table["method"]), set(table["measure"])) == named
     assert table.loc[table["measure"] == "map", "value"].between(0.5, 1).all()
@@ -188,9 +188,9 @@ def test_a_folder_that_nothing_can_be_learned_from(photos):
 
 
 def test_features_go_with_their_table(here, result, call):
-    told = result("features photos --output v/c.npy --representation color --paths v/c.parquet")
+    answer = result("features photos --output v/c.npy --representation color --paths v/c.parquet")
     vectors, table = np.load("v/c.npy"), pd.read_parquet("v/c.parquet")
-    assert vectors.shape == (told["n_images"], told["dimensions"]) == (len(table), 784)
+    assert vectors.shape == (answer["n_images"], answer["dimensions"]) == (len(table), 784)
     for _ in range(2):  # its own table is written anew
         assert call("features photos --output v/w.npz --words 10 --no-cache").status == 0
     assert sp.load_npz("v/w.npz").shape == (24, 10)
@@ -218,14 +218,14 @@ def test_features_publish_counts_that_the_category_study_reads(here, result, cal
 def test_a_page_escapes_names_and_marks_folders(here, fitted):
     odd, photos = here / "photos" / "red" / "<b>3 & 4.png", here / "photos"
     shutil.copy(photos / "red" / "3.png", odd)
-    write_page(fitted.rank_both([odd, photos / "blue" / "1.png"], "photos", 4), "photos", "n.html", title="<i>",
-               model=fitted)  # fmt: skip
+    ranked = fitted.rank_both([odd, photos / "blue" / "1.png"], "photos", 4)
+    write_page(ranked, "photos", "n.html", title="<i>", model=fitted)
     text = Path("n.html").read_text()
     assert all(part in text for part in ("&lt;b&gt;3 &amp; 4.png", "<title>&lt;i&gt;</title>", "✓ same folder"))
     assert not any(foreign in text for foreign in ("<b>3", "http://", "https://"))
     assert text.count("<img ") == 2 + 2 * 2 * 4 == text.count('src="data:image/webp;base64,') == text.count('alt="')
-    shown = (odd, photos / "x.png", here / "elsewhere.png")
-    assert [label_in(path, photos) for path in shown] == ["red", None, None]
+    queries = (odd, photos / "x.png", here / "elsewhere.png")
+    assert [label_in(path, photos) for path in queries] == ["red", None, None]
 
 
 def test_names_of_files_cannot_steer_the_terminal(here, call, result, refused):
@@ -265,9 +265,8 @@ def test_what_raters_said(here, call, result):
 
 def test_colour_finds_what_is_a_matter_of_colour(here, call, result):
     said = call(f"{EVALUATE} colour,hog --output out/table.csv")
-    for part in ("7 rated triplets of 7 query images", "left out (rows or files): row without its counterpart: 1",
-                 "only the triplets' own images"):  # fmt: skip
-        assert part in said.out
+    parts = "7 rated triplets of 7 query images", "left out (rows or files): row without its counterpart: 1"
+    assert all(part in said.out for part in (*parts, "only the triplets' own images"))
     assert said.err == ""  # no bar where nobody watches
     rows = pd.read_csv("out/table.csv").set_index(["system", "subset"])
     assert set(rows.index.get_level_values("subset")) == {"all", "in-class", "out-of-class"}
@@ -281,9 +280,9 @@ def test_colour_finds_what_is_a_matter_of_colour(here, call, result):
     assert rows.loc[("color", "out-of-class"), "similarity_precision"] == 75
     assert (rows["images_per_second"] > 0).all()
     assert re.search(r"^color +all +85\.7% ", said.out, re.MULTILINE)
-    told = result(f"{EVALUATE} color --k 3")
-    assert (told["n_triplets"], told["n_queries"], told["rows"][0]["k"]) == (7, 7, 3)
-    assert told["rejected"][0]["reason"] == "row without its counterpart"
+    answer = result(f"{EVALUATE} color --k 3")
+    assert (answer["n_triplets"], answer["n_queries"], answer["rows"][0]["k"]) == (7, 7, 3)
+    assert answer["rejected"][0]["reason"] == "row without its counterpart"
 
 
 def test_codebooks_and_where_they_come_from(here, result, painted):
@@ -291,9 +290,9 @@ def test_codebooks_and_where_they_come_from(here, result, painted):
         row = result(f"{EVALUATE} fisher", *more)["rows"][0]
         return row["codebook_from"], row["similarity_precision"]
 
-    told = learned_from()
-    assert told[0] == "21 evaluation images, without their ratings"
-    assert learned_from() == told  # the same seed, the same numbers
+    answer = learned_from()
+    assert answer[0] == "21 evaluation images, without their ratings"
+    assert learned_from() == answer  # the same seed, the same numbers
     (here / "photos" / "rated.png").write_bytes((here / "release" / "t0" / "Q.png").read_bytes())
     assert learned_from("--codebook-images", "photos")[0] == "24 images of photos"
     for i in range(5):
@@ -316,13 +315,13 @@ def test_a_network(here, call, result, refused, monkeypatch):
     with monkeypatch.context() as patch:
         noted = lambda rows, *rest: measure(measured.setdefault(rest[-1], rows), *rest)  # noqa: E731
         patch.setattr(distances, "pair_distances", noted)
-        told = result(f"{EVALUATE} color --model net.lookalike")
+        answer = result(f"{EVALUATE} color --model net.lookalike")
     # the centre of squares that are larger by the shift
     larger = load_pixels(sorted(here.glob("release/t[0-6]/*.png")), SMALL.input_size + 4)
     expected = embed(network, [larger[:, 2:-2, 2:-2]])
     rows = measured["l2"][np.isfinite(measured["l2"]).all(axis=1)]
     np.testing.assert_allclose(rows, expected, atol=1e-6)
-    rows = {row["system"]: row for row in told["rows"] if row["subset"] == "all"}
+    rows = {row["system"]: row for row in answer["rows"] if row["subset"] == "all"}
     assert set(rows) == {"color", "deep-ranking"}
     assert rows["deep-ranking"]["dimensions"] == SMALL.width
     alone = ["evaluate-triplets", "release", "--model", "net.lookalike"]

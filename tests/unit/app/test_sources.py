@@ -22,11 +22,11 @@ def test_what_cannot_be_used_is_named_with_its_reason(photos, painted):
     (red / "link.png").symlink_to(red / "0.png")
     (photos.parent / "link").symlink_to(photos)  # the folder itself may be one
     found = read_class_folders(photos.parent / "link", n_threads=2)
-    told = {"red/broken.png": "damaged", "red/tiny.png": "", "red/copy.png": "the same file as red/0.png"}
-    told |= {"red/link.png": "a link, and links", "top.png": "beside the class folders"}
-    told |= dict.fromkeys(("red/1.png", "blue/red.png"), "its file lies in several classes")
-    assert reasons(found).keys() == told.keys()
-    assert all(part in reasons(found)[path] for path, part in told.items())
+    why = {"red/broken.png": "damaged", "red/tiny.png": "", "red/copy.png": "the same file as red/0.png"}
+    why |= {"red/link.png": "a link, and links", "top.png": "beside the class folders"}
+    why |= dict.fromkeys(("red/1.png", "blue/red.png"), "its file lies in several classes")
+    assert reasons(found).keys() == why.keys()
+    assert all(part in reasons(found)[path] for path, part in why.items())
     assert len(found.images) == 23
     assert found.images["path"].is_monotonic_increasing
     # a gallery keeps copies, and knows the topmost folder
@@ -65,9 +65,9 @@ def test_labels_of_a_table(photos):
     found = read_labels(photos, table)
     rows = [["blue/0.png", "cold"], ["red/0.png", "warm"], ["red/1.png", "warm"]]
     assert found.images[["path", "label"]].to_numpy().tolist() == rows
-    told = reasons(found)
-    assert told.pop("blue/missing.png") == "there is no such file"
-    assert told == {"blue/1.png": "it has no label", "blue/2.png": "it has two labels"}
+    why = reasons(found)
+    assert why.pop("blue/missing.png") == "there is no such file"
+    assert why == {"blue/1.png": "it has no label", "blue/2.png": "it has two labels"}
 
 
 SPELT = {

@@ -77,7 +77,7 @@ def test_products_are_kept_where_pairs_repeat_and_blocks_stay_within_their_memor
     products = TripletProducts(rows, triplets)
     blocks = list(products.blocks(products.examples))
     assert sum(len(numbers) for _, numbers in blocks) == 3_000
-    assert max(made.data.nbytes + made.indices.nbytes for made, _ in blocks) <= triplet_products.BLOCK_BYTES + 12
+    assert max(form.data.nbytes + form.indices.nbytes for form, _ in blocks) <= triplet_products.BLOCK_BYTES + 12
 
 
 @pytest.mark.parametrize(

@@ -60,11 +60,11 @@ class Script:
     """Scores that are given in advance; it also keeps the W it was shown."""
 
     def __init__(self, scores):
-        self.scores, self.shown = list(scores), []
+        self.scores, self.seen = list(scores), []
 
     def __call__(self, W):
-        self.shown.append(W.copy())
-        return self.scores[len(self.shown) - 1]
+        self.seen.append(W.copy())
+        return self.scores[len(self.seen) - 1]
 
 
 class Killed(BaseException):
@@ -98,8 +98,8 @@ def test_w_and_the_curve_are_those_of_the_plain_learner(rows, tmp_path, mode, pe
     assert np.abs(seen[3 * INTERVAL] - np.eye(30)).max() > 0.1
     np.testing.assert_allclose(run.W, seen[3 * INTERVAL], rtol=0, atol=2e-5)
     # what was scored is W, with the features as the rows have them
-    np.testing.assert_array_equal(score.shown[0], np.eye(30))
-    np.testing.assert_array_equal(rows.restored(score.shown[3]), run.W)
+    np.testing.assert_array_equal(score.seen[0], np.eye(30))
+    np.testing.assert_array_equal(rows.restored(score.seen[3]), run.W)
     assert [(row["step"], row["map"]) for row in run.curve] == [(k * INTERVAL, score.scores[k]) for k in range(6)]
     assert sum(row["loss_rate"] * INTERVAL for row in run.curve[1:]) == pytest.approx(run.n_losses)
     assert run.n_updates == model.n_updates_ < run.n_losses
@@ -123,7 +123,7 @@ def test_it_stops_when_the_score_has_saturated(rows, tmp_path, scores, patience,
     run = train(rows, Source(), plan, score, checkpoint=tmp_path / "checkpoint")
     assert (len(run.curve), run.best_step // INTERVAL, run.stopped) == expected
     assert [row["map"] for row in run.curve] == scores[: len(run.curve)]
-    np.testing.assert_array_equal(run.W, rows.restored(score.shown[expected[1]]))
+    np.testing.assert_array_equal(run.W, rows.restored(score.seen[expected[1]]))
     # started again, it has nothing left to do
     again = train(rows, Source(), plan, refuse, checkpoint=tmp_path / "checkpoint")
     assert result(again) == result(run)

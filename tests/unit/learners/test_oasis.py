@@ -47,7 +47,7 @@ def learned(model):
 
 
 ONE_BY_ONE = [OASIS, OnlineProjOASIS, DissimOASIS]  # those that learn from given triplets
-one_by_one = pytest.mark.parametrize("learner", ONE_BY_ONE)
+from_triplets = pytest.mark.parametrize("learner", ONE_BY_ONE)
 whole_family = pytest.mark.parametrize("learner", [*ONE_BY_ONE, partial(AveragedOASIS, n_rankers=2)])
 
 
@@ -66,7 +66,7 @@ ROWS = sparse_rows(80, 400, 4)  # some of them zero, of more features than the k
 FEW_FEATURES = sparse_rows(60, 30, 3, seed=1)
 
 
-@one_by_one
+@from_triplets
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float32", 1e-4)])
 @pytest.mark.parametrize(("C", "scale"), [(0.02, 1.0), (5.0, 1.0), (0.1, 3.0)])
 def test_the_same_triplets_give_the_matrix_of_a_dense_recursion(learner, solver, dtype, tolerance, C, scale):
@@ -110,7 +110,8 @@ def test_the_average_is_that_of_rankers_trained_one_by_one(solver, dtype, n, n_j
     assert (model.n_steps_, model.n_updates_) == (700, sum(ranker.n_updates_ for ranker in alone))
     assert ranker_seeds(6, 10)[:n] == ranker_seeds(6, n)
     assert len(set(ranker_seeds(6, 10) + ranker_seeds(7, 10))) == 20
-    rates = [np.nansum(one.curve_["loss_rate"] * np.diff(one.curve_["step"], prepend=0)) for one in (model, *alone)]
+    curves = [ranker.curve_ for ranker in (model, *alone)]
+    rates = [np.nansum(curve["loss_rate"] * np.diff(curve["step"], prepend=0)) for curve in curves]
     assert rates[0] == pytest.approx(np.mean(rates[1:]))
     assert n == 1 or not np.allclose(alone[0].W_, alone[1].W_, atol=1e-3)
     with pytest.raises(TypeError, match="accepts labels"):
@@ -220,7 +221,7 @@ def test_projecting_at_intervals_is_a_literal_recursion(interval, solver):
     np.testing.assert_allclose(parts.W_, model.W_, atol=1e-9)
 
 
-@one_by_one
+@from_triplets
 def test_values_that_overflow_are_named(learner):
     X = np.array([[1e200, 0.0], [0.0, 1e200], [1e200, 1e-200]])
     with pytest.raises(ValueError, match="too large"):

@@ -70,7 +70,7 @@ def test_one_block_is_at_the_joint_minimum_and_the_descent_ends_near_it(C, lower
     assert curve[-1] == model.objective_ == pytest.approx(objective(model.w_, V, C), rel=1e-10)
     assert model.curve_["sweep"].tolist() == list(range(model.n_sweeps_ + 1))
     assert box[0] <= model.w_.min() <= model.w_.max() <= box[1]
-    assert not fixed_sum or [one.w_.sum() for one in (joint, model)] == pytest.approx([40, 40])
+    assert not fixed_sum or [found.w_.sum() for found in (joint, model)] == pytest.approx([40, 40])
     # it may stop above the minimum, where no block alone can do better, and never below
     assert joint.objective_ * (1 - 1e-9) <= model.objective_ <= joint.objective_ * 1.005
 

@@ -107,14 +107,14 @@ def test_buffers_hold_a_weighted_sample_of_every_pass(capacity, scale):
 
 
 def test_a_fingerprint_tells_samplers_whose_triplets_differ():
-    def sampler(seed=3, n_drawn=0, of=0, **options):
-        made = RelevanceTripletSampler(graded(seed=of), random_state=seed, **options)
-        made.draw(n_drawn)
-        return made.fingerprint()
+    def fingerprint(seed=3, n_drawn=0, shuffle=0, **options):
+        sampler = RelevanceTripletSampler(graded(seed=shuffle), random_state=seed, **options)
+        sampler.draw(n_drawn)
+        return sampler.fingerprint()
 
-    others = [sampler(seed=4), sampler(n_drawn=1), sampler(of=1), sampler(margin=0.1), sampler(capacity=4)]
-    assert sampler() == sampler()
-    assert len({sampler(), *others}) == 6
+    changes = {"seed": 4, "n_drawn": 1, "shuffle": 1, "margin": 0.1, "capacity": 4}
+    assert fingerprint() == fingerprint()
+    assert len({fingerprint(), *(fingerprint(**{name: value}) for name, value in changes.items())}) == 6
 
 
 ONE = RelevanceData.from_pairs(range(3), ["a"] * 3, [0, 0], [1, 2], [1.0, 0.5])

@@ -77,8 +77,8 @@ def test_lazy_steps_give_the_weights_of_the_algorithm(algorithm, drawn, data, se
     passes = list(zip(models, np.array_split(triplets, [101]), strict=True))
     expected, updates = algorithm(X, passes)
     model = type(models[0])()
-    for one, part in passes:
-        model.set_params(**one.get_params()).partial_fit_triplets(sp.csr_array(X), part)
+    for earlier, part in passes:
+        model.set_params(**earlier.get_params()).partial_fit_triplets(sp.csr_array(X), part)
     np.testing.assert_allclose(model.w_, expected, rtol=0, atol=1e-10 * max(1.0, np.abs(expected).max()))
     assert (model.n_updates_, model.n_steps_) == (updates, len(triplets))
     assert model.sparsity() == np.mean(np.abs(model.w_) <= 1e-10)

@@ -50,8 +50,8 @@ def collections(draw):
 
 @settings(deadline=None, max_examples=50)
 @given(collections(), st.integers(1, 6))
-def test_pairs_and_outcomes_are_the_definition(made, k):
-    triplets, pool, manifest, vectors = made
+def test_pairs_and_outcomes_are_the_definition(tables, k):
+    triplets, pool, manifest, vectors = tables
     pairs, none = (candidate_pairs(asked, pool, manifest) for asked in (triplets, triplets.iloc[:0]))
     for frame in (pairs, none):
         assert tuple(frame.columns) == PAIR_COLUMNS
@@ -67,14 +67,14 @@ def test_pairs_and_outcomes_are_the_definition(made, k):
     assert listed == sorted(expected)
     assert pairs["content"].tolist() == [sha256.index(sha256[i]) for i in pairs["candidate"]]
 
-    of_pairs = pair_distances(vectors, pairs, "l1")
-    found, twice = (outcomes(triplets, pairs, dict.fromkeys(names, of_pairs), k=k) for names in (["one"], "ab"))
+    measured = pair_distances(vectors, pairs, "l1")
+    found, twice = (outcomes(triplets, pairs, dict.fromkeys(names, measured), k=k) for names in (["one"], "ab"))
     assert tuple(found.columns) == OUTCOME_COLUMNS
     assert [str(found[name].dtype) for name in OUTCOME_COLUMNS[1:]] == ["int32", "float32", "float32", "bool"]
     assert twice["system"].tolist() == ["a"] * len(triplets) + ["b"] * len(triplets)
     for row, triplet in zip(found.itertuples(), triplets.itertuples(), strict=True):
         far = abs(vectors[:, 0] - vectors[triplet.query, 0])
-        ranked = [i for *of, i, flag in expected if of == [triplet.text_query, triplet.query] and flag]
+        ranked = [i for *owner, i, flag in expected if owner == [triplet.text_query, triplet.query] and flag]
         margin = far[triplet.negative] - far[triplet.positive]
         assert (row.margin, row.outcome) == (margin, 0.5 if margin == 0 else margin > 0)
         nearer = [sum(far[i] < far[side] for i in ranked) for side in (triplet.positive, triplet.negative)]
@@ -178,11 +178,11 @@ def test_copies_of_a_query_image_are_resampled_as_one():
     halves = made_manifest([i // 2 if i < 40 else i for i in range(n_images)])
     found = intervals(table, triplets, pairs, seed=1, n_resamples=20, manifest=halves)
     assert set(found["n_queries"]) == {20}
-    one = made_manifest([0] * n_images)
-    single = intervals(table, triplets, pairs, seed=1, n_resamples=20, manifest=one)
+    copies = made_manifest([0] * n_images)
+    single = intervals(table, triplets, pairs, seed=1, n_resamples=20, manifest=copies)
     assert single[["low", "high"]].isna().all(axis=None)
     systems = tuple(table["system"].unique()[:2])
-    found = contrasts(table, triplets, seed=1, n_resamples=20, pairs_of_systems=[systems], manifest=one)
+    found = contrasts(table, triplets, seed=1, n_resamples=20, pairs_of_systems=[systems], manifest=copies)
     assert found["p_value"].isna().all()
 
 
