@@ -323,10 +323,9 @@ def evaluate(
             stacklevel=2,
         )
     if as_json:
-        where = {"model": str(model), "folder": str(folder)}
-        options.print_json(
-            {**where, **counts, "rows": options.records(table), "left_out": options.records(opened.left_out_)}
-        )
+        about: dict[Any, Any] = {"model": str(model), "folder": str(folder), **counts}
+        about |= {"rows": options.records(table), "left_out": options.records(opened.left_out_)}
+        options.print_json(about)
         return
     what = options.counted(counts["images"], "image")
     if "triplets" in counts:

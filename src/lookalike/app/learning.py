@@ -11,12 +11,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lookalike.app.sources import ImageSet, first_reason
-from lookalike.core.arrays import Array, Flags, Floats, Numbers
+from lookalike.core.arrays import Array, Flags, Floats, Matrix, Numbers
 from lookalike.core.errors import LookalikeError
 from lookalike.core.model_file import Arrays
 from lookalike.core.seeds import generator, integer_seed
 from lookalike.features.clustering import one_thread, principal_components
 from lookalike.features.describers import Vectors, unit_rows
+from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.curve import log_spaced_steps
 from lookalike.learners.online import held_out_rows
 from lookalike.learners.registry import MODULES, learner_class
@@ -37,7 +38,7 @@ _MOST_ROWS = 2000  # that principal components are found from
 RESAMPLES = 2000
 """Bootstrap samples of the queries that an interval is made of."""
 
-Side = tuple[Any, Any]
+Side = tuple[SimilarityLearner, Matrix]
 """A learner, and the rows that it compares."""
 
 
@@ -138,7 +139,7 @@ def train(
     triplets: Numbers | None = None,
     seed: int = 0,
     jobs: int = 1,
-) -> Any:
+) -> SimilarityLearner:
     """Make a learner and fit it to labels `y` or to triplets of rows; what it learns and saves is free of `jobs`."""
     defaults = learner_defaults(name)
     parameters = dict(settings)
@@ -172,7 +173,7 @@ def stream(triplets: Numbers, n: int, seed: int) -> Numbers:
     return triplets[np.concatenate(order)[:n]] if order else triplets[:0]
 
 
-def margins_won(model: Any, X: Vectors, triplets: Numbers, block: int = 256) -> Floats:
+def margins_won(model: SimilarityLearner, X: Vectors, triplets: Numbers, block: int = 256) -> Floats:
     """Return 1 for a triplet whose positive is more similar to the query than the negative, 0.5 for a tie, else 0."""
     won = np.empty(len(triplets))
     queries, query_of = np.unique(triplets[:, 0], return_inverse=True)
@@ -225,7 +226,7 @@ def _read_value(text: str) -> Any:
     return text
 
 
-def is_like(value: Any, default: Any) -> bool:
+def is_like(value: object, default: object) -> bool:
     """Tell whether a value may stand where a default stands; its range is the learner's to check."""
     if default is None or value is None:
         return True
@@ -236,7 +237,9 @@ def is_like(value: Any, default: Any) -> bool:
     return isinstance(value, type(default)) or (isinstance(default, tuple) and isinstance(value, list))
 
 
-def nearest(learner: Any, queries: tuple[pd.DataFrame, Any], gallery: tuple[pd.DataFrame, Any], k: int) -> pd.DataFrame:
+def nearest(
+    learner: SimilarityLearner, queries: tuple[pd.DataFrame, Matrix], gallery: tuple[pd.DataFrame, Matrix], k: int
+) -> pd.DataFrame:
     """Rank at most `k` of a gallery's images for each query, those of its own content left out; each with its rows."""
     (wanted, query_rows), (images, gallery_rows) = queries, gallery
     contents = images["sha256"].to_numpy(str)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -13,6 +13,9 @@ from lookalike.core import model_file
 from lookalike.core.files import PathLike, check_finite
 from lookalike.core.model_file import Arrays, Kind, fits_together
 from lookalike.learners.model_io import put_together, take_apart
+
+if TYPE_CHECKING:
+    from lookalike.learners.base import SimilarityLearner
 
 SIMILARITY = Kind(SIMILARITY_NAME, (2, 3, 4), "make it again with lookalike fit")
 """Version 2 held the matrix of OASIS where version 3 may hold rows and strengths, 4 fewer weights that are equal."""
@@ -77,14 +80,14 @@ class _Whole(Header):
         return self
 
 
-def write_similarity(path: PathLike, about: Mapping[str, Any], arrays: Arrays, learner: Any) -> None:
+def write_similarity(path: PathLike, about: Mapping[str, object], arrays: Arrays, learner: SimilarityLearner) -> None:
     """Write a model file: JSON values, arrays of plain types, and a fitted learner."""
     kept, learned = take_apart(learner)
     every = arrays | {f"{_LEARNER}{name}": array for name, array in learned.items()}
     model_file.write_model(path, SIMILARITY, {**about, "fitted": kept}, every)
 
 
-def read_similarity(path: PathLike) -> tuple[dict[str, Any], Arrays, Any]:
+def read_similarity(path: PathLike) -> tuple[dict[str, Any], Arrays, SimilarityLearner]:
     """Read a model file: its JSON values, its arrays and its learner."""
     about, arrays = model_file.read_model(path, SIMILARITY)
     learned = {name.removeprefix(_LEARNER): arrays.pop(name) for name in list(arrays) if name.startswith(_LEARNER)}

@@ -141,7 +141,7 @@ def _is_part_of(output: Path, given: Path) -> bool:
         return str(output) == os.path.realpath(given)
 
 
-def print_json(value: Any) -> None:
+def print_json(value: object) -> None:
     """Print one JSON object; what is not a number becomes null, and letters that cannot be shown are escaped."""
     numbers = json.loads(json.dumps(value), parse_constant=lambda _: None)
     text = json.dumps(numbers, indent=2, ensure_ascii=False)

@@ -26,6 +26,7 @@ from lookalike.app.model_file import SIMILARITY, Header, read_similarity, write_
 from lookalike.app.representations import CachedDescriber, Workers, make_representation
 from lookalike.app.sources import (
     ImageSet,
+    Table,
     distinct,
     first_reason,
     read_class_folders,
@@ -41,7 +42,7 @@ from lookalike.data.scan import refuse_parts
 from lookalike.data.splits import draw_codebook_pool
 from lookalike.features.bag_of_visterms import BagOfVisterms
 from lookalike.features.describers import StageProgress, Vectors, silent
-from lookalike.learners.base import is_sparse
+from lookalike.learners.base import SimilarityLearner, is_sparse
 from lookalike.learners.euclidean import Euclidean
 
 BASELINE = "Euclidean"
@@ -99,7 +100,7 @@ class ImageSimilarity:
 
     images_: pd.DataFrame
     left_out_: pd.DataFrame
-    learner_: Any
+    learner_: SimilarityLearner
     representation_: CachedDescriber
 
     def __init__(
@@ -130,7 +131,7 @@ class ImageSimilarity:
         self.provenance_: dict[str, Any] = {}
         self.reduction_: Arrays = {}
 
-    def fit(self, folder: PathLike, labels: Any = None, triplets: Any = None) -> Self:
+    def fit(self, folder: PathLike, labels: Table | None = None, triplets: Table | None = None) -> Self:
         """Learn from a folder of images.
 
         Parameters
@@ -231,8 +232,8 @@ class ImageSimilarity:
     def evaluate(
         self,
         folder: PathLike,
-        labels: Any = None,
-        triplets: Any = None,
+        labels: Table | None = None,
+        triplets: Table | None = None,
         *,
         ks: Sequence[int] = PRECISION_AT,
         everything: bool = False,
@@ -434,7 +435,7 @@ class ImageSimilarity:
             mean, components = self.reduction_["mean"], self.reduction_["components"]
             if mean.shape != (n_dimensions,) or components.ndim != 2 or components.shape[1] != n_dimensions:
                 raise ValueError("the components are not of the representation")
-        raw: Any = np.ones((1, n_dimensions), np.float32)
+        raw: Vectors = np.ones((1, n_dimensions), np.float32)
         if isinstance(self.representation_.describer, BagOfVisterms):
             raw = sp.csr_array(raw)
         learner, row = self._side(raw, True)
@@ -456,7 +457,7 @@ class ImageSimilarity:
             return ImageSimilarity.load(self.representation).representation_
         return make_representation(str(self.representation), self.words)
 
-    def _read(self, folder: PathLike, labels: Any, triplets: Any) -> ImageSet:
+    def _read(self, folder: PathLike, labels: Table | None, triplets: Table | None) -> ImageSet:
         """Read images with their triplets or labels, of tables or of class folders."""
         how: dict[str, Any] = {"n_threads": self.jobs, "progress": partial(self.progress, "reading images")}
         if labels is not None and triplets is not None:
@@ -472,7 +473,7 @@ class ImageSimilarity:
     def _work(self) -> Workers:
         return Workers(self.jobs, self._cache, self.progress)
 
-    def _side(self, raw: Vectors, learned: bool) -> tuple[Any, Vectors]:
+    def _side(self, raw: Vectors, learned: bool) -> tuple[SimilarityLearner, Vectors]:
         """Return what compares descriptions, and the rows that it takes."""
         rows = self.representation_.describer.weigh(raw)
         rows = onto_components(rows, self.reduction_) if learned else rows
@@ -508,7 +509,7 @@ def _part(arrays: Arrays, prefix: str) -> Arrays:
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Return a parameter as JSON holds it."""
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]

@@ -29,7 +29,7 @@ _LABELLED = (filled("it has no label", "label"), filled("the label {label} has n
 _ONE_LABEL = Rule("it has two labels", ("path",), lambda cells: cells.duplicated(keep=False))
 _START = "name the folder that the table's paths start from"
 
-Table = Any
+Table = PathLike | pd.DataFrame
 """A path of a CSV file, or a DataFrame with its columns."""
 
 

@@ -36,7 +36,7 @@ class Kind(NamedTuple):
     """What to do where a file cannot be used."""
 
 
-def write_model(path: PathLike, kind: Kind, about: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+def write_model(path: PathLike, kind: Kind, about: Mapping[str, object], arrays: Mapping[str, object]) -> None:
     """Write a model file, whole or not at all, of JSON values and arrays; the same model gives the same bytes."""
     from safetensors.numpy import save
 

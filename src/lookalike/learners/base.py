@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import MethodType
 from typing import Any, ClassVar, Self
 
@@ -37,7 +37,7 @@ class _WithReason:
         self.method = method
         self.__doc__ = method.__doc__
 
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
         if instance is None:
             return self.method
         reason = getattr(instance, f"_why_no_{self.method.__name__}")()
@@ -71,7 +71,7 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
     needs_labels: ClassVar[bool] = True
     learns_matrix: ClassVar[bool] = True
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         # transform may be absent from an instance, which scikit-learn's wrapping for set_output cannot express
         super().__init_subclass__(auto_wrap_output_keys=None, **kwargs)
 
@@ -175,12 +175,12 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         return np.asarray(X @ factor).astype(X.dtype, copy=False)
 
     @_WithReason
-    def fit_transform(self, X: Matrix, y: Labels = None, **fit_parameters: Any) -> Array:
+    def fit_transform(self, X: Matrix, y: Labels = None, **fit_parameters: object) -> Array:
         """Fit, then transform X; the parameters are those of `fit`."""
         embedded: Array = self.fit(X, y, **fit_parameters).transform(X)
         return embedded
 
-    def save(self, path: PathLike, made_by: dict[str, Any] | None = None) -> None:
+    def save(self, path: PathLike, made_by: Mapping[str, object] | None = None) -> None:
         """Write the fitted learner as a model file, which `lookalike.load` reads.
 
         Parameters
@@ -203,7 +203,7 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
     def _check_parameters(self) -> None:
         """Raise ValueError for a parameter out of its range."""
 
-    def _require(self, holds: Any, name: str, what: str) -> None:
+    def _require(self, holds: object, name: str, what: str) -> None:
         """Raise ValueError that says what a parameter must be, unless it is that."""
         if not holds:
             raise ValueError(f"{name} must be {what}, not {getattr(self, name)!r}")
@@ -269,7 +269,7 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         if self.learns_matrix:
             refuse_large_matrix(self.n_features_in_, getattr(self, "dtype", "float64"), type(self).__name__)
 
-    def _comparable(self, *given: Any) -> list[Matrix]:
+    def _comparable(self, *given: Matrix) -> list[Matrix]:
         """Return rows, checked, for a fitted model, in numbers that can hold their products."""
         check_is_fitted(self)
         rows = [self._check_rows(X) for X in given]

@@ -55,11 +55,11 @@ class BatchLearner(SimilarityLearner):
     def _descend(self, span: Span, y: Array) -> Iterator[Any]:
         """Yield M = I, then a point a step: `matrix` M, `factor` L with LL' = M, `objective`, and if `finished`."""
 
-    def _recorded(self, point: Any) -> float:
+    def _recorded(self, point: Point) -> float:
         """Return the objective that a row of the curve has."""
         return float(point.objective)
 
-    def _components(self, span: Span, point: Any) -> Floats:
+    def _components(self, span: Span, point: Point) -> Floats:
         return span.full_factor(point.factor)
 
     def fit(
@@ -110,7 +110,7 @@ class BatchLearner(SimilarityLearner):
         self.__dict__.pop("components_", None)  # of an earlier fit, which must not serve the trace
         curve: list[dict[str, float]] = []
 
-        def record(step: int, point: Any) -> None:
+        def record(step: int, point: Point) -> None:
             self.n_steps_ = self.n_iter_ = step
             self.objective_ = self._recorded(point)
             row = {"step": step, "objective": self.objective_}

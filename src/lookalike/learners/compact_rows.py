@@ -5,14 +5,15 @@ They stand between a `lookalike.features.visterm_store.VistermStore` and `lookal
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from lookalike.core.arrays import Array, Floats, Integers, Numbers
+from lookalike.core.arrays import Array, Floats, Integers, Matrix, Numbers
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, reading_npz, write_npz
 from lookalike.core.kernels import njit
@@ -110,8 +111,8 @@ class CompactRows:
         return permuted(W, self._place)
 
 
-def _selected(store: VistermStore, ids: Integers) -> Any:
-    """Give the counts of the chosen images, slice after slice, and how many came before each."""
+def _selected(store: VistermStore, ids: Integers) -> Iterator[tuple[Matrix, int]]:
+    """Yield the counts of the chosen images, slice after slice, and how many came before each."""
     done = 0
     for first, counts in store.slices(SLICE):
         inside = ids[np.searchsorted(ids, first) : np.searchsorted(ids, first + counts.shape[0])] - first

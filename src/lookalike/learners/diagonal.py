@@ -41,7 +41,7 @@ class DiagonalLearner(SimilarityLearner):
         return float(np.mean(np.abs(self.w_) <= ZERO))
 
     @_WithReason
-    def transform(self, X: Matrix) -> Any:
+    def transform(self, X: Matrix) -> Matrix:
         """Multiply every feature by the root of its weight: inner products of the results are the learned similarity.
 
         A fitted model has this method where none of its weights is below 0; one that is not fitted yet, where its

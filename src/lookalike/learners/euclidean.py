@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -61,7 +61,7 @@ class Euclidean(Baseline):
 
     metric_name = "sqeuclidean"
 
-    def transform(self, X: Matrix) -> Any:
+    def transform(self, X: Matrix) -> Matrix:
         """Return X itself, checked: distances in it are what they are."""
         check_is_fitted(self)
         return self._check_rows(X)
@@ -69,7 +69,7 @@ class Euclidean(Baseline):
     def _project(self, rows: Matrix) -> Matrix:
         return rows
 
-    def _scores(self, *parts: Any) -> Array:
+    def _scores(self, *parts: Matrix) -> Array:
         # rounding can leave the distance of a row to itself a little below 0
         scores = super()._scores(*parts)
         np.minimum(scores, 0, out=scores)

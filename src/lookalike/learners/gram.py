@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from lookalike.core.arrays import Array, Floats, Integers, Matrix, Numbers
 from lookalike.core.kernels import njit
@@ -56,7 +56,7 @@ def pays(n_rows: int, n_values: int, d: int, n_steps: int) -> bool:
     return on_products < n_steps * values * (HEAD_SECONDS + tail)
 
 
-def bytes_of_products(n_rows: int, n_steps: int, dtype: Any, n_rankers: int) -> int:
+def bytes_of_products(n_rows: int, n_steps: int, dtype: DTypeLike, n_rankers: int) -> int:
     """Return the memory that so many steps on inner products take."""
     size = int(np.dtype(dtype).itemsize)
     return (1 + n_rankers) * n_rows * n_rows * size + n_rankers * n_steps * (12 + size)
@@ -70,7 +70,7 @@ class Gram:
         self.n_rows = int(rows.shape[0])
 
     @classmethod
-    def of(cls, X: Matrix, dtype: Any) -> Gram:
+    def of(cls, X: Matrix, dtype: DTypeLike) -> Gram:
         """Copy rows in a dtype, as CSR unless many of their values are not zero."""
         if is_sparse(X) or np.count_nonzero(X) < SPARSE_BELOW * X.size:
             return cls(canonical_csr(X, np.dtype(dtype)))
@@ -167,7 +167,7 @@ class Form:
         self._W, self._place, self.dtype, self.has_overflowed = W, place, W.dtype, has_overflowed
         self.goes_through_rows = False
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Leave out what can be made again."""
         return Form, (self.matrix,)
 
@@ -229,7 +229,7 @@ class RowForm(Form):
         """Return the form of W = I, which has no rows."""
         return cls(sp.csr_array((0, d), dtype=dtype), sp.csr_array((0, 0), dtype=np.float64))
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Leave out what can be made again."""
         return RowForm, (self.rows, self.strengths)
 
@@ -290,7 +290,7 @@ class RowForm(Form):
             return super().nearest_psd()
         return self._with(nearest_psd_strengths(self.strengths, self.gram.roots[self.used]))
 
-    def _with(self, strengths: Any) -> RowForm:
+    def _with(self, strengths: Matrix) -> RowForm:
         """Return other strengths of the same rows."""
         form = RowForm(self.rows, sp.csr_array(strengths))
         form.gram, form.used = self.gram, self.used
@@ -301,7 +301,7 @@ class RowForm(Form):
         return Gram(self.rows)
 
     @cached_property
-    def _weights(self) -> Any:
+    def _weights(self) -> Matrix:
         """Return A as products take it fastest."""
         A = self.strengths
         return A if A.nnz < SPARSE_BELOW * A.shape[0] ** 2 else A.toarray()
@@ -439,7 +439,7 @@ class Parts(NamedTuple):
     values: Array
 
     @classmethod
-    def of(cls, matrix: Any) -> Parts:
+    def of(cls, matrix: Matrix) -> Parts:
         """Take them from a matrix of SciPy's."""
         return cls(matrix.indptr.astype(np.int64), matrix.indices.astype(np.uint32), matrix.data)
 

@@ -201,7 +201,7 @@ def add_sparse_products(first_feature: int, lists: FeatureLists, first: int, sto
 
 
 @intrinsic
-def _prefetch(typing_context: Any, array: Any, row: Any, column: Any) -> Any:
+def _prefetch(typing_context: object, array: Any, row: object, column: object) -> object:
     """Ask the processor to fetch the cache line of ``array[row, column]``, a C-contiguous matrix, for later reading."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -220,7 +220,7 @@ def _prefetch(typing_context: Any, array: Any, row: Any, column: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _prefetch_part(W: Array, row: Any, first: Any, stop: Any, line: Any) -> Any:
+def _prefetch_part(W: Array, row: np.uint, first: np.uint, stop: np.uint, line: np.uint) -> np.uint:
     """Fetch a part of a row, cache line by cache line; return where it ends."""
     for k in range(first, stop, line):
         _prefetch(W, row, k)  # type: ignore[call-arg]
@@ -229,7 +229,7 @@ def _prefetch_part(W: Array, row: Any, first: Any, stop: Any, line: Any) -> Any:
 
 # fastmath lets the compiler sum in vector lanes: another order than one by one, the same on every run of a machine.
 @njit(cache=True, nogil=True, fastmath=True)
-def _dot(W: Array, i: Any, begin: int, end: int, index: Array, value: Array) -> Any:
+def _dot(W: Array, i: int, begin: int, end: int, index: Array, value: Array) -> Any:
     total = value.dtype.type(0)
     # unsigned: numba tests a signed index for being negative
     for k in range(np.uintp(begin), np.uintp(end)):
@@ -238,7 +238,7 @@ def _dot(W: Array, i: Any, begin: int, end: int, index: Array, value: Array) -> 
 
 
 @njit(cache=True, nogil=True)
-def _add(W: Array, i: Any, weight: Any, begin: int, end: int, index: Array, value: Array) -> None:
+def _add(W: Array, i: int, weight: float, begin: int, end: int, index: Array, value: Array) -> None:
     for k in range(np.uintp(begin), np.uintp(end)):
         W[i, np.uintp(index[k])] += weight * value[k]
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lookalike.core.arrays import Matrix
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import LARGEST_MODEL, PathLike, check_finite
 from lookalike.core.model_file import Arrays, Kind, fits_together, read_model, write_model
 from lookalike.learners.registry import MODULES, learner_class
+
+if TYPE_CHECKING:
+    from lookalike.learners.base import SimilarityLearner
 
 LEARNER = Kind("lookalike model", (1, 2, 3), "name another model, or fit it again and save it")
 CSR_PARTS = ("data", "indices", "indptr")
@@ -23,25 +27,25 @@ SAMPLED = 997
 """One of so many values is looked at to see whether nearly all of an array are equal."""
 
 
-def save(model: Any, path: PathLike, made_by: Mapping[str, Any] | None = None) -> None:
+def save(model: SimilarityLearner, path: PathLike, made_by: Mapping[str, object] | None = None) -> None:
     """Write a fitted learner as a model file; the same model gives the same bytes."""
     kept, arrays = take_apart(model)
     _write(path, kept, arrays, made_by)
 
 
-def save_reason(reason: str, path: PathLike, made_by: Mapping[str, Any] | None = None) -> None:
+def save_reason(reason: str, path: PathLike, made_by: Mapping[str, object] | None = None) -> None:
     """Write in place of a model why there is none, which `load` says."""
     _write(path, {"reason": reason}, {}, made_by)
 
 
-def _write(path: PathLike, kept: dict[str, Any], arrays: Arrays, made_by: Mapping[str, Any] | None) -> None:
+def _write(path: PathLike, kept: dict[str, Any], arrays: Arrays, made_by: Mapping[str, object] | None) -> None:
     from lookalike import __version__
 
     versions = {"lookalike": __version__, "numpy": np.__version__}
     write_model(path, LEARNER, {**kept, "made_by": versions | dict(made_by or {})}, arrays)
 
 
-def load(path: PathLike) -> Any:
+def load(path: PathLike) -> SimilarityLearner:
     """Load a learner that `SimilarityLearner.save` wrote; its similarities are the same bits.
 
     Parameters
@@ -60,7 +64,7 @@ def load(path: PathLike) -> Any:
     return put_together(kept, arrays, path)
 
 
-def take_apart(model: Any) -> tuple[dict[str, Any], Arrays]:
+def take_apart(model: SimilarityLearner) -> tuple[dict[str, Any], Arrays]:
     """Return all that is kept of a fitted learner: plain values, as JSON holds them, and arrays."""
     arrays: Arrays = {}
     values: dict[str, Any] = {}
@@ -91,7 +95,7 @@ def take_apart(model: Any) -> tuple[dict[str, Any], Arrays]:
     }, arrays
 
 
-def put_together(kept: dict[str, Any], arrays: Arrays, path: PathLike, kind: Kind = LEARNER) -> Any:
+def put_together(kept: dict[str, Any], arrays: Arrays, path: PathLike, kind: Kind = LEARNER) -> SimilarityLearner:
     """Make a learner of what `take_apart` returned, which a file holds."""
     with fits_together(path, kind):
         name = kept["learner"]
@@ -155,7 +159,7 @@ def _exceptions(array: np.ndarray) -> Arrays:
     return dict(zip(FILLED_PARTS, values, strict=True)) if is_smaller else {}
 
 
-def _csr(shape: list[int], data: Any, indices: Any, indptr: Any) -> Any:
+def _csr(shape: list[int], data: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> Matrix:
     """Make a CSR matrix of parts from a file; raise ValueError unless they are those of one."""
     import scipy.sparse as sp
 
@@ -176,13 +180,13 @@ def is_fitted_name(name: str) -> bool:
     return name.isidentifier() and name.endswith("_") and not name.startswith("_")
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: object) -> bool:
     if isinstance(value, (tuple, list)):
         return all(_is_plain(item) for item in value)
     return value is None or isinstance(value, (bool, int, float, str, np.integer, np.floating, np.bool_))
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Return a plain value as JSON holds it; JSON has no tuples, so one becomes ``{"tuple": [...]}``."""
     if isinstance(value, (tuple, list)):
         items = [_plain(item) for item in value]

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from lookalike.core.arrays import Array, Floats, Matrix, Numbers
@@ -179,7 +180,7 @@ class PassiveAggressive(OnlineTripletLearner):
         return self._row_form().rows
 
     @property
-    def strengths_(self) -> Any:
+    def strengths_(self) -> Matrix:
         """Return the strengths A of W = I + X'AX, where W was learned in this form."""
         return self._row_form().strengths
 
@@ -204,11 +205,11 @@ class PassiveAggressive(OnlineTripletLearner):
             super()._refuse_large_matrix()
         return self._form.matrix
 
-    def _set_matrix(self, matrix: Any) -> None:
-        matrix, d = np.asarray(matrix), getattr(self, "n_features_in_", None)
-        if d and matrix.shape != (d, d):
-            raise ValueError(f"{self.matrix_name} must be of shape {(d, d)}, not {matrix.shape}")
-        self._form = Form(matrix)
+    def _set_matrix(self, matrix: ArrayLike) -> None:
+        array, d = np.asarray(matrix), getattr(self, "n_features_in_", None)
+        if d and array.shape != (d, d):
+            raise ValueError(f"{self.matrix_name} must be of shape {(d, d)}, not {array.shape}")
+        self._form = Form(array)
 
     def _matrix_dtype(self) -> np.dtype:
         return self._form.dtype

@@ -338,7 +338,7 @@ class AveragedSteps:
         """Return what tells W of now from W of another time."""
         return [ranker.moment for ranker in self.rankers]
 
-    def strengths(self, moments: list[Moment]) -> Any:
+    def strengths(self, moments: list[Moment]) -> Matrix:
         """Return the mean of the rankers' strengths of a moment."""
         strengths = (ranker.strengths(moment) for ranker, moment in zip(self.rankers, moments, strict=True))
         return sum(strengths) / len(self.rankers)

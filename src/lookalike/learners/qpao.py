@@ -238,7 +238,7 @@ class Bounded(NamedTuple):
 class Hinges(NamedTuple):
     """Hinges ``cost * max(0, target - w.v)`` of weights w, with v = ``products[positive] - products[negative]``."""
 
-    products: Any
+    products: Matrix
     """Pair products as sparse rows, (p, b)."""
     positive: Integers
     negative: Integers

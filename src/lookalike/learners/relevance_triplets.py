@@ -311,7 +311,7 @@ class TripletRule(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _keeps_margin(positive: Any, negative: Any, margin: float) -> bool:
+def _keeps_margin(positive: np.floating, negative: np.floating, margin: float) -> bool:
     """Tell whether the positive is the more relevant one, by the margin at least (equation 8)."""
     return bool(negative < positive and np.float64(positive) - np.float64(negative) >= margin)
 

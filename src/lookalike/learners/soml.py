@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from math import copysign, sqrt
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ def truncate(weight: float, amount: float) -> float:
     return copysign(size, weight) if size > 0.0 else 0.0
 
 
-def truncated(weights: Floats, amount: Any) -> Floats:
+def truncated(weights: Floats, amount: float | Floats) -> Floats:
     """Truncate every weight, as `truncate` does."""
     size = np.abs(weights) - amount
     return np.where(size > 0.0, np.copysign(size, weights), 0.0)

@@ -47,7 +47,7 @@ class OrderedRows:
         return permuted(W, self._order)
 
 
-def canonical_csr(X: Matrix, dtype: np.dtype) -> Any:
+def canonical_csr(X: Matrix, dtype: np.dtype) -> Matrix:
     """Return rows as a CSR matrix of their own in a dtype, sorted, without zeros; refuse what the dtype cannot hold."""
     with np.errstate(over="ignore"):
         X = sp.csr_array(X, dtype=dtype, copy=True)
@@ -192,7 +192,7 @@ def bilinear(
 
 
 @njit(cache=True, nogil=True)
-def add_to_row(row: Array, weight: Any, head: Array, tail_index: Places, tail_value: Array) -> None:
+def add_to_row(row: Array, weight: float, head: Array, tail_index: Places, tail_value: Array) -> None:
     """Add `weight` times a vector (head, tail) to a row of W."""
     for k in range(head.shape[0]):
         row[k] += weight * head[k]

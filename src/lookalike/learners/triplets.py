@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -90,7 +88,7 @@ def check_triplets(triplets: ArrayLike, n_rows: int) -> Numbers:
     return check_row_numbers(triplets, n_rows, "triplets", "query, positive, negative")
 
 
-def check_row_numbers(rows: Any, n_rows: int, name: str, columns: str) -> Numbers:
+def check_row_numbers(rows: ArrayLike, n_rows: int, name: str, columns: str) -> Numbers:
     """Return rows of row numbers as C-contiguous int32; raise ValueError where they are none, or not those of X."""
     array, n_columns = np.asarray(rows), columns.count(",") + 1
     if array.ndim != 2 or array.shape[1] != n_columns:

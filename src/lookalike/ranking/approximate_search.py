@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import faiss
 import numpy as np
@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse.linalg import eigsh
 
-from lookalike.core.arrays import Array, Numbers, Singles
+from lookalike.core.arrays import Array, Matrix, Numbers, Singles
 from lookalike.features.clustering import one_thread
 from lookalike.ranking.exact_search import top_k, warm_up
 
@@ -50,7 +50,7 @@ class IndexSetting(NamedTuple):
 class ProjectedIndex:
     """A faiss index of inner products a'LL'b over rows in CSR, built by one thread, so that it is always the same."""
 
-    def __init__(self, factor: Singles, gallery: Any, factory: str = "Flat") -> None:
+    def __init__(self, factor: Singles, gallery: Matrix, factory: str = "Flat") -> None:
         self._factor = factor
         mapped = np.asarray(gallery @ factor)
         self.n_gallery, self.rank = mapped.shape
@@ -71,7 +71,7 @@ class ProjectedIndex:
                     f"another one or one of fewer cells: {reason}"
                 ) from error
 
-    def search(self, queries: Any, k: int, own: NDArray[np.integer], **parameters: int) -> Found:
+    def search(self, queries: Matrix, k: int, own: NDArray[np.integer], **parameters: int) -> Found:
         """Find about the k most similar gallery rows of each query, best first; return them and their inner products.
 
         `own` is the gallery row that is the query itself and is left out. `parameters` are of the search, as
@@ -123,8 +123,8 @@ def recall(found: NDArray[np.integer], exact: NDArray[np.integer]) -> float:
 
 def compare_indices(
     W: Array,
-    queries: Any,
-    gallery: Any,
+    queries: Matrix,
+    gallery: Matrix,
     ks: Sequence[int],
     settings: Sequence[IndexSetting],
     own: NDArray[np.integer],
@@ -151,7 +151,7 @@ def compare_indices(
                 f"parameters of {setting.factory} must be "
                 + (f"values of {setting.search_parameter}, from 1" if setting.search_parameter else "(0,)")
             )
-    rows: list[tuple[Any, ...]] = []
+    rows: list[tuple[object, ...]] = []
     n_queries, n_gallery = queries.shape[0], gallery.shape[0]
 
     def measure(name: str, rank: int, parameter: int, search: Callable[[], Found]) -> Numbers:

@@ -173,7 +173,7 @@ def compare_methods(
                 rows.append(row | _evidence(paired, n_train, n_test, stream))
             family = pd.DataFrame(rows, columns=list(COLUMNS))
             family["p_holm"] = holm(family["p"].to_numpy(dtype=np.float64))
-            family["verdict"] = [_verdict(row) for row in family.to_dict("records")]
+            family["verdict"] = [verdict(row) for row in family.to_dict("records")]
             tables.append(family)
     filled = [family for family in tables if len(family)]
     return pd.concat(filled, ignore_index=True) if filled else pd.DataFrame(columns=list(COLUMNS))
@@ -205,7 +205,7 @@ def _paired(part: pd.DataFrame, reference: str, method: str) -> pd.DataFrame:
     return both[[*keys, "difference"]]
 
 
-def _evidence(paired: pd.DataFrame, n_train: float, n_test: float, stream: np.random.Generator) -> dict[str, Any]:
+def _evidence(paired: pd.DataFrame, n_train: float, n_test: float, stream: np.random.Generator) -> dict[str, float]:
     """Return the columns of one comparison, but for those that need the whole family."""
     by_fold = paired.groupby("fold", observed=True)["difference"].mean()
     counts = {"n_folds": len(by_fold), "n_images": paired["image_id"].nunique()}
@@ -217,7 +217,7 @@ def _evidence(paired: pd.DataFrame, n_train: float, n_test: float, stream: np.ra
     return counts | dict(zip(NUMBERS, found, strict=True))
 
 
-def _verdict(row: dict[Any, Any]) -> str:
+def verdict(row: Mapping[Any, Any]) -> str:
     """Compare with 0 such that a NaN anywhere is not decidable."""
     if row["p_holm"] < LEVEL and row["t_low"] > 0 and row["bootstrap_low"] > 0:
         return BETTER

@@ -24,7 +24,7 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 from numpy.typing import ArrayLike, NDArray
 
-from lookalike.core.arrays import Array, Floats, Integers, Numbers, Singles
+from lookalike.core.arrays import Array, Floats, Integers, Matrix, Numbers, Singles
 from lookalike.core.kernels import njit
 
 LANES = 16
@@ -45,7 +45,7 @@ class WordRows(NamedTuple):
 
 
 def top_k(
-    W: Array | None, queries: Any, gallery: Any, k: int, *, own: ArrayLike | None = None, n_threads: int = 1
+    W: Array | None, queries: Matrix, gallery: Matrix, k: int, *, own: ArrayLike | None = None, n_threads: int = 1
 ) -> tuple[Numbers, Singles]:
     """Find the k gallery rows of largest q'Wg for every query q, exactly; equal scores by gallery row number.
 
@@ -79,7 +79,7 @@ def top_k(
 
 def average_precision(
     W: Array | None,
-    rows: Any,
+    rows: Matrix,
     relevant_indptr: Integers,
     relevant_indices: Integers,
     queries: Integers,
@@ -126,7 +126,7 @@ def _as_matrix(W: Array | None, d: int) -> Array | None:
     return None if W is None else np.ascontiguousarray(W)
 
 
-def _as_rows(X: Any, d: int) -> WordRows:
+def _as_rows(X: Matrix, d: int) -> WordRows:
     """Return CSR arrays of X as the kernels take them, shared with X where the types allow it."""
     if X.shape[1] != d:
         raise ValueError(f"rows have {X.shape[1]} features in place of {d}: give queries and gallery the same codebook")
@@ -272,7 +272,7 @@ def top_k_of_block(block: Singles, rows: WordRows, own: Integers, found: Numbers
 
 
 @njit(cache=True, nogil=True)
-def _bucket(score: Any, best: Any, per_score: Any) -> int:
+def _bucket(score: float, best: float, per_score: Any) -> int:
     """Return a number from 0 to BUCKETS - 1 that never falls where the score falls."""
     place = (best - score) * per_score
     if not place > 0:

@@ -11,9 +11,9 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from lookalike.core.arrays import Array, Flags, Integers
+from lookalike.core.arrays import Array, Flags, Integers, Matrix
 from lookalike.core.files import PathLike, write_npz
 
 IntArray = NDArray[np.integer]
@@ -26,7 +26,7 @@ BLOCKS_ALIVE = 4
 class Similarity(Protocol):
     """Anything that scores rows against rows, such as every learner of `lookalike.learners`."""
 
-    def similarity(self, A: Any, B: Any) -> Any:
+    def similarity(self, A: Matrix, B: Matrix) -> Matrix:
         """Return the (n_a, n_b) similarities; a larger value means more alike."""
         ...
 
@@ -132,8 +132,8 @@ class Rankings:
 
 def rank_leave_one_out(
     model: Similarity,
-    X: Any,
-    y: Any,
+    X: Matrix,
+    y: ArrayLike,
     *,
     query_ids: IntArray | None = None,
     n_neighbours: int = 50,
@@ -163,13 +163,13 @@ def rank_leave_one_out(
     ValueError
         When there are fewer than two rows, lengths differ, or a similarity is NaN.
     """
-    X, y = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X), np.asarray(y)
+    X, labels = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X), np.asarray(y)
     n = X.shape[0]
-    if y.shape != (n,):
-        raise ValueError(f"{n} images need {n} class labels; got an array of shape {y.shape}")
+    if labels.shape != (n,):
+        raise ValueError(f"{n} images need {n} class labels; got an array of shape {labels.shape}")
     if n < 2:
         raise ValueError("ranking needs at least two images: each queries the others")
-    codes = np.asarray(np.unique(y, return_inverse=True)[1])
+    codes = np.asarray(np.unique(labels, return_inverse=True)[1])
     ids = np.arange(n, dtype=np.int32) if query_ids is None else np.asarray(query_ids, dtype=np.int32)
     if ids.shape != (n,):
         raise ValueError(f"{n} images need {n} query ids; got an array of shape {ids.shape}")
@@ -198,7 +198,7 @@ def rank_leave_one_out(
     )
 
 
-def _checked(scores: Any, shape: tuple[int, int]) -> FloatArray:
+def _checked(scores: Matrix, shape: tuple[int, int]) -> FloatArray:
     dense: FloatArray = np.asarray(scores.toarray() if hasattr(scores, "toarray") else scores)
     if dense.shape != shape:
         raise ValueError(f"similarity has shape {dense.shape}; expected {shape}")

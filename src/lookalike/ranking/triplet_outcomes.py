@@ -143,7 +143,7 @@ def _places(triplets: pd.DataFrame, pairs: pd.DataFrame) -> _Places:
     )
 
 
-def _keys(groups: Integers, images: Any) -> Any:
+def _keys(groups: Integers, images: object) -> Any:
     """Return an index of one whole number for a group and an image of it."""
     return pd.Index((groups.astype(np.int64) << 32) + np.asarray(images, dtype=np.int64))
 

@@ -150,7 +150,7 @@ def test_a_verdict_needs_both_intervals_and_holm(sign, p_holm, t_end, bootstrap_
     row = {"p_holm": p_holm}
     for name, end in (("t", t_end), ("bootstrap", bootstrap_end)):
         row |= dict(zip((f"{name}_low", f"{name}_high"), (end, 0.2)[::sign] * np.array(sign), strict=True))
-    assert comparison._verdict(row) == ("not decidable" if not decided else "better" if sign > 0 else "worse")
+    assert comparison.verdict(row) == ("not decidable" if not decided else "better" if sign > 0 else "worse")
 
 
 def test_rows_depend_on_the_seed_and_not_on_order_or_other_methods():
