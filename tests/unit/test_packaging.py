@@ -46,7 +46,13 @@ def test_the_wheels_metadata_ask_for_the_learners_alone(wheel):
     metadata = Parser().parsestr(wheel.read(name).decode())
     assert metadata["Version"] == lookalike.__version__
     needed = [entry for entry in metadata.get_all("Requires-Dist") or [] if "extra ==" not in entry]
-    assert {re.match(r"[a-z-]+", entry)[0] for entry in needed} == {"numba", "numpy", "safetensors", "scikit-learn", "scipy"}
+    assert {re.match(r"[a-z-]+", entry)[0] for entry in needed} == {
+        "numba",
+        "numpy",
+        "safetensors",
+        "scikit-learn",
+        "scipy",
+    }
     extras = set(metadata.get_all("Provides-Extra") or [])
     assert extras == {"images", "workflow", "deep", "report"}
     page = metadata.get_payload()

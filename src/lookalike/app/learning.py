@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lookalike.app.sources import ImageSet, first_reason
-from lookalike.core.arrays import Array, Flags, Floats, Matrix, Numbers
+from lookalike.core.arrays import Array, Doubles, Ints, Matrix, Truths
 from lookalike.core.errors import LookalikeError
 from lookalike.core.model_file import Arrays
 from lookalike.core.seeds import generator, integer_seed
@@ -136,7 +136,7 @@ def train(
     X: Vectors,
     *,
     y: Array | None = None,
-    triplets: Numbers | None = None,
+    triplets: Ints | None = None,
     seed: int = 0,
     jobs: int = 1,
 ) -> SimilarityLearner:
@@ -166,14 +166,14 @@ def train(
     return learner.set_params(n_jobs=defaults["n_jobs"]) if "n_jobs" in defaults else learner
 
 
-def stream(triplets: Numbers, n: int, seed: int) -> Numbers:
+def stream(triplets: Ints, n: int, seed: int) -> Ints:
     """Return `n` triplets: all of them in a random order, then all again in another."""
     rng = generator(seed, "own images", "order of triplets")
     order = [rng.permutation(len(triplets)) for _ in range(-(-n // len(triplets)))]
     return triplets[np.concatenate(order)[:n]] if order else triplets[:0]
 
 
-def margins_won(model: SimilarityLearner, X: Vectors, triplets: Numbers, block: int = 256) -> Floats:
+def margins_won(model: SimilarityLearner, X: Vectors, triplets: Ints, block: int = 256) -> Doubles:
     """Return 1 for a triplet whose positive is more similar to the query than the negative, 0.5 for a tie, else 0."""
     won = np.empty(len(triplets))
     queries, query_of = np.unique(triplets[:, 0], return_inverse=True)
@@ -186,7 +186,7 @@ def margins_won(model: SimilarityLearner, X: Vectors, triplets: Numbers, block: 
     return won
 
 
-def _best_step(name: str, parameters: Mapping[str, Any], X: Vectors, triplets: Numbers, n_steps: int, seed: int) -> int:
+def _best_step(name: str, parameters: Mapping[str, Any], X: Vectors, triplets: Ints, n_steps: int, seed: int) -> int:
     """Choose the number of steps, at most `n_steps`, by the triplets of a fifth of the queries."""
     queries = np.unique(triplets[:, 0])
     if len(queries) < 5:
@@ -256,11 +256,11 @@ def nearest(
 
 
 def choose_evaluated(
-    found: ImageSet, seen: Flags, *, everything: bool = False
-) -> tuple[NDArray[np.intp], Numbers | None, dict[str, int]]:
+    found: ImageSet, seen: Truths, *, everything: bool = False
+) -> tuple[NDArray[np.intp], Ints | None, dict[str, int]]:
     """Pass over what was `seen` in learning while other queries are left; return rows, triplets of them, counts."""
     numbers, triplets = np.arange(len(seen)), found.triplets
-    places: Numbers | None = None
+    places: Ints | None = None
     counts: dict[str, int] = {}
     if triplets is None:
         usable = not everything and bool((found.images["label"][~seen].value_counts() > 1).any())
@@ -291,7 +291,7 @@ def compare_on_labels(sides: Mapping[str, Side], labels: Array, ks: Sequence[int
     return _table(values, np.arange(len(labels)), seed)
 
 
-def compare_on_triplets(sides: Mapping[str, Side], triplets: Numbers, seed: int = 0) -> pd.DataFrame:
+def compare_on_triplets(sides: Mapping[str, Side], triplets: Ints, seed: int = 0) -> pd.DataFrame:
     """Measure how often the positive of a triplet comes before its negative; a tie counts one half."""
     name = "triplets ordered"
     values = {(method, name): margins_won(learner, rows, triplets) for method, (learner, rows) in sides.items()}

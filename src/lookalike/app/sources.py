@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lookalike.core.arrays import Numbers
+from lookalike.core.arrays import Ints
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, check_folder
 from lookalike.core.images import MIN_SIDE, load_rgb
@@ -43,7 +43,7 @@ class ImageSet:
     """`COLUMNS` of usable images, a row each; ``label`` is "" where there is none."""
     left_out: pd.DataFrame
     """``path`` and ``reason`` of the others."""
-    triplets: Numbers | None = None
+    triplets: Ints | None = None
     """Rows (query, positive, negative) of row numbers of `images`."""
     triplets_left_out: int = 0
     """Triplets that lack an image, or name one which is left out or twice the same."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lookalike.core.arrays import Longs
+from lookalike.core.arrays import Labels, Longs
 
 
 def row_numbers(values: ArrayLike, n: int, name: str) -> Longs:
@@ -18,7 +18,7 @@ def row_numbers(values: ArrayLike, n: int, name: str) -> Longs:
     return array.astype(np.int64)
 
 
-def refuse_missing_labels(labels: ArrayLike) -> None:
+def refuse_missing_labels(labels: Labels) -> None:
     """Raise ValueError for None, NaN and pandas' NA; in a list of texts, NumPy would make a class "nan" of one."""
     array = labels if isinstance(labels, np.ndarray) else np.asarray(labels, dtype=object)
     for row, label in enumerate(array.ravel() if array.ndim and array.dtype.kind in "OfMm" else ()):

@@ -102,7 +102,7 @@ class RankingRun:
 
     def sampler(self) -> RelevanceTripletSampler:
         """Return the source of triplets."""
-        warm_up(buffers=self.sampling.capacity is not None)
+        warm_up()
         learned, seed = self.held_out[0], self.seed_of("triplets")
         with refused_in_a_sentence("sampler"):
             return RelevanceTripletSampler(learned, random_state=seed, **self.sampling.given())

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from lookalike.core.arrays import Array, Floats, Integers, Labels, Matrix
+from lookalike.core.arrays import Array, Doubles, Labels, Longs, Matrix
 from lookalike.core.files import PathLike
 from lookalike.core.row_numbers import refuse_missing_labels
 from lookalike.learners.model_io import is_fitted_name, save
@@ -116,7 +116,7 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
 
     def rank(
         self, queries: Matrix, gallery: Matrix, k: int = 10, *, batch_size: int = QUERY_BLOCK
-    ) -> tuple[Integers, Array]:
+    ) -> tuple[Longs, Array]:
         """Find the k gallery rows most similar to each query, best first; equal scores by gallery row number.
 
         Parameters
@@ -306,10 +306,10 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
             scores -= lengths[None, :]
         return scores
 
-    def _rank_batch(self, queries: Matrix, gallery: Matrix, lengths: Array | None, k: int) -> tuple[Integers, Array]:
+    def _rank_batch(self, queries: Matrix, gallery: Matrix, lengths: Array | None, k: int) -> tuple[Longs, Array]:
         """Return the columns and scores of the first k of every query, a block of the gallery at a time."""
         left = self._left(queries)
-        best: tuple[Integers, Array] | None = None
+        best: tuple[Longs, Array] | None = None
         for start in range(0, gallery.shape[0], GALLERY_BLOCK):
             block = slice(start, start + GALLERY_BLOCK)
             scores = self._scores(*left, gallery[block], None if lengths is None else lengths[block])
@@ -323,7 +323,7 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         return best
 
 
-def class_deviations(rows: Array, codes: Integers, sizes: Integers) -> Array:
+def class_deviations(rows: Array, codes: Longs, sizes: Longs) -> Array:
     """Return every row minus the mean of its class, which `class_codes` numbers."""
     # a product with an indicator of classes, as np.add.at takes ten times as long
     members = sp.csr_array((np.ones(len(codes)), codes, np.arange(len(codes) + 1)), shape=(len(codes), len(sizes)))
@@ -359,7 +359,7 @@ def refuse_large_matrix(d: int, dtype: str, name: str) -> None:
         )
 
 
-def psd_factor(matrix: Array, name: str = "the learner") -> Floats:
+def psd_factor(matrix: Array, name: str = "the learner") -> Doubles:
     """Return L of shape (d, r) with LL' = matrix, r its rank; refuse a matrix that is not positive semidefinite."""
     tolerance = 1e-5 if matrix.dtype == np.float32 else 1e-10
     scale = float(np.abs(matrix).max()) if matrix.size else 0.0

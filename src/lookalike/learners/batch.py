@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from lookalike.core.arrays import Array, Floats, Labels, Matrix
+from lookalike.core.arrays import Array, Doubles, Labels, Matrix
 from lookalike.learners.base import SimilarityLearner, refuse_overflow
 from lookalike.learners.curve import Progress, Trace, columns_of, log_spaced_steps
 from lookalike.learners.span import Span
@@ -21,18 +21,18 @@ class Point(NamedTuple):
     """A matrix M = LL' on the way, and the objective there; both matrices are formed when they are asked for."""
 
     objective: float
-    root: Callable[[], Floats]
-    known: Floats | None = None
+    root: Callable[[], Doubles]
+    known: Doubles | None = None
     """M, where it is known to more digits than by its root."""
     finished: bool = False
 
     @property
-    def factor(self) -> Floats:
+    def factor(self) -> Doubles:
         """Return L."""
         return self.root()
 
     @property
-    def matrix(self) -> Floats:
+    def matrix(self) -> Doubles:
         """Return M, symmetric to the bit."""
         if self.known is not None:
             return self.known
@@ -59,7 +59,7 @@ class BatchLearner(SimilarityLearner):
         """Return the objective that a row of the curve has."""
         return float(point.objective)
 
-    def _components(self, span: Span, point: Point) -> Floats:
+    def _components(self, span: Span, point: Point) -> Doubles:
         return span.full_factor(point.factor)
 
     def fit(

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from lookalike.core.arrays import Array, Floats, Integers, Matrix, Numbers
+from lookalike.core.arrays import Array, Doubles, Ints, Longs, Matrix
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, reading_npz, write_npz
 from lookalike.core.kernels import njit
@@ -32,11 +32,11 @@ WEIGHTS = "weights.npz"
 class Stored(NamedTuple):
     """The counts of a folder, whose words stand by falling document frequency, and what they are weighed by."""
 
-    indptr: Integers
+    indptr: Longs
     words: Array
     counts: NDArray[np.uint8]
-    lengths: Floats
-    idf: Floats
+    lengths: Doubles
+    idf: Doubles
 
 
 class CompactRows:
@@ -111,7 +111,7 @@ class CompactRows:
         return permuted(W, self._place)
 
 
-def _selected(store: VistermStore, ids: Integers) -> Iterator[tuple[Matrix, int]]:
+def _selected(store: VistermStore, ids: Longs) -> Iterator[tuple[Matrix, int]]:
     """Yield the counts of the chosen images, slice after slice, and how many came before each."""
     done = 0
     for first, counts in store.slices(SLICE):
@@ -123,16 +123,16 @@ def _selected(store: VistermStore, ids: Integers) -> Iterator[tuple[Matrix, int]
 
 @njit(cache=True, nogil=True)
 def _write_slice(
-    indptr: Integers,
-    indices: Numbers,
+    indptr: Longs,
+    indices: Ints,
     data: NDArray[np.uint8],
-    idf: Floats,
-    place: Integers,
+    idf: Doubles,
+    place: Longs,
     done: int,
-    out_indptr: Integers,
+    out_indptr: Longs,
     out_words: Array,
     out_counts: NDArray[np.uint8],
-    out_lengths: Floats,
+    out_lengths: Doubles,
 ) -> None:
     """Write rows from number `done` on without words of weight 0, sorted by insertion, as a row is short."""
     for row in range(indptr.shape[0] - 1):
@@ -152,7 +152,7 @@ def _write_slice(
 
 
 @njit(cache=True, nogil=True)
-def _weigh(rows: Integers, stored: Stored, taken: Rows) -> None:
+def _weigh(rows: Longs, stored: Stored, taken: Rows) -> None:
     for i in range(rows.shape[0]):
         row, place, total = rows[i], taken.indptr[i], 0.0
         for k in range(stored.indptr[row], stored.indptr[row + 1]):

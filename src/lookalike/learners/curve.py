@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from lookalike.core.arrays import Array, Integers
+from lookalike.core.arrays import Array, Longs
 from lookalike.core.progress import progress_lines
 
 Trace = Callable[[Any, int], "dict[str, float]"]
@@ -17,7 +17,7 @@ SECONDS = 5.0
 """Between two lines of progress where there is no bar."""
 
 
-def log_spaced_steps(n_max: int, n_points: int = 60, first: int = 100) -> Integers:
+def log_spaced_steps(n_max: int, n_points: int = 60, first: int = 100) -> Longs:
     """Return at most `n_points` ascending steps, evenly spaced in the logarithm, from `first` to `n_max`."""
     if min(n_max, n_points, first) < 1:
         raise ValueError(f"steps, points and the first step must be at least 1; got {n_max}, {n_points} and {first}")

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from lookalike.core.arrays import Array, Floats, Integers, Matrix, Numbers
+from lookalike.core.arrays import Array, Doubles, Ints, Longs, Matrix
 from lookalike.core.kernels import njit
 from lookalike.learners.base import SimilarityLearner, _WithReason, is_sparse
 from lookalike.learners.online import Draw, OnlineTripletLearner, feed
@@ -31,7 +31,7 @@ class DiagonalLearner(SimilarityLearner):
     """Base of the learners of one weight per feature; a subclass sets ``w_`` and ``metric_ = "inner_product"``."""
 
     learns_matrix = False
-    w_: Floats
+    w_: Doubles
     remedy: ClassVar = "learn with projection='psd'"
     """What gives the model a `transform`."""
 
@@ -138,12 +138,12 @@ class OnlineDiagonalLearner(OnlineTripletLearner, ProductsLearner):
     """Weight of a feature that no step has touched."""
 
     @abstractmethod
-    def _weights(self, state: Compact) -> Floats:
+    def _weights(self, state: Compact) -> Doubles:
         """Return the weights that arrays of these `fields` stand for, at this step."""
 
     @abstractmethod
     def _steps(
-        self, state: Compact, products: Products, triplets: Numbers, n_steps: int, n_updates: int
+        self, state: Compact, products: Products, triplets: Ints, n_steps: int, n_updates: int
     ) -> tuple[int, int]:
         """Take one step a triplet, after so many steps and updates; return how many had a loss, and were updates."""
 
@@ -177,7 +177,7 @@ class OnlineDiagonalLearner(OnlineTripletLearner, ProductsLearner):
         self.state_ = {"feature": np.empty(0, dtype=np.int64)}
         self.state_ |= {name: np.full(0, rest) for name, rest in self.fields.items()}
 
-    def _take(self, work: tuple[TripletProducts, Compact], examples: Numbers) -> tuple[int, int]:
+    def _take(self, work: tuple[TripletProducts, Compact], examples: Ints) -> tuple[int, int]:
         every, present = work
         losses = updates = taken = 0
         for products, triplets in every.blocks(examples):
@@ -192,7 +192,7 @@ class OnlineDiagonalLearner(OnlineTripletLearner, ProductsLearner):
         products, present = work
         self._store(products.columns, present)
 
-    def _load(self, features: Integers) -> Compact:
+    def _load(self, features: Longs) -> Compact:
         """Return what ``state_`` has of these features, for `_steps`."""
         here = np.isin(features, self.state_["feature"], assume_unique=True)
         there = np.isin(self.state_["feature"], features, assume_unique=True)
@@ -201,7 +201,7 @@ class OnlineDiagonalLearner(OnlineTripletLearner, ProductsLearner):
             array[here] = self.state_[name][there]
         return loaded
 
-    def _store(self, features: Integers, present: Compact) -> None:
+    def _store(self, features: Longs, present: Compact) -> None:
         """Put these features' arrays into ``state_``, and work out ``w_``."""
         every = np.union1d(self.state_["feature"], features)
         state = self._load(every)
@@ -228,7 +228,7 @@ def _scale_columns(rows: Matrix, weights: Array) -> Matrix:
 
 
 @njit(cache=True, nogil=True)
-def add_product(target: Floats, places: NDArray[np.uint32], values: Floats, factor: float) -> None:
+def add_product(target: Doubles, places: NDArray[np.uint32], values: Doubles, factor: float) -> None:
     """Add a multiple of one product, in place."""
     for k in range(places.shape[0]):
         target[places[k]] += factor * values[k]

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.core.arrays import Floats, Numbers
+from lookalike.core.arrays import Doubles, Ints
 from lookalike.core.kernels import njit
 from lookalike.learners.diagonal import Compact, OnlineDiagonalLearner, add_product
 from lookalike.learners.sparse_rows import row_of, sparse_dot
@@ -61,11 +61,11 @@ class DiagonalOASIS(OnlineDiagonalLearner):
         super()._check_parameters()
         self._require(self.aggressiveness > 0, "aggressiveness", "larger than 0")
 
-    def _weights(self, state: Compact) -> Floats:
+    def _weights(self, state: Compact) -> Doubles:
         return state["weight"].copy()
 
     def _steps(
-        self, state: Compact, products: Products, triplets: Numbers, n_steps: int, n_updates: int
+        self, state: Compact, products: Products, triplets: Ints, n_steps: int, n_updates: int
     ) -> tuple[int, int]:
         scratch = np.empty(2 * int(np.diff(products.indptr).max(initial=0)))
         return passive_aggressive_steps(state["weight"], products, triplets, float(self.aggressiveness), scratch)
@@ -73,7 +73,7 @@ class DiagonalOASIS(OnlineDiagonalLearner):
 
 @njit(cache=True, nogil=True)
 def passive_aggressive_steps(
-    weights: Floats, products: Products, triplets: Numbers, aggressiveness: float, scratch: Floats
+    weights: Doubles, products: Products, triplets: Ints, aggressiveness: float, scratch: Doubles
 ) -> tuple[int, int]:
     """Take one step of diagonal OASIS per triplet of products, in place; return steps with a loss, and updates."""
     losses = 0
@@ -102,7 +102,7 @@ def passive_aggressive_steps(
 
 
 @njit(cache=True, nogil=True)
-def _take_up(difference: Floats, places: Places, values: Floats) -> float:
+def _take_up(difference: Doubles, places: Places, values: Doubles) -> float:
     """Take the values of a vector off its dense form, leaving zeros; return the sum of their squares."""
     total = 0.0
     for k in range(places.shape[0]):

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from lookalike.core.arrays import Array, Floats
+from lookalike.core.arrays import Array, Doubles
 from lookalike.learners.batch import Point
 
 Objective = Callable[[Array], "tuple[float, Array, float]"]
@@ -38,7 +38,7 @@ IN_SINGLE = 1e15
 """Largest squared length of rows, and of its inverse, that float32 has room for."""
 
 
-def conditioned(coordinates: Floats) -> tuple[Floats, Floats]:
+def conditioned(coordinates: Doubles) -> tuple[Doubles, Doubles]:
     """Return rows around their mean in a `basis` B in which they vary alike in all directions, X B, and B."""
     # with 750 and 2,000 rows L-BFGS takes fewer evaluations there, with 400 it depends on the rows
     centred = coordinates - coordinates.mean(axis=0)
@@ -48,7 +48,7 @@ def conditioned(coordinates: Floats) -> tuple[Floats, Floats]:
     return centred @ basis, basis
 
 
-def precisions(rows: Floats) -> list[type[np.floating]]:
+def precisions(rows: Doubles) -> list[type[np.floating]]:
     """Return the dtypes to minimise in, one after the other: float32 where it can hold the rows, and float64."""
     largest = float(np.einsum("ij,ij->i", rows, rows).max(initial=0.0))
     fits = largest == 0 or 1 / IN_SINGLE < largest < IN_SINGLE

@@ -14,7 +14,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from lookalike.core.arrays import Array, Floats, Integers, Matrix, Numbers
+from lookalike.core.arrays import Array, Doubles, Ints, Longs, Matrix
 from lookalike.core.kernels import njit
 from lookalike.learners.base import is_sparse, psd_factor
 from lookalike.learners.projections import nearest_psd
@@ -84,7 +84,7 @@ class Gram:
             return self.block(self.rows)
 
     @cached_property
-    def twins(self) -> Integers:
+    def twins(self) -> Longs:
         """Number rows, equal ones alike, where rounding may tell them apart: in products of dense ones."""
         if is_sparse(self.rows):
             return np.arange(self.n_rows)
@@ -92,7 +92,7 @@ class Gram:
         return np.array([first.setdefault(row.tobytes(), i) for i, row in enumerate(self.rows)])
 
     @cached_property
-    def roots(self) -> Floats:
+    def roots(self) -> Doubles:
         """Return C of shape (n, n) with CC' = G: the rows in coordinates of their span."""
         values, vectors = np.linalg.eigh(self.products.astype(np.float64))
         return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
@@ -149,7 +149,7 @@ class _Scores(NamedTuple):
 
     scores: Array
 
-    def similarity(self, A: Integers, B: Integers) -> Array:
+    def similarity(self, A: Longs, B: Longs) -> Array:
         """Return the similarities of some rows to others."""
         return np.asarray(self.scores[A, B.T])
 
@@ -163,7 +163,7 @@ class Form:
     rows: Matrix
     strengths: sp.csr_array
 
-    def __init__(self, W: Array, place: Integers | None = None, has_overflowed: bool = False) -> None:
+    def __init__(self, W: Array, place: Longs | None = None, has_overflowed: bool = False) -> None:
         self._W, self._place, self.dtype, self.has_overflowed = W, place, W.dtype, has_overflowed
         self.goes_through_rows = False
 
@@ -179,7 +179,7 @@ class Form:
         return self._W
 
     @cached_property
-    def components(self) -> Floats:
+    def components(self) -> Doubles:
         """Return L with LL' = W."""
         return psd_factor(self.matrix)
 
@@ -214,7 +214,7 @@ class RowForm(Form):
 
     gram: Gram | None = None
     """While it learns: all rows, of which those numbered `used` have a strength."""
-    used: Integers
+    used: Longs
 
     def __init__(self, rows: Matrix, strengths: sp.csr_array) -> None:
         n, d = rows.shape
@@ -307,7 +307,7 @@ class RowForm(Form):
         return A if A.nnz < SPARSE_BELOW * A.shape[0] ** 2 else A.toarray()
 
 
-def nearest_psd_strengths(strengths: sp.csr_array, C: Floats) -> Floats:
+def nearest_psd_strengths(strengths: sp.csr_array, C: Doubles) -> Doubles:
     """Return symmetric strengths A that make I + X'AX positive semidefinite and nearest to what it was; CC' = XX'."""
     # X'AX of a symmetric A has the eigenvalues of K = C'AC. Where Ku = mu u and w = ACu / mu, X'w is its eigenvector of
     # length 1. Only 1 + mu < 0 is taken away, so that nothing small is divided by.
@@ -365,7 +365,7 @@ class GramSteps:
         self._own = self._tracked(gram.products)
         self._seen: dict[Seen, Tracked] = {}
 
-    def take(self, triplets: Numbers, margins: Floats = NO_MARGINS) -> tuple[int, int]:
+    def take(self, triplets: Ints, margins: Doubles = NO_MARGINS) -> tuple[int, int]:
         """Take one step a triplet; return how many had a loss, and how many an update."""
         before, twins, C = self.n_updates, self.gram.twins, self._aggressiveness
         if before + len(triplets) > len(self._log.taus):
@@ -434,7 +434,7 @@ def is_finite(matrix: Array) -> bool:
 class Parts(NamedTuple):
     """A CSR or CSC matrix as kernels take it."""
 
-    starts: Integers
+    starts: Longs
     numbers: NDArray[np.uint32]
     values: Array
 
@@ -449,7 +449,7 @@ class Tracked(NamedTuple):
 
     T: Array
     products: Array
-    caught_up: Integers
+    caught_up: Longs
 
 
 class Log(NamedTuple):
@@ -464,9 +464,9 @@ def gram_steps(
     own: Tracked,
     log: Log,
     n_updates: int,
-    twins: Integers,
-    triplets: Numbers,
-    margins: Floats,
+    twins: Longs,
+    triplets: Ints,
+    margins: Doubles,
     aggressiveness: float,
     kind: int,
     is_lazy: bool,

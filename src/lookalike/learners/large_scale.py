@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from lookalike.core.arrays import Numbers, Singles
+from lookalike.core.arrays import Floats, Ints
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, reading_npz, write_npz
 from lookalike.learners.base import refuse_large_matrix
@@ -86,7 +86,7 @@ class TrainingRun(TrainingState):
     """What a run has learned and what it took, over all starts."""
 
     _: KW_ONLY
-    W: Singles  # at the step with the best score, in the user's order of features
+    W: Floats  # at the step with the best score, in the user's order of features
     stopped: str  # "saturated" or "limit"
 
 
@@ -94,7 +94,7 @@ def train(
     rows: CompactRows,
     source: QueryTripletSampler,
     plan: TrainingPlan,
-    score: Callable[[Singles], float],
+    score: Callable[[Floats], float],
     *,
     checkpoint: PathLike | None = None,
     checkpoint_seconds: float = 300.0,
@@ -150,7 +150,7 @@ def train(
     return TrainingRun(**vars(state), W=rows.restored(best), stopped=stopped)
 
 
-def _score(state: TrainingState, W: Singles, score: Callable[[Singles], float], tell: Callable[[str], None]) -> bool:
+def _score(state: TrainingState, W: Floats, score: Callable[[Floats], float], tell: Callable[[str], None]) -> bool:
     """Add a row to the curve; say whether it is the best so far."""
     if not np.isfinite(W).all():
         raise LookalikeError(f"W has overflowed before step {state.n_steps:,}: make aggressiveness smaller")
@@ -188,11 +188,11 @@ def _progress(step: int, point: int, end: int, losses: int, seconds: float) -> s
 
 
 def take_blocks(
-    W: Singles, rows: CompactRows, source: QueryTripletSampler, plan: TrainingPlan, blocks: range, n_threads: int
+    W: Floats, rows: CompactRows, source: QueryTripletSampler, plan: TrainingPlan, blocks: range, n_threads: int
 ) -> tuple[int, int]:
     """Take the steps of some blocks in the plan's mode; return (losses, updates)."""
 
-    def fetch(number: int) -> tuple[Rows, Numbers]:
+    def fetch(number: int) -> tuple[Rows, Ints]:
         """Return the rows of a block's triplets, and its triplets as numbers of those."""
         triplets = source.chunk(blocks[number], plan.block)
         chosen = rows.take(triplets.ravel(), np.dtype(np.float32))
@@ -230,7 +230,7 @@ class _Checkpoint:
             "triplets": zlib.crc32(np.ascontiguousarray(source.chunk(0, plan.block)).tobytes()),
         }
 
-    def load(self) -> tuple[TrainingState, Singles, Singles] | None:
+    def load(self) -> tuple[TrainingState, Floats, Floats] | None:
         """Return the state, W and the best W of an earlier start, or nothing where there is none of this plan."""
         if not self._path.is_file():
             return None
@@ -240,7 +240,7 @@ class _Checkpoint:
                 return None
             return TrainingState(**state), kept["W"], kept["best"]
 
-    def save(self, state: TrainingState, W: Singles, best: Singles) -> None:
+    def save(self, state: TrainingState, W: Floats, best: Floats) -> None:
         """Keep these in place of what was kept before."""
         text = json.dumps({**vars(state), "made_by": self._origin})
         write_npz({"W": W, "best": best, "state": np.array(text)}, self._path, compressed=False)

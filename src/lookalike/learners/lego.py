@@ -15,7 +15,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from lookalike.core.arrays import Array, Floats, Matrix, Numbers
+from lookalike.core.arrays import Array, Doubles, Ints, Matrix
 from lookalike.core.kernels import njit
 from lookalike.core.seeds import as_seed
 from lookalike.learners.base import is_sparse
@@ -179,7 +179,7 @@ class LEGO(OnlineLearner):
             return _RowProducts(X)
         return _LazyMatrix(X, self.M_, _squared_lengths(X))
 
-    def _take(self, work: _LazyMatrix, examples: Numbers) -> tuple[int, int]:
+    def _take(self, work: _LazyMatrix, examples: Ints) -> tuple[int, int]:
         return work.steps(examples, (self.l_, self.u_), bool(self.relative), float(self.regularization))
 
     def _show(self, work: _LazyMatrix) -> None:
@@ -189,7 +189,7 @@ class LEGO(OnlineLearner):
 class _LazyMatrix:
     """Rows, a d x d matrix from M on, and the vectors of recent steps that are still to be taken off it."""
 
-    def __init__(self, rows: Matrix, matrix: Array, squared_lengths: Floats, n_weights: int = 0) -> None:
+    def __init__(self, rows: Matrix, matrix: Array, squared_lengths: Doubles, n_weights: int = 0) -> None:
         rows = sp.csr_array(rows, dtype=np.float64, copy=True)
         rows.sum_duplicates()
         rows.eliminate_zeros()
@@ -201,7 +201,7 @@ class _LazyMatrix:
         self._rows = Rows(rows.indptr.astype(np.int64), rows.indices.astype(np.uint32), rows.data, squared_lengths)
 
     def steps(
-        self, pairs: Numbers, targets: tuple[float, float], relative: bool, regularization: float
+        self, pairs: Ints, targets: tuple[float, float], relative: bool, regularization: float
     ) -> tuple[int, int]:
         """Take one step per pair (i, j, same); return how many pairs were off target, and how many were changed."""
         losses = updates = taken = 0
@@ -219,7 +219,7 @@ class _LazyMatrix:
                 self._n_recent = 0
         return losses, updates
 
-    def matrix(self) -> Floats:
+    def matrix(self) -> Doubles:
         """Return the d x d matrix as it is now, symmetric to the bit; what comes after is not changed by it."""
         matrix = self._matrix.copy()
         _subtract(matrix, self._recent[: self._n_recent], self._factors[: self._n_recent])
@@ -237,7 +237,7 @@ class _RowProducts(_LazyMatrix):
         coordinates, n = self._span.coordinates, X.shape[0]
         super().__init__(sp.eye_array(n), coordinates @ coordinates.T, squared_lengths, n)
 
-    def matrix(self) -> Floats:
+    def matrix(self) -> Doubles:
         # M = (I + X'DX)^-1, with D the sum of the pairs' weights
         coordinates = self._span.coordinates
         inverse = coordinates.T @ (self._weights @ coordinates)
@@ -246,7 +246,7 @@ class _RowProducts(_LazyMatrix):
         return self._span.full_matrix(half.T @ half)
 
 
-def random_distances(X: Matrix, n_pairs: int, random: np.random.Generator) -> Floats:
+def random_distances(X: Matrix, n_pairs: int, random: np.random.Generator) -> Doubles:
     """Return the squared Euclidean distances of `n_pairs` pairs of different rows, drawn with replacement."""
     n = X.shape[0]
     first = random.integers(n, size=n_pairs)
@@ -255,16 +255,16 @@ def random_distances(X: Matrix, n_pairs: int, random: np.random.Generator) -> Fl
     return np.concatenate([(X[first[part]] - X[second[part]]).power(2).sum(axis=1).ravel() for part in parts])
 
 
-def _squared_lengths(X: Matrix) -> Floats:
+def _squared_lengths(X: Matrix) -> Doubles:
     # of a copy, because SciPy's power sorts the indices of its matrix
     with np.errstate(over="ignore"):
-        lengths: Floats = np.asarray(sp.csr_array(X, dtype=np.float64, copy=True).power(2).sum(axis=1)).ravel()
+        lengths: Doubles = np.asarray(sp.csr_array(X, dtype=np.float64, copy=True).power(2).sum(axis=1)).ravel()
     if not np.isfinite(lengths.sum()):
         raise ValueError("X has rows whose squared length overflows: scale its rows, for instance to length 1")
     return lengths
 
 
-def _cholesky(matrix: Floats) -> Floats:
+def _cholesky(matrix: Doubles) -> Doubles:
     """Return the lower Cholesky factor of M or its inverse, which both are positive definite in exact arithmetic."""
     try:
         return np.asarray(np.linalg.cholesky(matrix), dtype=np.float64)
@@ -275,7 +275,7 @@ def _cholesky(matrix: Floats) -> Floats:
         ) from error
 
 
-def _subtract(matrix: Floats, vectors: Floats, factors: Floats) -> None:
+def _subtract(matrix: Doubles, vectors: Doubles, factors: Doubles) -> None:
     """Take the sum of ``factors[k] * outer(vectors[k], vectors[k])`` off a matrix, in place."""
     if len(vectors):
         # the transposes are column-major views, so BLAS works in place and no second matrix is made
@@ -285,13 +285,13 @@ def _subtract(matrix: Floats, vectors: Floats, factors: Floats) -> None:
 
 @njit(cache=True, nogil=True)
 def lego_steps(
-    A: Floats,
-    recent: Floats,
-    factors: Floats,
+    A: Doubles,
+    recent: Doubles,
+    factors: Doubles,
     n_recent: int,
-    inverse_weights: Floats,
+    inverse_weights: Doubles,
     rows: Rows,
-    pairs: Numbers,
+    pairs: Ints,
     targets: tuple[float, float],
     relative: bool,
     regularization: float,

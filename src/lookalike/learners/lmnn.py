@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
 
-from lookalike.core.arrays import Array, Floats, Integers
+from lookalike.core.arrays import Array, Doubles, Longs
 from lookalike.core.kernels import njit
 from lookalike.learners.base import psd_factor
 from lookalike.learners.batch import BatchLearner, Point
@@ -148,7 +148,7 @@ class LMNN(BatchLearner):
                 descent.verify()
             yield descent
 
-    def _start(self, span: Span) -> Floats:
+    def _start(self, span: Span) -> Doubles:
         """Return the L at which the factor's descent starts, (r, r)."""
         if not self.warm_start or getattr(self, "M_", np.empty(0)).shape[0] != len(span.basis):
             return np.eye(span.rank)
@@ -161,7 +161,7 @@ class LMNN(BatchLearner):
     def _recorded(self, point: _Descent | Point) -> float:
         return float(point.objective if isinstance(point, Point) else point.full_objective())
 
-    def _components(self, span: Span, point: _Descent | Point) -> Floats:
+    def _components(self, span: Span, point: _Descent | Point) -> Doubles:
         full = span.full_factor(psd_factor(point.matrix))
         return np.ascontiguousarray(full[:, full.any(axis=0)])
 
@@ -172,12 +172,12 @@ class LMNN(BatchLearner):
         self._require(self.solver in SOLVERS, "solver", " or ".join(map(repr, SOLVERS)))
 
 
-def target_neighbours(rows: Floats, classes: Integers, k: int) -> Integers:
+def target_neighbours(rows: Doubles, classes: Longs, k: int) -> Longs:
     """Return the k nearest rows of the same class of every row, nearest first, (n, k); -1 where a class has too few."""
     targets = np.full((len(rows), min(k, len(rows))), -1, dtype=np.int64)
     for label in range(int(classes.max()) + 1):
         members = np.flatnonzero(classes == label)
-        distances: Floats = cdist(rows[members], rows[members], "sqeuclidean")
+        distances: Doubles = cdist(rows[members], rows[members], "sqeuclidean")
         # equal in ten digits, as those of equal rows are whatever the rounding, they go by row number
         distances = np.asarray(np.round(distances / (distances.max() or 1.0), 10), dtype=np.float64)
         np.fill_diagonal(distances, np.inf)
@@ -190,9 +190,9 @@ def target_neighbours(rows: Floats, classes: Integers, k: int) -> Integers:
 class _Point:
     """A positive semidefinite matrix M on the way: XM, the distances between rows of X under it, eq. 13."""
 
-    matrix: Floats
-    products: Floats
-    distances: Floats
+    matrix: Doubles
+    products: Doubles
+    distances: Doubles
     objective: float
 
 
@@ -201,7 +201,7 @@ class _Descent:
 
     def __init__(self, learner: LMNN, triplets: _AllTriplets) -> None:
         self._triplets, self._tol, self._refresh = triplets, float(learner.tol), int(learner.refresh)
-        identity: Floats = np.eye(triplets.X.shape[1], dtype=np.float64)
+        identity: Doubles = np.eye(triplets.X.shape[1], dtype=np.float64)
         triplets.renew(triplets.X @ identity)
         self.point = self._point(identity)
         self._verified = self.point
@@ -240,7 +240,7 @@ class _Descent:
             self._look()
 
     @property
-    def matrix(self) -> Floats:
+    def matrix(self) -> Doubles:
         """Return the matrix at the point."""
         return self.point.matrix
 
@@ -276,7 +276,7 @@ class _Descent:
         """Take the gradient at the start of the next step."""
         self._gradient = self._triplets.gradient(self.point.distances)
 
-    def _point(self, matrix: Floats) -> _Point:
+    def _point(self, matrix: Doubles) -> _Point:
         point = _Point(matrix, self._triplets.X @ matrix, np.empty(0), np.inf)
         self._measure(point)
         return point
@@ -292,35 +292,35 @@ class _AllTriplets:
     partial = False
     """Whether triplets may be missing between two calls of `renew`."""
 
-    def __init__(self, X: Floats, classes: Integers, targets: Integers, omega: float) -> None:
+    def __init__(self, X: Doubles, classes: Longs, targets: Longs, omega: float) -> None:
         self.X, self.omega = X, omega
         self._classes, self._targets = classes, targets
         kept = targets >= 0
         left = np.repeat(np.arange(len(X)), kept.sum(axis=1))
         self._pull = _pair_gradient(X, left, targets[kept], np.ones(len(left)))
 
-    def renew(self, products: Floats, keep: bool = False) -> None:
+    def renew(self, products: Doubles, keep: bool = False) -> None:
         """Look at all impostors, given XM: here nothing is left out in the first place."""
 
-    def distances(self, products: Floats) -> Floats:
+    def distances(self, products: Doubles) -> Doubles:
         """Return all squared distances between rows under M, (n, n), given XM."""
         return _all_distances(self.X, products)
 
-    def objective(self, distances: Floats) -> float:
+    def objective(self, distances: Doubles) -> float:
         """Return eq. 13 at these distances."""
         return self.slacks(distances)[0]
 
-    def full_objective(self, products: Floats) -> float:
+    def full_objective(self, products: Doubles) -> float:
         """Return eq. 13 over all triplets, given XM."""
         return _AllTriplets.slacks(self, _all_distances(self.X, products))[0]
 
-    def slacks(self, distances: Floats) -> tuple[float, Floats]:
+    def slacks(self, distances: Doubles) -> tuple[float, Doubles]:
         """Return eq. 13 at these distances, and the weight of every pair."""
         weights = np.empty_like(distances)
         pull, push = all_slacks(distances, self._targets, self._classes, weights)
         return self.omega * pull + (1 - self.omega) * push, weights
 
-    def gradient(self, distances: Floats) -> Floats:
+    def gradient(self, distances: Doubles) -> Doubles:
         """Return the gradient in M of eq. 13, (r, r)."""
         _, weights = self.slacks(distances)
         left, right = np.nonzero(weights)
@@ -332,14 +332,14 @@ class _ActiveSet(_AllTriplets):
 
     partial = True
 
-    def __init__(self, X: Floats, classes: Integers, targets: Integers, omega: float) -> None:
+    def __init__(self, X: Doubles, classes: Longs, targets: Longs, omega: float) -> None:
         super().__init__(X, classes, targets, omega)
         n, k = targets.shape
         self._possible = np.zeros((n, n), dtype=bool)
         self._target_left = np.repeat(np.arange(n), k)
         self._target_right = np.where(targets >= 0, targets, np.arange(n)[:, None]).ravel()
 
-    def renew(self, products: Floats, keep: bool = False) -> None:
+    def renew(self, products: Doubles, keep: bool = False) -> None:
         """List the impostors within twice the margin, given XM; `keep` those listed before, too."""
         if not keep:
             self._possible[:] = False
@@ -355,7 +355,7 @@ class _ActiveSet(_AllTriplets):
         self._weights = np.zeros(len(self._left))
         self._push = np.zeros((self.X.shape[1],) * 2)
 
-    def distances(self, products: Floats) -> Floats:
+    def distances(self, products: Doubles) -> Doubles:
         """Return the squared distances of the listed pairs, (n k + m,): target neighbours first, then impostors."""
         n = len(products)
         if len(self._left) > n * n / 20:  # one large product is faster then
@@ -364,7 +364,7 @@ class _ActiveSet(_AllTriplets):
         pair_distances(self.X, products, self._left, self._right, distances)
         return distances
 
-    def gradient(self, distances: Floats) -> Floats:
+    def gradient(self, distances: Doubles) -> Doubles:
         """Return the gradient in M of eq. 13 over listed impostors, (r, r)."""
         _, weights = self.slacks(distances)
         change = weights - self._weights
@@ -373,14 +373,14 @@ class _ActiveSet(_AllTriplets):
         self._weights = weights
         return self.omega * self._pull + (1 - self.omega) * self._push
 
-    def slacks(self, distances: Floats) -> tuple[float, Floats]:
+    def slacks(self, distances: Doubles) -> tuple[float, Doubles]:
         """Do as `_AllTriplets.slacks` does, over listed impostors and the listed pairs."""
         weights = np.empty_like(distances)
         pull, push = listed_slacks(distances, self._targets, self._starts, weights)
         return self.omega * pull + (1 - self.omega) * push, weights
 
 
-def _pair_gradient(X: Floats, left: Integers, right: Integers, weights: Floats) -> Floats:
+def _pair_gradient(X: Doubles, left: Longs, right: Longs, weights: Doubles) -> Doubles:
     """Return the sum of weight (x_left - x_right)(x_left - x_right)' over pairs, X'LX with L the weights' Laplacian."""
     n = len(X)
     if len(weights) < n:
@@ -389,13 +389,13 @@ def _pair_gradient(X: Floats, left: Integers, right: Integers, weights: Floats) 
     else:
         graph = sp.csr_array((weights, (left, right)), shape=(n, n))
         graph = graph + graph.T
-        degrees: Floats = np.asarray(graph.sum(axis=1)).ravel()
+        degrees: Doubles = np.asarray(graph.sum(axis=1)).ravel()
         product = (graph.toarray() if graph.nnz > n * n / 20 else graph) @ X
         gradient = X.T @ (degrees[:, None] * X - product)
     return np.asarray((gradient + gradient.T) / 2)
 
 
-def _all_distances(X: Floats, products: Floats) -> Floats:
+def _all_distances(X: Doubles, products: Doubles) -> Doubles:
     """Return the squared distances between all rows of X under M, given XM."""
     lengths = np.einsum("ij,ij->i", X, products)
     distances = products @ X.T
@@ -412,7 +412,7 @@ def _all_distances(X: Floats, products: Floats) -> Floats:
 
 
 @njit(cache=True, nogil=True)
-def all_slacks(distances: Floats, targets: Integers, classes: Integers, weights: Floats) -> tuple[float, float]:
+def all_slacks(distances: Doubles, targets: Longs, classes: Longs, weights: Doubles) -> tuple[float, float]:
     """Return the sums of distances to target neighbours and of hinges; overwrite the weights of pairs, both (n, n)."""
     n, k = targets.shape
     pull, push = 0.0, 0.0
@@ -442,7 +442,7 @@ def all_slacks(distances: Floats, targets: Integers, classes: Integers, weights:
 
 
 @njit(cache=True, nogil=True)
-def listed_slacks(distances: Floats, targets: Integers, starts: Integers, weights: Floats) -> tuple[float, float]:
+def listed_slacks(distances: Doubles, targets: Longs, starts: Longs, weights: Doubles) -> tuple[float, float]:
     """Do as `all_slacks` over listed impostors; distances and weights are of n k pairs of targets, then of these."""
     n, k = targets.shape
     pull, push = 0.0, 0.0
@@ -465,7 +465,7 @@ def listed_slacks(distances: Floats, targets: Integers, starts: Integers, weight
 
 
 @njit(cache=True, nogil=True)
-def pair_distances(X: Floats, products: Floats, left: Integers, right: Integers, distances: Floats) -> None:
+def pair_distances(X: Doubles, products: Doubles, left: Longs, right: Longs, distances: Doubles) -> None:
     """Write the squared distances (a - b)'M(a - b) of pairs of rows of X, given the products XM; both C-contiguous."""
     for p in range(left.shape[0]):
         distance = _difference_product(X[left[p]], X[right[p]], products[left[p]], products[right[p]])
@@ -474,7 +474,7 @@ def pair_distances(X: Floats, products: Floats, left: Integers, right: Integers,
 
 # fastmath lets the compiler sum in vector lanes: another order than one by one, the same on every run of a machine
 @njit(cache=True, nogil=True, fastmath=True)
-def _difference_product(a: Floats, b: Floats, mapped_a: Floats, mapped_b: Floats) -> float:
+def _difference_product(a: Doubles, b: Doubles, mapped_a: Doubles, mapped_b: Doubles) -> float:
     total = 0.0
     for c in range(a.shape[0]):
         total += (a[c] - b[c]) * (mapped_a[c] - mapped_b[c])

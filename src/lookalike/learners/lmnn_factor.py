@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import scipy.sparse as sp
 
-from lookalike.core.arrays import Array, Integers
+from lookalike.core.arrays import Array, Longs
 from lookalike.core.kernels import njit
 from lookalike.learners.batch import Point
 from lookalike.learners.factor_descent import Stages, conditioned, descend, precisions
@@ -22,7 +22,7 @@ WIDTHS = (1e-2, 1e-3)
 
 
 def descend_margins(
-    coordinates: Array, classes: Integers, targets: Integers, omega: float, start: Array, tol: float
+    coordinates: Array, classes: Longs, targets: Longs, omega: float, start: Array, tol: float
 ) -> Iterator[Point]:
     """Yield L and a point after every step down eq. 13, from L = `start`, until `tol` ends the last stage."""
     rows, basis = conditioned(coordinates)
@@ -41,7 +41,7 @@ def descend_margins(
 class MarginObjective:
     """Eq. 13 of the draft and its gradient in L, in the precision of the rows, with the kink of hinges rounded off."""
 
-    def __init__(self, rows: Array, classes: Integers, targets: Integers, omega: float) -> None:
+    def __init__(self, rows: Array, classes: Longs, targets: Longs, omega: float) -> None:
         self._rows, self._classes, self._omega = rows, classes, omega
         self._targets, self._has_target = targets, targets >= 0
         self._left = np.repeat(np.arange(len(rows)), self._has_target.sum(axis=1))
@@ -102,7 +102,7 @@ def hinges(
     lengths: Array,
     reach: Array,
     furthest: Array,
-    classes: Integers,
+    classes: Longs,
     width: float,
     target_weights: Array,
     degrees: Array,

@@ -25,7 +25,7 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 from threadpoolctl import threadpool_limits
 
-from lookalike.core.arrays import Array, Floats, Integers, Numbers
+from lookalike.core.arrays import Array, Doubles, Ints, Longs
 from lookalike.core.kernels import njit
 from lookalike.learners.sparse_rows import Rows, fill_head, row_of, squared_norm, subtract_rows
 
@@ -44,7 +44,7 @@ N_DENSE = 64
 LINE_BYTES = 64
 """Of a cache line."""
 
-Fetch = Callable[[int], tuple[Rows, Numbers]]
+Fetch = Callable[[int], tuple[Rows, Ints]]
 """``fetch(b)``: the rows and the triplets of block b; called once each, on any thread."""
 
 
@@ -89,7 +89,7 @@ def look_ahead_steps(
 class Vectors(NamedTuple):
     """Sparse vectors one after another: the entries of number t are ``start[t]:start[t + 1]``."""
 
-    start: Integers
+    start: Longs
     indices: Array
     data: Array
 
@@ -97,15 +97,15 @@ class Vectors(NamedTuple):
 class FeatureLists(NamedTuple):
     """Vectors feature by feature: those that have feature i, in their order, are ``place[i]:place[i + 1]``."""
 
-    place: Numbers
-    vector: Numbers
+    place: Ints
+    vector: Ints
     weight: Array
 
 
 class _Block:
     """A block of triplets: their p and v = p+ - p- vector by vector and feature by feature, products, step lengths."""
 
-    def __init__(self, rows: Rows, triplets: Numbers, n_features: int) -> None:
+    def __init__(self, rows: Rows, triplets: Ints, n_features: int) -> None:
         self.n = len(triplets)
         self.squared_norms, self.triplets = rows.squared_norms, triplets
         self._n_dense = min(N_DENSE, n_features)
@@ -136,11 +136,11 @@ class _Block:
 @njit(cache=True, nogil=True)
 def spread_block(
     rows: Rows,
-    triplets: Numbers,
+    triplets: Ints,
     queries: Vectors,
     differences: Vectors,
     dense: Array,
-    squared: Floats,
+    squared: Doubles,
 ) -> None:
     """Write p and v = p+ - p- of every triplet, their leading features into `dense` too, and ||v||^2 of each."""
     for t in range(triplets.shape[0]):
@@ -249,11 +249,11 @@ def visit_rows(
     first: int,
     stride: int,
     old_queries: FeatureLists,
-    old_tau: Floats,
+    old_tau: Doubles,
     old_differences: Vectors,
     queries: FeatureLists,
     differences: Vectors,
-    scores: Floats,
+    scores: Doubles,
 ) -> None:
     """Give every `stride`-th row of W the old block's steps, and add its share of p'W v to the scores of this block."""
     d = np.uintp(W.shape[0])
@@ -288,13 +288,13 @@ def visit_rows(
 
 @njit(cache=True, nogil=True)
 def resolve_block(
-    scores: Floats,
+    scores: Doubles,
     products: Array,
-    squared_norms: Floats,
-    v_squared: Floats,
-    triplets: Numbers,
+    squared_norms: Doubles,
+    v_squared: Doubles,
+    triplets: Ints,
     aggressiveness: float,
-    tau: Floats,
+    tau: Doubles,
 ) -> tuple[int, int]:
     """Write the length of a block's steps, in order; return how many had a loss and an update."""
     # scores: the parts of p'W v, W being that before the block; products: (p_s'p_t)(v_s'v_t) at [t, s] for s < t
@@ -317,7 +317,7 @@ def resolve_block(
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def _correction(products: Array, tau: Floats, n: int) -> float:
+def _correction(products: Array, tau: Doubles, n: int) -> float:
     total = 0.0
     for s in range(n):
         total += tau[s] * float(products[s])

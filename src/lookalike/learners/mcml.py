@@ -10,7 +10,7 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from lookalike.core.arrays import Array, Floats
+from lookalike.core.arrays import Array, Doubles
 from lookalike.learners.base import class_deviations
 from lookalike.learners.batch import BatchLearner, Point
 from lookalike.learners.factor_descent import conditioned, precisions
@@ -128,15 +128,15 @@ class MCML(BatchLearner):
 class CollapsingObjective:
     """Mean divergence between the ideal and the actual choice of neighbours, as a function of A in coordinates."""
 
-    def __init__(self, coordinates: Floats, y: Array, dtype: type[np.floating] = np.float64) -> None:
+    def __init__(self, coordinates: Doubles, y: Array, dtype: type[np.floating] = np.float64) -> None:
         codes, sizes = class_codes(y)
         others = np.maximum(sizes - 1, 1)[codes]
         has_target = (sizes > 1)[codes]
-        self.weights: Floats = has_target / has_target.sum()
+        self.weights: Doubles = has_target / has_target.sum()
         self.constant = float(self.weights @ np.log(others))
         self.at_zero = float(np.log(len(codes) - 1)) - self.constant
         # around their mean, where squared distances lose fewest digits
-        rows: Floats = coordinates - coordinates.mean(axis=0)
+        rows: Doubles = coordinates - coordinates.mean(axis=0)
         # rows that are all equal differ by rounding only, which must not be learned from
         if np.linalg.norm(rows) < 1e-12 * np.linalg.norm(coordinates):
             rows[:] = 0
@@ -145,12 +145,12 @@ class CollapsingObjective:
         self.target: Array = (within.T @ within).astype(dtype)
         self.rows: Array = rows.astype(dtype)
 
-    def in_factor(self, factor: Floats) -> tuple[float, Floats, float]:
+    def in_factor(self, factor: Doubles) -> tuple[float, Doubles, float]:
         """Return the objective at A = LL', its gradient in L, and the objective again, which is what is recorded."""
         value, gradient = self.value_and_gradient(factor)
         return value, 2 * gradient @ factor, value
 
-    def value_and_gradient(self, factor: Floats) -> tuple[float, Floats]:
+    def value_and_gradient(self, factor: Doubles) -> tuple[float, Doubles]:
         """Return the objective at A = LL', and its gradient in A, the mean of sum_j (p0 - p)(j|i) z z' (section 3)."""
         rows, n = self.rows, len(self.rows)
         # the sum over p is X'diag(row sums + column sums of P)X - X'PX - X'P'X
@@ -173,7 +173,7 @@ class CollapsingObjective:
 
 def descend(objective: CollapsingObjective) -> Iterator[Point]:
     """Yield A = I and then a point of lower objective after every step, without end unless no step lowers it."""
-    matrix: Floats = np.eye(objective.rows.shape[1])
+    matrix: Doubles = np.eye(objective.rows.shape[1])
     value, gradient = objective.value_and_gradient(matrix)
     yield Point(value, matrix.copy, matrix)
     if not gradient.any():
@@ -195,7 +195,7 @@ def descend(objective: CollapsingObjective) -> Iterator[Point]:
         yield Point(value, new_factor.copy, matrix)
 
 
-def _next_length(length: float, moved: Floats, bent: Floats, step: int) -> float:
+def _next_length(length: float, moved: Doubles, bent: Doubles, step: int) -> float:
     """Return the length of the next step by Barzilai and Borwein's two formulas in turn, the long one first."""
     curvature = float(np.vdot(moved, bent))
     if not curvature > 0:
@@ -205,7 +205,7 @@ def _next_length(length: float, moved: Floats, bent: Floats, step: int) -> float
     return curvature / float(np.vdot(bent, bent))
 
 
-def _neighbour_probabilities(mapped: Floats, lengths: Floats, block: slice) -> tuple[Floats, Floats]:
+def _neighbour_probabilities(mapped: Doubles, lengths: Doubles, block: slice) -> tuple[Doubles, Doubles]:
     """Return p(j|i) for the rows i of a block, with p(i|i) = 0, and the log of the sum over j of exp(-distance)."""
     # -distance without the part of row i, which its probabilities do not depend on
     logits = mapped[block] @ mapped.T

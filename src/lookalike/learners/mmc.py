@@ -12,7 +12,7 @@ from functools import cache, partial
 
 import numpy as np
 
-from lookalike.core.arrays import Array, Floats
+from lookalike.core.arrays import Array, Doubles
 from lookalike.learners.base import class_deviations
 from lookalike.learners.batch import BatchLearner, Point
 from lookalike.learners.factor_descent import quasi_newton
@@ -106,7 +106,7 @@ class MMC(BatchLearner):
 class SpreadingProblem:
     """The objective and its gradient in the directions where classes vary, scaled to a covariance within them of I."""
 
-    def __init__(self, coordinates: Floats, y: Array) -> None:
+    def __init__(self, coordinates: Doubles, y: Array) -> None:
         codes, sizes = class_codes(y)
         by_class = np.argsort(codes, kind="stable")
         rows = (coordinates - coordinates.mean(axis=0))[by_class]
@@ -116,8 +116,8 @@ class SpreadingProblem:
         variances, vectors = np.linalg.eigh(deviations.T @ deviations)
         varies = variances > RANK_TOLERANCE * float(np.vdot(coordinates, coordinates)) / len(coordinates)
         self.directions, lengths = vectors[:, varies], np.sqrt(variances[varies])
-        self.scaled: Floats = self.directions / lengths
-        self.identity: Floats = np.diag(lengths)
+        self.scaled: Doubles = self.directions / lengths
+        self.identity: Doubles = np.diag(lengths)
         self.bound = float(lengths @ lengths)
         self._rows = rows @ self.scaled
         # what the directions that are not learned add to every squared distance
@@ -127,7 +127,7 @@ class SpreadingProblem:
         self._classes = [slice(end - size, end) for end, size in zip(ends, sizes, strict=True)]
         self._n_different = len(rows) ** 2 - int((sizes**2).sum())
 
-    def value(self, factor: Floats) -> tuple[float, Floats]:
+    def value(self, factor: Doubles) -> tuple[float, Doubles]:
         """Return the mean distance, not squared, over pairs of different classes, and all of them, 0 within classes."""
         distances = _squared_distances(self._rows @ factor)
         distances += self._constant
@@ -137,7 +137,7 @@ class SpreadingProblem:
             distances[own, own] = 0.0
         return float(distances.sum()) / self._n_different, distances
 
-    def gradient(self, value: float, distances: Floats) -> Floats:
+    def gradient(self, value: float, distances: Doubles) -> Doubles:
         """Return the gradient by the matrix, the mean of zz' / (2 distance); it overwrites what `value` returned."""
         # pairs of one class, or at distance 0, have none and add 0
         distances[distances <= 1e-8 * value] = np.inf
@@ -146,17 +146,17 @@ class SpreadingProblem:
         pulled = weights.sum(axis=1)[:, None] * self._rows - weights @ self._rows
         return np.asarray(self._rows.T @ pulled) / self._n_different
 
-    def in_span(self, factor: Floats) -> Floats:
+    def in_span(self, factor: Doubles) -> Doubles:
         """Return a factor of the matrix in the span, which is the identity in directions that are not learned."""
         embedded = (self.scaled @ factor - self.directions) @ self.directions.T
         embedded[np.diag_indices_from(embedded)] += 1.0
         return np.asarray(embedded)
 
-    def scaled_to_bound(self, factor: Floats) -> Floats:
+    def scaled_to_bound(self, factor: Doubles) -> Doubles:
         """Return a factor as long as the constraint allows."""
         return np.asarray(factor * (np.sqrt(self.bound) / np.linalg.norm(factor)))
 
-    def in_factor(self, factor: Floats) -> tuple[float, Floats, float]:
+    def in_factor(self, factor: Doubles) -> tuple[float, Doubles, float]:
         """Return minus the logarithm of the objective at a factor scaled to the bound, its gradient, the objective."""
         feasible = self.scaled_to_bound(factor)
         value, distances = self.value(feasible)
@@ -219,7 +219,7 @@ def ascend_by_projections(problem: SpreadingProblem, tol: float) -> Iterator[Poi
         yield Point(value, cache(partial(problem.in_span, factor)))
 
 
-def _feasible(matrix: Floats, similar: Floats, bound: float) -> tuple[Floats, Floats]:
+def _feasible(matrix: Doubles, similar: Doubles, bound: float) -> tuple[Doubles, Doubles]:
     """Return a feasible matrix near a symmetric one, by alternating projections, and a root of it."""
     for _ in range(PROJECTIONS):
         excess = float(np.vdot(matrix, similar)) - bound
@@ -233,7 +233,7 @@ def _feasible(matrix: Floats, similar: Floats, bound: float) -> tuple[Floats, Fl
     return kept * matrix, np.sqrt(kept) * root
 
 
-def _squared_distances(rows: Floats) -> Floats:
+def _squared_distances(rows: Doubles) -> Doubles:
     """Return the squared distances of all pairs of rows."""
     distances = rows @ rows.T
     lengths = np.diag(distances).copy()

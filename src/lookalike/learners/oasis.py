@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from lookalike.core.arrays import Array, Floats, Matrix, Numbers
+from lookalike.core.arrays import Array, Doubles, Ints, Matrix
 from lookalike.core.kernels import njit
 from lookalike.learners.base import is_sparse, largest_value
 from lookalike.learners.gram import (
@@ -43,7 +43,7 @@ from lookalike.learners.sparse_rows import (
     subtract_rows,
 )
 
-Kernel = Callable[[Array, Rows, Numbers, float, Floats], tuple[int, int]]
+Kernel = Callable[[Array, Rows, Ints, float, Doubles], tuple[int, int]]
 """Takes one step a triplet on W in place; returns how many had a loss, and how many an update."""
 
 
@@ -147,7 +147,7 @@ class PassiveAggressive(OnlineTripletLearner):
         """Return what takes the steps of all rankers; this learner has one."""
         return steps[0]
 
-    def _take(self, work: Any, examples: Numbers) -> tuple[float, int]:
+    def _take(self, work: Any, examples: Ints) -> tuple[float, int]:
         counts: tuple[float, int] = work.take(examples)
         return counts
 
@@ -191,7 +191,7 @@ class PassiveAggressive(OnlineTripletLearner):
         return self._form
 
     @property
-    def components_(self) -> Floats:
+    def components_(self) -> Doubles:
         """Return L with LL' = W (or M), found when it is first asked for."""
         if self.projection != "psd" or not getattr(self, "n_projections_", 0):
             raise AttributeError(f"{type(self).__name__} has components_ after a fit with projection='psd'")
@@ -245,7 +245,7 @@ class RowSteps:
         self._longest_way = longest_way
         self._formed: Form | None = None
 
-    def take(self, triplets: Numbers, margins: Floats = NO_MARGINS) -> tuple[int, int]:
+    def take(self, triplets: Ints, margins: Doubles = NO_MARGINS) -> tuple[int, int]:
         """Take one step a triplet; return how many had a loss, and how many an update."""
         if self._formed is not None:  # it takes an array of its own before steps change this one
             _ = self._formed.matrix
@@ -269,7 +269,7 @@ class RowSteps:
 
 
 @njit(cache=True, nogil=True)
-def oasis_steps(W: Array, rows: Rows, triplets: Numbers, aggressiveness: float, margins: Floats) -> tuple[int, int]:
+def oasis_steps(W: Array, rows: Rows, triplets: Ints, aggressiveness: float, margins: Doubles) -> tuple[int, int]:
     """Take JMLR Figure 1's steps, one a triplet, on W in the order of `rows`; return how many had a loss, an update."""
     v_index = np.empty(2 * longest_row(rows), dtype=np.uint32)
     v_value = np.empty(v_index.shape[0], dtype=W.dtype)
@@ -411,7 +411,7 @@ class OASIS(PassiveAggressive):
         interval = int(self.projection_interval)
         return min(self.chunk, interval - self.n_steps_ % interval)
 
-    def _take(self, work: Any, examples: Numbers) -> tuple[float, int]:
+    def _take(self, work: Any, examples: Ints) -> tuple[float, int]:
         counts = super()._take(work, examples)
         if self.projection_interval is not None and (self.n_steps_ + len(examples)) % self.projection_interval == 0:
             self._refuse_overflow(work.has_overflowed())

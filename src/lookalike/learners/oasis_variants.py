@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
-from lookalike.core.arrays import Array, Floats, Matrix, Numbers
+from lookalike.core.arrays import Array, Doubles, Ints, Matrix
 from lookalike.core.kernels import njit
 from lookalike.core.seeds import RandomState, as_seed
 from lookalike.learners.base import SimilarityLearner
@@ -37,7 +37,7 @@ from lookalike.learners.triplets import TripletSampler
 
 @njit(cache=True, nogil=True)
 def symmetric_steps(
-    W: Array, rows: Rows, triplets: Numbers, aggressiveness: float, margins: Floats, dissimilarity: bool
+    W: Array, rows: Rows, triplets: Ints, aggressiveness: float, margins: Doubles, dissimilarity: bool
 ) -> tuple[int, int]:
     """Take one symmetric step for each triplet, on a symmetric W in place; return as `oasis_steps` does."""
     # Both variants add tau / 2 (s v' + v s') to W, with v = p+ - p- and the loss l = max(0, 1 - s'Wv).
@@ -284,7 +284,7 @@ class AveragedOASIS(PassiveAggressive):
     def _sampler(self, X: Matrix, y: Array, seed: int) -> Draw:
         samplers = [TripletSampler(y, ranker) for ranker in ranker_seeds(seed, int(self.n_rankers))]
 
-        def draw(n: int) -> Numbers:
+        def draw(n: int) -> Ints:
             """Return n examples, each of which is one triplet for every ranker: shape (n, n_rankers, 3)."""
             return np.stack([sampler.draw(n) for sampler in samplers], axis=1)
 
@@ -317,7 +317,7 @@ class AveragedSteps:
     def __init__(self, rankers: Sequence[Any], n_jobs: int | None) -> None:
         self.rankers, self._n_jobs, self.gram = rankers, n_jobs, getattr(rankers[0], "gram", None)
 
-    def take(self, triplets: Numbers) -> tuple[float, int]:
+    def take(self, triplets: Ints) -> tuple[float, int]:
         """Take one step a triplet and ranker; return how many had a loss on average, and all updates."""
         # threads: the compiled steps release Python's lock, and change the rankers in place
         counts = Parallel(n_jobs=self._n_jobs, require="sharedmem")(
@@ -360,7 +360,7 @@ def ranker_seeds(random_state: RandomState, n: int) -> list[int]:
 
 def average_matrices(matrices: Iterable[Array]) -> Array:
     """Return the mean of matrices of one shape, taken one at a time, in the dtype of the first."""
-    total: Floats | None = None
+    total: Doubles | None = None
     count = 0
     for matrix in matrices:
         if total is None:

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from lookalike.core.arrays import Array, Flags, Labels, Matrix, Numbers
+from lookalike.core.arrays import Array, Ints, Labels, Matrix, Truths
 from lookalike.core.seeds import RandomState, as_seed
 from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.curve import Progress, Trace, columns_of, curve_points
 from lookalike.learners.gram import Seen
 from lookalike.learners.triplets import TripletSampler, check_triplets
 
-Draw = Callable[[int], Numbers]
+Draw = Callable[[int], Ints]
 """``draw(n)``: the next n examples, rows of row numbers."""
 
 
@@ -54,7 +54,7 @@ class OnlineLearner(SimilarityLearner):
         """Return what `_take` works on for so many steps: the rows, and the matrix as it is now, as steps want them."""
 
     @abstractmethod
-    def _take(self, work: Any, examples: Numbers) -> tuple[float, int]:
+    def _take(self, work: Any, examples: Ints) -> tuple[float, int]:
         """Take one step per example; return how many had a loss, and how many changed the matrix."""
 
     @abstractmethod
@@ -204,7 +204,7 @@ class OnlineTripletLearner(OnlineLearner):
         return TripletSampler(y, seed).draw
 
 
-def held_out_rows(y: Array, fraction: float, random: np.random.Generator) -> Flags:
+def held_out_rows(y: Array, fraction: float, random: np.random.Generator) -> Truths:
     """Mark `fraction` of every class, rounded: at least two of it, and at least two left to learn from."""
     held_out = np.zeros(len(y), dtype=bool)
     for label in np.unique(y):
@@ -220,11 +220,11 @@ def held_out_rows(y: Array, fraction: float, random: np.random.Generator) -> Fla
     return held_out
 
 
-def feed(examples: Numbers) -> Draw:
+def feed(examples: Ints) -> Draw:
     """Give the rows of a fixed list in order, as a sampler would."""
     position = 0
 
-    def draw(n: int) -> Numbers:
+    def draw(n: int) -> Ints:
         nonlocal position
         position += n
         return examples[position - n : position]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lookalike.core.arrays import Numbers
+from lookalike.core.arrays import Ints
 from lookalike.core.seeds import RandomState, as_seed
 from lookalike.learners.triplets import TripletSampler, check_row_numbers
 
@@ -35,7 +35,7 @@ class PairSampler:
         self._triplets = TripletSampler(y, seed)
         self._coins = np.random.default_rng([seed, 2])
 
-    def draw(self, n: int) -> Numbers:
+    def draw(self, n: int) -> Ints:
         """Return the next `n` pairs of the stream, int32 rows (i, j, same)."""
         triplets = self._triplets.draw(n)
         same = self._coins.random(n) < 0.5
@@ -43,7 +43,7 @@ class PairSampler:
         return np.column_stack([triplets[:, 0], second, same]).astype(np.int32)
 
 
-def check_pairs(pairs: ArrayLike, same: ArrayLike, n_rows: int) -> Numbers:
+def check_pairs(pairs: ArrayLike, same: ArrayLike, n_rows: int) -> Ints:
     """Return pairs of row numbers, and whether they are alike, as int32 rows (i, j, same), as `PairSampler` draws."""
     array, alike = check_row_numbers(pairs, n_rows, "pairs", "i, j"), np.asarray(same)
     if alike.shape != (len(array),):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 
-from lookalike.core.arrays import Array, Floats
+from lookalike.core.arrays import Array, Doubles
 
 
-def project_psd(W: Array) -> tuple[Array, Floats]:
+def project_psd(W: Array) -> tuple[Array, Doubles]:
     """Return the positive semidefinite matrix nearest to W (JMLR section 6.2), symmetric to the bit, and its root L."""
     symmetric = (W + W.T) / 2
     values, vectors = np.linalg.eigh(symmetric.astype(np.float64))
@@ -26,7 +26,7 @@ def nearest_psd(W: Array) -> Array:
     return without_negative_part(((W + W.T) / 2).astype(np.float64), True)[0].astype(W.dtype)
 
 
-def without_negative_part(matrix: Floats, few_negative: bool) -> tuple[Floats, int]:
+def without_negative_part(matrix: Doubles, few_negative: bool) -> tuple[Doubles, int]:
     """Do as `project_psd` for a symmetric matrix; return it and how many of its eigenvalues were negative."""
     # whether few are expected decides the cost only: a third of that of all, but twice as much where many are
     if few_negative:

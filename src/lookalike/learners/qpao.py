@@ -13,7 +13,7 @@ from scipy.optimize import Bounds, minimize
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from lookalike.core.arrays import Flags, Floats, Integers, Labels, Matrix
+from lookalike.core.arrays import Doubles, Labels, Longs, Matrix, Truths
 from lookalike.core.seeds import RandomState, as_seed
 from lookalike.learners.curve import Progress
 from lookalike.learners.diagonal import ProductsLearner
@@ -214,7 +214,7 @@ class Bounded(NamedTuple):
     upper: float
     total: float | None
 
-    def nearest(self, centre: Floats) -> Floats:
+    def nearest(self, centre: Doubles) -> Doubles:
         """Return the weights that are nearest to some others: all moved alike where they have a sum, then clipped."""
         if self.total is None:
             return np.clip(centre, self.lower, self.upper)
@@ -230,7 +230,7 @@ class Bounded(NamedTuple):
             free, rest = free[kept], rest - at * np.count_nonzero(~kept)
         return np.clip(centre + move, self.lower, self.upper)
 
-    def within(self, weights: Floats) -> Integers:
+    def within(self, weights: Doubles) -> Longs:
         """Return which weights are at no bound."""
         return np.flatnonzero((weights > self.lower) & (weights < self.upper))
 
@@ -240,23 +240,23 @@ class Hinges(NamedTuple):
 
     products: Matrix
     """Pair products as sparse rows, (p, b)."""
-    positive: Integers
-    negative: Integers
-    cost: Floats
-    targets: Floats
+    positive: Longs
+    negative: Longs
+    cost: Doubles
+    targets: Doubles
 
-    def shortfalls(self, weights: Floats) -> Floats:
+    def shortfalls(self, weights: Doubles) -> Doubles:
         """Return target - w.v of every hinge; it has a loss where that is above 0."""
         scores = self.products @ weights
         return np.asarray(self.targets - scores[self.positive] + scores[self.negative])
 
-    def pair_sums(self, multipliers: Floats) -> Floats:
+    def pair_sums(self, multipliers: Doubles) -> Doubles:
         """Return what multiplies every pair product in sum_t multiplier_t v_t."""
         n_pairs = self.products.shape[0]
         sums = np.bincount(self.positive, multipliers, n_pairs) - np.bincount(self.negative, multipliers, n_pairs)
         return np.asarray(sums, dtype=np.float64)
 
-    def some(self, chosen: Integers) -> Hinges:
+    def some(self, chosen: Longs) -> Hinges:
         """Return some of the hinges, over the pairs that they need."""
         pairs = np.concatenate([self.positive[chosen], self.negative[chosen]])
         pairs, numbers = np.unique(pairs, return_inverse=True)
@@ -316,13 +316,13 @@ class BlockDescent:
         others = (self._d - len(self.weights)) * (self._untouched - 1.0) ** 2
         return float(0.5 * (((self.weights - 1.0) ** 2).sum() + others) + self._hinges.cost @ losses)
 
-    def all_weights(self) -> Floats:
+    def all_weights(self) -> Doubles:
         """Return the d weights."""
-        weights: Floats = np.full(self._d, self._untouched)
+        weights: Doubles = np.full(self._d, self._untouched)
         weights[self.features] = self.weights
         return weights
 
-    def _minimise(self, block: Integers, scores: Floats) -> float:
+    def _minimise(self, block: Longs, scores: Doubles) -> float:
         """Minimise over one block, in `weights` and in the `scores` of all pairs; return the duality gap."""
         hinges, before = self._hinges, self.weights[block]
         products = hinges.products[:, block].tocsr()
@@ -335,7 +335,7 @@ class BlockDescent:
         return gap
 
 
-def block_minimum(hinges: Hinges, bounds: Bounded, start: Floats) -> tuple[Floats, float]:
+def block_minimum(hinges: Hinges, bounds: Bounded, start: Doubles) -> tuple[Doubles, float]:
     """Minimise 1/2 ||w - 1||^2 plus the hinges over one block, from `start` on; return weights and duality gap."""
     # Hinges start as the lines that they are at `start`. With the kinks of the working set only, a lower bound is
     # minimised. Hinges beyond their kink join the set; where there are none, bound and objective are equal.
@@ -359,7 +359,7 @@ def block_minimum(hinges: Hinges, bounds: Bounded, start: Floats) -> tuple[Float
     return weights, gap
 
 
-def _relaxed_minimum(hinges: Hinges, bounds: Bounded, multipliers: Floats, working: Flags) -> tuple[Floats, float]:
+def _relaxed_minimum(hinges: Hinges, bounds: Bounded, multipliers: Doubles, working: Truths) -> tuple[Doubles, float]:
     """Minimise with kinks in the working set only; set its multipliers, return weights and duality gap."""
     centre = 1.0 + hinges.products.T @ hinges.pair_sums(np.where(working, 0.0, multipliers))
     chosen = np.flatnonzero(working)
@@ -374,27 +374,27 @@ def _relaxed_minimum(hinges: Hinges, bounds: Bounded, multipliers: Floats, worki
 class Dual:
     """The dual of a block's programme: max over 0 <= alpha <= cost of min over w within bounds of the Lagrangian."""
 
-    def __init__(self, hinges: Hinges, centre: Floats, bounds: Bounded) -> None:
+    def __init__(self, hinges: Hinges, centre: Doubles, bounds: Bounded) -> None:
         # the gradient, target_t - w(alpha).v_t with w(alpha) nearest to centre + sum_t alpha_t v_t, is continuous
         self.hinges, self.centre, self.bounds = hinges, centre, bounds
         self._transposed = hinges.products.T.tocsr()
 
-    def weights(self, alpha: Floats) -> Floats:
+    def weights(self, alpha: Doubles) -> Doubles:
         """Return w(alpha)."""
         return self.bounds.nearest(self.centre + self._transposed @ self.hinges.pair_sums(alpha))
 
-    def gap(self, weights: Floats, alpha: Floats) -> float:
+    def gap(self, weights: Doubles, alpha: Doubles) -> float:
         """Return primal less dual objective at w(alpha) and alpha."""
         shortfalls = self.hinges.shortfalls(weights)
         return float((self.hinges.cost * np.maximum(shortfalls, 0.0) - alpha * shortfalls).sum())
 
-    def negative(self, alpha: Floats) -> tuple[float, Floats]:
+    def negative(self, alpha: Doubles) -> tuple[float, Doubles]:
         """Return minus the dual, and the gradient of that."""
         weights = self.weights(alpha)
         shortfalls = self.hinges.shortfalls(weights)
         return -_objective(weights, self.centre, alpha, shortfalls), -shortfalls
 
-    def maximum(self, start: Floats) -> Floats:
+    def maximum(self, start: Doubles) -> Doubles:
         """Return the multipliers at the maximum: from `start` by L-BFGS-B, then Newton steps where it ends early."""
         alpha, bounds = start, Bounds(np.zeros_like(start), self.hinges.cost)
         for _ in range(MOST_ROUNDS):
@@ -408,10 +408,10 @@ class Dual:
                 break
         return alpha
 
-    def _is_maximum(self, alpha: Floats) -> bool:
+    def _is_maximum(self, alpha: Doubles) -> bool:
         return self.gap(self.weights(alpha), alpha) <= SMALLEST_GAP * (1.0 + abs(self.negative(alpha)[0]))
 
-    def _newton(self, alpha: Floats) -> Floats:
+    def _newton(self, alpha: Doubles) -> Doubles:
         """Return multipliers after projected Newton steps on those that are free to move."""
         cost = self.hinges.cost
         for _ in range(MOST_NEWTON_STEPS):
@@ -439,7 +439,7 @@ class Dual:
             alpha = trial
         return alpha
 
-    def _curvature(self, free: Integers, inside: Integers) -> Floats:
+    def _curvature(self, free: Longs, inside: Longs) -> Doubles:
         """Return all inner products of these hinges' v, at these weights; the v are made dense a part at a time."""
         curvature, sums = np.zeros((len(free), len(free))), np.zeros(len(free))
         width = max(1, PART_BYTES // (8 * len(free)))
@@ -452,6 +452,6 @@ class Dual:
         return curvature if self.bounds.total is None else curvature - np.outer(sums, sums) / max(1, len(inside))
 
 
-def _objective(weights: Floats, centre: Floats, costs: Floats, losses: Floats) -> float:
+def _objective(weights: Doubles, centre: Doubles, costs: Doubles, losses: Doubles) -> float:
     away = weights - centre
     return float(0.5 * (away @ away) + costs @ losses)

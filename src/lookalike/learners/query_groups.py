@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lookalike.core.arrays import Array, Numbers
+from lookalike.core.arrays import Array, Ints
 from lookalike.core.kernels import njit
 from lookalike.learners.sparse_rows import (
     Rows,
@@ -26,7 +26,7 @@ COLUMNS = 768
 
 
 @njit(cache=True, nogil=True)
-def group_steps(W: Array, rows: Rows, triplets: Numbers, aggressiveness: float) -> tuple[int, int]:
+def group_steps(W: Array, rows: Rows, triplets: Ints, aggressiveness: float) -> tuple[int, int]:
     """Take the steps of `lookalike.learners.oasis.oasis_steps`; neighbours of one query row are a group."""
     v_index = np.empty(2 * longest_row(rows), dtype=np.uint32)
     v_value = np.empty(v_index.shape[0], dtype=W.dtype)

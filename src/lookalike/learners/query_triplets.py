@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lookalike.core.arrays import Flags, Floats, Integers, Numbers
+from lookalike.core.arrays import Doubles, Ints, Longs, Truths
 from lookalike.core.seeds import RandomState, as_seed
 from lookalike.data.query_kernels import (
     Incidence,
@@ -134,7 +134,7 @@ class QueryTripletSampler:
             )
         self.queries_ = queries.astype(np.int32)
 
-    def draw(self, n: int) -> Numbers:
+    def draw(self, n: int) -> Ints:
         """Return the next `n` triplets, int32 rows of image numbers (query, positive, negative).
 
         ``draw(a)`` and ``draw(b)`` are the rows of ``draw(a + b)``.
@@ -143,14 +143,14 @@ class QueryTripletSampler:
         self._drawn += n
         return triplets
 
-    def chunk(self, number: int, n: int) -> Numbers:
+    def chunk(self, number: int, n: int) -> Ints:
         """Return the first `n` triplets of chunk `number`: a stream of its own, by the seed and the number alone.
 
         So a training run can go on anywhere, and rankers can share the chunks out. Threads may call it together.
         """
         return self._rows(stream_key(self._seed, 1, number), 0, n)
 
-    def _rows(self, key: NDArray[np.uint64], first: int, n: int) -> Numbers:
+    def _rows(self, key: NDArray[np.uint64], first: int, n: int) -> Ints:
         triplets = np.empty((n, 3), dtype=np.int32)
         source = self._log, self._proposal, self._lists, self.queries_, self._theta
         draw_triplets(key, first, *source, TRIES, self._exclude_relevant, self._per_query, triplets)
@@ -167,7 +167,7 @@ def _proposal(log: Incidence) -> Proposal:
     return Proposal(running_sums(log.image_start, weights), by_query)
 
 
-def _positives(log: Incidence, proposal: Proposal, theta: float) -> tuple[Integers, Floats]:
+def _positives(log: Incidence, proposal: Proposal, theta: float) -> tuple[Longs, Doubles]:
     """Return the images with a relevant other image, and the share of their proposals that is accepted."""
     sizes = np.diff(log.query_start)
     images = np.flatnonzero(np.bincount(log.query_images, weights=np.repeat(sizes > 1, sizes)))  # with another one
@@ -181,7 +181,7 @@ def _positives(log: Incidence, proposal: Proposal, theta: float) -> tuple[Intege
     return images, 1 - own[last] / proposal.by_image[last]
 
 
-def _lists(log: Incidence, hard: Integers, theta: float) -> Lists:
+def _lists(log: Incidence, hard: Longs, theta: float) -> Lists:
     """Write out the positives of the images of which few proposals are accepted, as far as the memory allows."""
     counts = count_positives(log, hard, theta)[0]
     fits = np.cumsum(counts) <= LIST_ENTRIES
@@ -194,7 +194,7 @@ def _lists(log: Incidence, hard: Integers, theta: float) -> Lists:
     return Lists(slot, start, images, cumulative)
 
 
-def _without_negative(log: Incidence, queries: Integers, theta: float) -> Flags:
+def _without_negative(log: Incidence, queries: Longs, theta: float) -> Truths:
     """Return which query images have all other images as relevant ones: few can, by the sizes of their queries."""
     n_images = len(log.image_start) - 1
     others = np.diff(log.query_start)[log.image_queries] - 1

@@ -11,12 +11,12 @@ from typing import Self
 import numpy as np
 import scipy.linalg
 
-from lookalike.core.arrays import Floats, Integers, Labels, Matrix
+from lookalike.core.arrays import Doubles, Labels, Longs, Matrix
 from lookalike.learners.base import SimilarityLearner, class_deviations, is_sparse, refuse_overflow
 from lookalike.learners.span import Span
 from lookalike.learners.triplets import class_codes
 
-Classes = tuple[Integers, Integers]
+Classes = tuple[Longs, Longs]
 """Class numbers of rows, and the sizes of classes."""
 LEAST_VARIANCE = 1e-12
 """Directions with less than this share of the mean squared length of rows are no principal directions."""
@@ -88,7 +88,7 @@ class RCA(SimilarityLearner):
         self.metric_ = "sqeuclidean"
         return self
 
-    def _whiten_leading(self, rows: Floats, classes: Classes) -> Floats:
+    def _whiten_leading(self, rows: Doubles, classes: Classes) -> Doubles:
         """Return L with LL' = P (P'CP)^-1 P'."""
         directions, lengths = principal_directions(rows, self.n_components)
         # in units of the lengths, a pivot is what the directions before leave of the variance within classes
@@ -115,7 +115,7 @@ class RCA(SimilarityLearner):
         return int(self.n_components)
 
 
-def whiten_all(rows: Floats, classes: Classes) -> Floats | None:
+def whiten_all(rows: Doubles, classes: Classes) -> Doubles | None:
     """Return L with LL' = C^-1, which needs no PCA; None where C may lack an inverse in some principal direction."""
     codes, sizes = classes
     if len(rows) - len(sizes) < rows.shape[1]:
@@ -134,7 +134,7 @@ def whiten_all(rows: Floats, classes: Classes) -> Floats | None:
     return inverse if varies and 1 + between < 1 / LEAST_SHARE else None
 
 
-def principal_directions(rows: Floats, most: int | None) -> tuple[Floats, Floats]:
+def principal_directions(rows: Doubles, most: int | None) -> tuple[Doubles, Doubles]:
     """Return directions in which rows vary, as columns, and standard deviations along them, largest first."""
     n, d = rows.shape
     centred = rows - rows.mean(axis=0)
@@ -145,7 +145,7 @@ def principal_directions(rows: Floats, most: int | None) -> tuple[Floats, Floats
     return centred.T @ (vectors / (np.sqrt(n) * lengths)) if n < d else vectors, lengths
 
 
-def cholesky(matrix: Floats) -> tuple[Floats, int]:
+def cholesky(matrix: Doubles) -> tuple[Doubles, int]:
     """Return the lower factor of a symmetric matrix, and of how many of its leading rows it is one."""
     if not len(matrix):
         return matrix, 0

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lookalike.core.arrays import Floats, Integers, Numbers, Singles, States
+from lookalike.core.arrays import Doubles, Floats, Ints, Longs, States
 from lookalike.core.kernels import njit
 from lookalike.core.seeds import RandomState, as_seed
 from lookalike.data.query_kernels import below, first_above, pick, running_sums, seed_row, uniform
@@ -139,7 +139,7 @@ class RelevanceTripletSampler:
         if capacity is not None:
             offer_images(self._offers, self._categories, self._buffers, relevance.n_images)
 
-    def draw(self, n: int) -> Numbers:
+    def draw(self, n: int) -> Ints:
         """Return the next `n` triplets, int32 rows (query, positive, negative) of ``relevance.image_id``.
 
         ``draw(a)`` and ``draw(b)`` are the rows of ``draw(a + b)``.
@@ -243,7 +243,7 @@ def _empty_buffers(categories: Categories, capacity: int | None) -> Buffers:
     )
 
 
-def _order(key: States, categories: Categories) -> Numbers:
+def _order(key: States, categories: Categories) -> Ints:
     """Return the images category by category, the categories in a random order."""
     random = np.random.Generator(np.random.PCG64([int(part) for part in key]))
     turn = random.permutation(len(categories.start) - 1)
@@ -253,28 +253,28 @@ def _order(key: States, categories: Categories) -> Numbers:
 class Relevance(NamedTuple):
     """Relevance as CSR, twice: each row by rising relevance with the running sums of its weights, and by image."""
 
-    start: Integers
-    images: Numbers
-    values: Singles
-    cumulative: Floats
-    images_in_order: Numbers
-    values_in_order: Singles
+    start: Longs
+    images: Ints
+    values: Floats
+    cumulative: Doubles
+    images_in_order: Ints
+    values_in_order: Floats
 
 
 class Categories(NamedTuple):
     """Images by category."""
 
-    by_image: Numbers
-    start: Integers
-    members: Numbers
+    by_image: Ints
+    start: Longs
+    members: Ints
 
 
 class Queries(NamedTuple):
     """Images that may be queries, the running sums of their weights, and those of the categories' weights."""
 
-    images: Numbers
-    sums: Floats
-    category_sums: Floats
+    images: Ints
+    sums: Doubles
+    category_sums: Doubles
 
 
 class Buffers(NamedTuple):
@@ -282,22 +282,22 @@ class Buffers(NamedTuple):
 
     # what is being filled is not drawn from until its pass over the category ends: the first images of a pass would be
     # favoured; and keys hold for one pass, since with the largest of many a full buffer would hardly change any more
-    members: Numbers
-    sizes: Integers
-    place: Numbers  # where an image stands in what is drawn from, or -1
-    next_members: Numbers
-    next_keys: Floats
-    next_sizes: Integers
-    lowest: Integers  # place of the smallest key in what is filled
+    members: Ints
+    sizes: Longs
+    place: Ints  # where an image stands in what is drawn from, or -1
+    next_members: Ints
+    next_keys: Doubles
+    next_sizes: Longs
+    lowest: Longs  # place of the smallest key in what is filled
 
 
 class Offers(NamedTuple):
     """What is offered to the buffers: all images in `order`, category by category, over and over."""
 
     key: States
-    order: Numbers
-    weights: Floats
-    n_offered: Integers  # one number, counted up by the kernels
+    order: Ints
+    weights: Doubles
+    n_offered: Longs  # one number, counted up by the kernels
 
 
 class TripletRule(NamedTuple):
@@ -344,7 +344,7 @@ def _is_found(states: States, share: float, tries: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _draw_unlisted(states: States, rows: Relevance, members: Numbers, query: int) -> Any:
+def _draw_unlisted(states: States, rows: Relevance, members: Ints, query: int) -> Any:
     """Draw uniformly from those of `members` whose relevance to the query is 0, of which there is one at least."""
     while True:
         image = members[below(states, members.shape[0])]
@@ -459,7 +459,7 @@ def _weight(value: np.float32, choice: TripletRule) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _total_in_buffer(rows: Relevance, place: Numbers, start: int, end: int, choice: TripletRule) -> float:
+def _total_in_buffer(rows: Relevance, place: Ints, start: int, end: int, choice: TripletRule) -> float:
     total = 0.0
     for k in range(start, end):
         if place[rows.images[k]] >= 0:
@@ -469,7 +469,7 @@ def _total_in_buffer(rows: Relevance, place: Numbers, start: int, end: int, choi
 
 @njit(cache=True, nogil=True)
 def _pick_in_buffer(
-    chance: float, rows: Relevance, place: Numbers, start: int, end: int, total: float, choice: TripletRule
+    chance: float, rows: Relevance, place: Ints, start: int, end: int, total: float, choice: TripletRule
 ) -> Any:
     """Return an entry of [start, end) whose image is in its buffer, by weight; `total` is the sum of the weights."""
     target = chance * total
@@ -515,7 +515,7 @@ def _in_buffer_negative(
 
 
 @njit(cache=True, nogil=True)
-def _out_of_buffer_negative(states: States, buffers: Buffers, buffer_start: Integers, category: int) -> Any:
+def _out_of_buffer_negative(states: States, buffers: Buffers, buffer_start: Longs, category: int) -> Any:
     """Draw uniformly from the images of all other buffers; `buffer_start` are the running sums of their sizes."""
     size = buffers.sizes[category]
     number = below(states, buffer_start[-1] - size)
@@ -536,7 +536,7 @@ def draw_triplets(
     offers: Offers,
     buffers: Buffers,
     discards: int,
-    triplets: Numbers,
+    triplets: Ints,
 ) -> int:
     """Fill rows (p, p+, p-) from number `first` on, until `discards` examples in a row fail; return how many there are.
 

@@ -14,7 +14,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.core.arrays import Floats, Integers, Numbers
+from lookalike.core.arrays import Doubles, Ints, Longs
 from lookalike.core.kernels import njit
 from lookalike.learners.diagonal import Compact, OnlineDiagonalLearner, add_product
 from lookalike.learners.sparse_rows import row_of
@@ -30,7 +30,7 @@ def truncate(weight: float, amount: float) -> float:
     return copysign(size, weight) if size > 0.0 else 0.0
 
 
-def truncated(weights: Floats, amount: float | Floats) -> Floats:
+def truncated(weights: Doubles, amount: float | Doubles) -> Doubles:
     """Truncate every weight, as `truncate` does."""
     size = np.abs(weights) - amount
     return np.where(size > 0.0, np.copysign(size, weights), 0.0)
@@ -114,12 +114,12 @@ class SOMLTG(OnlineDiagonalLearner):
             self.state_ |= settled
             self.alpha_ = self._amount()
 
-    def _weights(self, state: Compact) -> Floats:
+    def _weights(self, state: Compact) -> Doubles:
         missed = self.n_updates_ - state["current_at"]
         return truncated(state["weight"], self.alpha_ * missed)
 
     def _steps(
-        self, state: Compact, products: Products, triplets: Numbers, n_steps: int, n_updates: int
+        self, state: Compact, products: Products, triplets: Ints, n_steps: int, n_updates: int
     ) -> tuple[int, int]:
         # eta, with its sign turned round for the printed step (eq. 12)
         rate = float(-self.learning_rate if self.literal_sign else self.learning_rate)
@@ -134,13 +134,13 @@ class SOMLTG(OnlineDiagonalLearner):
 class Lazy(NamedTuple):
     """Weights that are read as ``truncate(weights[j], amount * (U - current_at[j]))``, with U updates so far."""
 
-    weights: Floats
-    current_at: Integers
+    weights: Doubles
+    current_at: Longs
 
 
 @njit(cache=True, nogil=True)
 def truncated_gradient_steps(
-    lazy: Lazy, n_updates: int, products: Products, triplets: Numbers, learning_rate: float, amount: float
+    lazy: Lazy, n_updates: int, products: Products, triplets: Ints, learning_rate: float, amount: float
 ) -> int:
     """Take one step of SOML-TG (Algorithm 1) per triplet of products, in place; return how many had a loss."""
     losses = 0
@@ -161,7 +161,7 @@ def truncated_gradient_steps(
 
 # fastmath: the order of a sum is the compiler's, and the same on every run of a machine
 @njit(cache=True, nogil=True, fastmath=True)
-def _truncated_dot(lazy: Lazy, places: Places, values: Floats, n_updates: int, amount: float) -> float:
+def _truncated_dot(lazy: Lazy, places: Places, values: Doubles, n_updates: int, amount: float) -> float:
     total = 0.0
     for k in range(places.shape[0]):
         j = places[k]
@@ -170,7 +170,9 @@ def _truncated_dot(lazy: Lazy, places: Places, values: Floats, n_updates: int, a
 
 
 @njit(cache=True, nogil=True)
-def _truncate_and_add(lazy: Lazy, places: Places, values: Floats, n_updates: int, amount: float, factor: float) -> None:
+def _truncate_and_add(
+    lazy: Lazy, places: Places, values: Doubles, n_updates: int, amount: float, factor: float
+) -> None:
     for k in range(places.shape[0]):
         j = places[k]
         missed = amount * float(n_updates - lazy.current_at[j])
@@ -246,7 +248,7 @@ class SOMLDA(OnlineDiagonalLearner):
         self.last_update_ = 0
         self.made_with_ = self._strengths()
 
-    def _weights(self, state: Compact) -> Floats:
+    def _weights(self, state: Compact) -> Doubles:
         step = self.last_update_
         if step == 0:
             return np.zeros(len(state["sum"]))
@@ -254,11 +256,11 @@ class SOMLDA(OnlineDiagonalLearner):
         gamma, rho, regularization = self.made_with_.tolist()
         threshold = step * regularization + gamma * rho * np.sqrt(step)
         # the sums change their sign, and not the quotient, where a zero would get one
-        weights: Floats = truncated(-seen, threshold) / (gamma * np.sqrt(step))
+        weights: Doubles = truncated(-seen, threshold) / (gamma * np.sqrt(step))
         return weights
 
     def _steps(
-        self, state: Compact, products: Products, triplets: Numbers, n_steps: int, n_updates: int
+        self, state: Compact, products: Products, triplets: Ints, n_steps: int, n_updates: int
     ) -> tuple[int, int]:
         averages = Averages(state["sum"], state["used"], state["touched_after"])
         made_with = self.made_with_.copy()  # that of a copy of the model stays as it is
@@ -273,16 +275,16 @@ class SOMLDA(OnlineDiagonalLearner):
         self.made_with_ = made_with
         return losses, losses
 
-    def _strengths(self) -> Floats:
+    def _strengths(self) -> Doubles:
         return np.array([self.gamma, self.rho, self.regularization], dtype=np.float64)
 
 
 class Averages(NamedTuple):
     """Sums of all subgradients, and `used`, what w has seen of them where `touched_after` is the last update."""
 
-    sums: Floats
-    used: Floats
-    touched_after: Integers
+    sums: Doubles
+    used: Doubles
+    touched_after: Longs
 
 
 @njit(cache=True, nogil=True)
@@ -291,9 +293,9 @@ def dual_averaging_steps(
     n_steps: int,
     last_update: int,
     products: Products,
-    triplets: Numbers,
-    made_with: Floats,
-    strengths: Floats,
+    triplets: Ints,
+    made_with: Doubles,
+    strengths: Doubles,
     gradient_sign: float,
     every_step: bool,
     some_unseen: bool,
@@ -331,7 +333,7 @@ def dual_averaging_steps(
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def _soft_dot(sums: Floats, places: Places, values: Floats, threshold: float) -> float:
+def _soft_dot(sums: Doubles, places: Places, values: Doubles, threshold: float) -> float:
     total = 0.0
     for k in range(places.shape[0]):
         total += truncate(sums[places[k]], threshold) * values[k]
@@ -339,7 +341,7 @@ def _soft_dot(sums: Floats, places: Places, values: Floats, threshold: float) ->
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def _soft_dot_of_used(averages: Averages, last_update: int, places: Places, values: Floats, threshold: float) -> float:
+def _soft_dot_of_used(averages: Averages, last_update: int, places: Places, values: Doubles, threshold: float) -> float:
     total = 0.0
     for k in range(places.shape[0]):
         j = places[k]
@@ -349,7 +351,7 @@ def _soft_dot_of_used(averages: Averages, last_update: int, places: Places, valu
 
 
 @njit(cache=True, nogil=True)
-def _add_unused(averages: Averages, last_update: int, places: Places, values: Floats, factor: float) -> None:
+def _add_unused(averages: Averages, last_update: int, places: Places, values: Doubles, factor: float) -> None:
     """Add to sums that w has not seen, keeping those it has seen."""
     for k in range(places.shape[0]):
         j = places[k]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 
-from lookalike.core.arrays import Floats, Integers, Matrix
+from lookalike.core.arrays import Doubles, Longs, Matrix
 from lookalike.learners.base import is_sparse
 
 RANK_TOLERANCE = 1e-12
@@ -22,7 +22,7 @@ class Span:
         X = X.astype(np.float64, copy=False) if is_sparse(X) else np.asarray(X, dtype=np.float64)
         # a CSR may store zeros
         used = np.unique(X.indices[X.data != 0]) if is_sparse(X) else np.flatnonzero(X.any(axis=0))
-        self._features: Integers | None = used.astype(np.int64)
+        self._features: Longs | None = used.astype(np.int64)
         if X.shape[0] >= len(self._features):
             # unit vectors of the features in use: exact, and no larger than the data
             self.basis = np.zeros((X.shape[1], len(self._features)))
@@ -36,18 +36,18 @@ class Span:
             self.coordinates = np.ascontiguousarray(X @ self.basis)
         self.rank = int(self.basis.shape[1])
 
-    def full_matrix(self, inner: Floats) -> Floats:
+    def full_matrix(self, inner: Doubles) -> Doubles:
         """Return B inner B' + (I - BB'): the matrix of the full space, symmetric to the bit."""
         matrix = self._embed(inner)
         return (matrix + matrix.T) / 2
 
-    def full_factor(self, factor: Floats) -> Floats:
+    def full_factor(self, factor: Doubles) -> Doubles:
         """Return F of shape (d, d) with FF' = B LL' B' + (I - BB'), for L of shape (r, k) with k <= r."""
         square = np.zeros((self.rank, self.rank))
         square[:, : factor.shape[1]] = factor
         return self._embed(square)
 
-    def _embed(self, inner: Floats) -> Floats:
+    def _embed(self, inner: Doubles) -> Doubles:
         if self._features is not None:
             matrix = np.eye(len(self.basis))
             matrix[np.ix_(self._features, self._features)] = inner
@@ -57,7 +57,7 @@ class Span:
         return np.asarray(matrix)
 
 
-def _row_space(X: Matrix) -> Floats:
+def _row_space(X: Matrix) -> Doubles:
     """Return an orthonormal basis of the row space of n < d rows."""
     gram = X @ X.T
     gram = gram.toarray() if is_sparse(gram) else gram

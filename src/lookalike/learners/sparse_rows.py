@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lookalike.core.arrays import Array, Floats, Integers, Matrix
+from lookalike.core.arrays import Array, Doubles, Longs, Matrix
 from lookalike.core.kernels import njit
 
 Places = NDArray[np.uint32]
@@ -23,10 +23,10 @@ HEAD_BYTES = 1024
 class Rows(NamedTuple):
     """CSR rows with their features by falling document frequency, sorted within a row, and their squared lengths."""
 
-    indptr: Integers
+    indptr: Longs
     indices: Places
     data: Array
-    squared_norms: Floats
+    squared_norms: Doubles
 
 
 class OrderedRows:
@@ -65,7 +65,7 @@ def refuse_infinity(values: Array) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def permuted(W: Array, order: Integers) -> Array:
+def permuted(W: Array, order: Longs) -> Array:
     """Return ``W[order][:, order]``."""
     result = np.empty_like(W)
     for i in range(order.shape[0]):

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_array
 
-from lookalike.core.arrays import Floats, Integers, Matrix, Numbers
+from lookalike.core.arrays import Doubles, Ints, Longs, Matrix
 from lookalike.core.kernels import njit
 from lookalike.learners.base import refuse_overflow
 from lookalike.learners.triplets import check_triplets
@@ -29,9 +29,9 @@ ENTRY_BYTES = 12  # a float64 value, a uint32 place
 class Products(NamedTuple):
     """Rows, or products of pairs of rows, as rows for `lookalike.learners.sparse_rows.row_of`."""
 
-    indptr: Integers
+    indptr: Longs
     indices: NDArray[np.uint32]
-    data: Floats
+    data: Doubles
 
 
 class TripletProducts:
@@ -84,7 +84,7 @@ class TripletProducts:
         self.n_features = int(X.shape[1])
         triplets = check_triplets(triplets, X.shape[0])
         rows, places = np.unique(triplets, return_inverse=True)
-        self.examples: Numbers = places.reshape(triplets.shape).astype(np.int32)
+        self.examples: Ints = places.reshape(triplets.shape).astype(np.int32)
         self._restrict(X, rows.astype(np.int64), np.unique(triplets[:, 0]).astype(np.int64))
         self.n_triplets = len(self.examples)
         pairs, numbers = distinct_pairs(self.examples, len(self._lengths))
@@ -94,7 +94,7 @@ class TripletProducts:
             self._ready = self._multiply(pairs)
             self.examples = numbers
 
-    def blocks(self, examples: Numbers) -> Iterator[tuple[Products, Numbers]]:
+    def blocks(self, examples: Ints) -> Iterator[tuple[Products, Ints]]:
         """Give the products of a run of `examples` (or triplets), with the numbers of every triplet's two products."""
         if self._ready is not None:
             yield self._ready, examples
@@ -105,7 +105,7 @@ class TripletProducts:
             pairs, numbers = distinct_pairs(examples[first : first + size], len(self._lengths))
             yield self._multiply(pairs), numbers
 
-    def _restrict(self, X: sp.csr_array, rows: Integers, queries: Integers) -> None:
+    def _restrict(self, X: sp.csr_array, rows: Longs, queries: Longs) -> None:
         """Keep these rows, at the columns of the queries only."""
         marked = np.zeros(self.n_features, dtype=bool)
         marked[X[queries].indices] = True
@@ -116,11 +116,11 @@ class TripletProducts:
         self._lengths = np.diff(self._rows[0])
         self._dense = np.zeros(len(self.columns))
 
-    def _room(self, pairs: Integers) -> int:
+    def _room(self, pairs: Longs) -> int:
         """Return what the products of these pairs have as entries at most."""
         return int(np.minimum(self._lengths[pairs[:, 0]], self._lengths[pairs[:, 1]]).sum())
 
-    def _multiply(self, pairs: Integers) -> Products:
+    def _multiply(self, pairs: Longs) -> Products:
         # pages of the arrays that are not written to take no memory
         room = self._room(pairs) + 1
         starts = np.empty(len(pairs) + 1, dtype=np.int64)
@@ -129,7 +129,7 @@ class TripletProducts:
         return products
 
 
-def distinct_pairs(triplets: Numbers, n_rows: int) -> tuple[Integers, Numbers]:
+def distinct_pairs(triplets: Ints, n_rows: int) -> tuple[Longs, Ints]:
     """Return the distinct pairs (query, other) of triplets, sorted, and the numbers of every triplet's two pairs."""
     codes = triplets[:, :1].astype(np.int64) * n_rows + triplets[:, 1:]
     distinct, numbers = np.unique(codes, return_inverse=True)
@@ -138,7 +138,7 @@ def distinct_pairs(triplets: Numbers, n_rows: int) -> tuple[Integers, Numbers]:
 
 
 @njit(cache=True, nogil=True)
-def pair_products(rows: Products, pairs: Integers, dense: Floats, products: Products) -> None:
+def pair_products(rows: Products, pairs: Longs, dense: Doubles, products: Products) -> None:
     """Multiply pairs of rows, entry by entry; `dense` is zero before and after, the products have a spare entry."""
     indptr, indices, data = rows
     n = 0

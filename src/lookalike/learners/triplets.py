@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lookalike.core.arrays import Array, Integers, Numbers
+from lookalike.core.arrays import Array, Ints, Longs
 from lookalike.core.row_numbers import refuse_missing_labels, row_numbers
 from lookalike.core.seeds import RandomState, as_seed, seed_sequence
 
@@ -55,7 +55,7 @@ class TripletSampler:
         self._queries = np.flatnonzero(self._size > 1).astype(np.int32)
         self._random = np.random.Generator(np.random.PCG64(as_seed(random_state)))
 
-    def draw(self, n: int) -> Numbers:
+    def draw(self, n: int) -> Ints:
         """Return the next `n` triplets of the stream, int32 rows of row numbers (query, positive, negative)."""
         uniforms = self._random.random((n, 3))
         triplets = np.empty((n, 3), dtype=np.int32)
@@ -73,7 +73,7 @@ class TripletSampler:
         return triplets
 
 
-def class_codes(y: Array) -> tuple[Integers, Integers]:
+def class_codes(y: Array) -> tuple[Longs, Longs]:
     """Number the classes, in the order of the labels, and count their rows; refuse what nothing can be learned from."""
     labels, codes, sizes = np.unique(y, return_inverse=True, return_counts=True)
     if len(labels) < 2:
@@ -83,12 +83,12 @@ def class_codes(y: Array) -> tuple[Integers, Integers]:
     return np.asarray(codes, dtype=np.int64), np.asarray(sizes, dtype=np.int64)
 
 
-def check_triplets(triplets: ArrayLike, n_rows: int) -> Numbers:
+def check_triplets(triplets: ArrayLike, n_rows: int) -> Ints:
     """Return `triplets` as C-contiguous int32 rows (query, positive, negative), with every row number checked."""
     return check_row_numbers(triplets, n_rows, "triplets", "query, positive, negative")
 
 
-def check_row_numbers(rows: ArrayLike, n_rows: int, name: str, columns: str) -> Numbers:
+def check_row_numbers(rows: ArrayLike, n_rows: int, name: str, columns: str) -> Ints:
     """Return rows of row numbers as C-contiguous int32; raise ValueError where they are none, or not those of X."""
     array, n_columns = np.asarray(rows), columns.count(",") + 1
     if array.ndim != 2 or array.shape[1] != n_columns:

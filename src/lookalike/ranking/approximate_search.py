@@ -18,11 +18,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse.linalg import eigsh
 
-from lookalike.core.arrays import Array, Matrix, Numbers, Singles
+from lookalike.core.arrays import Array, Floats, Ints, Matrix
 from lookalike.features.clustering import one_thread
 from lookalike.ranking.exact_search import top_k, warm_up
 
-Found = tuple[Numbers, Singles]
+Found = tuple[Ints, Floats]
 
 APPROXIMATE_COLUMNS = ("index", "rank", "parameter", "k", "recall", "milliseconds", "n_queries", "n_gallery")
 
@@ -50,7 +50,7 @@ class IndexSetting(NamedTuple):
 class ProjectedIndex:
     """A faiss index of inner products a'LL'b over rows in CSR, built by one thread, so that it is always the same."""
 
-    def __init__(self, factor: Singles, gallery: Matrix, factory: str = "Flat") -> None:
+    def __init__(self, factor: Floats, gallery: Matrix, factory: str = "Flat") -> None:
         self._factor = factor
         mapped = np.asarray(gallery @ factor)
         self.n_gallery, self.rank = mapped.shape
@@ -91,7 +91,7 @@ class ProjectedIndex:
         return found[0].astype(np.int32), found[1].astype(np.float32)
 
 
-def projection(W: Array, rank: int) -> Singles:
+def projection(W: Array, rank: int) -> Floats:
     """Return L, float32 of shape (d, rank), such that LL' is the nearest to W + W' over 2 of its rank (Frobenius norm).
 
     Columns stand by falling eigenvalue, each with its largest entry positive, so that the same W gives the same L;
@@ -154,7 +154,7 @@ def compare_indices(
     rows: list[tuple[object, ...]] = []
     n_queries, n_gallery = queries.shape[0], gallery.shape[0]
 
-    def measure(name: str, rank: int, parameter: int, search: Callable[[], Found]) -> Numbers:
+    def measure(name: str, rank: int, parameter: int, search: Callable[[], Found]) -> Ints:
         found = search()[0]
         seconds = []
         for _ in range(TIMINGS):

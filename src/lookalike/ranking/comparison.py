@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from lookalike.core.arrays import Floats
+from lookalike.core.arrays import Doubles
 from lookalike.core.seeds import generator
 from lookalike.ranking.rankings import Rankings
 from lookalike.ranking.statistics import resampled_counts
@@ -112,7 +112,7 @@ def clustered_bootstrap(
     return BootstrapInterval(estimate, float(low), float(high))
 
 
-def holm(p_values: ArrayLike) -> Floats:
+def holm(p_values: ArrayLike) -> Doubles:
     """Adjust p-values step-down, which keeps the family-wise error at a level (Holm 1979); NaN, no test, stays NaN."""
     p = np.asarray(p_values, dtype=np.float64)
     adjusted = np.full(p.shape, np.nan)

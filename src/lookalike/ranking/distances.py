@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lookalike.core.arrays import Integers, Singles
+from lookalike.core.arrays import Floats, Longs
 from lookalike.core.errors import LookalikeError
 from lookalike.core.kernels import njit
 from lookalike.core.row_numbers import row_numbers
@@ -30,7 +30,7 @@ STRETCH = 256
 _REGROUPED = {"reassoc", "contract", "nsz"}
 
 
-def distances_of_rows(vectors: NDArray[np.floating], left: ArrayLike, right: ArrayLike, name: str) -> Singles:
+def distances_of_rows(vectors: NDArray[np.floating], left: ArrayLike, right: ArrayLike, name: str) -> Floats:
     """Return the distance of pairs of rows of one array, memory-mapped or not; a row with a NaN has distance NaN.
 
     "chi2" takes negative entries too, and measures the positive and the negative parts side by side.
@@ -41,7 +41,7 @@ def distances_of_rows(vectors: NDArray[np.floating], left: ArrayLike, right: Arr
     return result
 
 
-def pair_distances(vectors: NDArray[np.floating], pairs: pd.DataFrame, distance: str) -> Singles:
+def pair_distances(vectors: NDArray[np.floating], pairs: pd.DataFrame, distance: str) -> Floats:
     """Return the distance of each pair of images; `vectors` has a row an image id, NaN for one without a vector."""
     queries, candidates = pairs["query"].to_numpy(), pairs["candidate"].to_numpy()
     if len(queries) and max(queries.max(), candidates.max()) >= len(vectors):
@@ -72,7 +72,7 @@ def warm_up() -> None:
 
 
 @njit(cache=True, nogil=True, fastmath=_REGROUPED)
-def sums(name: int, rows: Singles, left: Integers, right: Integers, result: Singles) -> None:
+def sums(name: int, rows: Floats, left: Longs, right: Longs, result: Floats) -> None:
     """Write the sums of |a - b| (name 0), of (a - b)^2, with their root (1), and of (a - b)^2 / (|a| + |b|) (2)."""
     d = rows.shape[1]
     smallest = np.float32(1.1754944e-38)  # of normal numbers: 0 / 0 comes to 0
@@ -94,7 +94,7 @@ def sums(name: int, rows: Singles, left: Integers, right: Integers, result: Sing
 
 
 @njit(cache=True, nogil=True, fastmath=_REGROUPED)
-def cosine(rows: Singles, left: Integers, right: Integers, result: Singles) -> None:
+def cosine(rows: Floats, left: Longs, right: Longs, result: Floats) -> None:
     """Write 1 - cos(a, b); 0 for two zero rows and for equal rows, 1 for a zero row and another."""
     d = rows.shape[1]
     for pair in range(len(left)):

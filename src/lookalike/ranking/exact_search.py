@@ -24,7 +24,7 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 from numpy.typing import ArrayLike, NDArray
 
-from lookalike.core.arrays import Array, Floats, Integers, Matrix, Numbers, Singles
+from lookalike.core.arrays import Array, Doubles, Floats, Ints, Longs, Matrix
 from lookalike.core.kernels import njit
 
 LANES = 16
@@ -39,14 +39,14 @@ NO_ROW = np.iinfo(np.int32).max
 class WordRows(NamedTuple):
     """CSR rows as kernels take them."""
 
-    indptr: Integers
+    indptr: Longs
     words: NDArray[np.uint32]
-    values: Singles
+    values: Floats
 
 
 def top_k(
     W: Array | None, queries: Matrix, gallery: Matrix, k: int, *, own: ArrayLike | None = None, n_threads: int = 1
-) -> tuple[Numbers, Singles]:
+) -> tuple[Ints, Floats]:
     """Find the k gallery rows of largest q'Wg for every query q, exactly; equal scores by gallery row number.
 
     A score is a float32 sum in the order of the gallery row's words, so the result is the same, to the last bit, for
@@ -80,12 +80,12 @@ def top_k(
 def average_precision(
     W: Array | None,
     rows: Matrix,
-    relevant_indptr: Integers,
-    relevant_indices: Integers,
-    queries: Integers,
+    relevant_indptr: Longs,
+    relevant_indices: Longs,
+    queries: Longs,
     *,
     n_threads: int = 1,
-) -> Floats:
+) -> Doubles:
     """Let some rows query all others, and average precision over the ranks of the relevant ones (JMLR section 5.1).
 
     Ties are broken stably, as in `lookalike.ranking.rankings.rank_leave_one_out`: among equal similarities the lower
@@ -145,7 +145,7 @@ def _for_blocks(n: int, work: Callable[[slice], None], n_threads: int) -> None:
             pass
 
 
-def _project(W: Array | None, rows: WordRows, members: Integers, d: int) -> Singles:
+def _project(W: Array | None, rows: WordRows, members: Longs, d: int) -> Floats:
     """Return q'W of at most LANES of the rows, a lane each: (d, LANES), zeros in lanes without a row."""
     line = LANES * 4
     memory = np.zeros((d + 1) * line, dtype=np.uint8)
@@ -164,7 +164,7 @@ def _project(W: Array | None, rows: WordRows, members: Integers, d: int) -> Sing
 
 
 @njit(cache=True, nogil=True)
-def project_rows(W: Array, rows: WordRows, members: Integers, block: Singles) -> None:
+def project_rows(W: Array, rows: WordRows, members: Longs, block: Floats) -> None:
     """Write q'W of each member into its lane; SciPy's product of so few rows takes up to half as long again."""
     projected = np.empty(W.shape[1], dtype=W.dtype)
     for lane in range(members.shape[0]):
@@ -231,7 +231,7 @@ def _score_row(
 
 
 @njit(cache=True, nogil=True)
-def _sink(scores: Singles, rows: Numbers, size: int, score: float, row: int) -> None:
+def _sink(scores: Floats, rows: Ints, size: int, score: float, row: int) -> None:
     """Put (score, row) in the place of a heap's root, which holds the worst: lowest score, highest row of equals."""
     place = 0
     while 2 * place + 1 < size:
@@ -249,7 +249,7 @@ def _sink(scores: Singles, rows: Numbers, size: int, score: float, row: int) -> 
 
 
 @njit(cache=True, nogil=True)
-def top_k_of_block(block: Singles, rows: WordRows, own: Integers, found: Numbers, found_scores: Singles) -> None:
+def top_k_of_block(block: Floats, rows: WordRows, own: Longs, found: Ints, found_scores: Floats) -> None:
     """Find the k gallery rows of highest score for each lane but its `own`, best first; NO_ROW where it has fewer."""
     n, k = found.shape
     thresholds, scores = np.empty(LANES, dtype=np.float32), np.empty(LANES, dtype=np.float32)
@@ -281,7 +281,7 @@ def _bucket(score: float, best: float, per_score: Any) -> int:
 
 
 @njit(cache=True, nogil=True)
-def average_precision_of(scores: Singles, own: int, ranked: Integers) -> float:
+def average_precision_of(scores: Floats, own: int, ranked: Longs) -> float:
     """Return the average precision of one query among all rows but its own; `ranked` are the positives, best first."""
     # Every row is put before the first positive that it precedes, sought from its bucket's first on: buckets are
     # numbered by falling score. Bisection takes several times as long, as no processor can guess its turns.
@@ -313,7 +313,7 @@ def average_precision_of(scores: Singles, own: int, ranked: Integers) -> float:
 
 
 @njit(cache=True, nogil=True)
-def score_block(block: Singles, rows: WordRows, all_scores: Singles) -> None:
+def score_block(block: Floats, rows: WordRows, all_scores: Floats) -> None:
     """Write the scores of all rows for each lane."""
     scores = np.empty(LANES, dtype=np.float32)
     thresholds = np.empty(LANES, dtype=np.float32)  # nothing is made of the comparison here

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lookalike.core.arrays import Array, Flags, Integers, Matrix
+from lookalike.core.arrays import Array, Longs, Matrix, Truths
 from lookalike.core.files import PathLike, write_npz
 
 IntArray = NDArray[np.integer]
@@ -207,7 +207,7 @@ def _checked(scores: Matrix, shape: tuple[int, int]) -> FloatArray:
     return dense
 
 
-def _ranks_of(others: FloatArray, positives: Flags) -> IntArray:
+def _ranks_of(others: FloatArray, positives: Truths) -> IntArray:
     """Return ascending 1-based ranks of each row's positives by falling similarity, the lower column first in ties."""
     # counting in sorted copies costs less than half of a full stable argsort
     ascending, values = np.sort(others, axis=1), others[positives]
@@ -223,7 +223,7 @@ def _ranks_of(others: FloatArray, positives: Flags) -> IntArray:
     return np.asarray(np.sort(ranks + rows * others.shape[1]) - rows * others.shape[1])
 
 
-def top_k(scores: Array, k: int) -> tuple[Integers, Array]:
+def top_k(scores: Array, k: int) -> tuple[Longs, Array]:
     """Return columns and values of the k largest of each row, as a stable descending sort would, without one."""
     n, m = scores.shape
     if k < m:
@@ -238,7 +238,7 @@ def top_k(scores: Array, k: int) -> tuple[Integers, Array]:
     return best_first(columns, np.take_along_axis(scores, columns, 1), k)
 
 
-def best_first(columns: Integers, values: Array, k: int) -> tuple[Integers, Array]:
+def best_first(columns: Longs, values: Array, k: int) -> tuple[Longs, Array]:
     """Return the k best of each row; equal values stay in their order."""
     order = np.argsort(-values, axis=1, kind="stable")[:, :k]
     return np.take_along_axis(columns, order, 1).astype(np.int64), np.take_along_axis(values, order, 1)

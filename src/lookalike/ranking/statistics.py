@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 
-from lookalike.core.arrays import Floats
+from lookalike.core.arrays import Doubles
 
 BLOCK_CELLS = 4_000_000
 """Counts of resampled images that are alive at once, so that the largest subset does not need all draws in memory."""
@@ -26,7 +26,7 @@ def summarise(metrics: pd.DataFrame, by: Sequence[str], value: str = "value") ->
     return summary[[*keys, "mean", "std", "sem", "n_folds"]]
 
 
-def resampled_counts(random: np.random.Generator, n: int, n_draws: int) -> Iterator[Floats]:
+def resampled_counts(random: np.random.Generator, n: int, n_draws: int) -> Iterator[Doubles]:
     """Yield, a block of draws at a time, how often each of n images is in a bootstrap's draw of n with replacement."""
     block = max(1, BLOCK_CELLS // n)
     for start in range(0, n_draws, block):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from lookalike.core.arrays import Flags, Floats
+from lookalike.core.arrays import Doubles, Truths
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator
 from lookalike.ranking.statistics import resampled_counts
@@ -105,11 +105,11 @@ class _Part(NamedTuple):
     """A subset of the triplets: outcomes, a row a system, and by system and metric its value and the resampled ones."""
 
     subset: str
-    chosen: Flags
+    chosen: Truths
     n_queries: int
-    outcome: Floats
-    in_top: Flags
-    metrics: dict[str, dict[str, tuple[float, Floats]]]
+    outcome: Doubles
+    in_top: Truths
+    metrics: dict[str, dict[str, tuple[float, Doubles]]]
 
 
 def _parts(
@@ -145,7 +145,7 @@ def _parts(
         yield _Part(subset, chosen, n_queries, outcome, in_top, metrics)
 
 
-def _percentiles(resampled: Floats, n_queries: int) -> tuple[float, float]:
+def _percentiles(resampled: Doubles, n_queries: int) -> tuple[float, float]:
     if n_queries < 2:
         return float("nan"), float("nan")
     low, high = np.percentile(resampled, [(100 - LEVEL) / 2, (100 + LEVEL) / 2])

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lookalike.core.arrays import Flags, Integers, Numbers
+from lookalike.core.arrays import Ints, Longs, Truths
 from lookalike.core.errors import LookalikeError
 
 K = 30
@@ -32,7 +32,7 @@ def candidate_pairs(triplets: pd.DataFrame, pool: pd.DataFrame, manifest: pd.Dat
     if unknown:
         raise LookalikeError(f"image {unknown[0]} is not in the manifest: read the triplets again")
     pools = {str(name): np.unique(ids.to_numpy()) for name, ids in pool.groupby("text_query", sort=False)["image_id"]}
-    parts: list[tuple[str, int, NDArray[np.integer], Flags]] = []
+    parts: list[tuple[str, int, NDArray[np.integer], Truths]] = []
     for name, rated in triplets.groupby("text_query", sort=True):
         if str(name) not in pools:
             raise LookalikeError(f"the text query {name!r} has triplets but no pool: make the pools again")
@@ -53,7 +53,7 @@ def candidate_pairs(triplets: pd.DataFrame, pool: pd.DataFrame, manifest: pd.Dat
     return pd.DataFrame(columns)
 
 
-def contents_of(manifest: pd.DataFrame) -> Numbers:
+def contents_of(manifest: pd.DataFrame) -> Ints:
     """Return, by image id, the least id of the images of the same content; -1 for an id that is not in the manifest."""
     ids, checksums = manifest["image_id"].to_numpy(), manifest["sha256"].fillna("")
     least = manifest["image_id"].groupby(checksums.to_numpy()).transform("min").to_numpy()
@@ -110,14 +110,14 @@ def outcomes(
 class _Places(NamedTuple):
     """Places in the pairs of each triplet's positive, negative and their copies (-1: none), and of pools by group."""
 
-    group: Integers
-    positive: Integers
-    negative: Integers
-    positive_copy: Integers
-    negative_copy: Integers
-    pool: Integers
-    pool_group: Integers
-    pool_start: Integers
+    group: Longs
+    positive: Longs
+    negative: Longs
+    positive_copy: Longs
+    negative_copy: Longs
+    pool: Longs
+    pool_group: Longs
+    pool_start: Longs
 
 
 def _places(triplets: pd.DataFrame, pairs: pd.DataFrame) -> _Places:
@@ -143,12 +143,12 @@ def _places(triplets: pd.DataFrame, pairs: pd.DataFrame) -> _Places:
     )
 
 
-def _keys(groups: Integers, images: object) -> Any:
+def _keys(groups: Longs, images: object) -> Any:
     """Return an index of one whole number for a group and an image of it."""
     return pd.Index((groups.astype(np.int64) << 32) + np.asarray(images, dtype=np.int64))
 
 
-def _n_nearer(places: _Places, distances: NDArray[np.floating]) -> Integers:
+def _n_nearer(places: _Places, distances: NDArray[np.floating]) -> Longs:
     """Count the images of the pool that are strictly nearer to the query than the nearer of positive and negative."""
     # distances become whole numbers of the same order, so that group and distance make one sortable key
     steps, ranks = np.unique(distances, return_inverse=True)
