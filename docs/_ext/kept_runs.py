@@ -23,8 +23,8 @@ from sphinx.util.docutils import SphinxDirective
 from lookalike.exhibits.contrasts import Contrast
 from lookalike.exhibits.model import Margin
 from lookalike.exhibits.registry import PAPERS
+from lookalike.exhibits.statuses import Status, count_badges
 from lookalike.exhibits.words import NO_NUMBER, interval_words, printed_words
-from lookalike.report.display import count_states
 from lookalike.report.front import KINDS
 from lookalike.studies.rooms import all_exhibits
 
@@ -275,7 +275,7 @@ def _facts(run: Run) -> nodes.table:
     jobs = sum(rule["jobs"] for rule in run["rules"])
     peak = max(rule["peak_megabytes"] for rule in run["rules"])
     stored = sum(run["stored_megabytes"].values())
-    states = count_states(run["statuses"])
+    states = count_badges({Status(status): n for status, n in run["statuses"].items()})
     commits = ", ".join(commit[:10] for commit in run["commits"]) + (", changed since" if run["modified"] else "")
     facts = {
         "Data": f"{run['size']}; {_kind(run)}",
@@ -284,7 +284,8 @@ def _facts(run: Run) -> nodes.table:
         "Machine": f"{', '.join(run['processors'])}, {run['cores']} cores, {run['memory_gigabytes']} GB of memory",
         "Took": f"{_time(_cpu_seconds(run))} of processor time in {jobs} jobs",
         "Needed": f"{_gigabytes(peak / 1000)} of memory for the largest job, {_gigabytes(stored / 1000)} of files",
-        "Printed numbers": ", ".join(f"{state}: {n:,}" for state, n in states.items() if n) or "none to compare with",
+        "Printed numbers": ", ".join(f"{badge.words}: {n:,}" for badge, n in states.items() if n)
+        or "none to compare with",
     }
     return table((), facts.items(), widths=(1, 6))
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.contrasts import NO_RESULT, NOT_RUN, PRINT, Contrast, Contrasts, printed_setting
+from lookalike.exhibits.statuses import Outcome
 
 LEVEL = 0.05
 """A p-value below it is small."""
@@ -23,17 +24,6 @@ T_TESTED = ("folds", "landmarks")
 """Intervals that are of t-tests."""
 MARGIN = 1.0
 """Differences up to this are none in practice: one point of mAP, the last digit that the papers print."""
-
-
-class Outcome(StrEnum):
-    """What numbers say of a claim, or that they say nothing."""
-
-    HOLDS = "holds"
-    FAILS = "does not hold"
-    OPEN = "undecided"
-    NOT_TESTED = "not tested"
-    LEFT_OUT = "left out"
-    """Of one contrast: a method did not end, which does not count beside others."""
 
 
 class Reason(StrEnum):

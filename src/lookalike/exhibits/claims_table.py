@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from lookalike.exhibits import words
-from lookalike.exhibits.claims import Claim, Outcome, Verdict, by_means, by_print, claims_of, decide
+from lookalike.exhibits.claims import Claim, Verdict, by_means, by_print, claims_of, decide
 from lookalike.exhibits.contrasts import SIMULATED
 from lookalike.exhibits.model import Table
 from lookalike.exhibits.registry import PAPERS
+from lookalike.exhibits.statuses import Outcome
 
 if TYPE_CHECKING:
     from lookalike.exhibits.study import Study

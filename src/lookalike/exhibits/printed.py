@@ -15,21 +15,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lookalike.exhibits.statuses import Status
+
 COLUMNS = ("paper", "exhibit", "dataset", "setting", "method", "metric", "value", "spread", "unit", "note")
 """Columns of reference-values.csv."""
 CELLS = ("ours", "ours_std", "ours_cell", "printed", "printed_std", "printed_cell", "unit", "status", "reason")
 """Columns of a number beside print, besides the keys that name it."""
-AGREES, CLOSE, HIGHER, LOWER, MIXED = "agrees", "close", "higher", "lower", "mixed"
-NOT_COMPARABLE, NOT_RUN, FAILED = "not comparable", "not run", "failed"
-OTHER_CLASSES = "other classes"
-"""The number is of real images of other classes than the paper's: it stands beside print to be looked at."""
-NO_PRINTED_VALUE = "no printed value"
-"""The paper has a cell for it and no number there."""
-NO_RESULT = "no result"
-"""The paper has a number and this run has none."""
-NO_PRINTED_NUMBER = "no printed number"
-"""State of an exhibit of which no paper prints a number."""
-STATES = (AGREES, CLOSE, HIGHER, LOWER, MIXED, OTHER_CLASSES, NOT_COMPARABLE, NOT_RUN, FAILED, NO_PRINTED_NUMBER)
 MINUTE, HOUR, DAY, YEAR = 60.0, 3600.0, 86_400.0, 365.25 * 86_400.0
 """In seconds."""
 PARTITIONS = 5
@@ -107,10 +98,9 @@ def _judged(row: Mapping[Any, Any], judge: Judge) -> tuple[str, str]:
     if verdict is not None:
         return verdict
     if math.isnan(row["printed"]):
-        # without remarks on how we read it
-        return NO_PRINTED_VALUE, str(row["note"]).partition(" (our reading")[0] or "the paper prints no number"
+        return Status.NO_PRINTED_VALUE, str(row["note"]) or "the paper prints no number"
     if math.isnan(row["ours"]):
-        return NO_RESULT, "this run has no such number"
+        return Status.NO_RESULT, "this run has no such number"
     ours_std, printed_std = (0.0 if math.isnan(row[name]) else row[name] for name in ("ours_std", "printed_std"))
     n_folds = row.get("n_folds", PARTITIONS)
     n_folds = n_folds if n_folds > 0 else 1
@@ -119,42 +109,43 @@ def _judged(row: Mapping[Any, Any], judge: Judge) -> tuple[str, str]:
 
 def status_of(
     ours: float, printed: float, ours_std: float, printed_std: float, last_digit: float, n_folds: float = PARTITIONS
-) -> str:
-    """Status of a printed number, all in printed units (docs/methods.md, "Status of a printed number").
+) -> Status:
+    """Return the status of a printed number, all in printed units (docs/methods.md, "Status of a printed number").
 
     Both are means over partitions of the same images. Two standard errors of their difference and half of the last
     printed digit: ``agrees``; two standard deviations: ``close``; beyond: ``higher`` or ``lower``.
     """
     error = math.hypot(ours_std / math.sqrt(n_folds), printed_std / math.sqrt(PARTITIONS))
     difference = ours - printed
-    for spread, status in ((error, AGREES), (math.hypot(ours_std, printed_std), CLOSE)):
+    for spread, status in ((error, Status.AGREES), (math.hypot(ours_std, printed_std), Status.CLOSE)):
         # on the boundary it does; rounding in the last bits must not decide
         if abs(difference) <= (2 * spread + last_digit / 2) * (1 + 1e-12) + 1e-12 * abs(printed):
             return status
-    return HIGHER if difference > 0 else LOWER
+    return Status.HIGHER if difference > 0 else Status.LOWER
 
 
-def count_statuses(cells: pd.DataFrame | None) -> dict[str, int]:
-    """How many printed numbers have each status."""
+def count_statuses(cells: pd.DataFrame | None) -> dict[Status, int]:
+    """Return how many printed numbers have each status."""
     if cells is None or "status" not in cells:
         return {}
     statuses = cells.loc[cells["status"] != "", "status"]
-    return {str(status): int(count) for status, count in statuses.value_counts(sort=False).items()}
+    return {Status(str(status)): int(count) for status, count in statuses.value_counts(sort=False).items()}
 
 
-def state_of(statuses: Mapping[str, int]) -> str:
-    """State of an exhibit that was run, from the statuses of its printed numbers.
+def state_of(statuses: Mapping[Status, int]) -> Status:
+    """Return the status of an exhibit that was run, from the statuses of its printed numbers.
 
     The first that fits: no printed number; other classes or not comparable (no number is decided); agrees or close (all
     decided ones do or are at least close); higher or lower (all others are on one side); mixed.
     """
     found = {status for status, count in statuses.items() if count}
-    if found <= {NO_PRINTED_VALUE}:
-        return NO_PRINTED_NUMBER
-    differ = found & {HIGHER, LOWER}
+    if found <= {Status.NO_PRINTED_VALUE}:
+        return Status.NO_PRINTED_NUMBER
+    differ = found & {Status.HIGHER, Status.LOWER}
     if not differ:
-        return next((state for state in (CLOSE, AGREES, OTHER_CLASSES) if state in found), NOT_COMPARABLE)
-    return MIXED if len(differ) == 2 else differ.pop()
+        known = (Status.CLOSE, Status.AGREES, Status.OTHER_CLASSES)
+        return next((status for status in known if status in found), Status.NOT_COMPARABLE)
+    return Status.MIXED if len(differ) == 2 else differ.pop()
 
 
 def swapped(ours: Mapping[str, float], printed: Mapping[str, float]) -> list[tuple[str, str]] | None:

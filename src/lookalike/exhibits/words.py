@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 
-from lookalike.exhibits.claims import MARGIN, Claim, Outcome, Reason, Tested, Verdict, methods_of, unknown
+from lookalike.exhibits.claims import MARGIN, Claim, Reason, Tested, Verdict, methods_of, unknown
 from lookalike.exhibits.contrasts import (
     GRID,
     ITERATIONS,
@@ -21,6 +21,7 @@ from lookalike.exhibits.contrasts import (
 )
 from lookalike.exhibits.model import Margin
 from lookalike.exhibits.printed import minutes_text, p_value, significant, times_over
+from lookalike.exhibits.statuses import Outcome, Status
 
 DIFFERENCE, RATIO, LEVEL = "{first} minus {second} {gap}", "{first} over {second} {gap}", "{first} {gap}"
 SAID = {
@@ -315,6 +316,13 @@ def predicate_words(claim: Claim) -> str:
         "side": "below" if claim.parameters.get("decreases") else "above",
     }
     return BOUNDS[claim.predicate].format(**{**given, **claim.parameters}) if claim.predicate else ""
+
+
+def status_counts(statuses: Mapping[Status, int]) -> str:
+    """Say how many numbers have each status, such as ``12 agree, 3 higher``."""
+    return ", ".join(
+        f"{n} {'agree' if status is Status.AGREES and n > 1 else status}" for status, n in statuses.items()
+    )
 
 
 def means_counted(numbers: str, answers: Iterable[str], ids: Iterable[str]) -> str:

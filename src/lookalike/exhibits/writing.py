@@ -14,9 +14,10 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import replacing, write_json, write_table
 from lookalike.exhibits.drawing import save
 from lookalike.exhibits.model import Axis, Drawn, Entry, Figure, Gallery, Margin, Panel, Table
-from lookalike.exhibits.printed import CELLS, FAILED, NOT_RUN, count_statuses, state_of
+from lookalike.exhibits.printed import CELLS, count_statuses, state_of
 from lookalike.exhibits.registry import Exhibit
 from lookalike.exhibits.sheets import Sheet, latex, markdown, sheets_of
+from lookalike.exhibits.statuses import Status
 
 if TYPE_CHECKING:
     from lookalike.exhibits.study import Study
@@ -48,9 +49,8 @@ class Sidecar:
     """Two sentences."""
     notes: tuple[str, ...]
     """What has to be known besides."""
-    state: str
-    """One of `lookalike.exhibits.printed.STATES`."""
-    statuses: Mapping[str, int]
+    state: Status
+    statuses: Mapping[Status, int]
     """Status to how many printed numbers have it; empty where none stands beside ours."""
     problem: str
     """``not run: put X at Y``, or the error of one that failed; else ""."""
@@ -75,12 +75,6 @@ class Sidecar:
         """What it is called: ``Table 4: ...``."""
         return f"{self.label}: {self.title}" if self.label else self.title
 
-    @property
-    def status(self) -> str:
-        """How its numbers compare, such as ``12 agree, 3 higher``; "" where nothing printed stands beside ours."""
-        counts = self.statuses.items()
-        return ", ".join(f"{n} {'agree' if status == 'agrees' and n > 1 else status}" for status, n in counts)
-
 
 def write_exhibits(exhibits: Iterable[Exhibit], study: Study, folder: Path) -> list[Sidecar]:
     """Write exhibits below ``results/{dataset}/exhibits``; one that fails says so in its sidecar, and others go on."""
@@ -90,9 +84,9 @@ def write_exhibits(exhibits: Iterable[Exhibit], study: Study, folder: Path) -> l
 def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
     """Draw one exhibit and write its files below `folder`; those of one that could not be drawn say why."""
     study = study.drawing(exhibit)
-    drawn, notice = _draw(exhibit, study)
+    drawn, absence, problem = _draw(exhibit, study)
     caption = f"{exhibit.caption} {study.data_sentence(drawn)}".strip()
-    files = _write(drawn if drawn is not None else _nothing(exhibit), exhibit, study, folder, caption, notice)
+    files = _write(drawn if drawn is not None else _nothing(exhibit), exhibit, study, folder, caption, problem)
     margins = getattr(drawn, "margins", ())
     statuses = count_statuses(drawn.frame if isinstance(drawn, Table) else getattr(drawn, "cells", None))
     sources = [study.files.get(name) or () for name in (*exhibit.needs, *exhibit.optional)]
@@ -107,9 +101,9 @@ def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
         synthetic=study.synthetic,
         caption=caption,
         notes=() if drawn is None else (*drawn.notes, *study.notes(drawn)),
-        state=notice.partition(":")[0] or state_of(statuses),
+        state=absence or state_of(statuses),
         statuses=statuses,
-        problem=notice,
+        problem=problem,
         files=tuple(sorted(file.name for file in files)),
         sources=tuple(sorted({str(path) for part in sources for path in ([part] if isinstance(part, str) else part)})),
         made_by=f"{exhibit.draw.__module__}.{exhibit.draw.__name__}",
@@ -118,7 +112,7 @@ def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
         titles=_titles(drawn),
         size="" if drawn is None else study.size,
         margins=margins,
-        undecided=study.undecided if margins or (exhibit.name == "claims" and not notice) else "",
+        undecided=study.undecided if margins or (exhibit.name == "claims" and not problem) else "",
     )
     write_json(asdict(sidecar), folder / f"{exhibit.id}.json")
     return sidecar
@@ -137,18 +131,18 @@ def _titles(drawn: Drawn | None) -> dict[str, dict[str, str]]:
     return found
 
 
-def _draw(exhibit: Exhibit, study: Study) -> tuple[Drawn | None, str]:
-    """What an exhibit's function returns, or None and why: ``not run: ...`` or ``failed: ...``."""
+def _draw(exhibit: Exhibit, study: Study) -> tuple[Drawn | None, Status | None, str]:
+    """Return what an exhibit's function returns; or None, the status of what is absent, and why in a sentence."""
     missing = [name for name in exhibit.needs if not study.has(name)]
     if missing:
-        why = study.not_run.removeprefix("not run:").strip()
-        return None, f"{NOT_RUN}: {why or 'run the jobs that make ' + ', '.join(missing)}"
+        why = study.not_run or f"{Status.NOT_RUN}: run the jobs that make {', '.join(missing)}"
+        return None, Status.NOT_RUN, why
     try:
-        return exhibit.draw(study), ""
+        return exhibit.draw(study), None, ""
     except Exception as problem:  # noqa: BLE001 - whatever goes wrong in one exhibit must not stop the others
         traceback.print_exc()
         error = str(problem) if isinstance(problem, LookalikeError) else f"{type(problem).__name__}: {problem}"
-        return None, f"{FAILED}: {error}"
+        return None, Status.FAILED, f"{Status.FAILED}: {error}"
 
 
 def _nothing(exhibit: Exhibit) -> Drawn:

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from lookalike.exhibits.claims import Outcome
 from lookalike.exhibits.registry import PAPERS
+from lookalike.exhibits.statuses import Badge, Outcome
 from lookalike.report.pages import address_of
 from lookalike.report.results import CLAIMS, Exhibit, Results
 
@@ -26,11 +26,12 @@ FURTHER = {
 
 
 class Choice(NamedTuple):
-    """A choice of rows: its id within a page, its title and how many rows it leaves."""
+    """A choice of rows: its id within a page, its title and how many rows it leaves; a verdict has a badge."""
 
     id: str
     title: str
     n_rows: int
+    badge: Badge | None = None
 
 
 class Shown(NamedTuple):
@@ -89,9 +90,9 @@ def choices(claims: pd.DataFrame, column: str) -> list[Choice]:
 
 
 def verdict_choices(claims: pd.DataFrame) -> list[Choice]:
-    """Verdicts with their counts: those that hold, do not hold and are open first."""
-    order = {str(verdict): place for place, verdict in enumerate(Outcome)}
-    return sorted(choices(claims, "verdict"), key=lambda one: order.get(one.title, len(order)))
+    """Return the verdicts that there are with their counts, in the order of `Outcome`."""
+    counts = Counter(claims["verdict"].tolist())
+    return [Choice(slug(outcome), outcome, counts[outcome], outcome.badge) for outcome in Outcome if outcome in counts]
 
 
 def verdict_counts(claims: pd.DataFrame) -> list[tuple[Choice, str]]:

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from lookalike.exhibits import words
-from lookalike.exhibits.claims import Outcome
 from lookalike.exhibits.drawing import draw
 from lookalike.exhibits.model import Axis, Figure, Line, Margin, Panel, Series
 from lookalike.exhibits.registry import PAPERS
+from lookalike.exhibits.statuses import Outcome
 from lookalike.exhibits.style import BLACK, BLUE, GREY, ORANGE, Look, paper_style
 from lookalike.report.pages import address_of
 from lookalike.report.results import Exhibit, Results

@@ -11,7 +11,7 @@ import pandas as pd
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.registry import PAPERS
 from lookalike.report import SNAKEMAKE
-from lookalike.report.display import SIGNS, exhibit_html, source_of
+from lookalike.report.display import exhibit_html, source_of
 from lookalike.report.results import Dataset, Exhibit, Results
 
 METRIC_COLUMNS = ("dataset", "study", "representation", "subset", "fold", "method", "metric", "x", "value")
@@ -125,7 +125,7 @@ class PaperReader:
         for one in frame.to_dict("records"):
             parts = (titles.get(one["dataset"], one["dataset"]), one["setting"])
             by = f"{', '.join(filter(None, parts))}: {one['evidence']}"
-            sign = f"{SIGNS.get(one['verdict'], '')} {one['verdict']}{one['in_this_run']}".strip()
+            sign = f"{one['verdict'].badge.sign} {one['verdict']}{one['in_this_run']}"
             rows.append((sign, f"{one['claim']} ({one['place']})", by))
         return Shown(
             f"<p>Verdicts: {escape(counts)}.</p>{_table(('verdict', 'claim', 'by'), rows)}",

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lookalike.core.errors import LookalikeError
-from lookalike.exhibits.printed import AGREES, CLOSE, HIGHER, LOWER
 from lookalike.exhibits.registry import PAPERS
-from lookalike.report.display import UNREADABLE, count_states, sentence
+from lookalike.exhibits.statuses import Badge, Status, count_badges
+from lookalike.report.display import UNREADABLE, sentence
 from lookalike.report.facts import Fact
 from lookalike.report.pictures import Picture, encode
 from lookalike.report.results import CLAIMS, Dataset, Exhibit, Results
@@ -23,7 +23,7 @@ SENTENCE_END = re.compile(r"(?<!\bal)(?<!\beq)(?<!\bvs)\. ")
 FILES = {".csv": "CSV", "_compare.csv": "CSV of ours beside print", ".tex": "TeX", ".md": "Markdown", ".svg": "SVG",
          ".png": "PNG", ".pdf": "PDF", ".json": "JSON"}  # fmt: skip
 """Endings of an exhibit's files to what a page calls them."""
-DECIDED = {AGREES, CLOSE, HIGHER, LOWER}
+DECIDED = {Status.AGREES, Status.CLOSE, Status.HIGHER, Status.LOWER}
 """Statuses of single numbers that a reader of a table cannot see from the numbers alone."""
 
 
@@ -44,8 +44,8 @@ class View(NamedTuple):
     notes: list[str]
     files: Mapping[str, str]
     """What a file is called to its address beside the page."""
-    states: Mapping[str, int]
-    """State that pages show to how many printed numbers have it."""
+    states: Mapping[Badge, int]
+    """How many printed numbers have each badge."""
     claims: Sequence[Any]
     """Rows of `lookalike.report.claims.claims_of` about it."""
 
@@ -135,7 +135,7 @@ def view_of(exhibit: Exhibit, made: list[Fact], folder: Path, claims: Sequence[A
         caption=sentences[:2],
         notes=[*sentences[2:], *filter(None, [exhibit.undecided]), *exhibit.notes],
         files=_files(exhibit, folder),
-        states={state: count for state, count in count_states(exhibit.statuses).items() if count},
+        states={badge: n for badge, n in count_badges(exhibit.statuses).items() if n},
         claims=claims,
     )
 

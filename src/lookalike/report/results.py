@@ -16,8 +16,8 @@ from pydantic import TypeAdapter, ValidationError
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, read_json
 from lookalike.exhibits.claims_table import COLUMNS as CLAIM_COLUMNS
-from lookalike.exhibits.printed import FAILED, NOT_RUN, STATES
 from lookalike.exhibits.registry import PAPERS, ROOMS
+from lookalike.exhibits.statuses import Outcome, Status
 from lookalike.exhibits.writing import Sidecar
 from lookalike.report.display import exhibit_html
 from lookalike.report.provenance import Jobs
@@ -54,7 +54,7 @@ class Exhibit(Sidecar):
     @property
     def was_drawn(self) -> bool:
         """Whether it was run and did not fail."""
-        return self.state not in (NOT_RUN, FAILED)
+        return self.state not in (Status.NOT_RUN, Status.FAILED)
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -83,7 +83,10 @@ class Exhibit(Sidecar):
 
     def verdicts(self) -> pd.DataFrame:
         """Read the verdicts of a table of claims, all of them text."""
-        return read_csv(self.folder / f"{self.name}.csv", dtype=str, keep_default_na=False)
+        verdicts = read_csv(self.folder / f"{self.name}.csv", dtype=str, keep_default_na=False)
+        if unknown := {*verdicts.get("verdict", ())} - {*Outcome}:
+            raise LookalikeError(f"there is no verdict {min(unknown)!r}: delete {self.folder / self.name}.csv")
+        return verdicts
 
     def _repr_html_(self) -> str:
         return exhibit_html(self)
@@ -193,13 +196,17 @@ class Results:
         first = pd.DataFrame(columns=["dataset", *CLAIM_COLUMNS, "synthetic"], dtype=str)
         found = pd.concat([first, *tables], ignore_index=True).fillna("").astype(str)
         is_made = found["simulated"].eq("yes") | found["synthetic"].eq("True")
-        return found.assign(in_this_run=is_made.map({True: " in this run", False: ""}))
+        # a table of text has no column of anything else
+        outcomes = [Outcome(verdict or Outcome.NOT_TESTED) for verdict in found["verdict"]]
+        return found.assign(
+            verdict=pd.Series(outcomes, dtype=object), in_this_run=is_made.map({True: " in this run", False: ""})
+        )
 
-    def states(self, papers: Iterable[str] | None = None) -> dict[str, int]:
-        """How many exhibits, or those of some papers, have each of `lookalike.exhibits.printed.STATES`."""
+    def states(self, papers: Iterable[str] | None = None) -> dict[Status, int]:
+        """Return how many exhibits, or those of some papers, have each status."""
         wanted = None if papers is None else set(papers)
         found = [one.state for one in self.exhibits() if wanted is None or one.paper in wanted]
-        return {state: found.count(state) for state in STATES}
+        return {status: found.count(status) for status in Status}
 
 
 def _sidecars(folder: Path) -> Iterable[Path]:
@@ -226,7 +233,7 @@ def _dataset(folder: Path, exhibits: list[Exhibit]) -> Dataset:
         title=telling.dataset_title,
         synthetic=telling.synthetic,
         headline=headline.read_text(encoding="utf-8").strip("\n") if headline.is_file() else "",
-        not_run=telling.problem if all(exhibit.state == NOT_RUN for exhibit in exhibits) else "",
+        not_run=telling.problem if all(exhibit.state == Status.NOT_RUN for exhibit in exhibits) else "",
         exhibits=tuple(exhibits),
     )
 
@@ -240,8 +247,6 @@ def read_exhibit(sidecar: Path) -> Exhibit:
     where = {"dataset": dataset, "paper": paper, "name": name, "id": f"{paper}/{name}", "folder": sidecar.parent}
     try:
         exhibit = _EXHIBIT.validate_python(dict(read_json(sidecar)) | where)
-        if exhibit.state not in STATES:
-            raise ValueError(f"there is no state {exhibit.state!r}")
         if exhibit.name == CLAIMS and exhibit.was_drawn:
             exhibit.verdicts()  # every page reads them: a damaged table costs itself alone
         return exhibit
@@ -254,7 +259,7 @@ def read_exhibit(sidecar: Path) -> Exhibit:
         blank |= dict.fromkeys(("notes", "files", "sources", "sheets", "entries"), ())
         again = f"{sidecar} cannot be read ({reason}): delete it and run the same command again"
         problem = str(error) if isinstance(error, LookalikeError) else again
-        told = {"title": name, "dataset_title": dataset, "state": FAILED, "problem": problem}
+        told = {"title": name, "dataset_title": dataset, "state": Status.FAILED, "problem": problem}
         return Exhibit(**{**blank, **where, **told, "order": 0, "synthetic": False, "statuses": {}})
 
 

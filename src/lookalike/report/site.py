@@ -18,8 +18,9 @@ from lookalike.core.errors import escaped_in_page
 from lookalike.core.files import PathLike, replacing
 from lookalike.exhibits import words
 from lookalike.exhibits.neighbours import RANDOM
-from lookalike.exhibits.printed import FAILED, RULE
+from lookalike.exhibits.printed import RULE
 from lookalike.exhibits.registry import PAPERS
+from lookalike.exhibits.statuses import ABSENT, Status, count_badges
 from lookalike.report import SNAKEMAKE, claims, display, facts, front, glossary, pages
 from lookalike.report.gallery import CLASSES, galleries_of
 from lookalike.report.provenance import Jobs
@@ -83,7 +84,7 @@ class _Site:
         self.jobs = jobs or None
         self.configuration = configuration or {}
         self.seed = self.configuration.get("seed")
-        self.failed = [exhibit for exhibit in results.exhibits() if exhibit.state == FAILED]
+        self.failed = [exhibit for exhibit in results.exhibits() if exhibit.state == Status.FAILED]
         """What could not be drawn; pages add what they cannot show."""
 
     def front(self) -> str:
@@ -108,7 +109,7 @@ class _Site:
             against=front.against(results, found),
             undecided={one.dataset: one for one in results.exhibits() if one.undecided},
             cited=list(PAPERS.values()),
-            states=display.count_states(results.states()),
+            states=count_badges(results.states()),
             matrices=[pages.matrix(results, paper) for paper in PAPERS],
             verdict_counts=claims.verdict_counts(found),
             n_claims=len(found),
@@ -196,7 +197,7 @@ class _Site:
     def _fails(self, exhibit: Exhibit, problem: str) -> None:
         """Remember what a page cannot show of an exhibit; "" is no problem."""
         if problem:
-            self.failed.append(replace(exhibit, state=FAILED, problem=problem))
+            self.failed.append(replace(exhibit, state=Status.FAILED, problem=problem))
 
     def _exhibits(self, papers: list[str], page: str, heading: str, lead: str, commands: Sequence[str]) -> str:
         """A page with a group for each paper, whose sections have an exhibit of every data set that has it."""
@@ -221,7 +222,7 @@ class _Site:
             commands=commands,
             groups=groups,
             absent=[named for paper in papers for named in pages.absent(self.results, paper)],
-            states=display.count_states(self.results.states(papers)),
+            states=count_badges(self.results.states(papers)),
             has_points=any(view.picture and view.picture.points for view in views),
         )
 
@@ -235,16 +236,12 @@ class _Site:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        environment.filters.update(
-            shown_state=display.SHOWN.__getitem__, sentence=display.sentence, duration=facts.duration, slug=claims.slug
-        )
+        environment.filters.update(sentence=display.sentence, duration=facts.duration, slug=claims.slug)
         environment.globals.update(
             navigation=NAVIGATION,
             css=_static("report.css"),
             script=_static("report.js"),
-            signs=display.SIGNS,
-            meanings=display.MEANINGS,
-            shown_states=display.SHOWN,
+            absent_badge=ABSENT,
             view_id=pages.view_id,
             address_of=pages.address_of,
             command_of=facts.command_of,

@@ -12,8 +12,8 @@ import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from lookalike.exhibits.sheets import Sheet, html
+from lookalike.exhibits.statuses import Status
 from lookalike.exhibits.style import METHODS
-from lookalike.report.display import SHOWN
 
 MOST_ROWS = 250
 """Rows of a data frame that a page shows; the file has all."""
@@ -47,6 +47,8 @@ WORDS = {
 """Values of columns that are keys of the code to what a reader sees."""
 KEY = re.compile(r"[a-z]+(_[a-z0-9]+)+")
 """A value that is a key of the code and has no words of its own is shown with spaces."""
+BADGED = {str(status): status.badge.words for status in Status if status.badge}
+"""Status of a file to the words that pages have for it."""
 Titles = Mapping[str, Mapping[str, str]]
 
 
@@ -81,8 +83,7 @@ def _spoken(sheet: Sheet) -> Sheet:
 
     def spoken(cell: str, head: str, is_number: bool) -> str:
         if head == "status":
-            status, colon, reason = cell.partition(":")
-            return SHOWN.get(status, status) + colon + reason
+            return BADGED.get(cell, cell)
         return MISSING if is_number and cell in ("", "-") else cell
 
     rows = tuple(tuple(map(spoken, row, sheet.heads, sheet.numbers)) for row in sheet.rows)
@@ -126,7 +127,7 @@ def comparison_grid(cells: pd.DataFrame, caption: str, name: str, titles: Titles
             [unit if _is_number(ours, of_ours) and _is_number(printed, of_print) else ""
              for ours, of_ours, printed, of_print, unit in both], index=cells.index,
         )  # fmt: skip
-    told["status"] = cells["status"].map(lambda status: SHOWN.get(status) or status)
+    told["status"] = cells["status"].map(lambda status: BADGED.get(status, status))
     return frame_grid(shown.assign(**told), caption, name, titles=titles or {})
 
 

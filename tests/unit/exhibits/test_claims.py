@@ -7,8 +7,9 @@ import pytest
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits import words
-from lookalike.exhibits.claims import PREDICATES, Outcome, Reason, Scope, claims_of, decide
+from lookalike.exhibits.claims import PREDICATES, Reason, Scope, claims_of, decide
 from lookalike.exhibits.contrasts import Contrast, Contrasts, contrasts_frame
+from lookalike.exhibits.statuses import Outcome
 
 HOLDS, FAILS, OPEN, NOT_TESTED, LEFT_OUT = Outcome
 INF, NAN = math.inf, math.nan

@@ -212,7 +212,7 @@ def test_claims_are_counted_and_filter_without_a_script(pages, results):
     assert text.count('<tr role="row" data-verdict="holds"') == 1
     assert "<dt>Rule</dt><dd>Above 0.</dd>" in text
     assert "<b>1</b> does not hold" in text
-    assert re.search(r'chip-neutral"[^>]*>.*does not hold in this run</span>', text), "the banner and it say the same"
+    assert re.search(r'chip-open"[^>]*>.*does not hold in this run</span>', text), "the banner and it say the same"
     claims = claims_of(results).iloc[[2, 1, 1, 0]]
     found = [(one.id, one.n_rows) for one in verdict_choices(claims)]
     assert found == [("holds", 1), ("does-not-hold", 2), ("undecided", 1)]

@@ -10,7 +10,7 @@ from lookalike.core.files import read_json
 from lookalike.exhibits import words
 from lookalike.exhibits.claims import decide
 from lookalike.exhibits.contrasts import contrasts_frame
-from lookalike.exhibits.printed import FAILED, NOT_RUN
+from lookalike.exhibits.statuses import Status
 from lookalike.exhibits.writing import write_exhibits
 from lookalike.report.pictures import POINT
 from lookalike.studies.rooms import claim_rows, contrasts_of, exhibits_in, printed_rows, room_exhibits
@@ -53,7 +53,7 @@ def written(room, study, folder):
     """Sidecars by id of all exhibits of a study, every file of which has been checked."""
     exhibits, sidecars = room_exhibits(room), {}
     with mock.patch("lookalike.exhibits.drawing.save_figure", laid_out):
-        assert [one.id for one in write_exhibits(exhibits.values(), study, folder) if one.state == FAILED] == []
+        assert [one.id for one in write_exhibits(exhibits.values(), study, folder) if one.state == Status.FAILED] == []
     for id, exhibit in exhibits.items():
         files = [folder / f"{id}{suffix}" for suffix in exhibit.suffixes]
         assert [file.name for file in files if not file.stat().st_size] == []
@@ -80,7 +80,7 @@ def check_not_run(room, study, folder):
     """Without its tables, an exhibit that needs one says what to do, and has all its files."""
     for id, told in written(room, study, folder).items():
         if room_exhibits(room)[id].needs:
-            assert (told["state"], told["problem"]) == (NOT_RUN, study.not_run)
+            assert (told["state"], told["problem"]) == (Status.NOT_RUN, study.not_run)
 
 
 def check_plan(plan, config, dataset):

@@ -12,8 +12,9 @@ from lookalike.exhibits.claims import better
 from lookalike.exhibits.contrasts import Contrast
 from lookalike.exhibits.margins import margin
 from lookalike.exhibits.model import Margin, Table
-from lookalike.exhibits.printed import MISSING, NO_RESULT, p_value, status_of
+from lookalike.exhibits.printed import MISSING, p_value, status_of
 from lookalike.exhibits.registry import exhibit
+from lookalike.exhibits.statuses import Status
 from lookalike.studies.category.study import PRINTED_TABLE, CategoryStudy, Subset
 
 HEADING = "Methods compared: OASIS minus method, in points of mAP (1 point = 0.01)"
@@ -144,7 +145,7 @@ def _printed_gap(study: CategoryStudy, subset: Subset, method: str) -> dict[str,
     told = {"printed": gap, "printed_std": std, "printed_cell": f"{gap:+.0f} ± {std:.1f}"}
     ours = 100 * (study.values(subset, "oasis") - study.values(subset, method)).dropna()
     if subset.why_not_comparable or ours.empty:
-        return told | {"status": subset.unjudged if subset.why_not_comparable else NO_RESULT}
+        return told | {"status": subset.unjudged if subset.why_not_comparable else Status.NO_RESULT}
     spread = float(ours.std()) if len(ours) > 1 else 0.0
     # each of the two printed numbers is rounded
     return told | {"status": status_of(ours.mean(), gap, spread, std, both["last_digit"].sum(), len(ours))}

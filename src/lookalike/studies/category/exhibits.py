@@ -10,8 +10,9 @@ import pandas as pd
 
 from lookalike.exhibits.claims_table import claims_table
 from lookalike.exhibits.model import Table
-from lookalike.exhibits.printed import NOT_COMPARABLE, beside_print, plus_minus
+from lookalike.exhibits.printed import beside_print, plus_minus
 from lookalike.exhibits.registry import exhibit
+from lookalike.exhibits.statuses import Status
 from lookalike.studies.category import comparison as comparison
 from lookalike.studies.category import neighbours as neighbours
 from lookalike.studies.category import pictures as pictures
@@ -87,7 +88,7 @@ def _judged(study: CategoryStudy, subset: Subset, cell: Mapping[str, Any]) -> tu
         why = "other images than the paper's"
     elif cell["metric"] == "nonzeros_per_image" and cell["words"] != WORDS_IN_TEXT:
         why = f"{cell['words']:,} words here, {WORDS_IN_TEXT:,} in the paper"
-    return (NOT_COMPARABLE, why) if why else None
+    return (Status.NOT_COMPARABLE, why) if why else None
 
 
 @exhibit("learning/claims", title="Claims of the papers", needs=("contrasts", "time_contrasts"))

@@ -17,8 +17,9 @@ from lookalike.exhibits.claims import Claim, Scope
 from lookalike.exhibits.contrasts import GRID, ITERATIONS, LIMITED, NOT_RUN, STEPS, TIME
 from lookalike.exhibits.contrasts import NO_RESULT as UNFINISHED
 from lookalike.exhibits.model import Drawn, Figure
-from lookalike.exhibits.printed import MISSING, NO_RESULT, NOT_COMPARABLE, OTHER_CLASSES, STAR, plus_minus, swapped
+from lookalike.exhibits.printed import MISSING, STAR, plus_minus, swapped
 from lookalike.exhibits.registry import PAPERS
+from lookalike.exhibits.statuses import Status
 from lookalike.exhibits.study import Study
 from lookalike.studies.metrics import not_converged, rows_in, select
 
@@ -60,7 +61,7 @@ class Subset:
     @property
     def unjudged(self) -> str:
         """Status of its numbers that stand beside printed ones and may not be held against them."""
-        return OTHER_CLASSES if self.why_not_comparable == PAPERS_OTHER_CLASSES else NOT_COMPARABLE
+        return Status.OTHER_CLASSES if self.why_not_comparable == PAPERS_OTHER_CLASSES else Status.NOT_COMPARABLE
 
 
 class CategoryStudy(Study):
@@ -214,9 +215,9 @@ class CategoryStudy(Study):
         if math.isnan(cell["ours"]):
             reason = self.not_converged.get((cell["subset"], cell["method"]))
             if reason:
-                return NO_RESULT, f"did not converge: {reason}"
+                return Status.NO_RESULT, f"did not converge: {reason}"
             absent = cell["method"] not in subset.methods
-            return (NO_RESULT, f"{self.title_of(cell['method'])} was not run") if absent else None
+            return (Status.NO_RESULT, f"{self.title_of(cell['method'])} was not run") if absent else None
         return (subset.unjudged, subset.why_not_comparable) if subset.why_not_comparable else None
 
     def data_sentence(self, drawn: Drawn | None) -> str:

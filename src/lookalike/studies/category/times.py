@@ -10,8 +10,9 @@ from typing import Any
 import pandas as pd
 
 from lookalike.exhibits.model import Table
-from lookalike.exhibits.printed import MISSING, NOT_COMPARABLE, STAR, beside_print, minutes_text, plus_minus, times_over
+from lookalike.exhibits.printed import MISSING, STAR, beside_print, minutes_text, plus_minus, times_over
 from lookalike.exhibits.registry import exhibit
+from lookalike.exhibits.statuses import Status
 from lookalike.ranking.statistics import summarise
 from lookalike.studies.category.study import CategoryStudy
 
@@ -102,7 +103,7 @@ def _judged(study: CategoryStudy, cell: Mapping[str, Any]) -> tuple[str, str] | 
     if math.isnan(cell["printed"]) or math.isnan(cell["ours"]):
         return study.judge(cell)
     why = next(subset.why_not_comparable for subset in study.all_subsets if subset.id == cell["subset"])
-    return NOT_COMPARABLE, "; ".join(filter(None, (why, OTHER_MACHINE)))
+    return Status.NOT_COMPARABLE, "; ".join(filter(None, (why, OTHER_MACHINE)))
 
 
 def _printed_cell(row: Mapping[Any, Any]) -> str:

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 
 from lookalike.exhibits.model import Axis, Figure, Line, Panel
-from lookalike.exhibits.printed import NOT_COMPARABLE, beside_print
+from lookalike.exhibits.printed import beside_print
 from lookalike.exhibits.registry import exhibit
+from lookalike.exhibits.statuses import Status
 from lookalike.exhibits.style import BLACK, BLUE, GREY, LOOKS, ORANGE, SKY, TRAINING, VERMILLION, Look, looks_of
 from lookalike.studies.category.curves import (
     ASIDE,
@@ -95,7 +96,7 @@ def _stop_cells(study: CategoryStudy) -> pd.DataFrame:
         ours.astype({"ours": np.float64, "ours_std": np.float64}),
         study.printed_in("text", JMLR),
         on=("method", "metric"),
-        judge=lambda cell: None if math.isnan(cell["ours"]) else (NOT_COMPARABLE, STOP_IS_NO_SATURATION),
+        judge=lambda cell: None if math.isnan(cell["ours"]) else (Status.NOT_COMPARABLE, STOP_IS_NO_SATURATION),
     )
     return cells[cells["status"] != ""].assign(metric="saturation_steps", unit="steps")
 

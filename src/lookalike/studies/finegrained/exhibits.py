@@ -15,15 +15,9 @@ import pandas as pd
 from lookalike.exhibits.claims_table import claims_table
 from lookalike.exhibits.margins import margin
 from lookalike.exhibits.model import Axis, Figure, Line, Margin, Panel, Series, Table
-from lookalike.exhibits.printed import (
-    MISSING,
-    NO_RESULT,
-    beside_print,
-    human_time,
-    plus_minus,
-    significant,
-)
+from lookalike.exhibits.printed import MISSING, beside_print, human_time, plus_minus, significant
 from lookalike.exhibits.registry import exhibit
+from lookalike.exhibits.statuses import Status
 from lookalike.exhibits.style import BLACK, BLUE, GREY, TRAINING, VERMILLION, Look
 from lookalike.exhibits.words import HAND_CRAFTED, means_counted
 from lookalike.studies.finegrained import pictures as pictures
@@ -139,7 +133,7 @@ def buffers(study: FinegrainedStudy) -> Table:
     shown = {"size": "buffer", "hand": "images at hand", "far": "total variation", "right": "precision of OASIS (%)"}
     if found is None or not len(found):
         why = study.why_not_run(OASIS) or "OASIS was not learned from buffers here"
-        return Table(pd.DataFrame([dict.fromkeys(shown, "") | {"size": NO_RESULT}]), heads=shown, notes=(why,))
+        return Table(pd.DataFrame([dict.fromkeys(shown, "") | {"size": Status.NO_RESULT}]), heads=shown, notes=(why,))
     frame = pd.DataFrame([dict(one) for one in found])
     frame = frame.assign(
         size=[f"{int(one):,}" if one > 0 else "all images" for one in frame["capacity"]],
@@ -328,7 +322,7 @@ def _cost(study: FinegrainedStudy, system: str, fit: Mapping[Any, Any]) -> dict[
     words = {name.removeprefix("n_").replace("_", " "): _setting(value, ",") for name, value in there.items()}
     told = ", ".join(f"{name} {value}" for name, value in words.items())
     shown = told if len(told) <= LONGEST_SETTINGS else told[:LONGEST_SETTINGS].rpartition(", ")[0] + ", ..."
-    status = "" if fit else study.why_not_run(system) or NO_RESULT
+    status = "" if fit else study.why_not_run(system) or Status.NO_RESULT
     return row | {
         "settings": settings,
         "status": status,

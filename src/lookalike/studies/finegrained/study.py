@@ -13,7 +13,8 @@ import pandas as pd
 
 from lookalike.exhibits.claims import Claim, Scope
 from lookalike.exhibits.model import Figure, Table
-from lookalike.exhibits.printed import AGREES, HIGHER, LOWER, MISSING, NO_RESULT, NOT_COMPARABLE, NOT_RUN, plus_minus
+from lookalike.exhibits.printed import MISSING, plus_minus
+from lookalike.exhibits.statuses import Status
 from lookalike.exhibits.study import Study
 from lookalike.studies.finegrained.numbers import COUNTS
 from lookalike.studies.finegrained.systems import (
@@ -254,20 +255,20 @@ class FinegrainedStudy(Study):
         """Status of a printed number, and why it is no verdict or what to know about it."""
         system, metric = cell["system"], cell["metric"]
         if math.isnan(cell["ours"]):
-            return NO_RESULT, self.why_not_run(system) or f"this run has no {metric} of {self.title_of(system)}"
+            return Status.NO_RESULT, self.why_not_run(system) or f"this run has no {metric} of {self.title_of(system)}"
         reason = self.why_not_comparable(metric) or (OTHER_DATA if is_learned(system) else "")
         if reason or math.isnan(cell["low"]) or math.isnan(cell["high"]):
-            return NOT_COMPARABLE, reason or "too few query images for an interval"
+            return Status.NOT_COMPARABLE, reason or "too few query images for an interval"
         # rounding in the last bits must not decide for a number at the very end
         half = cell["last_digit"] / 2 + 1e-9 * abs(cell["printed"])
         agrees = cell["low"] - half <= cell["printed"] <= cell["high"] + half
-        status = AGREES if agrees else HIGHER if cell["low"] > cell["printed"] else LOWER
+        status = Status.AGREES if agrees else Status.HIGHER if cell["low"] > cell["printed"] else Status.LOWER
         return status, ""
 
     def cell(self, found: Measured, metric: str, system: str) -> str:
         """Cell of ours: ``61.8 [60.9, 62.7]``; ``not run`` where there is a reason for it, else ``-``, without one."""
         if math.isnan(found.value):
-            return NOT_RUN if self.why_not_run(system) else MISSING
+            return Status.NOT_RUN if self.why_not_run(system) else MISSING
         return with_interval(found, FORMS[metric])
 
     def data_sentence(self, drawn: Any) -> str:

@@ -13,7 +13,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_json
 from lookalike.exhibits.claims import Claim, Scope
 from lookalike.exhibits.model import Figure
-from lookalike.exhibits.printed import NO_RESULT, NOT_COMPARABLE
+from lookalike.exhibits.statuses import Status
 from lookalike.exhibits.study import Study
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.metrics import select
@@ -92,8 +92,8 @@ class HumanStudy(Study):
     def judge(self, cell: Any) -> tuple[str, str]:
         """Status and reason of a printed number: never a verdict."""
         if cell["ours"] != cell["ours"]:
-            return NO_RESULT, "too few images, queries or raters for it"
-        return NOT_COMPARABLE, self.other_data()
+            return Status.NO_RESULT, "too few images, queries or raters for it"
+        return Status.NOT_COMPARABLE, self.other_data()
 
     def data_sentence(self, drawn: Any) -> str:
         """Which data, how many queries and raters, and what error bars are."""

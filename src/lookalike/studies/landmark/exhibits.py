@@ -12,13 +12,13 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from lookalike.exhibits.claims import Outcome
 from lookalike.exhibits.claims_table import claims_table
 from lookalike.exhibits.drawing import lettered
 from lookalike.exhibits.margins import margin
 from lookalike.exhibits.model import Axis, Drawn, Figure, Gallery, Line, Margin, Panel, Series, Table
 from lookalike.exhibits.printed import beside_print, plus_minus, significant
 from lookalike.exhibits.registry import exhibit
+from lookalike.exhibits.statuses import Outcome
 from lookalike.exhibits.style import BLACK, GREY, Look, looks_of
 from lookalike.studies.landmark import montage, times
 from lookalike.studies.landmark.rankings import COST, LAMBDA, MAP, MAP_FULL, ORDERS, SPARSITY

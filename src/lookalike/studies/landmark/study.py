@@ -17,7 +17,8 @@ from lookalike.exhibits.claims import Claim, Scope
 from lookalike.exhibits.contrasts import ITERATIONS, LIMITED, PRINT, TIME
 from lookalike.exhibits.contrasts import NO_RESULT as UNFINISHED
 from lookalike.exhibits.model import Figure, Gallery, Table
-from lookalike.exhibits.printed import MISSING, NO_RESULT, NOT_COMPARABLE, STAR, Judge, plus_minus
+from lookalike.exhibits.printed import MISSING, STAR, Judge, plus_minus
+from lookalike.exhibits.statuses import Status
 from lookalike.exhibits.study import Study
 from lookalike.ranking.statistics import summarise
 from lookalike.studies.landmark.rankings import MAP, SPARSITY
@@ -252,16 +253,16 @@ class LandmarkStudy(Study):
             if math.isnan(cell["printed"]):
                 return None
             if cell["landmark"] not in (*self.landmarks, MEAN):
-                return NOT_COMPARABLE, codebook.why_not_comparable
+                return Status.NOT_COMPARABLE, codebook.why_not_comparable
             if math.isnan(cell["ours"]):
                 failed = self.why_without(codebook.id, cell["landmark"], cell["method"])
                 if failed:
-                    return NO_RESULT, f"did not converge: {failed}"
+                    return Status.NO_RESULT, f"did not converge: {failed}"
                 title = self.title_of(cell["method"])
-                return None if cell["method"] in self.methods else (NO_RESULT, f"{title} was not run")
+                return None if cell["method"] in self.methods else (Status.NO_RESULT, f"{title} was not run")
             other = OTHER_MACHINE if cell["metric"] == TRAIN_TIME else ""
             why = "; ".join(filter(None, (codebook.why_not_comparable, other)))
-            return (NOT_COMPARABLE, why) if why else None
+            return (Status.NOT_COMPARABLE, why) if why else None
 
         return judge
 

@@ -13,18 +13,9 @@ from numpy.polynomial.polynomial import polyval
 
 from lookalike.exhibits.labels import on_free_sides
 from lookalike.exhibits.model import Axis, Figure, Label, Panel, Series
-from lookalike.exhibits.printed import (
-    DAY,
-    HOUR,
-    MINUTE,
-    MISSING,
-    NO_RESULT,
-    NOT_COMPARABLE,
-    YEAR,
-    beside_print,
-    human_time,
-)
+from lookalike.exhibits.printed import DAY, HOUR, MINUTE, MISSING, YEAR, beside_print, human_time
 from lookalike.exhibits.registry import exhibit
+from lookalike.exhibits.statuses import Status
 from lookalike.exhibits.style import GREY, LOOKS, Look
 from lookalike.studies.metrics import rows_in
 from lookalike.studies.web.study import WHY_NOT_COMPARABLE, WebStudy
@@ -228,9 +219,9 @@ def _without_verdict(cell: Any) -> tuple[str, str]:
     """Status and reason of a printed time."""
     learner = LEARNER_OF[cell["method"]]
     if math.isnan(cell["ours"]):
-        return NO_RESULT, f"this run has no time of {learner} on about {cell['n_images']:,} images"
+        return Status.NO_RESULT, f"this run has no time of {learner} on about {cell['n_images']:,} images"
     data = WHY_NOT_COMPARABLE if learner == OASIS else "synthetic vectors"
-    return NOT_COMPARABLE, "; ".join(filter(None, (cell["told"], data, "other machine and implementation")))
+    return Status.NOT_COMPARABLE, "; ".join(filter(None, (cell["told"], data, "other machine and implementation")))
 
 
 def panel_of(frame: pd.DataFrame) -> Panel:

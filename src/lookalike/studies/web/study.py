@@ -9,7 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from lookalike.exhibits.printed import NOT_COMPARABLE, plus_minus
+from lookalike.exhibits.printed import plus_minus
+from lookalike.exhibits.statuses import Status
 from lookalike.exhibits.study import Study
 from lookalike.studies.metrics import rows_in, select
 from lookalike.studies.web.numbers import TEST
@@ -83,7 +84,7 @@ class WebStudy(Study):
 
     def judge(self, cell: Mapping[str, Any]) -> tuple[str, str] | None:
         """Status and reason of a printed number that ours stands beside; None where there is no number of ours."""
-        return None if math.isnan(cell["ours"]) else (NOT_COMPARABLE, WHY_NOT_COMPARABLE)
+        return None if math.isnan(cell["ours"]) else (Status.NOT_COMPARABLE, WHY_NOT_COMPARABLE)
 
     def was_run(self, method: str, setting: str = "") -> bool:
         """Tell whether a method retrieved, or was timed."""

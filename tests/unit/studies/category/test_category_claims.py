@@ -10,8 +10,9 @@ from contract import claims as claim_rows
 from contract import printed, verdict_on
 from small_category import JMLR, NO_FITS, PSD, UNFINISHED, VAR10, VAR20, against, contrasted, curve, fits, scores, study
 
-from lookalike.exhibits.claims import Outcome, claims_of, decide
+from lookalike.exhibits.claims import claims_of, decide
 from lookalike.exhibits.claims_table import claims_table
+from lookalike.exhibits.statuses import Outcome
 
 HOLDS, FAILS, OPEN, NOT_TESTED = Outcome.HOLDS, Outcome.FAILS, Outcome.OPEN, Outcome.NOT_TESTED
 ROWS = claim_rows("category")

@@ -7,7 +7,8 @@ import pytest
 from contract import claims, contrasted, verdict_on
 from made_studies import KINDS, LEVELS, NONE, REAL, UNIFORM, drawn, made_contrasts, made_intervals, of_numbers
 
-from lookalike.exhibits.claims import Outcome, by_means, claims_of
+from lookalike.exhibits.claims import by_means, claims_of
+from lookalike.exhibits.statuses import Outcome
 from lookalike.studies.finegrained.study import Difference, FinegrainedStudy, Measured
 from lookalike.studies.finegrained.systems import TABLE1
 

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 from contract import check_exhibits, check_not_run, claims
 
-from lookalike.exhibits.printed import AGREES, HIGHER, LOWER, NO_RESULT, NOT_COMPARABLE
 from lookalike.exhibits.sheets import sheets_of
+from lookalike.exhibits.statuses import Status
 from lookalike.studies.finegrained import pictures
 from lookalike.studies.finegrained.numbers import metrics_of
 from lookalike.studies.finegrained.systems import FEATURES, TABLE1, TABLE2, contrast_pairs, is_learned
@@ -17,7 +17,7 @@ PRECISION, SCORE = "similarity_precision", "score@30"
 
 def status_of(system):
     """Learned rows saw other training images than the paper's."""
-    return NOT_COMPARABLE if is_learned(system) else AGREES
+    return Status.NOT_COMPARABLE if is_learned(system) else Status.AGREES
 
 
 def row(table, name):
@@ -74,7 +74,12 @@ def test_ours_stand_above_the_printed_in_the_papers_order(name, systems, tmp_pat
 
 def test_a_printed_number_agrees_within_our_interval_and_half_its_digit(tmp_path):
     """The paper prints 62.2."""
-    for value, reach, expected in ((62.0, 0.15, AGREES), (61.9, 0.25, AGREES), (61.9, 0.2, LOWER), (62.5, 0.2, HIGHER)):
+    for value, reach, expected in (
+        (62.0, 0.15, Status.AGREES),
+        (61.9, 0.25, Status.AGREES),
+        (61.9, 0.2, Status.LOWER),
+        (62.5, 0.2, Status.HIGHER),
+    ):
         study = made.of_numbers(tmp_path, made.made_intervals({"wavelet": (value, 2.7)}, reach=reach), **made.REAL)
         assert statuses(made.drawn(study, "table1")).loc[("wavelet", PRECISION), "status"] == expected
 
@@ -84,7 +89,7 @@ def test_what_nobody_rated_is_never_held_against_print(kind, tmp_path):
     renamed = made.made_intervals().assign(metric=lambda rows: rows["metric"].str.replace("@30", "@5"))
     study = made.of_numbers(tmp_path, renamed, kind=kind, k=5)
     table = made.drawn(study, "table1")
-    assert set(statuses(table)["status"]) == {NOT_COMPARABLE}
+    assert set(statuses(table)["status"]) == {Status.NOT_COMPARABLE}
     assert any("Not comparable with the printed numbers" in note for note in study.notes(table))
     # scores of another k are read alike
     assert row(table, "HOG")[3].startswith("3,099")
@@ -98,7 +103,7 @@ def test_the_spread_is_the_standard_error_of_the_interval_without_which_there_is
     bare = made.made_intervals().assign(low=np.nan, high=np.nan)
     found = statuses(made.drawn(made.of_numbers(tmp_path, bare, **made.REAL), "table1")).loc[list(FEATURES)]
     assert set(zip(found["status"], found["reason"], strict=True)) == {
-        (NOT_COMPARABLE, "too few query images for an interval")
+        (Status.NOT_COMPARABLE, "too few query images for an interval")
     }
 
 
@@ -117,7 +122,7 @@ def test_costs_tell_dimensions_speed_and_settings(tmp_path):
     table = made.drawn(made.made_study(tmp_path, fits, deep_not_run="install torch"), "features")
     assert row(table, "Wavelet") == ("Wavelet", "64", "Euclidean", "100", "10 s", "", "step 8, sizes 16/24")
     told = row(table, "HOG")[5], row(table, "ConvNet")[-1], row(table, "OASIS")[-1]
-    assert told == ("training images", "not run: install torch", NO_RESULT)
+    assert told == ("training images", "not run: install torch", Status.NO_RESULT)
     assert "Measured on a processor." in table.notes
     long = {f"settings_number_{place}": place for place in range(40)} | {"settings_none": np.nan}
     fits = pd.DataFrame([{"system": "hog", "dimensions": 3, **long}])
@@ -148,7 +153,7 @@ def test_systems_that_were_not_run_say_what_to_do(tmp_path):
     )  # fmt: skip
     table = made.drawn(study, "table1")
     assert row(table, "DeepRanking")[2:5] == ("not run",) * 3
-    assert statuses(table).loc[("oasis", SCORE)].tolist() == [NO_RESULT, "not run: put training/ there"]
+    assert statuses(table).loc[("oasis", SCORE)].tolist() == [Status.NO_RESULT, "not run: put training/ there"]
     assert "L1HashKPCA, OASIS, Golden Features: not run: put training/ there." in study.notes(table)
     figure = made.drawn(study, "fig6")
     assert [panel.empty for panel in figure.panels] == ["not run", "not run"]
@@ -207,7 +212,7 @@ def test_a_score_is_a_count_over_as_many_triplets_and_images(sizes, settings, wh
     few = "998 triplets, and a verdict takes 1,000" if sizes == {"n_triplets": 998} else ""
     assert study.why_not_comparable(PRECISION) == few
     found = statuses(made.drawn(study, "table1")).xs(SCORE, level="metric").loc[list(FEATURES)]
-    assert set(found["status"]) == {NOT_COMPARABLE if why else AGREES}
+    assert set(found["status"]) == {Status.NOT_COMPARABLE if why else Status.AGREES}
     assert found["reason"].str.contains(why).all()
     mixed = made.made_pool().assign(source=["pool", "pool", "triplets"])
     assert not made.made_study(tmp_path, {"pool": mixed}).has_pool

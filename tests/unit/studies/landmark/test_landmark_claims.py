@@ -9,8 +9,9 @@ import pytest
 from contract import verdict_on
 from made_numbers import CLAIMS, LANDMARKS, ONE, dimensions, fits, metrics, study, tables
 
-from lookalike.exhibits.claims import Outcome, by_means, by_print, claims_of
+from lookalike.exhibits.claims import by_means, by_print, claims_of
 from lookalike.exhibits.claims_table import claims_table
+from lookalike.exhibits.statuses import Outcome
 from lookalike.studies.metrics import select
 
 HOLDS, FAILS, OPEN, *_ = Outcome
