@@ -295,7 +295,7 @@ def _margin(kept: Run) -> tuple[str, ...]:
     paper = kept["exhibit"].partition("/")[0]
     fields = {key: value for key, value in kept.items() if key != "exhibit"}
     margin = Margin(**fields | {"contrast": Contrast(**kept["contrast"])})
-    what = ": ".join(filter(None, (margin.setting, f"{margin.method} − {margin.other}, {margin.metric}")))
+    what = ": ".join(filter(None, (margin.setting, f"{margin.method} − {margin.rival}, {margin.metric}")))
     exhibit = all_exhibits()[kept["exhibit"]]
     where = f"{PAPERS[paper].short}, {exhibit.label}" if paper in PAPERS else exhibit.title
     unit = "" if margin.contrast.unit == "points" else f" {margin.contrast.unit}"

@@ -29,7 +29,7 @@ def margin(
 ) -> Margin:
     """The margin of all intervals of one contrast, given what every method reaches here and in print.
 
-    `kind` stands behind the title of the other method: ``(hand-crafted)``.
+    `kind` says what the other method is, such as ``hand-crafted``.
     """
     row = rows[0]
     # one repeat alone has no interval over repeats
@@ -49,7 +49,8 @@ def margin(
         setting=setting,
         metric=metric,
         method=study.title_of(first),
-        other=f"{study.title_of(second)}{kind}",
+        other=study.title_of(second),
+        kind=kind,
         interval=interval,
         levels=(ours[first], ours[second]),
         printed_levels=(printed.get(first, math.nan), printed.get(second, math.nan)),

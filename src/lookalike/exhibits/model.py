@@ -44,10 +44,17 @@ class Margin:
     """Those in print; NaN where no number is printed."""
     best: str
     """Title of our best method."""
+    kind: str = ""
+    """What the other one is, such as ``hand-crafted``, where that has to be known."""
     in_order: tuple[int, int] = (0, 0)
     """Pairs of methods that come as in print, and all that print has; 0 and 0 without print."""
     note: str = ""
     """A sentence that has to be known besides."""
+
+    @property
+    def rival(self) -> str:
+        """Title of the other method, with what it is."""
+        return f"{self.other} ({self.kind})" if self.kind else self.other
 
 
 @dataclass(frozen=True)

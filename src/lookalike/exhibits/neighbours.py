@@ -95,8 +95,8 @@ def _outcomes(candidates: Sequence[Candidate]) -> str:
 
 def score_text(score: float) -> str:
     """Return a score with three digits."""
-    text = f"{score:,.0f}" if abs(score) >= 100 else f"{score:#.3g}".removesuffix(".")
-    return text.replace("-", "−")
+    size = abs(score)
+    return f"{'−' if score < 0 else ''}{f'{size:,.0f}' if size >= 99.95 else f'{size:#.3g}'}"
 
 
 def change_text(difference: float, what: str) -> str:
@@ -105,7 +105,7 @@ def change_text(difference: float, what: str) -> str:
         return ""
     if difference == 0:
         return f"= as many {what}"
-    number = f"{abs(difference):.1f}".removesuffix(".0")
+    number = f"{round(abs(difference), 1):g}"
     return f"▲ {number} more {what}" if difference > 0 else f"▼ {number} fewer {what}"
 
 

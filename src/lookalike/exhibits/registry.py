@@ -23,16 +23,13 @@ class Paper(NamedTuple):
     page: str
     """Name of its page, and of its target in the workflow."""
     title: str
-    """Short title: the method and where it was printed."""
+    """The method and where it was printed."""
+    short: str
+    """Where it was printed."""
     citation: str
     """Authors, place and year."""
     address: str = ""
     """Where it can be read; "" where we know of no lasting address."""
-
-    @property
-    def short(self) -> str:
-        """Where it was printed: ``JMLR 2010``."""
-        return self.title.rpartition(", ")[2].replace(" of ", " ")
 
 
 _OASIS = "Chechik, Sharma, Shalit and Bengio"
@@ -40,15 +37,17 @@ PAPERS = {
     "oasis-jmlr-2010": Paper(
         "jmlr2010",
         "OASIS, JMLR 2010",
+        "JMLR 2010",
         f"{_OASIS}, JMLR 11 (2010), pages 1109-1135",
         "https://jmlr.org/papers/v11/chechik10a.html",
     ),
-    "oasis-2009-draft": Paper("draft2009", "OASIS, draft of 2009", f"{_OASIS}, draft of 2009"),
-    "oasis-nips-2009": Paper("nips2009", "OASIS, NIPS 2009", f"{_OASIS}, NIPS 2009"),
-    "soml-aaai-2014": Paper("aaai2014", "SOML, AAAI 2014", "Gao, Hoi, Zhang, Wan and Li, AAAI 2014"),
+    "oasis-2009-draft": Paper("draft2009", "OASIS, draft of 2009", "Draft 2009", f"{_OASIS}, draft of 2009"),
+    "oasis-nips-2009": Paper("nips2009", "OASIS, NIPS 2009", "NIPS 2009", f"{_OASIS}, NIPS 2009"),
+    "soml-aaai-2014": Paper("aaai2014", "SOML, AAAI 2014", "AAAI 2014", "Gao, Hoi, Zhang, Wan and Li, AAAI 2014"),
     "deep-ranking-cvpr-2014": Paper(
         "cvpr2014",
         "Deep Ranking, CVPR 2014",
+        "CVPR 2014",
         "Wang, Song, Leung, Rosenberg, Wang, Philbin, Chen and Wu, CVPR 2014",
         "https://doi.org/10.1109/CVPR.2014.180",
     ),
@@ -126,8 +125,7 @@ class Exhibit:
     @property
     def caption(self) -> str:
         """First sentence of its caption: that of its function's docstring."""
-        text = " ".join((self.draw.__doc__ or "").partition("\n\n")[0].split())
-        return text if text.endswith(".") or not text else f"{text}."
+        return " ".join((self.draw.__doc__ or "").partition("\n\n")[0].split())
 
     @property
     def suffixes(self) -> tuple[str, ...]:

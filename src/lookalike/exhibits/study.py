@@ -59,9 +59,8 @@ class Study:
 
     @property
     def data(self) -> str:
-        """Its data set, as a sentence begins, and that its images are made by code where the title does not say so."""
-        told = "" if "synthetic" in self.title or not self.synthetic else ", synthetic images"
-        return f"{self.title[:1].upper()}{self.title[1:]}{told}"
+        """Its data set, as a sentence begins, and whether its images are made by code."""
+        return f"{self.title[:1].upper()}{self.title[1:]}{' (images made by code)' if self.synthetic else ''}"
 
     @property
     def synthetic(self) -> bool:

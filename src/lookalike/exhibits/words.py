@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
+from typing import NamedTuple
 
 from lookalike.exhibits.claims import MARGIN, Claim, Reason, Tested, Verdict, methods_of, unknown
 from lookalike.exhibits.contrasts import (
@@ -63,17 +64,34 @@ SAID = {
 """Metric to how a row of it is said; `DIFFERENCE` or, of one method alone, `LEVEL` where it is not here."""
 SAID_OF_ONE = {"score@30": "{first} {gap} at the top", "score@30_per_triplet": "{first} {gap} at the top"}
 """Metric to how a level of it is said where `SAID` has its difference."""
-AMOUNTS: dict[Unit, Callable[[float], str]] = {
-    "points": "{:+.1f}".format,
-    "small points": "{:+.2f}".format,
-    "percent": lambda value: f"{significant(value)}%",
-    "ratio": times_over,
-    "steps": "{:,.0f}".format,
-    "count": "{:,.0f}".format,
-    "triplets": "{:+,.0f}".format,
-    "% of triplets": "{:+.1f}".format,
-    "minutes": minutes_text,
-    "": "{:.3g}".format,
+
+
+class Form(NamedTuple):
+    """How an amount in a unit is written."""
+
+    size: Callable[[float], str]
+    """Writes it without its sign."""
+    decimals: int | None = None
+    """Where it is rounded; None: to significant digits."""
+    has_plus: bool = False
+
+
+def rounded(decimals: int, *, has_plus: bool = False) -> Form:
+    """Return the form of amounts with some decimals."""
+    return Form(f"{{:,.{decimals}f}}".format, decimals, has_plus)
+
+
+AMOUNTS: dict[Unit, Form] = {
+    "points": rounded(1, has_plus=True),
+    "small points": rounded(2, has_plus=True),
+    "percent": Form(lambda value: f"{significant(value)}%"),
+    "ratio": Form(times_over),
+    "steps": rounded(0),
+    "count": rounded(0),
+    "triplets": rounded(0, has_plus=True),
+    "% of triplets": rounded(1, has_plus=True),
+    "minutes": Form(minutes_text),
+    "": Form("{:.3g}".format),
 }
 """Unit to how an amount is written."""
 NAMED: dict[Unit, str] = {"points": " points", "triplets": " triplets", "% of triplets": "% of triplets"}
@@ -86,8 +104,6 @@ NO_NUMBER = "–"
 """Stands where print has no number, or no order of methods."""
 OVER_PARTS = ("sparsity over codebooks", "training time over words")
 """Metrics of changes from one part to another, which are always named."""
-HAND_CRAFTED = " (hand-crafted)"
-"""Stands behind a system that learned nothing."""
 LIMITS = {
     ITERATIONS: "stopped at its limit of iterations",
     TIME: "ran into its time limit",
@@ -97,12 +113,16 @@ LIMITS = {
 """What a method did that a limit of ours ended."""
 
 
+def written(value: float, form: Form) -> str:
+    """Return a number in a form, with a proper minus and no sign of a zero."""
+    is_zero = value == 0 or (form.decimals is not None and round(value, form.decimals) == 0)
+    sign = "" if is_zero else "−" if value < 0 else "+" if form.has_plus else ""
+    return f"{sign}{form.size(abs(value))}"
+
+
 def amount(value: float, unit: Unit) -> str:
-    """A number in its unit; with a proper minus, and no sign of a zero."""
-    text = AMOUNTS[unit](value)
-    bare = text.lstrip("+-")
-    is_zero = not any(sign in bare for sign in "123456789") and "inf" not in bare
-    return bare if is_zero else text.replace("-", "−", 1)
+    """Return a number in its unit."""
+    return written(value, AMOUNTS[unit])
 
 
 def gap(rows: Sequence[Contrast]) -> str:
@@ -226,8 +246,10 @@ def signed(value: float, unit: Unit = "points") -> str:
 
 
 def printed_words(margin: Margin) -> str:
-    """The printed difference, without digits that are not printed: ``+4``; a dash where none is printed."""
-    return signed(margin.contrast.printed, margin.contrast.unit).removesuffix(".0")
+    """Return the printed difference without digits that are not printed: ``+4``; a dash where none is printed."""
+    value, unit = margin.contrast.printed, margin.contrast.unit
+    is_whole = not math.isnan(value) and round(value, 1) == round(value)
+    return written(value, rounded(0, has_plus=True)) if is_whole else signed(value, unit)
 
 
 def interval_words(margin: Margin) -> tuple[str, str]:
@@ -241,7 +263,7 @@ def margin_words(margin: Margin, metric: str = "") -> str:
     """``OASIS − LEGO is +1.7 points [−5.2, +8.7], which may be chance (in the paper +6)``; `metric` may be named."""
     row, (gap, interval), printed = margin.contrast, interval_words(margin), printed_words(margin)
     in_metric = f" in {metric}" if metric else ""
-    words = f"{margin.method} − {margin.other}{in_metric} is {gap} {row.unit}"
+    words = f"{margin.method} − {margin.rival}{in_metric} is {gap} {row.unit}"
     words += f" {interval}" if interval else ""
     words += ", which may be chance" if row.low <= 0 <= row.high else ""
     return words + ("" if printed == NO_NUMBER else f" (in the paper {printed})")
@@ -257,7 +279,7 @@ def level_words(margin: Margin, *, is_printed: bool) -> tuple[str, str]:
 
 def margin_sentences(margin: Margin) -> list[str]:
     """Which method is best, unlike or as in the paper, and how many methods come in its order; a sentence each."""
-    row, method, other = margin.contrast, margin.method, margin.other.removesuffix(HAND_CRAFTED)
+    row, method, other = margin.contrast, margin.method, margin.other
     if margin.best not in (method, other) or math.isnan(row.printed):
         sentences = [f"{margin.best} is best."]
     elif row.low <= 0 <= row.high:
@@ -302,20 +324,24 @@ BOUNDS = {
 def predicate_words(claim: Claim) -> str:
     """What a claim's predicate asks, with its bounds; "" without one."""
     low, high = (claim.parameters.get(end, math.nan) for end in ("low", "high"))
-    bounds = f"between {low:g} and {high:g}"
-    if math.isnan(high):
-        bounds = f"above {low:g}"
-    elif math.isnan(low):
-        bounds = f"at most at {high:g}"
+    least, most = (written(end, Form("{:g}".format)) for end in (low, high))
+    bounds = f"above {least}" if math.isnan(high) else f"between {least} and {most}"
+    if math.isnan(low):
+        bounds = f"at most at {most}"
     times = claim.parameters.get("times", math.nan)
     given = {
         "margin": MARGIN,
-        "bounds": bounds.replace("-", "−"),
+        "bounds": bounds,
         "least": "above 1" if times == 1 else f"at least {times:g}",
         "surely": ", with p below 0.05 there after Holm's adjustment" if claim.parameters.get("adjusted") else "",
         "side": "below" if claim.parameters.get("decreases") else "above",
     }
     return BOUNDS[claim.predicate].format(**{**given, **claim.parameters}) if claim.predicate else ""
+
+
+def sentence(words: str) -> str:
+    """Return words without a full stop, such as why something was not run, as a sentence."""
+    return f"{words[:1].upper()}{words[1:]}." if words else ""
 
 
 def status_counts(statuses: Mapping[Status, int]) -> str:

@@ -45,8 +45,8 @@ class Sidecar:
     dataset_title: str
     synthetic: bool
     """Whether the images are made by code."""
-    caption: str
-    """Two sentences."""
+    caption: tuple[str, ...]
+    """A sentence on what it shows, and one on which data."""
     notes: tuple[str, ...]
     """What has to be known besides."""
     state: Status
@@ -85,8 +85,9 @@ def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
     """Draw one exhibit and write its files below `folder`; those of one that could not be drawn say why."""
     study = study.drawing(exhibit)
     drawn, absence, problem = _draw(exhibit, study)
-    caption = f"{exhibit.caption} {study.data_sentence(drawn)}".strip()
-    files = _write(drawn if drawn is not None else _nothing(exhibit), exhibit, study, folder, caption, problem)
+    caption = exhibit.caption, study.data_sentence(drawn)
+    written = drawn if drawn is not None else _nothing(exhibit)
+    files = _write(written, exhibit, study, folder, " ".join(caption), problem)
     margins = getattr(drawn, "margins", ())
     statuses = count_statuses(drawn.frame if isinstance(drawn, Table) else getattr(drawn, "cells", None))
     sources = [study.files.get(name) or () for name in (*exhibit.needs, *exhibit.optional)]

@@ -103,7 +103,7 @@ def verdict_counts(claims: pd.DataFrame) -> list[tuple[Choice, str]]:
 def notes(results: Results) -> list[str]:
     """What is said of the tables of claims: the data they are decided on, and what has to be known besides."""
     return [
-        f"{one.dataset_title}: {' '.join(filter(None, (one.caption, one.undecided, *one.notes)))}"
+        f"{one.dataset_title}: {' '.join(filter(None, (*one.caption, one.undecided, *one.notes)))}"
         for one in results.exhibits()
         if one.name == CLAIMS
     ]

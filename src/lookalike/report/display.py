@@ -17,12 +17,6 @@ UNREADABLE = (LookalikeError, ArithmeticError, AttributeError, LookupError, OSEr
 """What a sidecar or a CSV of another form ends in."""
 
 
-def sentence(text: str) -> str:
-    """Text as a sentence: capital first, full stop last; "" for ""."""
-    text = text.strip()
-    return f"{text[0].upper()}{text[1:]}{'' if text.endswith('.') else '.'}" if text else ""
-
-
 def source_of(title: str, is_synthetic: bool) -> str:
     """How a data set is named wherever something made from it is shown."""
     return f"{title} (synthetic)" if is_synthetic else title
@@ -31,16 +25,16 @@ def source_of(title: str, is_synthetic: bool) -> str:
 def exhibit_html(exhibit: Exhibit) -> str:
     """One ``<figure>`` with heading, picture or table, state, caption and notes, or why it cannot be read."""
     try:
-        body = _body(exhibit) if exhibit.was_drawn else f"<p>{escape(sentence(exhibit.problem))}</p>"
+        body = _body(exhibit) if exhibit.was_drawn else f"<p>{escape(words.sentence(exhibit.problem))}</p>"
     except UNREADABLE as error:
-        body = f"<p>{escape(sentence(str(error)))}</p>"
+        body = f"<p>{escape(words.sentence(str(error)))}</p>"
     badge, counts = exhibit.state.badge, words.status_counts(exhibit.statuses)
     state = f"<p>{badge.sign} {escape(': '.join(filter(None, (badge.words, counts))))}</p>\n" if badge else ""
     notes = "".join(f"<li>{escape(note)}</li>" for note in exhibit.notes)
     return (
         f'<figure style="margin: 1em 0">\n<p><strong>{escape(exhibit.heading)}</strong>, '
         f"{escape(source_of(exhibit.dataset_title, exhibit.synthetic))}</p>\n{body}\n"
-        f"{state}<figcaption>{escape(exhibit.caption)}</figcaption>\n"
+        f"{state}<figcaption>{escape(' '.join(exhibit.caption))}</figcaption>\n"
         + (f"<details><summary>Notes</summary><ul>{notes}</ul></details>\n" if notes else "")
         + "</figure>"
     )

@@ -90,7 +90,7 @@ def _levels(row: Row) -> str:
     """
     levels: dict[str, str] = {}
     for one in row.margins:
-        sides = (one.method, one.other), *(words.level_words(one, is_printed=side) for side in (False, True))
+        sides = (one.method, one.rival), *(words.level_words(one, is_printed=side) for side in (False, True))
         for name, ours, printed in zip(*sides, strict=True):
             metric, beside = ("", "") if levels else (f" {one.metric}", " in the paper")
             in_paper = f" ({printed}{beside})" if printed and not row.exhibit.synthetic else ""
@@ -175,4 +175,4 @@ def forest(results: Results) -> str:
 def _row_name(exhibit: Exhibit, margin: Margin, has_settings: bool) -> str:
     """``20 Caltech-256 classes`` above ``OASIS − MCML, mAP``, so that a phone has room for both."""
     where = exhibit.dataset_title + (f", {margin.setting}" if has_settings else "")
-    return f"{where}\n{margin.method} − {margin.other.removesuffix(words.HAND_CRAFTED)}, {margin.metric}"
+    return f"{where}\n{margin.method} − {margin.other}, {margin.metric}"

@@ -56,7 +56,7 @@ class PaperReader:
             try:
                 self.results = Results.find()
             except LookalikeError as error:
-                self.why_none = str(error).rstrip(".")
+                self.why_none = str(error)
 
     def _repr_html_(self) -> str:
         return self.overview().html
@@ -108,7 +108,7 @@ class PaperReader:
         return Shown(
             "<hr>".join(exhibit_html(exhibit) for exhibit in found),
             "\n\n".join(
-                f"{exhibit.heading}, {source_of(exhibit.dataset_title, exhibit.synthetic)}: {exhibit.caption}"
+                f"{exhibit.heading}, {source_of(exhibit.dataset_title, exhibit.synthetic)}: {' '.join(exhibit.caption)}"
                 for exhibit in found
             ),
         )

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from lookalike.core.errors import LookalikeError
+from lookalike.exhibits import words
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.statuses import Badge, Status, count_badges
-from lookalike.report.display import UNREADABLE, sentence
+from lookalike.report.display import UNREADABLE
 from lookalike.report.facts import Fact
 from lookalike.report.pictures import Picture, encode
 from lookalike.report.results import CLAIMS, Dataset, Exhibit, Results
@@ -19,7 +19,6 @@ from lookalike.report.tables import Grid, comparison_grid, frame_grid, grids_of,
 from lookalike.studies.rooms import all_exhibits
 
 BEYOND = "beyond.html"
-SENTENCE_END = re.compile(r"(?<!\bal)(?<!\beq)(?<!\bvs)\. ")
 FILES = {".csv": "CSV", "_compare.csv": "CSV of ours beside print", ".tex": "TeX", ".md": "Markdown", ".svg": "SVG",
          ".png": "PNG", ".pdf": "PDF", ".json": "JSON"}  # fmt: skip
 """Endings of an exhibit's files to what a page calls them."""
@@ -39,8 +38,6 @@ class View(NamedTuple):
     """What a figure draws."""
     made: list[Fact]
     problems: list[str]
-    caption: list[str]
-    """Its first two sentences; further ones are among the notes."""
     notes: list[str]
     files: Mapping[str, str]
     """What a file is called to its address beside the page."""
@@ -110,8 +107,7 @@ def matrix(results: Results, paper: str) -> Matrix:
 
 def view_of(exhibit: Exhibit, made: list[Fact], folder: Path, claims: Sequence[Any] = ()) -> View:
     """One exhibit with all that is shown of it on a page in a folder."""
-    sentences = [sentence(one) for one in SENTENCE_END.split(exhibit.caption)]
-    problems = [sentence(exhibit.problem)] if exhibit.problem else []
+    problems = [words.sentence(exhibit.problem)] if exhibit.problem else []
     title, id = f"{exhibit.heading}, {exhibit.dataset_title}", view_id(exhibit)
 
     def tried(read: Callable[[], Any]) -> Any:
@@ -119,7 +115,7 @@ def view_of(exhibit: Exhibit, made: list[Fact], folder: Path, claims: Sequence[A
         try:
             return read() if exhibit.was_drawn else None
         except UNREADABLE as error:
-            said = sentence(str(error) if isinstance(error, LookalikeError) else f"it cannot be read ({error!r})")
+            said = words.sentence(str(error) if isinstance(error, LookalikeError) else f"it cannot be read ({error!r})")
             problems.extend([said] if said not in problems else [])
             return None
 
@@ -132,8 +128,7 @@ def view_of(exhibit: Exhibit, made: list[Fact], folder: Path, claims: Sequence[A
         numbers=tried(lambda: _numbers(exhibit, title, id)),
         made=made,
         problems=problems,
-        caption=sentences[:2],
-        notes=[*sentences[2:], *filter(None, [exhibit.undecided]), *exhibit.notes],
+        notes=[*filter(None, [exhibit.undecided]), *exhibit.notes],
         files=_files(exhibit, folder),
         states={badge: n for badge, n in count_badges(exhibit.statuses).items() if n},
         claims=claims,

@@ -33,7 +33,7 @@ def readme_numbers(results: Results, made_with: str) -> str:
     cells = [
         (f"{PAPERS[row.exhibit.paper].title}, {row.exhibit.label}",
          ", ".join(filter(None, (row.exhibit.dataset_title, one.setting))),
-         f"{one.method} − {one.other}, {one.metric}", " ".join(filter(None, words.interval_words(one))),
+         f"{one.method} − {one.rival}, {one.metric}", " ".join(filter(None, words.interval_words(one))),
          words.printed_words(one))
         for row in rows for one in row.margins if one.contrast.unit == "points"
     ]  # fmt: skip

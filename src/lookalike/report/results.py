@@ -41,7 +41,7 @@ GROUPS: Mapping[str, str] = {
 
 def group_title(group: str) -> str:
     """Title of a group of our own."""
-    return GROUPS.get(group, group.replace("-", " ").capitalize())
+    return GROUPS.get(group, group)
 
 
 @dataclass(frozen=True)
@@ -255,8 +255,8 @@ def read_exhibit(sidecar: Path) -> Exhibit:
         if isinstance(error, ValidationError):
             first = error.errors()[0]
             reason = f"its {'.'.join(map(str, first['loc']))}: {first['msg']}"
-        blank: dict[str, Any] = dict.fromkeys(("label", "kind", "study", "caption", "made_by"), "")
-        blank |= dict.fromkeys(("notes", "files", "sources", "sheets", "entries"), ())
+        blank: dict[str, Any] = dict.fromkeys(("label", "kind", "study", "made_by"), "")
+        blank |= dict.fromkeys(("caption", "notes", "files", "sources", "sheets", "entries"), ())
         again = f"{sidecar} cannot be read ({reason}): delete it and run the same command again"
         problem = str(error) if isinstance(error, LookalikeError) else again
         told = {"title": name, "dataset_title": dataset, "state": Status.FAILED, "problem": problem}

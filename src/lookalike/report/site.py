@@ -21,7 +21,7 @@ from lookalike.exhibits.neighbours import RANDOM
 from lookalike.exhibits.printed import RULE
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.statuses import ABSENT, Status, count_badges
-from lookalike.report import SNAKEMAKE, claims, display, facts, front, glossary, pages
+from lookalike.report import SNAKEMAKE, claims, facts, front, glossary, pages
 from lookalike.report.gallery import CLASSES, galleries_of
 from lookalike.report.provenance import Jobs
 from lookalike.report.results import Exhibit, Results, group_title
@@ -38,10 +38,7 @@ class Link(NamedTuple):
 
 NAVIGATION = (
     Link("index.html", "Overview", "Overview"),
-    *(
-        Link(f"{paper.page}.html", paper.short[0].upper() + paper.short[1:], f"{paper.title}: {paper.citation}")
-        for paper in PAPERS.values()
-    ),
+    *(Link(f"{paper.page}.html", paper.short, f"{paper.title}: {paper.citation}") for paper in PAPERS.values()),
     Link(pages.BEYOND, "Beyond", "Exhibits that no paper prints"),
     Link("claims.html", "Claims", "Claims and verdicts"),
     Link("gallery.html", "Gallery", "Neighbours before and after learning"),
@@ -236,7 +233,7 @@ class _Site:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        environment.filters.update(sentence=display.sentence, duration=facts.duration, slug=claims.slug)
+        environment.filters.update(sentence=words.sentence, duration=facts.duration, slug=claims.slug)
         environment.globals.update(
             navigation=NAVIGATION,
             css=_static("report.css"),

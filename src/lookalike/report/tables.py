@@ -22,8 +22,8 @@ MISSING = "–"
 KEYS = ("subset", "representation", "part", "landmark", "series", "column", "system", "method", "metric", "n_images",
         "paper")  # fmt: skip
 """Columns that name a number beside print."""
-TOLD = ("ours", "printed", "unit", "status", "reason")
-"""Those that tell of it, in this order."""
+NUMBERS = ("ours", "printed")
+"""Those with the numbers, whatever their texts."""
 HEADS = {
     "subset": "classes", "series": "line", "column": "method", "part": "part", "map": "mAP", "sem": "standard error",
     "step": "training step", "k": "k", "low": "low end", "high": "high end", "x": "x", "y": "y", "ours_std": "our std",
@@ -98,7 +98,7 @@ def frame_grid(
     columns = [(str(column), shown[column]) for column in shown]
     heads = tuple(HEADS.get(column, column.removeprefix("n_").replace("_", " ")) for column, _ in columns)
     numbers = tuple(
-        column in TOLD[:2] or (bool(is_numeric_dtype(values)) and not is_bool_dtype(values))
+        column in NUMBERS or (bool(is_numeric_dtype(values)) and not is_bool_dtype(values))
         for column, values in columns
     )
     named = {column: None if titles is None else titles.get(column, {}) for column, _ in columns}
@@ -117,24 +117,14 @@ def comparison_grid(cells: pd.DataFrame, caption: str, name: str, titles: Titles
     """Ours beside the printed numbers: the texts of both cells, without columns that say nothing."""
     keys = [key for key in KEYS if key in cells and not (key == "method" and "column" in cells)]
     shown = telling(cells[keys])
-    for column in ("ours", "printed"):
+    for column in NUMBERS:
         texts = cells.get(f"{column}_cell", pd.Series(index=cells.index, dtype=str))
         shown = shown.assign(**{column: texts.where(texts.notna(), cells[column].map(text_of))})
-    told = {column: cells[column] for column in TOLD[2:] if column in cells and cells[column].notna().any()}
-    if "unit" in told:
-        both = zip(shown["ours"], cells["ours"], shown["printed"], cells["printed"], told["unit"], strict=True)
-        told["unit"] = pd.Series(
-            [unit if _is_number(ours, of_ours) and _is_number(printed, of_print) else ""
-             for ours, of_ours, printed, of_print, unit in both], index=cells.index,
-        )  # fmt: skip
-    told["status"] = cells["status"].map(lambda status: BADGED.get(status, status))
-    return frame_grid(shown.assign(**told), caption, name, titles=titles or {})
-
-
-def _is_number(text: str, number: float) -> bool:
-    """Whether a cell's text is its number, and not a fraction of its percentage or a time in a unit of its own."""
-    leading = re.match(r"[-+]?[\d,]*\.?\d+", text)
-    return leading is None or math.isclose(float(leading[0].replace(",", "")), number, rel_tol=0.1)
+    # texts of cells have their unit where that is not clear
+    further = ("status", "reason") if "ours_cell" in cells else ("unit", "status", "reason")
+    shown = shown.assign(**{name: cells[name] for name in further if name in cells and cells[name].notna().any()})
+    shown["status"] = cells["status"].map(lambda status: BADGED.get(status, status))
+    return frame_grid(shown, caption, name, titles=titles or {})
 
 
 def text_of(value: Any, titles: Mapping[str, str] | None = None) -> str:

@@ -41,7 +41,7 @@ def test_every_promised_file_is_there_whatever_happened(written, exhibit):
 def test_the_sidecar_says_what_a_page_needs(written):
     folder, _ = written
     found = sidecar(folder, "oasis-jmlr-2010/table4")
-    assert found["caption"] == "Cells of a toy table. Toy data, synthetic images."
+    assert found["caption"] == ["Cells of a toy table.", "Toy data (images made by code)."]
     assert found["notes"] == ["A note."]
     assert (found["label"], found["study"], found["kind"]) == ("Table 4", "toy", "table")
     assert found["statuses"] == {"higher": 1}

@@ -127,7 +127,7 @@ def test_a_broken_sidecar_is_an_exhibit_that_says_so(folder, content):
 @pytest.mark.parametrize(
     "strange",
     [
-        {"kind": None}, {"statuses": {"agrees": "many"}}, {"sources": "one"}, {"caption": ["a"]},
+        {"kind": None}, {"statuses": {"agrees": "many"}}, {"sources": "one"}, {"caption": "a"},
         {"state": "splendid"}, {"notes": [1]}, {"sheets": [{"title": "no rows"}]}, {"entries": [{"words": "a"}]},
     ],
     ids=str,

@@ -56,7 +56,7 @@ def results(made, tmp_path_factory):
     """Toy studies, of which one was not run and one exhibit fails; a strange name, and a broken picture."""
     folder = Path(shutil.copytree(made.parent, tmp_path_factory.mktemp("work") / "copy")) / "results"
     exhibits = folder / "demo" / "exhibits"
-    edit_sidecar(exhibits / JMLR / "table4.json", caption=f"First. Then {EVIL}.", notes=[f"Note {EVIL}{TURNED}."])
+    edit_sidecar(exhibits / JMLR / "table4.json", caption=["First.", f"Then {EVIL}."], notes=[f"Note {EVIL}{TURNED}."])
     for suffix in ("png", "svg"):
         (exhibits / DRAFT / f"fig4.{suffix}").write_text("no picture")
     return Results(folder)
@@ -223,7 +223,7 @@ def test_evidence_begins_with_what_decided_and_what_a_study_adds_is_kept(folder)
     path = folder / "demo" / "exhibits" / "learning" / "claims.csv"
     told = {"evidence": parts[0], "further": json.dumps(parts[1:]), "setting": "sift-1k", "printed_verdict": "holds"}
     pd.read_csv(path).assign(**told).to_csv(path, index=False)
-    edit_sidecar(path.with_suffix(".json"), caption="Lead. Rest.", notes=["A note."])
+    edit_sidecar(path.with_suffix(".json"), caption=["Lead.", "Rest."], notes=["A note."])
     claim = claims_of(Results(folder)).iloc[0]
     assert (claim.evidence, claim.parts) == (parts[0], parts[1:])
     assert (claim.words, claim.page, claim.anchor) == ("sift-1k", "jmlr2010.html", "claim-demo-best-sift-1k")

@@ -58,7 +58,7 @@ def written(room, study, folder):
         files = [folder / f"{id}{suffix}" for suffix in exhibit.suffixes]
         assert [file.name for file in files if not file.stat().st_size] == []
         told = sidecars[id] = read_json(files[-1])
-        assert told["caption"].startswith(exhibit.caption)
+        assert told["caption"][0] == exhibit.caption
     return sidecars
 
 
@@ -70,7 +70,7 @@ def check_exhibits(room, study, folder, *, printed):
         assert told["problem"] == ""
         assert bool(told["sheets"]) == (told["kind"] == "table")
         assert len(pd.read_csv(folder / f"{id}.csv")) > 0, id
-        assert len(told["caption"]) > len(room_exhibits(room)[id].caption) + 20, "the second sentence says which data"
+        assert len(told["caption"][1]) > 4, "the second sentence says which data"
         assert set(told["sources"]) <= given
     assert {id for id, told in sidecars.items() if told["statuses"]} == set(printed)
     return sidecars

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import accumulate, product
 from textwrap import wrap
 from typing import Any
 
@@ -19,7 +19,7 @@ from lookalike.exhibits.printed import MISSING, beside_print, human_time, plus_m
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.statuses import Status
 from lookalike.exhibits.style import BLACK, BLUE, GREY, TRAINING, VERMILLION, Look
-from lookalike.exhibits.words import HAND_CRAFTED, means_counted
+from lookalike.exhibits.words import means_counted
 from lookalike.studies.finegrained import pictures as pictures
 from lookalike.studies.finegrained import sampler_drawing as sampler_drawing
 from lookalike.studies.finegrained.numbers import COUNTS
@@ -235,7 +235,7 @@ def _margins(study: FinegrainedStudy, systems: Sequence[str], metric: str) -> li
     contrasts = {other: study.contrasts.of(ALL, metric, DEEP, other) for other in rivals}
     titled = {"setting": "", "metric": name, "interval": "95%, of a paired bootstrap over query images"}
     return [
-        margin(study, rows, ours, printed, kind=HAND_CRAFTED if other in FEATURES else "", **titled)
+        margin(study, rows, ours, printed, kind="hand-crafted" if other in FEATURES else "", **titled)
         for other, rows in contrasts.items()
         if rows
     ]
@@ -320,8 +320,10 @@ def _cost(study: FinegrainedStudy, system: str, fit: Mapping[Any, Any]) -> dict[
     there = {name: value for name, value in named.items() if _is_there(value)}
     settings = ", ".join(f"{name} {_setting(value)}" for name, value in there.items())
     words = {name.removeprefix("n_").replace("_", " "): _setting(value, ",") for name, value in there.items()}
-    told = ", ".join(f"{name} {value}" for name, value in words.items())
-    shown = told if len(told) <= LONGEST_SETTINGS else told[:LONGEST_SETTINGS].rpartition(", ")[0] + ", ..."
+    parts = [f"{name} {value}" for name, value in words.items()]
+    ends = accumulate(len(part) + len(", ") for part in parts)
+    fitting = [part for part, end in zip(parts, ends, strict=True) if end <= LONGEST_SETTINGS + len(", ")]
+    cell = ", ".join(fitting if len(fitting) == len(parts) else [*fitting, "..."])
     status = "" if fit else study.why_not_run(system) or Status.NO_RESULT
     return row | {
         "settings": settings,
@@ -329,7 +331,7 @@ def _cost(study: FinegrainedStudy, system: str, fit: Mapping[Any, Any]) -> dict[
         "dimensions_cell": plus_minus(row["dimensions"], math.nan, ",.0f") if fit else "",
         "speed_cell": significant(row["images_per_second"]) if fit else "",
         "time_cell": human_time(row["seconds"]),
-        "settings_cell": shown if fit else status,
+        "settings_cell": cell if fit else status,
     }
 
 

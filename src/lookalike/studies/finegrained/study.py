@@ -231,8 +231,7 @@ class FinegrainedStudy(Study):
         reasons = [self.not_run]
         reasons += [self.settings.get("deep_not_run", "")] if is_network(system) else []
         reasons += [self.settings.get("learned_not_run", "")] if is_learned(system) else []
-        why = next(filter(None, reasons), "")
-        return f"not run: {why.removeprefix('not run:').strip()}" if why else ""
+        return next(filter(None, reasons), "")
 
     def why_not_comparable(self, metric: str) -> str:
         """Why a number of ours is not to be held against the printed one with a verdict; "" where it is."""

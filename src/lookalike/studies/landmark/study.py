@@ -132,7 +132,7 @@ class LandmarkStudy(Study):
     def title_of(self, method: str) -> str:
         """Name of a method; QPAO, whose own paper is not at hand, has one that says so."""
         title, is_ours = super().title_of(method), method == RECONSTRUCTED and not self.is_print
-        return f"{title} (reconstructed)" if is_ours and "reconstructed" not in title else title
+        return f"{title} (reconstructed)" if is_ours else title
 
     def own(self, table: pd.DataFrame) -> pd.DataFrame:
         """Rows of a table that belong to the study's codebooks and landmarks."""

@@ -174,7 +174,7 @@ def test_numbers_of_other_data_get_no_verdict():
     assert "Not comparable with the printed numbers: synthetic images." in made.notes(table)
     # no hollow markers, and a caption that says so
     assert not drawn(f"{JMLR}/fig6", **SYNTHETIC).frame["series"].str.contains("printed").any()
-    said = "Toys, synthetic images, 1,000 visterms; mean ± standard deviation over 5 folds."
+    said = "Toys (images made by code), 1,000 visterms; mean ± standard deviation over 5 folds."
     assert made.data_sentence(table) == said
     assert set(drawn(f"{JMLR}/text", **SYNTHETIC).frame["reason"]) == {"synthetic images"}
     told = drawn(f"{JMLR}/text", kind="folder").frame.set_index("metric")["reason"]

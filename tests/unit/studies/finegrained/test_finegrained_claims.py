@@ -121,7 +121,7 @@ def test_one_difference_of_several_refutes_only_after_holms_adjustment():
 
 def test_what_was_not_run_is_said_of_each_claim(tmp_path):
     some = {system: LEVELS[system] for system in TABLE1[:7]}
-    lacking = {"deep_not_run": "install torch", "learned_not_run": "put training/ there"}
+    lacking = {"deep_not_run": "not run: install torch", "learned_not_run": "not run: put training/ there"}
     study = of_numbers(
         tmp_path, made_intervals(some), made_contrasts(some), claims=claims("finegrained"), **REAL, **lacking
     )

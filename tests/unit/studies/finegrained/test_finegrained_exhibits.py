@@ -39,7 +39,7 @@ def test_every_exhibit_is_drawn_and_says_which_data_it_shows(tmp_path):
     study.claim_rows = claims("finegrained")
     printed = [f"deep-ranking-cvpr-2014/table{number}" for number in (1, 2)]
     for told in check_exhibits("finegrained", study, tmp_path / "all", printed=printed).values():
-        assert "Data: our triplets (rated by people), 14,000 triplets of 3,500 query images" in told["caption"]
+        assert "Data: our triplets (rated by people), 14,000 triplets of 3,500 query images" in told["caption"][1]
     lines = study.headline().splitlines()
     assert lines[1].split() == ["precision", "(%)", "score-30"]
     assert lines[2].split()[:4] == ["HOG", "68.4", "[67.6,", "69.2]"]
@@ -58,8 +58,8 @@ def test_ours_stand_above_the_printed_in_the_papers_order(name, systems, tmp_pat
     table = made.drawn(study, name)
     assert tuple(dict.fromkeys(table.frame["system"])) == systems
     assert "brackets: 95% bootstrap intervals" in study.data_sentence(table)
-    rivals = {one.other for one in table.margins if one.metric == "precision"}
-    assert {one for one in rivals if "(hand-crafted)" in one} == ({"HOG (hand-crafted)"} if name == "table1" else set())
+    rivals = {one.rival for one in table.margins if one.metric == "precision" and one.kind}
+    assert rivals == ({"HOG (hand-crafted)"} if name == "table1" else set())
     found = statuses(table).reset_index()
     learned = found["system"].map(is_learned)
     assert set(zip(learned, found["status"], strict=True)) == {(is_learned(one), status_of(one)) for one in systems}
@@ -119,7 +119,7 @@ def test_kinds_stand_beside_each_other(tmp_path):
 
 def test_costs_tell_dimensions_speed_and_settings(tmp_path):
     fits = {"fits": made.made_fits(TABLE1[:6])}
-    table = made.drawn(made.made_study(tmp_path, fits, deep_not_run="install torch"), "features")
+    table = made.drawn(made.made_study(tmp_path, fits, deep_not_run="not run: install torch"), "features")
     assert row(table, "Wavelet") == ("Wavelet", "64", "Euclidean", "100", "10 s", "", "step 8, sizes 16/24")
     told = row(table, "HOG")[5], row(table, "ConvNet")[-1], row(table, "OASIS")[-1]
     assert told == ("training images", "not run: install torch", Status.NO_RESULT)
@@ -148,7 +148,7 @@ def test_figure_6_shows_both_metrics_over_the_share(tmp_path):
 def test_systems_that_were_not_run_say_what_to_do(tmp_path):
     some = {system: made.LEVELS[system] for system in TABLE1[:6]}
     study = made.of_numbers(
-        tmp_path, made.made_intervals(some), made.made_contrasts(some), deep_not_run="install torch",
+        tmp_path, made.made_intervals(some), made.made_contrasts(some), deep_not_run="not run: install torch",
         learned_not_run="not run: put training/ there",
     )  # fmt: skip
     table = made.drawn(study, "table1")
@@ -296,7 +296,7 @@ def test_buffers_stand_beside_exact_sampling(tmp_path):
     study = made.made_study(tmp_path, {"fits": fits})
     assert row(made.drawn(study, "buffers"), "12") == ("12", "25%", "0.051", "73.1")
     assert row(made.drawn(study, "buffers"), "all images")[0] == "all images"
-    bare = made.made_study(tmp_path, {"fits": made.made_fits()}, learned_not_run="put training/ there")
+    bare = made.made_study(tmp_path, {"fits": made.made_fits()}, learned_not_run="not run: put training/ there")
     assert made.drawn(bare, "buffers").notes == ("not run: put training/ there",)
 
 
@@ -338,7 +338,7 @@ def test_search_noise_is_marked_where_categories_are_known(tmp_path):
 
 
 def test_what_was_not_run_says_why(tmp_path):
-    told = {"deep_not_run": "install torch"}
+    told = {"deep_not_run": "not run: install torch"}
     some = made.made_outcomes().query("system != 'oasis'")
     gallery = made.drawn(made.study_of_images(tmp_path, systems=["convnet", "deep-ranking"], outcomes=some), "fig7")
     assert [tile.words for row in gallery.rows for tile in row].count("not measured here") == 3

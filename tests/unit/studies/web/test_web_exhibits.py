@@ -24,7 +24,7 @@ def drawn(folder, exhibit, **changed):
 def test_every_exhibit_is_drawn_and_says_that_it_is_simulated(tmp_path):
     study = made_study(tmp_path, "web/speed")
     for told in check_exhibits("web", study, tmp_path / "all", printed=PRINTED).values():
-        assert "Data: made web images (query log and images made by code): 2,292,259 training" in told["caption"]
+        assert "Data: made web images (query log and images made by code): 2,292,259 training" in told["caption"][1]
         assert ("Not comparable with the printed numbers: simulated." in told["notes"]) == (told["id"] in PRINTED)
     study.files.clear()
     study.settings = {**study.settings, "not_run": "not run: why"}

@@ -1,0 +1,76 @@
+"""No code searches, splits or edits a sentence: what a sentence says is known as data before it is made."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[2] / "src" / "lookalike"
+METHODS = {
+    "startswith", "endswith", "partition", "rpartition", "split", "rsplit", "replace", "removeprefix", "removesuffix",
+    "find", "rfind", "index", "count", "contains", "sub", "search", "match", "fullmatch", "compile",
+}  # fmt: skip
+"""Methods of strings, of columns of strings and of regular expressions."""
+TEXTS = {"title", "note", "text", "caption", "reason", "evidence", "words", "sentence", "problem", "message", "claim"}
+"""What variables with sentences are called."""
+KNOWN = {
+    # a cell of claims.csv, and an element of an SVG
+    "exhibits/claims.py": {": "},
+    "report/pictures.py": {'<circle cx="[\\d.]+" cy="[\\d.]+" r="3" fill="transparent"><title>[^<]*</title></circle>'},
+    # names of series and of rankers, which want columns of their own
+    "studies/category/contrasts.py": {"ranker "},
+    "studies/category/times.py": {"converge"},
+    "studies/category/training.py": {"ranker ", "bound"},
+    "studies/human/exhibits.py": {"printed"},
+    "studies/landmark/exhibits.py": {", ", "table", "tfidf"},
+    "studies/landmark/rankings.py": {"junk"},
+    "studies/landmark/study.py": {"printed"},
+    "studies/web/runtime_figure.py": {"limit"},
+}
+"""What is searched for and is no part of a sentence of ours."""
+
+
+def is_of_language(literal):
+    """Tell whether a literal is words, or what stands between them, and no mark of a path, an id or a number."""
+    return bool(re.search(r"\. | [a-z]|[a-z] |[,:;] |^[a-z]{3,}[.:]?$", literal))
+
+
+def searched(tree):
+    """Yield what the calls and comparisons of some code search for."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(attr=name), args=[ast.Constant(value=str(literal)), *_]):
+                if name in METHODS:
+                    yield literal
+            case ast.Compare(left=ast.Constant(value=str(literal)), ops=[ast.In() | ast.NotIn()], comparators=[text]):
+                if {*re.findall(r"\w+", ast.unparse(text))[-1:]} & TEXTS:
+                    yield literal
+
+
+def found_in(text):
+    return {literal for literal in searched(ast.parse(text)) if is_of_language(literal)}
+
+
+@pytest.mark.parametrize("room", ["exhibits", "report", "studies"])
+def test_no_sentence_is_searched_split_or_edited(room):
+    found = {
+        path.relative_to(SOURCE).as_posix(): literals
+        for path in sorted((SOURCE / room).rglob("*.py"))
+        if (literals := found_in(path.read_text(encoding="utf-8")))
+    }
+    assert found == {path: literals for path, literals in KNOWN.items() if path.startswith(f"{room}/")}
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["why.removeprefix('not run:')", "note.partition(' (our reading')", "re.compile(r'(?<!al)\\. ').split(caption)",
+     "'synthetic' in study.title", "'converge' in row['note']", "frame['stopped'].str.contains('limit')"],
+)  # fmt: skip
+def test_what_searches_a_sentence_is_seen(code):
+    assert found_in(code)
+
+
+@pytest.mark.parametrize("code", ["path.removesuffix('.csv')", "id.partition('/')", "'method' in frame"])
+def test_what_reads_a_path_or_an_id_is_not(code):
+    assert not found_in(code)
