@@ -17,6 +17,8 @@ PLOT = 0.85 * 72
 """Points of print of an inch of a panel that its plot has; the rest are ticks and labels."""
 LETTER, LINE, STEP = 4.3, 8.0, 2.0
 """Width of a letter, height of a line, and distance of the places that stand for a curve, in points of print."""
+MARKER = 4.0
+"""Half of a marker's size, in points of print."""
 SHARES = {"left": 0.0, "bottom": 0.0, "center": 0.5, "right": 1.0, "top": 1.0}
 """How much of words lies before the place at which they are aligned."""
 
@@ -32,7 +34,9 @@ def on_free_sides(figure: Figure, labels: Iterable[Label]) -> Figure:
         at = _places(np.array([[label.x, label.y]]), panel, ends)[0]
         for side in dict.fromkeys((label.side, *SIDES)):
             low, high = _box(at, label.text, side)
-            is_taken = ((taken > low - 1) & (taken < high + 1)).all(axis=1).any()
+            # words stand beside their own marker, whatever its size
+            others = taken[(np.abs(taken - at) > MARKER).any(axis=1)]
+            is_taken = ((others > low - 1) & (others < high + 1)).all(axis=1).any()
             if not is_taken and (low >= 0).all() and (high <= ends).all():
                 placed.append(replace(label, side=side))
                 middle = (low[1] + high[1]) / 2
@@ -42,12 +46,14 @@ def on_free_sides(figure: Figure, labels: Iterable[Label]) -> Figure:
 
 
 def _drawn(panel: Panel, figure: Figure, ends: Floats) -> list[Floats]:
-    """Places of every point, and along every line."""
-    found = [np.empty((0, 2))]
+    """Return the places of every point, with the ends of its marker, and those along every line."""
+    found, reach = [np.empty((0, 2))], MARKER * np.array([[0, 0], [-1, 0], [1, 0], [0, -1], [0, 1]])
     for series, points in points_of(panel, figure.frame):
         places = _places(np.stack([points.x, points.y], axis=1), panel, ends)
-        found.append(places if series.kind == "points" else _along(places))
-    return found
+        found.append((places[:, None] + reach).reshape(-1, 2) if series.kind == "points" else _along(places))
+    levels = [line.at for line in panel.lines if not line.upright]
+    sides = (np.array([[side, level] for side in (panel.x.low, panel.x.high)], dtype=np.float64) for level in levels)
+    return [*found, *(_along(_places(both, panel, ends)) for both in sides)]
 
 
 def _places(points: Floats, panel: Panel, ends: Floats) -> Floats:

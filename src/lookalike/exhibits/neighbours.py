@@ -16,7 +16,7 @@ from lookalike.exhibits.model import Entry, Gallery, Tile
 RANDOM, GAIN, LOSS = "drawn at random", "largest gain", "largest loss"
 LEAST_GAIN, LEAST_LOSS = "smallest gain", "smallest loss"
 """Why a query is shown. Where all gain, the largest loss is the smallest gain, and the other way round."""
-N_DRAWN, N_TILES = 4, 5
+N_DRAWN, N_TILES = 4, 6
 """Queries in the picture of a gallery, and images of each ranking there; the page shows all."""
 
 
@@ -110,7 +110,7 @@ def change_text(difference: float, what: str) -> str:
 
 
 def gallery_of(entries: Sequence[Entry], notes: Sequence[str] = ()) -> Gallery:
-    """Return the gallery of some queries: the picture shows the first of them, the report's page all."""
+    """Return the gallery of some queries: the picture shows those of `pictured`, the report's page all."""
     columns = ["query", "label", "ranking", "rank", "image", "words", "meaning", "score"]
     records = [
         (Path(entry.image).name, entry.words, ranking.title, rank, Path(found.image).name, found.words,
@@ -119,23 +119,32 @@ def gallery_of(entries: Sequence[Entry], notes: Sequence[str] = ()) -> Gallery:
         for ranking in entry.rankings
         for rank, found in enumerate(ranking.found, start=1)
     ]  # fmt: skip
-    heads: list[str] = [""]
-    for ranking in entries[0].rankings if entries else ():
-        # a title is wider than an image: it stands in the middle of its own; an empty place keeps rankings apart
-        heads += [ranking.title if place == N_TILES // 2 else "" for place in range(N_TILES + 1)]
+    drawn = pictured(entries)
+    rule = (
+        "The picture shows the queries that gain and lose most, and before them one drawn at random of each class, by "
+        f"name, up to {N_DRAWN} in all."
+    )
     return Gallery(
         pd.DataFrame(records, columns=columns),
-        tuple(_row(entry) for entry in entries[:N_DRAWN]),
-        heads=tuple(heads[:-1]),
-        notes=tuple(notes),
+        tuple(row for entry in drawn for row in _rows(entry)),
+        tuple(ranking.title for entry in drawn for ranking in entry.rankings),
+        notes=(*notes, *([rule] if entries else [])),
         entries=tuple(entries),
-        tile=0.7,
     )
 
 
-def _row(entry: Entry) -> tuple[Tile, ...]:
-    tiles = [tile_of(Path(entry.image), entry.words, box=entry.box)]
-    for ranking in entry.rankings:
-        shown = [tile_of(Path(one.image), mark=one.mark) for one in ranking.found[:N_TILES]]
-        tiles += shown + [Tile(None)] * (N_TILES + 1 - len(shown))
-    return tuple(tiles[:-1])
+def pictured(entries: Sequence[Entry]) -> list[Entry]:
+    """Return the queries of a picture: the extremes, and before them one drawn at random of each label."""
+    extreme = [entry for entry in entries if entry.chosen != RANDOM]
+    by_label = {entry.words: entry for entry in reversed(entries) if entry.chosen == RANDOM}
+    return [*list(by_label.values())[::-1][: N_DRAWN - len(extreme)], *extreme]
+
+
+def _rows(entry: Entry) -> list[tuple[Tile, ...]]:
+    """Return a row for each ranking of a query, which stands before the first, and its words before the second."""
+    words = Tile(None, "\n".join(filter(None, (entry.words, entry.chosen))))
+    queries = [tile_of(Path(entry.image), box=entry.box), *[words] * (len(entry.rankings) - 1)]
+    return [
+        (query, *(tile_of(Path(found.image), mark=found.mark) for found in ranking.found[:N_TILES]))
+        for query, ranking in zip(queries, entry.rankings, strict=True)
+    ]

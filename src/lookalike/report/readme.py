@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, replacing
 from lookalike.exhibits import words
 from lookalike.exhibits.image_grid import draw_gallery
-from lookalike.exhibits.neighbours import RANDOM, gallery_of
+from lookalike.exhibits.neighbours import RANDOM, gallery_of, pictured
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.style import paper_style
 from lookalike.report import front
@@ -50,9 +49,7 @@ def readme_numbers(results: Results, made_with: str) -> str:
 
 def write_readme_picture(gallery: Exhibit, path: PathLike) -> None:
     """Draw the first random queries of a gallery, with their neighbours before and after learning, as WebP."""
-    drawn = [entry for entry in gallery.entries if entry.chosen == RANDOM]
-    # without names, which are wider than a picture of this size
-    queries = [replace(entry, words="") for entry in drawn[:N_QUERIES]]
+    queries = pictured([entry for entry in gallery.entries if entry.chosen == RANDOM])[:N_QUERIES]
     if not queries:
         raise LookalikeError(f"the gallery of {gallery.dataset} has no query: run `make demo`, then `make readme`")
     with paper_style(), replacing(path) as part:

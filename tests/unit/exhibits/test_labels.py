@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from lookalike.exhibits.labels import on_free_sides
-from lookalike.exhibits.model import Axis, Figure, Label, Panel, Series
+from lookalike.exhibits.model import Axis, Figure, Label, Line, Panel, Series
 from lookalike.exhibits.style import Look
 
 
@@ -24,5 +24,11 @@ def test_labels_give_way_to_curves_points_and_each_other():
     assert sides(Label(10, 50, "a word", side="right"))[0][1] not in ("right", "left")
     assert sides(Label(2, 80, "one", side="right"), Label(2, 80, "two", side="right"))[1][1] != "right"
     assert sides(Label(190, 30, "at the end", side="right")) == [("at the end", "left")]
+    level = Figure(figure.frame, (Panel("", *axes, (), (Line("", 80, look),)),), size=figure.size)
+    assert sides(Label(2, 73, "a word", side="above"), drawn=level)[0][1] != "above"
+    marked = pd.DataFrame({"name": "points", "x": [1.0], "y": [80.0]})
+    level = Figure(marked, (Panel("", *axes, (points,)),), size=figure.size)
+    assert sides(Label(1, 80, "its own", side="right"), drawn=level) == [("its own", "right")]
+    assert sides(Label(0.9, 75, "a word", side="above"), drawn=level)[0][1] != "above", "on another one's marker"
     both = Figure(figure.frame, (Panel("", *axes, (line, points)),), size=(4.0, 0.3))
     assert sides(Label(10, 50, "a word", side="right"), drawn=both) == []

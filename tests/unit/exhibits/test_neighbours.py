@@ -68,16 +68,20 @@ def test_changes_have_a_sign_and_words_and_scores_three_digits():
     assert [score_text(score) for score in (1.0, -0.08431, 1234.5, 99.96)] == ["1.00", "−0.0843", "1,234", "100"]
 
 
-def test_the_gallery_draws_the_first_entries_and_lists_all_images(tmp_path):
+def test_the_gallery_draws_extremes_and_one_query_of_each_class_and_lists_all_images(tmp_path):
     image = tmp_path / "dog.png"
     Image.fromarray(np.full((30, 40, 3), 90, dtype=np.uint8)).save(image)
     right = Mark("✓", "#009E73", "-", "same class")
     found = tuple(Found(str(image), "dog", right, score_text(score)) for score in (0.9, 0.8))
     rankings = (Ranking("Before learning: Euclidean", found), Ranking("After learning: OASIS", found * 4))
-    gallery = gallery_of([Entry(str(image), "dog", rankings, neighbours.RANDOM)] * 6, ["A note."])
-    assert [len(row) for row in gallery.rows] == [12] * 4
-    assert (gallery.heads[3], gallery.heads[9]) == ("Before learning: Euclidean", "After learning: OASIS")
+    queries = (("cat", GAIN), ("cat", RANDOM), ("dog", RANDOM), ("dog", RANDOM), ("eel", LOSS), ("fly", RANDOM))
+    gallery = gallery_of([Entry(str(image), words, rankings, chosen) for words, chosen in queries], ["A note."])
+    assert [len(row) for row in gallery.rows] == [3, 7] * 4
+    assert gallery.row_titles == ("Before learning: Euclidean", "After learning: OASIS") * 4
+    drawn = [row[0].words for row in gallery.rows[1::2]]
+    assert drawn == ["cat\ndrawn at random", "dog\ndrawn at random", "cat\nlargest gain", "eel\nlargest loss"]
     assert len(gallery.frame) == 6 * 10
-    second = ["dog.png", "dog", "Before learning: Euclidean", 2, "dog.png", "dog", "same class", "0.800"]
-    assert gallery.frame.iloc[1].to_list() == second
+    assert gallery.frame.iloc[1].to_list() == [
+        "dog.png", "cat", "Before learning: Euclidean", 2, "dog.png", "dog", "same class", "0.800",
+    ]  # fmt: skip
     assert gallery_of([]).rows == ()

@@ -56,7 +56,7 @@ PATH_TITLES = {"convnet": "ConvNet", "every-4th-pixel": "every 4th pixel", "ever
 """Paths of the multiscale network, in the order of Figure 5."""
 START = "start/"
 """Before the name of a path: its filters before the ranking training."""
-FILTERS_IN_A_ROW = 24
+FILTERS_IN_A_ROW = 8
 
 
 @exhibit(f"{PAPER}/fig1", title="Sample triplets", needs=("manifest", "triplets"), optional=("metrics",))
@@ -98,7 +98,7 @@ def first_filters(study: FinegrainedStudy) -> Gallery:
         height, width = filters[str(path)].shape[1:3]
         titles += [f"{PATH_TITLES.get(str(path), str(path))}\n{width} x {height} pixels", *[""] * (len(parts) - 1)]
         rows += parts
-    return Gallery(frame, tuple(rows), tuple(titles), notes=_filter_notes(frame), tile=0.32)
+    return Gallery(frame, tuple(rows), tuple(titles), notes=_filter_notes(frame), tile=0.5)
 
 
 @exhibit(f"{PAPER}/fig7", title="Ranking examples", needs=RANKED, optional=("metrics",))

@@ -40,6 +40,8 @@ PAPER_WORDS = 10_000
 """Visterms of the papers' images (JMLR section 3)."""
 SHOWN_K = (1, 10, 50)
 """Numbers of neighbours in the table of negatives, as far as precision was counted."""
+FLAT, PARAMETERS = "Flat", {"IVF": "cluster", "HNSW": "candidate"}
+"""Index that compares with every row, and how the names of others begin, to what their parameters count."""
 PREFERRED_K = 10
 """Neighbours whose recall the figure of indices shows, where they were counted."""
 
@@ -82,7 +84,11 @@ def precision_by_log(study: WebStudy) -> Figure:
     notes = (
         "One shared query is enough: the papers' threshold theta on relevance is 0 here.",
         f"Chance is {chance:.2g}%, the share of relevant images among all.",
-        "Hollow: the precision at top 1 that JMLR section 5.2.2 prints. The printed curves have no numbers.",
+        *(
+            f"JMLR section 5.2.2 prints {value:g}% at top 1, by the log of a real search engine. It is not drawn, because "
+            "it says nothing beside these curves. The printed curves have no numbers."
+            for value in printed["value"]
+        ),
     )
     frame = pd.concat([study.precision("p@k"), pd.DataFrame(beside)], ignore_index=True)
     figure = precision_figure(study, frame, "Precision at top k (%)", cells, notes)
@@ -127,16 +133,13 @@ def negatives(study: WebStudy) -> Table:
 def precision_figure(
     study: WebStudy, frame: pd.DataFrame, label: str, cells: pd.DataFrame | None = None, notes: tuple[str, ...] = ()
 ) -> Figure:
-    """Precision of each method over k with bands of a standard error, the level of chance, and what is printed."""
+    """Precision of each method over k with bands of a standard error, and the level of chance."""
     precision = frame.groupby("series", sort=False)["precision"].first()
     methods = [method for method in study.methods if method in precision]
     series = [
         Series(study.title_of(method), {"series": method}, "k", "precision", look, "low", "high", band=True)
         for method, look in looks_of(methods).items()
     ]
-    for value in precision[precision.index == "oasis, printed"]:
-        name, where = f"OASIS, printed: {value:g}%", {"series": "oasis, printed"}
-        series.append(Series(name, where, "k", "precision", LOOKS["oasis"], kind="points", hollow=True))
     chance = [Line("chance", level, Look(GREY, "", "--")) for level in precision[precision.index == "chance"].tolist()]
     x = Axis("Number of neighbours k", low=0, high=1.03 * float(frame["k"].max()), text="k = {:.0f}")
     panel = Panel("", x, Axis(label, low=0, text="{:.1f}%"), tuple(series), tuple(chance))
@@ -464,7 +467,7 @@ def approximate(study: WebStudy) -> Table:
     found = searches(study)
     exact = float(found.loc[found["index"] == "exact", "milliseconds"].mean())
     rows: list[dict[str, Any]] = []
-    names = ["series", "parameter"]
+    names = ["series", "parameter", "note"]
     for key, of_index in found.groupby(names, sort=False):
         time = float(of_index["milliseconds"].mean())
         over = math.nan if key[0] == "exact" else exact / time
@@ -473,8 +476,7 @@ def approximate(study: WebStudy) -> Table:
         cells += [("ms a query", time, significant(time)), ("exact / index", over, times_over(over))]
         place = dict(zip(names, key, strict=True))
         rows += [place | dict(zip(("metric", "value", "ours_cell"), cell, strict=True)) for cell in cells]
-    titles = {"parameter": {one: f"parameter {one:,}" if one else "" for one in found["parameter"]}}
-    return Table(pd.DataFrame(rows), rows=tuple(names), columns="metric", titles=titles, notes=search_notes(found))
+    return Table(pd.DataFrame(rows), rows=("series", "note"), columns="metric", notes=search_notes(found))
 
 
 @exhibit("web/recall", title="Recall of approximate search over time", needs=("metrics", "searched"),
@@ -491,15 +493,19 @@ def recall(study: WebStudy) -> Figure:
         for name, look in looks.items()
     ]  # fmt: skip
     labels = [
-        Label(row.milliseconds, row.recall, str(row.parameter), looks[row.series].colour, "below")
+        Label(row.milliseconds, row.recall, row.note, looks[row.series].colour, "below")
         for row in rows_in(frame[frame["parameter"] > 0])
+    ]
+    most = [
+        Line(f"the most that {row.representation} can find", row.recall, Look(GREY, "", ":"))
+        for row in rows_in(frame[frame["index"] == FLAT])
     ]
     low, high = frame["milliseconds"].min() / 1.5, frame["milliseconds"].max() * 1.5
     x = Axis("Milliseconds a query", "log", low, high, ticks=round_numbers(low, high), text="{:,.3g} ms a query")
     y = Axis(f"Recall of the exact first {k} (%)", low=0, high=105, text="{:.1f}%")
-    panel = Panel("", x, y, tuple(series))
-    notes = (*search_notes(found), "Numbers beside points are these parameters.")
-    return on_free_sides(Figure(frame, (panel,), notes=notes, size=(4.6, 3.05)), labels)
+    panel = Panel("", x, y, tuple(series), tuple(most))
+    notes = search_notes(found)
+    return on_free_sides(Figure(frame, (panel,), notes=notes, size=(5.4, 3.4)), labels)
 
 
 def searches(study: WebStudy) -> pd.DataFrame:
@@ -514,8 +520,14 @@ def searches(study: WebStudy) -> pd.DataFrame:
     indices = zip(table["index"], table["rank"], strict=True)
     return table.assign(
         series=[f"{index}, {rank} dims" if rank else index for index, rank in indices],
-        note=[f"parameter {parameter}" if parameter else "" for parameter in table["parameter"]],
+        note=[parameter_words(*pair) for pair in zip(table["index"], table["parameter"], strict=True)],
     )
+
+
+def parameter_words(index: str, parameter: int) -> str:
+    """Say what an index was asked for: ``16 clusters`` to visit, or ``64 candidates`` to keep."""
+    unit = next((unit for start, unit in PARAMETERS.items() if index.startswith(start)), "parameter")
+    return f"{parameter:,} {unit}{'s' * (parameter != 1)}" if parameter else ""
 
 
 def search_notes(found: pd.DataFrame) -> tuple[str, ...]:
@@ -523,8 +535,10 @@ def search_notes(found: pd.DataFrame) -> tuple[str, ...]:
     return (
         f"Means over {found['n_queries'].max():,} query images, each searched for among {found['n_gallery'].max():,}.",
         "Recall: the share of the first k images of the exact search, by the learned matrix, that an index finds too.",
-        "Exact search compares the query with all images. An index holds images projected to few dimensions: Flat goes "
-        "through all of them; IVF visits as many clusters, and HNSW keeps as many candidates, as its parameter says.",
+        "Exact search compares the query with all images by the whole learned matrix. An index holds images projected "
+        "to few dimensions. Flat compares with all of them: what Flat misses is lost by the projection, and no index of "
+        "as many dimensions finds more.",
+        "IVF visits some of its clusters, and HNSW keeps some candidates. How many stands beside each point.",
     )
 
 

@@ -37,6 +37,8 @@ FIT_FROM = 100
 """Size from which LMNN's times are continued: below, fixed costs hide how they grow."""
 LEAST_SIZES = 3
 """Sizes without which nothing is fitted or continued: a line goes through any two points."""
+BELIEVED = 10
+"""Times the largest measured size to which LMNN's times are continued: a fit to small sizes says little further on."""
 EXTRAPOLATED_POINTS = 20
 SIZE = (5.4, 3.65)
 """Width and height of the panel, in inches."""
@@ -171,11 +173,12 @@ def second_degree(times: pd.DataFrame) -> Floats:
 
 
 def continued(measured: pd.DataFrame, size: float) -> pd.DataFrame:
-    """LMNN's times continued by `second_degree` from the largest that was measured to a larger one."""
+    """Continue LMNN's times by `second_degree` from the largest that was measured to a larger one, not `BELIEVED`."""
     through = continued_through(measured)
     if through.empty or size <= through["n_images"].max():
         return pd.DataFrame()
-    n_images = np.geomspace(through["n_images"].max(), size, EXTRAPOLATED_POINTS).round()
+    largest = float(through["n_images"].max())
+    n_images = np.geomspace(largest, min(size, BELIEVED * largest), EXTRAPOLATED_POINTS).round()
     return _drawn(EXTRAPOLATION, n_images, polyval(n_images, second_degree(through)), EXTRAPOLATED)
 
 
@@ -210,7 +213,7 @@ def time_at(measured: pd.DataFrame, learner: str, n_images: int) -> tuple[float,
         told += [f"stopped: {found['stopped'].item()}"] if was_cut_off(found).any() else []
         return float(found["seconds"].item()), "; ".join(told)
     through = continued_through(measured)
-    if learner != LMNN or through.empty:
+    if learner != LMNN or through.empty or n_images > BELIEVED * through["n_images"].max():
         return math.nan, ""
     return float(polyval(n_images, second_degree(through))), "extrapolated"
 

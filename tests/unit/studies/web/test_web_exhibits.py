@@ -53,7 +53,8 @@ def test_precision_is_in_percent_with_its_standard_error_chance_and_print(tmp_pa
     assert numbers.tolist() == pytest.approx([1.6, 0.1, 1.5, 1.7, 10_000, 402_164])
     (line,) = figure.panels[0].lines
     assert line.at == pytest.approx(100 * 96.4 / 402_163)
-    assert [series.name for series in figure.panels[0].series][-1] == "OASIS, printed: 1.5%"
+    assert "OASIS, printed" not in str(figure.panels), "of another log, it would seem to be below ours"
+    assert any("prints 1.5% at top 1" in note for note in figure.notes)
     cell = figure.cells.iloc[0]
     assert (cell["ours"], cell["printed"], cell["status"]) == (pytest.approx(1.6), 1.5, "not comparable")
     table = drawn(tmp_path, "web/negatives")
@@ -107,7 +108,7 @@ def test_recall_is_set_beside_the_time_of_the_same_index_and_parameter(tmp_path)
     (panel,) = figure.panels
     line = next(points for series, points in points_of(panel, figure.frame) if series.name.startswith("IVF"))
     assert [*line.x, *line.y] == pytest.approx([0.05, 0.2, 0.8, 50, 53, 65])
-    assert [label.text for label in panel.labels] == ["1", "4", "16"]
+    assert [label.text for label in panel.labels] == ["1 cluster", "4 clusters", "16 clusters"]
     without = drawn(tmp_path, "web/recall", searched=made_search().query("k == 1"))
     assert "first 1 " in without.panels[0].y.label
 
@@ -137,15 +138,15 @@ def test_runtime_shows_medians_print_and_the_two_lines_that_continue_ours(tmp_pa
     jmlr = frame[frame["series"] == "OASIS, printed (JMLR)"].iloc[0]
     assert (jmlr["n_images"], jmlr["seconds"]) == (2_292_259, 4000 * 60)
     last = frame[frame["series"] == "LMNN, extrapolated"].iloc[-1]
-    expected = 1.04 * (0.02 + 230 + 2e-8 * 2.3e6**2)
-    assert (last["n_images"], last["seconds"]) == (2_300_000, pytest.approx(expected))
+    expected = 1.04 * (0.02 + 20 + 2e-8 * 2e5**2)
+    assert (last["n_images"], last["seconds"]) == (200_000, pytest.approx(expected)), "ten times what was measured"
     notes = " ".join(figure.notes)
     assert f"images^{EXPONENT:.2f} ± 0.00 (least squares in logarithms over 5 sizes" in notes
     assert "printed times of OASIS grow as images^0.95 ±" in notes
-    assert "at 4 sizes from 100 rows on, drawn on to 115 times as many rows" in notes
+    assert "at 4 sizes from 100 rows on, drawn on to 10 times as many rows" in notes
     assert "Arrows" not in notes
     # the legend says so too
-    assert "LMNN, extrapolated 115-fold" in [series.name for series in figure.panels[0].series]
+    assert "LMNN, extrapolated 10-fold" in [series.name for series in figure.panels[0].series]
 
 
 def test_a_power_law_has_the_interval_of_a_slope_and_no_extrapolation_falls():
@@ -196,7 +197,7 @@ def test_runs_that_learned_nothing_or_were_cut_off_decide_no_line(tmp_path):
 
 def test_every_printed_time_stands_beside_ours_of_about_that_size(tmp_path):
     cells = drawn(tmp_path, "oasis-nips-2009/fig1b", runtime=made_runtime()).cells.set_index(["method", "n_images"])
-    assert cells["status"].tolist() == ["not comparable"] * 7
+    assert cells["status"].tolist() == [*["not comparable"] * 6, "no result"], "LMNN is continued only so far"
     assert cells.loc[("oasis", 2_300_000), "printed"] == 2880
     assert cells.loc[("oasis", 2_300_000), "ours"] == pytest.approx(FACTOR * 2_292_259**EXPONENT / 60)
     assert cells.loc[("fast-lmnn", 60_000), "reason"].startswith("extrapolated; synthetic vectors")
