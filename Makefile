@@ -42,7 +42,7 @@ lint: $(VENV)/.development ## run every check that is not a test
 	$(BIN)/snakemake --lint
 
 docs: $(VENV)/.development ## build the documentation site, strictly: results/docs/index.html
-	$(BIN)/sphinx-build -q -W --keep-going -n -b html docs results/docs
+	$(BIN)/sphinx-build -W --keep-going -n -b html docs results/docs
 
 readme: demo ## put the demo's numbers and picture into README.md, and keep its runs for the documentation
 	@$(BIN)/snakemake --cores $(CORES) readme_parts

@@ -14,6 +14,7 @@ from documented_edits import ROOT, apply_edits, documented_edits
 from project import own_settings, run_in
 from snakemake.utils import update_config
 
+from lookalike import learners
 from lookalike.core.settings.schema import Settings
 from lookalike.learners.registry import MODULES
 from lookalike.studies.settings import checked
@@ -44,6 +45,13 @@ def site(tmp_path_factory):
         assert done.returncode == 0, done.stderr
     yield built
     shutil.rmtree(built)
+
+
+def test_the_table_of_learners_says_what_each_learns_from():
+    rows = re.findall(r"^([A-Z]\w+)  +(\w[\w, ]*?)  +\S", learners.__doc__, flags=re.MULTILINE)
+    assert {name: {*kinds.split(", ")} for name, kinds in rows} == {
+        name: set(learner.accepts) for name, learner in learners.LEARNERS.items()
+    }
 
 
 def text_of(page):

@@ -330,7 +330,7 @@ def evaluate(
     what = options.counted(counts["images"], "image")
     if "triplets" in counts:
         what = f"{options.counted(counts['triplets'], 'triplet')} of {what}"
-    passed = f"; {counts['passed_over']:,} that the model has learned from are left out"
+    passed = f"; left out: {options.counted(counts['passed_over'], 'image')} that the model has learned from"
     left_out = [] if quiet else options.left_out_lines(opened.left_out_)
     options.tell([f"{folder}: {what}{passed if counts['passed_over'] else ''}", *left_out, *_measure_lines(table)])
 

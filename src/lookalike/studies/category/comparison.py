@@ -25,7 +25,7 @@ RULE = (
 )
 FAMILIES = {"compared": "compared methods", "variants": "symmetric variants", "set_aside": "set aside by the papers"}
 """Families of p-values that Holm's method adjusts over, one a question, with their titles."""
-INTERVAL = "95%, of a t-test over folds and a bootstrap over images, whichever reaches further"
+INTERVAL = "95%, the wider of a t-test over folds and a bootstrap over images"
 POINTS = ("difference", "t_low", "t_high", "bootstrap_low", "bootstrap_high")
 SHOWN = {
     "method": "",

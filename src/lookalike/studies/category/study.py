@@ -313,7 +313,7 @@ class CategoryStudy(Study):
                         for limit, end in ends.items()}  # fmt: skip
             told = [f"{end} in {sum(of)} of {len(of)} folds" for end, of in flags_of.items() if any(of)]
             if told:
-                yield "Validation chose an extreme of what was tried", f"{self.title_of(method)} {' and '.join(told)}"
+                yield "Chosen at the edge of what was tried", f"{self.title_of(method)} {' and '.join(told)}"
 
     def _not_comparable(self) -> list[str]:
         """The distinct reasons of the subsets, each with their titles unless it holds for all."""

@@ -130,7 +130,7 @@ def ranker_curves(study: CategoryStudy) -> Figure:
     n_rankers = frame.loc[frame["series"] == "single", "ranker"].nunique()
     C = f"C = {study.settings['sides']['rankers']:g}"
     told = (f"Each fold has {n_rankers} rankers with {C}, each trained on triplets of its own.",
-            "A thin line is one ranker, averaged over the folds.")  # fmt: skip
+            "A thin line is one ranker.")  # fmt: skip
     x = replace(STEPS, label=RANKER_STEPS["step"])
     return figure(study, frame, lambda subset, own: _ranker_panel(study, subset, own, "step", x), notes=told)
 

@@ -37,8 +37,8 @@ PRINTED_IN = {JMLR: "JMLR 2010, draft 2009", NIPS: "NIPS 2009"}
 """Where a printed number stands; the draft prints those of JMLR too."""
 GALLERY_FILES = ("ranks", "manifest", "images")
 OVER_PAIRS = (
-    "Error bars are over all pairs of a query and a rater. Errors over queries alone are larger where raters agree; "
-    "the CSV file has them as error_over_queries."
+    "Error bars are standard errors over all pairs of a query and a rater. The CSV file also has those over queries "
+    "alone (error_over_queries), which are larger where raters agree."
 )
 LEFT_OUT_RATER = (
     "The precision of OASIS is the share of raters who call its images good, mean over its images. The precision of a "

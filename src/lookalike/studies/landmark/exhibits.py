@@ -101,7 +101,7 @@ def quantity_table(study: LandmarkStudy, quantity: str) -> Table:
                  compared="method", best=BEST, margins=margins(study, codebook, pairs))  # fmt: skip
 
 
-INTERVAL = "95%, of a t-test over landmarks and a bootstrap over them, whichever reaches further"
+INTERVAL = "95%, the wider of a t-test and a bootstrap over landmarks"
 
 
 def margins(study: LandmarkStudy, codebook: Codebook, pairs: Mapping[tuple[str, str], str]) -> tuple[Margin, ...]:

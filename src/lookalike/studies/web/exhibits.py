@@ -146,8 +146,8 @@ def precision_figure(
     common = (
         f"Each of {study.size_of('n_queries'):,} query images, drawn from the test images, ranks all other "
         f"{study.size_of('n_gallery') - 1:,} of them. Bands: ± standard error over query images.",
-        "The gap to Euclidean says nothing about the papers': the simulation makes it, since its images share styles "
-        "that mean nothing to queries.",
+        "The gap between OASIS and Euclidean is no evidence about the papers. It comes from the simulation, whose images "
+        "share styles that mean nothing to queries.",
     )
     return Figure(frame, (panel,), cells, (*common, *notes), size=(4.3, 2.85))
 

@@ -295,7 +295,7 @@ def notes_of(study: WebStudy, frame: pd.DataFrame) -> list[str]:
     ]
     notes.append(f"How each training ended: {'; '.join(ends)}.")
     if was_cut_off(measured).any():
-        notes.append("Runs that ended at a limit are in no fit.")
+        notes.append("No line is fitted through runs that ended at a limit.")
     if measured["lower_bound"].any():
         notes.append("Arrows mark lower bounds: mAP still grew (OASIS), or the fit had not converged (LMNN).")
     notes += _growth_notes(frame)

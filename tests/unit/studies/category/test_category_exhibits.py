@@ -227,7 +227,7 @@ def test_notes_tell_ends_of_grids_and_limits_of_iterations():
     assert f"* marks a fit that did not end within its time limit: MCML on Var10: {WHY}." in told
     assert "LEGO on Var10: at most 10 steps." in told
     assert "Fits were stopped at the limit of iterations: LEGO in 5 of 5 folds (Var10)." in told
-    assert "Validation chose an extreme of what was tried: OASIS an end of its grid in 5 of 5 folds." in told
+    assert "Chosen at the edge of what was tried: OASIS an end of its grid in 5 of 5 folds." in told
     assert not any("not shown" in note for note in told)
 
 

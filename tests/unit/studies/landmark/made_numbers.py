@@ -23,7 +23,7 @@ ORDERED = {"shuffled": 0.0, "by_positive": -0.05, "by_negative": -0.1}
 DRAWS = 5
 SETTINGS = {
     "dataset": "oxford5k", "title": "Oxford5K", "kind": "oxford5k", "synthetic": False, "not_run": "",
-    "titles": {"soml-tg-literal": "S-TG, sign as printed"},
+    "titles": {"soml-tg-literal": "S-TG with the printed sign"},
     "codebooks": {id: {"words": words, "title": f"{words:,}"} for id, words in WORDS.items()},
     "landmarks": list(LANDMARKS), "methods": ["tfidf", *LEARNED], "variants": ["soml-tg-literal"], "draws": DRAWS,
     "positives": 7, "negatives": 500, "own_constants": [], "notes": {},
