@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from lookalike.exhibits.study import Study
 
 COLUMNS = (
-    "id", "paper", "place", "exhibit", "claim", "setting", "verdict", "reason", "evidence", "further", "rows",
-    "our_means", "printed_means", "printed_verdict", "printed_evidence", "decided_by", "simulated",
+    "id", "paper", "place", "exhibit", "claim", "setting", "verdict", "tried", "untried", "reason", "evidence",
+    "further", "rows", "our_means", "printed_means", "printed_verdict", "printed_evidence", "decided_by", "simulated",
 )  # fmt: skip
-"""Columns of every table of claims, all of them text. ``evidence`` is what decided; ``further`` is a JSON list of what
-stands beside it, and ``rows`` one of the keys of all contrasts behind a verdict; ``simulated`` is "yes" where it is of
-simulated rows."""
-SHOWN = {"paper": "paper", "place": "place", "claim": "claim", "verdict": "verdict", "evidence": "evidence",
-         "decided_by": "decided by"}  # fmt: skip
+"""Columns of every table of claims, all of them text. ``tried`` and ``untried`` name parts of a study, of several.
+``evidence`` is what decided; ``further`` is a JSON list of what stands beside it, and ``rows`` one of the keys of all
+contrasts behind a verdict. ``simulated`` is "yes" where it is of simulated rows."""
+SHOWN = {"paper": "paper", "place": "place", "claim": "claim", "verdict": "verdict", "tried": "tried on",
+         "evidence": "evidence", "decided_by": "decided by"}  # fmt: skip
 
 
 def claims_table(study: Study) -> Table:
@@ -54,6 +54,7 @@ def _record(study: Study, claim: Claim, setting: str) -> dict[str, str]:
         "claim": claim.text,
         "setting": setting,
         "verdict": verdict.outcome,
+        **dict(zip(("tried", "untried"), words.tried_on(verdict, study), strict=True)),
         "reason": verdict.reason,
         "evidence": evidence,
         "further": json.dumps(further, ensure_ascii=False),

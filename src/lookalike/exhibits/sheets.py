@@ -39,7 +39,8 @@ class Sheet:
 
 def sheets_of(table: Table) -> list[Sheet]:
     """Return the blocks of a table, and of those that stand below it, in order."""
-    frame, make = table.frame, _records if table.heads else _cells
+    frame = table.frame if table.heads else _asked(table)
+    make = _records if table.heads else _cells
     sheets = []
     if table.blocks and len(frame):
         blocks = frame.groupby(table.blocks, sort=False, dropna=False)
@@ -49,6 +50,12 @@ def sheets_of(table: Table) -> list[Sheet]:
     if table.heading and sheets:
         sheets[0] = replace(sheets[0], heading=table.heading)
     return sheets + (sheets_of(table.below) if table.below is not None else [])
+
+
+def _asked(table: Table) -> pd.DataFrame:
+    """Return the cells without columns that ours was not run for, as of a method that was not asked for."""
+    in_column = (table.frame["ours_cell"] != MISSING).groupby(table.frame[table.columns]).transform("any")
+    return table.frame[in_column] if in_column.any() else table.frame
 
 
 def _title(table: Table, key: str, value: object) -> str:

@@ -184,6 +184,27 @@ def at_every_k(rows: Sequence[Contrast], first: str, second: str) -> str:
     return f"{first} above {second} {where}" + (f", p {p_value(min(lower))} where it is not" if lower else "")
 
 
+def listed(names: Sequence[str]) -> str:
+    """Join names: ``a, b and c``."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
+def tried_on(verdict: Verdict, study: Tested) -> tuple[str, str]:
+    """Name the parts that a claim was tried on, and those of its own that it was not; "" where it is about one."""
+    settings = dict.fromkeys((*verdict.scope.settings, *verdict.scope.absent))
+    if len(settings) < 2:
+        return "", ""
+    tried = {row.setting for row in verdict.rows if not math.isnan(row.mean)}
+    sides = ([study.setting_title(name) for name in settings if (name in tried) == side] for side in (True, False))
+    where, elsewhere = map(listed, sides)
+    return (where, elsewhere) if where else ("", "")
+
+
+def scope_words(tried: str, untried: str = "") -> str:
+    """Say which parts a claim was tried on: ``tried on 10 classes, not on 20 classes and 50 classes``."""
+    return f"tried on {tried}{f', not on {untried}' if untried else ''}" if tried else ""
+
+
 def evidence(verdict: Verdict, study: Tested) -> list[str]:
     """What decided a claim, a part each with its setting; what several settings say alike is said once."""
     said: dict[str, dict[str, None]] = {}
@@ -196,8 +217,7 @@ def evidence(verdict: Verdict, study: Tested) -> list[str]:
     ]
     if verdict.scope.is_elsewhere:
         parts.append("on other classes than the claim's")
-    absent = [study.setting_title(setting) for setting in verdict.scope.absent]
-    return [*parts, f"not run: {', '.join(absent)}"] if absent else parts
+    return parts
 
 
 def gate_words(claim: Claim, verdict: Verdict, study: Tested) -> str:
@@ -259,14 +279,17 @@ def interval_words(margin: Margin) -> tuple[str, str]:
     return gap, "" if NO_NUMBER in (low, high) else f"[{low}, {high}]"
 
 
-def margin_words(margin: Margin, metric: str = "") -> str:
-    """``OASIS − LEGO is +1.7 points [−5.2, +8.7], which may be chance (in the paper +6)``; `metric` may be named."""
-    row, (gap, interval), printed = margin.contrast, interval_words(margin), printed_words(margin)
-    in_metric = f" in {metric}" if metric else ""
-    words = f"{margin.method} − {margin.rival}{in_metric} is {gap} {row.unit}"
-    words += f" {interval}" if interval else ""
-    words += ", which may be chance" if row.low <= 0 <= row.high else ""
-    return words + ("" if printed == NO_NUMBER else f" (in the paper {printed})")
+def margin_words(margin: Margin) -> str:
+    """``OASIS is 1.7 points above LEGO in mAP [−5.2, +8.7], which may be chance (in the paper +6)``."""
+    row, (_, interval), printed = margin.contrast, interval_words(margin), printed_words(margin)
+    gap, side = AMOUNTS[row.unit].size(abs(row.mean)), "below" if row.mean < 0 else "above"
+    parts = (
+        f"{margin.method} is {gap} {row.unit} {side} {margin.rival} in {margin.metric}",
+        f" {interval}" if interval else "",
+        ", which may be chance" if row.low <= 0 <= row.high else "",
+        "" if printed == NO_NUMBER else f" (in the paper {printed})",
+    )
+    return "".join(parts)
 
 
 def level_words(margin: Margin, *, is_printed: bool) -> tuple[str, str]:
@@ -284,7 +307,9 @@ def margin_sentences(margin: Margin) -> list[str]:
         sentences = [f"{margin.best} is best."]
     elif row.low <= 0 <= row.high:
         second, ahead = other if margin.best == method else method, other if row.printed < 0 else method
-        sentences = [f"{margin.best} comes first, but not clearly before {second}; in the paper {ahead} is ahead."]
+        first = f"{margin.best} comes first{', as in the paper' if ahead == margin.best else ''}"
+        unlike = "" if ahead == margin.best else f"; in the paper {ahead} is ahead"
+        sentences = [f"{first}, but not clearly before {second}{unlike}."]
     else:
         same = (row.printed > 0) == (margin.best == method)
         sentences = [f"{margin.best} is best, {'as' if same else 'unlike'} in the paper."]
@@ -357,16 +382,13 @@ def means_counted(numbers: str, answers: Iterable[str], ids: Iterable[str]) -> s
     borne_out, asked = sum(answer == AS_CLAIMED for answer in answers), sum(answer != "" for answer in answers)
     against = [id for id, answer in zip(ids, answers, strict=True) if answer == NOT_AS_CLAIMED]
     which = f" (against: {', '.join(against)})" if against else ""
-    told = f"the paper's {numbers} bear out {borne_out} of the {asked} claims that they are about"
-    return f"By the same rules, {told}{which}."
+    share = f"{borne_out} of the {asked} claims that they are about"
+    return f"By the same rules, the paper's {numbers} bear out {share}{which}."
 
 
 def counts_words(outcomes: Sequence[Outcome]) -> str:
-    """How many claims have each outcome."""
-    holds, fails, undecided, untested = (
-        outcomes.count(one) for one in (Outcome.HOLDS, Outcome.FAILS, Outcome.OPEN, Outcome.NOT_TESTED)
-    )
-    return (
-        f"Of {len(outcomes)} claims {holds} hold, {fails} do not, {undecided} are undecided and {untested} were not "
-        "tested."
-    )
+    """Say how many verdicts have each outcome."""
+    order = (Outcome.HOLDS, Outcome.FAILS, Outcome.OPEN, Outcome.NOT_TESTED)
+    holds, fails, undecided, untested = map(outcomes.count, order)
+    ends = f"{undecided} are undecided and {untested} were not tested"
+    return f"Of {len(outcomes)} verdicts {holds} hold, {fails} do not, {ends}."

@@ -1,15 +1,15 @@
-"""The page of claims: every claim with its verdict, what decided it, and where the papers make it."""
+"""Claims as pages tell them: each with its verdict, what decided it, and where the papers make it."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
-import pandas as pd
-
+from lookalike.exhibits import words
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.statuses import Badge, Outcome
 from lookalike.report.pages import address_of
@@ -22,7 +22,7 @@ FURTHER = {
     "printed_verdict": "Of the printed numbers, with their intervals",
     "printed_evidence": "Printed evidence",
 }
-"""Columns of claims that tell more than the verdict, and what they are called; studies have some of them."""
+"""Columns of claims that tell more than the verdict, and what they are called."""
 
 
 class Choice(NamedTuple):
@@ -34,81 +34,123 @@ class Choice(NamedTuple):
     badge: Badge | None = None
 
 
-class Shown(NamedTuple):
-    """An exhibit that shows what a claim is about: its title and its place on a page."""
+@dataclass(frozen=True)
+class DecidedClaim:
+    """A claim on one data set, or on a part of it."""
 
-    title: str
-    address: str
+    id: str
+    dataset: str
+    dataset_title: str
+    paper: str
+    place: str
+    claim: str
+    part: str
+    """Title of the part of a study that it is about; "" where it is about all."""
+    verdict: Outcome
+    tried: str
+    untried: str
+    """Parts of a study that it was tried on, and those that it was not, of several."""
+    in_this_run: str
+    """Words that a verdict on synthetic or simulated data has behind it."""
+    evidence: str
+    parts: tuple[str, ...]
+    """Evidence besides what decided."""
+    further: tuple[tuple[str, str], ...]
+    keys: tuple[tuple[str, ...], ...]
+    """Keys of the contrasts behind it."""
+    printed_means: str
+    anchor: str
+    exhibits: tuple[tuple[str, str], ...]
+    """Labels and addresses of the exhibits that show its numbers."""
+
+    @property
+    def scope(self) -> str:
+        """Which parts it was tried on, in words."""
+        return words.scope_words(self.tried, self.untried)
+
+    @property
+    def paper_title(self) -> str:
+        """Title of its paper."""
+        return PAPERS[self.paper].title if self.paper in PAPERS else self.paper
+
+    @property
+    def page(self) -> str:
+        """Page of its paper."""
+        return f"{PAPERS[self.paper].page}.html" if self.paper in PAPERS else ""
 
 
-def claims_of(results: Results) -> pd.DataFrame:
-    """Every row of `Results.claims` with the titles, ids and links that a page writes."""
-    claims = results.claims()
+def claims_of(results: Results) -> list[DecidedClaim]:
+    """Return every row of `Results.claims`, paper by paper, a claim on several data sets one beneath the other."""
+    rows = results.claims().to_dict("records")
     titles = {dataset.id: dataset.title for dataset in results.datasets}
-    # paper by paper, the same claim on several data sets one beneath the other
-    places = {paper: place for place, paper in enumerate(PAPERS)}
-    first = {id: place for place, id in reversed(list(enumerate(claims["id"])))}
-    order = sorted(
-        range(len(claims)), key=lambda row: (places.get(claims["paper"][row], 9), first[claims["id"][row]], row)
-    )
-    claims = claims.iloc[order].reset_index(drop=True)
-    papers = [PAPERS.get(paper) for paper in claims["paper"]]
-    rows: Any = claims.to_dict("records")
     found = {(exhibit.dataset, exhibit.id): exhibit for exhibit in results.exhibits()}
-    about: Any = [exhibits_about(row, found) for row in rows]
-    shown: Any = [[Shown(one.label or one.title, address_of(one)) for one in exhibits] for exhibits in about]
-
-    def titled(setting: str, exhibits: list[Exhibit]) -> str:
-        return exhibits[0].titles.get("representation", {}).get(setting, setting) if exhibits else ""
-
-    further: Any = [[(term, row[column]) for column, term in FURTHER.items() if row.get(column)] for row in rows]
-    return claims.assign(
-        anchor=[slug(" ".join(("claim", row["dataset"], row["id"], row["setting"]))) for row in rows],
-        about=about,
-        shown=shown,
-        words=[titled(setting, exhibits) for setting, exhibits in zip(claims["setting"], about, strict=True)],
-        dataset_title=[titles.get(dataset, dataset) for dataset in claims["dataset"]],
-        paper_title=[named.title if named else id for named, id in zip(papers, claims["paper"], strict=True)],
-        page=[f"{named.page}.html" if named else "" for named in papers],
-        parts=[json.loads(parts or "[]") for parts in claims["further"]],
-        keys=[json.loads(keys or "[]") for keys in claims["rows"]],
-        further=further,
-    )
-
-
-def exhibits_about(claim: Mapping[str, Any], found: Mapping[tuple[str, str], Exhibit]) -> list[Exhibit]:
-    """Exhibits of a claim's data set that show its numbers, as claims.csv names them."""
-    named = [found[key] for id in claim["exhibit"].split(";") if (key := (claim["dataset"], id)) in found]
-    # of tables with one codebook each, those of the claim's own
-    return [one for one in named if claim["setting"] in one.titles.get("representation", {})] or named
+    papers, ids = list(PAPERS), list(dict.fromkeys(row["id"] for row in rows))
+    order = {id: place for place, id in enumerate(ids)}
+    claims = []
+    for row in sorted(rows, key=lambda row: ([*papers, row["paper"]].index(row["paper"]), order[row["id"]])):
+        about = _exhibits_about(row["dataset"], row["setting"], row["exhibit"].split(";"), found)
+        names = about[0].titles.get("representation", {}) if about else {}
+        claims.append(
+            DecidedClaim(
+                **{name: row[name] for name in ("id", "dataset", "paper", "place", "claim", "verdict")},
+                **{name: row[name] for name in ("tried", "untried", "in_this_run", "evidence", "printed_means")},
+                dataset_title=titles.get(row["dataset"], row["dataset"]),
+                part=names.get(row["setting"], row["setting"]) if about else "",
+                parts=tuple(json.loads(row["further"] or "[]")),
+                further=tuple((term, row[column]) for column, term in FURTHER.items() if row.get(column)),
+                keys=tuple(map(tuple, json.loads(row["rows"] or "[]"))),
+                anchor=slug(f"claim {row['dataset']} {row['id']} {row['setting']}"),
+                exhibits=tuple((exhibit.label or exhibit.title, address_of(exhibit)) for exhibit in about),
+            )
+        )
+    return claims
 
 
-def choices(claims: pd.DataFrame, column: str) -> list[Choice]:
-    """Distinct values of a column with their counts, in the order in which they come."""
-    counts = Counter(claims[column].tolist())
-    return [Choice(slug(value), PAPERS[value].title if value in PAPERS else value, n) for value, n in counts.items()]
+def _exhibits_about(
+    dataset: str, setting: str, ids: Iterable[str], found: dict[tuple[str, str], Exhibit]
+) -> list[Exhibit]:
+    """Return the exhibits of a data set that a claim names; of tables with one codebook each, those of its own."""
+    named = [found[dataset, id] for id in ids if (dataset, id) in found]
+    return [exhibit for exhibit in named if setting in exhibit.titles.get("representation", {})] or named
 
 
-def verdict_choices(claims: pd.DataFrame) -> list[Choice]:
+def claims_about(exhibit: Exhibit, claims: Iterable[DecidedClaim]) -> list[DecidedClaim]:
+    """Return the claims whose numbers an exhibit shows."""
+    address = address_of(exhibit)
+    return [claim for claim in claims if address in dict(claim.exhibits).values()]
+
+
+def paper_choices(claims: Iterable[DecidedClaim]) -> list[Choice]:
+    """Return the papers that there are with their counts, in their order."""
+    counts = Counter((claim.paper, claim.paper_title) for claim in claims)
+    return [Choice(slug(paper), title, n) for (paper, title), n in counts.items()]
+
+
+def verdict_choices(claims: Iterable[DecidedClaim]) -> list[Choice]:
     """Return the verdicts that there are with their counts, in the order of `Outcome`."""
-    counts = Counter(claims["verdict"].tolist())
+    counts = Counter(claim.verdict for claim in claims)
     return [Choice(slug(outcome), outcome, counts[outcome], outcome.badge) for outcome in Outcome if outcome in counts]
 
 
-def verdict_counts(claims: pd.DataFrame) -> list[tuple[Choice, str]]:
-    """The same with the words that go with them: those on real data, then those that are about this run alone."""
-    return [(one, str(words)) for words, own in claims.groupby("in_this_run") for one in verdict_choices(own)]
+def verdict_counts(claims: Sequence[DecidedClaim]) -> list[tuple[Choice, str]]:
+    """Return the same with the words behind them: those on real data, then those that are about this run alone."""
+    kinds = sorted({claim.in_this_run for claim in claims})
+    return [
+        (choice, kind)
+        for kind in kinds
+        for choice in verdict_choices(claim for claim in claims if claim.in_this_run == kind)
+    ]
 
 
 def notes(results: Results) -> list[str]:
-    """What is said of the tables of claims: the data they are decided on, and what has to be known besides."""
+    """Say on which data the tables of claims are decided, and what has to be known besides."""
     return [
-        f"{one.dataset_title}: {' '.join(filter(None, (*one.caption, one.undecided, *one.notes)))}"
-        for one in results.exhibits()
-        if one.name == CLAIMS
+        f"{exhibit.dataset_title}: {' '.join(filter(None, (*exhibit.caption, exhibit.undecided, *exhibit.notes)))}"
+        for exhibit in results.exhibits()
+        if exhibit.name == CLAIMS
     ]
 
 
 def slug(text: str) -> str:
-    """Text as an id: lower case, with hyphens."""
+    """Return text as an id: lower case, with hyphens."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")

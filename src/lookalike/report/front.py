@@ -1,4 +1,4 @@
-"""The front page: what was reproduced, on which data and how well, and what went against the papers.
+"""The front page: what was reproduced, on which data and how well, and what went with the papers and against them.
 
 All numbers are the margins of sidecars, or the evidence of claims: nothing is computed anew.
 """
@@ -10,7 +10,7 @@ import io
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -20,12 +20,11 @@ from lookalike.exhibits.model import Axis, Figure, Line, Margin, Panel, Series
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.statuses import Outcome
 from lookalike.exhibits.style import BLACK, BLUE, GREY, ORANGE, Look, paper_style
+from lookalike.report.claims import Choice, DecidedClaim, verdict_choices
 from lookalike.report.pages import address_of
 from lookalike.report.results import Exhibit, Results
 
 KINDS = {False: "real photographs", True: "synthetic"}
-WHERE = {"real photographs": "On real photographs", "synthetic": "On synthetic data"}
-"""Heads of lists of what came out on either."""
 SERIES = {False: "here, real photographs", True: "here, synthetic data"}
 
 
@@ -40,47 +39,84 @@ class Row(NamedTuple):
         """The margin over the best other method in print."""
         return self.margins[0]
 
+    @property
+    def place(self) -> str:
+        """Data set and setting."""
+        return ", ".join(filter(None, (self.exhibit.dataset_title, self.first.setting)))
 
-class Told(NamedTuple):
-    """What the page says of a data set, and where it says more."""
 
-    title: str
-    kind: str
-    text: str
+class Item(NamedTuple):
+    """A result in words, what it is of, and where it is shown."""
+
+    place: str
     address: str
+    text: str
+    evidence: str = ""
+
+
+class Sides(NamedTuple):
+    """What came out on one kind of data."""
+
+    data: list[str]
+    """Data sets, each with its size."""
+    agreeing: list[Item]
+    opposing: list[Item]
+    holding: list[Item]
+    """Claims that hold."""
+    failing: list[Item]
+    counts: list[Choice]
+    """Verdicts on claims, counted."""
+    words: str
+    """What stands behind these verdicts."""
+    caveats: list[str]
+    """What leaves open how methods compare."""
 
 
 def rows_of(results: Results, paper: str) -> list[Row]:
-    """Lines of the table of a paper, or of a group of our own."""
+    """Return the lines of the table of a paper, or of a group of our own."""
     return [
         Row(exhibit, tuple(margins))
         for exhibit in results.exhibits(paper)
-        for _, margins in groupby(exhibit.margins, key=lambda one: (one.setting, one.metric))
+        for _, margins in groupby(exhibit.margins, key=lambda margin: (margin.setting, margin.metric))
     ]
 
 
-def summary(results: Results, *, differences: bool = True) -> list[Told]:
-    """How well the paper's method does, an item for each data set that has a margin, real ones first.
+def distinct_rows(results: Results) -> list[Row]:
+    """Return the lines of all papers and of our own groups, each margin once: a paper and its draft share ours."""
+    seen: set[tuple[str, ...]] = set()
+    rows = []
+    for row in (row for paper in (*PAPERS, *results.groups) for row in rows_of(results, paper)):
+        keys = {(row.exhibit.dataset, *margin.contrast.key): margin for margin in row.margins}
+        margins = tuple(margin for key, margin in keys.items() if key not in seen)
+        rows += [Row(row.exhibit, margins)] if margins else []
+        seen |= {*keys}
+    return rows
 
-    Where a table beside it has the differences, they can be left out.
-    """
-    rows: dict[str, list[Row]] = {}
-    for row in (row for paper in PAPERS for row in rows_of(results, paper)):
-        rows.setdefault(row.exhibit.dataset, []).append(row)
-    real_first = sorted(rows.values(), key=lambda own: own[0].exhibit.synthetic)
-    return [_of_dataset(own, differences) for own in real_first]
+
+def main_rows(results: Results) -> list[Row]:
+    """Return the first line of a paper of each data set that has one, real ones first."""
+    first: dict[str, Row] = {}
+    for row in distinct_rows(results):
+        if row.exhibit.paper in PAPERS:
+            first.setdefault(row.exhibit.dataset, row)
+    return sorted(first.values(), key=lambda row: row.exhibit.synthetic)
 
 
-def _of_dataset(rows: Sequence[Row], differences: bool) -> Told:
-    """The first line of a data set in sentences; which setting that is, where there are several."""
-    row = rows[0]
-    exhibit, margin = row.exhibit, row.first
-    setting = margin.setting if len({one.first.setting for one in rows}) > 1 else ""
-    kind = "; ".join(filter(None, (KINDS[exhibit.synthetic], exhibit.size, setting)))
-    best, *order = words.margin_sentences(margin)
-    gaps = [f"{'; '.join(map(words.margin_words, row.margins))}."] if differences else []
-    text = " ".join(filter(None, [best, f"{_levels(row)}.", *gaps, *order, exhibit.undecided]))
-    return Told(exhibit.dataset_title, kind, text, address_of(exhibit))
+def gaps_in_points(results: Results) -> list[tuple[Row, Margin]]:
+    """Return each gap of a paper that is counted in points, with its line."""
+    rows = [row for row in distinct_rows(results) if row.exhibit.paper in PAPERS]
+    return [(row, margin) for row in rows for margin in row.margins if margin.contrast.unit == "points"]
+
+
+def result_words(row: Row) -> str:
+    """Say which method is best, as in print or not, and what each reaches."""
+    best, *_ = words.margin_sentences(row.first)
+    return f"{best} {_levels(row)}."
+
+
+def order_words(row: Row) -> str:
+    """Say how many methods come in the order of the paper; "" where it has none."""
+    return " ".join(words.margin_sentences(row.first)[1:])
 
 
 def _levels(row: Row) -> str:
@@ -89,52 +125,73 @@ def _levels(row: Row) -> str:
     On synthetic images the paper's are no measure.
     """
     levels: dict[str, str] = {}
-    for one in row.margins:
-        sides = (one.method, one.rival), *(words.level_words(one, is_printed=side) for side in (False, True))
+    for margin in row.margins:
+        sides = (margin.method, margin.rival), *(words.level_words(margin, is_printed=side) for side in (False, True))
         for name, ours, printed in zip(*sides, strict=True):
-            metric, beside = ("", "") if levels else (f" {one.metric}", " in the paper")
+            metric, beside = ("", "") if levels else (f" {margin.metric}", " in the paper")
             in_paper = f" ({printed}{beside})" if printed and not row.exhibit.synthetic else ""
             levels.setdefault(name, f"{ours}{metric}{in_paper}")
     (first, level), *others = levels.items()
-    parts = [f"{first} reaches {level}", *(f"{name} {level}" for name, level in others)]
-    return f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return words.listed([f"{first} reaches {level}", *(f"{name} {level}" for name, level in others)])
 
 
-def against(results: Results, claims: pd.DataFrame) -> dict[str, list[Told]]:
-    """What went against the papers, by the kind of data: gaps of the wrong sign or too small, and claims that fail."""
-    found: dict[str, list[Told]] = {}
-    failed = claims[claims["verdict"] == Outcome.FAILS].drop_duplicates(["id", "dataset", "evidence"])
-    keys: Any = zip(failed["dataset"], failed["keys"], strict=True)
-    # a claim's evidence says the first of its contrasts
-    told_by_claims = {(dataset, *of_claim[0]) for dataset, of_claim in keys if of_claim}
-    for row, margin in distinct_margins(results):
-        gap, is_synthetic = margin.contrast, row.exhibit.synthetic
-        # what a claim says is not said twice
-        is_told = (row.exhibit.dataset, *gap.key) in told_by_claims
-        wrong = gap.mean < 0 and not gap.printed < 0 and not is_told
-        # a gap on synthetic data is not expected to be as wide as in print
-        small = not is_synthetic and 0 <= gap.high < gap.printed
-        if wrong or small:
-            where = ", ".join(filter(None, (row.exhibit.dataset_title, margin.setting)))
-            note = margin.note or "The paper's gap is wider than the interval of ours." * small
-            text = f"{words.margin_words(margin, margin.metric)}. {note}".strip()
-            found.setdefault(KINDS[is_synthetic], []).append(Told(where, "", text, address_of(row.exhibit)))
-    for claim in failed.itertuples():
-        text = f"Does not hold{claim.in_this_run}: “{claim.claim}” {claim.evidence}."
-        item = Told(str(claim.dataset_title), "", text, f"claims.html#{claim.anchor}")
-        found.setdefault(KINDS[bool(claim.in_this_run)], []).append(item)
-    return found
+def is_reversed(margin: Margin) -> bool:
+    """Tell whether the paper's method is behind here and not in print."""
+    return margin.contrast.mean < 0 and not margin.contrast.printed < 0
 
 
-def distinct_margins(results: Results) -> Iterator[tuple[Row, Margin]]:
-    """Every margin of the papers and of our own groups, once: a paper and its draft share numbers of ours."""
-    seen = set()
-    for row in (row for paper in (*PAPERS, *results.groups) for row in rows_of(results, paper)):
-        for margin in row.margins:
-            key = row.exhibit.dataset, *margin.contrast.key
-            if key not in seen:
-                seen.add(key)
-                yield row, margin
+def outcome(results: Results, claims: Sequence[DecidedClaim], *, synthetic: bool) -> Sides:
+    """Return what went with the papers on one kind of data, and what went against them, each once."""
+    verdicts = [claim for claim in claims if bool(claim.in_this_run) == synthetic]
+    # a paper and its draft share claims, and a claim's evidence says the first of its contrasts
+    holding = {(claim.claim, claim.dataset, claim.tried): claim for claim in verdicts if claim.verdict is Outcome.HOLDS}
+    failing = {(claim.claim, claim.dataset, claim.evidence): claim
+               for claim in verdicts if claim.verdict is Outcome.FAILS}  # fmt: skip
+    in_claims = {(claim.dataset, *claim.keys[0]) for claim in failing.values() if claim.keys}
+    agreeing: list[Item] = []
+    opposing: list[Item] = []
+    main = main_rows(results)
+    for row in distinct_rows(results):
+        if row.exhibit.synthetic == synthetic:
+            if row in main:
+                item = Item(row.place, address_of(row.exhibit), result_words(row))
+                (opposing if is_reversed(row.first) else agreeing).append(item)
+            opposing += _against(row, main, in_claims)
+    exhibits = [exhibit for exhibit in results.exhibits() if exhibit.synthetic == synthetic]
+    sizes = {exhibit.dataset_title: exhibit.size for exhibit in exhibits if exhibit.size}
+    caveats = {exhibit.dataset_title: exhibit.undecided for exhibit in exhibits if exhibit.undecided}
+    several = len({claim.dataset for claim in verdicts}) > 1
+    return Sides(
+        [f"{title} ({size})" for title, size in sizes.items()],
+        agreeing,
+        opposing,
+        [_claim(claim, several) for claim in holding.values()],
+        [_claim(claim, several) for claim in failing.values()],
+        verdict_choices(verdicts),
+        " in this run" * synthetic,
+        [f"{words.sentence(title)} {caveat}" for title, caveat in caveats.items()],
+    )
+
+
+def _against(row: Row, main: Sequence[Row], in_claims: set[tuple[str, ...]]) -> Iterator[Item]:
+    """Yield the gaps of a line that have the wrong sign, and on photographs those that are too small, in one item."""
+    for margin in row.margins:
+        # what a claim or the line's own sentence says is not said twice
+        is_said = (row.exhibit.dataset, *margin.contrast.key) in in_claims or (row in main and margin is row.first)
+        if is_reversed(margin) and not is_said:
+            yield Item(row.place, address_of(row.exhibit), f"{words.margin_words(margin)}. {margin.note}".strip())
+    # a gap on synthetic data is not expected to be as wide as in print
+    small = [margin for margin in row.margins if 0 <= margin.contrast.high < margin.contrast.printed]
+    if small and not row.exhibit.synthetic:
+        gaps = "; ".join(map(words.margin_words, small))
+        yield Item(row.place, address_of(row.exhibit), f"Smaller than in print: {gaps}.")
+
+
+def _claim(claim: DecidedClaim, several: bool) -> Item:
+    """Return a claim with its evidence, the parts that it was tried on, and of several data sets its own."""
+    parts = (claim.dataset_title if several else "", claim.part, words.scope_words(claim.tried))
+    place = ", ".join(filter(None, parts))
+    return Item(place, f"claims.html#{claim.anchor}", claim.claim, words.sentence(claim.evidence))
 
 
 def repeated(papers: Mapping[str, Sequence[Row]], paper: str) -> dict[str, str]:
@@ -146,9 +203,8 @@ def repeated(papers: Mapping[str, Sequence[Row]], paper: str) -> dict[str, str]:
 
 
 def forest(results: Results) -> str:
-    """The gaps of all papers that are counted in points, ours with their intervals beside print: an image's address."""
-    rows = [(row.exhibit, one) for row, one in distinct_margins(results)
-            if one.contrast.unit == "points" and row.exhibit.paper in PAPERS]  # fmt: skip
+    """Draw the gaps of all papers that are counted in points, ours with their intervals beside print: an address."""
+    rows = [(row.exhibit, margin) for row, margin in gaps_in_points(results)]
     if not rows:
         return ""
     frame = pd.DataFrame([
@@ -157,14 +213,16 @@ def forest(results: Results) -> str:
         for place, (exhibit, margin) in enumerate(rows)
     ])  # fmt: skip
     looks = dict(zip(SERIES.values(), (Look(BLUE, "o"), Look(ORANGE, "s")), strict=True))
-    series = [Series(name, {"series": name}, "ours", "place", look, "low", "high", kind="points", sideways=True)
-              for name, look in looks.items() if name in set(frame["series"])]  # fmt: skip
+    series = [
+        Series(name, {"series": name}, "ours", "place", look, "low", "high", kind="points", sideways=True)
+        for name, look in looks.items()
+        if name in set(frame["series"])
+    ]
     series.append(Series("in the paper", {}, "printed", "place", Look(BLACK, "D"), kind="points", hollow=True))
     n_settings = Counter(dataset for dataset, _ in {(exhibit.dataset, margin.setting) for exhibit, margin in rows})
     ticks = tuple((place, _row_name(*row, n_settings[row[0].dataset] > 1)) for place, row in enumerate(rows))
     y = Axis("", ticks=ticks, low=-0.6, high=len(rows) - 0.4, reversed=True)
-    x = Axis("Gap in percentage points")
-    panel = Panel("", x, y, tuple(series), (Line("", 0, Look(GREY, ""), upright=True),))
+    panel = Panel("", Axis("Gap in percentage points"), y, tuple(series), (Line("", 0, Look(GREY, ""), upright=True),))
     with paper_style():
         canvas = draw(Figure(frame, (panel,), size=(4.4, 0.6 + 0.33 * len(rows))))
         file = io.BytesIO()

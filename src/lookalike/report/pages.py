@@ -19,6 +19,8 @@ from lookalike.report.tables import Grid, comparison_grid, frame_grid, grids_of,
 from lookalike.studies.rooms import all_exhibits
 
 BEYOND = "beyond.html"
+WIDE = 1000
+"""Pixels from which on a picture is wide."""
 FILES = {".csv": "CSV", "_compare.csv": "CSV of ours beside print", ".tex": "TeX", ".md": "Markdown", ".svg": "SVG",
          ".png": "PNG", ".pdf": "PDF", ".json": "JSON"}  # fmt: skip
 """Endings of an exhibit's files to what a page calls them."""
@@ -31,6 +33,8 @@ class View(NamedTuple):
 
     id: str
     exhibit: Exhibit
+    twin: Exhibit | None
+    """One of an earlier paper that shows the same: its picture, tables and numbers are not shown twice."""
     picture: Picture | None
     tables: list[Grid]
     comparison: Grid | None
@@ -44,7 +48,12 @@ class View(NamedTuple):
     states: Mapping[Badge, int]
     """How many printed numbers have each badge."""
     claims: Sequence[Any]
-    """Rows of `lookalike.report.claims.claims_of` about it."""
+    """What `lookalike.report.claims.claims_of` returns about it."""
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether a picture that is as wide as a phone has letters too small to read."""
+        return self.picture is not None and self.picture.width > WIDE
 
 
 class Matrix(NamedTuple):
@@ -105,15 +114,36 @@ def matrix(results: Results, paper: str) -> Matrix:
     return Matrix(paper, PAPERS[paper].title, page, datasets, rows)
 
 
-def view_of(exhibit: Exhibit, made: list[Fact], folder: Path, claims: Sequence[Any] = ()) -> View:
-    """One exhibit with all that is shown of it on a page in a folder."""
+def twin_of(exhibit: Exhibit, results: Results) -> Exhibit | None:
+    """Return the exhibit of an earlier paper that shows the same numbers of ours, drawn by the same function."""
+    papers = list(PAPERS)
+    for other in results.exhibits(dataset=exhibit.dataset) if exhibit.paper in papers and exhibit.was_drawn else ():
+        is_earlier = other.paper in papers[: papers.index(exhibit.paper)]
+        if is_earlier and other.made_by == exhibit.made_by and other.was_drawn and _shows(exhibit) == _shows(other):
+            return other
+    return None
+
+
+def _shows(exhibit: Exhibit) -> Any:
+    """Return what two exhibits of the same have alike: a drawing, or the numbers of a table."""
+    if exhibit.kind != "table":
+        drawing = exhibit.folder / f"{exhibit.name}.svg"
+        return drawing.read_bytes() if drawing.is_file() else exhibit.id
+    ours = exhibit.table().get("ours")
+    return exhibit.id if ours is None else sorted(ours.dropna())
+
+
+def view_of(
+    exhibit: Exhibit, made: list[Fact], folder: Path, claims: Sequence[Any] = (), twin: Exhibit | None = None
+) -> View:
+    """Return one exhibit with all that is shown of it on a page in a folder."""
     problems = [words.sentence(exhibit.problem)] if exhibit.problem else []
     title, id = f"{exhibit.heading}, {exhibit.dataset_title}", view_id(exhibit)
 
     def tried(read: Callable[[], Any]) -> Any:
-        """What `read` gives, or None and a problem: a broken file never costs the other exhibits."""
+        """Return what `read` gives, or None and a problem: a broken file never costs the other exhibits."""
         try:
-            return read() if exhibit.was_drawn else None
+            return read() if exhibit.was_drawn and twin is None else None
         except UNREADABLE as error:
             said = words.sentence(str(error) if isinstance(error, LookalikeError) else f"it cannot be read ({error!r})")
             problems.extend([said] if said not in problems else [])
@@ -122,6 +152,7 @@ def view_of(exhibit: Exhibit, made: list[Fact], folder: Path, claims: Sequence[A
     return View(
         id=id,
         exhibit=exhibit,
+        twin=twin,
         picture=tried(lambda: encode(path) if (path := exhibit.picture()) else None),
         tables=tried(lambda: grids_of(exhibit.sheets, title, id) if exhibit.name != CLAIMS else []) or [],
         comparison=tried(lambda: _comparison(exhibit, title, id)),

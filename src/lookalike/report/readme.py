@@ -17,34 +17,42 @@ from lookalike.report import front
 if TYPE_CHECKING:
     from lookalike.report.results import Exhibit, Results
 
-DRAFT = "oasis-2009-draft"
-"""Its numbers of ours are those of its paper of 2010."""
 BEGIN, END = "<!-- made by `make readme`: begin -->", "<!-- made by `make readme`: end -->"
 N_QUERIES = 3
 
 
 def readme_numbers(results: Results, made_with: str) -> str:
     """Return the margins of a run as Markdown: a table, some sentences on each data set, what made them."""
-    told = front.summary(results, differences=False)
-    if not told:
+    main = front.main_rows(results)
+    if not main:
         raise LookalikeError("no data set has a result yet: run `make demo`, then `make readme`")
-    rows = [row for paper in PAPERS if paper != DRAFT for row in front.rows_of(results, paper)]
     cells = [
-        (f"{PAPERS[row.exhibit.paper].title}, {row.exhibit.label}",
-         ", ".join(filter(None, (row.exhibit.dataset_title, one.setting))),
-         f"{one.method} − {one.rival}, {one.metric}", " ".join(filter(None, words.interval_words(one))),
-         words.printed_words(one))
-        for row in rows for one in row.margins if one.contrast.unit == "points"
-    ]  # fmt: skip
+        (
+            f"{PAPERS[row.exhibit.paper].title}, {row.exhibit.label}",
+            row.place,
+            f"{margin.method} − {margin.rival}, {margin.metric}",
+            " ".join(filter(None, words.interval_words(margin))),
+            words.printed_words(margin),
+        )
+        for row, margin in front.gaps_in_points(results)
+    ]
     heads = ("Exhibit", "Data", "Difference", "Here", "Paper")
     lines = [f"| {' | '.join(line)} |" for line in (heads, ("---", "---", "---", "---:", "---:"), *cells)]
-    parts = [f"**{one.title[0].upper()}{one.title[1:]}** ({one.kind}). {one.text}" for one in told]
+    parts = [_paragraph(row) for row in main]
     note = (
         "Differences are in percentage points, taken before rounding, with 95% intervals in brackets. A dash: the "
         "paper has no such number. mAP is mean average precision, P@k the share of relevant images among the first k. "
         "S-TG and S-DA are the two algorithms of SOML."
     )
     return "\n\n".join(("\n".join(lines), note, *parts, f"Made by {made_with}.")) + "\n"
+
+
+def _paragraph(row: front.Row) -> str:
+    """Say of a data set what it is, how well the paper's method does on it, and what leaves that open."""
+    exhibit, title = row.exhibit, row.exhibit.dataset_title
+    about = "; ".join(filter(None, (front.KINDS[exhibit.synthetic], exhibit.size, row.first.setting)))
+    text = " ".join(filter(None, (front.result_words(row), front.order_words(row), exhibit.undecided)))
+    return f"**{title[0].upper()}{title[1:]}** ({about}). {text}"
 
 
 def write_readme_picture(gallery: Exhibit, path: PathLike) -> None:

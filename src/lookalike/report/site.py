@@ -9,7 +9,6 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
@@ -20,8 +19,9 @@ from lookalike.exhibits import words
 from lookalike.exhibits.neighbours import RANDOM
 from lookalike.exhibits.printed import RULE
 from lookalike.exhibits.registry import PAPERS
-from lookalike.exhibits.statuses import ABSENT, Status, count_badges
+from lookalike.exhibits.statuses import ABSENT, APART, NEAR, SAME, Outcome, Status, count_badges
 from lookalike.report import SNAKEMAKE, claims, facts, front, glossary, pages
+from lookalike.report.claims import DecidedClaim
 from lookalike.report.gallery import CLASSES, galleries_of
 from lookalike.report.provenance import Jobs
 from lookalike.report.results import Exhibit, Results, group_title
@@ -88,14 +88,14 @@ class _Site:
         """What was reproduced, how well, and what went against the papers."""
         results, found = self.results, self.all_claims
         papers = {paper: front.rows_of(results, paper) for paper in PAPERS}
+        outcomes = {kind: front.outcome(results, found, synthetic=made) for made, kind in front.KINDS.items()}
         return self.render(
             "index.html",
             heading="Learning image similarity, reproduced",
-            summary=front.summary(results),
+            outcomes={kind: sides for kind, sides in outcomes.items() if sides.data or sides.counts},
             forest=front.forest(results),
             papers={PAPERS[paper]: rows for paper, rows in papers.items()},
             kinds=front.KINDS,
-            where=front.WHERE,
             no_number=words.NO_NUMBER,
             repeated={PAPERS[paper].page: front.repeated(papers, paper) for paper in papers},
             shown={
@@ -103,16 +103,13 @@ class _Site:
             },
             in_print=words.printed_words,
             interval_of=words.interval_words,
-            against=front.against(results, found),
-            undecided={one.dataset: one for one in results.exhibits() if one.undecided},
             cited=list(PAPERS.values()),
             states=count_badges(results.states()),
             matrices=[pages.matrix(results, paper) for paper in PAPERS],
-            verdict_counts=claims.verdict_counts(found),
-            n_claims=len(found),
+            n_claims=len({claim.id for claim in found}),
+            n_verdicts=len(found),
             unmade=[one for one in results.datasets if one.not_run],
             failed=self.failed,
-            real=[one.title for one in results.datasets if not (one.synthetic or one.not_run)],
             work=self.jobs.whole if self.jobs else None,
             terms=glossary.terms(),
         )
@@ -136,10 +133,11 @@ class _Site:
         return self.render(
             "claims.html",
             heading="Claims and verdicts",
-            claims=found.to_dict("records"),
+            claims=found,
+            n_claims=len({claim.id for claim in found}),
             verdicts=claims.verdict_choices(found),
             verdict_counts=claims.verdict_counts(found),
-            papers=claims.choices(found, "paper"),
+            papers=claims.paper_choices(found),
             notes=claims.notes(self.results),
         )
 
@@ -180,13 +178,14 @@ class _Site:
         return self._environment.get_template(template).render(page=page or template, **variables)
 
     @cached_property
-    def all_claims(self) -> pd.DataFrame:
-        """Claims of all data sets."""
+    def all_claims(self) -> list[DecidedClaim]:
+        """Return the claims of all data sets."""
         return claims.claims_of(self.results)
 
     def _view(self, exhibit: Exhibit) -> pages.View:
-        about = [row for row in self.all_claims.to_dict("records") if exhibit in row["about"]]
-        view = pages.view_of(exhibit, facts.facts_of(exhibit, self.jobs, self.seed), self.folder, about)
+        about = claims.claims_about(exhibit, self.all_claims)
+        made, twin = facts.facts_of(exhibit, self.jobs, self.seed), pages.twin_of(exhibit, self.results)
+        view = pages.view_of(exhibit, made, self.folder, about, twin)
         if exhibit.was_drawn:
             self._fails(exhibit, " ".join(view.problems))
         return view
@@ -220,6 +219,7 @@ class _Site:
             groups=groups,
             absent=[named for paper in papers for named in pages.absent(self.results, paper)],
             states=count_badges(self.results.states(papers)),
+            has_status=any(view.states.keys() & {SAME, NEAR, APART} for view in views),
             has_points=any(view.picture and view.picture.points for view in views),
         )
 
@@ -239,8 +239,11 @@ class _Site:
             css=_static("report.css"),
             script=_static("report.js"),
             absent_badge=ABSENT,
+            holds=Outcome.HOLDS.badge,
+            fails=Outcome.FAILS.badge,
             view_id=pages.view_id,
             address_of=pages.address_of,
+            titles={id: paper.title for id, paper in PAPERS.items()},
             command_of=facts.command_of,
             snakemake=SNAKEMAKE,
             status_rule=RULE,

@@ -62,13 +62,15 @@ class Grid:
     rest: int = 0
     """Rows that are in the file and not here."""
     sortable: bool = True
+    title: str = ""
+    """What it is of, where it is one of several parts; it stands in the table's head."""
 
 
 def grids_of(sheets: Sequence[Sheet], caption: str, name: str) -> list[Grid]:
     """Tables of an exhibit's sheets, as its files show them; `name` makes ids unique on a page."""
     return [
         Grid(_part(caption, sheet, place, len(sheets)), html([_spoken(sheet)], f"{name}-{place}"), len(sheet.rows),
-             sortable=False)
+             sortable=False, title=sheet.title if len(sheets) > 1 else "")
         for place, sheet in enumerate(sheets)
     ]  # fmt: skip
 

@@ -16,6 +16,7 @@ from lookalike.exhibits.registry import PAPERS
 from lookalike.report import PAGES
 from lookalike.report.claims import claims_of, notes, verdict_choices
 from lookalike.report.gallery import SIDE, galleries_of
+from lookalike.report.pages import twin_of, view_of
 from lookalike.report.provenance import read_jobs
 from lookalike.report.results import Results
 from lookalike.report.site import NAVIGATION, write_report
@@ -117,19 +118,22 @@ def test_the_front_page_says_how_well_the_methods_do_and_what_went_against_the_p
                  "<div>−6</div><div>–</div>", ">1 of 3 pairs<",
                  f'command=".venv/bin/snakemake --cores 2 --force results/demo/exhibits/{JMLR}/table4.'):  # fmt: skip
         assert part in table, part
-    assert "synthetic; 1,234 images" in front
+    assert 'src="data:image/svg+xml;base64,' in front
+    outcome = front.partition('id="outcome-synthetic"')[2].partition("</section>")[0]
+    assert "Demo title (1,234 images); websim_demo title (1,234 images)" in outcome
+    assert "Made by code: it shows that the methods run, and is no evidence for or against a paper." in outcome
+    agreeing, _, opposing = outcome.partition("<h3>Against the papers</h3>")
+    assert "<a href=\"claims.html#claim-demo-best\">OASIS is best.</a>" in agreeing
     assert (
         "OASIS comes first, but not clearly before MCML; in the paper MCML is ahead. "
-        "OASIS reaches 41.0% mAP, MCML 39.0% and LEGO 44.2%. "
-        "OASIS − MCML is +2.0 points [−1.0, +5.0], which may be chance (in the paper −6); OASIS − LEGO is −3.2 points"
-    ) in front
-    assert 'src="data:image/svg+xml;base64,' in front
-    assert "All data here are synthetic: made by code." in front
-    against = front.partition('id="against"')[2].partition("</section>")[0]
-    assert '<p class="note">Demo title. One seed decides nothing.</p>' in against
-    assert "order. One seed decides nothing.</li>" in front.partition('id="summary"')[2]
+        "OASIS reaches 41.0% mAP, MCML 39.0% and LEGO 44.2%."
+    ) in agreeing
+    assert "OASIS is 3.2 points below LEGO in mAP [−4.0, −2.0]." in opposing
+    assert "OASIS is fast.</a> <span class=\"place\"></span><br>0.5 h slower." in opposing
+    assert '<p class="note">Demo title. One seed decides nothing.</p>' in opposing
+    assert front.count("One seed decides nothing") == 1
+    assert "3 claims</a> on every data set that has its numbers: 3 verdicts" in front
     assert "demo title: What the papers say" in pages["claims.html"].partition("One seed decides nothing.")[0]
-    assert re.findall(r"</b> (.{28})", against) == ["OASIS − LEGO in mAP is −3.2 ", "Does not hold in this run: “"]
 
 
 def test_the_front_page_has_five_states_and_says_what_was_not_run(pages, results):
@@ -149,7 +153,7 @@ def test_the_front_page_has_five_states_and_says_what_was_not_run(pages, results
 ARTICLES = {
     "a table stands as its sheets, with ours beside print": (
         "jmlr2010", "table4-demo",
-        [">41 ± 1.6</td>", "did not converge", "LEGO &lt;i&gt;was&lt;/i&gt; not run", "Agrees: |ours - printed|",
+        [">41 ± 1.6</td>", "did not converge", "LEGO &lt;i&gt;was&lt;/i&gt; not run",
          "<b>Printed numbers:</b> agrees 1, differs 3, not run 1", '<summary>Notes', "Note &lt;script&gt;",
          '<a href="../demo/exhibits/oasis-jmlr-2010/table4.tex">TeX</a>', 'id="table4-demo-made"'], [EVIL],
     ),
@@ -177,6 +181,22 @@ def test_an_exhibit_shows(pages, case):
     text = article(pages[f"{page}.html"], id)
     assert [part for part in shown if part not in text] == []
     assert [part for part in hidden if part in text] == []
+
+
+def test_the_rule_of_statuses_stands_once(pages):
+    rule = "Agrees: |ours - printed|"
+    assert {name: text.count(rule) for name, text in pages.items() if rule in text} == {"jmlr2010.html": 1}
+
+
+def test_a_draft_points_to_what_its_paper_shows(made, folder):
+    draft, paper = (Results(made).exhibit("demo", *place) for place in ((DRAFT, "fig4"), (JMLR, "fig6")))
+    assert twin_of(draft, Results(made)) == paper
+    assert twin_of(paper, Results(made)) is None
+    assert twin_of(Results(made).exhibit("caltech256", DRAFT, "fig4"), Results(made)) is None, "it was not run"
+    (folder / "demo" / "exhibits" / DRAFT / "fig4.svg").write_text("<svg/>")
+    assert twin_of(Results(folder).exhibit("demo", DRAFT, "fig4"), Results(folder)) is None, "it shows something else"
+    view = view_of(draft, [], made, twin=paper)
+    assert (view.picture, view.numbers, view.problems) == (None, None, [])
 
 
 def test_every_exhibit_of_a_paper_is_on_its_page_or_named_with_what_it_takes(pages):
@@ -213,8 +233,8 @@ def test_claims_are_counted_and_filter_without_a_script(pages, results):
     assert "<dt>Rule</dt><dd>Above 0.</dd>" in text
     assert "<b>1</b> does not hold" in text
     assert re.search(r'chip-open"[^>]*>.*does not hold in this run</span>', text), "the banner and it say the same"
-    claims = claims_of(results).iloc[[2, 1, 1, 0]]
-    found = [(one.id, one.n_rows) for one in verdict_choices(claims)]
+    best, fast, sparse = claims_of(results)
+    found = [(choice.id, choice.n_rows) for choice in verdict_choices([sparse, fast, fast, best])]
     assert found == [("holds", 1), ("does-not-hold", 2), ("undecided", 1)]
 
 
@@ -224,9 +244,9 @@ def test_evidence_begins_with_what_decided_and_what_a_study_adds_is_kept(folder)
     told = {"evidence": parts[0], "further": json.dumps(parts[1:]), "setting": "sift-1k", "printed_verdict": "holds"}
     pd.read_csv(path).assign(**told).to_csv(path, index=False)
     edit_sidecar(path.with_suffix(".json"), caption=["Lead.", "Rest."], notes=["A note."])
-    claim = claims_of(Results(folder)).iloc[0]
-    assert (claim.evidence, claim.parts) == (parts[0], parts[1:])
-    assert (claim.words, claim.page, claim.anchor) == ("sift-1k", "jmlr2010.html", "claim-demo-best-sift-1k")
+    claim = claims_of(Results(folder))[0]
+    assert (claim.evidence, claim.parts) == (parts[0], tuple(parts[1:]))
+    assert (claim.part, claim.page, claim.anchor) == ("sift-1k", "jmlr2010.html", "claim-demo-best-sift-1k")
     assert ("Of the printed numbers, with their intervals", "holds") in claim.further
     assert notes(Results(folder))[1] == "demo title: Lead. Rest. One seed decides nothing. A note."
 

@@ -76,8 +76,8 @@
   });
   window.addEventListener("afterprint", () => opened.forEach((details) => { details.open = false; }));
 
-  // on a narrow screen the contents start closed
+  // on a narrow screen the contents, and other long lists, start closed
   if (matchMedia("(max-width: 45rem)").matches) {
-    document.querySelectorAll(".contents details").forEach((details) => { details.open = false; });
+    document.querySelectorAll(".contents details, details[data-folds]").forEach((details) => { details.open = false; });
   }
 })();

@@ -74,8 +74,8 @@ def _table(study: CategoryStudy, families: Mapping[str, Sequence[str]], heading:
         for subset in study.subsets
         for family, methods in families.items()
         for method in methods
-        # a method that runs on other subsets alone has no difference here
-        if method in subset.methods or method not in study.run
+        # a method that runs on other subsets alone, or was not asked for, has no difference here
+        if method in subset.methods
     ]
     frame, shown = pd.DataFrame(records), SHOWN | (PRINTED if is_printed else {})
     titles = {"method": {method: study.title_of(method) for methods in families.values() for method in methods}}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -30,6 +30,8 @@ COLUMNS = {
     "oasis-2009-draft": ("oasis-matlab", "mcml", "lego", "lmnn-naive", "fast-lmnn", "dissim-oasis-matlab"),
 }
 """Columns by paper; the draft does not print the active-set implementation of LMNN."""
+MATLAB, COMPILED = "oasis-matlab", "oasis-matlab+c"
+"""Columns of OASIS; ours is compiled, and stands beside the second where there are both."""
 MACHINES = {
     "oasis-jmlr-2010": "The paper's times are of a 1.8 GHz Intel Xeon, with a limit of five days.",
     "oasis-2009-draft": "The paper does not name its processor. It prints no time of LMNN (active set).",
@@ -63,7 +65,8 @@ def _cells(study: CategoryStudy) -> pd.DataFrame:
     rows = []
     for subset, column in product(study.subsets, columns):
         method, _ = PRINTED_COLUMNS.get(column, (column, ""))
-        mean, std = minutes.get((subset.id, method), (math.nan, math.nan))
+        is_ours = column != MATLAB or COMPILED not in columns
+        mean, std = minutes.get((subset.id, method), (math.nan, math.nan)) if is_ours else (math.nan, math.nan)
         rows.append({"subset": subset.id, "n_classes": subset.n_classes, "setting": study.setting_of(subset),
                      "column": column, "method": method, "metric": "train_time", "ours": mean, "ours_std": std}
                     )  # fmt: skip
@@ -72,11 +75,16 @@ def _cells(study: CategoryStudy) -> pd.DataFrame:
     cells = beside_print(pd.DataFrame(rows), printed, on=on, judge=lambda cell: _judged(study, cell))
     cells["unit"] = "minutes"
     records = cells.to_dict("records")
-    ours = [
-        study.without_number(row["subset"], row["method"])
-        if math.isnan(row["ours"]) else minutes_text(row["ours"], row["ours_std"]) for row in records
-    ]  # fmt: skip
+    ours = [_our_cell(study, row, columns) for row in records]
     return cells.assign(ours_cell=ours, printed_cell=[_printed_cell(row) for row in records])
+
+
+def _our_cell(study: CategoryStudy, row: Mapping[Any, Any], columns: Sequence[str]) -> str:
+    """Return our time, what stands for a missing one, or "" where ours stands in another column."""
+    if not math.isnan(row["ours"]):
+        return minutes_text(row["ours"], row["ours_std"])
+    is_elsewhere = row["column"] == MATLAB and COMPILED in columns
+    return "" if is_elsewhere else study.without_number(row["subset"], row["method"])
 
 
 def minutes_of(study: CategoryStudy) -> dict[tuple[str, str], tuple[float, float]]:
@@ -100,6 +108,8 @@ def triplets_of(study: CategoryStudy) -> dict[tuple[str, str], float]:
 
 def _judged(study: CategoryStudy, cell: Mapping[str, Any]) -> tuple[str, str] | None:
     """No time gets a verdict: those of other machines and implementations cannot be judged."""
+    if cell["column"] == MATLAB and math.isnan(cell["ours"]):
+        return Status.NOT_COMPARABLE, "ours is compiled and has no such implementation"
     if math.isnan(cell["printed"]) or math.isnan(cell["ours"]):
         return study.judge(cell)
     why = next(subset.why_not_comparable for subset in study.all_subsets if subset.id == cell["subset"])
@@ -120,10 +130,11 @@ def _with_ratios(study: CategoryStudy, cells: pd.DataFrame) -> pd.DataFrame:
     # times of problems of another size say nothing about machines
     comparable = cells["subset"].isin([subset.id for subset in study.subsets if not subset.why_not_comparable])
     cells["printed_over_ours"] = (cells["printed"] / cells["ours"]).where(comparable)
-    over = {"ours_over_oasis": ("ours", "oasis-matlab"), "printed_over_oasis_matlab": ("printed", "oasis-matlab"),
-            "printed_over_oasis_matlab_c": ("printed", "oasis-matlab+c")}  # fmt: skip
-    for ratio, (value, column) in over.items():
-        oasis = cells[cells["column"] == column].set_index("subset")[value]
+    columns = {"ours_over_oasis": (MATLAB, COMPILED), "printed_over_oasis_matlab": (MATLAB,),
+               "printed_over_oasis_matlab_c": (COMPILED,)}  # fmt: skip
+    for ratio, of_oasis in columns.items():
+        value = "ours" if ratio == "ours_over_oasis" else "printed"
+        oasis = cells[cells["column"].isin(of_oasis)].dropna(subset=value).set_index("subset")[value]
         cells[ratio] = (cells[value] / cells["subset"].map(oasis[oasis > 0])).where(cells["method"] != "oasis")
     return cells
 
@@ -131,21 +142,25 @@ def _with_ratios(study: CategoryStudy, cells: pd.DataFrame) -> pd.DataFrame:
 def _ratios(cells: pd.DataFrame, titles: Mapping[str, Mapping[Any, str]]) -> Table:
     """The ratios as cells, without rows that have none."""
     parts = [cells.assign(row=title, ours_cell=cells[ratio].map(times_over)) for ratio, title in RATIOS.items()]
-    told = pd.concat(parts, ignore_index=True)[["subset", "row", "column", "ours_cell"]]
-    told = told[(told["ours_cell"] != "").groupby([told["subset"], told["row"]]).transform("any")]
-    return Table(told, ("row",), "column", "subset", titles=titles, heading="Ratios of these times")
+    ratios = pd.concat(parts, ignore_index=True)[["subset", "row", "column", "ours_cell"]]
+    ratios = ratios[(ratios["ours_cell"] != "").groupby([ratios["subset"], ratios["row"]]).transform("any")]
+    # ratios to times that were not asked for say nothing here
+    asked = cells.loc[cells["method"] != "oasis"].groupby("column")["ours"].count().loc[lambda counts: counts > 0].index
+    ratios = ratios[ratios["column"].isin(asked)]
+    return Table(ratios, ("row",), "column", "subset", titles=titles, heading="Ratios of these times")
 
 
 def _notes(study: CategoryStudy, cells: pd.DataFrame) -> tuple[str, ...]:
     """What is in the times, whose machines they are of, and why printed cells have no number."""
     processors = sorted(set(study.table("fits").get("processor", ())))
-    told = [
+    beside = "the paper's compiled one" if COMPILED in COLUMNS[study.paper] else "the paper's, which is of Matlab alone"
+    notes = [
         f"Ours are of one thread of {' and '.join(processors) or 'an unrecorded processor'}, for the final fit on all "
         "training images of a fold. Other jobs may have run beside it.",
         "OASIS and LEGO are timed up to the step that validation chose, MCML and LMNN up to their own end. The times "
         "leave out making visterms, choosing hyper-parameters and ranking test images.",
-        "We have one implementation of OASIS, a compiled one; it stands beside each printed one.",
+        f"We have one implementation of OASIS, a compiled one. Its time stands beside {beside}.",
         MACHINES[study.paper],
     ]
     dashes = sorted(set(cells.loc[cells["printed_cell"] == MISSING, "reason"]))
-    return (*told, *(f"{MISSING} in the paper's row means: {reason}." for reason in dashes))
+    return (*notes, *(f"{MISSING} in the paper's row means: {reason}." for reason in dashes))
