@@ -166,7 +166,8 @@ def made_results(folder):
                [f"results/demo/exhibits/{JMLR}/table4.json"])  # fmt: skip
     for number, learner in enumerate(("oasis", "lego")):
         add_record(folder / "logs", f"learn_{learner}", [], [f"results/demo/runs/{learner}"], cpu_seconds=5.0 + number)
-    add_record(folder / "logs", "gather", ["results/demo/images"], ["results/demo/category/metrics.parquet"])
+    runs = [f"results/demo/runs/{learner}" for learner in ("oasis", "lego")]
+    add_record(folder / "logs", "gather", ["results/demo/images", *runs], ["results/demo/category/metrics.parquet"])
     return results
 
 

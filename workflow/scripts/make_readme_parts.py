@@ -8,9 +8,10 @@ with logged(snakemake):
     from lookalike.core.files import replacing
     from lookalike.report.provenance import read_jobs
     from lookalike.report.readme import readme_numbers, replace_between_marks, write_readme_picture
-    from lookalike.report.results import Results
+    from lookalike.report.results import Results, jobs_behind
 
-    results, jobs = Results("results"), read_jobs("logs")
+    results = Results("results")
+    jobs = jobs_behind(results.exhibits(), read_jobs("logs"))
     gallery = next(one for one in results.exhibits(dataset="demo") if one.entries)
     write_readme_picture(gallery, snakemake.output.picture)
     whole = jobs.whole

@@ -113,6 +113,11 @@ class Jobs:
         makers = self._makers(path)
         return (self.records[max(makers)], self._work(self._closure(makers))) if makers else None
 
+    def behind(self, paths: Iterable[str]) -> Jobs:
+        """Return the jobs behind some files alone: not those of other files, and not those that read these."""
+        makers = {place for path in paths for place in self._makers(path)}
+        return Jobs([self.records[place] for place in sorted(self._closure(makers))], self.unreadable)
+
     def by_rule(self) -> pd.DataFrame:
         """Sum up the jobs of each rule, in the columns `COLUMNS`; the rule that took most processor time first."""
         rows = [(job.rule, 1, job.cpu_seconds, job.seconds, job.seconds, job.peak_megabytes) for job in self.records]

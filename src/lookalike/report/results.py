@@ -275,9 +275,15 @@ def read_csv(path: Path, **options: Any) -> pd.DataFrame:
     return table
 
 
+def jobs_behind(exhibits: Iterable[Exhibit], jobs: Jobs) -> Jobs:
+    """Return the jobs behind some exhibits, which pages, README and kept runs count."""
+    return jobs.behind(f"results/{exhibit.dataset}/exhibits/{exhibit.id}.json" for exhibit in exhibits)
+
+
 def run_summary(dataset: Dataset, folder: Path, jobs: Jobs, command: str) -> dict[str, Any]:
     """Sum up a finished run from ``results/{dataset}`` and its jobs' records; this is the machine that it ran on."""
-    work, drawn = jobs.whole, [one for one in dataset.exhibits if one.was_drawn]
+    jobs = jobs_behind(dataset.exhibits, jobs)
+    work, drawn = jobs.whole, [exhibit for exhibit in dataset.exhibits if exhibit.was_drawn]
     return {
         "dataset": dataset.id,
         "title": dataset.title,

@@ -24,7 +24,7 @@ from lookalike.report import SNAKEMAKE, claims, facts, front, glossary, pages
 from lookalike.report.claims import DecidedClaim
 from lookalike.report.gallery import CLASSES, galleries_of
 from lookalike.report.provenance import Jobs
-from lookalike.report.results import Exhibit, Results, group_title
+from lookalike.report.results import Exhibit, Results, group_title, jobs_behind
 from lookalike.report.tables import frame_grid
 
 
@@ -78,7 +78,7 @@ class _Site:
     ) -> None:
         self.results, self.folder = results, folder
         self.unreadable = jobs.unreadable if jobs is not None else 0
-        self.jobs = jobs or None
+        self.jobs = (jobs_behind(results.exhibits(), jobs) if jobs is not None else None) or None
         self.configuration = configuration or {}
         self.seed = self.configuration.get("seed")
         self.failed = [exhibit for exhibit in results.exhibits() if exhibit.state == Status.FAILED]

@@ -106,6 +106,13 @@ def test_jobs_by_rule_and_the_whole(logs):
     assert jobs.whole.version_note == ""
 
 
+def test_jobs_behind_files_are_not_those_of_others_nor_those_that_read_them(logs):
+    add_record(logs, "report_html", [f"{TABLE4}.json"], ["results/report/index.html"])
+    behind = read_jobs(logs).behind([f"{TABLE4}.json", f"{TABLE4}.csv"])
+    assert sorted(job.rule for job in behind.records) == rules(logs, f"{TABLE4}.csv")
+    assert len(read_jobs(logs).behind([])) == 0
+
+
 def test_no_records_are_no_jobs_and_broken_ones_are_passed_over(logs, tmp_path):
     for content in ("", "{", "[]", "{}", '{"rule": "a", "inputs": "b", "outputs": []}'):
         (logs / "draw_table" / "table4.job.json").write_text(content)
