@@ -1,4 +1,4 @@
-"""How one exhibit displays itself: its state, sentences, and the HTML of a notebook's cell."""
+"""How one exhibit displays itself in a cell of a notebook."""
 
 from __future__ import annotations
 
@@ -17,13 +17,8 @@ UNREADABLE = (LookalikeError, ArithmeticError, AttributeError, LookupError, OSEr
 """What a sidecar or a CSV of another form ends in."""
 
 
-def source_of(title: str, is_synthetic: bool) -> str:
-    """How a data set is named wherever something made from it is shown."""
-    return f"{title} (synthetic)" if is_synthetic else title
-
-
 def exhibit_html(exhibit: Exhibit) -> str:
-    """One ``<figure>`` with heading, picture or table, state, caption and notes, or why it cannot be read."""
+    """Return one ``<figure>`` with heading, picture or table, state, caption and notes, or why it cannot be read."""
     try:
         body = _body(exhibit) if exhibit.was_drawn else f"<p>{escape(words.sentence(exhibit.problem))}</p>"
     except UNREADABLE as error:
@@ -31,17 +26,14 @@ def exhibit_html(exhibit: Exhibit) -> str:
     badge, counts = exhibit.state.badge, words.status_counts(exhibit.statuses)
     state = f"<p>{badge.sign} {escape(': '.join(filter(None, (badge.words, counts))))}</p>\n" if badge else ""
     notes = "".join(f"<li>{escape(note)}</li>" for note in exhibit.notes)
-    return (
-        f'<figure style="margin: 1em 0">\n<p><strong>{escape(exhibit.heading)}</strong>, '
-        f"{escape(source_of(exhibit.dataset_title, exhibit.synthetic))}</p>\n{body}\n"
-        f"{state}<figcaption>{escape(' '.join(exhibit.caption))}</figcaption>\n"
-        + (f"<details><summary>Notes</summary><ul>{notes}</ul></details>\n" if notes else "")
-        + "</figure>"
-    )
+    head = f"<strong>{escape(exhibit.heading)}</strong>, {escape(exhibit.source)}"
+    caption = f"<figcaption>{escape(' '.join(exhibit.caption))}</figcaption>\n"
+    below = f"<details><summary>Notes</summary><ul>{notes}</ul></details>\n" if notes else ""
+    return f'<figure style="margin: 1em 0">\n<p>{head}</p>\n{body}\n{state}{caption}{below}</figure>'
 
 
 def _body(exhibit: Exhibit) -> str:
-    """The picture or the table itself."""
+    """Return the picture or the table itself."""
     picture = exhibit.picture()
     if picture is None:
         return html(exhibit.sheets, f"{exhibit.dataset}-{exhibit.id.replace('/', '-')}")

@@ -73,7 +73,9 @@ class Gallery(NamedTuple):
     def marks(self) -> list[Mark]:
         """Marks that the legend explains."""
         rankings = [ranking for query in self.queries for ranking in query.entry.rankings]
-        return list(dict.fromkeys(one.mark for ranking in rankings for one in ranking.found if one.mark is not None))
+        return list(
+            dict.fromkeys(found.mark for ranking in rankings for found in ranking.found if found.mark is not None)
+        )
 
     @property
     def problem(self) -> str:

@@ -11,7 +11,8 @@ import pandas as pd
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.registry import PAPERS
 from lookalike.report import SNAKEMAKE
-from lookalike.report.display import exhibit_html, source_of
+from lookalike.report.claims import claims_of
+from lookalike.report.display import exhibit_html
 from lookalike.report.results import Dataset, Exhibit, Results
 
 METRIC_COLUMNS = ("dataset", "study", "representation", "subset", "fold", "method", "metric", "x", "value")
@@ -44,7 +45,7 @@ class PaperReader:
     Examples
     --------
     >>> paper = PaperReader("soml-aaai-2014")
-    >>> shown = paper.show("table1")
+    >>> table = paper.show("table1")
     """
 
     def __init__(self, paper: str, results: Results | None = None) -> None:
@@ -75,77 +76,65 @@ class PaperReader:
         return self.results.exhibits(self.paper) if self.results else []
 
     def exhibits(self, name: str) -> list[Exhibit]:
-        """One exhibit, once for every data set that has it."""
+        """Return one exhibit, once for every data set that has it."""
         return [exhibit for exhibit in self._exhibits if exhibit.name == name]
 
     def titles(self) -> dict[str, str]:
-        """Name and heading of every exhibit of this paper that any data set has, in their order."""
+        """Return name and heading of every exhibit of this paper that any data set has, in their order."""
         return {exhibit.name: exhibit.heading for exhibit in self._exhibits}
 
     def overview(self) -> Shown:
-        """Every exhibit of the paper with its state in every data set that has it."""
-        citation = PAPERS[self.paper].citation
-        rows = [
-            (
-                heading,
-                "; ".join(f"{source_of(one.dataset_title, one.synthetic)}: {one.state}" for one in self.exhibits(name)),
-            )
-            for name, heading in self.titles().items()
-        ]
-        sources = ", ".join(source_of(dataset.title, dataset.synthetic) for dataset in self.datasets)
-        note = self.why_none or f"Results: {sources or 'none yet'}."
+        """Show every exhibit of the paper with its state in every data set that has it."""
+        citation, rows = PAPERS[self.paper].citation, []
+        for name, heading in self.titles().items():
+            states = (f"{exhibit.source}: {exhibit.state}" for exhibit in self.exhibits(name))
+            rows.append((heading, "; ".join(states)))
+        note = self.why_none or f"Results: {', '.join(dataset.source for dataset in self.datasets) or 'none yet'}."
         return Shown(
             f"<p><b>{escape(citation)}</b><br>{escape(note)}</p>{_table(('exhibit', 'state'), rows)}",
-            "\n".join([citation, note, *(f"{heading}: {states}" for heading, states in rows)]),
+            "\n".join([citation, note, *map(": ".join, rows)]),
         )
 
     def show(self, name: str) -> Shown:
-        """One exhibit, such as ``"table4"``, as every data set has it, real ones first; or how to get it."""
+        """Show one exhibit, such as ``"table4"``, as every data set has it, real ones first; or how to get it."""
         found = self.exhibits(name)
         if not found:
             there = ", ".join(self.titles())
             return self._missing(f"{name} is not among the results" + (f" (there are: {there})" if there else ""))
-        return Shown(
-            "<hr>".join(exhibit_html(exhibit) for exhibit in found),
-            "\n\n".join(
-                f"{exhibit.heading}, {source_of(exhibit.dataset_title, exhibit.synthetic)}: {' '.join(exhibit.caption)}"
-                for exhibit in found
-            ),
-        )
+        texts = (f"{exhibit.heading}, {exhibit.source}: {' '.join(exhibit.caption)}" for exhibit in found)
+        return Shown("<hr>".join(map(exhibit_html, found)), "\n\n".join(texts))
 
     def claims(self) -> Shown:
-        """The claims of the paper, each with the verdict of every data set that it was put to, and what decided it."""
-        every = self.results.claims() if self.results else pd.DataFrame(columns=["paper"])
-        frame = every[every["paper"] == self.paper]
-        if frame.empty:
+        """Show the claims of the paper, each with the verdict on every data set and what decided it."""
+        claims = [claim for claim in claims_of(self.results) if claim.paper == self.paper] if self.results else []
+        if not claims:
             return self._missing("No verdict on a claim of this paper is among the results")
-        counts = ", ".join(f"{len(rows)} {verdict}" for verdict, rows in frame.groupby("verdict", sort=False))
-        titles = {dataset.id: source_of(dataset.title, dataset.synthetic) for dataset in self.datasets}
+        verdicts = [claim.verdict for claim in claims]
+        counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
+        sources = {dataset.id: dataset.source for dataset in self.datasets}
         rows = []
-        for one in frame.to_dict("records"):
-            parts = (titles.get(one["dataset"], one["dataset"]), one["setting"])
-            by = f"{', '.join(filter(None, parts))}: {one['evidence']}"
-            sign = f"{one['verdict'].badge.sign} {one['verdict']}{one['in_this_run']}"
-            rows.append((sign, f"{one['claim']} ({one['place']})", by))
+        for claim in claims:
+            verdict = f"{claim.verdict.badge.sign} {claim.verdict}{claim.in_this_run}"
+            parts = sources.get(claim.dataset, claim.dataset), claim.part, claim.scope
+            basis = f"{', '.join(filter(None, parts))}: {claim.evidence}"
+            rows.append((verdict, f"{claim.claim} ({claim.place})", basis))
         return Shown(
             f"<p>Verdicts: {escape(counts)}.</p>{_table(('verdict', 'claim', 'by'), rows)}",
             "\n".join([f"Verdicts: {counts}.", *(f"{verdict}: {claim}" for verdict, claim, _ in rows)]),
         )
 
     def metrics(self) -> pd.DataFrame:
-        """The tidy metrics of all data sets that have exhibits of this paper, with ``source``, the name of each."""
-        tables = []
+        """Return the tidy metrics of all data sets that have exhibits of this paper, and the ``source`` of each."""
+        tables = [pd.DataFrame(columns=[*METRIC_COLUMNS, "source"])]
         for dataset in self.datasets:
-            source = source_of(dataset.title, dataset.synthetic)
-            for study in dict.fromkeys(one.study for one in dataset.exhibits if one.paper == self.paper):
+            for study in dict.fromkeys(exhibit.study for exhibit in dataset.exhibits if exhibit.paper == self.paper):
                 path = dataset.exhibits[0].folder.parents[1] / study / "metrics.parquet"
-                if path.is_file():
-                    tables.append(pd.read_parquet(path).assign(dataset=dataset.id, study=study, source=source))
-        tables = [table for table in tables if len(table)]
-        return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=[*METRIC_COLUMNS, "source"])
+                table = pd.read_parquet(path) if path.is_file() else tables[0]
+                tables += [table.assign(dataset=dataset.id, study=study, source=dataset.source)] * (len(table) > 0)
+        return pd.concat(tables[1:] or tables, ignore_index=True)
 
     def _missing(self, what: str) -> Shown:
-        """A sentence in place of what is not there, with the commands that make it."""
+        """Show a sentence in place of what is not there, with the commands that make it."""
         page = PAPERS[self.paper].page
         how = self.why_none or (
             "the command make demo makes what synthetic data can show, and "
@@ -156,7 +145,7 @@ class PaperReader:
 
 
 def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """An HTML table of text, its cells aligned to the left."""
+    """Return an HTML table of text, its cells aligned to the left."""
 
     def line(cells: Iterable[str], tag: str) -> str:
         return "".join(f'<{tag} style="text-align:left;vertical-align:top">{escape(cell)}</{tag}>' for cell in cells)

@@ -40,7 +40,7 @@ class View(NamedTuple):
     comparison: Grid | None
     numbers: Grid | None
     """What a figure draws."""
-    made: list[Fact]
+    origin: list[Fact]
     problems: list[str]
     notes: list[str]
     files: Mapping[str, str]
@@ -100,17 +100,20 @@ def absent(results: Results, paper: str) -> list[str]:
     """Name the exhibits of a paper that no data set has, each with what a study needs to have it."""
     there = {exhibit.id for exhibit in results.exhibits(paper)}
     labels: dict[str, list[str]] = {}
-    for one in sorted(all_exhibits().values(), key=lambda one: one.place):
-        if one.paper == paper and one.id not in there:
-            labels.setdefault(one.condition, []).append(one.label or one.title)
+    for exhibit in sorted(all_exhibits().values(), key=lambda exhibit: exhibit.place):
+        if exhibit.paper == paper and exhibit.id not in there:
+            labels.setdefault(exhibit.condition, []).append(exhibit.label or exhibit.title)
     return [f"{', '.join(named)} (a study needs {condition})" for condition, named in labels.items()]
 
 
 def matrix(results: Results, paper: str) -> Matrix:
     """States of all exhibits of a paper."""
     page, found = page_of(paper), by_name(results, paper)
-    rows = {f"{page}#{section_id(paper, name)}": {one.dataset: one for one in own} for name, own in found.items()}
-    datasets = [one for one in results.datasets if any(one.id in row for row in rows.values())]
+    rows = {
+        f"{page}#{section_id(paper, name)}": {exhibit.dataset: exhibit for exhibit in own}
+        for name, own in found.items()
+    }
+    datasets = [dataset for dataset in results.datasets if any(dataset.id in row for row in rows.values())]
     return Matrix(paper, PAPERS[paper].title, page, datasets, rows)
 
 
@@ -134,7 +137,7 @@ def _shows(exhibit: Exhibit) -> Any:
 
 
 def view_of(
-    exhibit: Exhibit, made: list[Fact], folder: Path, claims: Sequence[Any] = (), twin: Exhibit | None = None
+    exhibit: Exhibit, origin: list[Fact], folder: Path, claims: Sequence[Any] = (), twin: Exhibit | None = None
 ) -> View:
     """Return one exhibit with all that is shown of it on a page in a folder."""
     problems = [words.sentence(exhibit.problem)] if exhibit.problem else []
@@ -157,7 +160,7 @@ def view_of(
         tables=tried(lambda: grids_of(exhibit.sheets, title, id) if exhibit.name != CLAIMS else []) or [],
         comparison=tried(lambda: _comparison(exhibit, title, id)),
         numbers=tried(lambda: _numbers(exhibit, title, id)),
-        made=made,
+        origin=origin,
         problems=problems,
         notes=[*filter(None, [exhibit.undecided]), *exhibit.notes],
         files=_files(exhibit, folder),

@@ -165,8 +165,8 @@ def read_jobs(folder: PathLike) -> Jobs:
 
 def project_path(path: str) -> str:
     """Path as a page may show it, without folders of this machine: from the project on, else the file's name alone."""
-    shown = re.sub(r"^/.*/(?=(?:workflow/resources|src/lookalike)/)", "", path)
-    return shown.rpartition("/")[2] if shown.startswith("/") else shown
+    below = re.sub(r"^/.*/(?=(?:workflow/resources|src/lookalike)/)", "", path)
+    return below.rpartition("/")[2] if below.startswith("/") else below
 
 
 @cache

@@ -39,11 +39,6 @@ GROUPS: Mapping[str, str] = {
 """Titles of groups of exhibits that no paper prints; any other group has its name."""
 
 
-def group_title(group: str) -> str:
-    """Title of a group of our own."""
-    return GROUPS.get(group, group)
-
-
 @dataclass(frozen=True)
 class Exhibit(Sidecar):
     """One table, figure, gallery or picture of one data set, as its sidecar tells it."""
@@ -57,10 +52,20 @@ class Exhibit(Sidecar):
         return self.state not in (Status.NOT_RUN, Status.FAILED)
 
     @property
+    def source(self) -> str:
+        """Its data set, named as in notebooks."""
+        return _source(self.dataset_title, self.synthetic)
+
+    @property
     def paths(self) -> tuple[Path, ...]:
         """Its files that exist, by name; the sidecar among them."""
         ours = (*self.folder.glob(f"{self.name}.*"), *self.folder.glob(f"{self.name}_compare.*"))
         return tuple(sorted(path for path in ours if path.is_file()))
+
+    @property
+    def output(self) -> str:
+        """Its sidecar as the workflow names it, wherever the folder of results lies now."""
+        return f"results/{self.dataset}/exhibits/{self.id}.json"
 
     def picture(self) -> Path | None:
         """Path of the picture as PNG; None where there is none."""
@@ -108,6 +113,11 @@ class Dataset:
     """In the papers' order."""
 
     @property
+    def source(self) -> str:
+        """Its name in notebooks."""
+        return _source(self.title, self.synthetic)
+
+    @property
     def studies(self) -> list[str]:
         """Studies that its exhibits are of."""
         found = {exhibit.study for exhibit in self.exhibits}
@@ -152,32 +162,35 @@ class Results:
         for path in _sidecars(self.folder):
             by_dataset.setdefault(path.parents[2].name, []).append(read_exhibit(path))
         found = [_dataset(self.folder / name, exhibits) for name, exhibits in by_dataset.items()]
-        rooms = [*ROOMS, ""]
-        return sorted(found, key=lambda one: (rooms.index((one.studies or [""])[0]), one.synthetic, one.id))
+        places = {room: place for place, room in enumerate(ROOMS)}
+
+        def place(dataset: Dataset) -> tuple[int, bool, str]:
+            return min((places[room] for room in dataset.studies), default=len(ROOMS)), dataset.synthetic, dataset.id
+
+        return sorted(found, key=place)
 
     def __getitem__(self, dataset: str) -> Dataset:
         """Return a data set by its id; `LookalikeError` with those that there are where it is none of them."""
-        for one in self.datasets:
-            if one.id == dataset:
-                return one
-        known = ", ".join(one.id for one in self.datasets)
-        there = f"choose one of {known}" if known else "there is none; run `make demo` first"
-        raise LookalikeError(f"{self.folder} has no exhibits of a data set {dataset!r}: {there}")
+        known = {found.id: found for found in self.datasets}
+        if dataset not in known:
+            there = f"choose one of {', '.join(known)}" if known else "there is none; run `make demo` first"
+            raise LookalikeError(f"{self.folder} has no exhibits of a data set {dataset!r}: {there}")
+        return known[dataset]
 
     @cached_property
     def groups(self) -> list[str]:
         """Groups of our own that have an exhibit, in the order of studies."""
-        return list(dict.fromkeys(one.paper for one in self.exhibits() if one.paper not in PAPERS))
+        return list(dict.fromkeys(exhibit.paper for exhibit in self.exhibits() if exhibit.paper not in PAPERS))
 
     def exhibits(self, paper: str | None = None, dataset: str | None = None) -> list[Exhibit]:
         """Exhibits of all or one paper (or group of our own) and data set, by paper, its numbering and study."""
-        every = [exhibit for one in self.datasets if dataset in (None, one.id) for exhibit in one.exhibits]
+        every = [exhibit for found in self.datasets if dataset in (None, found.id) for exhibit in found.exhibits]
         # sorting is stable: data sets keep their order within an exhibit
         return sorted((exhibit for exhibit in every if paper in (None, exhibit.paper)), key=_place)
 
     def exhibit(self, dataset: str, paper: str, name: str) -> Exhibit:
         """Return one exhibit; where there is none of this name, a `LookalikeError` with those that there are."""
-        found = {one.id: one for one in self[dataset].exhibits}
+        found = {exhibit.id: exhibit for exhibit in self[dataset].exhibits}
         if f"{paper}/{name}" not in found:
             raise LookalikeError(f"{dataset} has no exhibit {paper}/{name}: choose one of {', '.join(found)}")
         return found[f"{paper}/{name}"]
@@ -188,9 +201,9 @@ class Results:
         ``in_this_run`` has the words that pages add to a verdict on synthetic or simulated data, else "".
         """
         tables = [
-            one.verdicts().assign(dataset=one.dataset, synthetic=one.synthetic)
-            for one in self.exhibits()
-            if one.name == CLAIMS and one.was_drawn
+            exhibit.verdicts().assign(dataset=exhibit.dataset, synthetic=exhibit.synthetic)
+            for exhibit in self.exhibits()
+            if exhibit.name == CLAIMS and exhibit.was_drawn
         ]
         # the empty table gives the first columns their order
         first = pd.DataFrame(columns=["dataset", *CLAIM_COLUMNS, "synthetic"], dtype=str)
@@ -205,8 +218,12 @@ class Results:
     def states(self, papers: Iterable[str] | None = None) -> dict[Status, int]:
         """Return how many exhibits, or those of some papers, have each status."""
         wanted = None if papers is None else set(papers)
-        found = [one.state for one in self.exhibits() if wanted is None or one.paper in wanted]
-        return {status: found.count(status) for status in Status}
+        found = Counter(exhibit.state for exhibit in self.exhibits() if wanted is None or exhibit.paper in wanted)
+        return {status: found[status] for status in Status}
+
+
+def _source(title: str, synthetic: bool) -> str:
+    return f"{title} (synthetic)" if synthetic else title
 
 
 def _sidecars(folder: Path) -> Iterable[Path]:
@@ -215,10 +232,8 @@ def _sidecars(folder: Path) -> Iterable[Path]:
 
 
 def _place(exhibit: Exhibit) -> tuple[int, int, int, str]:
-    """A key to sort exhibits by: paper, then its numbering, then study; what is unknown comes last."""
-    papers, rooms = list(PAPERS), list(ROOMS)
-    paper = papers.index(exhibit.paper) if exhibit.paper in papers else len(papers)
-    room = rooms.index(exhibit.study) if exhibit.study in rooms else len(rooms)
+    """Return a key to sort exhibits by: paper, then its numbering, then study; what is unknown comes last."""
+    paper, room = [*PAPERS, exhibit.paper].index(exhibit.paper), [*ROOMS, exhibit.study].index(exhibit.study)
     return paper, exhibit.order, room, exhibit.id
 
 
@@ -259,8 +274,8 @@ def read_exhibit(sidecar: Path) -> Exhibit:
         blank |= dict.fromkeys(("caption", "notes", "files", "sources", "sheets", "entries"), ())
         again = f"{sidecar} cannot be read ({reason}): delete it and run the same command again"
         problem = str(error) if isinstance(error, LookalikeError) else again
-        told = {"title": name, "dataset_title": dataset, "state": Status.FAILED, "problem": problem}
-        return Exhibit(**{**blank, **where, **told, "order": 0, "synthetic": False, "statuses": {}})
+        known = {"title": name, "dataset_title": dataset, "state": Status.FAILED, "problem": problem}
+        return Exhibit(**{**blank, **where, **known, "order": 0, "synthetic": False, "statuses": {}})
 
 
 def read_csv(path: Path, **options: Any) -> pd.DataFrame:
@@ -277,7 +292,7 @@ def read_csv(path: Path, **options: Any) -> pd.DataFrame:
 
 def jobs_behind(exhibits: Iterable[Exhibit], jobs: Jobs) -> Jobs:
     """Return the jobs behind some exhibits, which pages, README and kept runs count."""
-    return jobs.behind(f"results/{exhibit.dataset}/exhibits/{exhibit.id}.json" for exhibit in exhibits)
+    return jobs.behind(exhibit.output for exhibit in exhibits)
 
 
 def run_summary(dataset: Dataset, folder: Path, jobs: Jobs, command: str) -> dict[str, Any]:
@@ -289,7 +304,7 @@ def run_summary(dataset: Dataset, folder: Path, jobs: Jobs, command: str) -> dic
         "title": dataset.title,
         "synthetic": dataset.synthetic,
         "studies": dataset.studies,
-        "size": next((one.size for one in drawn if one.size), ""),
+        "size": next((exhibit.size for exhibit in drawn if exhibit.size), ""),
         "command": command,
         "date": f"{work.started:%Y-%m-%d}" if work.started else "",
         "commits": work.commits,
@@ -300,11 +315,11 @@ def run_summary(dataset: Dataset, folder: Path, jobs: Jobs, command: str) -> dic
         "stored_megabytes": {part.name: _megabytes(part) for part in sorted(folder.glob("[!.]*"))},
         "rules": jobs.by_rule().round(3).to_dict("records"),
         "headline": dataset.headline,
-        "statuses": dict(sum((Counter(one.statuses) for one in drawn), Counter())),
-        "margins": [asdict(margin) | {"exhibit": one.id} for one in drawn for margin in one.margins],
+        "statuses": dict(sum((Counter(exhibit.statuses) for exhibit in drawn), Counter())),
+        "margins": [asdict(margin) | {"exhibit": exhibit.id} for exhibit in drawn for margin in exhibit.margins],
     }
 
 
 def _megabytes(path: Path) -> float:
     """Size of a file, or of all files in a folder."""
-    return round(sum(one.stat().st_size for one in (path, *path.rglob("*")) if one.is_file()) / 1e6, 3)
+    return round(sum(file.stat().st_size for file in (path, *path.rglob("*")) if file.is_file()) / 1e6, 3)

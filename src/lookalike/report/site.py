@@ -17,14 +17,13 @@ from lookalike.core.errors import escaped_in_page
 from lookalike.core.files import PathLike, replacing
 from lookalike.exhibits import words
 from lookalike.exhibits.neighbours import RANDOM
-from lookalike.exhibits.printed import RULE
+from lookalike.exhibits.printed import RULE, human_time
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.statuses import ABSENT, APART, NEAR, SAME, Outcome, Status, count_badges
 from lookalike.report import SNAKEMAKE, claims, facts, front, glossary, pages
-from lookalike.report.claims import DecidedClaim
 from lookalike.report.gallery import CLASSES, galleries_of
 from lookalike.report.provenance import Jobs
-from lookalike.report.results import Exhibit, Results, group_title, jobs_behind
+from lookalike.report.results import GROUPS, Exhibit, Results, jobs_behind
 from lookalike.report.tables import frame_grid
 
 
@@ -38,7 +37,7 @@ class Link(NamedTuple):
 
 NAVIGATION = (
     Link("index.html", "Overview", "Overview"),
-    *(Link(f"{paper.page}.html", paper.short, f"{paper.title}: {paper.citation}") for paper in PAPERS.values()),
+    *(Link(pages.page_of(id), paper.short, f"{paper.title}: {paper.citation}") for id, paper in PAPERS.items()),
     Link(pages.BEYOND, "Beyond", "Exhibits that no paper prints"),
     Link("claims.html", "Claims", "Claims and verdicts"),
     Link("gallery.html", "Gallery", "Neighbours before and after learning"),
@@ -53,7 +52,7 @@ def write_report(
 
     ``failed.txt`` beside them names in one sentence what could not be drawn or shown; it is empty where all was.
     """
-    site = _Site(results, jobs, configuration, Path(output_folder))
+    site = _Site(results, jobs, configuration or {}, Path(output_folder))
     papers = [partial(site.paper, paper) for paper in PAPERS]
     makers: list[Callable[[], str]] = [site.front, *papers, site.beyond, site.claims, site.gallery, site.made]
     written: list[Path] = []
@@ -73,42 +72,31 @@ def write_report(
 class _Site:
     """Everything that pages share, and a method for each page that returns its text."""
 
-    def __init__(
-        self, results: Results, jobs: Jobs | None, configuration: Mapping[str, Any] | None, folder: Path
-    ) -> None:
-        self.results, self.folder = results, folder
+    def __init__(self, results: Results, jobs: Jobs | None, configuration: Mapping[str, Any], folder: Path) -> None:
+        self.results, self.folder, self.configuration = results, folder, configuration
         self.unreadable = jobs.unreadable if jobs is not None else 0
-        self.jobs = (jobs_behind(results.exhibits(), jobs) if jobs is not None else None) or None
-        self.configuration = configuration or {}
-        self.seed = self.configuration.get("seed")
-        self.failed = [exhibit for exhibit in results.exhibits() if exhibit.state == Status.FAILED]
+        self.jobs = jobs_behind(results.exhibits(), jobs) if jobs else None
+        self.seed = configuration.get("seed")
+        self.failed = [exhibit for exhibit in results.exhibits() if exhibit.state is Status.FAILED]
         """What could not be drawn; pages add what they cannot show."""
+        self.all_claims = claims.claims_of(results)
 
     def front(self) -> str:
-        """What was reproduced, how well, and what went against the papers."""
-        results, found = self.results, self.all_claims
-        papers = {paper: front.rows_of(results, paper) for paper in PAPERS}
-        outcomes = {kind: front.outcome(results, found, synthetic=made) for made, kind in front.KINDS.items()}
+        """What was reproduced, how well, and what went with the papers and against them."""
+        results, every = self.results, self.all_claims
+        outcomes = {kind: front.outcome(results, every, synthetic=side) for side, kind in front.KINDS.items()}
         return self.render(
             "index.html",
             heading="Learning image similarity, reproduced",
             outcomes={kind: sides for kind, sides in outcomes.items() if sides.data or sides.counts},
             forest=front.forest(results),
-            papers={PAPERS[paper]: rows for paper, rows in papers.items()},
-            kinds=front.KINDS,
-            no_number=words.NO_NUMBER,
-            repeated={PAPERS[paper].page: front.repeated(papers, paper) for paper in papers},
-            shown={
-                PAPERS[id].page: sorted({one.label for one in results.exhibits(id) if one.was_drawn}) for id in papers
-            },
-            in_print=words.printed_words,
-            interval_of=words.interval_words,
-            cited=list(PAPERS.values()),
+            papers={paper: front.rows_of(results, paper) for paper in PAPERS},
+            drawn=lambda id: sorted({exhibit.label for exhibit in results.exhibits(id) if exhibit.was_drawn}),
             states=count_badges(results.states()),
             matrices=[pages.matrix(results, paper) for paper in PAPERS],
-            n_claims=len({claim.id for claim in found}),
-            n_verdicts=len(found),
-            unmade=[one for one in results.datasets if one.not_run],
+            n_claims=len({claim.id for claim in every}),
+            n_verdicts=len(every),
+            unmade=[dataset for dataset in results.datasets if dataset.not_run],
             failed=self.failed,
             work=self.jobs.whole if self.jobs else None,
             terms=glossary.terms(),
@@ -129,15 +117,15 @@ class _Site:
 
     def claims(self) -> str:
         """Claims and their verdicts."""
-        found = self.all_claims
+        every = self.all_claims
         return self.render(
             "claims.html",
             heading="Claims and verdicts",
-            claims=found,
-            n_claims=len({claim.id for claim in found}),
-            verdicts=claims.verdict_choices(found),
-            verdict_counts=claims.verdict_counts(found),
-            papers=claims.paper_choices(found),
+            claims=every,
+            n_claims=len({claim.id for claim in every}),
+            verdicts=claims.verdict_choices(every),
+            verdict_counts=claims.verdict_counts(every),
+            papers=claims.paper_choices(every),
             notes=claims.notes(self.results),
         )
 
@@ -161,14 +149,13 @@ class _Site:
     def made(self) -> str:
         """Jobs by rule, versions and configuration."""
         jobs = self.jobs
-        told = f"{self.unreadable} records of jobs could not be read; their jobs are not counted."
         return self.render(
             "made.html",
             heading="How it was made",
             facts=facts.whole_run(jobs.whole) if jobs else (),
             rules=frame_grid(jobs.by_rule(), "Jobs by rule, with their times in seconds", "rules") if jobs else None,
             versions=facts.library_versions(jobs.whole) if jobs else (),
-            unreadable=told if self.unreadable else "",
+            unreadable=self.unreadable,
             configurations=facts.configuration_parts(self.configuration, self.results.datasets),
             seed=self.seed,
         )
@@ -177,17 +164,10 @@ class _Site:
         """Write one page."""
         return self._environment.get_template(template).render(page=page or template, **variables)
 
-    @cached_property
-    def all_claims(self) -> list[DecidedClaim]:
-        """Return the claims of all data sets."""
-        return claims.claims_of(self.results)
-
     def _view(self, exhibit: Exhibit) -> pages.View:
-        about = claims.claims_about(exhibit, self.all_claims)
-        made, twin = facts.facts_of(exhibit, self.jobs, self.seed), pages.twin_of(exhibit, self.results)
-        view = pages.view_of(exhibit, made, self.folder, about, twin)
-        if exhibit.was_drawn:
-            self._fails(exhibit, " ".join(view.problems))
+        about, twin = claims.claims_about(exhibit, self.all_claims), pages.twin_of(exhibit, self.results)
+        view = pages.view_of(exhibit, facts.facts_of(exhibit, self.jobs, self.seed), self.folder, about, twin)
+        self._fails(exhibit, " ".join(view.problems) if exhibit.was_drawn else "")
         return view
 
     def _fails(self, exhibit: Exhibit, problem: str) -> None:
@@ -200,7 +180,7 @@ class _Site:
         groups: list[dict[str, Any]] = [
             {
                 "id": f"group-{paper}",
-                "title": "" if paper in PAPERS else group_title(paper),
+                "title": "" if paper in PAPERS else GROUPS.get(paper, paper),
                 "sections": {
                     pages.section_id(paper, name): list(map(self._view, own))
                     for name, own in pages.by_name(self.results, paper).items()
@@ -233,7 +213,7 @@ class _Site:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        environment.filters.update(sentence=words.sentence, duration=facts.duration, slug=claims.slug)
+        environment.filters.update(sentence=words.sentence, duration=human_time, slug=claims.slug)
         environment.globals.update(
             navigation=NAVIGATION,
             css=_static("report.css"),
@@ -241,9 +221,11 @@ class _Site:
             absent_badge=ABSENT,
             holds=Outcome.HOLDS.badge,
             fails=Outcome.FAILS.badge,
+            words=words,
+            front=front,
+            paper_of=PAPERS,
             view_id=pages.view_id,
             address_of=pages.address_of,
-            titles={id: paper.title for id, paper in PAPERS.items()},
             command_of=facts.command_of,
             snakemake=SNAKEMAKE,
             status_rule=RULE,

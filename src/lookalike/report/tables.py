@@ -25,9 +25,8 @@ KEYS = ("subset", "representation", "part", "landmark", "series", "column", "sys
 NUMBERS = ("ours", "printed")
 """Those with the numbers, whatever their texts."""
 HEADS = {
-    "subset": "classes", "series": "line", "column": "method", "part": "part", "map": "mAP", "sem": "standard error",
-    "step": "training step", "k": "k", "low": "low end", "high": "high end", "x": "x", "y": "y", "ours_std": "our std",
-    "n_folds": "folds", "n_repeats": "repeats", "n_threads": "threads", "image_id": "image", "p_value": "p",
+    "subset": "classes", "series": "line", "column": "method", "map": "mAP", "sem": "standard error", "p_value": "p",
+    "step": "training step", "low": "low end", "high": "high end", "ours_std": "our std", "image_id": "image",
     "system_a": "first system", "system_b": "second system", "excludes_0": "interval excludes 0", "chosen_as": "why",
     "like_start": "like its start", "of_images": "share of images", "of_blocks": "share of blocks",
     "error_is": "what the error is", "n_folds_below": "folds below the bound", "loss_rate": "steps with a loss",
@@ -67,66 +66,67 @@ class Grid:
 
 
 def grids_of(sheets: Sequence[Sheet], caption: str, name: str) -> list[Grid]:
-    """Tables of an exhibit's sheets, as its files show them; `name` makes ids unique on a page."""
-    return [
-        Grid(_part(caption, sheet, place, len(sheets)), html([_spoken(sheet)], f"{name}-{place}"), len(sheet.rows),
-             sortable=False, title=sheet.title if len(sheets) > 1 else "")
-        for place, sheet in enumerate(sheets)
-    ]  # fmt: skip
+    """Return the tables of an exhibit's sheets, as its files show them; `name` makes ids unique on a page."""
+    grids = []
+    for place, sheet in enumerate(sheets):
+        title = sheet.heading or sheet.title
+        part = f", part {place + 1} of {len(sheets)}{f': {title}' if title else ''}" if len(sheets) > 1 else ""
+        markup = html([_in_words(sheet)], f"{name}-{place}")
+        grids.append(
+            Grid(f"{caption}{part}", markup, len(sheet.rows), sortable=False, title=sheet.title if part else "")
+        )
+    return grids
 
 
-def _part(caption: str, sheet: Sheet, place: int, total: int) -> str:
-    title = sheet.heading or sheet.title
-    return caption if total < 2 else f"{caption}, part {place + 1} of {total}{f': {title}' if title else ''}"
+def _in_words(sheet: Sheet) -> Sheet:
+    """Return the same sheet with a dash where a number is missing, and the statuses that pages show."""
 
-
-def _spoken(sheet: Sheet) -> Sheet:
-    """The same sheet with a dash where a number is missing, and the states that pages show."""
-
-    def spoken(cell: str, head: str, is_number: bool) -> str:
+    def words(cell: str, head: str, is_number: bool) -> str:
         if head == "status":
             return BADGED.get(cell, cell)
         return MISSING if is_number and cell in ("", "-") else cell
 
-    rows = tuple(tuple(map(spoken, row, sheet.heads, sheet.numbers)) for row in sheet.rows)
-    return replace(sheet, rows=rows)
+    return replace(sheet, rows=tuple(tuple(map(words, row, sheet.heads, sheet.numbers)) for row in sheet.rows))
 
 
 def frame_grid(
     frame: pd.DataFrame, caption: str, name: str, limit: int = MOST_ROWS, titles: Titles | None = None
 ) -> Grid:
-    """A data frame as a sortable table of `limit` rows; with `titles` its values are in words."""
-    shown = frame.head(limit)
-    columns = [(str(column), shown[column]) for column in shown]
+    """Return a data frame as a sortable table of `limit` rows; with `titles` its values are in words."""
+    columns = [(str(column), values) for column, values in frame.head(limit).items()]
     heads = tuple(HEADS.get(column, column.removeprefix("n_").replace("_", " ")) for column, _ in columns)
     numbers = tuple(
         column in NUMBERS or (bool(is_numeric_dtype(values)) and not is_bool_dtype(values))
         for column, values in columns
     )
-    named = {column: None if titles is None else titles.get(column, {}) for column, _ in columns}
-    texts = ([text_of(value, named[column]) for value in values.tolist()] for column, values in columns)
+    texts = [
+        [text_of(value, None if titles is None else titles.get(column, {})) for value in values.tolist()]
+        for column, values in columns
+    ]
     rows = tuple(zip(*texts, strict=True))
     return Grid(caption, html([Sheet("", heads, rows, numbers)], name), len(rows), len(frame) - len(rows))
 
 
 def telling(frame: pd.DataFrame) -> pd.DataFrame:
-    """The columns of a frame that tell its rows apart; one row keeps what it has."""
+    """Return the columns of a frame that tell its rows apart; one row keeps what it has."""
     least = min(len(frame), 2)
     return frame[[column for column in frame if frame[column].nunique() >= least]]
 
 
 def comparison_grid(cells: pd.DataFrame, caption: str, name: str, titles: Titles | None = None) -> Grid:
-    """Ours beside the printed numbers: the texts of both cells, without columns that say nothing."""
+    """Return ours beside the printed numbers: the texts of both cells, without columns that say nothing."""
     keys = [key for key in KEYS if key in cells and not (key == "method" and "column" in cells)]
-    shown = telling(cells[keys])
+    texts = {}
     for column in NUMBERS:
-        texts = cells.get(f"{column}_cell", pd.Series(index=cells.index, dtype=str))
-        shown = shown.assign(**{column: texts.where(texts.notna(), cells[column].map(text_of))})
+        written = cells.get(f"{column}_cell", pd.Series(index=cells.index, dtype=str))
+        texts[column] = written.where(written.notna(), cells[column].map(text_of))
     # texts of cells have their unit where that is not clear
-    further = ("status", "reason") if "ours_cell" in cells else ("unit", "status", "reason")
-    shown = shown.assign(**{name: cells[name] for name in further if name in cells and cells[name].notna().any()})
-    shown["status"] = cells["status"].map(lambda status: BADGED.get(status, status))
-    return frame_grid(shown, caption, name, titles=titles or {})
+    further = ("reason",) if "ours_cell" in cells else ("unit", "reason")
+    status = cells["status"].map(lambda status: BADGED.get(status, status))
+    known = {name: cells[name] for name in further if name in cells and cells[name].notna().any()}
+    unit = {"unit": known.pop("unit")} if "unit" in known else {}
+    frame = telling(cells[keys]).assign(**texts, **unit, status=status, **known)
+    return frame_grid(frame, caption, name, titles=titles or {})
 
 
 def text_of(value: Any, titles: Mapping[str, str] | None = None) -> str:
