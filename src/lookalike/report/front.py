@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import io
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.statuses import Outcome
 from lookalike.exhibits.style import BLACK, BLUE, GREY, ORANGE, Look, paper_style
 from lookalike.report.claims import Choice, DecidedClaim, verdict_choices
-from lookalike.report.pages import address_of
+from lookalike.report.pages import address_of, twin_of
 from lookalike.report.results import Exhibit, Results
 
 KINDS = {False: "real photographs", True: "synthetic"}
@@ -194,12 +194,11 @@ def _claim(claim: DecidedClaim, several: bool) -> Item:
     return Item(place, f"claims.html#{claim.anchor}", claim.claim, words.sentence(claim.evidence))
 
 
-def repeated(papers: Mapping[str, Sequence[Row]], paper: str) -> dict[str, str]:
-    """Label of each exhibit of a paper to that of an earlier paper with the same margins; empty where one has none."""
-    earlier = [row for other in list(papers)[: list(papers).index(paper)] for row in papers[other]]
-    labels = {repr((row.exhibit.dataset, row.margins)): row.exhibit.label for row in earlier}
-    found = {row.exhibit.label: labels.get(repr((row.exhibit.dataset, row.margins)), "") for row in papers[paper]}
-    return found if all(found.values()) else {}
+def repeated(results: Results, rows: Sequence[Row]) -> dict[str, str]:
+    """Return the label of each exhibit to that of an earlier paper that shows the same; empty where one has none."""
+    twins = {row.exhibit.label: twin_of(row.exhibit, results) for row in rows}
+    found = {label: twin.label for label, twin in twins.items() if twin is not None}
+    return found if len(found) == len(twins) else {}
 
 
 def forest(results: Results) -> str:

@@ -73,9 +73,8 @@ class Gallery(NamedTuple):
     def marks(self) -> list[Mark]:
         """Marks that the legend explains."""
         rankings = [ranking for query in self.queries for ranking in query.entry.rankings]
-        return list(
-            dict.fromkeys(found.mark for ranking in rankings for found in ranking.found if found.mark is not None)
-        )
+        marks = dict.fromkeys(found.mark for ranking in rankings for found in ranking.found)
+        return [mark for mark in marks if mark is not None]
 
     @property
     def problem(self) -> str:

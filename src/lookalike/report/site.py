@@ -90,6 +90,7 @@ class _Site:
             heading="Learning image similarity, reproduced",
             outcomes={kind: sides for kind, sides in outcomes.items() if sides.data or sides.counts},
             forest=front.forest(results),
+            results=results,
             papers={paper: front.rows_of(results, paper) for paper in PAPERS},
             drawn=lambda id: sorted({exhibit.label for exhibit in results.exhibits(id) if exhibit.was_drawn}),
             states=count_badges(results.states()),

@@ -72,9 +72,8 @@ def grids_of(sheets: Sequence[Sheet], caption: str, name: str) -> list[Grid]:
         title = sheet.heading or sheet.title
         part = f", part {place + 1} of {len(sheets)}{f': {title}' if title else ''}" if len(sheets) > 1 else ""
         markup = html([_in_words(sheet)], f"{name}-{place}")
-        grids.append(
-            Grid(f"{caption}{part}", markup, len(sheet.rows), sortable=False, title=sheet.title if part else "")
-        )
+        own = sheet.title if part else ""
+        grids.append(Grid(f"{caption}{part}", markup, len(sheet.rows), sortable=False, title=own))
     return grids
 
 
