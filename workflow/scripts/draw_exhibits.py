@@ -6,6 +6,7 @@ with logged(snakemake):
     from pathlib import Path
 
     from lookalike.core.files import replacing
+    from lookalike.exhibits.headline import headline
     from lookalike.exhibits.statuses import Status
     from lookalike.exhibits.writing import write_exhibits
     from lookalike.studies.rooms import room_exhibits, study_of
@@ -16,7 +17,7 @@ with logged(snakemake):
     if snakemake.output.get("headline"):
         with replacing(snakemake.output.headline) as part:
             margins = [margin for one in written for margin in one.margins]
-            part.write_text(study.headline(*margins[:1]), encoding="utf-8")
+            part.write_text(headline(study, *margins[:1]), encoding="utf-8")
     failed = [one.id for one in written if one.state == Status.FAILED]
     if failed:
         print(f"failed: {', '.join(failed)}; the report says why")

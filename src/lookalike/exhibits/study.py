@@ -5,7 +5,6 @@ Each room of `lookalike.studies` has a subclass in ``study.py``, which adds what
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,18 +14,13 @@ from typing import TYPE_CHECKING, Any, Self
 import pandas as pd
 
 from lookalike.core.files import read_table
-from lookalike.exhibits import words
 from lookalike.exhibits.claims import Claim, Scope
 from lookalike.exhibits.contrasts import Contrasts
-from lookalike.exhibits.printed import STAR, printed_numbers
+from lookalike.exhibits.printed import printed_numbers
 from lookalike.exhibits.style import title_of
 
 if TYPE_CHECKING:
-    from lookalike.exhibits.model import Margin
     from lookalike.exhibits.registry import Exhibit
-
-HEADLINE_WIDTH = 78
-"""Columns of the sentences that a run ends with: no terminal is narrower."""
 
 
 @dataclass
@@ -178,24 +172,6 @@ class Study:
     def size(self) -> str:
         """What the data set has, counted, such as ``1,080 images of 12 classes``; "" where that is not known."""
         return ""
-
-    def headline(self, margin: Margin | None = None) -> str:
-        """Return the main numbers as a small table with which method is best, for the terminal and the documentation.
-
-        `margin` is the first of the study's exhibits.
-        """
-        if self.not_run:
-            return f"{self.title}: {self.not_run}\n"
-        what, columns, rows, sentences = self.main_numbers()
-        grid = [("", *columns), *((f"  {self.title_of(method)}", *cells) for method, cells in rows.items())]
-        widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
-        lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in grid]
-        meaning = [] if margin is None else words.margin_sentences(margin)
-        if any(STAR in cells for cells in rows.values()):
-            meaning.append(f"{STAR} marks what did not end within its time limit.")
-        sentences = [" ".join([*meaning, *sentences[:1]]), *filter(None, [self.undecided]), *sentences[1:]]
-        told = [line for sentence in sentences for line in textwrap.wrap(sentence, HEADLINE_WIDTH)]
-        return "\n".join([f"{self.title}: {what}", *lines, *told]) + "\n"
 
     def main_numbers(self) -> tuple[str, list[str], dict[str, list[str]], list[str]]:
         """Return what they are, the columns' heads, the cells of each method, and sentences on them."""

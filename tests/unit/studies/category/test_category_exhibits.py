@@ -22,6 +22,7 @@ from small_category import (
     study,
 )
 
+from lookalike.exhibits.headline import headline
 from lookalike.exhibits.sheets import sheets_of
 from lookalike.studies.category import plan, training
 from lookalike.studies.category.study import why_not_comparable
@@ -83,7 +84,7 @@ def test_every_exhibit_is_drawn_or_says_what_to_do(tmp_path):
     made.files.clear()
     made.settings["not_run"] = "not run: put images at data/toys"
     check_not_run("category", made, tmp_path / "not run")
-    assert made.headline() == "toys: not run: put images at data/toys\n"
+    assert headline(made) == "toys: not run: put images at data/toys\n"
 
 
 WHY = f"{UNFINISHED} (5 of 5 folds)"
@@ -239,7 +240,7 @@ def test_settings_choose_subsets_and_the_headline_has_map_and_classes_left_out(t
     dropped = tmp_path / "var10-dropped.csv"
     dropped.write_text('label,usable,reason\ncat,12,"12 usable images, 65 are needed"\n')
     made.files["dropped"] = [str(dropped)]
-    *lines, last = made.headline().splitlines()
+    *lines, last = headline(made).splitlines()
     assert [" ".join(line.split()) for line in lines[1:6]] == [
         "mAP (%)", "OASIS 33.0 ± 0.2", "MCML *", "LEGO 27.0 ± 0.2", "LMNN -",
     ]  # fmt: skip

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from contract import check_exhibits, check_not_run, claims
 
+from lookalike.exhibits.headline import headline
 from lookalike.exhibits.sheets import sheets_of
 from lookalike.exhibits.statuses import Status
 from lookalike.studies.finegrained import pictures
@@ -40,7 +41,7 @@ def test_every_exhibit_is_drawn_and_says_which_data_it_shows(tmp_path):
     printed = [f"deep-ranking-cvpr-2014/table{number}" for number in (1, 2)]
     for told in check_exhibits("finegrained", study, tmp_path / "all", printed=printed).values():
         assert "Data: our triplets (rated by people), 14,000 triplets of 3,500 query images" in told["caption"][1]
-    lines = study.headline().splitlines()
+    lines = headline(study).splitlines()
     assert lines[1].split() == ["precision", "(%)", "score-30"]
     assert lines[2].split()[:4] == ["HOG", "68.4", "[67.6,", "69.2]"]
     assert lines[7].split()[0] == "DeepRanking"
@@ -49,7 +50,7 @@ def test_every_exhibit_is_drawn_and_says_which_data_it_shows(tmp_path):
     study.files.clear()
     study.settings = {**study.settings, "not_run": "not run: put triplets there"}
     check_not_run("finegrained", study, tmp_path / "not run")
-    assert study.headline() == "our triplets: not run: put triplets there\n"
+    assert headline(study) == "our triplets: not run: put triplets there\n"
 
 
 @pytest.mark.parametrize(("name", "systems"), [("table1", TABLE1), ("table2", TABLE2)])
@@ -161,7 +162,7 @@ def test_systems_that_were_not_run_say_what_to_do(tmp_path):
     assert made.drawn(study, "curves").notes == ("not run: install torch",)
     shown = made.drawn(study, "contrasts").frame
     assert shown["difference"].isna().all()
-    assert "ConvNet, Single-scale Ranking, DeepRanking: not run: install torch." in " ".join(study.headline().split())
+    assert "ConvNet, Single-scale Ranking, DeepRanking: not run: install torch." in " ".join(headline(study).split())
 
 
 def test_curves_of_each_network_are_in_panels_of_their_own_on_axes_that_its_phase_shares(tmp_path):

@@ -5,6 +5,7 @@ import pytest
 from contract import check_exhibits, check_not_run
 from made_numbers import LANDMARKS, SETTINGS, dimensions, fits, metrics, pictures, study, tables
 
+from lookalike.exhibits.headline import headline
 from lookalike.exhibits.registry import exhibits_of
 from lookalike.exhibits.sheets import sheets_of
 from lookalike.studies.landmark import exhibits
@@ -40,7 +41,7 @@ def test_every_exhibit_is_drawn_and_says_which_data_it_shows(tmp_path):
     given, files = pictures(tmp_path)
     missing = study({}, not_run=NOT_RUN)
     check_not_run("landmark", missing, tmp_path / "not run")
-    assert missing.headline() == f"Oxford5K: {NOT_RUN}\n"
+    assert headline(missing) == f"Oxford5K: {NOT_RUN}\n"
     sidecars = check_exhibits("landmark", study({**tables(), **given}, files), tmp_path / "oxford", printed=TABLES)
     assert [sum(sidecars[id]["statuses"].values()) for id in TABLES] == [40] * 3 + [28] * 6
     assert [sidecars[id]["state"] == "not comparable" for id in TABLES] == [False] * 6 + [True] * 3
@@ -104,7 +105,7 @@ def test_a_fit_that_hit_its_limit_is_a_star_and_one_of_many_iterations_is_counte
     assert set(frame.loc[[("bodleian", "qpao"), ("mean", "qpao")], "ours_cell"]) == {"*"}
     assert "±" in frame.loc[("hertford", "qpao"), "ours_cell"]
     assert frame.loc[("bodleian", "qpao"), "reason"] == "did not converge: the fit took more than 600 s (1 of 5 draws)"
-    (line,) = [line for line in made.headline().splitlines() if "QPAO" in line]
+    (line,) = [line for line in headline(made).splitlines() if "QPAO" in line]
     assert line.split()[-1] == "*"
     assert any("QPAO (reconstructed) on Bodleian, 1,000,000 words: the fit took" in one for one in made.notes(table))
     # where its codebook is shown
@@ -113,13 +114,13 @@ def test_a_fit_that_hit_its_limit_is_a_star_and_one_of_many_iterations_is_counte
 
 
 def test_the_headline_has_a_column_a_codebook_and_one_draw_no_spread(oxford):
-    lines = oxford.headline().splitlines()
+    lines = headline(oxford).splitlines()
     assert lines[1].split("  ")[-3:] == [f"mAP (%), {words} words" for words in ("10,000", "100,000", "1,000,000")]
     assert lines[2].split()[0] == "TF-IDF"
     assert "Means over 7 landmarks; ± standard deviation over 5 draws." in " ".join(lines)
     made = study(tables(metrics=metrics(draws=1), fits=fits(draws=1)), draws=1)
     assert not cells(made)["ours_cell"].str.contains("±").any()
-    assert "one draw" in made.headline()
+    assert "one draw" in headline(made)
     assert "±" not in made.data_sentence(exhibits.query_region(made))
 
 

@@ -9,6 +9,7 @@ from made_web import CONFIG, COUNTS, EXPONENT, FACTOR, made_curve, made_fits, ma
 from scipy.stats import linregress, t
 
 from lookalike.exhibits.drawing import points_of
+from lookalike.exhibits.headline import headline
 from lookalike.studies.web import plan, runtime_figure
 from lookalike.studies.web.numbers import GAIN, IRRELEVANT
 
@@ -29,7 +30,7 @@ def test_every_exhibit_is_drawn_and_says_that_it_is_simulated(tmp_path):
     study.files.clear()
     study.settings = {**study.settings, "not_run": "not run: why"}
     check_not_run("web", study, tmp_path / "not run")
-    assert study.headline() == "made web images: not run: why\n"
+    assert headline(study) == "made web images: not run: why\n"
 
 
 def test_counts_stand_beside_those_of_jmlr_without_a_verdict(tmp_path):
@@ -92,11 +93,11 @@ def test_speed_is_the_mean_over_rankers_beside_the_papers(tmp_path):
     assert ours.loc["steps_per_cpu_second", "value"] == pytest.approx(80 / 2400)
     assert printed.loc["steps_per_second", "value"] == pytest.approx(160e6 / 4000 / 60)
     assert printed.loc["loss_rate", "ours_cell"] == "-"
-    headline = made_study(tmp_path, "web/speed").headline()
-    assert "P@1 (%)" in headline
-    assert "OASIS 1.6 ± 0.1" in " ".join(headline.split())
-    assert "over 10,000 test images" in headline
-    assert "2,000 steps a second on 1 thread" in " ".join(headline.split())
+    said = headline(made_study(tmp_path, "web/speed"))
+    assert "P@1 (%)" in said
+    assert "OASIS 1.6 ± 0.1" in " ".join(said.split())
+    assert "over 10,000 test images" in said
+    assert "2,000 steps a second on 1 thread" in " ".join(said.split())
 
 
 def test_recall_is_set_beside_the_time_of_the_same_index_and_parameter(tmp_path):
