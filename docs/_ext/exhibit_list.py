@@ -19,7 +19,9 @@ class ExhibitList(SphinxDirective):
         """Return a section for each paper and each group of our own, with a table of its exhibits."""
         exhibits = list(all_exhibits().values())
         groups = dict.fromkeys(one.paper for one in exhibits if one.paper not in PAPERS)
-        titles = {paper: named.title for paper, named in PAPERS.items()} | {group: GROUPS.get(group, group) for group in groups}
+        titles = {paper: named.title for paper, named in PAPERS.items()} | {
+            group: GROUPS.get(group, group) for group in groups
+        }
         sections = []
         for paper, title in titles.items():
             own = [one for one in exhibits if one.paper == paper]

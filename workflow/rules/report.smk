@@ -13,7 +13,7 @@ localrules:
 rule report_html:
     input:
         exhibits=lambda wildcards: shown_files(asked_for()),
-        files=sorted(str(path) for path in [*REPORT_FILES.glob("templates/*"), *REPORT_FILES.glob("static/*")]),
+        files=sorted(str(path) for path in [*REPORT_FILES.glob("templates/*"), *REPORT_FILES.glob("static/*"), *REPORT_FILES.glob("*.yaml")]),
     output:
         pages=expand(f"{REPORT}/{{page}}.html", page=PAGES),
         failed=f"{REPORT}/failed.txt",

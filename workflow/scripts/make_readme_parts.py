@@ -16,8 +16,8 @@ with logged(snakemake):
     write_readme_picture(gallery, snakemake.output.picture)
     whole = jobs.whole
     made_with = (
-        f"`make demo`: {len(whole.jobs)} jobs, {whole.cpu_seconds / 60:.0f} minutes of processor time on "
-        f"{', '.join(whole.processors)}; commit {', '.join(commit[:10] for commit in whole.commits)}"
+        f"`make demo`: {len(whole.jobs)} jobs, {whole.total('cpu_seconds') / 60:.0f} minutes of processor time on "
+        f"{', '.join(whole.distinct('processor'))}; commit {', '.join(name[:10] for name in whole.distinct('commit'))}"
     )
     readme = Path(snakemake.input.readme).read_text(encoding="utf-8")
     with replacing(snakemake.output.readme) as part:

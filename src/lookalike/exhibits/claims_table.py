@@ -19,14 +19,16 @@ if TYPE_CHECKING:
     from lookalike.exhibits.study import Study
 
 COLUMNS = (
-    "id", "paper", "place", "exhibit", "claim", "setting", "verdict", "tried", "untried", "reason", "evidence",
-    "further", "rows", "our_means", "printed_means", "printed_verdict", "printed_evidence", "decided_by", "simulated",
-)  # fmt: skip
+    *("id", "paper", "place", "exhibit", "claim", "setting"),
+    *("verdict", "tried", "untried", "reason", "evidence", "further", "rows"),
+    *("our_means", "printed_means", "printed_verdict", "printed_evidence", "decided_by", "simulated"),
+)
 """Columns of every table of claims, all of them text. ``tried`` and ``untried`` name parts of a study, of several.
 ``evidence`` is what decided; ``further`` is a JSON list of what stands beside it, and ``rows`` one of the keys of all
 contrasts behind a verdict. ``simulated`` is "yes" where it is of simulated rows."""
-SHOWN = {"paper": "paper", "place": "place", "claim": "claim", "verdict": "verdict", "tried": "tried on",
-         "evidence": "evidence", "decided_by": "decided by"}  # fmt: skip
+HEADS = {name: name for name in ("paper", "place", "claim", "verdict", "tried", "evidence", "decided_by")}
+"""Columns that are read as a table, and their heads."""
+HEADS |= {"tried": "tried on", "decided_by": "decided by"}
 
 
 def claims_table(study: Study) -> Table:
@@ -36,7 +38,7 @@ def claims_table(study: Study) -> Table:
     ]
     frame = pd.DataFrame(records, columns=list(COLUMNS), dtype=str)
     notes = () if study.not_run else (words.counts_words([Outcome(verdict) for verdict in frame["verdict"]]),)
-    return Table(frame, heads=SHOWN, titles={"paper": {id: paper.short for id, paper in PAPERS.items()}}, notes=notes)
+    return Table(frame, heads=HEADS, titles={"paper": {id: paper.short for id, paper in PAPERS.items()}}, notes=notes)
 
 
 def _record(study: Study, claim: Claim, setting: str) -> dict[str, str]:

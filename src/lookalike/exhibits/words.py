@@ -230,10 +230,11 @@ def gate_words(claim: Claim, verdict: Verdict, study: Tested) -> str:
         where = f"and these are not the paper's data ({study.other_data(verdict.scope.settings)})"
         return f"The claim is about a printed number ({claim.printed_number}), {where}."
     if verdict.reason is Reason.LIMIT:
-        ended = {
-            f"{study.title_of(side)} {LIMITS[limit]} ({study.setting_title(row.setting)})": None
-            for row in verdict.rows for side, limit in row.codes if limit in claim.limits
-        }  # fmt: skip
+        limits = [(row.setting, *code) for row in verdict.rows for code in row.codes if code[1] in claim.limits]
+        ended = [
+            f"{study.title_of(side)} {LIMITS[limit]} ({study.setting_title(setting)})"
+            for setting, side, limit in dict.fromkeys(limits)
+        ]
         return f"{'; '.join(ended)}."
     if verdict.reason is Reason.NO_RULE:
         return f"{claim.note}."
@@ -245,10 +246,8 @@ def gate_words(claim: Claim, verdict: Verdict, study: Tested) -> str:
 def not_run_words(claim: Claim, study: Tested) -> str:
     """Which methods of a claim were not run, or that none of its parts was."""
     names = dict.fromkeys(name for part in claim.contrasts for name in (*part.first, *part.second))
-    missing = [
-        name.split("|") for name, methods in zip(names, methods_of(claim, study), strict=False)
-        if not any(map(study.was_run, methods))
-    ]  # fmt: skip
+    groups = zip(names, methods_of(claim, study), strict=False)
+    missing = [name.split("|") for name, methods in groups if not any(map(study.was_run, methods))]
     absent = " and ".join(" or ".join(map(study.title_of, group)) for group in missing)
     return f"{absent} not run." if absent else "None of its parts was run."
 

@@ -10,16 +10,13 @@ import yaml
 
 from lookalike.exhibits.printed import human_time
 from lookalike.report import SNAKEMAKE
-from lookalike.report.provenance import project_path
+from lookalike.report.names import LIBRARIES
+from lookalike.report.provenance import Work, project_path
 
 if TYPE_CHECKING:
     from lookalike.core.job_record import JobRecord
-    from lookalike.report.provenance import Jobs, Work
+    from lookalike.report.provenance import Jobs
     from lookalike.report.results import Dataset, Exhibit
-
-LIBRARIES = {"sklearn": "scikit-learn", "skimage": "scikit-image", "cv2": "OpenCV", "pywt": "PyWavelets",
-             "python": "Python", "torch": "PyTorch"}  # fmt: skip
-"""Names of libraries that differ from what they are imported by."""
 
 
 class Fact(NamedTuple):
@@ -40,7 +37,7 @@ def facts_of(exhibit: Exhibit, jobs: Jobs | None, seed: int | None) -> list[Fact
     origin = jobs.of(exhibit.output) if jobs is not None else None
     kind = "made by code" if exhibit.synthetic else "real data"
     keys = configuration_keys([exhibit.study] if exhibit.study else [], exhibit.dataset)
-    return known((
+    facts = [
         Fact("Command", command_of(exhibit), True),
         Fact("Rule", origin[0].rule if origin else ""),
         Fact("Drawn by", exhibit.made_by, True),
@@ -49,7 +46,8 @@ def facts_of(exhibit: Exhibit, jobs: Jobs | None, seed: int | None) -> list[Fact
         Fact("Root seed", "" if seed is None else str(seed)),
         *(_of_job(*origin) if origin else [Fact("Record", "no job has left a record of making it")]),
         Fact("Made from", ", ".join(map(project_path, exhibit.sources)), True),
-    ))  # fmt: skip
+    ]
+    return known(facts)
 
 
 def command_of(exhibit: Exhibit) -> str:
@@ -64,7 +62,7 @@ def _of_job(job: JobRecord, work: Work) -> list[Fact]:
     memory = f", at most {job.peak_megabytes:,.0f} MB of memory" if job.peak_megabytes else ""
     unknown = f"; {len(work.unrecorded)} files that they read have no record" if work.unrecorded else ""
     return [
-        Fact("Time of this job", _times(job)),
+        Fact("Time of this job", _times(Work((job,)))),
         Fact("With all before it", f"{len(work.jobs):,} jobs, {_times(work)}, summed{unknown}"),
         Fact("Machine", f"{job.processor}, {job.threads} thread{'s' * (job.threads != 1)}{memory}"),
         Fact("Made on", f"{job.started:%Y-%m-%d %H:%M} UTC"),
@@ -74,8 +72,9 @@ def _of_job(job: JobRecord, work: Work) -> list[Fact]:
     ]
 
 
-def _times(work: Work | JobRecord) -> str:
-    return f"{human_time(work.seconds)} by the clock, {human_time(work.cpu_seconds)} of processor time"
+def _times(work: Work) -> str:
+    clock, processor = human_time(work.total("seconds")), human_time(work.total("cpu_seconds"))
+    return f"{clock} by the clock, {processor} of processor time"
 
 
 def configuration_keys(studies: Sequence[str], dataset: str) -> list[str]:
@@ -85,16 +84,17 @@ def configuration_keys(studies: Sequence[str], dataset: str) -> list[str]:
 
 def whole_run(work: Work) -> list[Fact]:
     """Return what all jobs took and ran on."""
-    found = work.commits
-    return known((
-        Fact("Jobs", f"{len(work.jobs):,} with a record, of {len(work.rules)} rules"),
-        Fact("Processor time", human_time(work.cpu_seconds)),
-        Fact("Wall time, summed", human_time(work.seconds)),
-        Fact("First job began", f"{work.started:%Y-%m-%d %H:%M} UTC" if work.started else ""),
-        Fact("Processor", ", ".join(work.processors)),
+    found = work.distinct("commit")
+    facts = [
+        Fact("Jobs", f"{len(work.jobs):,} with a record, of {len(work.distinct('rule'))} rules"),
+        Fact("Processor time", human_time(work.total("cpu_seconds"))),
+        Fact("Wall time, summed", human_time(work.total("seconds"))),
+        Fact("First job began", f"{work.jobs[0].started:%Y-%m-%d %H:%M} UTC" if work.jobs else ""),
+        Fact("Processor", ", ".join(work.distinct("processor"))),
         Fact(f"Commit{'s' * (len(found) > 1)}", commits(found, work.modified), bool(found)),
         Fact("Differences", work.version_note),
-    ))  # fmt: skip
+    ]
+    return known(facts)
 
 
 def library_versions(work: Work) -> list[Fact]:

@@ -9,6 +9,7 @@ import base64
 import io
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from itertools import groupby
 from typing import NamedTuple
 
@@ -145,8 +146,8 @@ def outcome(results: Results, claims: Sequence[DecidedClaim], *, synthetic: bool
     verdicts = [claim for claim in claims if bool(claim.in_this_run) == synthetic]
     # a paper and its draft share claims, and a claim's evidence says the first of its contrasts
     holding = {(claim.claim, claim.dataset, claim.tried): claim for claim in verdicts if claim.verdict is Outcome.HOLDS}
-    failing = {(claim.claim, claim.dataset, claim.evidence): claim
-               for claim in verdicts if claim.verdict is Outcome.FAILS}  # fmt: skip
+    failed = (claim for claim in verdicts if claim.verdict is Outcome.FAILS)
+    failing = {(claim.claim, claim.dataset, claim.evidence): claim for claim in failed}
     in_claims = {(claim.dataset, *claim.keys[0]) for claim in failing.values() if claim.keys}
     agreeing: list[Item] = []
     opposing: list[Item] = []
@@ -206,14 +207,11 @@ def forest(results: Results) -> str:
     rows = [(row.exhibit, margin) for row, margin in gaps_in_points(results)]
     if not rows:
         return ""
-    frame = pd.DataFrame([
-        {"place": place, "series": SERIES[exhibit.synthetic], "ours": margin.contrast.mean, "low": margin.contrast.low,
-         "high": margin.contrast.high, "printed": margin.contrast.printed}
-        for place, (exhibit, margin) in enumerate(rows)
-    ])  # fmt: skip
+    gaps = pd.DataFrame([asdict(margin.contrast) for _, margin in rows])
+    frame = gaps.assign(place=range(len(rows)), series=[SERIES[exhibit.synthetic] for exhibit, _ in rows])
     looks = dict(zip(SERIES.values(), (Look(BLUE, "o"), Look(ORANGE, "s")), strict=True))
     series = [
-        Series(name, {"series": name}, "ours", "place", look, "low", "high", kind="points", sideways=True)
+        Series(name, {"series": name}, "mean", "place", look, "low", "high", kind="points", sideways=True)
         for name, look in looks.items()
         if name in set(frame["series"])
     ]

@@ -14,16 +14,16 @@ from lookalike.exhibits.statuses import Badge, Status, count_badges
 from lookalike.report.display import UNREADABLE
 from lookalike.report.facts import Fact
 from lookalike.report.pictures import Picture, encode
-from lookalike.report.results import CLAIMS, Dataset, Exhibit, Results
+from lookalike.report.results import CLAIMS, Exhibit, Results
 from lookalike.report.tables import Grid, comparison_grid, frame_grid, grids_of, telling
 from lookalike.studies.rooms import all_exhibits
 
 BEYOND = "beyond.html"
 WIDE = 1000
 """Pixels from which on a picture is wide."""
-FILES = {".csv": "CSV", "_compare.csv": "CSV of ours beside print", ".tex": "TeX", ".md": "Markdown", ".svg": "SVG",
-         ".png": "PNG", ".pdf": "PDF", ".json": "JSON"}  # fmt: skip
-"""Endings of an exhibit's files to what a page calls them."""
+FILES = {".csv": "CSV", "_compare.csv": "CSV of ours beside print", ".tex": "TeX", ".md": "Markdown"}
+"""Endings of an exhibit's files to what a page calls them, of others by the letters of their own."""
+PICTURES = (".svg", ".png", ".pdf", ".json")
 DECIDED = {Status.AGREES, Status.CLOSE, Status.HIGHER, Status.LOWER}
 """Statuses of single numbers that a reader of a table cannot see from the numbers alone."""
 
@@ -54,18 +54,6 @@ class View(NamedTuple):
     def is_wide(self) -> bool:
         """Whether a picture that is as wide as a phone has letters too small to read."""
         return self.picture is not None and self.picture.width > WIDE
-
-
-class Matrix(NamedTuple):
-    """States of all exhibits of a paper: rows in its order, a column for every data set."""
-
-    id: str
-    title: str
-    address: str
-    """Where they are shown."""
-    datasets: list[Dataset]
-    rows: Mapping[str, Mapping[str, Exhibit]]
-    """Address of each section to its exhibits by data set."""
 
 
 def page_of(paper: str) -> str:
@@ -106,15 +94,12 @@ def absent(results: Results, paper: str) -> list[str]:
     return [f"{', '.join(named)} (a study needs {condition})" for condition, named in labels.items()]
 
 
-def matrix(results: Results, paper: str) -> Matrix:
-    """States of all exhibits of a paper."""
-    page, found = page_of(paper), by_name(results, paper)
-    rows = {
-        f"{page}#{section_id(paper, name)}": {exhibit.dataset: exhibit for exhibit in own}
-        for name, own in found.items()
-    }
-    datasets = [dataset for dataset in results.datasets if any(dataset.id in row for row in rows.values())]
-    return Matrix(paper, PAPERS[paper].title, page, datasets, rows)
+def matrix(results: Results, paper: str) -> dict[str, Any]:
+    """Return states of all exhibits of a paper: rows in its order with their addresses, a column for every data set."""
+    rows = {f"{page_of(paper)}#{section_id(paper, name)}": own for name, own in by_name(results, paper).items()}
+    found = {exhibit.dataset for own in rows.values() for exhibit in own}
+    cells = {address: {exhibit.dataset: exhibit for exhibit in own} for address, own in rows.items()}
+    return {"id": paper, "rows": cells, "datasets": [dataset for dataset in results.datasets if dataset.id in found]}
 
 
 def twin_of(exhibit: Exhibit, results: Results) -> Exhibit | None:
@@ -172,9 +157,10 @@ def view_of(
 def _files(exhibit: Exhibit, folder: Path) -> dict[str, str]:
     """Files of an exhibit, as a page in a folder links to them, without an empty table of numbers beside print."""
     kinds = {path.name.removeprefix(exhibit.name): path for path in exhibit.paths}
+    titles = FILES | {suffix: suffix[1:].upper() for suffix in PICTURES}
     return {
         title: Path(os.path.relpath(kinds[suffix], folder)).as_posix()
-        for suffix, title in FILES.items()
+        for suffix, title in titles.items()
         if suffix in kinds and (suffix != "_compare.csv" or exhibit.statuses)
     }
 

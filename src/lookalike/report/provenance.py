@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import cache, cached_property
 from pathlib import Path
 from posixpath import normpath
@@ -33,40 +32,18 @@ class Work:
     unrecorded: tuple[str, ...] = ()
     """Files of results that were read and that no record makes: what went into them is not counted."""
 
-    @property
-    def cpu_seconds(self) -> float:
-        """Processor time."""
-        return round(sum(job.cpu_seconds for job in self.jobs), 3)
+    def distinct(self, name: str) -> list[str]:
+        """Return what the records have under a name, each once and in the order in which jobs began, but for ""."""
+        return [value for value in dict.fromkeys(getattr(job, name) for job in self.jobs) if value]
 
-    @property
-    def seconds(self) -> float:
-        """Time by the clock, summed: as if one job had run after the other."""
-        return round(sum(job.seconds for job in self.jobs), 3)
-
-    @property
-    def started(self) -> datetime | None:
-        """When the first began."""
-        return self.jobs[0].started if self.jobs else None
-
-    @property
-    def commits(self) -> list[str]:
-        """Distinct commits of the code."""
-        return [commit for commit in dict.fromkeys(job.commit for job in self.jobs) if commit]
+    def total(self, name: str) -> float:
+        """Return the sum of a time: of the processor, or by the clock as if one job had run after the other."""
+        return float(round(sum(getattr(job, name) for job in self.jobs), 3))
 
     @property
     def modified(self) -> bool:
         """Whether files of the package differed from the commit in any job."""
         return any(job.modified for job in self.jobs)
-
-    @property
-    def processors(self) -> list[str]:
-        """Distinct processors."""
-        return [name for name in dict.fromkeys(job.processor for job in self.jobs) if name]
-
-    @property
-    def rules(self) -> set[str]:
-        """Rules that they are of."""
-        return {job.rule for job in self.jobs}
 
     @property
     def versions(self) -> dict[str, list[str]]:

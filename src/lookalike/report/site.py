@@ -20,7 +20,7 @@ from lookalike.exhibits.neighbours import RANDOM
 from lookalike.exhibits.printed import RULE, human_time
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.statuses import ABSENT, APART, NEAR, SAME, Outcome, Status, count_badges
-from lookalike.report import SNAKEMAKE, claims, facts, front, glossary, pages
+from lookalike.report import SNAKEMAKE, claims, facts, front, names, pages
 from lookalike.report.gallery import CLASSES, galleries_of
 from lookalike.report.provenance import Jobs
 from lookalike.report.results import GROUPS, Exhibit, Results, jobs_behind
@@ -100,7 +100,7 @@ class _Site:
             unmade=[dataset for dataset in results.datasets if dataset.not_run],
             failed=self.failed,
             work=self.jobs.whole if self.jobs else None,
-            terms=glossary.terms(),
+            terms=names.terms(),
         )
 
     def paper(self, paper: str) -> str:

@@ -14,36 +14,19 @@ from pandas.api.types import is_bool_dtype, is_numeric_dtype
 from lookalike.exhibits.sheets import Sheet, html
 from lookalike.exhibits.statuses import Status
 from lookalike.exhibits.style import METHODS
+from lookalike.report import names
 
 MOST_ROWS = 250
 """Rows of a data frame that a page shows; the file has all."""
 MISSING = "–"
 """What stands where there is no number, so that no cell is empty to a screen reader."""
-KEYS = ("subset", "representation", "part", "landmark", "series", "column", "system", "method", "metric", "n_images",
-        "paper")  # fmt: skip
+KEYS = (
+    *("subset", "representation", "part", "landmark", "series", "column"),
+    *("system", "method", "metric", "n_images", "paper"),
+)
 """Columns that name a number beside print."""
 NUMBERS = ("ours", "printed")
 """Those with the numbers, whatever their texts."""
-HEADS = {
-    "subset": "classes", "series": "line", "column": "method", "map": "mAP", "sem": "standard error", "p_value": "p",
-    "step": "training step", "low": "low end", "high": "high end", "ours_std": "our std", "image_id": "image",
-    "system_a": "first system", "system_b": "second system", "excludes_0": "interval excludes 0", "chosen_as": "why",
-    "like_start": "like its start", "of_images": "share of images", "of_blocks": "share of blocks",
-    "error_is": "what the error is", "n_folds_below": "folds below the bound", "loss_rate": "steps with a loss",
-    "cpu_seconds": "CPU seconds", "longest_seconds": "longest, seconds", "peak_megabytes": "peak memory, MB",
-}  # fmt: skip
-"""Column to its heading, where that is not its name without ``n_`` and with spaces."""
-WORDS = {
-    "map": "mAP", "p@1": "precision at 1", "p@10": "precision at 10", "p@50": "precision at 50", "train": "training",
-    "train_time": "training time", "saturation_steps": "steps until precision stops growing",
-    "symmetry_index": "symmetry index", "similarity_precision": "precision on triplets", "score@30": "score-30",
-    "score@30_per_triplet": "score-30 a triplet", "n_in_top": "triplets in the top 30", "median_pool": "median pool",
-    "human_p@10": "precision at 10, by raters", "human_precision_peak": "highest precision at k, by raters",
-    "map_std_over_queries": "standard deviation of mAP over queries", "oasis-jmlr-2010": "JMLR 2010",
-    "map_std_over_evaluators": "standard deviation of mAP over raters", "oasis-nips-2009": "NIPS 2009",
-    "nonzeros_per_image": "non-zeros an image", "relevant_per_image": "relevant images an image",
-}  # fmt: skip
-"""Values of columns that are keys of the code to what a reader sees."""
 KEY = re.compile(r"[a-z]+(_[a-z0-9]+)+")
 """A value that is a key of the code and has no words of its own is shown with spaces."""
 BADGED = {str(status): status.badge.words for status in Status if status.badge}
@@ -93,7 +76,7 @@ def frame_grid(
 ) -> Grid:
     """Return a data frame as a sortable table of `limit` rows; with `titles` its values are in words."""
     columns = [(str(column), values) for column, values in frame.head(limit).items()]
-    heads = tuple(HEADS.get(column, column.removeprefix("n_").replace("_", " ")) for column, _ in columns)
+    heads = tuple(names.COLUMNS.get(column, column.removeprefix("n_").replace("_", " ")) for column, _ in columns)
     numbers = tuple(
         column in NUMBERS or (bool(is_numeric_dtype(values)) and not is_bool_dtype(values))
         for column, values in columns
@@ -137,7 +120,7 @@ def text_of(value: Any, titles: Mapping[str, str] | None = None) -> str:
     if isinstance(value, str):
         if titles is None:
             return value
-        named = titles.get(value) or WORDS.get(value) or METHODS.get(value, ("",))[0]
+        named = titles.get(value) or names.VALUES.get(value) or METHODS.get(value, ("",))[0]
         return named or (value.replace("_", " ") if KEY.fullmatch(value) else value)
     is_short = isinstance(value, float) and not value.is_integer() and abs(value) < 1000
     return f"{value:.4g}" if is_short else f"{value:,.0f}"

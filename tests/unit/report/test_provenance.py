@@ -52,7 +52,7 @@ def test_a_job_and_all_before_it(logs):
     assert "workflow/resources/reference-values.csv" in job.inputs
     every = ["describe", "describe", "draw_images", "draw_table", "gather", "learn", "learn", "scan"]
     assert rules(logs, f"{TABLE4}.csv") == every
-    assert (before.cpu_seconds, before.seconds, before.unrecorded) == (17.0, 19.0, ())
+    assert (before.total("cpu_seconds"), before.total("seconds"), before.unrecorded) == (17.0, 19.0, ())
 
 
 def test_folders_are_followed_both_ways_and_names_to_their_end(logs):
@@ -70,10 +70,10 @@ def test_commits_versions_and_processors_of_all_jobs(logs):
     add_record(logs, "describe/0", ["results/demo/images/a.png"], features, versions=versions, **older)
     job, work = followed(logs, f"{TABLE4}.csv")
     assert (job.commit, job.modified) == ("aaaa", False)
-    assert work.commits == ["bbbb", "aaaa"], "in the order in which jobs ran"
+    assert work.distinct("commit") == ["bbbb", "aaaa"], "in the order in which jobs ran"
     assert work.modified
-    assert work.processors == ["an older one", "a processor"]
-    assert work.started == datetime(2025, 1, 1, tzinfo=UTC)
+    assert work.distinct("processor") == ["an older one", "a processor"]
+    assert work.jobs[0].started == datetime(2025, 1, 1, tzinfo=UTC)
     assert [work.versions[name] for name in ("numpy", "faiss", "python")] == [["2.9.0", "2.10.0"], ["1.9"], ["3.12.1"]]
     assert work.version_note == "Versions differ between jobs: numpy (2.9.0 and 2.10.0)."
 
@@ -89,7 +89,7 @@ def test_of_two_records_of_a_file_the_later_made_it_and_jobs_in_a_circle_end(tmp
     add_record(tmp_path, "a_new", [], ["results/x"], started="2026-01-01T03:00:00+02:00")
     assert followed(tmp_path, "results/x")[0].rule == "a_new"
     jobs = read_jobs(tmp_path)
-    assert (len(jobs), jobs.whole.cpu_seconds) == (1, 1.0), "nothing lies there of the older one"
+    assert (len(jobs), jobs.whole.total("cpu_seconds")) == (1, 1.0), "nothing lies there of the older one"
     add_record(tmp_path, "one", ["results/b", "results/a"], ["results/a"])
     add_record(tmp_path, "two", ["results/a"], ["results/b"])
     assert rules(tmp_path, "results/a") == ["one", "two"]
@@ -102,7 +102,12 @@ def test_jobs_by_rule_and_the_whole(logs):
     assert tuple(table) == COLUMNS
     assert list(table["rule"])[:3] == ["unrelated", "draw_images", "describe"]
     assert table.set_index("rule").loc["describe"].to_list() == [2, 2.0, 4.0, 2.0, 100.0]
-    assert (len(jobs), len(jobs.whole.jobs), jobs.whole.commits, jobs.whole.modified) == (10, 10, ["aaaa"], False)
+    assert (len(jobs), len(jobs.whole.jobs), jobs.whole.distinct("commit"), jobs.whole.modified) == (
+        10,
+        10,
+        ["aaaa"],
+        False,
+    )
     assert jobs.whole.version_note == ""
 
 
@@ -120,7 +125,7 @@ def test_no_records_are_no_jobs_and_broken_ones_are_passed_over(logs, tmp_path):
         assert (jobs.unreadable, len(jobs), jobs.of(f"{TABLE4}.csv")) == (1, 8, None)
     jobs = read_jobs(tmp_path / "nowhere")
     assert (len(jobs), jobs.of("results/a"), tuple(jobs.by_rule())) == (0, None, COLUMNS)
-    assert (jobs.whole.jobs, jobs.whole.commits, jobs.whole.started) == ((), [], None)
+    assert (jobs.whole.jobs, jobs.whole.distinct("commit")) == ((), [])
 
 
 def test_what_the_workflow_writes_is_read(tmp_path):

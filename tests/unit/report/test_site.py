@@ -123,13 +123,13 @@ def test_the_front_page_says_how_well_the_methods_do_and_what_went_against_the_p
     assert "Demo title (1,234 images); websim_demo title (1,234 images)" in outcome
     assert "Made by code: it shows that the methods run, and is no evidence for or against a paper." in outcome
     agreeing, _, opposing = outcome.partition("<h3>Against the papers</h3>")
-    assert "<a href=\"claims.html#claim-demo-best\">OASIS is best.</a>" in agreeing
+    assert '<a href="claims.html#claim-demo-best">OASIS is best.</a>' in agreeing
     assert (
         "OASIS comes first, but not clearly before MCML; in the paper MCML is ahead. "
         "OASIS reaches 41.0% mAP, MCML 39.0% and LEGO 44.2%."
     ) in agreeing
     assert "OASIS is 3.2 points below LEGO in mAP [−4.0, −2.0]." in opposing
-    assert "OASIS is fast.</a> <span class=\"place\"></span><br>0.5 h slower." in opposing
+    assert 'OASIS is fast.</a> <span class="place"></span><br>0.5 h slower.' in opposing
     assert '<p class="note">Demo title. One seed decides nothing.</p>' in opposing
     assert front.count("One seed decides nothing") == 1
     assert "3 claims</a> on every data set that has its numbers: 3 verdicts" in front
