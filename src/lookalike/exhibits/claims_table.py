@@ -32,7 +32,7 @@ HEADS |= {"tried": "tried on", "decided_by": "decided by"}
 
 
 def claims_table(study: Study) -> Table:
-    """Every claim of a study, in their order; where it is decided by parts, once for each part that it is about."""
+    """Return every claim of a study in order; one that is decided by parts once for each part that it is about."""
     records = [
         _record(study, claim, setting) for claim in claims_of(study.claim_rows) for setting in study.parts_of(claim)
     ]

@@ -58,7 +58,7 @@ class Contrast:
     """Ends of the 95% interval; equal to the mean where nothing varies, an infinity where a limit of ours leaves it
     open, NaN where one repeat has no spread."""
     p: float = math.nan
-    """Two-sided p-value of no difference, after Holm's adjustment where a family is tested; NaN without a test."""
+    """Two-sided p-value of no difference, adjusted (Holm) where its study tests a family; NaN without a test."""
     n: int = 0
     """Repeats that the interval is over."""
     interval: str = ""
@@ -88,7 +88,7 @@ class Contrast:
         return replace(self, low=low, high=high, interval=SO_FAR) if below or above else self
 
     def reversed(self) -> Contrast:
-        """The second minus the first."""
+        """Return the second minus the first."""
         numbers = (self.mean, self.low, self.high, self.printed)
         if self.unit == "ratio":
             mean, high, low, printed = (1 / number if number else math.inf for number in numbers)
@@ -98,7 +98,7 @@ class Contrast:
 
 
 def printed_setting(paper: str, setting: str) -> str:
-    """The setting of a row of printed numbers, which may be called as a part of ours."""
+    """Return the setting of a row of printed numbers, which may be called as a part of ours."""
     return f"{paper}: {setting}"
 
 
@@ -107,7 +107,7 @@ TEXT = ("setting", "metric", "first", "second", "interval", "unit", "data", "lim
 
 
 def contrasts_frame(rows: Iterable[Contrast]) -> pd.DataFrame:
-    """Rows as the table that is kept."""
+    """Return rows as the table that is kept."""
     frame = pd.DataFrame([astuple(row) for row in rows], columns=list(COLUMNS))
     kinds = {name: "str" if name in TEXT else "int64" if name == "n" else "float64" for name in COLUMNS}
     return frame.astype(kinds)
@@ -124,11 +124,11 @@ class Contrasts:
 
     @classmethod
     def read(cls, *frames: pd.DataFrame) -> Contrasts:
-        """Rows of the tables that `contrasts_frame` makes."""
+        """Read the tables that `contrasts_frame` makes."""
         return cls(Contrast(*row) for frame in frames for row in frame[list(COLUMNS)].itertuples(index=False))
 
     def of(self, setting: str, metric: str, first: str, second: str = "") -> list[Contrast]:
-        """Every interval of one difference, or of a level; empty where there is no such row."""
+        """Return every interval of one difference, or of a level; empty where there is no such row."""
         found = self._found.get((setting, metric, first, second))
         if found is None:
             found = [row.reversed() for row in self._found.get((setting, metric, second, first), ())]

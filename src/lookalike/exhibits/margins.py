@@ -27,7 +27,7 @@ def margin(
     kind: str = "",
     note: str = "",
 ) -> Margin:
-    """The margin of all intervals of one contrast, given what every method reaches here and in print.
+    """Return the margin of all intervals of one contrast, given what every method reaches here and in print.
 
     `kind` says what the other method is, such as ``hand-crafted``.
     """
@@ -35,7 +35,7 @@ def margin(
     # one repeat alone has no interval over repeats
     lows, highs = (
         [end for end in ends if not math.isnan(end)]
-        for ends in zip(*[(one.low, one.high) for one in rows], strict=True)
+        for ends in zip(*[(interval.low, interval.high) for interval in rows], strict=True)
     )
     first, second = row.first, row.second
     widest = replace(

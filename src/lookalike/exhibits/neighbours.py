@@ -78,11 +78,12 @@ def choice_note(
     n_random = sum(choice.chosen == RANDOM for choice in choices)
     extremes = [choice.chosen for choice in choices if choice.chosen != RANDOM]
     marked = f" The {' and the '.join(extremes)} in {measure} of all {len(candidates):,} are added, and marked."
-    keys = {choice.key for choice in choices}
+    chosen = {choice.key for choice in choices}
+    outcomes = _outcomes([candidate for candidate in candidates if candidate.key in chosen])
     return (
         f"No query was picked by hand: {n_random} are drawn at random (seed {seed}), from the {groups} in turn."
         f"{marked if extremes else ''} Of all {len(candidates):,} queries, {_outcomes(candidates)} in {measure} by "
-        f"learning; of the {len(keys)} shown, {_outcomes([query for query in candidates if query.key in keys])}."
+        f"learning; of the {len(chosen)} shown, {outcomes}."
     )
 
 

@@ -170,5 +170,5 @@ def exhibit(
 
 
 def exhibits_of(study: str) -> dict[str, Exhibit]:
-    """Exhibits of one study by id, in the order of its file, once its module has been imported."""
+    """Return exhibits of one study by id, in the order of its file, once its module has been imported."""
     return {id: found for id, found in _FOUND.items() if found.study == study}

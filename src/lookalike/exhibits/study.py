@@ -97,17 +97,17 @@ class Study:
         return printed_numbers(self.printed_rows)
 
     def printed_in(self, exhibit: str = "", paper: str = "") -> pd.DataFrame:
-        """Printed numbers of one exhibit; by default of the one that is drawn."""
-        of = self.exhibit
-        paper, exhibit = paper or self.paper, exhibit or (of.name if of is not None else "")
+        """Return printed numbers of one exhibit; by default of the one that is drawn."""
+        own = self.exhibit.name if self.exhibit is not None else ""
+        paper, exhibit = paper or self.paper, exhibit or own
         return self.printed[(self.printed["paper"] == paper) & (self.printed["exhibit"] == exhibit)]
 
     def has(self, name: str) -> bool:
-        """Whether a table or file of this name was given."""
+        """Tell whether a table or file of this name was given."""
         return bool(self.files.get(name))
 
     def path(self, name: str) -> Path:
-        """Path of one file."""
+        """Return the path of one file."""
         found = self.files[name]
         return Path(found if isinstance(found, str) else next(iter(found)))
 
@@ -124,7 +124,7 @@ class Study:
         return Contrasts.read(*(self.table(name) for name in ("contrasts", "time_contrasts") if self.has(name)))
 
     def title_of(self, method: str) -> str:
-        """Name of a method in tables and legends: that of the settings, else the papers'."""
+        """Name a method in tables and legends: that of the settings, else the papers'."""
         return title_of(method, self.settings.get("titles"))
 
     def drawing(self, exhibit: Exhibit) -> Self:
@@ -165,7 +165,7 @@ class Study:
         return setting
 
     def data_sentence(self, drawn: Any) -> str:
-        """Second sentence of a caption: which data, how many repeats, and what ± and error bars are."""
+        """Return the second sentence of a caption: which data, how many repeats, and what ± and error bars are."""
         return f"{self.data}."
 
     @property
@@ -178,5 +178,5 @@ class Study:
         return "", [], {}, []
 
     def notes(self, drawn: Any) -> list[str]:
-        """What has to be known of an exhibit besides its caption, a sentence each."""
+        """Return what has to be known of an exhibit besides its caption, a sentence each."""
         return []

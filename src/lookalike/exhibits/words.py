@@ -126,7 +126,7 @@ def amount(value: float, unit: Unit) -> str:
 
 
 def gap(rows: Sequence[Contrast]) -> str:
-    """``+1.6 points [−1.1, +4.4]``: the widest of its intervals."""
+    """Write a number with the widest of its intervals: ``+1.6 points [−1.1, +4.4]``."""
     row, low, high = rows[0], min(row.low for row in rows), max(row.high for row in rows)
     # small differences have another digit
     is_small = row.unit == "points" and max(abs(row.mean), abs(high - low)) < SMALL
@@ -144,7 +144,7 @@ def gap(rows: Sequence[Contrast]) -> str:
 
 
 def contrast_words(rows: Sequence[Contrast], title_of: Callable[[str], str]) -> str:
-    """All intervals of one contrast in words, or why it has no number."""
+    """Tell of all intervals of one contrast, or why it has no number."""
     row = rows[0]
     first, second = title_of(row.first), title_of(row.second)
     if unknown(list(rows)) is not None:
@@ -167,17 +167,17 @@ def contrast_words(rows: Sequence[Contrast], title_of: Callable[[str], str]) -> 
         said += f" the time of {second}"
     if row.data == SIMULATED and row.metric in OVER_PARTS:
         said += " (simulated rows)"
-    tested = [one.p for one in rows if not math.isnan(one.p)]
+    tested = [interval.p for interval in rows if not math.isnan(interval.p)]
     return f"{said}, p {p_value(tested[0])}" if tested and row.unit == "points" else said
 
 
 def growth_of(first: str, second: str) -> str:
-    """Whose time grows by a power, or by how much more than whose."""
+    """Say whose time grows by a power, or by how much more than whose."""
     return f"power by which the time of {first} grows{f' minus that of {second}' if second else ''}:"
 
 
 def at_every_k(rows: Sequence[Contrast], first: str, second: str) -> str:
-    """At how many k the first is more precise, and how sure it is that it is not at the others."""
+    """Say at how many k the first is more precise, and how sure it is that it is not at the others."""
     average, *single = rows
     lower = [row.p for row in single if row.mean <= 0]
     where = f"at {len(single) - len(lower)} of {len(single)} values of k, on average by {gap([average])}"
@@ -206,7 +206,7 @@ def scope_words(tried: str, untried: str = "") -> str:
 
 
 def evidence(verdict: Verdict, study: Tested) -> list[str]:
-    """What decided a claim, a part each with its setting; what several settings say alike is said once."""
+    """Say what decided a claim, a part each with its setting; what several settings say alike is said once."""
     said: dict[str, dict[str, None]] = {}
     for (setting, *_), rows in groupby(verdict.rows, lambda row: row.key):
         said.setdefault(contrast_words(list(rows), study.title_of), {})[setting] = None
@@ -221,7 +221,7 @@ def evidence(verdict: Verdict, study: Tested) -> list[str]:
 
 
 def gate_words(claim: Claim, verdict: Verdict, study: Tested) -> str:
-    """Why a claim is not decided, in one sentence; "" where its predicate decided."""
+    """Say why a claim is not decided, in one sentence; "" where its predicate decided."""
     if verdict.reason is Reason.IMPLEMENTATION:
         return f"It tells of our implementation, not of the method: {claim.implementation}."
     if verdict.reason is Reason.PROTOCOL:
@@ -244,7 +244,7 @@ def gate_words(claim: Claim, verdict: Verdict, study: Tested) -> str:
 
 
 def not_run_words(claim: Claim, study: Tested) -> str:
-    """Which methods of a claim were not run, or that none of its parts was."""
+    """Say which methods of a claim were not run, or that none of its parts was."""
     names = dict.fromkeys(name for part in claim.contrasts for name in (*part.first, *part.second))
     groups = zip(names, methods_of(claim, study), strict=False)
     missing = [name.split("|") for name, methods in groups if not any(map(study.was_run, methods))]
@@ -253,14 +253,14 @@ def not_run_words(claim: Claim, study: Tested) -> str:
 
 
 def means_words(verdict: Verdict | None) -> str:
-    """What numbers without intervals say of a claim; "" where they say nothing."""
+    """Say what numbers without intervals mean for a claim; "" where they say nothing."""
     if verdict is None or verdict.outcome not in (Outcome.HOLDS, Outcome.FAILS):
         return ""
     return AS_CLAIMED if verdict.outcome is Outcome.HOLDS else NOT_AS_CLAIMED
 
 
 def signed(value: float, unit: Unit = "points") -> str:
-    """A difference with its sign, such as ``+2.9`` or ``−84``; a dash where there is none."""
+    """Write a difference with its sign, such as ``+2.9`` or ``−84``; a dash where there is none."""
     return NO_NUMBER if math.isnan(value) else amount(value, unit)
 
 
@@ -272,14 +272,14 @@ def printed_words(margin: Margin) -> str:
 
 
 def interval_words(margin: Margin) -> tuple[str, str]:
-    """``+2.9`` and ``[+1.0, +4.4]``, which is "" where there is none."""
+    """Write ``+2.9`` and ``[+1.0, +4.4]``, which is "" where there is none."""
     row = margin.contrast
     gap, low, high = (signed(value, row.unit) for value in (row.mean, row.low, row.high))
     return gap, "" if NO_NUMBER in (low, high) else f"[{low}, {high}]"
 
 
 def margin_words(margin: Margin) -> str:
-    """``OASIS is 1.7 points above LEGO in mAP [−5.2, +8.7], which may be chance (in the paper +6)``."""
+    """Say ``OASIS is 1.7 points above LEGO in mAP [−5.2, +8.7], which may be chance (in the paper +6)``."""
     row, (_, interval), printed = margin.contrast, interval_words(margin), printed_words(margin)
     gap, side = AMOUNTS[row.unit].size(abs(row.mean)), "below" if row.mean < 0 else "above"
     parts = (
@@ -292,7 +292,7 @@ def margin_words(margin: Margin) -> str:
 
 
 def level_words(margin: Margin, *, is_printed: bool) -> tuple[str, str]:
-    """What each of both methods reaches, ``24.1%``; in print, "" where no number is printed."""
+    """Write what each of both methods reaches, ``24.1%``; in print, "" where no number is printed."""
     levels = margin.printed_levels if is_printed else margin.levels
     form = "{:,.0f}" if margin.contrast.unit == "triplets" else "{:g}%" if is_printed else "{:.1f}%"
     first, second = ("" if math.isnan(level) else form.format(level) for level in levels)
@@ -300,7 +300,7 @@ def level_words(margin: Margin, *, is_printed: bool) -> tuple[str, str]:
 
 
 def margin_sentences(margin: Margin) -> list[str]:
-    """Which method is best, unlike or as in the paper, and how many methods come in its order; a sentence each."""
+    """Say which method is best, as in the paper or not, and how many pairs come in its order; a sentence each."""
     row, method, other = margin.contrast, margin.method, margin.other
     if margin.best not in (method, other) or math.isnan(row.printed):
         sentences = [f"{margin.best} is best."]
@@ -346,7 +346,7 @@ BOUNDS = {
 
 
 def predicate_words(claim: Claim) -> str:
-    """What a claim's predicate asks, with its bounds; "" without one."""
+    """Say what a claim's predicate asks, with its bounds; "" without one."""
     low, high = (claim.parameters.get(end, math.nan) for end in ("low", "high"))
     least, most = (written(end, Form("{:g}".format)) for end in (low, high))
     bounds = f"above {least}" if math.isnan(high) else f"between {least} and {most}"
@@ -376,7 +376,7 @@ def status_counts(statuses: Mapping[Status, int]) -> str:
 
 
 def means_counted(numbers: str, answers: Iterable[str], ids: Iterable[str]) -> str:
-    """How many claims some numbers without intervals bear out, and which not."""
+    """Say how many claims some numbers without intervals bear out, and which not."""
     answers = list(answers)
     borne_out, asked = sum(answer == AS_CLAIMED for answer in answers), sum(answer != "" for answer in answers)
     against = [id for id, answer in zip(ids, answers, strict=True) if answer == NOT_AS_CLAIMED]

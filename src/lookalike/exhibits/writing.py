@@ -87,10 +87,11 @@ def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
     drawn, absence, problem = _draw(exhibit, study)
     caption = exhibit.caption, study.data_sentence(drawn)
     written = drawn if drawn is not None else _nothing(exhibit)
-    files = _write(written, exhibit, study, folder, " ".join(caption), problem)
+    drawn_files = _write(written, exhibit, study, folder, " ".join(caption), problem)
     margins = getattr(drawn, "margins", ())
     statuses = count_statuses(drawn.frame if isinstance(drawn, Table) else getattr(drawn, "cells", None))
-    sources = [study.files.get(name) or () for name in (*exhibit.needs, *exhibit.optional)]
+    files = [study.files.get(name) or () for name in (*exhibit.needs, *exhibit.optional)]
+    sources = [[paths] if isinstance(paths, str) else paths for paths in files]
     own: dict[str, Any] = {
         key: getattr(exhibit, key) for key in ("id", "paper", "name", "label", "title", "kind", "study")
     }
@@ -105,8 +106,8 @@ def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
         state=absence or state_of(statuses),
         statuses=statuses,
         problem=problem,
-        files=tuple(sorted(file.name for file in files)),
-        sources=tuple(sorted({str(path) for part in sources for path in ([part] if isinstance(part, str) else part)})),
+        files=tuple(sorted(file.name for file in drawn_files)),
+        sources=tuple(sorted({str(path) for paths in sources for path in paths})),
         made_by=f"{exhibit.draw.__module__}.{exhibit.draw.__name__}",
         sheets=tuple(sheets_of(drawn)) if isinstance(drawn, Table) else (),
         entries=tuple(drawn.entries) if isinstance(drawn, Gallery) else (),

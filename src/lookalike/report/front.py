@@ -121,7 +121,7 @@ def order_words(row: Row) -> str:
 
 
 def _levels(row: Row) -> str:
-    """``OASIS reaches 24.1% mAP (33% in the paper), MCML 21.3% (29%) and Euclidean 18.7% (23%)``.
+    """Write ``OASIS reaches 24.1% mAP (33% in the paper), MCML 21.3% (29%) and Euclidean 18.7% (23%)``.
 
     On synthetic images the paper's are no measure.
     """
@@ -228,6 +228,6 @@ def forest(results: Results) -> str:
 
 
 def _row_name(exhibit: Exhibit, margin: Margin, has_settings: bool) -> str:
-    """``20 Caltech-256 classes`` above ``OASIS − MCML, mAP``, so that a phone has room for both."""
+    """Write ``20 Caltech-256 classes`` above ``OASIS − MCML, mAP``, so that a phone has room for both."""
     where = exhibit.dataset_title + (f", {margin.setting}" if has_settings else "")
     return f"{where}\n{margin.method} − {margin.other}, {margin.metric}"

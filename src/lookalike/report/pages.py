@@ -57,27 +57,27 @@ class View(NamedTuple):
 
 
 def page_of(paper: str) -> str:
-    """Name of the page that shows the exhibits of a paper, or of a group of our own."""
+    """Return the name of the page that shows the exhibits of a paper, or of a group of our own."""
     return f"{PAPERS[paper].page}.html" if paper in PAPERS else BEYOND
 
 
 def section_id(paper: str, name: str) -> str:
-    """Id of the section of an exhibit on its page; groups share a page, so theirs begins with the group."""
+    """Return the id of the section of an exhibit on its page; groups share a page, so theirs begins with the group."""
     return name if paper in PAPERS else f"{paper}-{name}"
 
 
 def view_id(exhibit: Exhibit) -> str:
-    """Id of an exhibit of one data set on its page."""
+    """Return the id of an exhibit of one data set on its page."""
     return f"{section_id(exhibit.paper, exhibit.name)}-{exhibit.dataset}"
 
 
 def address_of(exhibit: Exhibit) -> str:
-    """Where an exhibit of one data set is shown."""
+    """Return where an exhibit of one data set is shown."""
     return f"{page_of(exhibit.paper)}#{view_id(exhibit)}"
 
 
 def by_name(results: Results, paper: str) -> dict[str, list[Exhibit]]:
-    """Exhibits of a paper by name, in its order; one of several data sets in theirs."""
+    """Return exhibits of a paper by name, in its order; one of several data sets in theirs."""
     found: dict[str, list[Exhibit]] = {}
     for exhibit in results.exhibits(paper):
         found.setdefault(exhibit.name, []).append(exhibit)
@@ -155,7 +155,7 @@ def view_of(
 
 
 def _files(exhibit: Exhibit, folder: Path) -> dict[str, str]:
-    """Files of an exhibit, as a page in a folder links to them, without an empty table of numbers beside print."""
+    """Return the files of an exhibit as a page links to them, without an empty table of numbers beside print."""
     kinds = {path.name.removeprefix(exhibit.name): path for path in exhibit.paths}
     titles = FILES | {suffix: suffix[1:].upper() for suffix in PICTURES}
     return {
@@ -175,7 +175,7 @@ def _comparison(exhibit: Exhibit, title: str, id: str) -> Grid | None:
 
 
 def _numbers(exhibit: Exhibit, title: str, id: str) -> Grid | None:
-    """What is drawn, as a table."""
+    """Return what is drawn, as a table."""
     frame = exhibit.table() if exhibit.kind != "table" else None
     if frame is None or frame.empty:
         return None

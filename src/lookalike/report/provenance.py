@@ -77,7 +77,7 @@ class Jobs:
                 self._inside.setdefault(folder, set()).add(place)
 
     def __len__(self) -> int:
-        """How many records there are."""
+        """Return how many records there are."""
         return len(self.records)
 
     @cached_property
@@ -104,12 +104,12 @@ class Jobs:
         return summed.sort_values(["cpu_seconds", "rule"], ascending=[False, True], ignore_index=True)
 
     def _makers(self, path: str) -> set[int]:
-        """Jobs that made a file, the folder that it is in, or files in it where it is a folder."""
+        """Return the jobs that made a file, the folder that it is in, or files in it where it is a folder."""
         above = {self._maker[name] for name in (path, *_folders(path)) if name in self._maker}
         return above | self._inside.get(path, set())
 
     def _closure(self, makers: set[int]) -> set[int]:
-        """Those jobs and all before them."""
+        """Return those jobs and all before them."""
         found: set[int] = set()
         waiting = set(makers)
         while waiting:
@@ -141,17 +141,17 @@ def read_jobs(folder: PathLike) -> Jobs:
 
 
 def project_path(path: str) -> str:
-    """Path as a page may show it, without folders of this machine: from the project on, else the file's name alone."""
+    """Return a path without folders of this machine: from the project on, else the file's name alone."""
     below = re.sub(r"^/.*/(?=(?:workflow/resources|src/lookalike)/)", "", path)
     return below.rpartition("/")[2] if below.startswith("/") else below
 
 
 @cache
 def _folders(path: str) -> list[str]:
-    """Every folder that a path lies in."""
+    """Return every folder that a path lies in."""
     return [path[:place] for place in range(len(path) - 1, 0, -1) if path[place] == "/"]
 
 
 def _version(text: str) -> list[tuple[int, int | str]]:
-    """A key to sort versions by: 1.9 before 1.10."""
+    """Return a key to sort versions by: 1.9 before 1.10."""
     return [(0, int(part)) if part.isdigit() else (1, part) for part in text.split(".")]

@@ -68,7 +68,7 @@ class Exhibit(Sidecar):
         return f"results/{self.dataset}/exhibits/{self.id}.json"
 
     def picture(self) -> Path | None:
-        """Path of the picture as PNG; None where there is none."""
+        """Return the path of the picture as PNG; None where there is none."""
         path = self.folder / f"{self.name}.png"
         return path if path.is_file() else None
 
@@ -183,7 +183,7 @@ class Results:
         return list(dict.fromkeys(exhibit.paper for exhibit in self.exhibits() if exhibit.paper not in PAPERS))
 
     def exhibits(self, paper: str | None = None, dataset: str | None = None) -> list[Exhibit]:
-        """Exhibits of all or one paper (or group of our own) and data set, by paper, its numbering and study."""
+        """Return exhibits of all or one paper (or group of our own) and data set, by paper, its numbering and study."""
         every = [exhibit for found in self.datasets if dataset in (None, found.id) for exhibit in found.exhibits]
         # sorting is stable: data sets keep their order within an exhibit
         return sorted((exhibit for exhibit in every if paper in (None, exhibit.paper)), key=_place)
@@ -227,7 +227,7 @@ def _source(title: str, synthetic: bool) -> str:
 
 
 def _sidecars(folder: Path) -> Iterable[Path]:
-    """Every ``{dataset}/exhibits/{paper}/{name}.json``; what a killed job left behind starts with a dot."""
+    """Yield every ``{dataset}/exhibits/{paper}/{name}.json``; what a killed job left behind starts with a dot."""
     return (path for path in sorted(folder.glob("*/exhibits/*/*.json")) if not path.name.startswith("."))
 
 
@@ -321,5 +321,5 @@ def run_summary(dataset: Dataset, folder: Path, jobs: Jobs, command: str) -> dic
 
 
 def _megabytes(path: Path) -> float:
-    """Size of a file, or of all files in a folder."""
+    """Return the size of a file, or of all files in a folder."""
     return round(sum(file.stat().st_size for file in (path, *path.rglob("*")) if file.is_file()) / 1e6, 3)

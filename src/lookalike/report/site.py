@@ -82,7 +82,7 @@ class _Site:
         self.all_claims = claims.claims_of(results)
 
     def front(self) -> str:
-        """What was reproduced, how well, and what went with the papers and against them."""
+        """Write what was reproduced, how well, and what went with the papers and against them."""
         results, every = self.results, self.all_claims
         outcomes = {kind: front.outcome(results, every, synthetic=side) for side, kind in front.KINDS.items()}
         return self.render(
@@ -104,20 +104,20 @@ class _Site:
         )
 
     def paper(self, paper: str) -> str:
-        """Every exhibit of one paper, in its order."""
+        """Write every exhibit of one paper, in its order."""
         about = PAPERS[paper]
         commands = (f"{SNAKEMAKE} {about.page}", "make demo")
         return self._exhibits([paper], pages.page_of(paper), about.title, f"{about.citation}.", commands)
 
     def beyond(self) -> str:
-        """Exhibits that no paper prints, by group."""
+        """Write exhibits that no paper prints, by group."""
         lead = (
             "What no paper prints and a reader asks next: how the methods learn, what they rest on, where they break."
         )
         return self._exhibits(self.results.groups, pages.BEYOND, "Beyond the papers", lead, ("make demo",))
 
     def claims(self) -> str:
-        """Claims and their verdicts."""
+        """Write claims and their verdicts."""
         every = self.all_claims
         return self.render(
             "claims.html",
@@ -131,7 +131,7 @@ class _Site:
         )
 
     def gallery(self) -> str:
-        """Queries with their neighbours before and after learning."""
+        """Write queries with their neighbours before and after learning."""
         galleries, left_out = galleries_of(self.results)
         page = self.render(
             "gallery.html",
@@ -148,7 +148,7 @@ class _Site:
         return page
 
     def made(self) -> str:
-        """Jobs by rule, versions and configuration."""
+        """Write jobs by rule, versions and configuration."""
         jobs = self.jobs
         return self.render(
             "made.html",
@@ -177,7 +177,7 @@ class _Site:
             self.failed.append(replace(exhibit, state=Status.FAILED, problem=problem))
 
     def _exhibits(self, papers: list[str], page: str, heading: str, lead: str, commands: Sequence[str]) -> str:
-        """A page with a group for each paper, whose sections have an exhibit of every data set that has it."""
+        """Write a page with a group for each paper, whose sections have an exhibit of every data set that has it."""
         groups: list[dict[str, Any]] = [
             {
                 "id": f"group-{paper}",
@@ -236,5 +236,5 @@ class _Site:
 
 
 def _static(name: str) -> Markup:
-    """A style sheet or script of ours, to stand inside a page."""
+    """Return a style sheet or script of ours, to stand inside a page."""
     return Markup(resources.files("lookalike.report").joinpath("static", name).read_text(encoding="utf-8").strip())

@@ -112,7 +112,7 @@ def comparison_grid(cells: pd.DataFrame, caption: str, name: str, titles: Titles
 
 
 def text_of(value: Any, titles: Mapping[str, str] | None = None) -> str:
-    """A value as a cell shows it: numbers short, with separators of thousands; with `titles` keys are words."""
+    """Return a value as a cell has it: numbers short, with separators of thousands; with `titles` keys are words."""
     if value is None or value == "" or (isinstance(value, float) and math.isnan(value)):
         return MISSING
     if isinstance(value, bool):
