@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -130,16 +130,6 @@ def verdict_choices(claims: Iterable[DecidedClaim]) -> list[Choice]:
     """Return the verdicts that there are with their counts, in the order of `Outcome`."""
     counts = Counter(claim.verdict for claim in claims)
     return [Choice(slug(outcome), outcome, counts[outcome], outcome.badge) for outcome in Outcome if outcome in counts]
-
-
-def verdict_counts(claims: Sequence[DecidedClaim]) -> list[tuple[Choice, str]]:
-    """Return the same with the words behind them: those on real data, then those that are about this run alone."""
-    kinds = sorted({claim.in_this_run for claim in claims})
-    return [
-        (choice, kind)
-        for kind in kinds
-        for choice in verdict_choices(claim for claim in claims if claim.in_this_run == kind)
-    ]
 
 
 def notes(results: Results) -> list[str]:

@@ -124,8 +124,7 @@ class _Site:
             heading="Claims and verdicts",
             claims=every,
             n_claims=len({claim.id for claim in every}),
-            verdicts=claims.verdict_choices(every),
-            verdict_counts=claims.verdict_counts(every),
+            verdicts_of=claims.verdict_choices,
             papers=claims.paper_choices(every),
             notes=claims.notes(self.results),
         )
