@@ -13,7 +13,7 @@ localrules:
 rule report_html:
     input:
         exhibits=lambda wildcards: shown_files(asked_for()),
-        files=sorted(str(path) for path in [*REPORT_FILES.glob("templates/*"), *REPORT_FILES.glob("static/*"), *REPORT_FILES.glob("*.yaml")]),
+        files=sorted(str(path) for kind in ("templates/*", "static/*", "*.yaml") for path in REPORT_FILES.glob(kind)),
     output:
         pages=expand(f"{REPORT}/{{page}}.html", page=PAGES),
         failed=f"{REPORT}/failed.txt",

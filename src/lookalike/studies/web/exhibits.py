@@ -85,8 +85,8 @@ def precision_by_log(study: WebStudy) -> Figure:
         "One shared query is enough: the papers' threshold theta on relevance is 0 here.",
         f"Chance is {chance:.2g}%, the share of relevant images among all.",
         *(
-            f"JMLR section 5.2.2 prints {value:g}% at top 1, by the log of a real search engine. It is not drawn, because "
-            "it says nothing beside these curves. The printed curves have no numbers."
+            f"JMLR section 5.2.2 prints {value:g}% at top 1, by the log of a real search engine. It is not drawn, "
+            "because it says nothing beside these curves. The printed curves have no numbers."
             for value in printed["value"]
         ),
     )
@@ -146,8 +146,8 @@ def precision_figure(
     common = (
         f"Each of {study.size_of('n_queries'):,} query images, drawn from the test images, ranks all other "
         f"{study.size_of('n_gallery') - 1:,} of them. Bands: ± standard error over query images.",
-        "The gap between OASIS and Euclidean is no evidence about the papers. It comes from the simulation, whose images "
-        "share styles that mean nothing to queries.",
+        "The gap between OASIS and Euclidean is no evidence about the papers. It comes from the simulation, whose "
+        "images share styles that mean nothing to queries.",
     )
     return Figure(frame, (panel,), cells, (*common, *notes), size=(4.3, 2.85))
 
@@ -536,8 +536,8 @@ def search_notes(found: pd.DataFrame) -> tuple[str, ...]:
         f"Means over {found['n_queries'].max():,} query images, each searched for among {found['n_gallery'].max():,}.",
         "Recall: the share of the first k images of the exact search, by the learned matrix, that an index finds too.",
         "Exact search compares the query with all images by the whole learned matrix. An index holds images projected "
-        "to few dimensions. Flat compares with all of them: what Flat misses is lost by the projection, and no index of "
-        "as many dimensions finds more.",
+        "to few dimensions. Flat compares with all of them: what Flat misses is lost by the projection, and no index "
+        "of as many dimensions finds more.",
         "IVF visits some of its clusters, and HNSW keeps some candidates. How many stands beside each point.",
     )
 
