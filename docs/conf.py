@@ -70,8 +70,5 @@ nitpick_ignore_regex = [
     # bases that share code and have no page of their own
     (r"py:class", r"lookalike\..*\._.*"),
     # bases that Python itself defines
-    (
-        r"py:class",
-        r"(object|ValueError|RuntimeError|TypeError|Exception|Protocol|Mapping|NamedTuple|ABC|enum\.StrEnum)",
-    ),
+    (r"py:class", r"(object|ValueError|RuntimeError|TypeError|Exception|Protocol|Mapping|NamedTuple|ABC)"),
 ]
