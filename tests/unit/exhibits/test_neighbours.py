@@ -74,7 +74,14 @@ def test_the_gallery_draws_extremes_and_one_query_of_each_class_and_lists_all_im
     right = Mark("✓", "#009E73", "-", "same class")
     found = tuple(Found(str(image), "dog", right, score_text(score)) for score in (0.9, 0.8))
     rankings = (Ranking("Before learning: Euclidean", found), Ranking("After learning: OASIS", found * 4))
-    queries = (("cat", GAIN), ("cat", RANDOM), ("dog", RANDOM), ("dog", RANDOM), ("eel", LOSS), ("fly", RANDOM))
+    queries = (
+        ("cat", neighbours.GAIN),
+        ("cat", neighbours.RANDOM),
+        ("dog", neighbours.RANDOM),
+        ("dog", neighbours.RANDOM),
+        ("eel", neighbours.LOSS),
+        ("fly", neighbours.RANDOM),
+    )
     gallery = gallery_of([Entry(str(image), words, rankings, chosen) for words, chosen in queries], ["A note."])
     assert [len(row) for row in gallery.rows] == [3, 7] * 4
     assert gallery.row_titles == ("Before learning: Euclidean", "After learning: OASIS") * 4
