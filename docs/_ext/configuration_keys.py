@@ -16,8 +16,8 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from lookalike.core import settings
-from lookalike.core.settings.schema import Settings
+import lookalike
+from lookalike.studies.settings import Settings
 
 Schema = Mapping[str, Any]
 
@@ -27,8 +27,9 @@ class ConfigurationKeys(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return a section for every key of the first level."""
-        for folder in settings.__path__:
-            for file in Path(folder).glob("*.py"):
+        package = Path(lookalike.__file__).parent
+        for pattern in ("core/settings/*.py", "studies/*/s*.py", "studies/settings.py"):
+            for file in package.glob(pattern):
                 self.env.note_dependency(str(file))
         self.root = Settings.model_json_schema()
         missing = list(undescribed(self.root))

@@ -15,9 +15,8 @@ from project import own_settings, run_in
 from snakemake.utils import update_config
 
 from lookalike import learners
-from lookalike.core.settings.schema import Settings
 from lookalike.learners.registry import MODULES
-from lookalike.studies.settings import checked
+from lookalike.studies.settings import Settings, checked
 
 DOCS = ROOT / "docs"
 KEPT_RUNS = ROOT / "workflow/resources/runs"
@@ -190,12 +189,13 @@ import pandas as pd
 from lookalike.studies.rooms import room_exhibits, study_of
 
 found = room_exhibits("category")["learning/chosen_steps"]
-settings = {"representation": "words", "subsets": {"ten": {"title": "Ten", "n_classes": 10}}, "methods": ["oasis"],
-            "kind": "synthetic", "dataset": "demo", "title": "demo", "synthetic": True, "not_run": ""}
+section = {"representation": "words", "subsets": {"ten": {"classes": "all"}}, "methods": ["oasis"]}
+shared = {"datasets": {"demo": {"kind": "synthetic"}}, "methods": {"oasis": {"learner": "OASIS"}}}
+settings = {"study": section, "shared": shared, "published": {}}
 fits = pd.DataFrame({"subset": "ten", "representation": "words", "method": "oasis", "fold": range(3),
                      "n_steps": [10, 30, 20], "n_classes": 10})
 fits.to_parquet("fits.parquet")
-table = found.draw(study_of("category", settings, {"fits": "fits.parquet"}))
+table = found.draw(study_of("category", "demo", settings).finished({"fits": "fits.parquet"}))
 print(*table.frame.loc[0, ["method", "n_folds", "median", "least", "most"]])
 """
 
@@ -205,4 +205,4 @@ def test_adding_a_data_set_is_a_valid_configuration():
     assert name == "examples/shapes.yaml"
     settings = own_settings()
     update_config(settings, yaml.safe_load(text))
-    assert checked(settings)["category"]["shapes"]["splits"]["train"] == 25
+    assert checked(settings).category["shapes"].splits.train == 25

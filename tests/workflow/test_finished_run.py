@@ -12,7 +12,6 @@ from project import needs_torch, tiny_config
 
 from lookalike.core.files import read_json
 from lookalike.exhibits.registry import FILES
-from lookalike.studies import rooms
 from lookalike.studies.metrics import COLUMNS
 
 pytestmark = pytest.mark.workflow
@@ -81,7 +80,7 @@ def test_every_file_of_the_contract_is_there_and_not_empty(results, dataset):
 @pytest.mark.parametrize("dataset", DATASETS)
 def test_every_exhibit_is_whole_and_says_that_its_data_are_made_by_code(results, dataset):
     found = {file.relative_to(results / dataset / "exhibits") for file in results.glob(f"{dataset}/exhibits/*/*.json")}
-    planned = rooms.drawn_exhibits(tiny_config(), dataset).values()
+    planned = tiny_config().exhibits_of(dataset).values()
     expected = {Path(f"{one.id}.json") for exhibits in planned for one in exhibits}
     assert found == expected
     for name in expected:
@@ -108,10 +107,10 @@ def test_every_category_run_is_measured_and_what_was_stopped_has_the_papers_star
     metrics = metrics[metrics["metric"].isin(["map", "train_map", "p@k"])]
     assert metrics["value"].between(0, 1).all()
     runs = metrics.groupby(["subset", "method", "fold"]).size()
-    study = tiny_config()["category"]["demo"]
-    n_methods = sum(len(study[role]) for role in ("methods", "variants", "set_aside")) * len(study["subsets"])
-    n_methods += len(study["minima"]) * len(study["exhibits"]["learning/minimum"])
-    assert len(runs) == n_methods * study["splits"]["folds"], "what did not end has no metrics"
+    study = tiny_config().category["demo"]
+    n_methods = len([*study.methods, *study.variants, *study.set_aside]) * len(study.subsets)
+    n_methods += len(study.minima) * len(study.exhibits["learning/minimum"])
+    assert len(runs) == n_methods * study.splits.folds, "what did not end has no metrics"
     fits = pd.read_parquet(results / "demo/timing.parquet")
     assert fits.loc[fits["method"] == "lmnn-naive", "not_converged"].str.contains("of processor time").all()
     assert (fits.loc[fits["method"] != "lmnn-naive", "not_converged"] == "").all()

@@ -1,10 +1,10 @@
 """The category study (OASIS, JMLR 5.3): splits, one run per subset, method and fold, and their numbers in one table.
 
 Needs: manifest.parquet, codebook_pool.parquet, counts.npz. Makes: splits/, runs/, rankers/, loss_bound/, transfer/, and the tables that
-exhibits are drawn from: category/metrics.parquet, timing.parquet and selections.parquet. What is run is planned in studies/category/plan.py.
+exhibits are drawn from: category/metrics.parquet, timing.parquet and selections.parquet. What the settings ask for is in studies/category/section.py.
 """
 
-from lookalike.studies.category import plan as category
+from lookalike.studies.category.section import SIDES, makers
 
 
 rule draw_splits:
@@ -20,17 +20,15 @@ rule draw_splits:
     conda:
         "../../envs/images.yaml"
     params:
-        subset=lambda wildcards: category.subset_settings(config, wildcards.dataset, wildcards.subset),
-        splits=lambda wildcards: CATEGORY[wildcards.dataset]["splits"],
-        seed=SEED,
+        settings=settings_for(CATEGORY, "draw_splits"),
     script:
         "../scripts/draw_splits.py"
 
 
 # Only the setting `batch` says how many fits a job makes. A table shows their times: with --resources exclusive=1, only
 # one job that learns runs at a time
-for studied_dataset in CATEGORY:
-    for batch in category.batches(config, studied_dataset):
+for studied_dataset, study in CATEGORY.items():
+    for batch in study.batches():
 
         rule:
             name:
@@ -50,20 +48,19 @@ for studied_dataset in CATEGORY:
             resources:
                 exclusive=1,
             params:
-                specs=specs_of(batch),
+                settings=settings_for(CATEGORY, "run", batch),
                 learners=learners_of(batch),
-                makers=category.makers(batch),
-                made_by=code_of(*(f"studies/category/{maker}.py" for maker in category.makers(batch).values())),
-                seed=SEED,
+                makers=makers(batch),
+                made_by=code_of(*(f"studies/category/{maker}.py" for maker in makers(batch).values())),
             script:
                 "../scripts/run_folds.py"
 
 
 rule gather_category_numbers:
     input:
-        metrics=lambda wildcards: category.number_files(config, wildcards.dataset),
-        fits=lambda wildcards: category.runs(config, wildcards.dataset, "fit.json"),
-        selections=lambda wildcards: category.runs(config, wildcards.dataset, "selection.parquet", ablations=False),
+        metrics=lambda wildcards: CATEGORY[wildcards.dataset].number_files(),
+        fits=lambda wildcards: CATEGORY[wildcards.dataset].runs("fit.json"),
+        selections=lambda wildcards: CATEGORY[wildcards.dataset].runs("selection.parquet", ablations=False),
     output:
         metrics=f"{RESULTS}/category/metrics.parquet",
         fits=f"{RESULTS}/timing.parquet",
@@ -87,18 +84,13 @@ rule run_side_study:
     log:
         f"{LOGS}/{{side}}/{{representation}}/{{subset}}.log",
     wildcard_constraints:
-        side=one_of(category.SIDE_STUDIES),
+        side=one_of(SIDES),
     conda:
         "../../envs/learning.yaml"
     resources:
         exclusive=1,
     params:
-        settings=lambda wildcards: CATEGORY[wildcards.dataset][wildcards.side],
+        settings=settings_for(CATEGORY, "run_side_study"),
         made_by=lambda wildcards: fingerprint(f"studies/category/{wildcards.side}.py"),
-        # rankers may be trained on fewer folds
-        folds=lambda wildcards: category.folds(config, wildcards.dataset)[
-            : CATEGORY[wildcards.dataset][wildcards.side].get("folds")
-        ],
-        seed=SEED,
     script:
         "../scripts/run_side_study.py"

@@ -44,17 +44,14 @@ sys.executable = shlex.quote(sys.executable)
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import check_writable, read_table
 from lookalike.core.fingerprint import fingerprint, kernels_fingerprint
-from lookalike.core.seeds import integer_seed
-from lookalike.core.settings.data_sets import VISTERM_KINDS
+from lookalike.core.settings.data_sets import MADE_BY_CODE, STUDIES, VISTERM_KINDS
+from lookalike.core.settings.model import plain
 from lookalike.data import archives, ground_truth, subsets
 from lookalike.data.locate import listing_fingerprint, why_not_obtainable
 from lookalike.data.visterm_folder import NEEDED as VISTERM_FILES
 from lookalike.learners.registry import learner_module
 from lookalike.report import PAGES, SNAKEMAKE
 from lookalike.studies import rooms, settings
-from lookalike.studies.batches import fit_specs
-from lookalike.studies.landmark import plan as landmark
-from lookalike.studies.recipes import painted_folder
 
 
 def running_processes():
@@ -75,22 +72,25 @@ os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(".snakemake", "numba", kernels
 try:
     if workflow.is_main_process and not said.dryrun:
         check_writable(".snakemake", "logs", "results")
-    config = settings.checked(config)
-    for studied_dataset in config["landmark"]:
+    SETTINGS = settings.checked(config)
+    for study in SETTINGS.landmark.values():
         # read before planning, because a user's ground truth may have a line that cannot be read
-        landmark.landmarks_of(config, studied_dataset)
+        study.named_landmarks()
     PRINTED = {room: rooms.printed_rows(RESOURCES / "reference-values.csv", room) for room in rooms.ROOMS}
     CLAIMS = {room: rooms.claim_rows(RESOURCES / "claims.csv", room) for room in rooms.ROOMS}
 except LookalikeError as error:
     raise WorkflowError(str(error))
 
-SEED = config["seed"]
-DATASETS = config["datasets"]
-CATEGORY = config["category"]
-PICTURED = [dataset for dataset in CATEGORY if DATASETS[dataset]["kind"] not in VISTERM_KINDS]
-LANDMARK = config["landmark"]
-WEB = config["web"]
-FINEGRAINED = config["finegrained"]
+CATEGORY = SETTINGS.category
+PICTURED = [dataset for dataset, study in CATEGORY.items() if study.has_pictures]
+LANDMARK = SETTINGS.landmark
+WEB = SETTINGS.web
+FINEGRAINED = SETTINGS.finegrained
+HUMAN = SETTINGS.human
+CODEBOOKS = {
+    published: [id for id, codebook in SETTINGS.codebooks.items() if codebook.published is published]
+    for published in (False, True)
+}
 
 RESULTS = "results/{dataset}"
 DESCRIPTOR = f"{RESULTS}/descriptors/{{descriptor}}"
@@ -101,11 +101,11 @@ REPORT_FILES = SOURCE / "lookalike" / "report"
 
 
 wildcard_constraints:
-    dataset="|".join(DATASETS),
-    descriptor="|".join(config["descriptors"]),
-    keypoints="|".join(config["keypoints"]),
-    representation="|".join([*config["representations"], *config["codebooks"]]),
-    method="|".join(config["methods"]),
+    dataset="|".join(SETTINGS.datasets),
+    descriptor="|".join(SETTINGS.descriptors),
+    keypoints="|".join(SETTINGS.keypoints),
+    representation="|".join([*SETTINGS.representations, *SETTINGS.codebooks]),
+    method="|".join(SETTINGS.methods),
     subset="[A-Za-z0-9._-]+",
     fold="[0-9]+",
     shard="[0-9]+",
@@ -124,9 +124,9 @@ def studied(synthetic=None):
     """Data sets of all studies, or only those of the demo, or only the others."""
     return [
         dataset
-        for study in settings.STUDIES
-        for dataset in config[study]
-        if synthetic is None or settings.in_demo(DATASETS[dataset]) == synthetic
+        for study in STUDIES
+        for dataset in SETTINGS.studies(study)
+        if synthetic is None or SETTINGS.datasets[dataset].in_demo == synthetic
     ]
 
 
@@ -138,7 +138,7 @@ def has_results(dataset):
 
 def visterm_folder(dataset):
     """Folder of published visterm counts: in the work folder, or one that comes with the project."""
-    path = Path(DATASETS[dataset]["path"])
+    path = Path(SETTINGS.datasets[dataset].path)
     return path if path.is_dir() else ROOT / path
 
 
@@ -150,45 +150,48 @@ def visterm_files(dataset):
 @cache
 def not_run(dataset):
     """Why a data set cannot be run now: a sentence for its exhibits and the terminal, or nothing if it can."""
-    data = DATASETS[dataset]
+    data = SETTINGS.datasets[dataset]
     published = archives.load_archives(RESOURCES / "archives.yaml")
-    if has_results(dataset) or data["kind"] in settings.MADE_BY_CODE:
+    if has_results(dataset) or data.kind in MADE_BY_CODE:
         return ""
-    wanted = dataset in LANDMARK and landmark.wants_words(config, dataset)
-    class_counts = RESOURCES / "caltech256-class-counts.csv" if data["kind"] == "caltech256" else None
-    if data["kind"] in VISTERM_KINDS:
-        data = data | {"path": str(visterm_folder(dataset))}
-    why = why_not_obtainable(data, published, class_counts, wants_words=wanted)
+    wanted = dataset in LANDMARK and LANDMARK[dataset].wants_words()
+    class_counts = RESOURCES / "caltech256-class-counts.csv" if data.kind == "caltech256" else None
+    place = {"path": str(visterm_folder(dataset))} if data.kind in VISTERM_KINDS else {}
+    why = why_not_obtainable(plain(data) | place, published, class_counts, wants_words=wanted)
     if why:
         logger.warning(f"{dataset}: {why}")
     return why
 
 
-def descriptor_of(wildcards):
-    """Folder of the block descriptors that a representation is made from."""
-    descriptor = config["representations"][wildcards.representation]["descriptor"]
-    return f"results/{wildcards.dataset}/descriptors/{descriptor}"
+def folder_listing(wildcards):
+    """Fingerprint of a user's own folder, so that adding, removing or replacing an image scans it again.
+
+    A folder that is away (an unmounted disk) keeps the one that its results were made with.
+    """
+    data = SETTINGS.datasets[wildcards.dataset]
+    if data.kind not in ("folder", "triplets", "class_triplets"):
+        return ""
+    recorded = Path(f"results/{wildcards.dataset}/listing.txt")
+    if not Path(data.path).is_dir() and recorded.is_file():
+        return recorded.read_text().strip()
+    return listing_fingerprint(data.path)
 
 
-def shards(dataset):
-    """Shard numbers of a data set, zero-padded as in file names."""
-    return [f"{shard:03d}" for shard in range(DATASETS[dataset]["shards"])]
+def reading_threads(wildcards):
+    """Threads that read images: one for few images, because a job that asks for all cores waits until nothing runs."""
+    return 8 if SETTINGS.datasets[wildcards.dataset].shards >= 8 else 1
+
+
+def settings_for(studies, job, batch=None):
+    """Parameter function: what a job of a study reads of the settings, as plain values, and of a batch of fits."""
+    return lambda wildcards: studies[wildcards.dataset].params(
+        job, () if batch is None else batch.fitted_by(wildcards), **wildcards
+    )
 
 
 def learner_code(*methods):
     """Fingerprint of the modules of some methods' learners, which a script finds by their names."""
-    return fingerprint(*(learner_module(config["methods"][method]["learner"]) for method in methods))
-
-
-def specs_of(batch):
-    """Parameter function: settings of a batch's fits, by method."""
-    return lambda wildcards: fit_specs(
-        config,
-        wildcards.dataset,
-        batch.fitted_by(wildcards),
-        wildcards.get("representation"),
-        wildcards.get("subset"),
-    )
+    return fingerprint(*(learner_module(SETTINGS.methods[method].learner) for method in methods))
 
 
 def learners_of(batch):
@@ -206,6 +209,39 @@ def code_of(*modules):
     return lambda wildcards: fingerprint(*modules)
 
 
+def describers_of(batch):
+    """Parameter function: code that describes images for the systems of a batch."""
+    return lambda wildcards: fingerprint(*map(describer_module, batch.fitted_by(wildcards)))
+
+
+def exhibit_files(dataset, paper=""):
+    """Every file of a data set's exhibits, or of one paper's."""
+    drawn = SETTINGS.exhibits_of(dataset, paper)
+    return [file for exhibits in drawn.values() for file in rooms.exhibit_paths(dataset, exhibits)]
+
+
+def exhibits_of(datasets):
+    """Every file of the exhibits of some data sets, and their main numbers, so that a missing file is noticed."""
+    return [
+        file for dataset in datasets for file in [f"results/{dataset}/exhibits/headline.txt", *exhibit_files(dataset)]
+    ]
+
+
+def target_of(dataset):
+    """Name of a data set's own target; `demo` is that of all synthetic ones."""
+    return "category_demo" if dataset == "demo" else dataset
+
+
+def own_target(dataset):
+    """Input function of a data set's own target. If it cannot be run, the scan fails and says why, unlike `all`."""
+    return lambda wildcards: f"results/{dataset}/manifest.parquet" if not_run(dataset) else exhibits_of([dataset])
+
+
+def paper_exhibits(paper):
+    """Every exhibit of a paper, for each data set outside the demo."""
+    return [file for dataset in studied(synthetic=False) for file in exhibit_files(dataset, paper)]
+
+
 def asked_for():
     """Data sets that this run was asked for. The report waits for their exhibits."""
     targets = set(workflow.dag_settings.targets)
@@ -219,7 +255,7 @@ def asked_for():
 
 def command_of(wildcards):
     """The command that runs a data set's study, with its --configfile."""
-    if settings.in_demo(DATASETS[wildcards.dataset]):
+    if SETTINGS.datasets[wildcards.dataset].in_demo:
         return "make demo"
     laid = [from_root(path) for path in workflow.overwrite_configfiles]
     return " ".join([SNAKEMAKE, target_of(wildcards.dataset), *(f"--configfile {path}" for path in laid)])

@@ -16,25 +16,14 @@ rule draw_images:
     conda:
         "../../envs/images.yaml"
     params:
-        settings=lambda wildcards: DATASETS[wildcards.dataset]["synthetic"],
-        folder=planned(painted_folder),
-        n_shards=lambda wildcards: DATASETS[wildcards.dataset]["shards"],
-        seed=lambda wildcards: drawing_seed(wildcards.dataset),
+        settings=settings_for(CATEGORY, "draw_images"),
     script:
         "../scripts/draw_images.py"
 
 
 rule locate_images:
     input:
-        drawn=lambda wildcards: (
-            expand(
-                f"{RESULTS}/drawn/{{shard}}.json",
-                dataset=wildcards.dataset,
-                shard=shards(wildcards.dataset),
-            )
-            if DATASETS[wildcards.dataset]["kind"] == "synthetic"
-            else []
-        ),
+        drawn=lambda wildcards: CATEGORY[wildcards.dataset].drawn_shards(),
         archives=RESOURCES / "archives.yaml",
         class_counts=RESOURCES / "caltech256-class-counts.csv",
     output:
@@ -46,10 +35,7 @@ rule locate_images:
     conda:
         "../../envs/images.yaml"
     params:
-        data=lambda wildcards: DATASETS[wildcards.dataset],
-        drawn_folder=lambda wildcards: (
-            painted_folder(config, wildcards.dataset) if DATASETS[wildcards.dataset]["kind"] == "synthetic" else ""
-        ),
+        settings=settings_for(CATEGORY, "locate_images"),
     script:
         "../scripts/locate_images.py"
 
@@ -68,7 +54,7 @@ rule scan_images:
         "../../envs/images.yaml"
     threads: reading_threads
     params:
-        clutter=lambda wildcards: DATASETS[wildcards.dataset]["clutter"],
+        settings=settings_for(CATEGORY, "scan_images"),
         listing=folder_listing,
     script:
         "../scripts/scan_images.py"
@@ -86,8 +72,7 @@ rule draw_codebook_pool:
     conda:
         "../../envs/images.yaml"
     params:
-        pool=lambda wildcards: DATASETS[wildcards.dataset]["pool"],
-        seed=SEED,
+        settings=settings_for(CATEGORY, "draw_codebook_pool"),
     script:
         "../scripts/draw_codebook_pool.py"
 
@@ -102,13 +87,13 @@ for studied_dataset in [dataset for dataset in CATEGORY if dataset not in PICTUR
         output:
             manifest=f"results/{studied_dataset}/manifest.parquet",
             pool=f"results/{studied_dataset}/codebook_pool.parquet",
-            counts=f"results/{studied_dataset}/features/{CATEGORY[studied_dataset]['representation']}/counts.npz",
+            counts=f"results/{studied_dataset}/features/{CATEGORY[studied_dataset].representation}/counts.npz",
         log:
             f"logs/{studied_dataset}/read_visterms.log",
         conda:
             "../../envs/images.yaml"
         params:
             folder=lambda wildcards, dataset=studied_dataset: str(visterm_folder(dataset)),
-            words=config["representations"][CATEGORY[studied_dataset]["representation"]]["words"],
+            words=CATEGORY[studied_dataset].own_representation.words,
         script:
             "../scripts/read_visterms.py"

@@ -6,23 +6,15 @@ these import.
 """
 
 for room in rooms.ROOMS:
-    for drawn_dataset in rooms.datasets_of(config, room):
-        drawn = rooms.exhibits_in(config, room, drawn_dataset)
-        headline = (
-            {"headline": f"results/{drawn_dataset}/exhibits/headline.txt"}
-            if drawn_dataset in config.get(room, ())
-            else {}
-        )
+    for drawn_dataset, study in SETTINGS.studies(room).items():
+        # the first study of a data set says how it ended
+        headline = {"headline": f"results/{drawn_dataset}/exhibits/headline.txt"} if room in STUDIES else {}
 
         rule:
             name:
                 f"contrast_{room}_{drawn_dataset}"
             input:
-                unpack(
-                    lambda wildcards, plan=rooms.plan_of(room), dataset=drawn_dataset: plan.contrast_files(
-                        config, dataset
-                    )
-                ),
+                unpack(lambda wildcards, study=study: study.inputs("contrasts")),
             output:
                 contrasts=f"results/{drawn_dataset}/{room}/contrasts.parquet",
                 time_contrasts=f"results/{drawn_dataset}/{room}/time_contrasts.parquet",
@@ -32,10 +24,10 @@ for room in rooms.ROOMS:
                 "../../envs/exhibits.yaml"
             params:
                 room=room,
+                dataset=drawn_dataset,
                 study=code_of(f"studies/{room}/contrasts.py", f"studies/{room}/study.py"),
-                settings=lambda wildcards, plan=rooms.plan_of(room), dataset=drawn_dataset: plan.exhibit_settings(
-                    config, dataset, not_run(dataset)
-                ),
+                settings=lambda wildcards, study=study: study.params("exhibits"),
+                not_run=lambda wildcards, dataset=drawn_dataset: not_run(dataset),
                 printed=PRINTED[room],
             script:
                 "../scripts/contrast_numbers.py"
@@ -44,13 +36,9 @@ for room in rooms.ROOMS:
             name:
                 f"draw_{room}_{drawn_dataset}"
             input:
-                unpack(
-                    lambda wildcards, plan=rooms.plan_of(room), dataset=drawn_dataset: (
-                        {} if not_run(dataset) else plan.exhibit_files(config, dataset)
-                    )
-                ),
+                unpack(lambda wildcards, study=study: {} if not_run(study.dataset) else study.inputs("exhibits")),
             output:
-                *rooms.exhibit_paths(drawn_dataset, drawn),
+                *rooms.exhibit_paths(drawn_dataset, study.own_exhibits()),
                 **headline,
             log:
                 f"logs/{drawn_dataset}/exhibits/{room}.log",
@@ -58,11 +46,11 @@ for room in rooms.ROOMS:
                 "../../envs/exhibits.yaml"
             params:
                 room=room,
+                dataset=drawn_dataset,
                 study=code_of(f"studies/{room}/exhibits.py", f"studies/{room}/study.py"),
-                exhibits=[exhibit.id for exhibit in drawn],
-                settings=lambda wildcards, plan=rooms.plan_of(room), dataset=drawn_dataset: plan.exhibit_settings(
-                    config, dataset, not_run(dataset)
-                ),
+                exhibits=[exhibit.id for exhibit in study.own_exhibits()],
+                settings=lambda wildcards, study=study: study.params("exhibits"),
+                not_run=lambda wildcards, dataset=drawn_dataset: not_run(dataset),
                 printed=PRINTED[room],
                 claims=CLAIMS[room],
             script:

@@ -17,8 +17,7 @@ rule learn_palette:
     conda:
         "../../envs/images.yaml"
     params:
-        descriptor=lambda wildcards: config["descriptors"][wildcards.descriptor],
-        seed=SEED,
+        settings=settings_for(CATEGORY, "learn_palette"),
     script:
         "../scripts/learn_palette.py"
 
@@ -35,7 +34,7 @@ rule describe_blocks:
     conda:
         "../../envs/images.yaml"
     params:
-        n_shards=lambda wildcards: DATASETS[wildcards.dataset]["shards"],
+        settings=settings_for(CATEGORY, "describe_blocks"),
     script:
         "../scripts/describe_blocks.py"
 
@@ -43,19 +42,18 @@ rule describe_blocks:
 rule learn_codebook:
     input:
         pool=f"{RESULTS}/codebook_pool.parquet",
-        blocks=block_shards,
+        blocks=lambda wildcards: CATEGORY[wildcards.dataset].block_shards(wildcards.representation),
     output:
         f"{FEATURES}/codebook.npy",
     log:
         f"{LOGS}/learn_codebook/{{representation}}.log",
     wildcard_constraints:
         dataset=one_of(PICTURED),
-        representation=one_of(config["representations"]),
+        representation=one_of(SETTINGS.representations),
     conda:
         "../../envs/images.yaml"
     params:
-        representation=lambda wildcards: config["representations"][wildcards.representation],
-        seed=SEED,
+        settings=settings_for(CATEGORY, "learn_codebook"),
     script:
         "../scripts/learn_codebook.py"
 
@@ -64,18 +62,18 @@ rule count_visterms:
     input:
         manifest=f"{RESULTS}/manifest.parquet",
         codebook=f"{FEATURES}/codebook.npy",
-        blocks=block_shards,
+        blocks=lambda wildcards: CATEGORY[wildcards.dataset].block_shards(wildcards.representation),
     output:
         f"{FEATURES}/counts.npz",
     log:
         f"{LOGS}/count_visterms/{{representation}}.log",
     wildcard_constraints:
         dataset=one_of(PICTURED),
-        representation=one_of(config["representations"]),
+        representation=one_of(SETTINGS.representations),
     conda:
         "../../envs/images.yaml"
     params:
-        hellinger=lambda wildcards: config["representations"][wildcards.representation]["hellinger"],
+        settings=settings_for(CATEGORY, "count_visterms"),
     script:
         "../scripts/count_visterms.py"
 
@@ -85,7 +83,7 @@ rule publish_visterms:
         manifest=f"{RESULTS}/manifest.parquet",
         pool=f"{RESULTS}/codebook_pool.parquet",
         counts=f"{FEATURES}/counts.npz",
-        palette=lambda wildcards: f"{descriptor_of(wildcards)}/palette.npy",
+        palette=lambda wildcards: CATEGORY[wildcards.dataset].palette(wildcards.representation),
     output:
         manifest=f"{RESULTS}/published/{{representation}}/manifest.csv",
         counts=f"{RESULTS}/published/{{representation}}/counts.npz",
@@ -94,7 +92,7 @@ rule publish_visterms:
         f"{LOGS}/publish_visterms/{{representation}}.log",
     wildcard_constraints:
         dataset=one_of(PICTURED),
-        representation=one_of(config["representations"]),
+        representation=one_of(SETTINGS.representations),
     conda:
         "../../envs/images.yaml"
     script:

@@ -5,16 +5,13 @@ triplets.parquet, ratings.parquet, pool.parquet, relevance.npz, pairs.parquet, s
 outcomes.parquet, contrasts.parquet, finegrained/metrics.parquet and finegrained/timing.parquet.
 """
 
-from functools import reduce
-from operator import getitem
-
-from lookalike.studies.finegrained import plan as finegrained
+from lookalike.studies.finegrained.section import NETWORK_FILES, describer_module
 from lookalike.studies.finegrained.systems import EMBEDDED, EMBEDDING_ON_TOP, OASIS_ON_TOP, SINGLE
 from lookalike.studies.finegrained.systems import FEATURES as HAND_CRAFTED
 
-# conda environments have torch
 deployed = {str(method).rpartition(".")[2].lower() for method in workflow.deployment_settings.deployment_method}
-config["conda"] = "conda" in deployed
+for study in FINEGRAINED.values():
+    study.deployed(conda="conda" in deployed)
 
 
 rule draw_triplet_images:
@@ -27,17 +24,14 @@ rule draw_triplet_images:
     conda:
         "../../envs/images.yaml"
     params:
-        settings=lambda wildcards: DATASETS[wildcards.dataset]["synthetic_triplets"],
-        folder=planned(finegrained.images_folder),
-        n_shards=lambda wildcards: DATASETS[wildcards.dataset]["shards"],
-        seed=lambda wildcards: drawing_seed(wildcards.dataset),
+        settings=settings_for(FINEGRAINED, "draw_triplet_images"),
     script:
         "../scripts/draw_triplet_images.py"
 
 
 rule read_triplets:
     input:
-        drawn=planned(finegrained.drawn_shards),
+        drawn=lambda wildcards: FINEGRAINED[wildcards.dataset].drawn_shards(),
     output:
         manifest=f"{RESULTS}/manifest.parquet",
         triplets=f"{RESULTS}/triplets.parquet",
@@ -55,17 +49,14 @@ rule read_triplets:
         "../../envs/images.yaml"
     threads: reading_threads
     params:
-        settings=planned(finegrained.triplet_settings),
-        folder=planned(finegrained.images_folder),
-        ratings=planned(finegrained.share_of_ratings),
+        settings=settings_for(FINEGRAINED, "read_triplets"),
         listing=folder_listing,
-        seed=lambda wildcards: drawing_seed(wildcards.dataset),
     script:
         "../scripts/read_triplets.py"
 
 
-for studied_dataset in FINEGRAINED:
-    batch = finegrained.feature_batch(config, studied_dataset)
+for studied_dataset, study in FINEGRAINED.items():
+    batch = study.feature_batch()
 
     rule:
         name:
@@ -83,15 +74,13 @@ for studied_dataset in FINEGRAINED:
         conda:
             "../../envs/images.yaml"
         params:
-            settings=of_batch(batch, finegrained.feature_settings),
+            settings=settings_for(FINEGRAINED, "describe_images"),
             describers=describers_of(batch),
-            folder=planned(finegrained.images_folder),
-            seed=SEED,
         script:
             "../scripts/describe_images.py"
 
 
-for studied_dataset in FINEGRAINED:
+for studied_dataset, study in FINEGRAINED.items():
 
     rule:
         name:
@@ -103,7 +92,7 @@ for studied_dataset in FINEGRAINED:
             pairs=f"{RESULTS}/pairs.parquet",
             vectors=[f"{RESULTS}/systems/{feature}/vectors.npy" for feature in HAND_CRAFTED],
         output:
-            finegrained.learned_files(config, studied_dataset),
+            study.learned_files(),
         log:
             f"{LOGS}/learn_on_features.log",
         wildcard_constraints:
@@ -111,19 +100,14 @@ for studied_dataset in FINEGRAINED:
         conda:
             "../../envs/learning.yaml"
         params:
-            golden=of_section("golden"),
-            l1hashkpca=of_section("l1hashkpca"),
-            oasis=of_section("oasis"),
-            sampling=planned(finegrained.sampling),
-            buffers=planned(finegrained.buffers),
-            seed=SEED,
+            settings=settings_for(FINEGRAINED, "learn_on_features"),
         script:
             "../scripts/learn_on_features.py"
 
 
 rule learn_oasis_on_network:
     input:
-        relevance=planned(finegrained.relevance_path),
+        relevance=lambda wildcards: FINEGRAINED[wildcards.dataset].relevance_path(),
         pairs=f"{RESULTS}/pairs.parquet",
         vectors=f"{RESULTS}/systems/{SINGLE}/vectors.npy",
         network=f"{RESULTS}/systems/{SINGLE}/fit.json",
@@ -136,9 +120,7 @@ rule learn_oasis_on_network:
     conda:
         "../../envs/learning.yaml"
     params:
-        settings=of_section("oasis"),
-        sampling=planned(finegrained.sampling),
-        seed=SEED,
+        settings=settings_for(FINEGRAINED, "learn_oasis_on_network"),
     script:
         "../scripts/learn_oasis_on_network.py"
 
@@ -147,10 +129,10 @@ rule pretrain_network:
     input:
         manifest=f"{RESULTS}/manifest.parquet",
         listing=f"{RESULTS}/listing.txt",
-        relevance=planned(finegrained.relevance_path),
+        relevance=lambda wildcards: FINEGRAINED[wildcards.dataset].relevance_path(),
         pairs=f"{RESULTS}/pairs.parquet",
     output:
-        [f"{RESULTS}/systems/convnet/{file}" for file in finegrained.NETWORK_FILES],
+        [f"{RESULTS}/systems/convnet/{file}" for file in NETWORK_FILES],
         pixels=f"{RESULTS}/pixels.npy",
     log:
         f"{LOGS}/networks/convnet.log",
@@ -159,20 +141,16 @@ rule pretrain_network:
     priority: 1
     conda:
         "../../envs/deep.yaml"
-    threads: of_section("network", "threads")
+    threads: lambda wildcards: FINEGRAINED[wildcards.dataset].network.threads
     params:
-        folder=planned(finegrained.images_folder),
-        settings=planned(finegrained.network_settings, ["pretraining"]),
-        sampling=planned(finegrained.sampling),
-        checkpoint_seconds=of_section("network", "checkpoint_seconds"),
-        seed=SEED,
+        settings=settings_for(FINEGRAINED, "pretrain_network"),
     script:
         "../scripts/pretrain_network.py"
 
 
 # a killed network continues from its checkpoint, which is removed when its files are complete
-for studied_dataset in FINEGRAINED:
-    batch = finegrained.network_batch(config, studied_dataset)
+for studied_dataset, study in FINEGRAINED.items():
+    batch = study.network_batch()
 
     rule:
         name:
@@ -180,7 +158,7 @@ for studied_dataset in FINEGRAINED:
         input:
             pixels=f"{RESULTS}/pixels.npy",
             pretrained=f"{RESULTS}/systems/convnet/model.lookalike",
-            relevance=planned(finegrained.relevance_path),
+            relevance=lambda wildcards: FINEGRAINED[wildcards.dataset].relevance_path(),
             pairs=f"{RESULTS}/pairs.parquet",
         output:
             batch.files,
@@ -191,12 +169,9 @@ for studied_dataset in FINEGRAINED:
         priority: 1
         conda:
             "../../envs/deep.yaml"
-        threads: of_section("network", "threads")
+        threads: lambda wildcards: FINEGRAINED[wildcards.dataset].network.threads
         params:
-            settings=planned(finegrained.network_settings, ["ranking", "gap"]),
-            samplings=of_batch(batch, finegrained.samplings),
-            checkpoint_seconds=of_section("network", "checkpoint_seconds"),
-            seed=SEED,
+            settings=settings_for(FINEGRAINED, "train_networks"),
         script:
             "../scripts/train_networks.py"
 
@@ -204,7 +179,7 @@ for studied_dataset in FINEGRAINED:
 rule train_linear_embedding:
     input:
         parts=[f"{RESULTS}/systems/{part}/vectors.npy" for part in (SINGLE, EMBEDDED)],
-        relevance=planned(finegrained.relevance_path),
+        relevance=lambda wildcards: FINEGRAINED[wildcards.dataset].relevance_path(),
         pairs=f"{RESULTS}/pairs.parquet",
     output:
         [
@@ -218,11 +193,9 @@ rule train_linear_embedding:
     priority: 1
     conda:
         "../../envs/deep.yaml"
-    threads: of_section("network", "threads")
+    threads: lambda wildcards: FINEGRAINED[wildcards.dataset].network.threads
     params:
-        settings=planned(finegrained.network_settings, ["ranking", "gap", "linear_embedding"]),
-        sampling=planned(finegrained.sampling),
-        seed=SEED,
+        settings=settings_for(FINEGRAINED, "train_linear_embedding"),
     script:
         "../scripts/train_linear_embedding.py"
 
@@ -232,9 +205,9 @@ rule score_triplets:
         manifest=f"{RESULTS}/manifest.parquet",
         triplets=f"{RESULTS}/triplets.parquet",
         pairs=f"{RESULTS}/pairs.parquet",
-        distances=planned(finegrained.measured_files, "distances.npy"),
-        fits=planned(finegrained.measured_files, "fit.json"),
-        curves=planned(finegrained.curve_files),
+        distances=lambda wildcards: FINEGRAINED[wildcards.dataset].of_systems("distances.npy"),
+        fits=lambda wildcards: FINEGRAINED[wildcards.dataset].of_systems("fit.json"),
+        curves=lambda wildcards: FINEGRAINED[wildcards.dataset].curve_files(),
     output:
         outcomes=f"{RESULTS}/outcomes.parquet",
         contrasts=f"{RESULTS}/contrasts.parquet",
@@ -247,8 +220,6 @@ rule score_triplets:
     conda:
         "../../envs/learning.yaml"
     params:
-        settings=of_section("score"),
-        contrasts=planned(finegrained.contrasts),
-        seed=SEED,
+        settings=settings_for(FINEGRAINED, "score_triplets"),
     script:
         "../scripts/score_triplets.py"

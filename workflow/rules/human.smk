@@ -6,14 +6,12 @@ answers, or a simulated panel's), human/metrics.parquet and human/nips.parquet (
 raters as JMLR had, and by all, as many as NIPS had).
 """
 
-from lookalike.studies.human import plan as human_plan
-
 RATINGS = f"{RESULTS}/ratings"
 
 
 rule write_questionnaire:
     input:
-        unpack(lambda wildcards: human_plan.images(config, wildcards.dataset)),
+        unpack(lambda wildcards: HUMAN[wildcards.dataset].images_files()),
         template=SOURCE / "lookalike" / "studies" / "human" / "page.html",
     output:
         # kept if the job fails: it does not replace a plan that raters have answered
@@ -22,13 +20,11 @@ rule write_questionnaire:
     log:
         f"{LOGS}/ratings/plan.log",
     wildcard_constraints:
-        dataset=one_of(human_plan.datasets(config)),
+        dataset=one_of(HUMAN),
     conda:
         "../../envs/exhibits.yaml"
     params:
-        settings=lambda wildcards: human_plan.questionnaire_settings(config, wildcards.dataset),
-        raters=lambda wildcards: str(human_plan.raters_folder(config, wildcards.dataset)),
-        seed=SEED,
+        settings=settings_for(HUMAN, "write_questionnaire"),
     script:
         "../scripts/write_questionnaire.py"
 
@@ -37,7 +33,7 @@ rule collect_ratings:
     input:
         plan=f"{RATINGS}/plan.csv",
         manifest=f"{RESULTS}/manifest.parquet",
-        raters=lambda wildcards: human_plan.raters_files(config, wildcards.dataset),
+        raters=lambda wildcards: HUMAN[wildcards.dataset].raters_files(),
     output:
         ratings=f"{RATINGS}/ratings.parquet",
         metrics=f"{RESULTS}/human/metrics.parquet",
@@ -45,11 +41,10 @@ rule collect_ratings:
     log:
         f"{LOGS}/ratings/ratings.log",
     wildcard_constraints:
-        dataset=one_of(human_plan.datasets(config)),
+        dataset=one_of(HUMAN),
     conda:
         "../../envs/exhibits.yaml"
     params:
-        run=lambda wildcards: human_plan.rated_run(config, wildcards.dataset),
-        seed=SEED,
+        settings=settings_for(HUMAN, "collect_ratings"),
     script:
         "../scripts/collect_ratings.py"

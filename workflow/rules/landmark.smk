@@ -3,7 +3,7 @@
 Needs: the archives or folders of a data set in place, the network, or nothing (synthetic). Makes: manifest.parquet,
 queries.parquet, relevance.parquet, keypoints/, features/ (codebooks, words, counts), learning_images.parquet, runs/,
 and the tables that exhibits are drawn from: landmark/metrics.parquet, landmark/timing.parquet and dimensions.parquet.
-What the settings ask for is in studies/landmark/plan.py.
+What the settings ask for is in studies/landmark/section.py.
 """
 
 
@@ -17,22 +17,14 @@ rule draw_landmarks:
     conda:
         "../../envs/images.yaml"
     params:
-        settings=lambda wildcards: DATASETS[wildcards.dataset]["synthetic_landmarks"],
-        folder=planned(painted_folder),
-        ground_truth=lambda wildcards: landmark.ground_truth_folder(config, wildcards.dataset),
-        n_shards=lambda wildcards: DATASETS[wildcards.dataset]["shards"],
-        seed=lambda wildcards: drawing_seed(wildcards.dataset),
+        settings=settings_for(LANDMARK, "draw_landmarks"),
     script:
         "../scripts/draw_landmarks.py"
 
 
 rule locate_landmarks:
     input:
-        drawn=lambda wildcards: (
-            expand(f"{RESULTS}/drawn/{{shard}}.json", dataset=wildcards.dataset, shard=shards(wildcards.dataset))
-            if DATASETS[wildcards.dataset]["kind"] == "synthetic_landmarks"
-            else []
-        ),
+        drawn=lambda wildcards: LANDMARK[wildcards.dataset].drawn_shards(),
         archives=RESOURCES / "archives.yaml",
     output:
         f"{RESULTS}/images.json",
@@ -43,12 +35,7 @@ rule locate_landmarks:
     conda:
         "../../envs/images.yaml"
     params:
-        data=lambda wildcards: landmark.located_data(config, wildcards.dataset),
-        drawn_folder=lambda wildcards: (
-            painted_folder(config, wildcards.dataset) if wildcards.dataset in studied(True) else ""
-        ),
-        ground_truth=lambda wildcards: landmark.ground_truth_folder(config, wildcards.dataset),
-        wants_words=lambda wildcards: landmark.wants_words(config, wildcards.dataset),
+        settings=settings_for(LANDMARK, "locate_landmarks"),
     script:
         "../scripts/locate_landmarks.py"
 
@@ -67,7 +54,7 @@ rule scan_landmarks:
         "../../envs/images.yaml"
     threads: reading_threads
     params:
-        listing=lambda wildcards: landmark.own_listing(config, wildcards.dataset, "path"),
+        listing=lambda wildcards: LANDMARK[wildcards.dataset].listing("path"),
     script:
         "../scripts/scan_landmarks.py"
 
@@ -86,7 +73,7 @@ rule read_ground_truth:
     conda:
         "../../envs/images.yaml"
     params:
-        listing=lambda wildcards: landmark.own_listing(config, wildcards.dataset, "ground_truth"),
+        listing=lambda wildcards: LANDMARK[wildcards.dataset].listing("ground_truth"),
     script:
         "../scripts/read_ground_truth.py"
 
@@ -102,8 +89,7 @@ rule extract_keypoints:
     conda:
         "../../envs/images.yaml"
     params:
-        settings=lambda wildcards: config["keypoints"][wildcards.keypoints],
-        n_shards=lambda wildcards: DATASETS[wildcards.dataset]["shards"],
+        settings=settings_for(LANDMARK, "extract_keypoints"),
     script:
         "../scripts/extract_keypoints.py"
 
@@ -111,26 +97,25 @@ rule extract_keypoints:
 # a killed run continues from its checkpoint, which is removed when the codebook is complete
 rule train_words:
     input:
-        keypoints=lambda wildcards: landmark.keypoint_shards(config, wildcards.dataset, wildcards.representation),
+        keypoints=lambda wildcards: LANDMARK[wildcards.dataset].keypoint_shards(wildcards.representation),
     output:
         f"{FEATURES}/codebook.npy",
     log:
         f"{LOGS}/train_words/{{representation}}.log",
     wildcard_constraints:
-        representation=one_of(landmark.codebooks(config, published=False)),
+        representation=one_of(CODEBOOKS[False]),
     conda:
         "../../envs/images.yaml"
     params:
-        codebook=lambda wildcards: landmark.training_settings(config, wildcards.representation),
-        seed=SEED,
+        settings=settings_for(LANDMARK, "train_words"),
     script:
         "../scripts/train_words.py"
 
 
 rule assign_words:
     input:
-        keypoints=lambda wildcards: landmark.keypoint_shard(
-            config, wildcards.dataset, wildcards.representation, wildcards.shard
+        keypoints=lambda wildcards: LANDMARK[wildcards.dataset].keypoint_shard(
+            wildcards.representation, wildcards.shard
         ),
         codebook=f"{FEATURES}/codebook.npy",
     output:
@@ -138,11 +123,11 @@ rule assign_words:
     log:
         f"{LOGS}/assign_words/{{representation}}/{{shard}}.log",
     wildcard_constraints:
-        representation=one_of(landmark.codebooks(config, published=False)),
+        representation=one_of(CODEBOOKS[False]),
     conda:
         "../../envs/images.yaml"
     params:
-        root=lambda wildcards: config["codebooks"][wildcards.representation]["root"],
+        settings=settings_for(LANDMARK, "assign_words"),
     script:
         "../scripts/assign_words.py"
 
@@ -156,12 +141,11 @@ rule read_published_words:
     log:
         f"{LOGS}/read_published_words/{{representation}}/{{shard}}.log",
     wildcard_constraints:
-        representation=one_of(landmark.codebooks(config, published=True)),
+        representation=one_of(CODEBOOKS[True]),
     conda:
         "../../envs/images.yaml"
     params:
-        words=lambda wildcards: config["codebooks"][wildcards.representation]["words"],
-        n_shards=lambda wildcards: DATASETS[wildcards.dataset]["shards"],
+        settings=settings_for(LANDMARK, "read_published_words"),
     script:
         "../scripts/read_published_words.py"
 
@@ -170,18 +154,18 @@ rule count_words:
     input:
         manifest=f"{RESULTS}/manifest.parquet",
         queries=f"{RESULTS}/queries.parquet",
-        words=lambda wildcards: landmark.word_shards(config, wildcards.dataset, wildcards.representation),
+        words=lambda wildcards: LANDMARK[wildcards.dataset].word_shards(wildcards.representation),
     output:
         counts=f"{FEATURES}/counts.npz",
         query_counts=f"{FEATURES}/query_counts.npz",
     log:
         f"{LOGS}/count_words/{{representation}}.log",
     wildcard_constraints:
-        representation=one_of(config["codebooks"]),
+        representation=one_of(SETTINGS.codebooks),
     conda:
         "../../envs/images.yaml"
     params:
-        words=lambda wildcards: config["codebooks"][wildcards.representation]["words"],
+        settings=settings_for(LANDMARK, "count_words"),
     script:
         "../scripts/count_words.py"
 
@@ -198,17 +182,15 @@ rule draw_learning_images:
     conda:
         "../../envs/learning.yaml"
     params:
-        landmarks=lambda wildcards: landmark.landmarks_of(config, wildcards.dataset),
-        learning=lambda wildcards: LANDMARK[wildcards.dataset]["learning"],
-        seed=SEED,
+        settings=settings_for(LANDMARK, "draw_learning_images"),
     script:
         "../scripts/draw_learning_images.py"
 
 
 # The setting `batch` says how many fits a job makes. A table shows their times: with --resources exclusive=1, only one
 # job that learns runs at a time
-for studied_dataset in LANDMARK:
-    for batch in landmark.batches(config, studied_dataset):
+for studied_dataset, study in LANDMARK.items():
+    for batch in study.batches():
 
         rule:
             name:
@@ -231,17 +213,16 @@ for studied_dataset in LANDMARK:
             resources:
                 exclusive=1,
             params:
-                specs=specs_of(batch),
+                settings=settings_for(LANDMARK, "run", batch),
                 learners=learners_of(batch),
-                seed=SEED,
             script:
                 "../scripts/run_landmarks.py"
 
 
 rule sweep_settings:
     input:
-        counts=lambda wildcards: landmark.codebook_files(config, wildcards.dataset, "counts.npz"),
-        query_counts=lambda wildcards: landmark.codebook_files(config, wildcards.dataset, "query_counts.npz"),
+        counts=lambda wildcards: LANDMARK[wildcards.dataset].of_codebooks("counts.npz"),
+        query_counts=lambda wildcards: LANDMARK[wildcards.dataset].of_codebooks("query_counts.npz"),
         queries=f"{RESULTS}/queries.parquet",
         relevance=f"{RESULTS}/relevance.parquet",
         manifest=f"{RESULTS}/manifest.parquet",
@@ -253,12 +234,8 @@ rule sweep_settings:
     conda:
         "../../envs/learning.yaml"
     params:
-        codebooks=lambda wildcards: LANDMARK[wildcards.dataset]["codebooks"],
-        landmarks=lambda wildcards: landmark.landmarks_of(config, wildcards.dataset),
-        sweeps=lambda wildcards: landmark.sweeps(config, wildcards.dataset),
-        specs=lambda wildcards: landmark.sweep_specs(config, wildcards.dataset),
-        learners=lambda wildcards: learner_code(*landmark.sweep_specs(config, wildcards.dataset)),
-        seed=SEED,
+        settings=settings_for(LANDMARK, "sweep_settings"),
+        learners=lambda wildcards: learner_code(*LANDMARK[wildcards.dataset].sweep_fits()),
     script:
         "../scripts/sweep_settings.py"
 
@@ -273,19 +250,16 @@ rule time_dimensions:
     resources:
         exclusive=1,
     params:
-        settings=lambda wildcards: LANDMARK[wildcards.dataset]["dimensions"],
-        learning=lambda wildcards: LANDMARK[wildcards.dataset]["learning"],
-        specs=lambda wildcards: landmark.timed_specs(config, wildcards.dataset),
-        learners=lambda wildcards: learner_code(*LANDMARK[wildcards.dataset]["dimensions"]["methods"]),
-        seed=SEED,
+        settings=settings_for(LANDMARK, "time_dimensions"),
+        learners=lambda wildcards: learner_code(*LANDMARK[wildcards.dataset].dimensions.methods),
     script:
         "../scripts/time_dimensions.py"
 
 
 rule gather_landmark_numbers:
     input:
-        metrics=lambda wildcards: landmark.number_files(config, wildcards.dataset),
-        fits=lambda wildcards: landmark.runs(config, wildcards.dataset, "fit.json"),
+        metrics=lambda wildcards: LANDMARK[wildcards.dataset].number_files(),
+        fits=lambda wildcards: LANDMARK[wildcards.dataset].runs("fit.json"),
     output:
         metrics=f"{RESULTS}/landmark/metrics.parquet",
         fits=f"{RESULTS}/landmark/timing.parquet",

@@ -22,7 +22,7 @@ rule report_html:
     conda:
         "../../envs/report.yaml"
     params:
-        configuration=config,
+        configuration=plain(SETTINGS),
         others=other_exhibits,
     script:
         "../scripts/write_report.py"

@@ -3,10 +3,8 @@
 Needs: nothing; the log and the visterms are simulated. Makes: log.npz, images.parquet, visterms/, training/,
 validation.npz, rankers/, model.lookalike, precision.parquet, approximate.parquet, marginals.parquet and .csv, and of these
 web/: metrics.parquet, and the times timing.parquet, curve_times.parquet and runtime.parquet. What the settings ask for
-is in studies/web/plan.py.
+is in studies/web/study.py.
 """
-
-from lookalike.studies.web import plan as web_plan
 
 WEB_TABLES = f"{RESULTS}/web"
 
@@ -22,8 +20,7 @@ rule simulate_log:
     conda:
         "../../envs/learning.yaml"
     params:
-        settings=planned(web_plan.simulation),
-        seed=lambda wildcards: drawing_seed(wildcards.dataset),
+        settings=settings_for(WEB, "simulate_log"),
     script:
         "../scripts/simulate_log.py"
 
@@ -38,9 +35,7 @@ rule simulate_visterms:
     conda:
         "../../envs/learning.yaml"
     params:
-        settings=planned(web_plan.simulation),
-        n_shards=lambda wildcards: DATASETS[wildcards.dataset]["shards"],
-        seed=lambda wildcards: drawing_seed(wildcards.dataset),
+        settings=settings_for(WEB, "simulate_visterms"),
     script:
         "../scripts/simulate_visterms.py"
 
@@ -49,7 +44,7 @@ rule measure_marginals:
     input:
         log=f"{RESULTS}/log.npz",
         images=f"{RESULTS}/images.parquet",
-        visterms=planned(web_plan.shards),
+        visterms=lambda wildcards: WEB[wildcards.dataset].visterm_folders(),
     output:
         histograms=f"{RESULTS}/marginals.parquet",
         counts=f"{RESULTS}/marginals.csv",
@@ -60,8 +55,7 @@ rule measure_marginals:
     conda:
         "../../envs/learning.yaml"
     params:
-        words=planned(web_plan.words),
-        seed=SEED,
+        settings=settings_for(WEB, "measure_marginals"),
     script:
         "../scripts/measure_marginals.py"
 
@@ -70,7 +64,7 @@ rule prepare_training:
     input:
         log=f"{RESULTS}/log.npz",
         images=f"{RESULTS}/images.parquet",
-        visterms=planned(web_plan.shards),
+        visterms=lambda wildcards: WEB[wildcards.dataset].visterm_folders(),
     output:
         rows=directory(f"{RESULTS}/training"),
         validation=f"{RESULTS}/validation.npz",
@@ -81,17 +75,14 @@ rule prepare_training:
     conda:
         "../../envs/learning.yaml"
     params:
-        words=planned(web_plan.words),
-        settings=lambda wildcards: WEB[wildcards.dataset]["validation"],
-        theta=lambda wildcards: WEB[wildcards.dataset]["training"]["theta"],
-        seed=SEED,
+        settings=settings_for(WEB, "prepare_training"),
     script:
         "../scripts/prepare_training.py"
 
 
 # a killed ranker continues from its checkpoint, which is removed when its files are complete
-for studied_dataset in WEB:
-    batch = web_plan.ranker_batch(config, studied_dataset)
+for studied_dataset, study in WEB.items():
+    batch = study.ranker_batch()
 
     rule:
         name:
@@ -108,21 +99,19 @@ for studied_dataset in WEB:
             **constraints_of(batch),
         conda:
             "../../envs/learning.yaml"
-        threads: lambda wildcards: WEB[wildcards.dataset]["training"]["threads"]
+        threads: lambda wildcards: WEB[wildcards.dataset].training.threads
         resources:
             exclusive=1,
         params:
-            settings=lambda wildcards: web_plan.ranker_settings(config, wildcards.dataset, wildcards.get("ranker")),
-            checkpoint_seconds=lambda wildcards: WEB[wildcards.dataset]["training"]["checkpoint_seconds"],
-            seed=SEED,
+            settings=settings_for(WEB, "train_on_log"),
         script:
             "../scripts/train_on_log.py"
 
 
 rule average_web_rankers:
     input:
-        matrices=planned(web_plan.of_rankers, "W.npy"),
-        fits=planned(web_plan.of_rankers, "fit.json"),
+        matrices=lambda wildcards: WEB[wildcards.dataset].of_rankers("W.npy"),
+        fits=lambda wildcards: WEB[wildcards.dataset].of_rankers("fit.json"),
     output:
         f"{RESULTS}/model.lookalike",
     log:
@@ -132,7 +121,7 @@ rule average_web_rankers:
     conda:
         "../../envs/learning.yaml"
     params:
-        settings=planned(web_plan.triplet_settings),
+        settings=settings_for(WEB, "average_web_rankers"),
     script:
         "../scripts/average_web_rankers.py"
 
@@ -141,10 +130,10 @@ rule score_web_retrieval:
     input:
         log=f"{RESULTS}/log.npz",
         images=f"{RESULTS}/images.parquet",
-        visterms=planned(web_plan.shards),
+        visterms=lambda wildcards: WEB[wildcards.dataset].visterm_folders(),
         rows=f"{RESULTS}/training",
-        matrices=planned(web_plan.of_rankers, "W.npy"),
-        twin=planned(web_plan.of_twin),
+        matrices=lambda wildcards: WEB[wildcards.dataset].of_rankers("W.npy"),
+        twin=lambda wildcards: WEB[wildcards.dataset].of_twin("W.npy"),
     output:
         f"{RESULTS}/precision.parquet",
     log:
@@ -153,11 +142,9 @@ rule score_web_retrieval:
         dataset=one_of(WEB),
     conda:
         "../../envs/learning.yaml"
-    threads: lambda wildcards: WEB[wildcards.dataset]["training"]["threads"]
+    threads: lambda wildcards: WEB[wildcards.dataset].training.threads
     params:
-        words=planned(web_plan.words),
-        settings=lambda wildcards: WEB[wildcards.dataset]["test"],
-        seed=SEED,
+        settings=settings_for(WEB, "score_web_retrieval"),
     script:
         "../scripts/score_web_retrieval.py"
 
@@ -165,9 +152,9 @@ rule score_web_retrieval:
 rule compare_indices:
     input:
         images=f"{RESULTS}/images.parquet",
-        visterms=planned(web_plan.shards),
+        visterms=lambda wildcards: WEB[wildcards.dataset].visterm_folders(),
         rows=f"{RESULTS}/training",
-        matrices=planned(web_plan.of_rankers, "W.npy"),
+        matrices=lambda wildcards: WEB[wildcards.dataset].of_rankers("W.npy"),
     output:
         f"{RESULTS}/approximate.parquet",
     log:
@@ -179,15 +166,15 @@ rule compare_indices:
     resources:
         exclusive=1,
     params:
-        words=planned(web_plan.words),
-        settings=lambda wildcards: WEB[wildcards.dataset]["approximate"],
-        seed=SEED,
+        settings=settings_for(WEB, "compare_indices"),
     script:
         "../scripts/compare_indices.py"
 
 
-for studied_dataset in [dataset for dataset in WEB if "runtime" in WEB[dataset]]:
-    batch = web_plan.runtime_batch(config, studied_dataset)
+for studied_dataset, study in WEB.items():
+    if study.runtime is None:
+        continue
+    batch = study.runtime_batch()
 
     rule:
         name:
@@ -205,9 +192,7 @@ for studied_dataset in [dataset for dataset in WEB if "runtime" in WEB[dataset]]
         resources:
             exclusive=1,
         params:
-            simulation=planned(web_plan.simulation),
-            settings=lambda wildcards: web_plan.timed_settings(config, wildcards.dataset, wildcards.get("learner")),
-            seed=SEED,
+            settings=settings_for(WEB, "time_size"),
         script:
             "../scripts/time_sizes.py"
 
@@ -217,10 +202,10 @@ rule gather_web:
         precision=f"{RESULTS}/precision.parquet",
         counts=f"{RESULTS}/marginals.csv",
         marginals=f"{RESULTS}/marginals.parquet",
-        fits=planned(web_plan.of_rankers, "fit.json"),
-        curves=planned(web_plan.of_rankers, "curve.parquet"),
-        runs=planned(web_plan.timed_runs),
-        searched=planned(web_plan.searched),
+        fits=lambda wildcards: WEB[wildcards.dataset].of_rankers("fit.json"),
+        curves=lambda wildcards: WEB[wildcards.dataset].of_rankers("curve.parquet"),
+        runs=lambda wildcards: WEB[wildcards.dataset].timed_runs(),
+        searched=lambda wildcards: WEB[wildcards.dataset].searched(),
     output:
         metrics=f"{WEB_TABLES}/metrics.parquet",
         timing=f"{WEB_TABLES}/timing.parquet",

@@ -15,14 +15,14 @@ with logged(snakemake):
     from lookalike.studies.human.questionnaire import read_plan
     from lookalike.studies.human.statistics import rating_metrics
 
-    given, params = snakemake.input, snakemake.params
+    given, params = snakemake.input, snakemake.params.settings
     plan, raters = read_plan(given.plan), list(given.raters)
     if raters:
         ratings = of_jmlr = read_ratings(raters, plan)
     else:
         print("no rater's file is there: the panel is simulated")
-        agreement, seed = same_class(plan, read_table(given.manifest)), integer_seed(params.seed, "simulated_panel")
+        agreement, seed = same_class(plan, read_table(given.manifest)), integer_seed(params["seed"], "simulated_panel")
         ratings, of_jmlr = (simulated_panel(plan, agreement, n, seed=seed) for n in (RATERS_OF_NIPS, RATERS_OF_JMLR))
     write_table(ratings, snakemake.output.ratings)
-    write_table(rating_metrics(of_jmlr, **params.run), snakemake.output.metrics)
-    write_table(rating_metrics(ratings, **params.run), snakemake.output.nips)
+    write_table(rating_metrics(of_jmlr, **params["run"]), snakemake.output.metrics)
+    write_table(rating_metrics(ratings, **params["run"]), snakemake.output.nips)

@@ -12,19 +12,17 @@ with logged(snakemake):
     from lookalike.learners.compact_rows import CompactRows
     from lookalike.ranking.approximate_search import IndexSetting, compare_indices
     from lookalike.studies.web.protocol import averaged, draw_query_images, test_rows
+    from lookalike.studies.web.settings import Approximate
 
-    settings = snakemake.params.settings
-    store = VistermStore(snakemake.input.visterms, n_words=snakemake.params.words)
+    params, approximate = snakemake.params.settings, Approximate(**snakemake.params.settings["approximate"])
+    store = VistermStore(snakemake.input.visterms, n_words=params["words"])
     ids, gallery = test_rows(CompactRows(snakemake.input.rows), store, read_table(snakemake.input.images))
-    queries = draw_query_images(ids, settings["queries"], integer_seed(snakemake.params.seed, "web", "index_queries"))
+    queries = draw_query_images(ids, approximate.queries, integer_seed(params["seed"], "web", "index_queries"))
     own = np.searchsorted(ids, queries)
-    indices = [
-        IndexSetting(index["index"], index["rank"], tuple(index.get("parameters") or (0,)))
-        for index in settings["indices"]
-    ]
+    indices = [IndexSetting(index.index, index.rank, tuple(index.parameters or (0,))) for index in approximate.indices]
     W = np.ascontiguousarray(averaged(list(snakemake.input.matrices)))
     try:
-        table = compare_indices(W, gallery[own], gallery, settings["neighbours"], indices, own)
+        table = compare_indices(W, gallery[own], gallery, approximate.neighbours, indices, own)
     except ValueError as error:
         raise LookalikeError(f"web.{snakemake.wildcards.dataset}.approximate cannot be run: {error}") from error
     write_table(table, snakemake.output[0])

@@ -8,6 +8,7 @@ with logged(snakemake):
     from lookalike.studies.rooms import contrasts_of, study_of
 
     given = snakemake.params
-    study = study_of(given.room, given.settings, dict(snakemake.input.items()), given.printed)
+    study = study_of(given.room, given.dataset, given.settings)
+    study.finished(dict(snakemake.input.items()), given.printed, not_run=given.not_run)
     for name, rows in contrasts_of(given.room, study).items():
         write_table(contrasts_frame(rows), snakemake.output[name])

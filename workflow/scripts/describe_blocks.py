@@ -10,7 +10,8 @@ with logged(snakemake):
     from lookalike.features.descriptors import describe_shard
     from lookalike.features.shards import save_shard, shard_of
 
-    rows = shard_of(read_table(snakemake.input.manifest), int(snakemake.wildcards.shard), snakemake.params.n_shards)
+    n_shards = snakemake.params.settings["n_shards"]
+    rows = shard_of(read_table(snakemake.input.manifest), int(snakemake.wildcards.shard), n_shards)
     blocks = describe_shard(
         rows,
         read_json(snakemake.input.images)["root"],

@@ -10,9 +10,10 @@ with logged(snakemake):
     from lookalike.studies.finegrained.files import write_system
 
     manifest, pairs = read_table(snakemake.input.manifest), read_table(snakemake.input.pairs)
-    rows, told = codebook_images(manifest)
-    paths = image_paths(manifest, snakemake.params.folder)
-    chosen = {"seed": snakemake.params.seed, "codebook_from": told, "n_threads": snakemake.threads}
-    for system, settings in snakemake.params.settings.items():
+    rows, learned_from = codebook_images(manifest)
+    params = snakemake.params.settings
+    paths = image_paths(manifest, params["folder"])
+    chosen = {"seed": params["seed"], "codebook_from": learned_from, "n_threads": snakemake.threads}
+    for system, settings in params["features"].items():
         print(f"{system}:", flush=True)
         write_system(describe_system(system, settings, paths, rows, pairs, **chosen), snakemake.output)

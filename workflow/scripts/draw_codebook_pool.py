@@ -7,9 +7,7 @@ with logged(snakemake):
     from lookalike.core.seeds import integer_seed
     from lookalike.data.splits import draw_codebook_pool
 
-    pool = draw_codebook_pool(
-        read_table(snakemake.input.manifest),
-        **snakemake.params.pool,
-        seed=integer_seed(snakemake.params.seed, "pool", snakemake.wildcards.dataset),
-    )
+    params = snakemake.params.settings
+    seed = integer_seed(params["seed"], "pool", snakemake.wildcards.dataset)
+    pool = draw_codebook_pool(read_table(snakemake.input.manifest), **params["pool"], seed=seed)
     write_table(pool, snakemake.output[0])

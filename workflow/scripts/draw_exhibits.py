@@ -12,7 +12,8 @@ with logged(snakemake):
     from lookalike.studies.rooms import room_exhibits, study_of
 
     given, known = snakemake.params, room_exhibits(snakemake.params.room)
-    study = study_of(given.room, given.settings, dict(snakemake.input.items()), given.printed, given.claims)
+    study = study_of(given.room, given.dataset, given.settings)
+    study.finished(dict(snakemake.input.items()), given.printed, given.claims, given.not_run)
     written = write_exhibits([known[id] for id in given.exhibits], study, Path(snakemake.output[0]).parents[1])
     if snakemake.output.get("headline"):
         with replacing(snakemake.output.headline) as part:

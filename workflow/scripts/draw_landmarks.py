@@ -7,9 +7,9 @@ with logged(snakemake):
     from lookalike.data.ground_truth import write_ground_truth
     from lookalike.data.painted_landmarks import PaintedLandmarks
 
-    settings, shard = snakemake.params.settings, int(snakemake.wildcards.shard)
-    recipe = PaintedLandmarks(**settings, seed=snakemake.params.seed)
-    written = recipe.write_images(snakemake.params.folder, shard, snakemake.params.n_shards)
+    params, shard = snakemake.params.settings, int(snakemake.wildcards.shard)
+    recipe = PaintedLandmarks(**params["painted"], seed=params["seed"])
+    written = recipe.write_images(params["folder"], shard, params["n_shards"])
     if shard == 0:
-        write_ground_truth(snakemake.params.ground_truth, *recipe.ground_truth())
-    write_json({"synthetic": True, "settings": settings, "images": written}, snakemake.output[0])
+        write_ground_truth(params["ground_truth"], *recipe.ground_truth())
+    write_json({"synthetic": True, "settings": params["painted"], "images": written}, snakemake.output[0])

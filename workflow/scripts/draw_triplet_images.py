@@ -6,9 +6,9 @@ with logged(snakemake):
     from lookalike.core.files import write_json
     from lookalike.data.painted_triplets import PaintedTriplets, write_ratings
 
-    settings, shard = snakemake.params.settings, int(snakemake.wildcards.shard)
-    recipe = PaintedTriplets(**settings, seed=snakemake.params.seed)
-    written = recipe.write_images(snakemake.params.folder, shard, snakemake.params.n_shards)
+    params, shard = snakemake.params.settings, int(snakemake.wildcards.shard)
+    recipe = PaintedTriplets(**params["painted"], seed=params["seed"])
+    written = recipe.write_images(params["folder"], shard, params["n_shards"])
     if shard == 0:
-        write_ratings(recipe, snakemake.params.folder)
-    write_json({"synthetic": True, "settings": settings, "images": written}, snakemake.output[0])
+        write_ratings(recipe, params["folder"])
+    write_json({"synthetic": True, "settings": params["painted"], "images": written}, snakemake.output[0])

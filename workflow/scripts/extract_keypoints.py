@@ -8,12 +8,13 @@ with logged(snakemake):
     from lookalike.features.keypoints import SiftSettings, extract_shard
     from lookalike.features.shards import save_shard
 
+    params = snakemake.params.settings
     keypoints = extract_shard(
         read_json(snakemake.input.images)["root"],
         read_table(snakemake.input.manifest),
         int(snakemake.wildcards.shard),
-        snakemake.params.n_shards,
-        SiftSettings(**snakemake.params.settings),
+        params["n_shards"],
+        SiftSettings(**params["keypoints"]),
         progress=progress_lines("images"),
     )
     print(f"{len(keypoints.descriptors)} keypoints in {len(keypoints.image_ids)} images")

@@ -9,15 +9,17 @@ with logged(snakemake):
     from lookalike.data.relevance import RelevanceData
     from lookalike.studies.finegrained.files import write_system
     from lookalike.studies.finegrained.protocol import oasis_system
+    from lookalike.studies.finegrained.settings import EmbeddingOasis, Sampling
     from lookalike.studies.finegrained.systems import OASIS_ON_TOP
-    from lookalike.studies.finegrained.training import with_sampling
 
+    params = snakemake.params.settings
     result = oasis_system(
         np.load(snakemake.input.vectors),
         RelevanceData.load(snakemake.input.relevance),
         read_table(snakemake.input.pairs),
-        with_sampling(snakemake.params.settings, snakemake.params.sampling),
-        seed=snakemake.params.seed,
+        EmbeddingOasis(**params["oasis"]),
+        Sampling(**params["sampling"]),
+        seed=params["seed"],
         system=OASIS_ON_TOP,
         held_out_images=read_json(snakemake.input.network)["held_out_images"],
     )

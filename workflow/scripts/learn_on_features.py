@@ -9,21 +9,22 @@ with logged(snakemake):
     from lookalike.studies.finegrained.files import vectors_by_system, write_system
     from lookalike.studies.finegrained.golden import golden_system
     from lookalike.studies.finegrained.protocol import l1hashkpca_system, oasis_system
-    from lookalike.studies.finegrained.training import with_sampling
+    from lookalike.studies.finegrained.settings import EmbeddingOasis, GoldenFeature, L1HashKPCA, Sampling
 
-    given, chosen, seed = snakemake.input, snakemake.params, snakemake.params.seed
+    given, params = snakemake.input, snakemake.params.settings
+    sampling, seed = Sampling(**params["sampling"]), params["seed"]
     features, pairs = vectors_by_system(given.vectors), read_table(given.pairs)
     relevance, ratings = RelevanceData.load(given.relevance), read_table(given.ratings)
-    settings = with_sampling(chosen.golden, chosen.sampling)
-    golden = golden_system(features, relevance, pairs, settings, seed=seed, ratings=ratings)
+    settings = GoldenFeature(**params["golden"])
+    golden = golden_system(features, relevance, pairs, settings, sampling, seed=seed, ratings=ratings)
     write_system(golden, snakemake.output, relevance=lambda path: golden.relevance.save(path))
 
-    rows, told = codebook_images(read_table(given.manifest))
-    weights = golden.fit["l1_weights"]
-    embedded = l1hashkpca_system(features, weights, rows, pairs, chosen.l1hashkpca, seed=seed, codebook_from=told)
+    rows, learned_from = codebook_images(read_table(given.manifest))
+    weights, hashes = golden.fit["l1_weights"], L1HashKPCA(**params["l1hashkpca"])
+    embedded = l1hashkpca_system(features, weights, rows, pairs, hashes, seed=seed, codebook_from=learned_from)
     write_system(embedded, snakemake.output)
 
     relevance = relevance if golden.relevance is None else golden.relevance
-    settings = with_sampling(chosen.oasis, chosen.sampling)
-    oasis = oasis_system(embedded.vectors, relevance, pairs, settings, seed=seed, buffers=chosen.buffers)
+    settings, buffers = EmbeddingOasis(**params["oasis"]), params["buffers"]
+    oasis = oasis_system(embedded.vectors, relevance, pairs, settings, sampling, seed=seed, buffers=buffers)
     write_system(oasis, snakemake.output)

@@ -5,19 +5,22 @@ from lookalike.core.job_log import logged
 with logged(snakemake):
     from lookalike.core.files import read_json, read_table, write_array
     from lookalike.core.seeds import integer_seed
+    from lookalike.core.settings.schema import Descriptor
     from lookalike.features.palette import learn_palette, pool_pixels
 
+    params = snakemake.params.settings
+    descriptor = Descriptor(**params["descriptor"])
     names = ("palette", snakemake.wildcards.dataset, snakemake.wildcards.descriptor)
     pixels = pool_pixels(
         read_json(snakemake.input.images)["root"],
         read_table(snakemake.input.manifest),
         read_table(snakemake.input.pool),
-        snakemake.params.descriptor["palette_pixels"],
-        seed=integer_seed(snakemake.params.seed, *names, "pixels"),
+        descriptor.palette_pixels,
+        seed=integer_seed(params["seed"], *names, "pixels"),
     )
     palette = learn_palette(
         pixels,
-        snakemake.params.descriptor["palette_colours"],
-        seed=integer_seed(snakemake.params.seed, *names, "k-means"),
+        descriptor.palette_colours,
+        seed=integer_seed(params["seed"], *names, "k-means"),
     )
     write_array(palette, snakemake.output[0])

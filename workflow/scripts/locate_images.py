@@ -7,10 +7,9 @@ with logged(snakemake):
     from lookalike.data.archives import load_archives
     from lookalike.data.locate import obtain, remove_other_drawings
 
-    data = snakemake.params.data
-    record = {"kind": data["kind"], "root": data.get("path", "")}
+    data = snakemake.params.settings["data"]
+    record = {"kind": data["kind"], "root": data["path"]}
     if data["kind"] == "synthetic":
-        record["root"] = snakemake.params.drawn_folder
         remove_other_drawings(record["root"])
     elif data["kind"] == "caltech256":
         archives = load_archives(snakemake.input.archives)

@@ -7,12 +7,12 @@ with logged(snakemake):
     from lookalike.data.archives import load_archives
     from lookalike.data.locate import obtain, remove_other_drawings
 
-    data = snakemake.params.data
+    params, data = snakemake.params.settings, snakemake.params.settings["data"]
     record = {"kind": data["kind"]}
     if data["kind"] == "synthetic_landmarks":
-        record |= {"root": snakemake.params.drawn_folder, "ground_truth": snakemake.params.ground_truth}
+        record |= {"root": params["drawn_folder"], "ground_truth": params["ground_truth"]}
         remove_other_drawings(record["root"])
     else:
         archives = load_archives(snakemake.input.archives)
-        record |= obtain(data, archives, wants_words=snakemake.params.wants_words)
+        record |= obtain(data, archives, wants_words=params["wants_words"])
     write_json(record, snakemake.output[0])

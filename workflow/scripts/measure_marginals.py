@@ -10,8 +10,9 @@ with logged(snakemake):
     from lookalike.features.visterm_store import VistermStore
 
     log, parts = QueryLog.load(snakemake.input.log), read_table(snakemake.input.images)["part"].to_numpy()
-    store = VistermStore(snakemake.input.visterms, snakemake.params.words)
-    seed = integer_seed(snakemake.params.seed, "web", "marginals")
+    params = snakemake.params.settings
+    store = VistermStore(snakemake.input.visterms, params["words"])
+    seed = integer_seed(params["seed"], "web", "marginals")
     histograms, counts = measure_marginals(log, parts, store, seed)
     write_table(histograms, snakemake.output.histograms)
     write_table(counts, snakemake.output.counts)

@@ -7,14 +7,16 @@ with logged(snakemake):
     from lookalike.data.query_log import QueryLog
     from lookalike.features.visterm_store import VistermStore
     from lookalike.studies.web.protocol import prepare_training
+    from lookalike.studies.web.settings import HeldOutLog
 
+    params = snakemake.params.settings
     rows, validation = prepare_training(
         QueryLog.load(snakemake.input.log),
         read_table(snakemake.input.images),
-        VistermStore(snakemake.input.visterms, n_words=snakemake.params.words),
-        snakemake.params.settings,
-        theta=snakemake.params.theta,
-        seed=snakemake.params.seed,
+        VistermStore(snakemake.input.visterms, n_words=params["words"]),
+        HeldOutLog(**params["held_out"]),
+        theta=params["theta"],
+        seed=params["seed"],
         rows_folder=snakemake.output.rows,
         validation_path=snakemake.output.validation,
     )

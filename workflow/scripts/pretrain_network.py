@@ -14,10 +14,11 @@ with logged(snakemake):
     from lookalike.deep.settings import NetworkSettings, Sampling
     from lookalike.studies.finegrained.files import write_system
 
-    settings, stored = NetworkSettings(**snakemake.params.settings), snakemake.output.pixels
+    params, stored = snakemake.params.settings, snakemake.output.pixels
+    settings = NetworkSettings(**params["network"])
     pixels = stored_pixels(
         read_table(snakemake.input.manifest),
-        snakemake.params.folder,
+        params["folder"],
         size=settings.size,
         shift=settings.shift,
         n_threads=snakemake.threads,
@@ -30,11 +31,11 @@ with logged(snakemake):
         relevance=RelevanceData.load(snakemake.input.relevance),
         pairs=read_table(snakemake.input.pairs),
         settings=settings,
-        sampling=Sampling(**snakemake.params.sampling),
-        seed=snakemake.params.seed,
+        sampling=Sampling(**params["sampling"]),
+        seed=params["seed"],
         n_threads=snakemake.threads,
         checkpoint=Path(snakemake.output[0]).with_name("checkpoint.pt"),
-        checkpoint_seconds=snakemake.params.checkpoint_seconds,
+        checkpoint_seconds=params["checkpoint_seconds"],
         report=lambda line: print(line, flush=True),
     )
     result = run_pretraining(run)

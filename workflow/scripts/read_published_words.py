@@ -12,8 +12,8 @@ with logged(snakemake):
         read_json(snakemake.input.images)["words"],
         read_table(snakemake.input.manifest),
         int(snakemake.wildcards.shard),
-        snakemake.params.n_shards,
-        n_words=snakemake.params.words,
+        snakemake.params.settings["n_shards"],
+        n_words=snakemake.params.settings["words"],
         progress=progress_lines("images"),
     )
     save_shard(words, snakemake.output[0])

@@ -14,17 +14,17 @@ with logged(snakemake):
     from lookalike.data.rated_triplets import read_release, split_ratings
     from lookalike.ranking.triplet_outcomes import candidate_pairs
 
-    settings, folder = dict(snakemake.params.settings), snakemake.params.folder
-    kind = settings.pop("kind")
+    params, folder = snakemake.params.settings, snakemake.params.settings["folder"]
     threads = {"n_threads": snakemake.threads, "progress": progress_lines("images")}
-    if kind == "class_triplets":
-        rated = make_class_triplets(folder, ClassTriplets(**settings), snakemake.params.seed, **threads)
+    if params["kind"] == "class_triplets":
+        settings = ClassTriplets(**params["class_triplets"])
+        rated = make_class_triplets(folder, settings, params["seed"], **threads)
     else:
-        if kind == "synthetic_triplets":
+        if params["kind"] == "synthetic_triplets":
             remove_other_drawings(folder)
         rated = read_release(folder, **threads)
     print(rated.rejected.to_string())
-    triplets, ratings = split_ratings(rated.triplets, snakemake.params.ratings, snakemake.params.seed)
+    triplets, ratings = split_ratings(rated.triplets, params["ratings"], params["seed"])
     rated = replace(rated, triplets=triplets)
     write_table(ratings, snakemake.output.ratings)
     rated.write(Path(snakemake.output.manifest).parent)

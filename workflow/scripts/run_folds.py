@@ -7,6 +7,7 @@ with logged(snakemake):
     from pathlib import Path
 
     from lookalike.core.files import read_csr, read_table
+    from lookalike.core.settings.methods import Fit
     from lookalike.studies.category.folds import Fold
 
     params = snakemake.params
@@ -17,6 +18,6 @@ with logged(snakemake):
     for folder, file in ((Path(file).parent, Path(file).name) for file in snakemake.output):
         if file in makers:
             run = names | {"method": folder.parts[-2], "fold": int(folder.name)}
-            fold = Fold(counts, splits, run["fold"], params.seed, run["subset"])
-            line = makers[file].make(fold, params.specs[run["method"]], folder, run)
+            fold = Fold(counts, splits, run["fold"], params.settings["seed"], run["subset"])
+            line = makers[file].make(fold, Fit(**params.settings["specs"][run["method"]]), folder, run)
             print(f"{run['method']}, fold {run['fold']}: {line}", flush=True)

@@ -6,9 +6,10 @@ with logged(snakemake):
     from pathlib import Path
 
     from lookalike.core.files import read_csr, read_table
+    from lookalike.core.settings.methods import Fit
     from lookalike.studies.landmark.protocol import draws_of, landmark_data, run_landmark, write_landmark
 
-    given, names = snakemake.input, snakemake.wildcards
+    given, names, params = snakemake.input, snakemake.wildcards, snakemake.params.settings
     counts, query_counts = read_csr(given.counts), read_csr(given.query_counts)
     queries, relevance, learning_images = (read_table(given[n]) for n in ("queries", "relevance", "learning_images"))
     manifest = read_table(given.manifest)
@@ -16,10 +17,10 @@ with logged(snakemake):
     data = landmark_data(counts, query_counts, queries, relevance, image_ids)
     folders = {tuple(Path(file).parts[-4:-1]): Path(file).parent for file in snakemake.output}
     landmarks = list(dict.fromkeys(landmark for landmark, _, _ in folders))
-    for method, spec in snakemake.params.specs.items():
+    for method, spec in params["specs"].items():
         for landmark, draw in draws_of(learning_images, landmarks):
-            seed = snakemake.params.seed
-            result = run_landmark(data, learning_images, landmark, draw, spec, seed=seed, method=method)
+            fit, seed = Fit(**spec), params["seed"]
+            result = run_landmark(data, learning_images, landmark, draw, fit, seed=seed, method=method)
             folder = folders[landmark, method, str(draw)]
             write_landmark(result, folder, dataset=names.dataset, representation=names.representation)
             done = result.metrics.set_index("metric")["value"].get("map", result.fit["not_converged"])

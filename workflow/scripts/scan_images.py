@@ -11,7 +11,7 @@ with logged(snakemake):
 
     manifest = scan_folder(
         read_json(snakemake.input.images)["root"],
-        clutter_labels=tuple(snakemake.params.clutter),
+        clutter_labels=tuple(snakemake.params.settings["clutter"]),
         n_threads=snakemake.threads,
         progress=progress_lines("files"),
     )

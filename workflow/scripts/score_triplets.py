@@ -12,20 +12,22 @@ with logged(snakemake):
     from lookalike.ranking.triplet_metrics import contrasts, intervals
     from lookalike.ranking.triplet_outcomes import outcomes
     from lookalike.studies.finegrained.numbers import metrics_of
+    from lookalike.studies.finegrained.settings import Score
 
-    given, settings, target = snakemake.input, snakemake.params.settings, snakemake.output
+    given, params, target = snakemake.input, snakemake.params.settings, snakemake.output
+    score = Score(**params["score"])
     triplets, pairs = read_table(given.triplets), read_table(given.pairs)
     distances = {Path(file).parent.name: np.load(file) for file in given.distances}
-    ranked = outcomes(triplets, pairs, distances, k=settings["k"])
+    ranked = outcomes(triplets, pairs, distances, k=score.k)
     bootstrap = {
-        "seed": snakemake.params.seed,
-        "k": settings["k"],
-        "n_resamples": settings["resamples"],
+        "seed": params["seed"],
+        "k": score.k,
+        "n_resamples": score.resamples,
         "manifest": read_table(given.manifest),
     }
     scores = intervals(ranked, triplets, pairs, **bootstrap)
     curves = {Path(file).parent.name: read_table(file) for file in given.curves}
-    asked = [tuple(pair) for pair in snakemake.params.contrasts]
+    asked = [tuple(pair) for pair in params["pairs"]]
     write_table(ranked, target.outcomes)
     write_table(contrasts(ranked, triplets, **bootstrap, pairs_of_systems=asked), target.contrasts)
     write_table(metrics_of(scores, curves), target.metrics)

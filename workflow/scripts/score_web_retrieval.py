@@ -11,9 +11,11 @@ with logged(snakemake):
     from lookalike.learners.compact_rows import CompactRows
     from lookalike.studies.web.numbers import IRRELEVANT
     from lookalike.studies.web.protocol import averaged, score_retrieval, test_rows
+    from lookalike.studies.web.settings import LogTest
 
+    params = snakemake.params.settings
     images, matrices = read_table(snakemake.input.images), list(snakemake.input.matrices)
-    store = VistermStore(snakemake.input.visterms, n_words=snakemake.params.words)
+    store = VistermStore(snakemake.input.visterms, n_words=params["words"])
     ids, gallery = test_rows(CompactRows(snakemake.input.rows), store, images)
     systems = {"oasis": lambda: np.load(matrices[0])}
     if len(matrices) > 1:
@@ -27,8 +29,8 @@ with logged(snakemake):
         gallery,
         QueryLog.load(snakemake.input.log),
         images["topic"].to_numpy(),
-        snakemake.params.settings,
-        seed=snakemake.params.seed,
+        LogTest(**params["test"]),
+        seed=params["seed"],
         n_threads=snakemake.threads,
         report=lambda line: print(line, flush=True),
     )

@@ -5,7 +5,8 @@ from lookalike.core.job_log import logged
 with logged(snakemake):
     from lookalike.data.web_simulation import WebSimulation
 
-    simulation = WebSimulation(**snakemake.params.settings, seed=snakemake.params.seed)
+    params = snakemake.params.settings
+    simulation = WebSimulation(**params["simulation"], seed=params["seed"])
     simulation.query_log().save(snakemake.output.log)
     simulation.write_images(snakemake.output.images)
     print(f"{simulation.n_images:,} images, {simulation.n_queries:,} queries")

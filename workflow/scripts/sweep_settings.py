@@ -6,13 +6,16 @@ with logged(snakemake):
     import pandas as pd
 
     from lookalike.core.files import read_csr, read_table, write_table
+    from lookalike.core.settings.methods import Fit
     from lookalike.studies.landmark.protocol import landmark_data
+    from lookalike.studies.landmark.settings import Sweeps
     from lookalike.studies.landmark.sweeps import sweep_settings
 
-    inputs, params = snakemake.input, snakemake.params
+    inputs, params = snakemake.input, snakemake.params.settings
+    specs = {method: Fit(**spec) for method, spec in params["specs"].items()}
     manifest = read_table(inputs.manifest)
     tables = []
-    for codebook, counts, query_counts in zip(params.codebooks, inputs.counts, inputs.query_counts, strict=True):
+    for codebook, counts, query_counts in zip(params["codebooks"], inputs.counts, inputs.query_counts, strict=True):
         data = landmark_data(
             read_csr(counts),
             read_csr(query_counts),
@@ -23,10 +26,10 @@ with logged(snakemake):
         swept = sweep_settings(
             data,
             read_table(inputs.learning_images),
-            params.landmarks,
-            params.sweeps,
-            params.specs,
-            seed=params.seed,
+            params["landmarks"],
+            Sweeps(**params["sweeps"]),
+            specs,
+            seed=params["seed"],
             representation=codebook,
         )
         tables.append(swept)

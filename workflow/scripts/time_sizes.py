@@ -11,16 +11,18 @@ with logged(snakemake):
     from lookalike.data.web_simulation import WebSimulation
     from lookalike.studies.web.numbers import runtime_table
     from lookalike.studies.web.runtime import time_lmnn, time_oasis
+    from lookalike.studies.web.settings import HeldOutLog, LmnnTimes, OasisTimes
 
-    params = snakemake.params
+    params = snakemake.params.settings
     for file in map(Path, snakemake.output):
         learner, size = file.stem.split("-")
         if learner == "lmnn":
-            row = time_lmnn(int(size), params.settings[learner], seed=params.seed)
+            row = time_lmnn(int(size), LmnnTimes(**params["lmnn"]), seed=params["seed"])
         else:
-            seed = integer_seed(params.seed, "web", "simulation", int(size))
-            simulation = WebSimulation(**params.simulation | {"n_images": int(size)}, seed=seed)
+            seed = integer_seed(params["seed"], "web", "simulation", int(size))
+            simulation = WebSimulation(**params["simulation"] | {"n_images": int(size)}, seed=seed)
+            timing, held_out = OasisTimes(**params["oasis"]), HeldOutLog(**params["held_out"])
             with tempfile.TemporaryDirectory() as folder:
-                row = time_oasis(simulation, params.settings[learner], seed=params.seed, folder=folder, report=print)
+                row = time_oasis(simulation, timing, held_out, seed=params["seed"], folder=folder, report=print)
         print(row, flush=True)
         write_table(runtime_table([row]), file)

@@ -11,12 +11,13 @@ with logged(snakemake):
     from lookalike.deep.settings import NetworkSettings, Sampling
     from lookalike.studies.finegrained.files import write_system
 
+    params = snakemake.params.settings
     run = RankingRun(
         relevance=RelevanceData.load(snakemake.input.relevance),
         pairs=read_table(snakemake.input.pairs),
-        settings=NetworkSettings(**snakemake.params.settings),
-        sampling=Sampling(**snakemake.params.sampling),
-        seed=snakemake.params.seed,
+        settings=NetworkSettings(**params["network"]),
+        sampling=Sampling(**params["sampling"]),
+        seed=params["seed"],
         n_threads=snakemake.threads,
         report=lambda line: print(line, flush=True),
     )

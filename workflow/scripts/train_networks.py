@@ -13,21 +13,22 @@ with logged(snakemake):
     from lookalike.deep.settings import NetworkSettings, Sampling
     from lookalike.studies.finegrained.files import write_system
 
+    params = snakemake.params.settings
     pixels = np.load(snakemake.input.pixels, mmap_mode="r")
     relevance, pairs = RelevanceData.load(snakemake.input.relevance), read_table(snakemake.input.pairs)
     checkpoints = []
-    for system, sampling in snakemake.params.samplings.items():
+    for system, sampling in params["samplings"].items():
         print(f"{system}:", flush=True)
         run = NetworkRun(
             pixels=pixels,
             relevance=relevance,
             pairs=pairs,
-            settings=NetworkSettings(**snakemake.params.settings),
+            settings=NetworkSettings(**params["network"]),
             sampling=Sampling(**sampling),
-            seed=snakemake.params.seed,
+            seed=params["seed"],
             n_threads=snakemake.threads,
             checkpoint=Path(snakemake.input.pretrained).parents[1] / system / "checkpoint.pt",
-            checkpoint_seconds=snakemake.params.checkpoint_seconds,
+            checkpoint_seconds=params["checkpoint_seconds"],
             report=lambda line: print(line, flush=True),
         )
         checkpoints.append(run.checkpoint)

@@ -9,21 +9,22 @@ with logged(snakemake, append=True):
     from lookalike.data.query_log import QueryLog
     from lookalike.learners.compact_rows import CompactRows
     from lookalike.studies.web.protocol import CHECKPOINT, train_ranker, write_ranker
+    from lookalike.studies.web.settings import LogLearning
     from lookalike.studies.web.validation import Validation
 
+    params, learning = snakemake.params.settings, LogLearning(**snakemake.params.settings["learning"])
     folders = {Path(file).parent.name: Path(file).parent for file in snakemake.output}
-    for ranker, settings in snakemake.params.settings.items():
+    for ranker in params["rankers"]:
         run, fit = train_ranker(
             QueryLog.load(snakemake.input.log),
             CompactRows(snakemake.input.rows),
             Validation.load(snakemake.input.validation, n_threads=snakemake.threads),
-            settings,
-            # the twin of the first ranker has its number, and so its triplets
-            int(ranker) if ranker.isdigit() else 0,
-            seed=snakemake.params.seed,
+            learning,
+            ranker,
+            seed=params["seed"],
             n_threads=snakemake.threads,
             checkpoint=folders[ranker] / CHECKPOINT,
-            checkpoint_seconds=snakemake.params.checkpoint_seconds,
+            checkpoint_seconds=params["checkpoint_seconds"],
             report=lambda line: print(line, flush=True),
         )
         write_ranker(run, fit, folders[ranker], {"dataset": snakemake.wildcards.dataset})

@@ -9,17 +9,19 @@ with logged(snakemake):
 
     from lookalike.core.files import write_array
     from lookalike.core.seeds import integer_seed
+    from lookalike.core.settings.schema import CodebookTraining
     from lookalike.features.approximate_kmeans import train_words
 
-    codebook, names = snakemake.params.codebook, snakemake.wildcards
+    params, names = snakemake.params.settings, snakemake.wildcards
+    codebook = CodebookTraining(**params["codebook"])
     checkpoint = Path(snakemake.output[0]).parent / "training"
     centroids = train_words(
         list(snakemake.input.keypoints),
-        codebook["words"],
-        seed=integer_seed(snakemake.params.seed, "codebook", names.dataset, names.representation),
-        iterations=codebook["iterations"],
-        max_descriptors=codebook.get("max_descriptors", 0),
-        root=codebook["root"],
+        codebook.words,
+        seed=integer_seed(params["seed"], "codebook", names.dataset, names.representation),
+        iterations=codebook.iterations,
+        max_descriptors=codebook.max_descriptors or 0,
+        root=codebook.root,
         checkpoint=checkpoint,
         progress=progress_lines("shards"),
     )

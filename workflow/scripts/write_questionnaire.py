@@ -10,9 +10,9 @@ with logged(snakemake):
     from lookalike.studies.human.page import write_page
     from lookalike.studies.human.questionnaire import plan_of_run
 
-    given, params = snakemake.input, snakemake.params
-    rankings, seed = Rankings.load(given.ranks), integer_seed(params.seed, "ratings")
-    plan = plan_of_run(rankings, read_table(given.manifest), seed=seed, **params.settings)
-    refuse_answers_to_other_plans(params.raters, plan)
+    given, params = snakemake.input, snakemake.params.settings
+    rankings, seed = Rankings.load(given.ranks), integer_seed(params["seed"], "ratings")
+    plan = plan_of_run(rankings, read_table(given.manifest), seed=seed, **params["sizes"])
+    refuse_answers_to_other_plans(params["raters"], plan)
     write_table(plan, snakemake.output.plan)
     write_page(plan, read_json(given.images)["root"], snakemake.output.page)

@@ -10,6 +10,7 @@ import ast
 import gc
 import hashlib
 import os
+import re
 import sys
 from contextlib import suppress
 from functools import cache
@@ -23,6 +24,8 @@ KEPT = Path(".snakemake", "code")
 """What modules were read as, by their content: parsing all of them takes a second, for every job once more."""
 LEFT_OUT = {"learners/registry.py", "core/job_log.py"}
 """Modules that change no result: the table of learners, which rules name one by one, and the log of a job."""
+SETTINGS = re.compile(r"core/settings/.*|studies/[a-z]+/settings\.py")
+"""Models of settings change none either: what they hold reaches a job complete, as parameters."""
 _READER = f"{sys.version}\n".encode() + Path(__file__).read_bytes()  # what a tree depends on besides its source
 
 
@@ -71,7 +74,8 @@ def _parsed(path: Path, package: Path, _edited: tuple[int, int]) -> tuple[str, l
             with suppress(LookalikeError), replacing(kept) as part:
                 part.write_text(" ".join([digest, *imports]), encoding="utf-8")
     # no module imports another through an `__init__`, which is why those do not count
-    files = [package / inside for inside in imports if inside not in LEFT_OUT]
+    counted = [inside for inside in imports if inside not in LEFT_OUT and not SETTINGS.fullmatch(inside)]
+    files = [package / inside for inside in counted]
     return digest, [file for file in files if file.is_file()]
 
 

@@ -9,7 +9,7 @@ is cheap to import, because every plan imports it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -63,8 +63,6 @@ FILES = {
 }
 """What a function returns to the suffixes of its files."""
 
-Settings = Mapping[str, Any]
-
 
 @dataclass(frozen=True)
 class Exhibit:
@@ -83,8 +81,10 @@ class Exhibit:
     """Names of the study's tables and files that it is drawn from."""
     optional: tuple[str, ...] = ()
     """Those that it does without."""
-    when: Callable[[Settings], bool] = lambda settings: True
-    """Whether a study with these settings has it."""
+    asks: tuple[object, ...] = ()
+    """What of each part that it shows is made only where an exhibit asks for it; its study knows what that means."""
+    when: Callable[[Any], object] = lambda study: True
+    """Tells whether a study has it."""
     condition: str = ""
     """What a study needs to have it, in words."""
     order: int = 0
@@ -141,15 +141,17 @@ def exhibit(
     title: str,
     needs: tuple[str, ...] = (),
     optional: tuple[str, ...] = (),
-    when: Callable[[Settings], bool] = lambda settings: True,
+    asks: tuple[object, ...] = (),
+    when: Callable[[Any], object] = lambda study: True,
     condition: str = "settings that ask for it",
 ) -> Callable[[Callable[..., Drawn]], Callable[..., Drawn]]:
     """Make a function ``(study) -> Table | Figure | Gallery | Picture`` an exhibit.
 
     Its docstring begins the caption; its return annotation says which files there are. `ids` are ``paper/name``, one
     for each paper that prints it; ``study.exhibit`` says which is drawn. `needs` and `optional` name the study's tables
-    and files that it is drawn from; without one that it needs it reads ``not run: ...``. `when` asks the study's
-    settings whether the study has it, and `condition` says in words what that takes.
+    and files that it is drawn from; without one that it needs it reads ``not run: ...``. `asks` says what of
+    the study's parts is made for it alone. `when` asks a study by its settings whether it has the exhibit, and
+    `condition` says in words what that takes.
     """
 
     def register(function: Callable[..., Drawn]) -> Callable[..., Drawn]:
@@ -162,7 +164,7 @@ def exhibit(
         for id in ids:
             if id in _FOUND and _FOUND[id].draw.__module__ != function.__module__:
                 raise ValueError(f"two exhibits are called {id}")
-            about = (title, kind.lower(), function, needs, optional, when, condition)
+            about = (title, kind.lower(), function, needs, optional, asks, when, condition)
             _FOUND[id] = Exhibit(id, study, *about, order=len(_FOUND))
         return function
 

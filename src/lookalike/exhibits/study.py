@@ -1,55 +1,164 @@
-"""What the function of an exhibit is given: its study's settings, tables and printed numbers.
+"""A study: its section of the settings, and what its rules, jobs and exhibits ask of it.
 
-Each room of `lookalike.studies` has a subclass in ``study.py``, which adds what its exhibits ask besides.
+Each room of `lookalike.studies` has a subclass in ``study.py``, the model of its section of config.yaml. From the
+settings it says which jobs there are and what each reads; with the tables of a finished run, what these hold.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, ClassVar, Self
 
 import pandas as pd
+from pydantic import PrivateAttr
 
 from lookalike.core.files import read_table
+from lookalike.core.settings.data_sets import SYNTHETIC_KINDS, DataSet
+from lookalike.core.settings.model import Section, plain
+from lookalike.core.settings.schema import Shared
 from lookalike.exhibits.claims import Claim, Scope
 from lookalike.exhibits.contrasts import Contrasts
 from lookalike.exhibits.printed import printed_numbers
+from lookalike.exhibits.registry import Exhibit, exhibits_of
 from lookalike.exhibits.style import title_of
 
-if TYPE_CHECKING:
-    from lookalike.exhibits.registry import Exhibit
+Files = Mapping[str, str | list[str]]
+"""Name of a table or file, as exhibits need it, to its path or paths."""
+Rows = Sequence[Mapping[str, str]]
 
 
-@dataclass
-class Study:
-    """One data set's study, as far as its exhibits need it."""
+class Study(Section):
+    """One data set's study."""
 
-    settings: Mapping[str, Any]
-    """Plain settings of the study, as its plan wrote them for the drawing job: ``dataset``, ``title`` (of the data
-    set), ``kind``, ``synthetic`` (whether images are made by code), ``not_run`` (a sentence, or ""), ``titles`` (method
-    to title) and what the study adds."""
-    files: Mapping[str, Any] = field(default_factory=dict)
-    """Name of a table or file, such as ``metrics``, to its path or paths."""
-    printed_rows: Sequence[Mapping[str, str]] = ()
-    """Rows of reference-values.csv that the study stands beside."""
-    claim_rows: Sequence[Mapping[str, str]] = ()
-    """Rows of claims.csv that the study decides."""
-    exhibit: Exhibit | None = None
-    """The exhibit that is drawn, which says which of two papers' twins it is."""
-    _tables: dict[str, Any] = field(default_factory=dict, repr=False)
+    room: ClassVar[str]
+    """Its folder in `lookalike.studies`."""
+    contrasted: ClassVar[tuple[str, ...]] = ()
+    """Names of the files that its contrasts are made of."""
+    data_keys: ClassVar[set[str]] = {"title", "kind", "stand_in"}
+    """Keys of its data set that contrasts and exhibits read."""
+    without_effect: ClassVar[Mapping[str, Any]] = {"batch": True}
+    """Its own keys on which no number depends, as pydantic leaves them out: contrasts and exhibits do without."""
+
+    _dataset: str = ""
+    _shared: Shared
+    _files: Files = PrivateAttr(default_factory=dict)
+    _printed_rows: Rows = ()
+    _claim_rows: Rows = ()
+    _not_run: str = ""
+    _exhibit: Exhibit | None = None
+    _tables: dict[str, pd.DataFrame] = PrivateAttr(default_factory=dict)
+
+    def bound(self, dataset: str, shared: Shared) -> Self:
+        """Return the study as that of a data set, which reads what all studies share of the settings."""
+        self._dataset, self._shared = dataset, shared
+        return self
+
+    def check(self) -> None:
+        """Refuse settings that name what does not exist or cannot work together."""
+
+    def reads(self, job: str, fitted: Sequence[str] = (), **names: str) -> Mapping[str, Any]:
+        """Return what a job of a rule reads of the settings: of the methods that it fits, and by its wildcards."""
+        if job != "exhibits":
+            raise KeyError(job)
+        return {"study": self.section(), "shared": self.shared()}
+
+    def section(self) -> dict[str, Any]:
+        """Return its own keys on which a number or an exhibit depends."""
+        return dict(plain(self, exclude=self.without_effect))
+
+    def shared(self) -> dict[str, Any]:
+        """Return what contrasts and exhibits read of other sections."""
+        data = plain(self.data_set, include=self.data_keys)
+        return {"seed": self.seed, "datasets": {self.dataset: data}}
+
+    def params(self, job: str, fitted: Sequence[str] = (), **names: str) -> dict[str, Any]:
+        """Return what a job reads of the settings as plain values; it runs again when one of them changes."""
+        return {name: plain(value) for name, value in self.reads(job, fitted, **names).items()}
+
+    @classmethod
+    def given(cls, dataset: str, settings: Mapping[str, Any]) -> Self:
+        """Return the study from the parameters that a job for contrasts or exhibits is given."""
+        return cls.model_validate(settings["study"]).bound(dataset, Shared.model_validate(settings["shared"]))
+
+    def finished(self, files: Files, printed: Rows = (), claims: Rows = (), not_run: str = "") -> Self:
+        """Return the study with its files, rows of reference-values.csv and of claims.csv, or why it was not run."""
+        self._files, self._tables, self._not_run = files, {}, not_run
+        self._printed_rows, self._claim_rows = printed, claims
+        return self
+
+    def anew(self, **changes: object) -> Self:
+        """Return the study with some settings changed, which has computed nothing yet."""
+        study = self.model_copy(update=changes)
+        for name in vars(study).keys() - type(study).model_fields.keys():
+            del vars(study)[name]
+        return study
+
+    def with_tables(self, **tables: pd.DataFrame) -> Self:
+        """Return the study with tables that are at hand, besides its files."""
+        self._tables |= tables
+        return self
+
+    def inputs(self, job: str) -> Files:
+        """Return the files that a job for ``contrasts`` or ``exhibits`` is given."""
+        files = self.planned_files()
+        return {name: files[name] for name in self.contrasted if name in files} if job == "contrasts" else files
+
+    def planned_files(self) -> Files:
+        """Return the files that exhibits are drawn from."""
+        tables = ("contrasts", "time_contrasts")
+        return {name: f"{self.folder}/{self.room}/{name}.parquet" for name in tables}
+
+    def shards(self) -> list[str]:
+        """Return the shard numbers of its data set, zero-padded as in file names."""
+        return [f"{shard:03d}" for shard in range(self.data_set.shards)]
+
+    def drawn_shards(self) -> list[str]:
+        """Return the marks that all images are drawn; none where they are not made by code."""
+        shards = self.shards() if self.data_set.kind in SYNTHETIC_KINDS else ()
+        return [f"{self.folder}/drawn/{shard}.json" for shard in shards]
+
+    @classmethod
+    def known_exhibits(cls) -> dict[str, Exhibit]:
+        """Return the exhibits that studies of the room may have by id, which the module beside this one defines."""
+        import_module(f"{cls.__module__.removesuffix('.study')}.exhibits")
+        return exhibits_of(cls.room)
+
+    def own_exhibits(self) -> list[Exhibit]:
+        """Return the exhibits that the study has, by its settings."""
+        return [exhibit for exhibit in self.known_exhibits().values() if exhibit.when(self)]
 
     @property
     def dataset(self) -> str:
         """Id of the data set."""
-        return str(self.settings["dataset"])
+        return self._dataset
+
+    @property
+    def data_set(self) -> DataSet:
+        """Settings of the data set."""
+        return self._shared.datasets[self._dataset]
+
+    @property
+    def folder(self) -> str:
+        """Folder of its results."""
+        return f"results/{self._dataset}"
+
+    @property
+    def seed(self) -> int:
+        """Root seed."""
+        return self._shared.seed
+
+    @property
+    def drawing_seed(self) -> int:
+        """Seed of a data set that is made by code, from its name."""
+        return self._shared.drawing_seed(self._dataset)
 
     @property
     def title(self) -> str:
         """Title of the data set."""
-        return str(self.settings["title"])
+        return self.data_set.title or self._dataset
 
     @property
     def data(self) -> str:
@@ -58,12 +167,12 @@ class Study:
 
     @property
     def synthetic(self) -> bool:
-        """Whether its images, or its log, are made by code; captions say so."""
-        return bool(self.settings["synthetic"])
+        """Tell whether its images, or its log, are made by code; captions say so."""
+        return self.data_set.is_synthetic
 
     @property
     def simulated(self) -> bool:
-        """Whether what is decided on is simulated though its images are real."""
+        """Tell whether what is decided on is simulated though its images are real."""
         return False
 
     @property
@@ -72,51 +181,68 @@ class Study:
         return "Synthetic images" if self.synthetic else ""
 
     @property
-    def methods(self) -> list[str]:
-        """Methods that are compared, in order."""
-        return list(self.settings["methods"])
+    def method_titles(self) -> Mapping[str, str]:
+        """Method to its title in the settings, where they give one."""
+        return {method: spec.title for method, spec in self._shared.methods.items() if spec.title}
 
     @property
     def not_run(self) -> str:
         """``not run: put X at Y``; "" where it was run."""
-        return str(self.settings["not_run"])
+        return self._not_run
 
     @property
     def undecided(self) -> str:
-        """Sentence on what was run that leaves open how methods compare, for all who tell of it; "" where none does."""
+        """Sentence on what was run that leaves open how methods compare; "" where nothing does."""
         return ""
+
+    @property
+    def exhibit(self) -> Exhibit | None:
+        """Exhibit that is drawn, which says which of two papers' twins it is."""
+        return self._exhibit
 
     @property
     def paper(self) -> str:
         """Paper of the exhibit that is drawn."""
-        return self.exhibit.paper if self.exhibit is not None else ""
+        return self._exhibit.paper if self._exhibit is not None else ""
+
+    @property
+    def claim_rows(self) -> Rows:
+        """Rows of claims.csv that the study decides."""
+        return self._claim_rows
 
     @cached_property
     def printed(self) -> pd.DataFrame:
         """Printed numbers that the study stands beside, from `lookalike.exhibits.printed.printed_numbers`."""
-        return printed_numbers(self.printed_rows)
+        return printed_numbers(self._printed_rows)
 
     def printed_in(self, exhibit: str = "", paper: str = "") -> pd.DataFrame:
-        """Return printed numbers of one exhibit; by default of the one that is drawn."""
-        own = self.exhibit.name if self.exhibit is not None else ""
-        paper, exhibit = paper or self.paper, exhibit or own
-        return self.printed[(self.printed["paper"] == paper) & (self.printed["exhibit"] == exhibit)]
+        """Printed numbers of one exhibit; by default of the one that is drawn."""
+        exhibit = exhibit or (self._exhibit.name if self._exhibit is not None else "")
+        return self.printed[(self.printed["paper"] == (paper or self.paper)) & (self.printed["exhibit"] == exhibit)]
+
+    @property
+    def files(self) -> Files:
+        """Name of a table or file that is there, to its path or paths."""
+        return self._files
 
     def has(self, name: str) -> bool:
         """Tell whether a table or file of this name was given."""
-        return bool(self.files.get(name))
+        return bool(self._files.get(name)) or name in self._tables
+
+    def paths(self, name: str) -> list[Path]:
+        """Paths of the files of one name; none where it was not given."""
+        found = self._files.get(name, [])
+        return [Path(path) for path in ([found] if isinstance(found, str) else found)]
 
     def path(self, name: str) -> Path:
-        """Return the path of one file."""
-        found = self.files[name]
-        return Path(found if isinstance(found, str) else next(iter(found)))
+        """Path of one file."""
+        return self.paths(name)[0]
 
     def table(self, name: str) -> pd.DataFrame:
         """Return one of the study's tables, read once."""
         if name not in self._tables:
             self._tables[name] = read_table(self.path(name))
-        table: pd.DataFrame = self._tables[name]
-        return table
+        return self._tables[name]
 
     @cached_property
     def contrasts(self) -> Contrasts:
@@ -124,12 +250,12 @@ class Study:
         return Contrasts.read(*(self.table(name) for name in ("contrasts", "time_contrasts") if self.has(name)))
 
     def title_of(self, method: str) -> str:
-        """Name a method in tables and legends: that of the settings, else the papers'."""
-        return title_of(method, self.settings.get("titles"))
+        """Name of a method in tables and legends: that of the settings, else the papers'."""
+        return title_of(method, self.method_titles)
 
     def drawing(self, exhibit: Exhibit) -> Self:
         """Return this study for another exhibit; the tables that it has read, and what it has computed, stay."""
-        self.exhibit = exhibit
+        self._exhibit = exhibit
         return self
 
     def scope_of(self, claim: Claim) -> Scope:

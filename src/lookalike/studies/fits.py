@@ -17,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import integer_seed
+from lookalike.core.settings.methods import Fit
 from lookalike.learners.model_io import save_reason
 from lookalike.learners.registry import learner_class, learner_module
 
@@ -55,15 +56,15 @@ def fold_seed(root: int, subset: str, fold: int, purpose: str) -> int:
     return integer_seed(root, "category", subset, "fold", int(fold), purpose)
 
 
-def make_learner(spec: Mapping[str, Any], seed: int, parameters: Mapping[str, Any] | None = None) -> Any:
-    """A method's learner, with its own and further parameters."""
-    arguments = {**(spec.get("parameters") or {}), **(parameters or {})}
-    make = learner_class(spec["learner"])
+def make_learner(spec: Fit, seed: int, parameters: Mapping[str, Any] | None = None) -> Any:
+    """Return a method's learner, with its own and further parameters."""
+    arguments = {**spec.parameters, **(parameters or {})}
+    make = learner_class(spec.learner)
     known = make().get_params()
     unknown = sorted(set(arguments) - set(known))
     if unknown:
         raise LookalikeError(
-            f"{spec['learner']} has no parameter {unknown[0]!r}, which the configuration sets or selects; "
+            f"{spec.learner} has no parameter {unknown[0]!r}, which the configuration sets or selects; "
             f"it has: {', '.join(sorted(known))}"
         )
     return make(**arguments | ({"random_state": seed} if "random_state" in known else {}))

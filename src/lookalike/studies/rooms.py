@@ -1,4 +1,4 @@
-"""The studies by name: their plans, their exhibits, and what a drawing job of any of them is given."""
+"""The studies by name: their classes, their exhibits, and what a drawing job of any of them is given."""
 
 from __future__ import annotations
 
@@ -17,13 +17,11 @@ from lookalike.exhibits.printed import COLUMNS as PRINTED_COLUMNS
 from lookalike.exhibits.registry import ROOMS, Exhibit, exhibits_of
 from lookalike.exhibits.study import Study
 
-Config = Mapping[str, Any]
-Rows = Iterable[Mapping[str, str]]
 
-
-def plan_of(room: str) -> Any:
-    """Return the module that plans a study."""
-    return import_module(f"lookalike.studies.{room}.plan")
+def class_of(room: str) -> type[Study]:
+    """Return the class of a room's studies."""
+    found: type[Study] = import_module(f"lookalike.studies.{room}.study").STUDY
+    return found
 
 
 def room_exhibits(room: str) -> dict[str, Exhibit]:
@@ -37,39 +35,15 @@ def all_exhibits() -> dict[str, Exhibit]:
     return {id: found for room in ROOMS for id, found in room_exhibits(room).items()}
 
 
-def study_of(room: str, settings: Config, files: Mapping[str, Any], printed: Rows = (), claims: Rows = ()) -> Study:
-    """Study of a room, from ``exhibit_settings`` and ``exhibit_files`` of its plan and its rows of facts."""
-    study: Study = import_module(f"lookalike.studies.{room}.study").STUDY(
-        settings, dict(files), list(printed), list(claims)
-    )
-    return study
+def study_of(room: str, dataset: str, settings: Mapping[str, Any]) -> Study:
+    """Return a data set's study in a room from the settings that a job is given."""
+    return class_of(room).given(dataset, settings)
 
 
 def contrasts_of(room: str, study: Study) -> dict[str, list[Contrast]]:
     """Name of a table to its rows: the contrasts of a study, and those of its times."""
     made = import_module(f"lookalike.studies.{room}.contrasts")
     return {"contrasts": made.contrasts(study), "time_contrasts": made.time_contrasts(study)}
-
-
-def drawn_exhibits(config: Config, dataset: str, paper: str = "") -> dict[str, list[Exhibit]]:
-    """Study to its exhibits that a data set has, or to those of one paper."""
-    found = {room: exhibits_in(config, room, dataset) for room in ROOMS if dataset in datasets_of(config, room)}
-    return {room: [one for one in exhibits if not paper or one.paper == paper] for room, exhibits in found.items()}
-
-
-def exhibits_in(config: Config, room: str, dataset: str) -> list[Exhibit]:
-    """Exhibits that the study of a data set has: what its settings ask for, unless its plan knows better."""
-    plan = plan_of(room)
-    if hasattr(plan, "exhibits"):
-        return list(plan.exhibits(config, dataset))
-    settings = plan.exhibit_settings(config, dataset, "")
-    return [one for one in room_exhibits(room).values() if one.when(settings)]
-
-
-def datasets_of(config: Config, room: str) -> list[str]:
-    """Data sets that a study draws exhibits of."""
-    plan = plan_of(room)
-    return list(plan.datasets(config)) if hasattr(plan, "datasets") else list(config[room])
 
 
 def exhibit_paths(dataset: str, exhibits: Iterable[Exhibit]) -> list[str]:

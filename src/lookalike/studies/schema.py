@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from lookalike.core.settings.schema import Settings
+from lookalike.studies.settings import Settings
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

@@ -4,81 +4,125 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from typing import Any
+from functools import cached_property
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.settings.data_sets import LANDMARK_KINDS, MADE_BY_CODE, STUDIES, SYNTHETIC_KINDS, in_demo
-from lookalike.core.settings.methods import method_spec
-from lookalike.core.settings.model import completed
-from lookalike.core.settings.schema import Settings
+from lookalike.core.settings.data_sets import MADE_BY_CODE, STUDIES, SYNTHETIC_KINDS
+from lookalike.core.settings.model import Id, validated
+from lookalike.core.settings.schema import Shared
 from lookalike.core.settings.sentences import refer
+from lookalike.exhibits.registry import ROOMS, Exhibit
+from lookalike.exhibits.study import Study
 from lookalike.learners.registry import MODULES
-from lookalike.studies.category import plan as category
-from lookalike.studies.finegrained import plan as finegrained
-from lookalike.studies.landmark import plan as landmark
+from lookalike.studies.category.settings import Splits, with_likes
+from lookalike.studies.category.study import CategoryStudy
+from lookalike.studies.finegrained.study import FinegrainedStudy
+from lookalike.studies.human.study import HumanStudy
+from lookalike.studies.landmark.study import LandmarkStudy
 from lookalike.studies.recipes import recipe_of
-from lookalike.studies.web import plan as web
-
-__all__ = ["LANDMARK_KINDS", "MADE_BY_CODE", "STUDIES", "checked", "in_demo", "method_spec"]
-
-CHECKS = {"category": category.check, "landmark": landmark.check, "web": web.check, "finegrained": finegrained.check}
+from lookalike.studies.web.study import WebStudy
 
 
-def checked(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a completed plain copy of config.yaml with its overlays, or say in one sentence what is wrong with it."""
-    settings = completed(Settings, config)
-    for dataset in settings["datasets"]:
+class Settings(Shared):
+    """Every key of config.yaml. Unknown keys are errors; keys that are left out take the default given here."""
+
+    category: Annotated[dict[Id, CategoryStudy], BeforeValidator(with_likes)] = Field({})
+    """The category study, by data set id."""
+    landmark: dict[Id, LandmarkStudy] = Field({}, description="The landmark study, by data set id.")
+    web: dict[Id, WebStudy] = Field({}, description="The web-scale study (OASIS, JMLR section 5.2), by data set id.")
+    finegrained: dict[Id, FinegrainedStudy] = Field({})
+    """The fine-grained study (Deep Ranking, CVPR 2014), by data set id."""
+
+    @cached_property
+    def human(self) -> dict[str, HumanStudy]:
+        """The human study, by the id of a data set whose category study asks for ratings."""
+        studies = {}
+        for dataset, study in self.category.items():
+            if (ratings := study.ratings) is not None:
+                human = HumanStudy(
+                    ratings=ratings,
+                    representation=study.representation,
+                    subset_title=study.subsets[ratings.subset].title or ratings.subset,
+                    n_folds=study.splits.folds,
+                )
+                studies[dataset] = human.bound(dataset, self)
+        return studies
+
+    def studies(self, room: str) -> Mapping[str, Study]:
+        """Return the studies of one room, by data set id."""
+        studies: Mapping[str, Study] = getattr(self, room)
+        return studies
+
+    def exhibits_of(self, dataset: str, paper: str = "") -> dict[str, list[Exhibit]]:
+        """Return room to the exhibits of its study of a data set, or to those of one paper."""
+        studies = {room: self.studies(room).get(dataset) for room in ROOMS}
+        found = {room: study.own_exhibits() for room, study in studies.items() if study is not None}
+        return {
+            room: [exhibit for exhibit in exhibits if paper in ("", exhibit.paper)] for room, exhibits in found.items()
+        }
+
+
+def checked(config: Mapping[str, Any]) -> Settings:
+    """Return the settings of config.yaml with its overlays, or say in one sentence what is wrong with it."""
+    settings = validated(Settings, config)
+    for dataset in settings.datasets:
         check_data_set(settings, dataset)
     check_names(settings)
     check_one_study_each(settings)
-    for study, check in CHECKS.items():
-        for dataset in settings[study]:
-            refer(study, dataset, settings["datasets"])
-            check(settings, dataset)
-    for dataset, data in settings["datasets"].items():
-        splits = settings["category"].get(dataset, {}).get("splits", {"train": 40, "test": 25})
-        data["pool"].setdefault("keep", splits["train"] + splits["test"])
+    for section in STUDIES:
+        for dataset, study in settings.studies(section).items():
+            refer(section, dataset, settings.datasets)
+            study.bound(dataset, settings).check()
+    for dataset, data in settings.datasets.items():
+        if data.pool.keep is None:
+            # what a fold of the study needs, or of the papers' protocol
+            splits = settings.category[dataset].splits if dataset in settings.category else Splits()
+            pool = data.pool.model_copy(update={"keep": splits.train + splits.test})
+            settings.datasets[dataset] = data.model_copy(update={"pool": pool})
     return settings
 
 
-def check_data_set(settings: Mapping[str, Any], dataset: str) -> None:
+def check_data_set(settings: Settings, dataset: str) -> None:
     """Refuse a data set that its kind cannot be read or made from."""
-    data = settings["datasets"][dataset]
-    if data["kind"] not in MADE_BY_CODE and not data.get("path"):
+    data = settings.datasets[dataset]
+    if data.kind not in MADE_BY_CODE and not data.path:
         raise LookalikeError(
             f"config: datasets.{dataset} needs a `path`: the folder of its images, relative to the work folder"
         )
-    if data["kind"] == "landmarks" and not data.get("ground_truth"):
+    if data.kind == "landmarks" and not data.ground_truth:
         raise LookalikeError(
             f"config: datasets.{dataset} needs a `ground_truth`: the folder of its ground-truth files "
             "(<landmark>_<n>_query.txt and the lists good, ok and junk), relative to the work folder"
         )
-    if data["kind"] in SYNTHETIC_KINDS:
+    if data.kind in SYNTHETIC_KINDS:
         recipe_of(settings, dataset)
 
 
-def check_names(settings: Mapping[str, Any]) -> None:
+def check_names(settings: Settings) -> None:
     """Refuse representations, methods and codebooks that name what does not exist."""
-    for representation, described in settings["representations"].items():
-        refer(f"representations.{representation}.descriptor", described["descriptor"], settings["descriptors"])
-    for method, spec in settings["methods"].items():
-        if "learner" not in spec:
-            raise LookalikeError(f"config: methods.{method} needs a `learner`; there are: {', '.join(sorted(MODULES))}")
-        refer(f"methods.{method}.learner", spec["learner"], MODULES)
-    for codebook, described in settings["codebooks"].items():
-        place = f"codebooks.{codebook}"
-        if codebook in settings["representations"]:
+    for id, representation in settings.representations.items():
+        refer(f"representations.{id}.descriptor", representation.descriptor, settings.descriptors)
+    for id, method in settings.methods.items():
+        if not method.learner:
+            raise LookalikeError(f"config: methods.{id} needs a `learner`; there are: {', '.join(sorted(MODULES))}")
+        refer(f"methods.{id}.learner", method.learner, MODULES)
+    for id, codebook in settings.codebooks.items():
+        place = f"codebooks.{id}"
+        if id in settings.representations:
             raise LookalikeError(f"config: {place} has the id of a representation: give it another one")
-        if described["published"]:
+        if codebook.published:
             continue
-        if "keypoints" not in described:
+        if codebook.keypoints is None:
             raise LookalikeError(f"config: {place} needs `keypoints`: the id of those it is learned from")
-        refer(f"{place}.keypoints", described["keypoints"], settings["keypoints"])
+        refer(f"{place}.keypoints", codebook.keypoints, settings.keypoints)
 
 
-def check_one_study_each(settings: Mapping[str, Any]) -> None:
+def check_one_study_each(settings: Settings) -> None:
     """Refuse a data set that two studies list, because its results have one place."""
     for first, second in itertools.combinations(STUDIES, 2):
-        for dataset in settings[first]:
-            if dataset in settings[second]:
+        for dataset in settings.studies(first):
+            if dataset in settings.studies(second):
                 raise LookalikeError(f"config: {first} and {second} both list {dataset!r}: name it in one of them")

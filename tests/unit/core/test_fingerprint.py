@@ -27,13 +27,15 @@ def names(root, module):
     return {path.relative_to(root).as_posix() for path in imported_modules(module, package=root)}
 
 
-def test_imports_are_followed_but_for_types_and_the_table_of_learners(tmp_path):
+def test_imports_are_followed_but_for_types_settings_and_the_table_of_learners(tmp_path):
     root = package(
         tmp_path,
         a="import numpy\nfrom lookalike.deep import b\nif TYPE_CHECKING:\n    import lookalike.e\n",
         deep__b="def f():\n    import lookalike.c\n",
         c="import lookalike.a, lookalike.learners.registry\nfrom lookalike.d import thing\n",
-        d="thing = 1\n",
+        d="import lookalike.studies.web.settings, lookalike.core.settings.model\nthing = 1\n",
+        studies__web__settings="import lookalike.e\n",
+        core__settings__model="import lookalike.e\n",
         e="import lookalike.a\n",
         learners__registry="import lookalike.e\n",
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lookalike.studies.settings import checked, method_spec
+from lookalike.studies.settings import checked
 
 PROJECT = Path(__file__).resolve().parents[3]
 
@@ -53,7 +53,7 @@ def test_diagonal_learners_with_the_study_s_parameters(written):
     assert {row["what"] for row in figures["ratios"]} == {"SOMLTG", "SOMLDA"}
     config = checked(yaml.safe_load((PROJECT / "config.yaml").read_text(encoding="utf-8")))
     for result, words in ((few, "10k"), (many, "1m")):
-        parameters = method_spec(config, "oxford5k", "qpao", f"sift-{words}")["parameters"]
+        parameters = config.landmark["oxford5k"].spec("qpao", f"sift-{words}").parameters
         assert result["learners"]["QPAO"]["parameters"] == parameters
 
 

@@ -12,8 +12,8 @@ N_WORDS = 40
 
 
 @pytest.fixture
-def config():
-    """The project's settings; a test may change them."""
+def settings():
+    """The project's settings."""
     return checked(own_settings())
 
 

@@ -13,7 +13,7 @@ from lookalike.exhibits.contrasts import contrasts_frame
 from lookalike.exhibits.statuses import Status
 from lookalike.exhibits.writing import write_exhibits
 from lookalike.report.pictures import POINT
-from lookalike.studies.rooms import claim_rows, contrasts_of, exhibits_in, printed_rows, room_exhibits
+from lookalike.studies.rooms import claim_rows, contrasts_of, printed_rows, room_exhibits
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -30,9 +30,7 @@ def contrasted(room, study):
     """A study with its contrasts, as if a job had made them."""
     tables = {name: contrasts_frame(rows) for name, rows in contrasts_of(room, study).items()}
     vars(study).pop("contrasts", None)
-    study._tables.update(tables)
-    study.files.update({name: f"{name}.parquet" for name in tables})
-    return study
+    return study.with_tables(**tables)
 
 
 def verdict_on(claim, study):
@@ -83,13 +81,12 @@ def check_not_run(room, study, folder):
             assert (told["state"], told["problem"]) == (Status.NOT_RUN, study.not_run)
 
 
-def check_plan(plan, config, dataset):
-    """Ids of a data set's exhibits: their settings are plain, and every file that one needs is planned."""
-    settings = plan.exhibit_settings(config, dataset, "not run: why")
+def check_plan(study):
+    """Ids of a study's exhibits, whose job is given all of the study, and which need only files that are planned."""
+    settings = study.params("exhibits")
     assert json.loads(json.dumps(settings)) == settings
-    assert settings["not_run"] == "not run: why"
-    exhibits = exhibits_in(config, plan.__name__.split(".")[-2], dataset)
-    assert {name for one in exhibits for name in (*one.needs, *one.optional)} <= set(
-        plan.exhibit_files(config, dataset)
-    )
+    assert type(study).given(study.dataset, settings).params("exhibits") == settings
+    exhibits, planned = study.own_exhibits(), study.planned_files()
+    assert {name for one in exhibits for name in (*one.needs, *one.optional)} <= set(planned)
+    assert set(study.contrasted) & set(planned) <= set(study.inputs("contrasts"))
     return {one.id for one in exhibits}

@@ -11,7 +11,7 @@ from lookalike.studies import rooms
 RESOURCES = ROOT / "workflow" / "resources"
 
 
-def test_every_study_has_its_own_exhibits_printed_numbers_and_claims(config):
+def test_every_study_has_its_own_exhibits_printed_numbers_and_claims(settings):
     everything = rooms.all_exhibits()
     assert set(everything) == {id for room in ROOMS for id in rooms.room_exhibits(room)}
     assert {exhibit.study for exhibit in everything.values()} == set(ROOMS)
@@ -23,10 +23,10 @@ def test_every_study_has_its_own_exhibits_printed_numbers_and_claims(config):
     shown = rooms.printed_rows(RESOURCES / "reference-values.csv", "human")
     assert {(row["paper"], row["exhibit"]) for row in shown} >= {("oasis-jmlr-2010", "text")}
     assert not any(row["exhibit"] == "table4" for row in shown)
-    study = rooms.study_of("human", {"dataset": "toys"}, {"ranks": "ranks.npz"}, shown)
-    assert (study.dataset, study.has("ranks"), len(study.printed)) == ("toys", True, len(shown))
+    study = settings.human["demo"].finished({"ranks": "ranks.npz"}, shown)
+    assert (study.dataset, study.has("ranks"), len(study.printed)) == ("demo", True, len(shown))
     # a paper is drawn from the studies that print it
-    drawn = rooms.drawn_exhibits(config, "demo", "oasis-nips-2009")
+    drawn = settings.exhibits_of("demo", "oasis-nips-2009")
     assert {room: [one.name for one in exhibits] for room, exhibits in drawn.items()} == {
         "category": [], "human": ["table1", "fig1a"]}  # fmt: skip
     (file, *_) = rooms.exhibit_paths("demo", drawn["human"])

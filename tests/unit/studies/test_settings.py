@@ -12,12 +12,12 @@ from project import own_settings
 from snakemake.utils import update_config
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.seeds import integer_seed
-from lookalike.core.settings.schema import Settings
-from lookalike.data.painted_landmarks import PaintedLandmarks
-from lookalike.studies.category.plan import run_methods
+from lookalike.core.settings.model import plain
+from lookalike.studies.recipes import recipe_of
 from lookalike.studies.schema import settings_schema
-from lookalike.studies.settings import checked, in_demo, method_spec
+from lookalike.studies.settings import Settings, checked
+
+DEMO = {"demo", "caltech20", "demo_landmarks", "websim_demo", "demo_triplets"}
 
 
 @pytest.fixture
@@ -37,27 +37,26 @@ def test_what_is_left_out_takes_its_default_or_stays_absent(settings):
     before = json.dumps(settings)
     config = checked(settings)
     assert json.dumps(settings) == before, "the caller's own mapping must stay as it is"
-    assert json.loads(json.dumps(config)) == config == checked(config), "what is complete stays as it is"
-    assert config["category"]["caltech256"]["splits"] == {"folds": 5, "train": 40, "test": 25, "validation": 8}
-    assert config["datasets"]["demo"]["clutter"] == ["257.clutter"]
-    assert config["methods"]["oasis"]["trace"]["aggressiveness"] == 0.1
-    assert config["finegrained"]["triplets"]["network"]["ranking"]["learning_rate"] == 0.0003
-    assert "share" not in config["web"]["websim"]["training"]
-    assert "approximate" not in checked({**settings, "web": {"websim": {}}})["web"]["websim"]
-    assert "path" not in config["datasets"]["demo"]
-    demo = {name for name, data in config["datasets"].items() if in_demo(data)}
-    assert demo == {"demo", "caltech20", "demo_landmarks", "websim_demo", "demo_triplets"}
-    assert config["datasets"]["websim"]["simulation"]["n_images"] == 2_292_259 + 402_164
+    whole = plain(config)
+    assert json.loads(json.dumps(whole)) == whole == plain(checked(whole)), "what is complete stays as it is"
+    assert plain(config.category["caltech256"].splits) == {"folds": 5, "train": 40, "test": 25, "validation": 8}
+    assert config.datasets["demo"].clutter == ["257.clutter"]
+    assert config.methods["oasis"].trace.aggressiveness == 0.1
+    assert config.finegrained["triplets"].network.ranking.learning_rate == 0.0003
+    assert checked({**settings, "web": {"websim": {}}}).web["websim"].approximate is None
+    assert "share" not in whole["web"]["websim"]["training"]
+    assert {name for name, data in config.datasets.items() if data.in_demo} == DEMO
+    assert config.datasets["websim"].simulation.n_images == 2_292_259 + 402_164
     # numbers stay as they were written
-    assert repr(config["methods"]["mcml"]["time_limit"]) == "432000"
-    assert config["methods"]["qpao"]["parameters"] == {"C": 10.0, "upper": None}
+    assert repr(config.methods["mcml"].time_limit) == "432000"
+    assert config.methods["qpao"].parameters == {"C": 10.0, "upper": None}
 
 
 def test_the_pool_leaves_what_a_split_needs(settings):
     settings["category"]["demo"]["splits"] = {"train": 20, "test": 10}
     settings["datasets"]["caltech256"]["pool"] = {"keep": 70}
-    datasets = checked(settings)["datasets"]
-    assert {name: datasets[name]["pool"]["keep"] for name in ("caltech256", "demo")} == {"caltech256": 70, "demo": 30}
+    datasets = checked(settings).datasets
+    assert {name: datasets[name].pool.keep for name in ("caltech256", "demo")} == {"caltech256": 70, "demo": 30}
 
 
 @pytest.mark.parametrize("name", ["config.yaml", "config/demo.yaml"])
@@ -79,10 +78,10 @@ def test_examples_of_the_documentation_are_valid(settings, example):
     laid_over = yaml.safe_load(example.read_text())
     update_config(settings, laid_over)
     config = checked(settings)
-    assert all(name in config[part] for part, entries in laid_over.items() for name in entries)
+    assert all(name in getattr(config, part) for part, entries in laid_over.items() for name in entries)
     if example.stem == "fast":
-        assert not {"mcml", "lmnn", "lmnn-naive", "mmc"} & set(run_methods(config, "caltech256"))
-        assert config["landmark"]["oxford5k"]["codebooks"] == ["sift-10k"]
+        assert not {"mcml", "lmnn", "lmnn-naive", "mmc"} & set(config.category["caltech256"].run_methods())
+        assert config.landmark["oxford5k"].codebooks == ["sift-10k"]
 
 
 def test_a_study_like_another_has_what_it_leaves_out(settings):
@@ -90,49 +89,47 @@ def test_a_study_like_another_has_what_it_leaves_out(settings):
     put(settings, "datasets.websim", {"kind": "folder", "path": "data/mine"})
     del settings["web"]["websim"]
     del settings["category"]["demo"]["ratings"]
-    config = checked(settings)["category"]
+    config = plain(checked(settings))["category"]
     changed = {"like": "demo", "methods": ["euclidean"]}
     assert config["websim"] == config["demo"] | changed
 
 
 def test_names_of_landmarks_are_those_of_the_data_set(settings):
-    config = checked(settings)
-    seed = integer_seed(config["seed"], "datasets", "demo_landmarks")
-    spec = PaintedLandmarks(**config["datasets"]["demo_landmarks"]["synthetic_landmarks"], seed=seed)
-    settings["landmark"]["demo_landmarks"]["landmarks"] = spec.names()[1:3]
+    recipe = recipe_of(checked(settings), "demo_landmarks")
+    settings["landmark"]["demo_landmarks"]["landmarks"] = recipe.names()[1:3]
     settings["landmark"]["oxford5k"]["landmarks"] = ["keble", "balliol"]
-    assert len(checked(settings)["landmark"]["demo_landmarks"]["landmarks"]) == 2
+    assert len(checked(settings).landmark["demo_landmarks"].landmarks) == 2
 
 
 def test_a_study_overrides_parts_of_a_method(settings):
     put(settings, "category.demo.overrides.euclidean", {"trace": {"steps": 50}})
-    config = checked(settings)
-    demo, papers = method_spec(config, "demo", "oasis"), method_spec(config, "caltech256", "oasis")
-    assert demo["trace"] == papers["trace"] | {"steps": 60_000, "points": 9}
-    assert demo["parameters"] == papers["parameters"]
-    assert papers["select"]["aggressiveness"] == [0.003, 0.01, 0.03, 0.1, 0.3]
-    assert config["category"]["demo"]["overrides"]["lego"] == settings["category"]["demo"]["overrides"]["lego"]
-    added = method_spec(config, "demo", "euclidean")["trace"]
-    assert (added["steps"], added["points"], added["stop"]) == (50, 60, True)
+    studies = checked(settings).category
+    demo, papers = studies["demo"].spec("oasis"), studies["caltech256"].spec("oasis")
+    assert demo.trace == papers.trace.model_copy(update={"steps": 60_000, "points": 9})
+    assert demo.parameters == papers.parameters
+    assert papers.select["aggressiveness"] == [0.003, 0.01, 0.03, 0.1, 0.3]
+    assert plain(studies["demo"])["overrides"]["lego"] == settings["category"]["demo"]["overrides"]["lego"]
+    added = studies["demo"].spec("euclidean").trace
+    assert (added.steps, added.points, added.stop) == (50, 60, True)
 
 
 def test_qpao_has_the_papers_numbers_of_blocks_unless_told_otherwise(settings):
-    def blocks(dataset, codebook, words=None):
-        return method_spec(config, dataset, "qpao", codebook, words)["parameters"]["n_blocks"]
+    def blocks(dataset, codebook="", words=0):
+        return studies[dataset].spec("qpao", codebook, words).parameters["n_blocks"]
 
-    config = checked(settings)
+    studies = checked(settings).landmark
     named = ["sift-10k", "sift-100k", "sift-1m", "oxford-words"]
     assert [blocks("oxford5k", codebook) for codebook in named] == [50, 50, 500, 500]
-    assert [blocks("oxford5k", None, words) for words in (100_000, 1_000_000)] == [50, 500]
+    assert [blocks("oxford5k", words=words) for words in (100_000, 1_000_000)] == [50, 500]
     assert blocks("demo_landmarks", "sift-demo-10k") == 10
-    assert "n_blocks" not in method_spec(config, "oxford5k", "tfidf", "sift-1m")["parameters"]
+    assert "n_blocks" not in studies["oxford5k"].spec("tfidf", "sift-1m").parameters
     # the study's change for a codebook comes before the method's own, and one that it does not use is ignored
     put(settings, "methods.qpao.parameters.n_blocks", 7)
     put(settings, "landmark.oxford5k.codebook_overrides", {"sift-1m": {"qpao": {"parameters": {"n_blocks": 700}}}})
-    config = checked(settings)
+    studies = checked(settings).landmark
     assert [blocks("oxford5k", codebook) for codebook in named] == [7, 7, 700, 7]
     put(settings, "landmark.oxford5k.codebooks", ["sift-10k"])
-    assert checked(settings)["landmark"]["oxford5k"]["codebooks"] == ["sift-10k"]
+    assert checked(settings).landmark["oxford5k"].codebooks == ["sift-10k"]
 
 
 def test_every_key_is_described_and_no_section_takes_unknown_keys():

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from lookalike.core.settings.model import ABSENT, Number, Section, left_out
+from lookalike.core.settings.model import ABSENT, Absent, Number, Section, left_out
 
 SYNTHETIC_KINDS = ("synthetic", "synthetic_landmarks", "synthetic_triplets")
 """Kinds of data sets whose images are made by code."""
@@ -25,24 +24,6 @@ STUDIES = ("category", "landmark", "web", "finegrained")
 """Sections of studies; a data set belongs to one of them, because its results have one place."""
 
 
-def in_demo(settings: Mapping[str, Any]) -> bool:
-    """Whether a data set, by its settings, belongs to the demo: images made by code, or a set that says so itself."""
-    return settings["kind"] in SYNTHETIC_KINDS or bool(settings.get("demo"))
-
-
-def settings_of_data(config: Mapping[str, Any], dataset: str, not_run: str) -> dict[str, Any]:
-    """What the exhibits of every study have to know of its data set."""
-    data = config["datasets"][dataset]
-    synthetic = data["kind"] in MADE_BY_CODE or data["stand_in"]
-    described = {"title": data.get("title", dataset), "kind": data["kind"], "synthetic": synthetic}
-    return {"dataset": dataset, **described, "not_run": not_run}
-
-
-def section_of(config: Mapping[str, Any], dataset: str) -> str:
-    """Return the section of the study that a data set belongs to."""
-    return next(study for study in STUDIES if dataset in config[study])
-
-
 class Pool(Section):
     """The images that palette and codebook are learned from, drawn once and never used in a split."""
 
@@ -51,7 +32,7 @@ class Pool(Section):
     at least 500 clutter images, else `classes`."""
     share: Number = Field(0.25, ge=0, le=1)
     """With `classes`: share of each class's usable images that goes to the pool, on top of all clutter images."""
-    keep: int = left_out(ge=2)
+    keep: Absent[int] = left_out(ge=2)
     """With `classes`: each class keeps at least this many usable images. If left out, it keeps as many as a fold needs
     (65 in the papers' protocol)."""
 
@@ -134,7 +115,7 @@ class SyntheticLandmarks(Section):
 class DataSet(Section):
     """One data set."""
 
-    title: str = left_out(description="Name of the data set in captions; the id if left out.")
+    title: Absent[str] = left_out(description="Name of the data set in captions; the id if left out.")
     kind: Literal[
         "caltech256",
         "folder",
@@ -160,12 +141,12 @@ class DataSet(Section):
     stand_in: bool = False
     """Whether code made the images in `path`, to stand in for real ones: exhibits then call them synthetic, and hold no
     number against the papers'."""
-    path: str = ABSENT
+    path: Absent[str] = ABSENT
     """Folder of the images, relative to the work folder. For `caltech256` and `oxford5k` it holds the archives or the
     folders that they unpack to; for `folder` and `class_triplets` it holds the class folders; for `triplets` the CSV
     files and the images that they name; for `visterms` the counts and their manifest, and the folder may also be one of
     the project itself; synthetic data needs none."""
-    ground_truth: str = ABSENT
+    ground_truth: Absent[str] = ABSENT
     """Folder of the ground-truth files of a data set of kind `landmarks`, relative to the work folder."""
     shards: int = Field(4, ge=1, le=256)
     """Number of jobs that descriptors are extracted in, or that visterms are simulated in."""
@@ -178,3 +159,13 @@ class DataSet(Section):
     class_triplets: ClassTriplets = ClassTriplets()
     simulation: Simulation = Simulation()
     synthetic_landmarks: SyntheticLandmarks = SyntheticLandmarks()
+
+    @property
+    def is_synthetic(self) -> bool:
+        """Tell whether its images, or its log, are made by code, by this workflow or before it."""
+        return self.kind in MADE_BY_CODE or self.stand_in
+
+    @property
+    def in_demo(self) -> bool:
+        """Tell whether it belongs to the demo: its images are made by code, or it says so itself."""
+        return self.kind in SYNTHETIC_KINDS or self.demo

@@ -15,13 +15,14 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    GetCoreSchemaHandler,
     StringConstraints,
     ValidationError,
     ValidatorFunctionWrapHandler,
     WrapValidator,
     model_validator,
 )
-from pydantic_core import PydanticCustomError
+from pydantic_core import CoreSchema, PydanticCustomError
 
 from lookalike.core.errors import LookalikeError, existing
 from lookalike.core.settings.sentences import sentence
@@ -29,18 +30,30 @@ from lookalike.core.settings.sentences import sentence
 Entry = TypeVar("Entry")
 
 ABSENT: Any = None
-"""Default of a key that is absent where it is left out; null is no value of it."""
+"""Default of a key that is absent where it is left out."""
+
+
+class _NoNull:
+    """Takes null out of the values that a key may be given."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        schema = handler(source)
+        return schema["schema"] if schema["type"] == "nullable" else schema
+
+
+Absent = Annotated[Entry | None, _NoNull()]
+"""A key that is None where it is left out; null is no value of it."""
 
 
 def left_out(**described: Any) -> Any:
-    """A key that is absent where it is left out; arguments are those of `pydantic.Field`."""
+    """Describe a key that is absent where it is left out; arguments are those of `pydantic.Field`."""
     return Field(default=ABSENT, **described)
 
 
 class Section(BaseModel):
     """Keys of one section of config.yaml. Its docstring is the section's description in the reference."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     @model_validator(mode="before")
     @classmethod
@@ -85,12 +98,31 @@ Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 """An id that becomes part of a path; letters, digits, '.', '_' and '-'."""
 
 
-def completed(section: type[Section], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a section's settings with all defaults filled in; a mistake is an error that starts with its place."""
+Kind = TypeVar("Kind", bound=Section)
+
+
+def validated(section: type[Kind], given: Mapping[str, Any]) -> Kind:
+    """Return a section with all defaults filled in; a mistake is an error that starts with its place."""
     try:
-        checked = section.model_validate(dict(given))
+        return section.model_validate(dict(given))
     except ValidationError as error:
         # the error nearest to the top level explains those below it
         raise LookalikeError(sentence(min(error.errors(), key=lambda details: len(details["loc"])))) from None
-    # what is kept as it was written is not of its field's type, which pydantic would warn of
-    return checked.model_dump(by_alias=True, exclude_none=True, warnings=False)
+
+
+def only(kind: type[Kind], section: Kind) -> Kind:
+    """Return what one of its bases has of a section: the keys that a job reads, and no others."""
+    return kind(**{name: value for name, value in section if name in kind.model_fields and value is not None})
+
+
+def plain(settings: Any, **chosen: Any) -> Any:
+    """Return settings as plain values, which Snakemake compares and hands to jobs; absent keys stay absent.
+
+    Of a section, `include` and `exclude` choose keys as pydantic does.
+    """
+    if isinstance(settings, Section):
+        # what is kept as it was written is not of its field's type, which pydantic would warn of
+        return settings.model_dump(by_alias=True, exclude_none=True, warnings=False, **chosen)
+    if isinstance(settings, Mapping):
+        return {name: plain(value) for name, value in settings.items()}
+    return [plain(value) for value in settings] if isinstance(settings, (list, tuple)) else settings

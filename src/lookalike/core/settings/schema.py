@@ -1,16 +1,13 @@
-"""All sections of config.yaml in one model, those of representations among them."""
+"""The sections of config.yaml that all studies share, those of representations among them."""
 
 from __future__ import annotations
 
 from pydantic import Field
 
-from lookalike.core.settings.category import CategoryStudies
+from lookalike.core.seeds import integer_seed
 from lookalike.core.settings.data_sets import DataSet
-from lookalike.core.settings.finegrained import FinegrainedStudy
-from lookalike.core.settings.landmark import LandmarkStudy
 from lookalike.core.settings.methods import Method
-from lookalike.core.settings.model import Id, Number, Section, left_out
-from lookalike.core.settings.web import WebStudy
+from lookalike.core.settings.model import Absent, Id, Number, Section, left_out
 
 
 class Descriptor(Section):
@@ -43,24 +40,31 @@ class Keypoints(Section):
     """Images are made smaller until no side has more pixels; 0 keeps their size."""
 
 
-class Codebook(Section):
-    """One codebook of local features, by approximate k-means, or the one whose words the benchmark publishes."""
+class CodebookTraining(Section):
+    """What decides a codebook that is learned."""
 
-    title: str = left_out(description="Size as tables name it; the number of words if left out.")
-    keypoints: str = left_out(description="Id of the keypoints that it is learned from; needed unless `published`.")
-    published: bool = False
-    """`true`: take the words that the benchmark publishes for every image (1,000,000 words of Hessian-affine SIFT),
-    from their archive, fetched when it is not in the data set's `path`."""
     words: int = Field(ge=2, description="Words of the codebook; the paper uses 10,000, 100,000 and 1,000,000.")
     root: bool = False
     """RootSIFT: square roots of the descriptors scaled to sum 1 (Arandjelovic and Zisserman 2012)."""
-    max_descriptors: int = left_out(ge=2)
+    max_descriptors: Absent[int] = left_out(ge=2)
     """At most this many descriptors, drawn evenly over the images, train the codebook; all if left out."""
     iterations: int = Field(10, ge=1, description="Iterations of approximate k-means.")
 
 
-class Settings(Section):
-    """Every key of config.yaml. Unknown keys are errors; keys that are left out take the default given here."""
+class Codebook(CodebookTraining):
+    """One codebook of local features, by approximate k-means, or the one whose words the benchmark publishes."""
+
+    title: Absent[str] = left_out(description="Size as tables name it; the number of words if left out.")
+    keypoints: Absent[str] = left_out(
+        description="Id of the keypoints that it is learned from; needed unless `published`."
+    )
+    published: bool = False
+    """`true`: take the words that the benchmark publishes for every image (1,000,000 words of Hessian-affine SIFT),
+    from their archive, fetched when it is not in the data set's `path`."""
+
+
+class Shared(Section):
+    """Keys of config.yaml that every study may read. Keys that are left out take the default given here."""
 
     seed: int = Field(2010, ge=0)
     """Root seed, a non-negative integer; every job derives a stream of its own from it by name."""
@@ -69,11 +73,10 @@ class Settings(Section):
     """Block descriptors (OASIS, JMLR section 3), by id; extracted once and shared by representations."""
     representations: dict[Id, Representation] = Field({}, description="Bag-of-visterms representations, by id.")
     methods: dict[Id, Method] = Field({}, description="Learners and how their hyper-parameters are chosen, by id.")
-    category: CategoryStudies = Field({}, description="The category study, by data set id.")
     keypoints: dict[Id, Keypoints] = Field({})
     """Local features of the landmark study (SOML, AAAI 2014), by id; extracted once and shared by codebooks."""
     codebooks: dict[Id, Codebook] = Field({}, description="Codebooks of local features, by id.")
-    landmark: dict[Id, LandmarkStudy] = Field({}, description="The landmark study, by data set id.")
-    web: dict[Id, WebStudy] = Field({}, description="The web-scale study (OASIS, JMLR section 5.2), by data set id.")
-    finegrained: dict[Id, FinegrainedStudy] = Field({})
-    """The fine-grained study (Deep Ranking, CVPR 2014), by data set id."""
+
+    def drawing_seed(self, dataset: str) -> int:
+        """Return the seed of a data set that is made by code, from its name."""
+        return integer_seed(self.seed, "datasets", dataset)

@@ -39,22 +39,12 @@ PRINTED = {"printed_cell": "printed difference", "status": "status"}
 """Further ones where the paper at hand prints both methods."""
 
 
-def can_compare(settings: Mapping[str, Any]) -> bool:
-    """Whether a study runs OASIS and something to hold it against."""
-    return "oasis" in settings["methods"] and bool(families_of(settings))
-
-
-def families_of(settings: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The methods that OASIS is compared with, by question: competitors, its own variants, and what was set aside."""
-    families = {"compared": settings["methods"], **{role: settings[role] for role in ("variants", "set_aside")}}
-    families = {name: [of for of in methods if of != "oasis"] for name, methods in families.items()}
-    return {name: methods for name, methods in families.items() if methods}
-
-
-@exhibit("learning/comparison", title="Methods compared", needs=("contrasts", "fits"), when=can_compare)
+@exhibit(
+    "learning/comparison", title="Methods compared", needs=("contrasts", "fits"), when=lambda study: study.can_compare()
+)
 def comparison(study: CategoryStudy) -> Table:
     """Whether OASIS is better than each other method: differences in mAP, in points (1 point = 0.01)."""
-    return _table(study, families_of(study.settings))
+    return _table(study, study.families())
 
 
 def comparison_below(study: CategoryStudy, methods: Sequence[str]) -> Table:
@@ -71,7 +61,7 @@ def _table(study: CategoryStudy, families: Mapping[str, Sequence[str]], heading:
         _record(study, subset, family, method)
         | {"block": ", ".join(filter(None, (study.block_title(subset), heads.get(family))))}
         | (_printed_gap(study, subset, method) if is_printed else {})
-        for subset in study.subsets
+        for subset in study.parts
         for family, methods in families.items()
         for method in methods
         # a method that runs on other subsets alone, or was not asked for, has no difference here
@@ -86,7 +76,7 @@ def _table(study: CategoryStudy, families: Mapping[str, Sequence[str]], heading:
 
 def _family_notes(study: CategoryStudy, frame: pd.DataFrame) -> list[str]:
     """Over how many methods the p-values of each family are adjusted, on each subset."""
-    titles = {subset.id: subset.title for subset in study.subsets}
+    titles = {subset.id: subset.title for subset in study.parts}
     sizes = [
         f"{int(rows['n_adjusted'].max())} {FAMILIES[str(family)]} ({titles[str(subset)]})"
         for (family, subset), rows in frame.groupby(["family", "subset"], sort=False)
@@ -113,7 +103,7 @@ def _record(study: CategoryStudy, subset: Subset, family_name: str, method: str)
     by_t, by_bootstrap = rows
     points = {"difference": by_t.mean, "t_low": by_t.low, "t_high": by_t.high, "bootstrap_low": by_bootstrap.low,
               "bootstrap_high": by_bootstrap.high}  # fmt: skip
-    own = next((methods for methods in families_of(study.settings).values() if method in methods), [])
+    own = next((methods for methods in study.families().values() if method in methods), [])
     adjusted = [oasis_minus(study, subset, other) for other in own]
     counts = {"p_holm": by_t.p, "n_adjusted": sum(not math.isnan(other[0].p) for other in adjusted if other),
               "n_folds": by_t.n, "n_images": by_bootstrap.n}  # fmt: skip
@@ -154,7 +144,7 @@ def _printed_gap(study: CategoryStudy, subset: Subset, method: str) -> dict[str,
 def margins(study: CategoryStudy) -> tuple[Margin, ...]:
     """OASIS minus the best other methods, in print and here, and minus Euclidean distance, on every subset."""
     found = []
-    for subset in study.subsets:
+    for subset in study.parts:
         ours, printed = study.maps(subset), study.printed_maps(subset, study.paper)
         others = sorted(set(ours) - {"oasis"}, key=lambda method: (printed.get(method, 0.0), ours[method]))
         best_here = max(others, key=ours.__getitem__, default="")

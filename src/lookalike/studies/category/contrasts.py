@@ -28,7 +28,6 @@ from lookalike.exhibits.contrasts import (
 )
 from lookalike.ranking.comparison import average_precisions, compare_methods, corrected_t_test, holm
 from lookalike.ranking.rankings import Rankings
-from lookalike.studies.category.comparison import families_of
 from lookalike.studies.category.precision import K_MAX
 from lookalike.studies.category.study import PRINTED_TABLE, CategoryStudy, Subset
 from lookalike.studies.category.times import minutes_of, triplets_of
@@ -79,10 +78,10 @@ def over_folds(
     study: CategoryStudy, subset: Subset, metric: str, names: tuple[str, str], folds: pd.Series, **columns: Any
 ) -> Contrast:
     """First minus second over the folds that have a difference, given as fractions, in points."""
-    known, splits = folds.dropna().to_numpy(dtype=np.float64), study.settings["splits"]
+    known, splits = folds.dropna().to_numpy(dtype=np.float64), study.splits
     if not len(known):
         return row_of(study, subset, metric, *names, **columns)
-    test = corrected_t_test(known, splits["train"], splits["test"])
+    test = corrected_t_test(known, splits.train, splits.test)
     given: dict[str, Any] = {"p": test.p, "n": len(known), "interval": FOLDS, **columns}
     return row_of(
         study, subset, metric, *names, mean=100 * test.mean, low=100 * test.low, high=100 * test.high, **given
@@ -101,9 +100,14 @@ def compared(study: CategoryStudy) -> pd.DataFrame:
     ]
     if not rankings:
         return pd.DataFrame({"difference": []})
-    splits, seed = study.settings["splits"], study.settings["seed"]
-    of_images = {"n_train": splits["train"], "n_test": splits["test"], "families": families_of(study.settings)}
-    return compare_methods(average_precisions(rankings), "oasis", random_state=seed, **of_images)
+    return compare_methods(
+        average_precisions(rankings),
+        "oasis",
+        n_train=study.splits.train,
+        n_test=study.splits.test,
+        families=study.families(),
+        random_state=study.seed,
+    )
 
 
 def image_by_image(study: CategoryStudy) -> dict[tuple[str, str], dict[str, Any]]:
@@ -123,7 +127,7 @@ def maps(
     study: CategoryStudy, subset: Subset, by_images: Mapping[tuple[str, str], Any], printed_gaps: Gaps
 ) -> Iterator[Contrast]:
     """Mean average precision of each pair of methods; that of OASIS has a second interval, over images."""
-    ran = [method for method in study.run if method in subset.methods and method not in study.settings["projected"]]
+    ran = [method for method in study.run_methods() if method in subset.methods]
     for first, second in combinations(ran, 2):
         printed, both = printed_gap(printed_gaps, subset, first, second), by_images.get((subset.id, second))
         if first != "oasis" or both is None:
@@ -234,7 +238,7 @@ def along_training(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
     # a longer trace of a curve that still rises could only saturate later
     yield level(study, subset, "saturation", "oasis", step, "steps", printed=in_print).so_far(above=rising)
     # of c classes with n training images each JMLR counts cn (n - 1) (c - 1)n / 2 triplets
-    n_train = study.settings["splits"]["train"]
+    n_train = study.splits.train
     n_images = subset.n_classes * n_train
     n_triplets = n_images * (n_train - 1) * (n_images - n_train) // 2
     if n_triplets > 0:
@@ -303,7 +307,7 @@ def mistakes(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
 
 def projections(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
     """Ways of projecting onto positive matrices (JMLR 6.2): at the validation stop, at their peaks, and after it."""
-    traced = [method for method in ("oasis", *study.settings["projected"]) if study.curves(subset, method) is not None]
+    traced = [method for method in ("oasis", *study.projected) if study.curves(subset, method) is not None]
     for first, second in combinations(traced, 2):
         yield from at_validation_stop(study, subset, first, second)
         curves: list[Any] = [study.curves(subset, of) for of in (first, second)]
@@ -365,7 +369,7 @@ def time_contrasts(study: CategoryStudy) -> list[Contrast]:
 
 
 def _times(study: CategoryStudy, subset: Subset, minutes: Any, triplets: Any) -> Iterator[Contrast]:
-    ran = [method for method in study.run if method in subset.methods and method not in study.settings["projected"]]
+    ran = [method for method in study.run_methods() if method in subset.methods]
     for method in ran:
         time = minutes.get((subset.id, method), (math.nan,))[0]
         yield level(study, subset, "training time", method, time, "minutes")

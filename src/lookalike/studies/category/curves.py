@@ -32,8 +32,8 @@ def figure(
     notes: Sequence[str] = (),
 ) -> Figure:
     """A figure whose panels are drawn by ``draw(subset, its rows of the frame)``."""
-    titles = lettered([study.block_title(subset) for subset in study.subsets])
-    panels = [draw(subset, frame[frame["subset"] == subset.id]) for subset in study.subsets]
+    titles = lettered([study.block_title(subset) for subset in study.parts])
+    panels = [draw(subset, frame[frame["subset"] == subset.id]) for subset in study.parts]
     titled = tuple(replace(panel, title=title) for panel, title in zip(panels, titles, strict=True))
     return Figure(frame, titled, cells, tuple(notes))
 

@@ -37,7 +37,7 @@ WORDS_IN_TEXT = 10_000
 def numbers_in_text(study: CategoryStudy) -> Table:
     """What the paper says in its text: images kept, visterms of an image, and how symmetric W is after training."""
     # the first subset that the paper of the text prints, else the first
-    among = study.subsets or study.all_subsets
+    among = study.parts or study.all_subsets
     subset = next((one for one in among if study.setting_of(one)), among[0])
     ours = pd.DataFrame(facts_of(study, subset), columns=["method", "metric", "subset", "ours", "ours_std", "words"])
     on = ("method", "metric")
@@ -61,7 +61,7 @@ def facts_of(study: CategoryStudy, subset: Subset) -> list[tuple[str, str, str, 
     fits = fits[fits["subset"] == subset.id]
     # the study's own representation, unless one with the paper's number of words was run
     large = sorted(set(fits.loc[fits["n_words"] == WORDS_IN_TEXT, "representation"]))
-    own = study.settings["representation"]
+    own = study.representation
     fits = fits[fits["representation"] == (own if own in large or not large else large[0])]
     # every method of a fold is given the same images
     nonzeros = fits.drop_duplicates("fold")["nonzeros_per_image_train"].dropna()
@@ -84,7 +84,7 @@ def _judged(study: CategoryStudy, subset: Subset, cell: Mapping[str, Any]) -> tu
         why = "synthetic images"
     elif cell["metric"] == "symmetry_index":
         why = subset.why_not_comparable or ("" if study.setting_of(subset) else PAPERS_OTHER_CLASSES)
-    elif study.settings["kind"] != "caltech256":
+    elif study.data_set.kind != "caltech256":
         why = "other images than the paper's"
     elif cell["metric"] == "nonzeros_per_image" and cell["words"] != WORDS_IN_TEXT:
         why = f"{cell['words']:,} words here, {WORDS_IN_TEXT:,} in the paper"

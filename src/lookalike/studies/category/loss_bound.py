@@ -5,7 +5,6 @@ The theorem bounds the mistakes by how well any fixed matrix U does on the same 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -18,18 +17,19 @@ from lookalike.learners.gram import Form
 from lookalike.learners.oasis import OASIS
 from lookalike.learners.triplets import TripletSampler
 from lookalike.studies.category.folds import Fold
+from lookalike.studies.category.settings import LossBound
 from lookalike.studies.metrics import metrics_frame
 
 CHUNK = 2_048
 """Triplets at a time: so many dense rows of length d are in memory, besides one of each image."""
 
 
-def numbers_of(fold: Fold, settings: Mapping[str, Any]) -> pd.DataFrame:
+def numbers_of(fold: Fold, settings: LossBound) -> pd.DataFrame:
     """Count the mistakes of OASIS along a sequence of triplets, and what Theorem 1 (JMLR section 2.2) allows."""
     X, _ = fold.rows("train", "train")
-    C = float(settings["aggressiveness"])
-    triplets = TripletSampler(fold.images["train"].labels, fold.seed("fit")).draw(settings["steps"])
-    mistakes, W = mistakes_of(X, triplets, C, settings.get("solver", "auto"))
+    C = float(settings.aggressiveness)
+    triplets = TripletSampler(fold.images["train"].labels, fold.seed("fit")).draw(settings.steps)
+    mistakes, W = mistakes_of(X, triplets, C, settings.solver)
     images = sp.csr_array(X, dtype=np.float64)
     squares = squared_step_norms(images, triplets)
     of_identity, of_learned = (triplet_margins(rows, images, triplets) for rows in (images, W.project(images)))
@@ -39,7 +39,7 @@ def numbers_of(fold: Fold, settings: Mapping[str, Any]) -> pd.DataFrame:
         # ||U - I||_F^2 of U = times W, whose margins are multiples of those of W; the paper's n is d, the length of W
         distance = times**2 * sum_of_squares - 2 * times * trace + X.shape[1]
         counted[name, "bound"] = bound(distance, times * of_learned, squares, C)
-    steps = log_spaced_steps(settings["steps"], settings["points"])
+    steps = log_spaced_steps(settings.steps, settings.points)
     rows = [
         {"method": method, "metric": metric, "x": step, "value": values[step - 1]}
         for (method, metric), values in counted.items()

@@ -15,16 +15,20 @@ from lookalike.exhibits.model import Entry, Found, Gallery, Ranking
 from lookalike.exhibits.neighbours import Candidate, change_text, choice_note, choose, gallery_of, score_text
 from lookalike.exhibits.registry import exhibit
 from lookalike.ranking.rankings import Rankings
+from lookalike.studies.category.section import AFTER, BEFORE
 from lookalike.studies.category.study import CategoryStudy
 
-BEFORE, AFTER = "euclidean", "oasis"
 N_QUERIES, N_FOUND = 24, 10
 """Queries, and images of each ranking."""
 OWN = "images of its class"
 
 
-@exhibit("learning/neighbours", title="Neighbours before and after learning", needs=("ranks", "images", "manifest"),
-         when=lambda settings: {BEFORE, AFTER} <= set(settings["methods"]))  # fmt: skip
+@exhibit(
+    "learning/neighbours",
+    title="Neighbours before and after learning",
+    needs=("ranks", "images", "manifest"),
+    when=lambda study: {BEFORE, AFTER} <= set(study.methods),
+)
 def neighbours(study: CategoryStudy) -> Gallery:
     """Whether OASIS finds more images of the same class: neighbours of test images before and after learning."""
     before, after = (Rankings.load(path) for path in study.files["ranks"])
@@ -35,17 +39,16 @@ def neighbours(study: CategoryStudy) -> Gallery:
     labels = study.table("manifest").set_index("image_id")["label"]
     rows = sorted(range(len(ids)), key=ids.__getitem__)
     candidates = [Candidate(row, labels[ids[row]], float(precisions[1][row] - precisions[0][row])) for row in rows]
-    seed = int(study.settings["seed"])
-    choices = choose(candidates, N_QUERIES, seed=seed, dataset=study.dataset)
+    choices = choose(candidates, N_QUERIES, seed=study.seed, dataset=study.dataset)
     entries = [_entry(study, (before, after), precisions, choice.key, choice.chosen) for choice in choices]
-    shown = study.settings["neighbours"]
-    title = next((of.title for of in study.all_subsets if of.id == shown["subset"]), shown["subset"])
+    id, fold = study.example_fold()
+    title = next(subset.title for subset in study.all_subsets if subset.id == id)
     return gallery_of(
         sorted(entries, key=lambda entry: entry.words),
         (
-            f"Queries are among the {len(ids):,} test images of {title}, partition {shown['fold'] + 1}. Each queries "
+            f"Queries are among the {len(ids):,} test images of {title}, partition {fold + 1}. Each queries "
             "all others, and none of them was learned from.",
-            choice_note(candidates, choices, seed=seed, groups="classes", measure="average precision"),
+            choice_note(candidates, choices, seed=study.seed, groups="classes", measure="average precision"),
             "Euclidean ranks by distance: smaller is nearer. OASIS ranks by score: larger is nearer. The two have no "
             "common scale.",
         ),

@@ -67,7 +67,7 @@ def colour_palette(study: CategoryStudy) -> Picture:
 def common_visterms(study: CategoryStudy) -> Gallery:
     """What visterms stand for: each row shows blocks of one of the commonest, each from another image."""
     codebook = np.load(study.path("codebook"))
-    hellinger = study.settings["representation_settings"]["hellinger"]
+    hellinger = study.own_representation.hellinger
     found, n_images = find_words(study.files["blocks"], codebook, hellinger)
     paths = study.table("manifest").set_index("image_id")["path"]
     # those that the most images hold, then those with the most blocks

@@ -17,7 +17,7 @@ from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, Look, looks_of
 from lookalike.ranking.statistics import summarise
 from lookalike.studies.category import curves
-from lookalike.studies.category.comparison import can_compare, comparison_below, margins
+from lookalike.studies.category.comparison import comparison_below, margins
 from lookalike.studies.category.study import DRAFT, PRINTED_TABLE, CategoryStudy, Subset
 from lookalike.studies.metrics import rows_in, select
 
@@ -43,8 +43,8 @@ def main_table(study: CategoryStudy) -> Table:
     named = {method: study.title_of(method) for method in dict.fromkeys(cells["method"])}
     titles = {"metric": TABLE_METRICS, "method": named, "subset": study.titles}
     others = [method for method in named if method != "oasis"]
-    below = comparison_below(study, others) if study.has("contrasts") and can_compare(study.settings) else None
-    orders = [] if study.synthetic else [study.order_beside_print(subset, study.paper) for subset in study.subsets]
+    below = comparison_below(study, others) if study.has("contrasts") and study.can_compare() else None
+    orders = [] if study.synthetic else [study.order_beside_print(subset, study.paper) for subset in study.parts]
     notes = (*filter(None, orders), *(() if below is None else below.notes))
     of = {"titles": titles, "notes": notes, "below": below, "margins": margins(study), **BEST}
     return Table(cells, ("metric",), "method", "subset", **of)
@@ -57,24 +57,24 @@ def precision_at_k(study: CategoryStudy) -> Figure:
 
 
 @exhibit("oasis-jmlr-2010/fig8", "oasis-2009-draft/fig5", title="Symmetric variants of OASIS",
-         needs=("metrics", "fits"), when=lambda settings: bool(settings["variants"]))  # fmt: skip
+         needs=("metrics", "fits"), when=lambda study: study.variants)  # fmt: skip
 def variants_at_k(study: CategoryStudy) -> Figure:
     """Whether a symmetric W helps: precision of OASIS and of its symmetric variants among the first k neighbours."""
-    return precision_figure(study, ["oasis", *study.settings["variants"]], printed=False)
+    return precision_figure(study, ["oasis", *study.variants], printed=False)
 
 
 @exhibit("learning/classes", title="Precision and the number of classes", needs=("metrics", "fits"),
-         when=lambda settings: len(settings["subsets"]) > 2)  # fmt: skip
+         when=lambda study: len(study.subsets) > 2)  # fmt: skip
 def precision_by_classes(study: CategoryStudy) -> Figure:
     """How much harder more classes are: mean average precision (mAP) of each method on subsets of several sizes."""
     parts = [
         curves.mean_curve(subset, method, study.values(subset, method).reset_index().assign(x=subset.n_classes))
-        for subset, method in product(study.subsets, study.methods)
+        for subset, method in product(study.parts, study.methods)
     ]
     frame = curves.joined(parts).rename(columns={"step": "n_classes"})
     shown = [Series(study.title_of(method), {"series": method}, "n_classes", "map", look, "low", "high")
              for method, look in looks_of(study.methods).items()]  # fmt: skip
-    ticks = tuple((n, str(n)) for n in sorted({subset.n_classes for subset in study.subsets}))
+    ticks = tuple((n, str(n)) for n in sorted({subset.n_classes for subset in study.parts}))
     x, y = Axis("Number of classes", "log", ticks=ticks), replace(curves.MAP, low=0)
     return Figure(frame, (Panel("", x, y, tuple(shown)),))
 
@@ -82,14 +82,14 @@ def precision_by_classes(study: CategoryStudy) -> Figure:
 @exhibit("representation/ablations", title="Representations compared", needs=("metrics", "fits"))
 def ablations(study: CategoryStudy) -> Table:
     """Whether the image representation matters: mAP, different visterms of a training image, and training time."""
-    numbers, fits, own = study.table("metrics"), study.table("fits"), study.settings["representation"]
+    numbers, fits, own = study.table("metrics"), study.table("fits"), study.representation
     ended = fits[fits["not_converged"].fillna("") == ""]
     parts = [select(numbers, metric="map").assign(value=lambda rows: 100 * rows["value"])]
     parts += [ended.assign(metric=name, value=ended[name]) for name in QUANTITIES if name in ended]
     keys = ["subset", "representation", "metric", "method"]
     summary = summarise(pd.concat([part[[*keys, "value"]] for part in parts]), by=keys)
     representations = [own, *sorted(set(numbers["representation"]) - {own})]
-    rows = product([subset.id for subset in study.subsets], representations, QUANTITIES, study.methods)
+    rows = product([subset.id for subset in study.parts], representations, QUANTITIES, study.methods)
     cells = pd.DataFrame(rows, columns=keys).merge(summary, on=keys, how="left")
     cells = cells.rename(columns={"mean": "ours", "std": "ours_std"}).drop(columns="sem")
     cells["ours_cell"] = [
@@ -99,7 +99,7 @@ def ablations(study: CategoryStudy) -> Table:
         for row in rows_in(cells)
     ]
     cells["n_folds"] = cells["n_folds"].fillna(0).astype(int)
-    cells["n_classes"] = cells["subset"].map({subset.id: subset.n_classes for subset in study.subsets})
+    cells["n_classes"] = cells["subset"].map({subset.id: subset.n_classes for subset in study.parts})
     cells["unit"] = cells["metric"].map({name: unit for name, (_, unit) in QUANTITIES.items()})
     titles = {"method": {method: study.title_of(method) for method in study.methods}, "subset": study.titles,
               "metric": {name: f"{title}, {unit}" for name, (title, unit) in QUANTITIES.items()}}  # fmt: skip
@@ -112,7 +112,7 @@ def main_cells(study: CategoryStudy) -> pd.DataFrame:
     rows = [
         {"subset": subset.id, "n_classes": subset.n_classes, "setting": study.setting_of(subset), "metric": metric,
          "method": method}
-        for subset, metric, method in product(study.subsets, TABLE_METRICS, (*TABLE_METHODS, *further))
+        for subset, metric, method in product(study.parts, TABLE_METRICS, (*TABLE_METHODS, *further))
     ]  # fmt: skip
     ours = pd.DataFrame(rows).merge(summary_of(study), on=["subset", "metric", "method"], how="left")
     cells = beside_print(ours, study.printed_in(PRINTED_TABLE[study.paper]), judge=study.judge)
@@ -155,7 +155,7 @@ def summary_of(study: CategoryStudy) -> pd.DataFrame:
 
 def precision_figure(study: CategoryStudy, methods: Sequence[str], *, printed: bool) -> Figure:
     """Precision at top k against k with standard errors, and chance: (n_test - 1) / (n_classes n_test - 1)."""
-    parts = [_precision_rows(study, subset, methods) for subset in study.subsets]
+    parts = [_precision_rows(study, subset, methods) for subset in study.parts]
     cells = main_cells(study) if printed else None
     if cells is not None:
         cells = cells[(cells["status"] != "") & cells["method"].isin(TABLE_METHODS) & (cells["metric"] != "map")]
@@ -183,7 +183,7 @@ def precision_figure(study: CategoryStudy, methods: Sequence[str], *, printed: b
 
 def _precision_rows(study: CategoryStudy, subset: Subset, methods: Sequence[str]) -> pd.DataFrame:
     """Mean precision of each method at every k that is shown, and the level of chance."""
-    n_test = int(study.settings["splits"]["test"])
+    n_test = study.splits.test
     n_gallery = subset.n_classes * n_test - 1
     k_max = max(2, min(K_MAX, n_gallery)) if subset.n_classes else K_MAX
     shown = [method for method in methods if (subset.id, method) not in study.not_converged]
@@ -202,7 +202,7 @@ def _precision_rows(study: CategoryStudy, subset: Subset, methods: Sequence[str]
 
 def _printed_precision(study: CategoryStudy, cells: pd.DataFrame) -> pd.DataFrame:
     """Printed precision at 1, 10 and 50 of the subsets that may be held against print, as fractions."""
-    comparable = [subset.id for subset in study.subsets if not subset.why_not_comparable]
+    comparable = [subset.id for subset in study.parts if not subset.why_not_comparable]
     rows = cells[cells["subset"].isin(comparable) & cells["method"].isin(study.methods) & cells["printed"].notna()]
     value, std = rows["printed"] / 100, rows["printed_std"] / 100
     return pd.DataFrame(

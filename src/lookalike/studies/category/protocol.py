@@ -13,6 +13,7 @@ import pandas as pd
 
 from lookalike.core.files import write_json, write_table
 from lookalike.core.machine import processor_name
+from lookalike.core.settings.methods import Fit
 from lookalike.learners.curve import log_spaced_steps
 from lookalike.ranking.rankings import Rankings, rank_leave_one_out
 from lookalike.studies.category.folds import Fold, symmetry_index
@@ -21,7 +22,6 @@ from lookalike.studies.metrics import metrics_frame
 from lookalike.studies.selection import MEASURED, best_candidate, grid, trace_candidates
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
 
-Spec = Mapping[str, Any]
 NOTHING = pd.DataFrame({name: pd.Series(dtype=np.float64) for name in MEASURED})
 NO_RANKINGS = Rankings(np.zeros(1, np.int64), np.empty(0, np.int32), 0, np.empty(0, np.int32))
 N_NEIGHBOURS = 50
@@ -45,7 +45,7 @@ class FoldResult:
     """Mean average precision of the training images, which query each other, under the final model."""
 
 
-def make(fold: Fold, spec: Spec, folder: Path, names: Mapping[str, Any]) -> str:
+def make(fold: Fold, spec: Fit, folder: Path, names: Mapping[str, Any]) -> str:
     """Run a fold, write its files, and return a line about it; `names` as of `write_fold`."""
     result = run_fold(fold, spec)
     write_fold(result, folder, names)
@@ -53,10 +53,10 @@ def make(fold: Fold, spec: Spec, folder: Path, names: Mapping[str, Any]) -> str:
     return f"{done}, {result.fit['seconds']}"
 
 
-def run_fold(fold: Fold, spec: Spec) -> FoldResult:
+def run_fold(fold: Fold, spec: Fit) -> FoldResult:
     """Choose hyper-parameters, learn from all training images, rank the test images: one fold of one method."""
     train, test = fold.images["train"], fold.images["test"]
-    warm_up(spec["learner"])
+    warm_up(spec.learner)
     clock, result = Clock(), FoldResult()
     chosen: dict[str, Any] = {}
     not_converged = ""
@@ -65,7 +65,7 @@ def run_fold(fold: Fold, spec: Spec) -> FoldResult:
         X_train, X_test = fold.rows("train", "test")
     try:
         # one limit for all of it: without a candidate that is slow, the speed of the machine would choose
-        with cpu_time_limit(spec.get("time_limit"), "choosing and fitting"):
+        with cpu_time_limit(spec.time_limit, "choosing and fitting"):
             with clock("selection"):
                 result.selection, chosen = select(fold, spec)
             with clock("fit"):
@@ -89,14 +89,14 @@ def run_fold(fold: Fold, spec: Spec) -> FoldResult:
         "n_words": int(X_train.shape[1]),
         "n_classes": len(np.unique(train.labels)),
         "nonzeros_per_image": {"train": X_train.nnz / X_train.shape[0], "test": X_test.nnz / X_test.shape[0]},
-        "learner": spec["learner"],
-        "parameters": {**spec["parameters"], **chosen},
+        "learner": spec.learner,
+        "parameters": {**spec.parameters, **chosen},
         "n_steps": plain_number(getattr(model, "n_steps_", chosen.get("n_steps"))),
         **{name.removesuffix("_"): plain_number(getattr(model, name, None)) for name in recorded},
         "objective_share": None if objective is None else float(objective[-1] / objective[0]),
         "symmetry_index": symmetry_index(model),
         "not_converged": not_converged,
-        "selected": {name: value for name, value in chosen.items() if name in spec["select"]},
+        "selected": {name: value for name, value in chosen.items() if name in spec.select},
         **_selection_record(result.selection, chosen, spec),
         "seeds": {purpose: fold.seed(purpose) for purpose in ("selection", "fit")},
         "seconds": clock.seconds,
@@ -106,30 +106,29 @@ def run_fold(fold: Fold, spec: Spec) -> FoldResult:
     return result
 
 
-def select(fold: Fold, spec: Spec) -> tuple[pd.DataFrame, dict[str, Any]]:
+def select(fold: Fold, spec: Fit) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Try every candidate on the fold's own cut; return what they scored and the parameters chosen."""
-    trace, candidates = spec.get("trace") or {}, grid(spec["select"])
-    stops = bool(trace) and trace["stop"]
-    if not stops and len(candidates) <= 1:
+    candidates, trace = grid(spec.select), spec.trace if spec.trace is not None and spec.trace.stop else None
+    if trace is None and len(candidates) <= 1:
         return NOTHING, dict(candidates[0])
-    steps = log_spaced_steps(trace["steps"], trace["points"], trace["first"]) if stops else None
+    steps = None if trace is None else log_spaced_steps(trace.steps, trace.points, trace.first)
     X_learn, X_score = fold.rows("learn", "validation")
     learn, score = (fold.images[part].labels for part in ("learn", "validation"))
     # all candidates share one seed, never a hyper-parameter
     make = partial(make_learner, spec, fold.seed("selection"))
     selection = trace_candidates(make, candidates, X_learn, learn, X_score, score, steps)
     chosen, best_step = best_candidate(selection)
-    return selection, chosen | ({"n_steps": best_step} if stops else {})
+    return selection, chosen | ({} if trace is None else {"n_steps": best_step})
 
 
-def _selection_record(selection: pd.DataFrame, chosen: dict[str, Any], spec: Spec) -> dict[str, Any]:
+def _selection_record(selection: pd.DataFrame, chosen: dict[str, Any], spec: Fit) -> dict[str, Any]:
     """What exhibits say about the selection: the stop at the traced aggressiveness, and whether a limit was hit."""
     stop, last_step = None, None if selection.empty or not chosen else int(selection["step"].max())
-    if last_step is not None and spec.get("trace") and "aggressiveness" in selection:
-        at_traced = selection[np.isclose(selection["aggressiveness"], spec["trace"]["aggressiveness"])]
+    if last_step is not None and spec.trace is not None and "aggressiveness" in selection:
+        at_traced = selection[np.isclose(selection["aggressiveness"], spec.trace.aggressiveness)]
         stop = None if at_traced.empty else best_candidate(at_traced)[1]
     # of two values, both are ends
-    grids = {name: values for name, values in spec["select"].items() if len(values) > 2}
+    grids = {name: values for name, values in spec.select.items() if len(values) > 2}
     ends = [chosen[name] in (min(values), max(values)) for name, values in grids.items() if last_step is not None]
     return {
         "stop_at_traced_aggressiveness": stop,

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
@@ -12,10 +9,11 @@ from lookalike.learners.curve import log_spaced_steps
 from lookalike.learners.gram import Seen, rank_scores
 from lookalike.learners.oasis_variants import AveragedOASIS
 from lookalike.studies.category.folds import Fold
+from lookalike.studies.category.settings import Rankers
 from lookalike.studies.metrics import metrics_frame
 
 
-def numbers_of(fold: Fold, settings: Mapping[str, Any]) -> pd.DataFrame:
+def numbers_of(fold: Fold, settings: Rankers) -> pd.DataFrame:
     """Test mAP of single rankers, and of the averages of the first so many of them (JMLR Figure 7)."""
     (X_train, X_test), labels = fold.rows("train", "test"), fold.images["test"].labels
     seen = Seen(X_test)
@@ -29,19 +27,19 @@ def numbers_of(fold: Fold, settings: Mapping[str, Any]) -> pd.DataFrame:
             singles[f"ranker {number}"] = rank_scores(scores, labels).mean_average_precision()
             # similarities are linear in W: their mean is that of the mean of W
             total += scores
-            if (k := number + 1) in settings["averages"]:
+            if (k := number + 1) in settings.averages:
                 mean = (total / k).astype(scores.dtype)
                 means[f"average of {k}"] = rank_scores(mean, labels).mean_average_precision()
         return singles | means
 
     learner = AveragedOASIS(
-        aggressiveness=settings["aggressiveness"],
-        n_steps=settings["steps"],
-        n_rankers=settings["count"],
-        solver=settings.get("solver", "auto"),
+        aggressiveness=settings.aggressiveness,
+        n_steps=settings.steps,
+        n_rankers=settings.count,
+        solver=settings.solver,
         random_state=fold.seed("rankers"),
     )
-    steps = [int(step) for step in log_spaced_steps(settings["steps"], settings["points"])]
+    steps = [int(step) for step in log_spaced_steps(settings.steps, settings.points)]
     curve = learner.fit(X_train, fold.images["train"].labels, trace=measure, trace_steps=steps).curve_
     table = pd.DataFrame(curve).drop(columns="loss_rate").melt("step", var_name="method")
     table = table.rename(columns={"step": "x"}).sort_values("x", kind="stable", ignore_index=True)

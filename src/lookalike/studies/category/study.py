@@ -13,6 +13,7 @@ from typing import Any, Self
 import pandas as pd
 
 from lookalike.core.files import read_table
+from lookalike.core.settings.model import plain
 from lookalike.exhibits.claims import Claim, Scope
 from lookalike.exhibits.contrasts import GRID, ITERATIONS, LIMITED, NOT_RUN, STEPS, TIME
 from lookalike.exhibits.contrasts import NO_RESULT as UNFINISHED
@@ -20,7 +21,7 @@ from lookalike.exhibits.model import Drawn, Figure
 from lookalike.exhibits.printed import MISSING, STAR, plus_minus, swapped
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.statuses import Status
-from lookalike.exhibits.study import Study
+from lookalike.studies.category.section import CategorySection
 from lookalike.studies.metrics import not_converged, rows_in, select
 
 JMLR, DRAFT = "oasis-jmlr-2010", "oasis-2009-draft"
@@ -39,8 +40,6 @@ RECORDED = {ITERATIONS: "converged", TIME: "not_converged", STEPS: "at_last_step
 """Limit of ours to the column of the fits that tells of it."""
 PROJECTED = ("projected", "often", "rarely", "end")
 """Names in claims.csv that stand for ways of projecting."""
-ROLES = ("methods", "variants", "timed", "set_aside", "projected", "minima")
-"""Settings that list methods by what they are run for; a method has one role in a study."""
 
 
 @dataclass(frozen=True)
@@ -64,29 +63,37 @@ class Subset:
         return Status.OTHER_CLASSES if self.why_not_comparable == PAPERS_OTHER_CLASSES else Status.NOT_COMPARABLE
 
 
-class CategoryStudy(Study):
-    """The category study of one data set; its settings are those of ``plan.exhibit_settings``."""
+class CategoryStudy(CategorySection):
+    """The category study on one data set."""
 
     _only: tuple[str, ...] | None = None
     """The subsets to which a claim has narrowed it."""
 
-    @property
-    def n_folds(self) -> int:
-        """Partitions of each subset."""
-        return int(self.settings["splits"]["folds"])
-
     @cached_property
     def all_subsets(self) -> tuple[Subset, ...]:
         """Every subset of the study."""
-        return tuple(self._subset(id, described) for id, described in self.settings["subsets"].items())
+        return tuple(map(self._subset, self.subsets))
 
     @property
-    def subsets(self) -> list[Subset]:
+    def parts(self) -> list[Subset]:
         """Subsets that the exhibit at hand shows, or that a claim is about."""
-        shown = self._only
-        if shown is None and self.exhibit is not None:
-            shown = self.settings.get("exhibits", {}).get(self.exhibit.id)
-        return [subset for subset in self.all_subsets if shown is None or subset.id in shown]
+        chosen: Sequence[str] | None = self._only
+        if chosen is None and self.exhibit is not None:
+            chosen = (self.exhibits or {}).get(self.exhibit.id)
+        return [subset for subset in self.all_subsets if chosen is None or subset.id in chosen]
+
+    @cached_property
+    def method_titles(self) -> Mapping[str, str]:
+        """Method to its title in the settings, where they give one."""
+        titles = {method: self.spec(method).title for method in self._shared.methods}
+        return {method: title for method, title in titles.items() if title}
+
+    @property
+    def traced_aggressiveness(self) -> float:
+        """C of the curves along training: that of the first method that is OASIS, or the papers'."""
+        specs = map(self.spec, self.methods)
+        traces = [spec.trace for spec in specs if spec.trace is not None and spec.learner == "OASIS"]
+        return traces[0].aggressiveness if traces else 0.1
 
     def about(self, subsets: Iterable[Subset]) -> Self:
         """Return the same study narrowed to some subsets."""
@@ -111,12 +118,7 @@ class CategoryStudy(Study):
 
     def own(self, table: pd.DataFrame) -> pd.DataFrame:
         """Rows of a table that are in the study's own representation."""
-        return select(table, representation=self.settings["representation"])
-
-    @property
-    def run(self) -> list[str]:
-        """Every method that the study runs, each once."""
-        return list(dict.fromkeys(method for role in ROLES for method in self.settings.get(role, ())))
+        return select(table, representation=self.representation)
 
     @cached_property
     def numbers(self) -> pd.DataFrame:
@@ -187,21 +189,21 @@ class CategoryStudy(Study):
         return f"{len(kept):,} images of {kept.nunique()} classes"
 
     def order_beside_print(self, subset: Subset, paper: str) -> str:
-        """Whether the order of mAP is the printed one, and the gaps to Euclidean; empty without print."""
+        """Tell whether the order of mAP is the printed one, and the gaps to Euclidean; empty without print."""
         theirs, title = self.printed_maps(subset, paper), self.title_of
         ours = {method: gap for method, gap in self.maps(subset).items() if method in theirs}
         pairs = swapped(ours, theirs)
         if pairs is None:
             return ""
         order = ", ".join(map(title, sorted(ours, key=ours.__getitem__, reverse=True)))
-        where = f" on {subset.title}" if len(self.subsets) > 1 else ""
-        told = f"The order by mAP{where} is {order}: {'not ' if pairs else ''}that of {PAPERS[paper].title}"
-        others = "; ".join(f"{title(one)} and {title(other)}" for one, other in pairs)
-        told += f", which has {others} the other way round" if pairs else ""
+        where = f" on {subset.title}" if len(self.parts) > 1 else ""
+        sentence = f"The order by mAP{where} is {order}: {'not ' if pairs else ''}that of {PAPERS[paper].title}"
+        others = "; ".join(f"{title(first)} and {title(second)}" for first, second in pairs)
+        sentence += f", which has {others} the other way round" if pairs else ""
         if {"oasis", "euclidean"} <= set(ours):
-            gaps = [of["oasis"] - of["euclidean"] for of in (ours, theirs)]
-            told += f". OASIS minus Euclidean is {gaps[0]:.1f} points here, {gaps[1]:.0f} in print"
-        return f"{told}."
+            gaps = [means["oasis"] - means["euclidean"] for means in (ours, theirs)]
+            sentence += f". OASIS minus Euclidean is {gaps[0]:.1f} points here, {gaps[1]:.0f} in print"
+        return f"{sentence}."
 
     def without_number(self, subset: str, method: str) -> str:
         """Cell of ours that has no number: ``*`` where the learner did not converge, else ``-``."""
@@ -223,12 +225,12 @@ class CategoryStudy(Study):
     def data_sentence(self, drawn: Drawn | None) -> str:
         """Which data, over how many folds, and what ± or error bars are."""
         columns = set() if drawn is None else set(drawn.frame)
-        n_words = self.settings["representation_settings"]["words"]
+        n_words = self.own_representation.words
         words = "" if "representation" in columns else f", {n_words:,} visterms"
         what, is_figure = f"{self.data}{words}", isinstance(drawn, Figure)
         if drawn is None or not (is_figure or any(str(column).endswith("_std") for column in columns)):
             return f"{what}."
-        counts = sorted({int(n) for n in drawn.frame.get("n_folds", ()) if n > 0}) or [self.n_folds]
+        counts = sorted({int(n) for n in drawn.frame.get("n_folds", ()) if n > 0}) or [self.splits.folds]
         if counts == [1]:
             return f"{what}; one fold."
         folds = f"{f'{counts[0]} to ' if counts[0] < counts[-1] else ''}{counts[-1]} folds"
@@ -240,9 +242,10 @@ class CategoryStudy(Study):
     def main_numbers(self) -> tuple[str, list[str], dict[str, list[str]], list[str]]:
         """Mean average precision of every method and subset, and which classes were left out."""
         subsets = [subset for subset in self.all_subsets if subset.printed] or self.all_subsets
-        rows = {method: [self._map_cell(one, method) for one in subsets] for method in self.methods}
+        rows = {method: [self._map_cell(subset, method) for subset in subsets] for method in self.methods}
         columns = [f"mAP (%), {subset.id}" if len(subsets) > 1 else "mAP (%)" for subset in subsets]
-        spread = f"± is the standard deviation over {self.n_folds} folds." if self.n_folds > 1 else "There is one fold."
+        n_folds = self.splits.folds
+        spread = f"± is the standard deviation over {n_folds} folds." if n_folds > 1 else "There is one fold."
         return "retrieval by class (OASIS, JMLR 2010, Table 4)", columns, rows, [spread, *self._left_out()]
 
     def _map_cell(self, subset: Subset, method: str) -> str:
@@ -258,10 +261,13 @@ class CategoryStudy(Study):
         for path in self.files.get("dropped", ()):
             dropped = read_table(path)
             # a reason may start with the number that stands beside the label anyway
-            told = [f"{row.label} ({row.usable} usable: {row.reason.removeprefix(f'{row.usable} usable images, ')})"
-                    for row in dropped.itertuples()]  # fmt: skip
-            if told:
-                lines.append(f"classes left out of {Path(path).name.removesuffix('-dropped.csv')}: {', '.join(told)}")
+            reasons = [
+                f"{row.label} ({row.usable} usable: {row.reason.removeprefix(f'{row.usable} usable images, ')})"
+                for row in dropped.itertuples()
+            ]
+            if reasons:
+                subset = Path(path).name.removesuffix("-dropped.csv")
+                lines.append(f"classes left out of {subset}: {', '.join(reasons)}")
         return lines
 
     def notes(self, drawn: Drawn | None) -> list[str]:
@@ -269,59 +275,58 @@ class CategoryStudy(Study):
         if self.not_run or drawn is None:
             return []
         column = next((name for name in ("method", "series") if name in drawn.frame), None)
-        shown = set() if column is None else set(drawn.frame[column].astype(str))
-        methods = [method for method in self.run if method in shown]
+        drawn_methods = set() if column is None else set(drawn.frame[column].astype(str))
+        methods = [method for method in self.named_methods() if method in drawn_methods]
         # curves along training are of parameters that no selection chose
         along = "step" in drawn.frame
         noted: dict[str, list[str]] = {}
         for method, note, where in () if along else self._of_settings(methods):
             noted.setdefault(note.rstrip("."), []).append(f"{self.title_of(method)}{where}")
-        told = [f"{' and '.join(titles)}: {note}." for note, titles in noted.items()]
+        sentences = [f"{' and '.join(titles)}: {note}." for note, titles in noted.items()]
         parts: dict[str, list[str]] = {}
         for head, part in self._of_fits(methods, selected=not along):
             parts.setdefault(head, []).append(part)
         if "status" in drawn.frame or getattr(drawn, "cells", None) is not None:
             parts["Not comparable with the printed numbers"] = self._not_comparable()
-        return told + [f"{head}: {'; '.join(found)}." for head, found in parts.items() if found]
+        return sentences + [f"{head}: {'; '.join(found)}." for head, found in parts.items() if found]
 
     def _of_settings(self, methods: Sequence[str]) -> Iterator[tuple[str, str, str]]:
         """Methods with their notes, and on which subsets where not on all that run them."""
         for method in methods:
-            notes = {of.title: self._told(of, "notes").get(method, "") for of in self.subsets if method in of.methods}
+            ran = [subset for subset in self.parts if method in subset.methods]
+            notes = {subset.title: self.spec(method, subset.id).note or "" for subset in ran}
             for note in dict.fromkeys(filter(None, notes.values())):
                 where = [title for title, other in notes.items() if other == note]
                 yield method, note, "" if len(where) == len(notes) else f" on {' and '.join(where)}"
 
-    def _told(self, subset: Subset, name: str) -> dict[str, Any]:
-        """A setting of the methods on a subset, by method."""
-        return dict(self.settings["subsets"][subset.id].get(name, {}))
-
     def _of_fits(self, methods: Sequence[str], *, selected: bool) -> Iterator[tuple[str, str]]:
         """What the fits of methods ran into: the head of a note, and what it says of a method and a subset."""
-        pairs = [(method, subset) for method in methods for subset in self.subsets]
+        pairs = [(method, subset) for method in methods for subset in self.parts]
         for method, subset in pairs:
             if why := self.not_converged.get((subset.id, method)):
                 head = f"{STAR} marks a fit that did not end within its time limit"
                 yield head, f"{self.title_of(method)} on {subset.title}: {why}"
         for method, subset in pairs:
             if any(flags := self.ran_into("iterations", method, subset)):
-                counts = f"{sum(flags)} of {len(flags)} folds ({subset.title})"
-                yield "Fits were stopped at the limit of iterations", f"{self.title_of(method)} in {counts}"
+                part = f"{self.title_of(method)} in {sum(flags)} of {len(flags)} folds ({subset.title})"
+                yield "Fits were stopped at the limit of iterations", part
         ends = {"grid": "an end of its grid", "steps": "the last traced step"}
         for method in methods if selected else ():
-            flags_of = {end: [flag for subset in self.subsets for flag in self.ran_into(limit, method, subset)]
-                        for limit, end in ends.items()}  # fmt: skip
-            told = [f"{end} in {sum(of)} of {len(of)} folds" for end, of in flags_of.items() if any(of)]
-            if told:
-                yield "Chosen at the edge of what was tried", f"{self.title_of(method)} {' and '.join(told)}"
+            counts = []
+            for limit, end in ends.items():
+                flags = [flag for subset in self.parts for flag in self.ran_into(limit, method, subset)]
+                counts += [f"{end} in {sum(flags)} of {len(flags)} folds"] if any(flags) else []
+            if counts:
+                yield "Chosen at the edge of what was tried", f"{self.title_of(method)} {' and '.join(counts)}"
 
     def _not_comparable(self) -> list[str]:
         """The distinct reasons of the subsets, each with their titles unless it holds for all."""
         reasons: dict[str, list[str]] = {}
-        for subset in self.subsets:
+        for subset in self.parts:
             if subset.why_not_comparable:
                 reasons.setdefault(subset.why_not_comparable, []).append(subset.title)
-        return [why if len(of) == len(self.subsets) else f"{why} ({', '.join(of)})" for why, of in reasons.items()]
+        everywhere = len(self.parts)
+        return [why if len(titles) == everywhere else f"{why} ({', '.join(titles)})" for why, titles in reasons.items()]
 
     def scope_of(self, claim: Claim) -> Scope:
         """Return the subsets that the claim's paper prints under the claim's settings, from small to large."""
@@ -334,22 +339,24 @@ class CategoryStudy(Study):
             absent = [setting for setting in claim.settings if setting not in there]
         # ways of projecting may be traced on other classes: JMLR Figure 9 is of one subset
         projected = {name for part in claim.contrasts for name in (*part.first, *part.second)} & set(PROJECTED)
-        ways = self.settings["projected"] if projected and claim.settings else []
-        traced = [one for one in self.all_subsets if any(self.curves(one, way) is not None for way in ways)]
+        ways = self.projected if projected and claim.settings else []
+        traced = [subset for subset in self.all_subsets if any(self.curves(subset, way) is not None for way in ways)]
         is_elsewhere = bool(traced) and not {*chosen} & {*traced} and projected != {"projected"}
         chosen = sorted(traced if is_elsewhere else chosen, key=lambda subset: subset.n_classes)
         return Scope([subset.id for subset in chosen], absent if chosen and not is_elsewhere else (), is_elsewhere)
 
     def role(self, name: str) -> list[str]:
         """Return the methods that a name in claims.csv stands for."""
-        intervals, projected = self.settings["projection_intervals"], self.settings["projected"]
-        during = sorted((method for method in projected if intervals.get(method)), key=intervals.__getitem__)
+        projected = self.projected
+        given = {method: self.spec(method).parameters.get("projection_interval") for method in projected}
+        intervals = {method: steps for method, steps in given.items() if steps}
+        during = sorted(intervals, key=intervals.__getitem__)
         several = during if len(during) > 1 else []
         roles: dict[str, list[str]] = {
             "projected": projected,
             "often": several[:1],
             "rarely": several[-1:],
-            "end": [method for method in projected if intervals.get(method, 0) is None][:1],
+            "end": [method for method in projected if given[method] is None][:1],
         }
         for role, metric in (("averages", "map of rankers"), ("bounds", "mistakes beyond the bound")):
             sides = [
@@ -360,8 +367,8 @@ class CategoryStudy(Study):
 
     def was_run(self, method: str, setting: str = "") -> bool:
         """Tell whether the study runs a method, on a subset or at all."""
-        ran = {method for one in self.all_subsets for method in one.methods if setting in ("", one.id)}
-        return method in ran or method not in self.settings["titles"]
+        ran = {method for subset in self.all_subsets for method in subset.methods if setting in ("", subset.id)}
+        return method in ran or method not in self.method_titles
 
     def setting_title(self, setting: str) -> str:
         """Name a subset, or what a paper prints: ``10 classes`` of ``classes=10``."""
@@ -375,7 +382,7 @@ class CategoryStudy(Study):
 
     def ended_by(self, limit: str, method: str) -> Mapping[str, Sequence[bool]]:
         """Subset to whether a limit of ours ended each fold's fit, or its choice; ends of the papers' grids are not."""
-        ours = [subset for subset in self.subsets if limit != "grid" or not self.has_papers_grid(method, subset)]
+        ours = [subset for subset in self.parts if limit != "grid" or not self.has_papers_grid(method, subset)]
         return {subset.title: self.ran_into(limit, method, subset) for subset in ours}
 
     @cached_property
@@ -384,7 +391,7 @@ class CategoryStudy(Study):
         return {
             (subset.id, method): tuple(self._limits_of(subset, method))
             for subset in self.all_subsets
-            for method in self.run
+            for method in self.named_methods()
         }
 
     def _limits_of(self, subset: Subset, method: str) -> Iterator[str]:
@@ -400,52 +407,58 @@ class CategoryStudy(Study):
                 yield limit
 
     def has_papers_grid(self, method: str, subset: Subset) -> bool:
-        """Whether a method chooses among all the values that it had in the papers, or more."""
-        select = self._told(subset, "select").get(method, {})
+        """Tell whether a method chooses among all the values that it had in the papers, or more."""
+        select = self.spec(method, subset.id).select if method in subset.methods else {}
         return any(set(select.get(name, ())) >= values for name, values in PAPER_GRIDS.items())
 
     def ran_into(self, limit: str, method: str, subset: Subset) -> list[bool]:
-        """Of each fold whether one of `LIMITS` ended its fit or its choice; the papers' own time limit is not ours."""
-        if limit == "time" and self._told(subset, "time_limits").get(method, 0) >= PAPER_TIME_LIMIT:
+        """Tell of each fold whether one of `LIMITS` ended its fit or its choice; the papers' time limit is not ours."""
+        allowed = self.spec(method, subset.id).time_limit if method in subset.methods else None
+        if limit == TIME and (allowed or 0) >= PAPER_TIME_LIMIT:
             return []
         # the first column says of a fit that it ended by itself, the others that it did not
         return [bool(value) != (limit == "iterations") for value in self.recorded(subset, method, RECORDED[limit])]
 
-    def _subset(self, id: str, described: Mapping[str, Any]) -> Subset:
-        n_classes = int(described.get("n_classes", 0))
+    def _subset(self, id: str) -> Subset:
+        subset, n_classes = self.subsets[id], len(self._listed(id))
         if self.has("fits"):
             # a class may have been dropped
             used = self.table("fits").loc[lambda fits: fits["subset"] == id, "n_classes"].dropna()
             n_classes = int(used.max()) if len(used) else n_classes
-        why = why_not_comparable(self.settings, described, n_classes)
-        methods = tuple(described.get("methods", self.run))
-        return Subset(id, described.get("title", id), n_classes, described.get("printed", {}), why, methods)
+        why, methods = self._why_not_comparable(id, n_classes), tuple(self.on_subset(id, self.named_methods()))
+        return Subset(id, subset.title or id, n_classes, plain(subset.printed), why, methods)
+
+    def _listed(self, subset: str) -> Sequence[str]:
+        """Return the names of a subset's classes; none where only a scan can tell."""
+        classes = self.subsets[subset].classes
+        if classes == "published":
+            return self.published[subset]
+        return classes if isinstance(classes, list) else []
+
+    def _why_not_comparable(self, subset: str, n_classes: int) -> str:
+        """Return the first reason why its numbers may not be held against the printed ones; "" if there is none."""
+        if self.synthetic:
+            return "synthetic images"
+        published = self.published[subset]
+        if not published or sorted(self._listed(subset)) != sorted(published):
+            return PAPERS_OTHER_CLASSES
+        if self.data_set.kind != "caltech256":
+            # folders of the same names; only the archive is known to hold the paper's images
+            return "not known to be the paper's images"
+        if n_classes != len(published):
+            return f"{n_classes} of the paper's {len(published)} classes"
+        splits = dict(self.splits)
+        other = [f"{name} {splits[name]}, the paper {n}" for name, n in PAPER_SPLITS.items() if splits[name] != n]
+        if other:
+            return f"other splits than the paper's ({'; '.join(other)})"
+        representation = self.own_representation
+        if representation.words != PAPER_WORDS or representation.hellinger:
+            roots = ", square roots" if representation.hellinger else ""
+            return f"another representation ({representation.words:,} words{roots})"
+        return ""
 
 
 STUDY = CategoryStudy
-
-
-def why_not_comparable(study: Mapping[str, Any], subset: Mapping[str, Any], n_classes: int) -> str:
-    """The first reason why a subset's numbers may not be held against the printed ones; "" if there is none."""
-    if study["synthetic"]:
-        return "synthetic images"
-    published, classes = list(subset.get("published_classes", ())), subset.get("classes")
-    listed = published if classes == "published" else [] if isinstance(classes, str) else list(classes or ())
-    if not published or sorted(listed) != sorted(published):
-        return PAPERS_OTHER_CLASSES
-    if study["kind"] != "caltech256":
-        # folders of the same names; only the archive is known to hold the paper's images
-        return "not known to be the paper's images"
-    if n_classes != len(published):
-        return f"{n_classes} of the paper's {len(published)} classes"
-    splits = study["splits"]
-    other = [f"{name} {splits.get(name)}, the paper {n}" for name, n in PAPER_SPLITS.items() if splits.get(name) != n]
-    if other:
-        return f"other splits than the paper's ({'; '.join(other)})"
-    words, hellinger = (study["representation_settings"].get(name) for name in ("words", "hellinger"))
-    if words != PAPER_WORDS or hellinger:
-        return f"another representation ({words:,} words{', square roots' if hellinger else ''})"
-    return ""
 
 
 def _setting_title(setting: str) -> str:

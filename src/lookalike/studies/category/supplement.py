@@ -14,6 +14,7 @@ from lookalike.exhibits.printed import MISSING, plus_minus, significant
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, Look, looks_of
 from lookalike.studies.category.curves import ASIDE, LOG_STEPS, MAP, aside, figure, joined, mean_curve, panel, series
+from lookalike.studies.category.section import Side, Traces
 from lookalike.studies.category.study import CategoryStudy, Subset
 from lookalike.studies.category.training import traced_at
 from lookalike.studies.metrics import select
@@ -29,18 +30,18 @@ DESCENTS = {"mcml": "mcml-factor", "lmnn": "lmnn-factor"}
 ENDS = {"early": "at best validation mAP", "own": "at its own end", "minimum": "at its minimum"}
 
 
-@exhibit("learning/transfer", title="Classes that OASIS did not learn from", needs=("metrics", "transfer"),
-         when=lambda settings: "transfer" in settings["sides"])  # fmt: skip
+@exhibit("learning/transfer", title="Classes that OASIS did not learn from", needs=("metrics",),
+         asks=(Side("transfer"),), when=lambda study: "transfer" in study.sides)  # fmt: skip
 def transfer(study: CategoryStudy) -> Table:
     """Whether OASIS helps on new classes: precision, in percent, on the half that it learned from and on the other."""
     cells: list[dict[str, Any]] = []
-    for subset, which, metric in product(study.subsets, HALVES, HALF_METRICS):
+    for subset, which, metric in product(study.parts, HALVES, HALF_METRICS):
         rows = select(study.numbers, subset=subset.id, metric=f"{which}_{metric}")
         folds = {method: select(rows, method=method).set_index("fold")["value"] for method in ("euclidean", "oasis")}
         cells += beside({"subset": subset.id, "classes": which, "metric": metric}, **folds)
     columns = {"euclidean": "Euclidean", "oasis": "OASIS", "gain": "OASIS minus Euclidean"}
     titles = {"classes": HALVES, "metric": HALF_METRICS, "column": columns, "subset": study.titles}
-    C = study.settings["sides"]["transfer"]
+    C = study.sides["transfer"].aggressiveness
     notes = (
         f"OASIS learns from each half in turn, with C = {C:g}; validation images of that half choose the steps.",
         "Test images are ranked among those of their half: these are fewer classes, so precision is higher than in "
@@ -58,10 +59,10 @@ def beside(keys: Mapping[str, str], **folds: pd.Series) -> list[dict[str, Any]]:
 
 
 @exhibit("learning/aggressiveness", title="Aggressiveness against steps", needs=("fits", "selections"),
-         when=lambda settings: "oasis" in settings["traced"])  # fmt: skip
+         when=lambda study: "oasis" in study.traced_methods())  # fmt: skip
 def aggressiveness_curves(study: CategoryStudy) -> Figure:
     """Which aggressiveness C is best, and after how many steps: validation mAP of OASIS for each C that was tried."""
-    frame = joined([_candidate_rows(study, subset) for subset in study.subsets])
+    frame = joined([_candidate_rows(study, subset) for subset in study.parts])
     names = sorted(set(frame["series"]), key=lambda name: float(name.removeprefix("C = ")))
     looks = dict(zip(names, GRID, strict=False)) | looks_of(names[len(GRID) :])
 
@@ -85,12 +86,12 @@ def _candidate_rows(study: CategoryStudy, subset: Subset) -> pd.DataFrame:
 
 
 @exhibit("learning/fixed_aggressiveness", title="A fixed C beside the chosen one", needs=("metrics", "fits"),
-         when=lambda settings: "oasis" in settings["traced"])  # fmt: skip
+         when=lambda study: "oasis" in study.traced_methods())  # fmt: skip
 def fixed_aggressiveness(study: CategoryStudy) -> Table:
     """Whether choosing C matters: test mAP, in percent, with the C of the papers' figures and with the chosen C."""
     cells: list[dict[str, Any]] = []
     notes = ["Both are stopped where validation mAP is highest for their C."]
-    for subset in study.subsets:
+    for subset in study.parts:
         fits = select(study.fits, subset=subset.id, method="oasis").set_index("fold")
         curves = study.curves(subset, "oasis")
         stops = fits.get("stop_at_traced_aggressiveness", pd.Series(dtype=float)).dropna()
@@ -108,10 +109,10 @@ def fixed_aggressiveness(study: CategoryStudy) -> Table:
 
 
 @exhibit("learning/minimum", title="MCML and LMNN stopped early and at their minimum",
-         needs=("metrics", "fits", "batch_traces"), when=lambda settings: bool(settings["minima"]))  # fmt: skip
+         needs=("metrics", "fits"), asks=(Traces(tuple(DESCENTS)),), when=lambda study: study.minima)  # fmt: skip
 def minima(study: CategoryStudy) -> Table:
     """Where MCML and LMNN rank best: their mAP where early stopping ends them, at their own end, and at the minimum."""
-    records = [row for subset, method in product(study.subsets, DESCENTS) for row in _end_rows(study, subset, method)]
+    records = [row for subset, method in product(study.parts, DESCENTS) for row in _end_rows(study, subset, method)]
     shown = {"method": "", "end": "stopped", "steps_cell": "iterations", "objective": "objective, % of start",
              "train_cell": "mAP, training images, %", "ours_cell": "mAP, test images, %"}  # fmt: skip
     titles = {"subset": study.titles, "end": ENDS, "method": {of: study.title_of(of) for of in DESCENTS}}

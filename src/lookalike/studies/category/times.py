@@ -63,7 +63,7 @@ def _cells(study: CategoryStudy) -> pd.DataFrame:
     known = {"oasis", "mcml", "lego", "lmnn-naive", "lmnn", "oasis-dissim", "euclidean"}
     columns = (*COLUMNS[study.paper], *(method for method in study.methods if method not in known))
     rows = []
-    for subset, column in product(study.subsets, columns):
+    for subset, column in product(study.parts, columns):
         method, _ = PRINTED_COLUMNS.get(column, (column, ""))
         is_ours = column != MATLAB or COMPILED not in columns
         mean, std = minutes.get((subset.id, method), (math.nan, math.nan)) if is_ours else (math.nan, math.nan)
@@ -128,7 +128,7 @@ def _printed_cell(row: Mapping[Any, Any]) -> str:
 def _with_ratios(study: CategoryStudy, cells: pd.DataFrame) -> pd.DataFrame:
     """Add the paper's time over ours, and what each time of a subset is over that of OASIS; ratios are of means."""
     # times of problems of another size say nothing about machines
-    comparable = cells["subset"].isin([subset.id for subset in study.subsets if not subset.why_not_comparable])
+    comparable = cells["subset"].isin([subset.id for subset in study.parts if not subset.why_not_comparable])
     cells["printed_over_ours"] = (cells["printed"] / cells["ours"]).where(comparable)
     columns = {"ours_over_oasis": (MATLAB, COMPILED), "printed_over_oasis_matlab": (MATLAB,),
                "printed_over_oasis_matlab_c": (COMPILED,)}  # fmt: skip

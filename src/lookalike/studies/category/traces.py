@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from lookalike.core.files import write_table
+from lookalike.core.settings.methods import Fit, Trace
 from lookalike.learners.curve import log_spaced_steps
 from lookalike.learners.gram import Seen
 from lookalike.studies.category.folds import Fold, symmetry_index
@@ -24,37 +25,37 @@ TRACED = {"test": "traced_map", "ranked training": "traced_train_map", "validati
 """What is traced to its metric; a learner without an objective or a W has no rows of it."""
 
 
-def make(fold: Fold, spec: Mapping[str, Any], folder: Path, names: Mapping[str, Any]) -> str:
+def make(fold: Fold, spec: Fit, folder: Path, names: Mapping[str, Any]) -> str:
     """Trace a fold, write ``curve.parquet``, and return a line about it; `names` as of a run."""
     curve = trace_fold(fold, spec)
     write_table(curve.assign(representation=names["representation"], method=names["method"]), folder / "curve.parquet")
     return f"traced, {len(curve)} numbers"
 
 
-def trace_fold(fold: Fold, spec: Mapping[str, Any]) -> pd.DataFrame:
+def trace_fold(fold: Fold, spec: Fit) -> pd.DataFrame:
     """Numbers along training, at the fixed parameters of the figures; no rows where a trace reaches its time limit.
 
     A learner that stops by itself is traced past its stop, towards its minimum. Validation images are scored up to its
     own end, in a run of its own on the other images of the cut: early stopping would choose from these numbers.
     """
-    warm_up(spec["learner"])
-    trace = spec["trace"]
+    warm_up(spec.learner)
+    trace = spec.trace or Trace()
     # past the stop means, for a learner that stops by itself, without its tolerance
-    fixed = {"aggressiveness": float(trace["aggressiveness"]), "n_steps": trace["steps"], "max_iter": trace["steps"],
-             "tol": 0.0}  # fmt: skip
+    fixed = {"aggressiveness": float(trace.aggressiveness), "tol": 0.0}
+    fixed |= dict.fromkeys(("n_steps", "max_iter"), trace.steps)
     try:
-        with cpu_time_limit(spec.get("time_limit"), "the trace"):
-            table = _curve(fold, spec, "train", ("ranked training", "test"), **fixed)
-            if not trace["stop"]:
-                own = min(trace["steps"], spec["parameters"].get("max_iter", trace["steps"]))
-                validated = _curve(fold, spec, "learn", ("validation",), max_iter=own)
+        with cpu_time_limit(spec.time_limit, "the trace"):
+            table = _curve(fold, spec, trace, "train", ("ranked training", "test"), **fixed)
+            if not trace.stop:
+                own = min(trace.steps, spec.parameters.get("max_iter", trace.steps))
+                validated = _curve(fold, spec, trace, "learn", ("validation",), max_iter=own)
                 table = pd.concat([table, validated[validated["metric"] == TRACED["validation"]]])
     except TimeLimitReachedError:
         return metrics_frame([])
     return metrics_frame(table.assign(subset=fold.subset, fold=fold.number))
 
 
-def _curve(fold: Fold, spec: Mapping[str, Any], learned: str, scored: Sequence[str], **given: Any) -> pd.DataFrame:
+def _curve(fold: Fold, spec: Fit, trace: Trace, learned: str, scored: Sequence[str], **given: Any) -> pd.DataFrame:
     """Learn from a part of the images, with what the learner has of given parameters, and score others on the way."""
     rows = {part: fold.rows(learned, part) for part in scored}
     seen = {part: (Seen(X), fold.images[part].labels) for part, (_, X) in rows.items()}
@@ -66,9 +67,9 @@ def _curve(fold: Fold, spec: Mapping[str, Any], learned: str, scored: Sequence[s
         return scores | {"symmetry_index": np.nan if index is None else index}
 
     # the learner sees the stream of its fold's final fit
-    trace, learner = spec["trace"], make_learner(spec, fold.seed("fit"))
+    learner = make_learner(spec, fold.seed("fit"))
     learner.set_params(**{name: value for name, value in given.items() if name in learner.get_params()})
-    steps = log_spaced_steps(trace["steps"], trace["points"], trace["first"])
+    steps = log_spaced_steps(trace.steps, trace.points, trace.first)
     X, _ = rows[scored[0]]
     traced = learner.fit(X, fold.images[learned].labels, trace=score, trace_steps=steps).curve_
     numbers = pd.DataFrame({metric: traced[name] for name, metric in TRACED.items() if name in traced})

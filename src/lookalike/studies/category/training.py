@@ -30,6 +30,7 @@ from lookalike.studies.category.curves import (
     top,
 )
 from lookalike.studies.category.precision import main_cells
+from lookalike.studies.category.section import Side, Traces
 from lookalike.studies.category.study import JMLR, CategoryStudy, Subset
 from lookalike.studies.metrics import select
 
@@ -44,11 +45,17 @@ COMPARATORS = {"I": Look(BLACK, "X", "--"), "W": Look(BLUE, "s", "--"), "W / 2":
 
 def traced_at(study: CategoryStudy) -> str:
     """``C = 0.1``."""
-    return f"C = {study.settings['traced_aggressiveness']:g}"
+    return f"C = {study.traced_aggressiveness:g}"
 
 
-@exhibit("oasis-jmlr-2010/fig5", "oasis-2009-draft/fig3", title="Mean average precision along training",
-         needs=("metrics", "fits", "oasis_traces"), when=lambda settings: "oasis" in settings["traced"])  # fmt: skip
+@exhibit(
+    "oasis-jmlr-2010/fig5",
+    "oasis-2009-draft/fig3",
+    title="Mean average precision along training",
+    needs=("metrics", "fits"),
+    asks=(Traces(("oasis",)),),
+    when=lambda study: "oasis" in study.traced_methods(),
+)
 def training_curves(study: CategoryStudy) -> Figure:
     """When OASIS stops improving: its mean average precision (mAP) on training and on test images along training."""
     names = {"train": ("OASIS, training images", TRAINING), "test": ("OASIS, test images", LOOKS["oasis"])}
@@ -66,7 +73,7 @@ def training_curves(study: CategoryStudy) -> Figure:
         lines += _euclidean_line(own, label_left=bool((stop > last / 2).any()))
         return panel(study, subset, own, shown, lines, y=replace(MAP, low=0, high=_top(own)))
 
-    frame = joined([part for subset in study.subsets for part in _training_rows(study, subset)])
+    frame = joined([part for subset in study.parts for part in _training_rows(study, subset)])
     cells = main_cells(study)
     cells = cells[(cells["status"] != "") & cells["method"].isin(("oasis", "euclidean")) & (cells["metric"] == "map")]
     cells = joined([cells, _stop_cells(study)])
@@ -89,7 +96,7 @@ def _stop_cells(study: CategoryStudy) -> pd.DataFrame:
     rows = [
         {"subset": subset.id, "setting": study.setting_of(subset), **keys,
          "ours": study.stops(subset).mean(), "ours_std": study.stops(subset).std()}
-        for subset in study.subsets if study.setting_of(subset) in ("classes=10", "var10")
+        for subset in study.parts if study.setting_of(subset) in ("classes=10", "var10")
     ]  # fmt: skip
     ours = pd.DataFrame(rows, columns=["subset", "setting", *keys, "ours", "ours_std"])
     cells = beside_print(
@@ -104,7 +111,7 @@ def _stop_cells(study: CategoryStudy) -> pd.DataFrame:
 def _printed_map(study: CategoryStudy, cells: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
     """Printed test mAP where it may be held against ours, at the mean validation stop."""
     parts = []
-    for subset in (subset for subset in study.subsets if not subset.why_not_comparable):
+    for subset in (subset for subset in study.parts if not subset.why_not_comparable):
         rows = cells[(cells["subset"] == subset.id) & (cells["metric"] == "map") & cells["printed"].notna()]
         at = study.stops(subset).mean() if len(study.stops(subset)) else frame["step"].max()
         for row in rows.to_dict("records"):
@@ -116,34 +123,43 @@ def _printed_map(study: CategoryStudy, cells: pd.DataFrame, frame: pd.DataFrame)
 
 def _stop_notes(study: CategoryStudy) -> tuple[str, ...]:
     """How many folds' validation stop at the traced C is the last traced step, and which panel the paper only tells."""
-    flags = [flag for subset in study.subsets for flag in study.recorded(subset, "oasis", "traced_stop_at_last_step")]
+    flags = [flag for subset in study.parts for flag in study.recorded(subset, "oasis", "traced_stop_at_last_step")]
     stop = f"the validation stop at {traced_at(study)}"
     last = (f"In {sum(flags)} of {len(flags)} folds {stop} is the last traced step.",) if any(flags) else ()
-    return (*last, EASY10) if "easy10" in map(study.setting_of, study.subsets) else last
+    return (*last, EASY10) if "easy10" in map(study.setting_of, study.parts) else last
 
 
-@exhibit("oasis-jmlr-2010/fig7", title="Rankers trained in parallel and averaged", needs=("metrics", "fits", "rankers"),
-         when=lambda settings: "rankers" in settings["sides"])  # fmt: skip
+@exhibit(
+    "oasis-jmlr-2010/fig7",
+    title="Rankers trained in parallel and averaged",
+    needs=("metrics", "fits"),
+    asks=(Side("rankers"),),
+    when=lambda study: "rankers" in study.sides,
+)
 def ranker_curves(study: CategoryStudy) -> Figure:
     """Whether averaging helps: test mAP of single OASIS rankers, and of averages of their W, along training."""
-    frame = joined([_ranker_rows(study, subset) for subset in study.subsets])
+    frame = joined([_ranker_rows(study, subset) for subset in study.parts])
     n_rankers = frame.loc[frame["series"] == "single", "ranker"].nunique()
-    C = f"C = {study.settings['sides']['rankers']:g}"
+    C = f"C = {study.sides['rankers'].aggressiveness:g}"
     told = (f"Each fold has {n_rankers} rankers with {C}, each trained on triplets of its own.",
             "A thin line is one ranker.")  # fmt: skip
     x = replace(STEPS, label=RANKER_STEPS["step"])
     return figure(study, frame, lambda subset, own: _ranker_panel(study, subset, own, "step", x), notes=told)
 
 
-@exhibit("learning/ranker_cost", title="What averaged rankers cost", needs=("metrics", "fits"),
-         when=lambda settings: "rankers" in settings["sides"])  # fmt: skip
+@exhibit(
+    "learning/ranker_cost",
+    title="What averaged rankers cost",
+    needs=("metrics", "fits"),
+    when=lambda study: "rankers" in study.sides,
+)
 def ranker_costs(study: CategoryStudy) -> Figure:
     """What averaging costs: test mAP against the steps of each ranker (left) and of all rankers together (right)."""
-    frame = joined([_ranker_rows(study, subset) for subset in study.subsets])
+    frame = joined([_ranker_rows(study, subset) for subset in study.parts])
     frame = frame[frame["step"] > 0]
     frame = frame.assign(total_steps=frame.get("n_rankers", 1) * frame["step"])
     panels, told = [], []
-    for subset in [subset for subset in study.subsets if subset.id in set(frame["subset"])]:
+    for subset in [subset for subset in study.parts if subset.id in set(frame["subset"])]:
         for column, label in RANKER_STEPS.items():
             x = replace(LOG_STEPS, label=label)
             drawn = _ranker_panel(study, subset, frame[frame["subset"] == subset.id], column, x)
@@ -176,19 +192,21 @@ def _ranker_rows(study: CategoryStudy, subset: Subset) -> pd.DataFrame:
         number = int(method.rpartition(" ")[2])
         told = curve(study, subset, method, "ranker_map", "single" if is_single else method)
         parts.append(told.assign(n_rankers=1 if is_single else number, ranker=number if is_single else -1))
-    return joined(parts).assign(aggressiveness=study.settings["sides"]["rankers"])
+    return joined(parts).assign(aggressiveness=study.sides["rankers"].aggressiveness)
 
 
-@exhibit("oasis-jmlr-2010/fig9", title="Projections onto the positive semidefinite cone",
-         needs=("metrics", "fits", "oasis_traces", "projected_traces"),
-         when=lambda settings: bool(set(settings["projected"]) & set(settings["traced"])))  # fmt: skip
+@exhibit(
+    "oasis-jmlr-2010/fig9",
+    title="Projections onto the positive semidefinite cone",
+    needs=("metrics", "fits"),
+    asks=(Traces(("oasis",)), Traces()),
+    when=lambda study: set(study.projected) & set(study.traced_methods()),
+)
 def projection_curves(study: CategoryStudy) -> Figure:
     """Whether projecting W onto positive semidefinite matrices helps: test mAP along the training of OASIS."""
-    methods = ["oasis", *study.settings["projected"]]
+    methods = ["oasis", *study.projected]
     looks, names = looks_of(methods), {"oasis": "OASIS, not projected"}
-    frame = joined(
-        [curve(study, subset, method, "traced_map", method) for subset in study.subsets for method in methods]
-    )
+    frame = joined([curve(study, subset, method, "traced_map", method) for subset in study.parts for method in methods])
 
     def draw(subset: Subset, own: pd.DataFrame) -> Panel:
         shown = [
@@ -202,12 +220,17 @@ def projection_curves(study: CategoryStudy) -> Figure:
     return figure(study, frame, draw, notes=told)
 
 
-@exhibit("learning/mcml", title="MCML along its iterations", needs=("metrics", "fits", "mcml_traces"),
-         when=lambda settings: "mcml" in settings["traced"])  # fmt: skip
+@exhibit(
+    "learning/mcml",
+    title="MCML along its iterations",
+    needs=("metrics", "fits"),
+    asks=(Traces(("mcml",)),),
+    when=lambda study: "mcml" in study.traced_methods(),
+)
 def mcml_curves(study: CategoryStudy) -> Figure:
     """Whether MCML overfits: its mean average precision (mAP) on training and on test images along its iterations."""
-    frame = joined([part for subset in study.subsets for part in _mcml_rows(study, subset)])
-    ends = {subset.title: study.recorded(subset, "mcml", "n_steps") for subset in study.subsets}
+    frame = joined([part for subset in study.parts for part in _mcml_rows(study, subset)])
+    ends = {subset.title: study.recorded(subset, "mcml", "n_steps") for subset in study.parts}
     told = [f"{steps.mean():,.0f} ({title})" for title, steps in ends.items() if len(steps)]
     notes = (f"Mean number of iterations after which MCML ends by itself: {', '.join(told)}.",) if told else ()
 
@@ -248,13 +271,18 @@ def kept_after_the_end(curves: pd.DataFrame) -> pd.DataFrame:
     return kept
 
 
-@exhibit("learning/symmetry", title="Symmetry of W along training", needs=("metrics", "fits", "oasis_traces"),
-         when=lambda settings: "oasis" in settings["traced"])  # fmt: skip
+@exhibit(
+    "learning/symmetry",
+    title="Symmetry of W along training",
+    needs=("metrics", "fits"),
+    asks=(Traces(("oasis",)),),
+    when=lambda study: "oasis" in study.traced_methods(),
+)
 def symmetry_curves(study: CategoryStudy) -> Figure:
     """How symmetric W stays: the symmetry index ||sym W|| / ||W|| along the training of OASIS, from W = I."""
     level = study.printed_number("symmetry_index")
-    beside = [subset for subset in study.subsets if subset.printed.get(JMLR) and not subset.why_not_comparable]
-    parts = [curve(study, subset, "oasis", "symmetry_index", "oasis", "symmetry_index") for subset in study.subsets]
+    beside = [subset for subset in study.parts if subset.printed.get(JMLR) and not subset.why_not_comparable]
+    parts = [curve(study, subset, "oasis", "symmetry_index", "oasis", "symmetry_index") for subset in study.parts]
     parts += [rows_of(subset, "oasis, printed", symmetry_index=[level], n_folds=[0]) for subset in beside]
 
     def draw(subset: Subset, own: pd.DataFrame) -> Panel:
@@ -267,11 +295,16 @@ def symmetry_curves(study: CategoryStudy) -> Figure:
     return figure(study, joined(parts), draw, notes=(f"OASIS has {traced_at(study)}.",))
 
 
-@exhibit("learning/loss_bound", title="Mistakes of OASIS and the bound on them", needs=("metrics", "fits", "mistakes"),
-         when=lambda settings: "loss_bound" in settings["sides"])  # fmt: skip
+@exhibit(
+    "learning/loss_bound",
+    title="Mistakes of OASIS and the bound on them",
+    needs=("metrics", "fits"),
+    asks=(Side("loss_bound"),),
+    when=lambda study: "loss_bound" in study.sides,
+)
 def bound_curves(study: CategoryStudy) -> Figure:
     """How many triplets OASIS ranks wrongly before it learns from them, and the bounds of JMLR Theorem 1 on them."""
-    frame = joined([part for subset in study.subsets for part in _bound_rows(study, subset)])
+    frame = joined([part for subset in study.parts for part in _bound_rows(study, subset)])
 
     def draw(subset: Subset, own: pd.DataFrame) -> Panel:
         bounds = [name for name in dict.fromkeys(own["series"]) if name.startswith("bound")]
@@ -318,7 +351,7 @@ def _bound_notes(study: CategoryStudy, frame: pd.DataFrame) -> list[str]:
         return []
     n_below, n_points = int(bounds["n_folds_below"].sum()), int(bounds["n_folds"].sum())
     told = [f"OASIS makes more mistakes than a bound at {n_below} of {n_points} points of single folds."]
-    for subset in study.subsets:
+    for subset in study.parts:
         rows = bounds[bounds["subset"] == subset.id]
         ends = rows[rows["step"] == rows["step"].max()].sort_values("value", kind="stable").to_dict("records")
         for end in ends[:1]:

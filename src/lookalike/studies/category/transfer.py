@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from lookalike.core.seeds import generator
+from lookalike.core.settings.methods import Fit, Trace
 from lookalike.features.visterms import TfidfVisterms
 from lookalike.learners.euclidean import Euclidean
 from lookalike.learners.oasis import OASIS
 from lookalike.ranking.rankings import rank_leave_one_out
 from lookalike.studies.category.folds import Fold
 from lookalike.studies.category.protocol import select
+from lookalike.studies.category.settings import Transfer
 from lookalike.studies.metrics import metrics_frame
 
 K = 10
 
 
-def numbers_of(fold: Fold, settings: Mapping[str, Any]) -> pd.DataFrame:
+def numbers_of(fold: Fold, settings: Transfer) -> pd.DataFrame:
     """Learn from either half of the classes; mean mAP and P@10 on test images of the learned and of the other half."""
-    C, rows = float(settings["aggressiveness"]), []
-    how = {"solver": settings.get("solver", "auto")}
-    spec = {"learner": "OASIS", "parameters": how, "select": {"aggressiveness": [C]}}
-    spec["trace"] = {"stop": True, "first": 100, **settings}
+    C, rows = float(settings.aggressiveness), []
+    trace = Trace(steps=settings.steps, points=settings.points, aggressiveness=C)
+    spec = Fit(learner="OASIS", parameters={"solver": settings.solver}, select={"aggressiveness": [C]}, trace=trace)
     for learned, new in _both_ways(fold):
         (X, _), train = learned.rows("train", "train"), learned.images["train"]
-        oasis = OASIS(**select(learned, spec)[1], **how, random_state=fold.seed("fit")).fit(X, train.labels)
+        oasis = OASIS(**select(learned, spec)[1], solver=settings.solver, random_state=fold.seed("fit")).fit(
+            X, train.labels
+        )
         # new classes have no part in the document frequencies either
         weights = TfidfVisterms().fit(fold.counts[train.rows])
         for which, half in (("learned", learned), ("new", new)):

@@ -92,7 +92,7 @@ def sampling(study: FinegrainedStudy) -> Figure:
 def kinds(study: FinegrainedStudy) -> Table:
     """How precise each system is where the negative is of the query's own category, and where it is of another."""
     found = dict.fromkeys(subset for _, subset, metric in study.values if subset != ALL and metric == PRECISION)
-    systems = ordered_systems(study.measured | set(study.settings["systems"]) | {*TABLE1, *TABLE2})
+    systems = ordered_systems(study.measured | set(study.systems()) | {*TABLE1, *TABLE2})
     rows = []
     for system, subset in product(systems, (*found, ALL)):
         one = study.value(system, PRECISION, subset)
@@ -109,7 +109,7 @@ def kinds(study: FinegrainedStudy) -> Table:
 def costs(study: FinegrainedStudy) -> Table:
     """What each system costs: its size, distance and speed, and what it learned from."""
     fits = {str(fit["system"]): fit for fit in study.table("fits").to_dict("records")}
-    systems = ordered_systems({*fits, *study.settings["systems"], *TABLE1, *TABLE2})
+    systems = ordered_systems({*fits, *study.systems(), *TABLE1, *TABLE2})
     frame = pd.DataFrame([_cost(study, system, fits.get(system, {})) for system in systems])
     processors = sorted(set(frame["processor"]) - {""})
     shown = {"system": "System", "dimensions_cell": "dimensions", "distance": "distance", "speed_cell": "images/s",
@@ -124,8 +124,13 @@ def costs(study: FinegrainedStudy) -> Table:
     return Table(frame, heads=shown, numbers=numbers, titles=titles, notes=notes)
 
 
-@exhibit("finegrained/buffers", title="Buffers of the sampler", needs=("fits",), optional=("metrics",),
-         when=lambda settings: bool(settings["buffers"]))  # fmt: skip
+@exhibit(
+    "finegrained/buffers",
+    title="Buffers of the sampler",
+    needs=("fits",),
+    optional=("metrics",),
+    when=lambda study: study.buffers,
+)
 def buffers(study: FinegrainedStudy) -> Table:
     """What is lost if triplets come from buffers of some images of each category (Figure 4) and not from all images."""
     fits = study.table("fits").set_index("system")
@@ -155,16 +160,14 @@ def buffers(study: FinegrainedStudy) -> Table:
 def contrasts(study: FinegrainedStudy) -> Figure:
     """By how much one system is better than another, for every pair that a claim of the paper is about."""
     printed = study.printed_study()
-    pairs = contrast_pairs(study.measured | printed.measured, study.settings["chosen_percent"])
+    pairs = contrast_pairs(study.measured | printed.measured, study.chosen_percent)
     found = [_contrast(study, printed, pair, metric) for metric, pair in product((PRECISION, SCORE), pairs)]
     columns = ["system_a", "system_b", "metric", "difference", "low", "high", "p_value", "printed", "excludes_0"]
     frame = pd.DataFrame([row for row in found if row], columns=columns)
     of_rows = list(zip(frame["system_a"], frame["system_b"], strict=True))
     shown = [pair for pair in pairs if pair in of_rows]
     frame["place"] = [shown.index(pair) for pair in of_rows]
-    names = [
-        " − ".join(system_title(system, study.settings["titles"], short=True) for system in pair) for pair in shown
-    ]
+    names = [" − ".join(system_title(system, short=True) for system in pair) for pair in shown]
     notes = (
         "Each row is the first system minus the second on the same triplets (paired bootstrap). Intervals are not "
         "adjusted for their number.",
@@ -262,7 +265,7 @@ def _system_notes(study: FinegrainedStudy, there: set[str]) -> tuple[str, ...]:
     notes += [f"The paper ranks {PAPER_POOL:,} images."] if study.median_pool else []
     notes += [f"The paper's scores are of the top {PAPER_K}."] if study.k != PAPER_K else []
     notes.append(f"In top {study.k}: how many triplets a score counts. A triplet: the score divided by all triplets.")
-    if GOLDEN in there and study.settings["golden_makes_relevance"]:
+    if GOLDEN in there and study.golden.ratings:
         notes.append("Golden Features learned from ratings that are not evaluated. They made the training relevance.")
     elif GOLDEN in there:
         notes.append("Golden Features learn from the same training relevance as the others; in the paper they made it.")
@@ -352,7 +355,7 @@ def _sampled(study: FinegrainedStudy) -> list[tuple[Any, ...]]:
     """Both series by share; DeepRanking stands for the network of its share."""
     found: dict[tuple[bool, bool, int], tuple[Any, ...]] = {}
     for system in sorted(study.measured, key=lambda system: system != DEEP):
-        share = sampled_share(system, study.settings["chosen_percent"])
+        share = sampled_share(system, study.chosen_percent)
         for metric in (PRECISION, SCORE):
             number = study.value(system, metric)
             if share is not None and not math.isnan(number.value):
@@ -363,7 +366,7 @@ def _sampled(study: FinegrainedStudy) -> list[tuple[Any, ...]]:
 
 def _sampling_panel(study: FinegrainedStudy, rows: pd.DataFrame, title: str) -> Panel:
     """Weighted sampling as a line in its band, uniform as points, and the chosen share."""
-    percent = study.settings["chosen_percent"]
+    percent = study.chosen_percent
     n_weighted = int((rows["series"] == WEIGHTED).sum())
     where = {"metric": rows["metric"].iloc[0]} if len(rows) else {}
     series = [
@@ -396,7 +399,7 @@ def _sampling_notes(study: FinegrainedStudy, frame: pd.DataFrame) -> tuple[str, 
 def _sampling_names(study: FinegrainedStudy) -> str:
     return (
         "A name such as weighted 60% says how triplets were drawn, and how many of them have out-of-class negatives; "
-        f"{study.title_of(DEEP)} is weighted {study.settings['chosen_percent']}%."
+        f"{study.title_of(DEEP)} is weighted {study.chosen_percent}%."
     )
 
 
@@ -461,7 +464,7 @@ def _curve_panel(study: FinegrainedStudy, frame: pd.DataFrame, system: str, quan
     where = {"system": system, "quantity": quantity}
     series = [Series(name, where | {"part": part}, "seen", "value", look)
               for part, (name, look) in CURVES.items() if part in set(own["part"])]  # fmt: skip
-    title = "\n".join(wrap(system_title(system, study.settings["titles"], short=True), 22))
+    title = "\n".join(wrap(system_title(system, short=True), 22))
     return Panel(
         title if quantity == "precision" else "",
         Axis("Images seen" if phase == "classification" else "Triplets seen", low=0, tick_form="short"),

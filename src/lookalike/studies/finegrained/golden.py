@@ -9,7 +9,7 @@ images, or as in the paper from ratings that are set aside for it, and never fro
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -27,10 +27,13 @@ from lookalike.ranking import distances as pair_distances
 from lookalike.studies.finegrained import golden_feature, training
 from lookalike.studies.finegrained.files import SystemResult
 from lookalike.studies.finegrained.golden_feature import Component, Learned, component_distances, embed_categories
+from lookalike.studies.finegrained.settings import GoldenFeature, Sampler
 from lookalike.studies.finegrained.training import Features
 
-COMPONENTS: dict[str, Any] = {"distances": ("l1", "l2", "chi2", "cosine"), "annotation_components": 64}
-"""Distances of every hand-crafted feature, and embeddings learned from so many principal components of each."""
+DISTANCES = ("l1", "l2", "chi2", "cosine")
+"""Distances of every hand-crafted feature."""
+N_PRINCIPAL = 64
+"""Principal components of every feature that embeddings are learned from."""
 ANNOTATION = (("lda", "l2"), ("lda", "cosine"), ("logistic", "l2"))
 """Embedding and distance of the components learned from categories, see `embed_categories`."""
 
@@ -75,7 +78,7 @@ class Measured:
                 self.precision(fold, columns, self.learn([i for i in folds if i != fold], columns, C)) for fold in folds
             ]
             found.append({"C": float(C), "precision": float(np.mean(shares))})
-        best = max(found, key=lambda one: (one["precision"], -one["C"]))["C"]
+        best = max(found, key=lambda row: (row["precision"], -row["C"]))["C"]
         return self.learn(folds, columns, best), best, found
 
 
@@ -83,13 +86,14 @@ def golden_system(
     features: Features,
     relevance: RelevanceData,
     pairs: pd.DataFrame,
-    settings: Mapping[str, Any],
+    settings: GoldenFeature,
+    sampling: Sampler,
     *,
     seed: int,
     ratings: pd.DataFrame | None = None,
+    n_principal: int = N_PRINCIPAL,
 ) -> SystemResult:
     """Learn the golden feature and L1 visual features from training relevance, or from ratings; measure the pairs."""
-    settings = COMPONENTS | dict(settings)
     usable = training.usable_rows(features)
     relevance = training.with_vectors(relevance, usable)
     if len(np.unique(relevance.category)) < 2:
@@ -100,11 +104,14 @@ def golden_system(
     start = time.perf_counter()
     ratings = pd.DataFrame() if ratings is None else ratings
     rated = len(ratings) > 0
-    folds = _rated_folds(ratings, relevance, settings, seed) if rated else _drawn_folds(relevance, settings, seed)
-    measured = _measured(folds, features, relevance, settings, seed)
-    learned, C, choice = measured.chosen(np.arange(len(measured.names)), settings["C"])
-    l1_weights = _l1_weights(measured, features, relevance, settings["C"])
-    components = _components(features, relevance, relevance.image_id, np.flatnonzero(usable), settings, seed)
+    if rated:
+        folds = _rated_folds(ratings, relevance, settings.folds, seed)
+    else:
+        folds = _drawn_folds(relevance, settings, sampling, seed)
+    measured = _measured(folds, features, relevance, n_principal, seed)
+    learned, C, choice = measured.chosen(np.arange(len(measured.names)), settings.C)
+    l1_weights = _l1_weights(measured, features, relevance, settings.C)
+    components = _components(features, relevance, relevance.image_id, np.flatnonzero(usable), n_principal, seed)
     fit_seconds = time.perf_counter() - start
     used = np.flatnonzero(learned.weights)
     print(f"golden-features: C = {C:g}, {len(used)} of {len(components)} components, {fit_seconds:.1f} s")
@@ -117,13 +124,14 @@ def golden_system(
     distances = distances_of(pairs["query"], pairs["candidate"])
     if not np.isfinite(distances).all():
         raise LookalikeError(training.NO_VECTOR)
+    mixed = {"distances": DISTANCES, "annotation_components": n_principal}
     fit = {
         "system": "golden-features",
         "seconds": fit_seconds,
         "distance_seconds": time.perf_counter() - start,
         "distance": "weighted sum",
         "dimensions": len(components),
-        "settings": settings,
+        "settings": mixed | training.recorded(settings, sampling),
         "C": C,
         "validation": choice,
         "components": [
@@ -153,35 +161,32 @@ def golden_relevance(relevance: RelevanceData, distances_of: Callable[[Ids, Ids]
 
 
 def _components(
-    features: Features, relevance: RelevanceData, learned_from: Ids, wanted: Ids, settings: Mapping[str, Any], seed: int
+    features: Features, relevance: RelevanceData, learned_from: Ids, wanted: Ids, n_principal: int, seed: int
 ) -> list[Component]:
     """Every feature by every distance, and embeddings of the `wanted` images from the categories of others."""
     labels = relevance.category[relevance.rows_of(learned_from)]
     stream = integer_seed(seed, "finegrained", "golden", "annotation")
-    n_components = settings["annotation_components"]
-    vectors = embed_categories(features, learned_from, labels, wanted, n_components=n_components, seed=stream)
-    crafted = [Component(name, features[name], one) for name, one in product(sorted(features), settings["distances"])]
+    vectors = embed_categories(features, learned_from, labels, wanted, n_components=n_principal, seed=stream)
+    crafted = [Component(name, features[name], distance) for name, distance in product(sorted(features), DISTANCES)]
     return crafted + [Component(f"annotation-{name}", vectors[name], distance) for name, distance in ANNOTATION]
 
 
-def _drawn_folds(relevance: RelevanceData, settings: Mapping[str, Any], seed: int) -> Iterator[Fold]:
+def _drawn_folds(relevance: RelevanceData, settings: GoldenFeature, sampling: Sampler, seed: int) -> Iterator[Fold]:
     """Draw the triplets of every fold of the training images."""
-    n_folds = settings["folds"]
+    n_folds = settings.folds
     folds = training.stratified_folds(relevance.category, n_folds, generator(seed, "finegrained", "golden", "folds"))
-    sizes = [len(part) for part in np.array_split(np.arange(settings["n_triplets"]), n_folds)]
+    sizes = [len(part) for part in np.array_split(np.arange(settings.n_triplets), n_folds)]
     for fold, size in enumerate(sizes):
         part = relevance.subset(np.flatnonzero(folds == fold))
         stream = integer_seed(seed, "finegrained", "golden", "triplets", fold)
         # an embedding looks better on the images that it was learned from, and would get too much weight
-        yield training.draw_triplets(part, size, settings, stream), relevance.image_id[folds != fold], part.image_id
+        yield training.draw_triplets(part, size, sampling, stream), relevance.image_id[folds != fold], part.image_id
 
 
-def _rated_folds(
-    ratings: pd.DataFrame, relevance: RelevanceData, settings: Mapping[str, Any], seed: int
-) -> Iterator[Fold]:
+def _rated_folds(ratings: pd.DataFrame, relevance: RelevanceData, most: int, seed: int) -> Iterator[Fold]:
     """Deal rated triplets into folds by text query; all training images are others than theirs."""
     names, text_query = np.unique(ratings["text_query"].astype(str), return_inverse=True)
-    n_folds = min(settings["folds"], len(names))
+    n_folds = min(most, len(names))
     if n_folds < 2:
         raise LookalikeError("golden.ratings: weights are learned from ratings of two text queries at least: raise it")
     folds = (generator(seed, "finegrained", "golden", "folds").permutation(len(names)) % n_folds)[text_query]
@@ -191,12 +196,12 @@ def _rated_folds(
 
 
 def _measured(
-    folds: Iterable[Fold], features: Features, relevance: RelevanceData, settings: Mapping[str, Any], seed: int
+    folds: Iterable[Fold], features: Features, relevance: RelevanceData, n_principal: int, seed: int
 ) -> Measured:
     """Measure the triplets of every fold."""
     nearer, farther, names = [], [], []
     for triplets, learned_from, wanted in folds:
-        components = _components(features, relevance, learned_from, wanted, settings, seed)
+        components = _components(features, relevance, learned_from, wanted, n_principal, seed)
         names = [(component.feature, component.distance) for component in components]
         nearer.append(component_distances(components, triplets[:, 0], triplets[:, 1]))
         farther.append(component_distances(components, triplets[:, 0], triplets[:, 2]))

@@ -28,7 +28,7 @@ from lookalike.exhibits.neighbours import (
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLUE, ORANGE
 from lookalike.studies.finegrained.study import FinegrainedStudy
-from lookalike.studies.finegrained.systems import CONVNET, DEEP, EMBEDDED, FEATURES, GOLDEN, OASIS, PAPER, REAL, SINGLE
+from lookalike.studies.finegrained.systems import AFTER, BEFORE, COMPARED, CONVNET, DEEP, PAPER, REAL
 from lookalike.studies.metrics import rows_in
 
 Floats = npt.NDArray[np.float32]
@@ -38,15 +38,10 @@ N_TRIPLETS = 8
 TITLE_LETTERS = 13
 """Letters of a line above a column of Figure 1."""
 ROLES = {"query": QUERY, "positive": POSITIVE, "negative": NEGATIVE}
-COMPARED = (CONVNET, OASIS, DEEP)
-"""Systems of Figure 7, in the paper's order."""
 N_QUERIES, N_RESULTS = 3, 8
 """Queries of Figure 7, and images of each ranking."""
 NOISE = Mark("✗", ORANGE, "--", "search noise: an image of another category")
 SAME, OTHER = Mark("✓", BLUE, "-", "same category"), Mark("✗", ORANGE, "--", "other category")
-BEFORE = (CONVNET, *FEATURES)
-AFTER = (DEEP, SINGLE, OASIS, GOLDEN, EMBEDDED)
-"""Systems before and after learning: the first of each that was measured is shown in the gallery."""
 N_SHOWN, N_FOUND = 16, 10
 """Queries of the gallery, and images of each ranking."""
 RANKED = ("manifest", "triplets", "pairs", "outcomes", "distances")
@@ -127,7 +122,7 @@ def before_and_after(study: FinegrainedStudy) -> Gallery:
     if not all(pair):
         return nothing("query", "no two systems, one learned and one not, have distances to rank by")
     before, after = pair
-    table, seed = _shares(study, before, after), int(study.settings["seed"])
+    table, seed = _shares(study, before, after), study.seed
     candidates = list(map(Candidate, table.index, table["text_query"], table["better"] - table["worse"]))
     choices = choose(candidates, N_SHOWN, seed=seed, dataset=study.dataset)
     chosen = table.iloc[[choice.key for choice in choices]]

@@ -22,9 +22,10 @@ from lookalike.learners import oasis, relevance_triplets
 from lookalike.ranking.distances import pair_distances
 from lookalike.studies.finegrained import training
 from lookalike.studies.finegrained.files import SystemResult
+from lookalike.studies.finegrained.settings import EmbeddingOasis, L1HashKPCA, Sampler
 from lookalike.studies.finegrained.training import Features, Floats
 
-VALIDATION: dict[str, Any] = {"validation_share": 0.2, "n_validation_triplets": 5_000}
+VALIDATION_SHARE, N_VALIDATION = 0.2, 5_000
 """Of OASIS: the share of each category's images that is held out for the choice, and triplets that measure it."""
 Parts = tuple[RelevanceData, npt.NDArray[np.int32]]
 """Relevance of the training images that are learned from, and triplets of the others to choose by."""
@@ -37,7 +38,7 @@ def l1hashkpca_system(
     l1_weights: Mapping[str, float],
     fit_rows: npt.ArrayLike,
     pairs: pd.DataFrame,
-    settings: Mapping[str, int],
+    settings: L1HashKPCA,
     *,
     seed: int,
     codebook_from: str,
@@ -53,7 +54,7 @@ def l1hashkpca_system(
         raise LookalikeError("L1HashKPCA needs two images at least to learn its directions: give more training images")
     l1_hash.warm_up()
     start = time.perf_counter()
-    model = l1_hash.L1HashKPCA(**settings, random_state=integer_seed(seed, "finegrained", "l1hashkpca"))
+    model = l1_hash.L1HashKPCA(**dict(settings), random_state=integer_seed(seed, "finegrained", "l1hashkpca"))
     joined = l1_hash.l1_visual_features(named, chosen)
     model.fit(joined[learned_from])
     fit_seconds = time.perf_counter() - start
@@ -90,15 +91,16 @@ def oasis_system(
     vectors: Floats,
     relevance: RelevanceData,
     pairs: pd.DataFrame,
-    settings: Mapping[str, Any],
+    settings: EmbeddingOasis,
+    sampling: Sampler,
     *,
     seed: int,
     system: str = "oasis",
     held_out_images: npt.ArrayLike | None = None,
     buffers: Sequence[int] = (),
+    n_validation: int = N_VALIDATION,
 ) -> SystemResult:
     """Learn OASIS on vectors from training relevance, by itself and from `buffers` of sizes; measure by -similarity."""
-    settings = VALIDATION | dict(settings)
     relevance = training.with_vectors(relevance, np.asarray(np.isfinite(vectors).all(axis=1)))
     # compiles kernels of float32 alone, which vectors are
     oasis.OASIS().fit_triplets(np.eye(3), [[0, 1, 2]])
@@ -106,20 +108,23 @@ def oasis_system(
     start = time.perf_counter()
     # of these W = I, where OASIS starts, ranks by cosine, and a step is as long for every image
     rows = centred_units(vectors, relevance.image_id)
-    parts = _held_out_parts(relevance, settings, seed, system, held_out_images)
-    aggressiveness, n_steps, choice = _choose_oasis(rows, parts, settings, seed, system)
+    kept, held_out = _held_out(relevance, seed, system, held_out_images)
+    stream = integer_seed(seed, "finegrained", system, "validation")
+    parts = kept, training.draw_triplets(held_out, n_validation, sampling, stream)
+    aggressiveness, n_steps, choice = _choose_oasis(rows, parts, settings, sampling, seed, system)
     stream = integer_seed(seed, "finegrained", system, "training")
-    triplets = training.draw_triplets(relevance, n_steps, settings, stream)
+    triplets = training.draw_triplets(relevance, n_steps, sampling, stream)
     ids = relevance.image_id
     model = oasis.OASIS(aggressiveness=aggressiveness).fit_triplets(rows[ids], training.local_rows(triplets, ids))
     fit_seconds = time.perf_counter() - start
     compared = [
-        _from_buffers(rows, parts, settings, capacity, (aggressiveness, n_steps), seed)
+        _from_buffers(rows, parts, sampling, capacity, (aggressiveness, n_steps or min(settings.steps)), seed)
         for capacity in ([*sorted(buffers), None] if buffers else [])
     ]
     start = time.perf_counter()
     distances = -pair_similarities(rows, model, pairs["query"].to_numpy(), pairs["candidate"].to_numpy())
     print(f"{system}: C = {aggressiveness:g}, {n_steps} steps, {model.n_updates_} updates, {fit_seconds:.1f} s")
+    validation = {"validation_share": VALIDATION_SHARE, "n_validation_triplets": n_validation}
     fit = {
         "system": system,
         "seconds": fit_seconds,
@@ -127,7 +132,7 @@ def oasis_system(
         "dimensions": vectors.shape[1],
         "distance": "-similarity",
         "codebook_from": "training relevance",
-        "settings": settings,
+        "settings": validation | training.recorded(settings, sampling),
         "aggressiveness": aggressiveness,
         "n_steps": n_steps,
         "n_updates": int(model.n_updates_),
@@ -142,28 +147,26 @@ def oasis_system(
     return SystemResult(None, distances, fit)
 
 
-def _held_out_parts(
-    relevance: RelevanceData, settings: Mapping[str, Any], seed: int, system: str, images: npt.ArrayLike | None
-) -> Parts:
-    """Hold out a share of each category's images, or those `images`, and draw triplets of them to choose by."""
+def _held_out(
+    relevance: RelevanceData, seed: int, system: str, images: npt.ArrayLike | None
+) -> tuple[RelevanceData, RelevanceData]:
+    """Return the relevance of images to learn from, and of a share of each category, or of `images`, held out."""
     if images is None:
         random = generator(seed, "finegrained", system, "held-out")
-        held_out = training.stratified_folds(relevance.category, 1 / settings["validation_share"], random) == 0
+        held_out = training.stratified_folds(relevance.category, 1 / VALIDATION_SHARE, random) == 0
     else:
-        # what made the vectors did not learn from these either
+        # what gave the vectors did not learn from these either
         held_out = np.isin(relevance.image_id, images)
-    kept, seen = (relevance.subset(np.flatnonzero(mask)) for mask in (~held_out, held_out))
-    stream = integer_seed(seed, "finegrained", system, "validation")
-    return kept, training.draw_triplets(seen, settings["n_validation_triplets"], settings, stream)
+    return relevance.subset(np.flatnonzero(~held_out)), relevance.subset(np.flatnonzero(held_out))
 
 
 def _from_buffers(
-    rows: Floats, parts: Parts, settings: Mapping[str, Any], capacity: int | None, chosen: tuple[float, int], seed: int
+    rows: Floats, parts: Parts, sampling: Sampler, capacity: int | None, chosen: tuple[float, int], seed: int
 ) -> dict[str, Any]:
-    """What buffers of a size do to the triplets, and to OASIS of the chosen settings; None: all images at hand."""
-    (relevance, judged), aggressiveness, n_steps = parts, chosen[0], chosen[1] or min(settings["steps"])
+    """Tell what buffers of a size do to the triplets, and to OASIS as chosen; None: all images at hand."""
+    (relevance, judged), (aggressiveness, n_steps) = parts, chosen
     stream = integer_seed(seed, "finegrained", "buffers")
-    triplets = training.draw_triplets(relevance, max(BUFFER_DRAWS, n_steps), settings, stream, capacity)
+    triplets = training.draw_triplets(relevance, max(BUFFER_DRAWS, n_steps), sampling, stream, capacity)
     local = training.local_rows(triplets, relevance.image_id)
     drawn = np.bincount(local[:, 0], minlength=relevance.n_images) / len(local)
     model = oasis.OASIS(aggressiveness=aggressiveness)
@@ -180,16 +183,16 @@ def _from_buffers(
 
 
 def _choose_oasis(
-    rows: Floats, parts: Parts, settings: Mapping[str, Any], seed: int, system: str
+    rows: Floats, parts: Parts, settings: EmbeddingOasis, sampling: Sampler, seed: int, system: str
 ) -> tuple[float, int, list[dict[str, Any]]]:
     """Best aggressiveness and steps on held-out training images, of equals the fewest and least, and what all gave."""
     kept, judged = parts
-    steps = sorted(set(settings["steps"]))
+    steps = sorted(set(settings.steps))
     stream = integer_seed(seed, "finegrained", system, "choice")
-    triplets = training.local_rows(training.draw_triplets(kept, steps[-1], settings, stream), kept.image_id)
+    triplets = training.local_rows(training.draw_triplets(kept, steps[-1], sampling, stream), kept.image_id)
     X = rows[kept.image_id]
     found = [{"aggressiveness": 0.0, "n_steps": 0, "precision": similarity_precision(rows, None, judged)}]
-    for aggressiveness in sorted(settings["aggressiveness"]):
+    for aggressiveness in sorted(settings.aggressiveness):
         model, taken = oasis.OASIS(aggressiveness=aggressiveness), 0
         for n_steps in steps:
             model.partial_fit_triplets(X, triplets[taken:n_steps])
@@ -197,8 +200,8 @@ def _choose_oasis(
             precision = similarity_precision(rows, model, judged)
             found.append({"aggressiveness": aggressiveness, "n_steps": n_steps, "precision": precision})
             print(f"{system}: C = {aggressiveness:g}, {n_steps} steps: {100 * precision:.2f}% held out")
-    best = min(found, key=lambda one: (-one["precision"], one["n_steps"], one["aggressiveness"]))
-    aggressiveness = best["aggressiveness"] or min(settings["aggressiveness"])
+    best = min(found, key=lambda row: (-row["precision"], row["n_steps"], row["aggressiveness"]))
+    aggressiveness = best["aggressiveness"] or min(settings.aggressiveness)
     return float(aggressiveness), int(best["n_steps"]), found
 
 

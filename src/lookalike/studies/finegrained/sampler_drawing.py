@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +14,7 @@ from lookalike.exhibits.model import Gallery, Mark, Tile
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import GREEN, GREY
 from lookalike.studies.finegrained.pictures import nothing
+from lookalike.studies.finegrained.settings import Sampling
 from lookalike.studies.finegrained.study import FinegrainedStudy
 from lookalike.studies.finegrained.systems import DEEP, PAPER
 
@@ -76,7 +76,7 @@ def sampler(study: FinegrainedStudy) -> Gallery:
     if relevance is None or relevance.n_images == 0:
         return nothing("image_id", study.why_not_run(DEEP) or "there is no training relevance to sample triplets by")
     try:
-        step = find_step(relevance, study.settings["sampling"], int(study.settings["seed"]))
+        step = find_step(relevance, study.sampling(), study.seed)
     except ValueError as error:
         return nothing("image_id", f"no triplet can be drawn: {error}")
     if step is None:
@@ -89,10 +89,10 @@ def sampler(study: FinegrainedStudy) -> Gallery:
 
 def _notes(step: Step, study: FinegrainedStudy) -> tuple[str, ...]:
     """Say how to read it, and what is smaller than in the study."""
-    sampling = study.settings["sampling"]
-    capacity, share = sampling.get("capacity"), sampling.get("out_of_class")
-    size = f"buffers of {capacity:,} images" if capacity else "all training images at hand instead of buffers"
-    percent = "" if share is None else f" and {100 * float(share):.0f}% out-of-class negatives"
+    sampling = study.sampling()
+    capacity, without = sampling.capacity, "all training images at hand instead of buffers"
+    size = f"buffers of {capacity:,} images" if capacity else without
+    percent = f" and {100 * sampling.out_of_class:.0f}% out-of-class negatives"
     n = max(map(len, step.buffers.values()))
     return (
         "A new image gets the key log(u) / r: u is random between 0 and 1, r is the total relevance of the image. The "
@@ -104,14 +104,14 @@ def _notes(step: Step, study: FinegrainedStudy) -> tuple[str, ...]:
     )
 
 
-def find_step(relevance: RelevanceData, settings: Mapping[str, Any], random_state: int) -> Step | None:
+def find_step(relevance: RelevanceData, sampling: Sampling, random_state: int) -> Step | None:
     """Run the sampler until it does what is to be shown; None where no arriving image pushed another out."""
     from lookalike.learners.relevance_triplets import RelevanceTripletSampler
 
     sizes = np.bincount(relevance.category, minlength=relevance.n_categories)
     # a buffer has to be smaller than its category for an image to push another out
     capacity = int(np.clip(np.median(sizes[sizes > 0]) // 2, 2, CAPACITY))
-    own = {name: settings[name] for name in SETTINGS if settings.get(name) is not None}
+    own = {name: value for name in SETTINGS if (value := getattr(sampling, name)) is not None}
     sampler = RelevanceTripletSampler(relevance, out_of_class=1.0, capacity=capacity, random_state=random_state, **own)
     found: Step | None = None
     before = sampler.offered()

@@ -15,8 +15,8 @@ from lookalike.exhibits.claims import Claim, Scope
 from lookalike.exhibits.model import Figure, Table
 from lookalike.exhibits.printed import MISSING, plus_minus
 from lookalike.exhibits.statuses import Status
-from lookalike.exhibits.study import Study
 from lookalike.studies.finegrained.numbers import COUNTS
+from lookalike.studies.finegrained.section import FinegrainedSection
 from lookalike.studies.finegrained.systems import (
     ALL,
     BY_CLASS,
@@ -89,21 +89,20 @@ class Difference(NamedTuple):
     """Two-sided p-value of no difference."""
 
 
-class FinegrainedStudy(Study):
-    """The fine-grained study of one data set; its settings are those of ``plan.exhibit_settings``."""
+class FinegrainedStudy(FinegrainedSection):
+    """The fine-grained study (Deep Ranking, CVPR 2014) on one data set."""
 
-    in_print = False
-    """Whether its numbers are the paper's own."""
+    _in_print: bool = False
 
     @property
     def k(self) -> int:
         """First images that scores count."""
-        return int(self.settings["k"])
+        return self.score.k
 
     @property
     def kind(self) -> str:
         """Kind of data: rated by people, synthetic, or photographs whose triplets a machine rated."""
-        return str(self.settings["kind"])
+        return self.data_set.kind
 
     @property
     def corner(self) -> str:
@@ -112,14 +111,14 @@ class FinegrainedStudy(Study):
 
     def title_of(self, method: str) -> str:
         """Name of a system as the paper prints it."""
-        return system_title(method, self.settings.get("titles"))
+        return system_title(method)
 
     @property
     def undecided(self) -> str:
         """Sentence on how long networks were trained, and that each has one seed; "" where none was."""
         if not any(map(is_network, self.measured)):
             return ""
-        trained = f"Networks were trained for {self.settings['ranking_steps']:,} steps with one seed."
+        trained = f"Networks were trained for {self.network.ranking.n_steps:,} steps with one seed."
         return f"{trained} That does not decide how they compare with other systems."
 
     @cached_property
@@ -165,7 +164,7 @@ class FinegrainedStudy(Study):
         """Return the same study with the paper's own numbers in place of ours, which have no intervals."""
         rows = self.printed[self.printed["paper"].eq(PAPER) & self.printed["value"].notna()]
         study = copy.copy(self)
-        study.in_print, study.differences = True, {}
+        study._in_print, study.differences = True, {}
         study.values = {
             (row.method, ALL, row.metric): Measured(float(row.value), n_triplets=PAPER_TRIPLETS)
             for row in rows_in(rows)
@@ -183,7 +182,7 @@ class FinegrainedStudy(Study):
                 return None
             share = 100 / n
             return Difference(share * score.value, share * score.low, share * score.high, score.p)
-        if self.in_print:
+        if self._in_print:
             known = Difference(self.value(a, metric, subset).value - self.value(b, metric, subset).value)
         elif (turned := self.differences.get((b, a, subset, metric))) is not None:
             known = Difference(-turned.value, -turned.high, -turned.low, turned.p)
@@ -195,7 +194,7 @@ class FinegrainedStudy(Study):
 
     def role(self, name: str) -> list[str]:
         """Return the systems that a name in claims.csv stands for: networks by their share of negatives."""
-        shares = list(weighted_systems(self.measured, self.settings["chosen_percent"]).values())
+        shares = list(weighted_systems(self.measured, self.chosen_percent).values())
         several = shares if len(shares) > 1 else []
         roles = {"shares": several, "largest share": several[-1:], "smallest share": several[:1]}
         return roles.get(name, [name])
@@ -206,7 +205,7 @@ class FinegrainedStudy(Study):
 
     def follows_protocol(self) -> bool:
         """Tell whether the golden feature makes the relevance that networks learn from, as in the paper."""
-        return bool(self.settings.get("golden_makes_relevance"))
+        return bool(self.golden.ratings)
 
     def _largest(self, count: str) -> int:
         return max((getattr(found, count) for (_, subset, _), found in self.values.items() if subset == ALL), default=0)
@@ -229,8 +228,8 @@ class FinegrainedStudy(Study):
     def why_not_run(self, system: str) -> str:
         """``not run: do X`` for one system of which there is no number; "" where it could be run."""
         reasons = [self.not_run]
-        reasons += [self.settings.get("deep_not_run", "")] if is_network(system) else []
-        reasons += [self.settings.get("learned_not_run", "")] if is_learned(system) else []
+        reasons += [self.surroundings.no_torch] if is_network(system) else []
+        reasons += [self.surroundings.no_training] if is_learned(system) else []
         return next(filter(None, reasons), "")
 
     def why_not_comparable(self, metric: str) -> str:
@@ -331,7 +330,7 @@ class FinegrainedStudy(Study):
 
     def path_of(self, image_id: int) -> Path:
         """Path of an image's file."""
-        return Path(self.settings["folder"], self.images[image_id][0])
+        return Path(self.surroundings.folder, self.images[image_id][0])
 
 
 STUDY = FinegrainedStudy

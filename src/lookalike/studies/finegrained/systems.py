@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 PAPER = "deep-ranking-cvpr-2014"
 REAL, SYNTHETIC, BY_CLASS = "triplets", "synthetic_triplets", "class_triplets"
@@ -26,6 +26,11 @@ TABLE1 = (*FEATURES, EMBEDDED, OASIS, GOLDEN, DEEP)
 TABLE2 = (CONVNET, SINGLE, OASIS_ON_TOP, EMBEDDING_ON_TOP, DEEP)
 """Systems of the paper's tables, in its order."""
 IN_ORDER = (*TABLE1[:-1], *TABLE2)
+COMPARED = (CONVNET, OASIS, DEEP)
+"""Systems of Figure 7, in the paper's order."""
+BEFORE = (CONVNET, *FEATURES)
+AFTER = (DEEP, SINGLE, OASIS, GOLDEN, EMBEDDED)
+"""Systems before and after learning: the first of each that was measured is shown in the gallery."""
 TITLES = {
     "wavelet": "Wavelet",
     "color": "Color",
@@ -66,12 +71,11 @@ def is_learned(system: str) -> bool:
     return is_network(system) or system in (EMBEDDED, OASIS, GOLDEN)
 
 
-def system_title(system: str, titles: Mapping[str, str] | None = None, *, short: bool = False) -> str:
+def system_title(system: str, *, short: bool = False) -> str:
     """Return the printed name of a system, or one in its manner for networks that only Figure 6 shows."""
     share = sampled_share(system)
-    given = (titles or {}).get(system) or TITLES.get(system)
-    if given or share is None:
-        return given or system
+    if system in TITLES or share is None:
+        return TITLES.get(system, system)
     return f"{share[0]} {share[1]}%" if short else f"Multiscale, {share[0]}, {share[1]}% out-of-class"
 
 

@@ -10,8 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.settings.model import Section
 from lookalike.data.relevance import RelevanceData
 from lookalike.learners.relevance_triplets import RelevanceTripletSampler
+from lookalike.studies.finegrained.settings import Sampler
 
 Floats = npt.NDArray[np.float32]
 Features = Mapping[str, Floats]
@@ -21,21 +23,25 @@ Features = Mapping[str, Floats]
 NO_VECTOR = "a pair names an image without a vector: make pairs.parquet anew from usable images"
 
 
-def with_sampling(settings: Mapping[str, Any], sampling: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of a learner with those of the sampler that it asks of `draw_triplets`."""
-    asked = ("out_of_class", "margin", "positive_threshold")
-    return {**settings, **{name: sampling.get(name) for name in asked}}
+def recorded(settings: Section, sampling: Sampler) -> dict[str, object]:
+    """Return what decided a fit, its sampling too, as ``fit.json`` keeps it."""
+    own = {name: value for name, value in settings if value is not None}
+    return own | {name: getattr(sampling, name) for name in ("out_of_class", "margin", "positive_threshold")}
 
 
 def draw_triplets(
-    relevance: RelevanceData, n: int, settings: Mapping[str, Any], seed: int, capacity: int | None = None
+    relevance: RelevanceData, n: int, sampling: Sampler, seed: int, capacity: int | None = None
 ) -> npt.NDArray[np.int32]:
     """Draw triplets of image ids from training relevance, from buffers where these have a capacity."""
-    chosen = {"out_of_class": settings["out_of_class"], "margin": settings["margin"], "capacity": capacity}
-    threshold = settings["positive_threshold"]
-    limit = math.inf if threshold is None else threshold
     try:
-        sampler = RelevanceTripletSampler(relevance, positive_threshold=limit, random_state=seed, **chosen)
+        sampler = RelevanceTripletSampler(
+            relevance,
+            out_of_class=sampling.out_of_class,
+            positive_threshold=math.inf if sampling.positive_threshold is None else sampling.positive_threshold,
+            margin=sampling.margin,
+            capacity=capacity,
+            random_state=seed,
+        )
         return relevance.image_id[sampler.draw(n)]
     except ValueError as error:
         raise LookalikeError(f"training triplets cannot be drawn: {error}") from error

@@ -24,17 +24,19 @@ K_MAX = 10
 SELECTED = (1, 6, 11, 16, 21)
 """Ranks, by mean average precision, of the queries in JMLR Figure 3C."""
 SELECTED_LOOKS = (Look(ORANGE, "P"), Look(BLUE, "s"), Look(GREEN, "^"), Look(PURPLE, "D"), Look(BLACK, "v"))
+_SPREAD = "Mean standard deviation of mAP over {}"
 QUANTITIES = {
-    "map_std_over_queries":
-        ("Mean standard deviation of mAP over queries", "standard_deviation_over_queries", 1, ".2f"),
-    "map_std_over_evaluators":
-        ("Mean standard deviation of mAP over raters", "standard_deviation_over_raters", 1, ".2f"),
+    "map_std_over_queries": (_SPREAD.format("queries"), "standard_deviation_over_queries", 1, ".2f"),
+    "map_std_over_evaluators": (_SPREAD.format("raters"), "standard_deviation_over_raters", 1, ".2f"),
     "human_precision_peak": ("Highest precision at top k, in percent", "precision_peak", 100, ".1f"),
     "human_p@10": ("Precision at top 10, in percent", "precision_at_10", 100, ".1f"),
-}  # fmt: skip
+}
 """Printed metric to its title, the single number of ours, by what ours is multiplied, and its format."""
 PRINTED_IN = {JMLR: "JMLR 2010, draft 2009", NIPS: "NIPS 2009"}
 """Where a printed number stands; the draft prints those of JMLR too."""
+BEST_QUERIES = ("oasis-jmlr-2010/table2", "oasis-2009-draft/table4", "oasis-nips-2009/table1")
+PRECISION_OF_QUERIES = ("oasis-jmlr-2010/fig3d", "oasis-nips-2009/fig1a")
+"""Exhibits of several papers that one function draws."""
 GALLERY_FILES = ("ranks", "manifest", "images")
 OVER_PAIRS = (
     "Error bars are standard errors over all pairs of a query and a rater. The CSV file also has those over queries "
@@ -46,8 +48,7 @@ LEFT_OUT_RATER = (
 )
 
 
-@exhibit("oasis-jmlr-2010/table2", "oasis-2009-draft/table4", "oasis-nips-2009/table1",
-         title="Queries that OASIS answers best", needs=GALLERY_FILES)  # fmt: skip
+@exhibit(*BEST_QUERIES, title="Queries that OASIS answers best", needs=GALLERY_FILES)
 def best_queries(study: HumanStudy) -> Gallery:
     """Where OASIS does best: query images, each with the first five images that it finds."""
     return gallery(study, "best", 2 if study.paper == NIPS else 4)
@@ -77,16 +78,15 @@ def both_curves(study: HumanStudy) -> Figure:
     return _curves(study, _of_all_queries, _of_selected_queries)
 
 
-@exhibit("oasis-jmlr-2010/fig3d", "oasis-nips-2009/fig1a", title="Precision of OASIS and of raters for each query",
-         needs=("metrics", "nips"))  # fmt: skip
+@exhibit(*PRECISION_OF_QUERIES, title="Precision of OASIS and of raters for each query", needs=("metrics", "nips"))
 def query_precision(study: HumanStudy) -> Figure:
     """Whether OASIS is as precise as a person: for each query, both are judged by the other raters."""
     frame = _query_rows(study)
     cells = None
     if study.paper == NIPS:
-        means = [("oasis, mean", frame.loc[frame["series"] == "oasis", "precision"].mean(),
-                  int(study.number("n_raters")), study.simulated),
-                 ("oasis, printed mean", study.printed_share("human_p@10"), 0, False)]  # fmt: skip
+        mean, n_raters = frame.loc[frame["series"] == "oasis", "precision"].mean(), int(study.number("n_raters"))
+        means = [("oasis, mean", mean, n_raters, study.simulated)]
+        means.append(("oasis, printed mean", study.printed_share("human_p@10"), 0, False))
         columns = ["series", "precision", "n_raters", "simulated"]
         frame = pd.concat([frame, pd.DataFrame(means, columns=columns).dropna(subset="precision")], ignore_index=True)
         cells = _cells(study, ((NIPS, "human_p@10"),))
@@ -100,15 +100,15 @@ def deviations(study: HumanStudy) -> Table:
     of_jmlr = [(JMLR, metric) for metric in QUANTITIES]
     cells = _cells(study, (*of_jmlr, (NIPS, "human_p@10")))
     cells["n_raters"] = [int(study.number("n_raters", paper)) for paper in cells["paper"]]
-    shown = {"metric": "", "ours_cell": "ours", "n_raters": "raters", "printed_cell": "paper", "paper": "printed in",
-             "status": "status"}  # fmt: skip
+    heads = {"metric": "", "ours_cell": "ours", "n_raters": "raters", "printed_cell": "paper"}
+    heads |= {"paper": "printed in", "status": "status"}
     titles = {"metric": {metric: row[0] for metric, row in QUANTITIES.items()}, "paper": PRINTED_IN}
     notes = (
         "The deviation over queries is computed for each rater and averaged over raters; that over raters is computed "
         "for each query and averaged over queries.",
     )
     numbers = frozenset({"ours_cell", "n_raters", "printed_cell"})
-    return Table(cells, heads=shown, titles=titles, numbers=numbers, notes=notes)
+    return Table(cells, heads=heads, titles=titles, numbers=numbers, notes=notes)
 
 
 @exhibit("human/claims", title="Claims of the papers", needs=("contrasts",))
@@ -123,8 +123,8 @@ def _cells(study: HumanStudy, printed: Sequence[tuple[str, str]]) -> pd.DataFram
     for paper, metric in printed:
         _, name, scale, form = QUANTITIES[metric]
         ours = scale * study.number(name, paper)
-        rows.append({"paper": paper, "metric": metric, "method": "oasis", "ours": ours, "ours_std": math.nan,
-                     "ours_cell": plus_minus(ours, math.nan, form)})  # fmt: skip
+        cell = {"ours": ours, "ours_std": math.nan, "ours_cell": plus_minus(ours, math.nan, form)}
+        rows.append({"paper": paper, "metric": metric, "method": "oasis", **cell})
     texts = study.printed[study.printed["exhibit"] == "text"]
     cells = beside_print(pd.DataFrame(rows), texts, on=("paper", "metric", "method"), judge=study.judge)
     cells["printed_cell"] = [plus_minus(value, math.nan, "g") for value in cells["printed"]]
@@ -147,11 +147,12 @@ def _of_all_queries(study: HumanStudy) -> tuple[str, pd.DataFrame, Panel]:
     curve, over_queries = study.curve("p@k"), study.curve("p@k by query")
     errors = {"error": curve["high"] - curve["value"], "error_over_queries": over_queries["high"] - curve["value"]}
     own = curve.rename(columns={"value": "precision"}).assign(series="oasis", query_image=None, **errors)
-    others = [{"series": "random", "precision": study.number("random_good")},
-              {"series": "oasis, printed peak", "precision": study.printed_share("human_precision_peak")}]  # fmt: skip
+    levels = [("random", study.number("random_good"), math.nan)]
+    levels.append(("oasis, printed peak", study.printed_share("human_precision_peak"), math.nan))
     if study.n_retrieved >= K_MAX:
-        others.append({"series": "oasis, printed", "k": K_MAX, "precision": study.printed_share("human_p@10")})
-    frame = pd.concat([own.rename_axis("k").reset_index(), pd.DataFrame(others)], ignore_index=True)
+        levels.append(("oasis, printed", study.printed_share("human_p@10"), K_MAX))
+    others = pd.DataFrame(levels, columns=["series", "precision", "k"])
+    frame = pd.concat([own.rename_axis("k").reset_index(), others], ignore_index=True)
     is_printed = frame["series"].str.contains("printed")
     counts = {name: int(study.number(name)) * ~is_printed for name in ("n_queries", "n_raters")}
     frame = frame.assign(**counts, simulated=study.simulated & ~is_printed).dropna(subset="precision")
@@ -160,10 +161,9 @@ def _of_all_queries(study: HumanStudy) -> tuple[str, pd.DataFrame, Panel]:
     if "oasis, printed" in set(frame["series"]):
         where = {"series": "oasis, printed"}
         series.append(Series("printed, at k = 10", where, *at, look, kind="points", hollow=True))
-    lines = _levels(frame, {
-        "random": ("random images", Look(GREY, "", "--")),
-        "oasis, printed peak": ("printed peak (its k is not printed)", Look(look.colour, "", ":")),
-    })  # fmt: skip
+    names = {"random": ("random images", Look(GREY, "", "--"))}
+    names["oasis, printed peak"] = ("printed peak (its k is not printed)", Look(look.colour, "", ":"))
+    lines = _levels(frame, names)
     return "All queries", frame, Panel("", *_axes(study), tuple(series), lines)
 
 
@@ -173,15 +173,15 @@ def _of_selected_queries(study: HumanStudy) -> tuple[str, pd.DataFrame, Panel]:
     raters = study.curve("query raters")["value"]
     ranks = range(1, study.n_retrieved + 1)
     points = pd.concat({k: study.curve(f"query p@{k}") for k in ranks}, names=["k", "query"])
-    shown = [rank for rank in SELECTED if rank <= len(maps)]
+    selected = [rank for rank in SELECTED if rank <= len(maps)]
     parts, series = [], []
-    for place, (rank, look) in enumerate(zip(shown, SELECTED_LOOKS, strict=False)):
+    for place, (rank, look) in enumerate(zip(selected, SELECTED_LOOKS, strict=False)):
         query = maps.index[rank - 1]
         own = points.xs(query, level="query").reset_index().rename(columns={"value": "precision"})
-        parts.append(own.assign(series=f"rank {rank}", query_image=images[query], map=maps[query], n_queries=1,
-                                n_raters=int(raters[query]), error=own["high"] - own["precision"]))  # fmt: skip
+        own = own.assign(series=f"rank {rank}", query_image=images[query], map=maps[query], n_queries=1)
+        parts.append(own.assign(n_raters=int(raters[query]), error=own["high"] - own["precision"]))
         name, where = f"rank {rank}: mAP {maps[query]:.2f}", {"series": f"rank {rank}"}
-        aside = 0.09 * (place - (len(shown) - 1) / 2)
+        aside = 0.09 * (place - (len(selected) - 1) / 2)
         series.append(Series(name, where, "k", "precision", look, "low", "high", aside=aside))
     columns = ["series", "query_image", "map", "k", "precision", "low", "high", "error", "n_queries", "n_raters"]
     frame = pd.concat(parts)[columns].assign(simulated=study.simulated)
@@ -210,34 +210,29 @@ def _query_rows(study: HumanStudy) -> pd.DataFrame:
     """Precision of OASIS and of raters on each query, by falling precision of OASIS."""
     oasis = _falling(study.curve("query precision")["value"])
     human, bounds = study.curve("query precision", "raters"), study.curve("query range", "raters")
-    queries = pd.DataFrame(
-        {"order": range(1, len(oasis) + 1), "query_image": study.curve("query image", "")["value"].loc[oasis.index],
-         "n_raters": study.curve("query raters", "raters")["value"].astype(int).loc[oasis.index]}
-    )  # fmt: skip
-    of_oasis = queries.assign(series="oasis", precision=oasis)
-    of_raters = queries.assign(
-        series="human", precision=human["value"], low=human["low"], high=human["high"],
-        error=human["high"] - human["value"], lowest=bounds["low"], highest=bounds["high"],
-    )  # fmt: skip
-    return pd.concat([of_oasis, of_raters], ignore_index=True).assign(simulated=study.simulated)
+    images, n_raters = study.curve("query image", ""), study.curve("query raters", "raters")["value"].astype(int)
+    queries = images.loc[oasis.index, ["value"]].rename(columns={"value": "query_image"}).assign(n_raters=n_raters)
+    queries.insert(0, "order", range(1, len(oasis) + 1))
+    ends = human.rename(columns={"value": "precision"}).assign(error=human["high"] - human["value"])
+    ends = ends.assign(lowest=bounds["low"], highest=bounds["high"])
+    of_raters = queries.assign(series="human").join(ends)
+    parts = [queries.assign(series="oasis", precision=oasis), of_raters]
+    return pd.concat(parts, ignore_index=True).assign(simulated=study.simulated)
 
 
 def _query_panel(study: HumanStudy, frame: pd.DataFrame) -> Panel:
     title, look = study.title_of("oasis"), LOOKS["oasis"]
     series = [Series(title, {"series": "oasis"}, "order", "precision", look, each=True)]
     if frame.loc[frame["series"] == "human", "precision"].notna().any():
-        where = {"series": "human"}
-        series += [
-            Series("raters, mean", where, "order", "precision", RATERS, "low", "high", kind="points"),
-            Series("lowest to highest rater", where, "order", "precision", Look(GREY, ""), "lowest", "highest",
-                   kind="points", band=True),
-        ]  # fmt: skip
-    lines = _levels(frame, {
-        "oasis, mean": (f"{title}, mean", Look(look.colour, "", "--")),
-        "oasis, printed mean": (f"{title}, printed mean", Look(look.colour, "", ":")),
-    })  # fmt: skip
+        at, span = ({"series": "human"}, "order", "precision"), ("lowest", "highest")
+        series.append(Series("raters, mean", *at, RATERS, "low", "high", kind="points"))
+        series.append(Series("lowest to highest rater", *at, Look(GREY, ""), *span, kind="points", band=True))
+    names = {"oasis, mean": (f"{title}, mean", Look(look.colour, "", "--"))}
+    names["oasis, printed mean"] = (f"{title}, printed mean", Look(look.colour, "", ":"))
     n = int(frame["order"].max())
     places = [1, *range(5, n + 1, 5)] if n > 7 else list(range(1, n + 1))
-    x = Axis("Query, sorted by the precision of OASIS", low=0.3, high=n + 0.7, text="query {:.0f}",
-             ticks=tuple((float(place), str(place)) for place in places))  # fmt: skip
-    return Panel("", x, Axis("Precision", low=-0.03, high=1.03, text="{:.3f}"), tuple(series), lines)
+    ticks = tuple((float(place), str(place)) for place in places)
+    label = "Query, sorted by the precision of OASIS"
+    x = Axis(label, low=0.3, high=n + 0.7, text="query {:.0f}", ticks=ticks)
+    y = Axis("Precision", low=-0.03, high=1.03, text="{:.3f}")
+    return Panel("", x, y, tuple(series), _levels(frame, names))

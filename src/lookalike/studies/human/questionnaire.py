@@ -79,10 +79,8 @@ def draw_plan(
 
 def _chosen(found: Mapping[int, Sequence[int]], picture_of: Mapping[int, Any], n_queries: int) -> list[int]:
     """First queries that show no picture twice; all of them, with a warning, where there are fewer."""
-    queries = [
-        query for query, images in found.items()
-        if len({picture_of[image] for image in (query, *images)}) == 1 + len(images)
-    ]  # fmt: skip
+    n_pictures = {query: len({picture_of[image] for image in (query, *images)}) for query, images in found.items()}
+    queries = [query for query, images in found.items() if n_pictures[query] == 1 + len(images)]
     if not queries:
         raise LookalikeError(
             "there is no test image to ask raters about: choose a subset with test images whose neighbours differ"
@@ -108,9 +106,9 @@ def _unrelated(
 
 
 def plan_of_run(
-    rankings: Rankings, manifest: pd.DataFrame, *, seed: int, n_retrieved: int, **sizes: Any
+    rankings: Rankings, manifest: pd.DataFrame, *, seed: int, n_queries: int, n_retrieved: int, n_random: int
 ) -> pd.DataFrame:
-    """Draw a plan of one run of OASIS; images are related where their classes agree. `sizes` are of `draw_plan`."""
+    """Draw a plan of one run of OASIS; images are related where their classes agree."""
     ids = rankings.query_ids.tolist()
     if not ids or rankings.neighbours is None:
         raise LookalikeError(
@@ -123,15 +121,15 @@ def plan_of_run(
             f"OASIS has {n_found} neighbours of each of its {len(ids)} test images, and {n_retrieved} are to be shown: "
             "set `retrieved` under `ratings` in config.yaml to fewer, or choose a larger subset"
         )
-    shown = manifest.set_index("image_id").loc[ids]
-    of_class = shown.groupby("label").groups
-    related = {image: of_class[label] for image, label in shown["label"].items()}
+    images = manifest.set_index("image_id").loc[ids]
+    by_class = images.groupby("label").groups
+    related = {image: by_class[label] for image, label in images["label"].items()}
     neighbours = dict(zip(ids, rankings.query_ids[rankings.neighbours].tolist(), strict=True))
     # with class labels, every image is relevant to the class it is of and to nothing else
     relevance = {image: float(len(images)) for image, images in related.items()}
-    contents = shown["sha256"].to_dict()
-    return draw_plan(neighbours, shown["path"].to_dict(), related, seed=seed, n_retrieved=n_retrieved,
-                     relevance=relevance, contents=contents, **sizes)  # fmt: skip
+    sizes = {"n_queries": n_queries, "n_retrieved": n_retrieved, "n_random": n_random}
+    paths, contents = (images[column].to_dict() for column in ("path", "sha256"))
+    return draw_plan(neighbours, paths, related, seed=seed, relevance=relevance, contents=contents, **sizes)
 
 
 def plan_from_neighbours(table: pd.DataFrame, *, seed: int = 0, n_retrieved: int = 10, **sizes: Any) -> pd.DataFrame:

@@ -25,8 +25,8 @@ from lookalike.studies.landmark.study import (
     TABLE_METHODS,
     TRAIN_TIME,
     TRIPLET_TIME,
-    Codebook,
     LandmarkStudy,
+    Vocabulary,
 )
 from lookalike.studies.landmark.times import ALIKE
 from lookalike.studies.metrics import select
@@ -57,13 +57,13 @@ def beside_print(study: LandmarkStudy, rows_of: Callable[[LandmarkStudy], Iterab
     """Our rows, each with its printed number, and then the rows of the paper's numbers."""
     in_print = list(rows_of(study.as_printed()))
     printed = {row.key: row.mean for row in in_print}
-    places = {one.id: printed_setting(PAPER, f"codebook={one.printed}") for one in study.codebooks}
+    places = {one.id: printed_setting(PAPER, f"codebook={one.printed}") for one in study.vocabularies}
     keys = ((row, (places.get(row.setting, ""), *row.key[1:])) for row in rows_of(study))
     return [replace(row, printed=printed.get(key, math.nan)) for row, key in keys] + in_print
 
 
 def row_of(
-    study: LandmarkStudy, codebooks: Sequence[Codebook], metric: str, first: str, second: str = "", setting: str = ""
+    study: LandmarkStudy, codebooks: Sequence[Vocabulary], metric: str, first: str, second: str = "", setting: str = ""
 ) -> Contrast:
     """A row without a number yet, of one codebook or of several under a name, with the limits of its sides."""
     sides = product((first, second), codebooks)
@@ -81,7 +81,7 @@ def row_of(
 
 def ran(study: LandmarkStudy, methods: Sequence[str]) -> list[str]:
     """The study's methods in an order; its variants stand before those that they vary."""
-    variants: list[str] = study.settings["variants"]
+    variants = study.variants
     return [*variants, *(method for method in methods if method in study.methods)]
 
 
@@ -92,7 +92,7 @@ def over_landmarks(study: LandmarkStudy, row: Contrast, gaps: pd.Series, stream:
     of_landmarks = gaps.groupby(level="subset").mean()
     # landmarks are not partitions of one set of images, so there is nothing to correct: the ordinary paired test
     test = corrected_t_test(of_landmarks, n_train=1, n_test=0)
-    random = generator(study.settings["seed"], "landmark claims", study.dataset, stream, metric)
+    random = generator(study.seed, "landmark claims", study.dataset, stream, metric)
     clusters = gaps.rename("difference").rename_axis(["image_id", "fold"]).reset_index()
     sampled = clustered_bootstrap(clusters, random_state=random)
     rows = []
@@ -103,7 +103,7 @@ def over_landmarks(study: LandmarkStudy, row: Contrast, gaps: pd.Series, stream:
     return rows
 
 
-def gaps_of(study: LandmarkStudy, codebook: Codebook, metric: str, *pair: str) -> pd.Series:
+def gaps_of(study: LandmarkStudy, codebook: Vocabulary, metric: str, *pair: str) -> pd.Series:
     """First minus second on each landmark and draw that both have; none where a fit of either did not end."""
     first, second = (study.number(codebook, method, metric) for method in pair)
     if metric in TIMES:
@@ -122,7 +122,7 @@ def precision_and_sparsity(study: LandmarkStudy) -> Iterator[Contrast]:
     """Contrast methods in mAP, and those that learn in the share of weights that they make zero."""
     methods = ran(study, RANKED)
     learned = [method for method in methods if method != "tfidf"]
-    for codebook, (metric, compared) in product(study.codebooks, ((MAP, methods), (SPARSITY, learned))):
+    for codebook, (metric, compared) in product(study.vocabularies, ((MAP, methods), (SPARSITY, learned))):
         for pair in combinations(compared, 2):
             row, gaps = row_of(study, [codebook], metric, *pair), gaps_of(study, codebook, metric, *pair)
             yield from over_landmarks(study, row, gaps, " ".join((codebook.id, *pair)), metric)
@@ -130,7 +130,7 @@ def precision_and_sparsity(study: LandmarkStudy) -> Iterator[Contrast]:
             means = sorted(gaps.groupby(level="subset").mean())
             least = means[(len(means) - 1) // 2] if means else math.nan
             yield level(replace(row, metric=ON_MOST.format(metric)), least, len(means))
-    for codebook, method in product(study.codebooks, learned):
+    for codebook, method in product(study.vocabularies, learned):
         of_landmarks = study.number(codebook, method, SPARSITY).groupby(level="subset").mean()
         row = replace(row_of(study, [codebook], LARGEST.format(SPARSITY), method), unit="percent")
         yield level(row, of_landmarks.max(), len(of_landmarks))
@@ -145,9 +145,9 @@ def level(row: Contrast, value: float, n: int) -> Contrast:
 
 def sparsity_over_codebooks(study: LandmarkStudy, method: str) -> Iterator[Contrast]:
     """Contrast each codebook with the next smaller one; one codebook alone gives a row without a number."""
-    if len(study.codebooks) < 2:
-        yield row_of(study, study.codebooks, OVER_CODEBOOKS, method)
-    for small, large in pairwise(study.codebooks):
+    if len(study.vocabularies) < 2:
+        yield row_of(study, study.vocabularies, OVER_CODEBOOKS, method)
+    for small, large in pairwise(study.vocabularies):
         row = row_of(study, [small, large], OVER_CODEBOOKS, method, setting=f"{small.title} to {large.title} words")
         gaps = study.number(large, method, SPARSITY) - study.number(small, method, SPARSITY)
         yield from over_landmarks(study, row, gaps.dropna(), f"{method} {small.id} {large.id}", SPARSITY)
@@ -159,7 +159,7 @@ def sparsity_over_codebooks(study: LandmarkStudy, method: str) -> Iterator[Contr
 def training_times(study: LandmarkStudy) -> Iterator[Contrast]:
     """Contrast the times of methods that learn with each other, and those of each over numbers of words."""
     learned = ran(study, TABLE_METHODS[1:])
-    for codebook, pair, metric in product(study.codebooks, combinations(learned, 2), TIMES):
+    for codebook, pair, metric in product(study.vocabularies, combinations(learned, 2), TIMES):
         # the paper prints no counts of triplets
         if metric == TRAIN_TIME or not study.is_print:
             row, gaps = row_of(study, [codebook], TIMES[metric], *pair), gaps_of(study, codebook, metric, *pair)
@@ -178,7 +178,7 @@ def time_over_words(study: LandmarkStudy, method: str) -> Contrast:
     is_alike = np.maximum(beside_largest, 1 / beside_largest) <= ALIKE
     alike = nonzeros.index[is_alike] if is_known else nonzeros.index
     setting = " to ".join(f"{words:,}" for words in alike[[0, -1]]) + " words" if len(alike) else ""
-    row = row_of(study, study.codebooks, OVER_WORDS, method, setting=setting)
+    row = row_of(study, study.vocabularies, OVER_WORDS, method, setting=setting)
     row = replace(row, unit="ratio", limits="", data=SIMULATED if is_simulated else row.data)
     if len(alike) < 2:
         return row
@@ -206,6 +206,6 @@ def times_by_words(study: LandmarkStudy, method: str) -> tuple[pd.DataFrame, boo
     rows = select(study.values, method=method, metric=[TRAIN_TIME, NONZEROS])
     means = rows.pivot_table(index=["representation", "subset"], columns="metric", values="value")
     table = means.reindex(columns=[TRAIN_TIME, NONZEROS]).rename_axis(["representation", "unit"]).reset_index()
-    words = table["representation"].map({codebook.id: codebook.n_words for codebook in study.codebooks})
+    words = table["representation"].map({codebook.id: codebook.n_words for codebook in study.vocabularies})
     times = table.assign(n_words=words, seconds=table[TRAIN_TIME].clip(lower=SHORTEST), nonzeros=table[NONZEROS])
     return times.dropna(subset="seconds"), False

@@ -17,9 +17,11 @@ import scipy.sparse as sp
 
 from lookalike.core.machine import processor_name
 from lookalike.core.seeds import integer_seed
+from lookalike.core.settings.methods import Fit
 from lookalike.learners.triplet_products import TripletProducts
 from lookalike.studies.fits import Clock, fold_seed, make_learner, warm_up
 from lookalike.studies.landmark.protocol import landmark_triplets, triplets_for
+from lookalike.studies.landmark.settings import Dimensions, LearningImages
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
 
 EXPONENT = 1.0
@@ -63,35 +65,30 @@ def _draws_for(shares: npt.NDArray[np.float64], nonzeros: int) -> int:
 
 
 def time_learners(
-    learners: Mapping[int, Mapping[str, Mapping[str, Any]]],
-    *,
-    n_positives: int,
-    n_negatives: int,
-    nonzeros: int,
-    repeats: int,
-    seed: int,
-    time_limit: float | None = None,
+    specs: Mapping[int, Mapping[str, Fit]], dimensions: Dimensions, learning: LearningImages, *, seed: int
 ) -> pd.DataFrame:
     """Time learners (by number of words, then by name) on simulated rows with the study's triplets; see `COLUMNS`."""
-    for known in sorted({spec["learner"] for specs in learners.values() for spec in specs.values()}):
-        warm_up(known)
+    for learner in sorted({spec.learner for own in specs.values() for spec in own.values()}):
+        warm_up(learner)
+    n_positives, n_negatives = learning.positives, learning.negatives
     given_up: dict[str, str] = {}
     rows: list[dict[str, Any]] = []
-    for n_features, specs in sorted(learners.items()):
+    for n_features, own in sorted(specs.items()):
         names = ("landmark", "dimensions", n_features)
         seeds = {purpose: integer_seed(seed, *names, purpose) for purpose in ("rows", "triplets", "steps")}
         # positives have no more in common than negatives, so that most steps have a loss: the most work there can be
-        X = simulated_rows(n_features, n_positives + n_negatives, min(nonzeros, n_features // 2), seeds["rows"])
+        nonzeros = min(dimensions.nonzeros, n_features // 2)
+        X = simulated_rows(n_features, n_positives + n_negatives, nonzeros, seeds["rows"])
         triplets = landmark_triplets(n_positives, n_negatives, seeds["triplets"])
         sizes = {"n_features": n_features, "nonzeros": X.nnz / X.shape[0]}
-        for name, spec in specs.items():
-            limit = min((own for own in (spec.get("time_limit"), time_limit) if own is not None), default=math.inf)
-            for repeat in range(repeats):
+        for name, spec in own.items():
+            limit = min(dimensions.time_limit, math.inf if spec.time_limit is None else spec.time_limit)
+            for repeat in range(dimensions.repeats):
                 if name in given_up:
                     measured = _not_run(given_up[name])
                 else:
-                    learner = make_learner(spec, fold_seed(seed, "dimensions", 0, "fit"))
-                    measured = _time_fit(learner, X, triplets_for(learner, triplets, seeds["steps"]), limit)
+                    model = make_learner(spec, fold_seed(seed, "dimensions", 0, "fit"))
+                    measured = _time_fit(model, X, triplets_for(model, triplets, seeds["steps"]), limit)
                 rows.append({"learner": name, "repeat": repeat, **sizes, **measured})
                 # broken off, or ended after its time in a compiled call, which cannot be broken off
                 if name not in given_up and (measured["reason"] or measured["cpu_seconds"] > limit):

@@ -34,10 +34,10 @@ from lookalike.studies.landmark.study import (
     TABLE_METHODS,
     TRAIN_TIME,
     UPDATE_SHARE,
-    Codebook,
     Form,
     LandmarkStudy,
     Number,
+    Vocabulary,
     landmark_title,
 )
 from lookalike.studies.metrics import select
@@ -58,12 +58,21 @@ def paper_tables(*numbers: int, title: str) -> Callable[..., Callable[..., Drawn
     def register(function: Callable[..., Drawn]) -> Callable[..., Drawn]:
         for place, number in enumerate(numbers):
             condition = f"a codebook in the place of the paper's {list(PRINTED_CODEBOOKS)[place]:,} visual words"
-            settings: Any = {"condition": condition}
-            settings["when"] = lambda settings, place=place: len(settings["codebooks"]) > place
-            exhibit(f"{PAPER}/table{number}", title=title, needs=("metrics", "fits"), **settings)(function)
+            named = exhibit(
+                f"{PAPER}/table{number}",
+                title=title,
+                needs=("metrics", "fits"),
+                when=partial(_has_codebook, place),
+                condition=condition,
+            )
+            named(function)
         return function
 
     return register
+
+
+def _has_codebook(place: int, study: LandmarkStudy) -> bool:
+    return len(study.codebooks) > place
 
 
 @paper_tables(1, 2, 3, title="Mean average precision by landmark")
@@ -87,11 +96,11 @@ def training_time(study: LandmarkStudy) -> Table:
 def quantity_table(study: LandmarkStudy, quantity: str) -> Table:
     """A row a landmark, a column a method, ours above the paper's, with the codebook of the table at hand."""
     number = int(study.exhibit.name.removeprefix("table")) if study.exhibit is not None else 1
-    codebook = study.codebooks[(number - 1) % len(PRINTED_CODEBOOKS)]
+    codebook = study.vocabularies[(number - 1) % len(PRINTED_CODEBOOKS)]
     methods = columns_of(study, quantity)
     titles = {
         "representation": {codebook.id: f"{codebook.title} words"},
-        "landmark": {**study.landmarks, **paper_landmarks(study), MEAN: "mAP" if quantity == MAP else MEAN},
+        "landmark": {**study.landmark_titles, **paper_landmarks(study), MEAN: "mAP" if quantity == MAP else MEAN},
         "method": {method: study.title_of(method) for method in methods},
     }
     notes = time_notes(study) if quantity == TRAIN_TIME else ()
@@ -104,10 +113,10 @@ def quantity_table(study: LandmarkStudy, quantity: str) -> Table:
 INTERVAL = "95%, the wider of a t-test and a bootstrap over landmarks"
 
 
-def margins(study: LandmarkStudy, codebook: Codebook, pairs: Mapping[tuple[str, str], str]) -> tuple[Margin, ...]:
+def margins(study: LandmarkStudy, codebook: Vocabulary, pairs: Mapping[tuple[str, str], str]) -> tuple[Margin, ...]:
     """The first method of each pair minus the second in mAP over landmarks, beside the paper's, and a pair's note."""
     words = list(PRINTED_CODEBOOKS)[codebook.place]
-    methods = (*TABLE_METHODS, *study.settings["variants"])
+    methods = (*TABLE_METHODS, *study.variants)
     ours = {method: study.summary.get((codebook.id, MEAN, method, MAP), NO_NUMBER)[0] for method in methods}
     printed = {method: study.printed_means(MAP, method).get(words, math.nan) for method in TABLE_METHODS}
     found = []
@@ -126,7 +135,7 @@ def columns_of(study: LandmarkStudy, quantity: str = MAP) -> tuple[str, ...]:
     return (*learned, *(method for method in study.methods if method not in TABLE_METHODS))
 
 
-def table_cells(study: LandmarkStudy, codebook: Codebook, quantity: str, methods: Sequence[str]) -> pd.DataFrame:
+def table_cells(study: LandmarkStudy, codebook: Vocabulary, quantity: str, methods: Sequence[str]) -> pd.DataFrame:
     """Every cell of one of the paper's tables, ours beside the paper's, in percent or seconds."""
     others = paper_landmarks(study)
     records = [
@@ -134,7 +143,7 @@ def table_cells(study: LandmarkStudy, codebook: Codebook, quantity: str, methods
          "setting": f"codebook={codebook.printed};landmark={landmark}", "metric": quantity, "method": method,
          **study.cell(codebook.id, landmark, method, quantity, FORMS[quantity]),
          **({"ours_cell": ""} if landmark in others else {})}
-        for landmark, method in product((*study.landmarks, *others, MEAN), methods)
+        for landmark, method in product((*study.landmark_titles, *others, MEAN), methods)
     ]  # fmt: skip
     printed = study.printed_in()
     printed = printed.assign(method=printed["method"].replace(PRINTED_METHOD))
@@ -147,7 +156,8 @@ def table_cells(study: LandmarkStudy, codebook: Codebook, quantity: str, methods
 def paper_landmarks(study: LandmarkStudy) -> dict[str, str]:
     """The paper's landmarks where ours are others: they have rows of their own, which say so."""
     others = () if study.shows_printed else LANDMARKS
-    return {landmark: f"{landmark_title(landmark)} (Oxford)" for landmark in others if landmark not in study.landmarks}
+    ours = study.landmark_titles
+    return {landmark: f"{landmark_title(landmark)} (Oxford)" for landmark in others if landmark not in ours}
 
 
 def time_notes(study: LandmarkStudy) -> tuple[str, ...]:
@@ -183,7 +193,7 @@ def literal_forms(study: LandmarkStudy) -> Table:
     """What both SOML algorithms give with the update as it is printed, beside the true one of all other exhibits."""
     methods = ["tfidf"] if "tfidf" in study.methods else []
     for method in LITERAL_OF:
-        methods += [method, *(one for one in study.settings["variants"] if one.startswith(f"{method}-"))]
+        methods += [method, *(one for one in study.variants if one.startswith(f"{method}-"))]
     cells = [({"method": method, "metric": metric}, method, metric)
              for method, metric in product(methods, LITERAL_METRICS)]  # fmt: skip
     table = means_table(
@@ -196,7 +206,7 @@ def literal_forms(study: LandmarkStudy) -> Table:
     note = "Every other number of {} here is with the true sign of the update, for which the paper prints the opposite."
     pairs = {(f"{method}-literal", method): note.format(study.title_of(method))
              for method in LITERAL_OF if f"{method}-literal" in methods}  # fmt: skip
-    return replace(table, margins=margins(study, study.codebooks[-1], pairs))
+    return replace(table, margins=margins(study, study.vocabularies[-1], pairs))
 
 
 def means_table(
@@ -204,14 +214,14 @@ def means_table(
 ) -> Table:
     """Our means over landmarks in percent, a block a codebook; cells are their row and column, method and metric."""
     records = []
-    for codebook, (place, method, metric) in product(study.codebooks, cells):
+    for codebook, (place, method, metric) in product(study.vocabularies, cells):
         # TF-IDF has no other number than its mean average precision
         known = metric if method != "tfidf" or metric in (MAP, MAP_FULL) else ""
         names = {"representation": codebook.id, "n_words": codebook.n_words}
         ours = study.cell(codebook.id, MEAN, method, known, percent)
         records.append({**place, **names, **ours, "unit": "percent"})
     row, column = cells[0][0]
-    titles = {**titles, "representation": {one.id: f"{one.title} words" for one in study.codebooks}}
+    titles = {**titles, "representation": {one.id: f"{one.title} words" for one in study.vocabularies}}
     frame = pd.DataFrame(records)
     return Table(frame, rows=(row,), columns=column, blocks="representation", titles=titles, notes=notes,
                  compared="method", best={MAP: max, "": max})  # fmt: skip
@@ -221,7 +231,7 @@ def means_table(
 def claims_of_paper(study: LandmarkStudy) -> Table:
     """Which claims of the paper about its methods hold in this run, by number of visterms."""
     table = claims_table(study)
-    titles = {**table.titles, "setting": {"": "all", **{one.id: one.title for one in study.codebooks}}}
+    titles = {**table.titles, "setting": {"": "all", **{one.id: one.title for one in study.vocabularies}}}
     shown = {"place": "place", "claim": "claim", "setting": "words", "verdict": "verdict", "evidence": "evidence",
              "our_means": "our means", "printed_means": "printed means", "decided_by": "decided by"}  # fmt: skip
     return replace(table, heads=shown, titles=titles, notes=(*table.notes, *_claim_notes(study, table.frame)))
@@ -231,7 +241,7 @@ def _claim_notes(study: LandmarkStudy, frame: pd.DataFrame) -> tuple[str, ...]:
     """What the intervals are of, and what the means are beside them."""
     of_map = frame[frame["rows"].str.contains('"map"') & frame["printed_verdict"].ne("")]
     undecided = int((of_map["printed_verdict"] == Outcome.OPEN).sum())
-    words = ", ".join(f"{words:,}" for words in list(PRINTED_CODEBOOKS)[: len(study.codebooks)])
+    words = ", ".join(f"{words:,}" for words in list(PRINTED_CODEBOOKS)[: len(study.vocabularies)])
     return (
         f"A verdict asks whether other landmarks would show the same. The paper's own numbers, of {len(LANDMARKS)} "
         f"landmarks, would leave {undecided} of {len(of_map)} comparisons of methods undecided.",
@@ -248,7 +258,7 @@ def _claim_notes(study: LandmarkStudy, frame: pd.DataFrame) -> tuple[str, ...]:
 
 
 @exhibit("landmark/time", title="Training time over the number of features", needs=("dimensions",),
-         when=lambda settings: "dimensions" in settings["parts"])  # fmt: skip
+         when=lambda study: study.dimensions)  # fmt: skip
 def time_over_features(study: LandmarkStudy) -> Figure:
     """How training time grows with the number of visterms."""
     measured = study.table("dimensions")
@@ -286,16 +296,16 @@ def _time_series(study: LandmarkStudy, frame: pd.DataFrame, method: str, look: L
 
 
 @exhibit("landmark/sparsity", title="Sparsity and mean average precision over lambda", needs=("metrics", "fits"),
-         when=lambda settings: "sweep" in settings["parts"])  # fmt: skip
+         when=lambda study: study.sweep)  # fmt: skip
 def sparsity_over_lambda(study: LandmarkStudy) -> Figure:
     """What zero weights cost: mean average precision against the share of zero weights, for several lambdas."""
-    frame = pd.concat([_sparsity_points(study, codebook) for codebook in study.codebooks], ignore_index=True)
+    frame = pd.concat([_sparsity_points(study, codebook) for codebook in study.vocabularies], ignore_index=True)
     methods = dict.fromkeys(str(name).partition(", ")[0] for name in frame["series"])
     looks = looks_of([method for method in methods if method != "tfidf"])
-    titles = lettered([f"{codebook.title} words" for codebook in study.codebooks])
+    titles = lettered([f"{codebook.title} words" for codebook in study.vocabularies])
     panels = [
         _sparsity_panel(study, codebook, title, looks, select(frame, representation=codebook.id))
-        for codebook, title in zip(study.codebooks, titles, strict=True)
+        for codebook, title in zip(study.vocabularies, titles, strict=True)
     ]
     notes = [
         "Lambda, the strength of the regularization, grows along each line. A ring marks that of all other exhibits.",
@@ -307,7 +317,7 @@ def sparsity_over_lambda(study: LandmarkStudy) -> Figure:
     return Figure(frame, tuple(panels), notes=tuple(notes), size=(3.2, 2.6))
 
 
-def _sparsity_points(study: LandmarkStudy, codebook: Codebook) -> pd.DataFrame:
+def _sparsity_points(study: LandmarkStudy, codebook: Vocabulary) -> pd.DataFrame:
     """Every point of a panel, in percent."""
     swept = select(swept_means(study, LAMBDA), representation=codebook.id)
     swept = swept.rename(columns={"method": "series", "x": "regularization"})
@@ -331,7 +341,7 @@ def swept_means(study: LandmarkStudy, *kinds: str) -> pd.DataFrame:
     return means.join(sizes).reset_index().sort_values("x", kind="stable", ignore_index=True)
 
 
-def _at_own_settings(study: LandmarkStudy, codebook: Codebook, swept: set[str]) -> list[dict[str, Any]]:
+def _at_own_settings(study: LandmarkStudy, codebook: Vocabulary, swept: set[str]) -> list[dict[str, Any]]:
     """Means of the methods that are not swept, and the paper's; TF-IDF has no weights that could be zero."""
     words = list(PRINTED_CODEBOOKS)[codebook.place]
     found: dict[str, list[Number]] = {}
@@ -347,7 +357,7 @@ def _at_own_settings(study: LandmarkStudy, codebook: Codebook, swept: set[str]) 
 
 
 def _sparsity_panel(
-    study: LandmarkStudy, codebook: Codebook, title: str, looks: Mapping[str, Look], frame: pd.DataFrame
+    study: LandmarkStudy, codebook: Vocabulary, title: str, looks: Mapping[str, Look], frame: pd.DataFrame
 ) -> Panel:
     series: list[Series] = []
     lines: list[Line] = []
@@ -363,7 +373,7 @@ def _sparsity_panel(
         series.append(Series(titled, where, *columns, looks[method], kind=kind, hollow=bool(printed)))
         if is_curve:
             # the lambda that the study uses, where that was tried
-            wanted = study.settings["parameters"].get(method, {}).get("regularization", math.nan)
+            wanted = study.parameters(method).get("regularization", math.nan)
             own = rows[np.isclose(rows["regularization"], wanted, rtol=1e-6, atol=0)]
             rings = [where | {"regularization": value} for value in own["regularization"]]
             series += [Series("lambda of the study", ring, *columns, Look(BLACK, "o"), kind="points", hollow=True)
@@ -386,14 +396,14 @@ def _sparsity_axis(frame: pd.DataFrame) -> Axis:
 
 
 @exhibit("landmark/cost", title="QPAO over C", needs=("metrics",),
-         when=lambda settings: "cost_sweep" in settings["parts"])  # fmt: skip
+         when=lambda study: study.cost_sweep)  # fmt: skip
 def qpao_over_cost(study: LandmarkStudy) -> Figure:
     """How the cost C of QPAO, which the paper does not print, changes its mean average precision and its sparsity."""
     frame = swept_means(study, COST)
     looks = looks_of(list(dict.fromkeys(frame["method"])))
     drawn = {study.title_of(method): ({"kind": COST, "method": method}, look) for method, look in looks.items()}
     lines: list[Line] = []
-    if (own := study.settings["parameters"].get(RECONSTRUCTED, {}).get("C")) is not None:
+    if (own := study.parameters(RECONSTRUCTED).get("C")) is not None:
         lines.append(Line("C of the tables", own, Look(GREY, "", "-."), upright=True))
     notes = (
         "C is the cost of a unit of loss. Every point is the exact minimum, found in one block of weights; the tables "
@@ -406,7 +416,7 @@ def qpao_over_cost(study: LandmarkStudy) -> Figure:
 
 
 @exhibit("landmark/order", title="Order of the triplets and number of negatives", needs=("metrics",),
-         when=lambda settings: "triplet_order" in settings["parts"])  # fmt: skip
+         when=lambda study: study.triplet_order)  # fmt: skip
 def triplet_order(study: LandmarkStudy) -> Figure:
     """How mean average precision depends on the number of negatives and on the order in which triplets come."""
     frame = swept_means(study, *ORDERS)
@@ -433,7 +443,7 @@ def _sweep_figure(
     notes: tuple[str, ...],
 ) -> Figure:
     """A row of panels a column, a panel a codebook; `drawn` names each series with its rows and its look."""
-    shown = list(product(columns.items(), study.codebooks))
+    shown = list(product(columns.items(), study.vocabularies))
     titles = lettered([f"{codebook.title} words" for _, codebook in shown])
     panels = []
     for ((column, name), codebook), title in zip(shown, titles, strict=True):
@@ -444,12 +454,12 @@ def _sweep_figure(
         y = Axis("" if codebook.place else name, text="{:.1f}%")
         levels = _unlearned(study, codebook, places) if column == MAP else ()
         panels.append(Panel(title, Axis(label, "log", ticks=ticks), y, tuple(series), (*levels, *lines)))
-    return Figure(frame, tuple(panels), notes=notes, n_columns=len(study.codebooks), size=(3.2, 2.4))
+    return Figure(frame, tuple(panels), notes=notes, n_columns=len(study.vocabularies), size=(3.2, 2.4))
 
 
-def _unlearned(study: LandmarkStudy, codebook: Codebook, places: pd.DataFrame) -> Iterable[Line]:
+def _unlearned(study: LandmarkStudy, codebook: Vocabulary, places: pd.DataFrame) -> Iterable[Line]:
     """TF-IDF on the landmarks and draws of a sweep, which are the first ones."""
-    landmarks, draws = list(study.landmarks)[: places["n_landmarks"].max()], list(range(places["n_draws"].max()))
+    landmarks, draws = list(study.landmark_titles)[: places["n_landmarks"].max()], list(range(places["n_draws"].max()))
     rows = select(study.values, representation=codebook.id, method="tfidf", metric=MAP, subset=landmarks, fold=draws)
     if len(rows):
         yield Line(study.title_of("tfidf"), float(rows["value"].mean()), Look(BLACK, "", "--"))
@@ -457,7 +467,7 @@ def _unlearned(study: LandmarkStudy, codebook: Codebook, places: pd.DataFrame) -
 
 @exhibit("landmark/montage", title="First results before and after learning",
          needs=("manifest", "queries", "relevance", "images", "ranks"),
-         when=lambda settings: montage.compared(settings["methods"]) is not None)  # fmt: skip
+         when=lambda study: study.compared_methods())  # fmt: skip
 def first_results(study: LandmarkStudy) -> Gallery:
     """What a query finds before learning (TF-IDF) and after it, where learning gains the most and loses the most."""
     return montage.montage(study)

@@ -18,21 +18,12 @@ from lookalike.studies.metrics import rows_in, select
 
 COLUMNS = ["chosen_as", "query", "landmark", "draw", "method", "average_precision", "place", "rank", "image_id",
            "relevance"]  # fmt: skip
-BEFORE, AFTER = "tfidf", "soml-da"
 N_RESULTS, N_ENTRIES, N_FOUND = 8, 14, 10
 """Results of a row of the picture; queries on the report's page, and results of each there."""
 MARKS = {"good": RIGHT, "ok": RIGHT, "junk": JUNK, "wrong": WRONG}
 
 Pair = Mapping[Any, Any]
 """A query and a draw, with the average precision of both methods."""
-
-
-def compared(methods: Sequence[str]) -> tuple[str, str] | None:
-    """Which two methods are shown: TF-IDF, and S-DA or else the last learned one; None where there are not two."""
-    learned = [method for method in methods if method != BEFORE]
-    if BEFORE not in methods or not learned:
-        return None
-    return BEFORE, AFTER if AFTER in learned else learned[-1]
 
 
 class Material:
@@ -46,7 +37,7 @@ class Material:
         found = read_top_images(study.files["ranks"])
         keys = ["landmark", "query", "draw"]
         each = found.drop_duplicates([*keys, "method"])
-        self.methods = [method for method in compared(study.methods) or () if method in set(each["method"])]
+        self.methods = [method for method in study.compared_methods() or () if method in set(each["method"])]
         precision = each.set_index([*keys, "method"])["average_precision"].unstack("method")[self.methods]
         self.pairs = precision.dropna().sort_index().reset_index()
         """Average precision of each query and draw, a column a method; those that have both alone."""
@@ -111,7 +102,7 @@ def candidates(pairs: pd.DataFrame, methods: Sequence[str]) -> list[Candidate]:
 
 def why_empty(study: LandmarkStudy) -> str:
     """Why a study that was run has no two rankings to show: one of the methods has no result."""
-    methods = compared(study.methods) or ()
+    methods = study.compared_methods() or ()
     reasons = study.not_converged.items() if study.has("fits") else ()
     reason = next((why for (_, _, method), why in reasons if method in methods), "")
     titles = " and ".join(study.title_of(method) for method in methods)
@@ -127,7 +118,7 @@ def notes(material: Material, frame: pd.DataFrame) -> list[str]:
         told.append(f"{chosen}: {rows['query'].iloc[0]}, average precision (AP) from {values}%")
     return [
         f"A rule chose the queries of the picture, of all {len(material.pairs)} pairs of a query and a draw, with "
-        f"{study.codebooks[-1].title} words, by what {study.title_of(after)} gains over {study.title_of(before)}: "
+        f"{study.vocabularies[-1].title} words, by what {study.title_of(after)} gains over {study.title_of(before)}: "
         f"{'; '.join(told)}.",
         "Numbers are ranks, without the query's own image; images to learn from are not ranked. Right is what the "
         "ground truth calls good or ok. The rectangle is the part that asks.",
@@ -136,7 +127,7 @@ def notes(material: Material, frame: pd.DataFrame) -> list[str]:
 
 def chosen_entries(material: Material) -> tuple[list[Entry], str]:
     """Queries of the report's page, by name, and how they were chosen: of the first draw that has rankings."""
-    seed, pairs = int(material.study.settings["seed"]), material.pairs
+    seed, pairs = material.study.seed, material.pairs
     asked = candidates(pairs[pairs["draw"] == pairs["draw"].min()], material.methods)
     choices = choose(asked, N_ENTRIES, seed=seed, dataset=material.study.dataset)
     entries = [_entry(material, pairs.loc[choice.key].to_dict(), choice.chosen) for choice in choices]

@@ -13,7 +13,7 @@ sorted by landmark, so no tie may be broken by name.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,9 +27,11 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, write_json, write_table
 from lookalike.core.machine import processor_name
 from lookalike.core.seeds import generator, integer_seed
+from lookalike.core.settings.methods import Fit
 from lookalike.features.visterms import TfidfVisterms
 from lookalike.studies.fits import Clock, fold_seed, make_learner, plain_number, warm_up, write_model
 from lookalike.studies.landmark.rankings import RELEVANCE, LandmarkRankings
+from lookalike.studies.landmark.settings import LearningImages
 from lookalike.studies.metrics import metrics_frame
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
 
@@ -43,19 +45,17 @@ def draw_learning_images(
     relevance: pd.DataFrame,
     image_ids: npt.ArrayLike,
     landmarks: Sequence[str],
+    learning: LearningImages,
     *,
-    n_positives: int = 7,
-    n_negatives: int = 500,
-    n_draws: int,
     seed: int,
 ) -> pd.DataFrame:
     """Draw each landmark's positives and negatives; a draw depends on the seed, landmark and own number alone."""
     images = np.unique(np.asarray(image_ids, dtype=np.int32))
-    tables = []
+    n_positives, n_negatives, tables = learning.positives, learning.negatives, []
     for landmark in landmarks:
         positives, negatives = _candidates(queries, relevance, images, landmark)
         _check_enough(landmark, positives, negatives, n_positives, n_negatives)
-        for draw in range(n_draws):
+        for draw in range(learning.draws):
             rng = generator(seed, "landmark", landmark, "draw", draw, "images")
             parts = [np.sort(rng.choice(positives, n_positives, replace=False))]
             parts.append(np.sort(rng.choice(negatives, n_negatives, replace=False)))
@@ -216,22 +216,22 @@ def run_landmark(
     learning_images: pd.DataFrame,
     landmark: str,
     draw: int,
-    method_spec: Mapping[str, Any],
+    spec: Fit,
     *,
     seed: int,
     method: str,
     n_top: int = 50,
 ) -> LandmarkResult:
     """Learn a landmark's metric from one draw; its queries rank the other images, of which `n_top` are kept."""
-    learner = make_learner(method_spec, fold_seed(seed, landmark, draw, "fit"))
-    warm_up(method_spec["learner"])
+    learner = make_learner(spec, fold_seed(seed, landmark, draw, "fit"))
+    warm_up(spec.learner)
     clock = Clock()
     with clock("features"):
         task = landmark_task(data, learning_images, landmark, draw, seed=seed)
     model, rankings, sparsity, not_converged = None, LandmarkRankings.none(), None, ""
     triplets = triplets_for(learner, task.triplets, task.seeds["steps"])
     try:
-        with clock("fit"), cpu_time_limit(method_spec.get("time_limit"), "the fit"):
+        with clock("fit"), cpu_time_limit(spec.time_limit, "the fit"):
             model = learner.fit_triplets(task.X, triplets)
     except TimeLimitReachedError as error:
         not_converged = str(error)
@@ -252,11 +252,11 @@ def run_landmark(
         "n_empty_queries": int(np.count_nonzero(data.empty_queries()[task.queries])),
         "n_words": int(task.X.shape[1]),
         "nonzeros_per_image": {"train": task.X.nnz / n_train, "test": n_gallery_words / n_test if n_test else 0.0},
-        "learner": method_spec["learner"],
+        "learner": spec.learner,
         "method": method,
         "subset": landmark,
         "fold": int(draw),
-        "parameters": dict(method_spec.get("parameters") or {}),
+        "parameters": dict(spec.parameters),
         "n_triplets": len(triplets),
         **{name: plain_number(getattr(model, f"{name}_", None)) for name in recorded},
         "sparsity": sparsity,

@@ -13,15 +13,16 @@ from typing import Any, Self
 
 import pandas as pd
 
+from lookalike.core.settings.schema import Codebook
 from lookalike.exhibits.claims import Claim, Scope
 from lookalike.exhibits.contrasts import ITERATIONS, LIMITED, PRINT, TIME
 from lookalike.exhibits.contrasts import NO_RESULT as UNFINISHED
 from lookalike.exhibits.model import Figure, Gallery, Table
 from lookalike.exhibits.printed import MISSING, STAR, Judge, plus_minus
 from lookalike.exhibits.statuses import Status
-from lookalike.exhibits.study import Study
 from lookalike.ranking.statistics import summarise
 from lookalike.studies.landmark.rankings import MAP, SPARSITY
+from lookalike.studies.landmark.section import LandmarkSection
 from lookalike.studies.metrics import not_converged, rows_in, select
 
 PAPER = "soml-aaai-2014"
@@ -66,8 +67,8 @@ NO_NUMBER: Number = (math.nan, math.nan, 0)
 
 
 @dataclass(frozen=True)
-class Codebook:
-    """One representation of the study."""
+class Vocabulary:
+    """A codebook of the study, as its tables name it."""
 
     id: str
     title: str
@@ -84,49 +85,65 @@ class Codebook:
         return list(PRINTED_CODEBOOKS.values())[self.place]
 
 
-class LandmarkStudy(Study):
-    """The landmark study of one data set; its settings are those of ``plan.exhibit_settings``."""
+class LandmarkStudy(LandmarkSection):
+    """The landmark study (SOML, AAAI 2014) on one data set."""
 
-    codebook: Codebook | None = None
-    """The one to which a claim has narrowed it; None: all."""
-    is_print = False
-    """Whether its numbers are the paper's."""
-
-    @cached_property
-    def codebooks(self) -> tuple[Codebook, ...]:
-        """The study's codebooks, from small to large."""
-        return tuple(
-            Codebook(id, one["title"], one["words"], place, why_not_comparable(self.settings, one, place))
-            for place, (id, one) in enumerate(self.settings["codebooks"].items())
-        )
+    _vocabulary: Vocabulary | None = None
+    _is_print: bool = False
 
     @property
-    def landmarks(self) -> dict[str, str]:
+    def vocabulary(self) -> Vocabulary | None:
+        """The one to which a claim has narrowed it; None: all."""
+        return self._vocabulary
+
+    @property
+    def is_print(self) -> bool:
+        """Tell whether its numbers are the paper's."""
+        return self._is_print
+
+    @cached_property
+    def vocabularies(self) -> tuple[Vocabulary, ...]:
+        """The study's codebooks, from small to large."""
+        found = []
+        for place, id in enumerate(self.codebooks):
+            codebook = self._shared.codebooks[id]
+            title, why = codebook.title or f"{codebook.words:,}", self._why_not_comparable(codebook, place)
+            found.append(Vocabulary(id, title, codebook.words, place, why))
+        return tuple(found)
+
+    @cached_property
+    def landmark_titles(self) -> dict[str, str]:
         """Landmark to its title, in the order of rows."""
-        return {landmark: landmark_title(landmark) for landmark in self.settings["landmarks"]}
+        return {landmark: landmark_title(landmark) for landmark in self.named_landmarks()}
+
+    @cached_property
+    def method_titles(self) -> Mapping[str, str]:
+        """Method to its title in the settings, or else its id."""
+        return {method: self._shared.methods[method].title or method for method in self.named_methods()}
 
     @property
     def shows_printed(self) -> bool:
         """Whether the paper's numbers stand beside ours: they are of these landmarks and of no others."""
-        return str(self.settings["kind"]) == "oxford5k"
+        return self.data_set.kind == "oxford5k"
 
     @property
     def undecided(self) -> str:
         """Sentence on SOML with the constants of another collection; "" on that collection, or with others."""
-        as_there = [one for one in LITERAL_OF if one in self.methods and one not in self.settings["own_constants"]]
+        changed = {*self.overrides, *(method for changes in self.codebook_overrides.values() for method in changes)}
+        as_there = [method for method in LITERAL_OF if method in self.methods and method not in changed]
         if self.shows_printed or not as_there:
             return ""
         learning = "a metric was learned from {positives} images of a landmark and {negatives} others, in the paper"
+        ours, paper = learning.format_map(dict(self.learning)), " and ".join(map(str, PAPER_LEARNING.values()))
         return (
             f"{' and '.join(map(self.title_of, as_there))} ran with their constants for Oxford5K, on other images: "
-            f"{learning.format_map(self.settings)} {' and '.join(map(str, PAPER_LEARNING.values()))}. That does not "
-            "decide how they compare with other methods."
+            f"{ours} {paper}. That does not decide how they compare with other methods."
         )
 
-    def at(self, codebook: Codebook | None) -> Self:
+    def at(self, vocabulary: Vocabulary | None) -> Self:
         """Return the same study narrowed to one codebook."""
         study = copy.copy(self)
-        study.codebook = codebook
+        study._vocabulary = vocabulary
         return study
 
     def title_of(self, method: str) -> str:
@@ -136,7 +153,7 @@ class LandmarkStudy(Study):
 
     def own(self, table: pd.DataFrame) -> pd.DataFrame:
         """Rows of a table that belong to the study's codebooks and landmarks."""
-        return select(table, representation=[one.id for one in self.codebooks], subset=list(self.landmarks))
+        return select(table, representation=[one.id for one in self.vocabularies], subset=list(self.landmark_titles))
 
     @cached_property
     def values(self) -> pd.DataFrame:
@@ -153,7 +170,7 @@ class LandmarkStudy(Study):
         by_name = self.values.groupby(["representation", "method", "metric"], sort=False)
         return {name: rows.set_index(["subset", "fold"])["value"] for name, rows in by_name}
 
-    def number(self, codebook: Codebook, method: str, metric: str) -> pd.Series:
+    def number(self, codebook: Vocabulary, method: str, metric: str) -> pd.Series:
         """One number of each landmark and draw, index ``subset`` and ``fold``."""
         of_none = self.values.iloc[:0].set_index(["subset", "fold"])["value"]
         return self._numbers.get((codebook.id, method, metric), of_none)
@@ -166,12 +183,12 @@ class LandmarkStudy(Study):
     @cached_property
     def limits(self) -> dict[tuple[str, str], tuple[str, ...]]:
         """Codebook and method to why it has no number there, and the limits of ours that ended many of its fits."""
-        methods = (*self.methods, *self.settings["variants"])
+        methods = self.run_methods()
         return {
-            (one.id, method): tuple(self._limits_of(one, method)) for one, method in product(self.codebooks, methods)
+            (one.id, method): tuple(self._limits_of(one, method)) for one, method in product(self.vocabularies, methods)
         }
 
-    def _limits_of(self, codebook: Codebook, method: str) -> Iterator[str]:
+    def _limits_of(self, codebook: Vocabulary, method: str) -> Iterator[str]:
         if any((one, of) == (codebook.id, method) for one, _, of in self.not_converged):
             yield UNFINISHED
         for limit in (ITERATIONS, TIME):
@@ -186,7 +203,7 @@ class LandmarkStudy(Study):
         # within each draw, so that the spread of the mean over landmarks is one over draws too
         means = self.values.groupby(keys, sort=False)["value"].agg(["mean", "count"]).reset_index()
         # a draw that lacks a landmark has no mean over all of them
-        whole = means[means["count"] == len(self.landmarks)].rename(columns={"mean": "value"}).assign(subset=MEAN)
+        whole = means[means["count"] == len(self.landmark_titles)].rename(columns={"mean": "value"}).assign(subset=MEAN)
         found: dict[tuple[str, str, str, str], Number] = {}
         for part in (self.values, whole):
             for row in rows_in(summarise(part, by=("representation", "subset", "method", "metric"))):
@@ -198,7 +215,7 @@ class LandmarkStudy(Study):
 
     def why_without(self, codebook: str, landmark: str, method: str) -> str:
         """Why a method has no number of a landmark, or of the mean over them; "" where it has one."""
-        landmarks = self.landmarks if landmark == MEAN else (landmark,)
+        landmarks = self.landmark_titles if landmark == MEAN else (landmark,)
         keys = ((codebook, name, method) for name in landmarks)
         return next((self.not_converged[key] for key in keys if key in self.not_converged), "")
 
@@ -233,26 +250,44 @@ class LandmarkStudy(Study):
     def as_in_print(self) -> Self:
         """Return the study that names methods as those of the paper's own numbers."""
         study = copy.copy(self)
-        study.is_print = True
+        study._is_print = True
         return study
 
     def as_printed(self) -> Self:
         """Return the paper's own numbers as a study: seven landmarks, one draw, three codebooks."""
-        codebooks = {id: {"words": words, "title": f"{words:,}"} for words, id in PRINTED_CODEBOOKS.items()}
-        changes = {"codebooks": codebooks, "landmarks": LANDMARKS, "methods": TABLE_METHODS, "titles": {}, "draws": 1}
-        study = type(self)({**self.settings, **changes}, {}, self.printed_rows)
-        study.is_print = True
+        study = self.anew(methods=list(TABLE_METHODS), learning=self.learning.model_copy(update={"draws": 1}))
+        study = study.finished({}, self._printed_rows)
+        study._is_print, study._landmarks, study.method_titles = True, list(LANDMARKS), {}
+        words = enumerate(PRINTED_CODEBOOKS.items())
+        study.vocabularies = tuple(Vocabulary(id, f"{n_words:,}", n_words, place) for place, (n_words, id) in words)
         study.values = self.paper_values[self.paper_values["subset"] != MEAN]
         study.not_converged, study.limits = {}, {}
         return study
 
-    def judge(self, codebook: Codebook) -> Judge:
+    def _why_not_comparable(self, codebook: Codebook, place: int) -> str:
+        """Say why a codebook, at a place from 0, may not be held against print, by the settings; "" if it may."""
+        if self.synthetic:
+            return "synthetic images"
+        if not self.shows_printed:
+            return "not the paper's images"
+        if sorted(self.named_landmarks()) != sorted(LANDMARKS):
+            return "other landmarks than the paper's"
+        sizes = {name: getattr(self.learning, name) for name in PAPER_LEARNING}
+        other = [f"{sizes[name]} {name}, the paper {n}" for name, n in PAPER_LEARNING.items() if sizes[name] != n]
+        if other:
+            return f"other images to learn from than the paper's ({'; '.join(other)})"
+        printed = list(PRINTED_CODEBOOKS)[place]
+        if codebook.words != printed:
+            return f"a codebook of {codebook.words:,} words, the paper {printed:,}"
+        return "RootSIFT" if codebook.root else ""
+
+    def judge(self, codebook: Vocabulary) -> Judge:
         """Function of the status and reason of a printed number that gets no verdict; None where it gets one."""
 
         def judge(cell: Mapping[str, Any]) -> tuple[str, str] | None:
             if math.isnan(cell["printed"]):
                 return None
-            if cell["landmark"] not in (*self.landmarks, MEAN):
+            if cell["landmark"] not in (*self.landmark_titles, MEAN):
                 return Status.NOT_COMPARABLE, codebook.why_not_comparable
             if math.isnan(cell["ours"]):
                 failed = self.why_without(codebook.id, cell["landmark"], cell["method"])
@@ -269,7 +304,7 @@ class LandmarkStudy(Study):
     def scope_of(self, claim: Claim) -> Scope:
         """Return the codebooks of a claim, or else all parts that have what it is about."""
         if claim.settings:
-            printed = {f"codebook={one.printed}": one.id for one in self.codebooks}
+            printed = {f"codebook={one.printed}": one.id for one in self.vocabularies}
             absent = [setting for setting in claim.settings if setting not in printed]
             return Scope([printed[setting] for setting in claim.settings if setting in printed], absent)
         sought = {(part.metric, method) for part in claim.contrasts for method in part.first}
@@ -282,28 +317,27 @@ class LandmarkStudy(Study):
 
     def parts_of(self, claim: Claim) -> list[str]:
         """Return the codebooks on each of which a claim is decided by itself; "" where on all together."""
-        names = [f"codebook={one.printed}" for one in self.codebooks]
+        names = [f"codebook={one.printed}" for one in self.vocabularies]
         return [name for name in names if name in claim.settings] if claim.settings else [""]
 
     def was_run(self, method: str, setting: str = "") -> bool:
         """Tell whether the study runs a method; what is no method counts as run."""
-        run = (*self.methods, *self.settings["variants"])
-        return method in run or method not in (*TABLE_METHODS, *self.settings["titles"])
+        return method in self.run_methods() or method not in (*TABLE_METHODS, *self.named_methods())
 
     def other_data(self, settings: Sequence[str]) -> str:
         """Say why the data of some codebooks are not the paper's, the first reason; "" where they are."""
-        codebooks = (one for one in self.codebooks if one.id in settings)
+        codebooks = (one for one in self.vocabularies if one.id in settings)
         return next((one.why_not_comparable for one in codebooks if one.why_not_comparable), "")
 
     def setting_title(self, setting: str) -> str:
         """Name a codebook, or what the paper prints: ``10,000 words`` of ``codebook=10k``."""
-        ours = {one.id: f"{one.title} words" for one in self.codebooks}
+        ours = {one.id: f"{one.title} words" for one in self.vocabularies}
         printed = {f"codebook={id}": f"{words:,} words" for words, id in PRINTED_CODEBOOKS.items()}
         return (ours | printed).get(setting, setting)
 
     @property
-    def _at_hand(self) -> Sequence[Codebook]:
-        return self.codebooks if self.codebook is None else [self.codebook]
+    def _at_hand(self) -> Sequence[Vocabulary]:
+        return self.vocabularies if self._vocabulary is None else [self._vocabulary]
 
     def ended_by(self, limit: str, method: str) -> dict[str, list[bool]]:
         """Codebook at hand to whether a limit of ours ended each fit."""
@@ -317,20 +351,20 @@ class LandmarkStudy(Study):
     @property
     def size(self) -> str:
         """Landmarks, and all images that are ranked or learned from."""
-        n_landmarks = len(self.landmarks)
+        n_landmarks = len(self.landmark_titles)
         return f"{len(self.table('manifest')):,} images, {n_landmarks} landmarks" if self.has("manifest") else ""
 
     def main_numbers(self) -> tuple[str, list[str], dict[str, list[str]], list[str]]:
         """Mean average precision of every method and codebook, over landmarks."""
         form = partial(plus_minus, form=".1f")
         rows = {
-            method: [self.cell(codebook.id, MEAN, method, MAP, form)["ours_cell"] for codebook in self.codebooks]
+            method: [self.cell(codebook.id, MEAN, method, MAP, form)["ours_cell"] for codebook in self.vocabularies]
             for method in self.methods
         }
-        columns, n_draws = [f"mAP (%), {one.title} words" for one in self.codebooks], self.settings["draws"]
+        columns, n_draws = [f"mAP (%), {one.title} words" for one in self.vocabularies], self.learning.draws
         spread = f"; ± standard deviation over {n_draws} draws" if n_draws > 1 else ", one draw"
         made = ", whose images are made by code" if self.synthetic else ""
-        told = [f"Means over {len(self.landmarks)} landmarks{made}{spread}."]
+        told = [f"Means over {len(self.landmark_titles)} landmarks{made}{spread}."]
         return "retrieval of landmarks (SOML, AAAI 2014, Table 1)", columns, rows, told
 
     @property
@@ -350,7 +384,7 @@ class LandmarkStudy(Study):
         # a sweep may be of fewer
         n_landmarks, n_draws = (
             int(drawn.frame[name].max()) if isinstance(drawn, Figure) and name in drawn.frame else every
-            for name, every in (("n_landmarks", len(self.landmarks)), ("n_draws", self.settings["draws"]))
+            for name, every in (("n_landmarks", len(self.landmark_titles)), ("n_draws", self.learning.draws))
         )
         made = " (images made by code)" if self.synthetic else ""
         data = f"Data: {self.title}{made}, {n_landmarks} landmark{'s' * (n_landmarks != 1)}"
@@ -364,7 +398,7 @@ class LandmarkStudy(Study):
     def of_printed_sign(self) -> list[str]:
         """One note on what the printed sign of the update gives beside the true one; none where that was not run."""
         told = []
-        for codebook, method in product(self.codebooks, LITERAL_OF):
+        for codebook, method in product(self.vocabularies, LITERAL_OF):
             pair = [(codebook.id, MEAN, name, MAP) for name in (f"{method}-literal", method)]
             printed, true = (self.summary.get(key, NO_NUMBER)[0] for key in pair)
             of = f"{self.title_of(method)}, {codebook.title} words"
@@ -377,10 +411,11 @@ class LandmarkStudy(Study):
         if self.not_run or drawn is None:
             return []
         words = set(drawn.frame.get("representation", ()))
-        shown, codebooks = self._methods_in(drawn.frame), [one for one in self.codebooks if one.id in words]
-        said = [*ABOUT_METHODS.items(), *self.settings["notes"].items()]
+        shown, codebooks = self._methods_in(drawn.frame), [one for one in self.vocabularies if one.id in words]
+        notes = {method: self.spec(method).note for method in self.run_methods()}
+        said = [*ABOUT_METHODS.items(), *((method, note) for method, note in notes.items() if note)]
         told = [f"{self.title_of(method)}: {note.rstrip('.')}." for method, note in said if method in shown]
-        told += [LEARNED_FROM.format(**self.settings)] if not self._is_simulated else []
+        told += [LEARNED_FROM.format(**dict(self.learning))] if not self._is_simulated else []
         if self.exhibit is not None and "fits" in self.exhibit.needs:
             told += self._stopped_notes(codebooks, shown) + self._not_converged_notes(codebooks, shown)
         why = dict.fromkeys(codebook.why_not_comparable for codebook in codebooks if codebook.why_not_comparable)
@@ -394,9 +429,9 @@ class LandmarkStudy(Study):
             frame = frame[~frame["series"].astype(str).str.endswith("printed")]
         columns = [column for column in ("method", "series") if column in frame]
         found = {str(value) for column in columns for value in frame[column]} if columns else set(self.methods)
-        return [method for method in (*self.methods, *self.settings["variants"]) if method in found]
+        return [method for method in self.run_methods() if method in found]
 
-    def _stopped_notes(self, codebooks: Sequence[Codebook], methods: Sequence[str]) -> list[str]:
+    def _stopped_notes(self, codebooks: Sequence[Vocabulary], methods: Sequence[str]) -> list[str]:
         """In how many fits a learner stopped at its limit of iterations, and not by its own rule."""
         found = [(method, *self.at(one).ended_by("iterations", method).popitem())
                  for method, one in product(methods, codebooks)]  # fmt: skip
@@ -404,10 +439,10 @@ class LandmarkStudy(Study):
                 for method, words, ends in found if any(ends)]  # fmt: skip
         return [f"Stopped at the limit of iterations: {'; '.join(told)}."] if told else []
 
-    def _not_converged_notes(self, codebooks: Sequence[Codebook], methods: Sequence[str]) -> list[str]:
+    def _not_converged_notes(self, codebooks: Sequence[Vocabulary], methods: Sequence[str]) -> list[str]:
         """Explain the ``*`` of ours."""
         reasons: dict[tuple[str, str, str], list[str]] = {}
-        for codebook, (landmark, title), method in product(codebooks, self.landmarks.items(), methods):
+        for codebook, (landmark, title), method in product(codebooks, self.landmark_titles.items(), methods):
             reason = self.not_converged.get((codebook.id, landmark, method))
             if reason:
                 reasons.setdefault((self.title_of(method), codebook.title, reason), []).append(title)
@@ -416,24 +451,6 @@ class LandmarkStudy(Study):
 
 
 STUDY = LandmarkStudy
-
-
-def why_not_comparable(study: Mapping[str, Any], codebook: Mapping[str, Any], place: int) -> str:
-    """Why a codebook of a study, at a place from 0, may not be held against print, by their settings; "" if it may."""
-    if study["synthetic"]:
-        return "synthetic images"
-    if study["kind"] != "oxford5k":
-        return "not the paper's images"
-    if sorted(study["landmarks"]) != sorted(LANDMARKS):
-        return "other landmarks than the paper's"
-    other = [f"{study[name]} {name}, the paper {number}" for name, number in PAPER_LEARNING.items()
-             if study[name] != number]  # fmt: skip
-    if other:
-        return f"other images to learn from than the paper's ({'; '.join(other)})"
-    words, printed = int(codebook["words"]), list(PRINTED_CODEBOOKS)[place]
-    if words != printed:
-        return f"a codebook of {words:,} words, the paper {printed:,}"
-    return str(codebook.get("not_comparable") or "")
 
 
 def landmark_title(landmark: str) -> str:

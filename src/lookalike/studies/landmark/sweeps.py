@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from lookalike.core.seeds import generator
+from lookalike.core.settings.methods import Fit
 from lookalike.learners.triplet_products import TripletProducts
 from lookalike.studies.fits import fold_seed, make_learner
 from lookalike.studies.landmark.protocol import (
@@ -24,6 +25,7 @@ from lookalike.studies.landmark.protocol import (
     sparsity_of,
 )
 from lookalike.studies.landmark.rankings import COST, LAMBDA, MAP, ORDERS, SPARSITY
+from lookalike.studies.landmark.settings import CostSweep, Sweep, Sweeps, TripletOrder
 from lookalike.studies.metrics import metrics_frame
 
 Trials = tuple[str, npt.NDArray[np.int32], Mapping[float, Mapping[str, Any]]]
@@ -34,22 +36,22 @@ def sweep_settings(
     data: LandmarkData,
     learning_images: pd.DataFrame,
     landmarks: Sequence[str],
-    sweeps: Mapping[str, Mapping[str, Any]],
-    specs: Mapping[str, Mapping[str, Any]],
+    sweeps: Sweeps,
+    specs: Mapping[str, Fit],
     *,
     seed: int,
     representation: str,
 ) -> pd.DataFrame:
     """Fit methods along every sweep of the settings: mAP by rectangle and sparsity, named after the sweep."""
     rows: list[dict[str, Any]] = []
-    for name, sweep in sweeps.items():
-        drawn = learning_images[learning_images["draw"] < sweep.get("draws", math.inf)]
-        for landmark, draw in draws_of(drawn, landmarks[: sweep.get("landmarks")]):
+    for sweep in sweeps.varied():
+        drawn = learning_images[learning_images["draw"] < getattr(sweep, "draws", math.inf)]
+        for landmark, draw in draws_of(drawn, landmarks[: getattr(sweep, "landmarks", None)]):
             task = landmark_task(data, learning_images, landmark, draw, seed=seed)
             random = generator(seed, "landmark", landmark, "draw", draw, "fewer negatives")
-            for kind, triplets, changed in trials_of(name, sweep, task, random):
+            for kind, triplets, changed in trials_of(sweep, task, random):
                 products = TripletProducts(task.X, triplets)
-                for method, (value, changes) in product(sweep["methods"], changed.items()):
+                for method, (value, changes) in product(sweep.methods, changed.items()):
                     learner = make_learner(specs[method], fold_seed(seed, landmark, draw, "fit"), changes)
                     # to the bit what fit_triplets learns
                     model = learner.fit_products(products)
@@ -61,17 +63,17 @@ def sweep_settings(
     return metrics_frame(rows)
 
 
-def trials_of(name: str, sweep: Mapping[str, Any], task: LandmarkTask, random: np.random.Generator) -> list[Trials]:
-    """What one sweep of the settings fits on one draw."""
-    if name == "sweep":
-        return [(LAMBDA, task.triplets, {value: {"regularization": value} for value in sweep["regularization"]})]
-    if name == "cost_sweep":
+def trials_of(sweep: Sweep | CostSweep | TripletOrder, task: LandmarkTask, random: np.random.Generator) -> list[Trials]:
+    """Return what one sweep of the settings fits on one draw."""
+    if isinstance(sweep, Sweep):
+        return [(LAMBDA, task.triplets, {value: {"regularization": value} for value in sweep.regularization})]
+    if isinstance(sweep, CostSweep):
         # in one block QPAO is at its minimum: no number depends on how blocks are drawn
-        return [(COST, task.triplets, {value: {"C": value, "n_blocks": 1} for value in sweep["C"]})]
+        return [(COST, task.triplets, {value: {"C": value, "n_blocks": 1} for value in sweep.C})]
     # rows of positives come first; the first so many negatives are in every larger number of them
     n_positives, n_rows = int(task.triplets[:, 0].max()) + 1, task.X.shape[0]
     places = np.concatenate([np.arange(n_positives), random.permutation(n_rows - n_positives)])
-    fewer = {n: task.triplets[places[task.triplets[:, 2]] < n] for n in sweep["negatives"]}
+    fewer = {n: task.triplets[places[task.triplets[:, 2]] < n] for n in sweep.negatives}
     return [(order, ordered(fewer[n], order, places), {n: {}}) for order, n in product(ORDERS, fewer)]
 
 

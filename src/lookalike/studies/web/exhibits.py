@@ -49,24 +49,23 @@ PREFERRED_K = 10
 @exhibit("oasis-jmlr-2010/table1", "oasis-2009-draft/table3", title="Statistics of the collection", needs=("metrics",))
 def collection(study: WebStudy) -> Table:
     """How large the collection is: its queries and images, and the visterms and relevant images that an image has."""
-    rows = [
-        {"part": part, "setting": name if quantity in IN_TABLE else "", "metric": quantity,
-         "ours": study.counts.get((part, quantity), math.nan), "ours_std": math.nan}
-        for (part, name), quantity in product(PARTS.items(), QUANTITIES)
-    ]  # fmt: skip
+    ours = pd.DataFrame(list(product(PARTS, QUANTITIES)), columns=["part", "metric"])
+    ours.insert(1, "setting", ours["part"].map(PARTS).where(ours["metric"].isin(IN_TABLE), ""))
+    ours["ours"] = [study.counts.get(place, math.nan) for place in zip(ours["part"], ours["metric"], strict=True)]
     printed = study.printed[study.printed["exhibit"].isin(["table1", "text"])]
-    cells = beside_print(pd.DataFrame(rows), printed, on=("setting", "metric"), judge=study.judge)
+    cells = beside_print(ours.assign(ours_std=math.nan), printed, on=("setting", "metric"), judge=study.judge)
     values = zip(cells["ours"], cells["metric"], strict=True)
     cells["ours_cell"] = [plus_minus(value, math.nan, QUANTITIES[quantity][1]) for value, quantity in values]
     cells["printed_cell"] = ["" if math.isnan(value) else f"{value:,.10g}" for value in cells["printed"]]
-    titles = {"part": {part: name.capitalize() for part, name in PARTS.items()},
-              "metric": {quantity: heading for quantity, (heading, _) in QUANTITIES.items()}}  # fmt: skip
+    parts = {part: name.capitalize() for part, name in PARTS.items()}
+    headings = {quantity: heading for quantity, (heading, _) in QUANTITIES.items()}
     notes = ["Printed numbers are those of JMLR Table 1."] if study.paper != JMLR else []
     notes += [
         "Non-zeros: how many different visterms an image has. The paper prints the mean of all (JMLR section 3).",
         "Relevant images share a query with an image and are of its part. They are counted for a sample where there "
         f"are many; the paper says {ABOUT_RELEVANT}.",
     ]
+    titles = {"part": parts, "metric": headings}
     return Table(cells, rows=("part",), columns="metric", titles=titles, notes=tuple(notes))
 
 
@@ -76,9 +75,8 @@ def precision_by_log(study: WebStudy) -> Figure:
     images, relevant = (study.counts["test", quantity] for quantity in ("images", "relevant_per_image"))
     chance = 100 * relevant / (images - 1)
     printed = study.printed[study.printed["metric"] == "web_p@1"].replace({"web_p@1": "p@1"})
-    beside = [{"series": "chance", "k": 1, "precision": chance, "n_queries": 0, "n_gallery": int(images)}]
-    beside += [{"series": "oasis, printed", "k": 1, "precision": value, "n_queries": 0, "n_gallery": 0}
-               for value in printed["value"]]  # fmt: skip
+    levels = [("chance", chance, int(images)), *(("oasis, printed", value, 0) for value in printed["value"])]
+    beside = pd.DataFrame(levels, columns=["series", "precision", "n_gallery"]).assign(k=1, n_queries=0)
     ours = {"setting": "", "method": "oasis", "metric": "p@1", "ours": study.precision_at("oasis", 1)[0]}
     cells = beside_print(pd.DataFrame([ours | {"ours_std": math.nan}]), printed, judge=study.judge)
     notes = (
@@ -90,7 +88,7 @@ def precision_by_log(study: WebStudy) -> Figure:
             for value in printed["value"]
         ),
     )
-    frame = pd.concat([study.precision("p@k"), pd.DataFrame(beside)], ignore_index=True)
+    frame = pd.concat([study.precision("p@k"), beside], ignore_index=True)
     figure = precision_figure(study, frame, "Precision at top k (%)", cells, notes)
     return replace(figure, margins=tuple(margin_at(study, k) for k in (1, PREFERRED_K)))
 
@@ -109,13 +107,17 @@ def precision_by_topic(study: WebStudy) -> Figure:
     return precision_figure(study, study.precision("topic_p@k"), "Top k of the query's topic (%)")
 
 
-@exhibit("web/negatives", title="Negatives drawn from all images and from irrelevant ones", needs=("metrics",),
-         when=lambda settings: settings["irrelevant_negatives"])  # fmt: skip
+@exhibit(
+    "web/negatives",
+    title="Negatives drawn from all images and from irrelevant ones",
+    needs=("metrics",),
+    when=lambda study: study.irrelevant_negatives,
+)
 def negatives(study: WebStudy) -> Table:
     """How precise OASIS is if its negatives are any images, as in the papers, and if they are irrelevant ones alone."""
-    parts = {"any image": study.precision("p@k", ["oasis"]), "irrelevant images": study.precision("p@k", [IRRELEVANT]),
-             "difference": study.precision(GAIN, [IRRELEVANT])}  # fmt: skip
-    frame = pd.concat([rows.assign(negatives=name) for name, rows in parts.items()], ignore_index=True)
+    parts = (("any image", "p@k", "oasis"), ("irrelevant images", "p@k", IRRELEVANT), ("difference", GAIN, IRRELEVANT))
+    rows = [study.precision(metric, [method]).assign(negatives=name) for name, metric, method in parts]
+    frame = pd.concat(rows, ignore_index=True)
     frame = frame[frame["k"].isin(SHOWN_K)].rename(columns={"precision": "ours", "standard_error": "error"})
     forms = ["+.2f" if name == "difference" else ".2f" for name in frame["negatives"]]
     frame["ours_cell"] = list(map(plus_minus, frame["ours"], frame["error"], forms, [".2f"] * len(forms)))
@@ -177,17 +179,15 @@ class Marginal:
 
 BIN = 5
 """Numbers of non-zeros that are counted together."""
+IN_BINS = f"Share of images\n(bins of {BIN})"
+OR_MORE = "Share of {} with\nso many or more"
 MARGINALS = (
-    Marginal("nonzeros_per_image", "Words of an image", "Different words of an image",
-             f"Share of images\n(bins of {BIN})", "histogram"),
+    Marginal("nonzeros_per_image", "Words of an image", "Different words of an image", IN_BINS, "histogram"),
     Marginal("word_frequency", "Word frequencies", "Rank of the word", "Share of images\nwith the word", "rank"),
-    Marginal("relevant_per_image", "Relevant images", "Relevant images of an image",
-             "Share of images with\nso many or more", "tail"),
-    Marginal("images_per_query", "Images of a query", "Images of a query", "Share of queries with\nso many or more",
-             "tail"),
-    Marginal("queries_per_image", "Queries of an image", "Queries of an image",
-             "Share of images with\nso many or more", "tail"),
-)  # fmt: skip
+    Marginal("relevant_per_image", "Relevant images", "Relevant images of an image", OR_MORE.format("images"), "tail"),
+    Marginal("images_per_query", "Images of a query", "Images of a query", OR_MORE.format("queries"), "tail"),
+    Marginal("queries_per_image", "Queries of an image", "Queries of an image", OR_MORE.format("images"), "tail"),
+)
 LOOKS_OF_PARTS = {"train": TRAINING, "test": Look(BLUE, "o")}
 MOST_POINTS = 300
 """Points of a line on logarithmic axes."""
@@ -198,7 +198,7 @@ ZIPF_RANKS = (10, 1000)
 
 
 def marginal_records(study: WebStudy, marginal: Marginal) -> list[tuple[str, str, str, float, float]]:
-    """What is drawn of a marginal in both parts, its mean or slope, and the printed mean."""
+    """Return what is drawn of a marginal in both parts, its mean or slope, and the printed mean."""
     records = []
     quantity, printed = marginal.quantity, study.printed
     for part in PARTS:
@@ -292,18 +292,18 @@ def calibration_notes(frame: pd.DataFrame) -> list[str]:
     keys = zip(frame["source"], frame["quantity"], frame["part"], strict=True)
     values = dict(zip(keys, frame["x"], strict=True))
 
-    def told(source: str, quantity: str, form: str) -> str:
+    def means(source: str, quantity: str, form: str) -> str:
         found = {part: values[source, quantity, part] for part in ("", *PARTS) if (source, quantity, part) in values}
         return ", ".join(f"{PARTS.get(part, '')} {x:{form}}".strip() for part, x in found.items()) or MISSING
 
-    nonzeros, relevant = (told("counted mean", f"{name}_per_image", ".3g") for name in ("nonzeros", "relevant"))
+    nonzeros, relevant = (means("counted mean", f"{name}_per_image", ".3g") for name in ("nonzeros", "relevant"))
     first, last = ZIPF_RANKS
     return [
         f"Mean number of different words of an image: {nonzeros}, in print "
-        f"{told('printed mean', 'nonzeros_per_image', 'g')}.",
+        f"{means('printed mean', 'nonzeros_per_image', 'g')}.",
         f"Mean number of relevant images of an image: {relevant}, in print {ABOUT_RELEVANT}.",
         "Slope of a word's log frequency over its log rank, between ranks "
-        f"{first} and {last:,}: {told('slope', 'word_frequency', '.2f')}.",
+        f"{first} and {last:,}: {means('slope', 'word_frequency', '.2f')}.",
         "Upright lines are means: dotted ones ours, black ones printed (JMLR Table 1 and running text).",
     ]
 
@@ -333,8 +333,8 @@ def ranker_curves(study: WebStudy) -> pd.DataFrame:
     metrics = select(study.table("metrics"), subset=VALIDATION).rename(columns={"fold": "ranker", "x": "step"})
     numbers = 100 * metrics.pivot(index=["ranker", "step"], columns="metric", values="value")
     table = study.table("curve_times").merge(numbers.reset_index(), on=["ranker", "step"])
-    told = [f"{human_time(seconds)} of training" for seconds in table["seconds"]]
-    table = table.assign(series="ranker", hours=table["seconds"] / 3600, map=table["validation_map"], note=told)
+    notes = [f"{human_time(seconds)} of training" for seconds in table["seconds"]]
+    table = table.assign(series="ranker", hours=table["seconds"] / 3600, map=table["validation_map"], note=notes)
     return table[["series", "ranker", "step", "hours", "map", "loss_rate", "note"]]
 
 
@@ -365,7 +365,7 @@ def learning_panel(frame: pd.DataFrame, quantity: str, y: Axis) -> Panel:
 
 
 def learning_notes(study: WebStudy, curves: pd.DataFrame, stops: pd.DataFrame) -> list[str]:
-    """Which images mAP is of, what is thin and thick, which step is kept, and how long it took."""
+    """Say which images mAP is of, what is thin and thick, which step is kept, and how long it took."""
     held_out, n_rankers = int(study.table("fits")["n_validation"].max()), curves["ranker"].nunique()
     steps = ", ".join(f"{step:,}" for step in sorted(set(stops["step"])))
     last = curves[curves["ranker"] == curves["ranker"].min()].iloc[-1]
@@ -390,10 +390,10 @@ def learning_notes(study: WebStudy, curves: pd.DataFrame, stops: pd.DataFrame) -
 
 
 SPEEDS = {
-    "n_threads": ("threads", "d"),
-    "n_rankers": ("rankers", "d"),
-    "n_train": ("images", ",d"),
-    "n_words": ("words", ",d"),
+    "n_threads": ("threads", ".0f"),
+    "n_rankers": ("rankers", ".0f"),
+    "n_train": ("images", ",.0f"),
+    "n_words": ("words", ",.0f"),
     "n_steps": ("steps", ",.0f"),
     "steps_per_second": ("steps/s", ",.0f"),
     "steps_per_cpu_second": ("steps/CPU s", ",.0f"),
@@ -408,19 +408,19 @@ SPEEDS = {
 @exhibit("web/speed", title="Speed of training", needs=("fits",), optional=("metrics",))
 def speed(study: WebStudy) -> Table:
     """How fast OASIS trains, and how much time and memory it takes, beside what the paper prints."""
-    ours, printed = study.speeds().assign(n_words=study.settings["words"], source="ours"), printed_speed(study)
+    ours, printed = study.speeds().assign(n_words=study.words, source="ours"), printed_speed(study)
     ours["training"] = [f"{study.title_of(row.method)}, {row.mode}" for row in rows_in(ours)]
-    alike = study.settings["words"] == PAPER_WORDS and printed
+    alike = study.words == PAPER_WORDS and printed
     ours["over_printed"] = ours["steps_per_second"] / printed["steps_per_second"] if alike else math.nan
-    records: Any = [*ours.to_dict("records"), *([printed] if printed else [])]
-    rows = [
-        {"source": row["source"], "training": row["training"], "metric": metric, "value": row.get(metric, math.nan),
-         "ours_cell": speed_cell(row.get(metric, math.nan), metric)}
-        for row in records for metric in SPEEDS
-    ]  # fmt: skip
+    records = pd.concat([ours, pd.DataFrame([printed] if printed else [])], ignore_index=True)
+    records = records.reindex(columns=["source", "training", *SPEEDS])
+    frame = records.melt(["source", "training"], var_name="metric", ignore_index=False).sort_index(kind="stable")
+    frame["ours_cell"] = [
+        speed_cell(value, metric) for value, metric in zip(frame["value"], frame["metric"], strict=True)
+    ]
     titles = {"metric": {metric: heading for metric, (heading, _) in SPEEDS.items()}}
-    notes = speed_notes(study, ours)
-    return Table(pd.DataFrame(rows), rows=("training",), columns="metric", titles=titles, notes=notes)
+    frame, notes = frame.reset_index(drop=True), speed_notes(study, ours)
+    return Table(frame, rows=("training",), columns="metric", titles=titles, notes=notes)
 
 
 def speed_cell(value: float, metric: str) -> str:
@@ -433,35 +433,35 @@ def speed_cell(value: float, metric: str) -> str:
 
 
 def printed_speed(study: WebStudy) -> dict[str, Any]:
-    """What JMLR section 5.2.1 prints: triplets and minutes, on one CPU; empty where it is not among what is printed."""
+    """Return what JMLR section 5.2.1 prints, triplets and minutes on one CPU; empty where that is not at hand."""
     values = dict(zip(study.printed["metric"], study.printed["value"], strict=True))
     if not {"web_triplets", "web_training_time"} <= set(values):
         return {}
     steps, hours = values["web_triplets"], values["web_training_time"] / 60
-    return {"source": "printed", "training": "JMLR", "n_threads": 1, "n_rankers": 1, "n_train": paper_images(study),
-            "n_words": PAPER_WORDS, "n_steps": steps, "hours": hours,
-            "steps_per_second": steps / hours / 3600}  # fmt: skip
+    sizes = {"n_threads": 1, "n_rankers": 1, "n_train": paper_images(study), "n_words": PAPER_WORDS, "n_steps": steps}
+    return {"source": "printed", "training": "JMLR", **sizes, "hours": hours, "steps_per_second": steps / hours / 3600}
 
 
 def speed_notes(study: WebStudy, ours: pd.DataFrame) -> tuple[str, ...]:
-    """What rows are means of, what the modes are, and on what machine."""
+    """Say what rows are means of, what the modes are, and on what machine."""
     notes = [
         "A row is the mean over its rankers, each one OASIS model. Time is by the clock, from the first triplet to the "
         "last, without validation; steps/CPU s is by processor time; memory is the largest peak of a process."
     ]
-    if study.settings["words"] != PAPER_WORDS:
+    if study.words != PAPER_WORDS:
         notes.append(f"Speeds are compared with the paper's for {PAPER_WORDS:,} words only, the paper's number.")
     if (ours["mode"] != "sequential").any():
         notes.append("Sequential: every step sees the matrix as the step before left it.")
-    if (per_query := study.settings["triplets_per_query"]) > 1:
+    if (per_query := study.training.triplets_per_query) > 1:
         notes.append(f"{per_query} triplets in a row share their query image; in the paper, each has one of its own.")
     if study.processors:
         notes.append(f"Ours ran on {study.processors}.")
     return (*notes, "The paper's run (JMLR section 5.2.1) was on one processor that it does not name: no verdict.")
 
 
-@exhibit("web/approximate", title="Approximate search", needs=("metrics", "searched"),
-         when=lambda settings: settings["approximate"])  # fmt: skip
+@exhibit(
+    "web/approximate", title="Approximate search", needs=("metrics", "searched"), when=lambda study: study.approximate
+)
 def approximate(study: WebStudy) -> Table:
     """How many of the exact first images an approximate search finds, and in which time."""
     found = searches(study)
@@ -471,27 +471,31 @@ def approximate(study: WebStudy) -> Table:
     for key, of_index in found.groupby(names, sort=False):
         time = float(of_index["milliseconds"].mean())
         over = math.nan if key[0] == "exact" else exact / time
-        cells = [(f"recall@{k} (%)", recall, f"{recall:.1f}")
-                 for k, recall in zip(of_index["k"], of_index["recall"], strict=True)]  # fmt: skip
+        recalls = zip(of_index["k"], of_index["recall"], strict=True)
+        cells = [(f"recall@{k} (%)", recall, f"{recall:.1f}") for k, recall in recalls]
         cells += [("ms a query", time, significant(time)), ("exact / index", over, times_over(over))]
         place = dict(zip(names, key, strict=True))
         rows += [place | dict(zip(("metric", "value", "ours_cell"), cell, strict=True)) for cell in cells]
     return Table(pd.DataFrame(rows), rows=("series", "note"), columns="metric", notes=search_notes(found))
 
 
-@exhibit("web/recall", title="Recall of approximate search over time", needs=("metrics", "searched"),
-         when=lambda settings: settings["approximate"])  # fmt: skip
+@exhibit(
+    "web/recall",
+    title="Recall of approximate search over time",
+    needs=("metrics", "searched"),
+    when=lambda study: study.approximate,
+)
 def recall(study: WebStudy) -> Figure:
     """How many of the exact first images each approximate search finds, and how long a query takes."""
     found = searches(study)
     k = PREFERRED_K if (found["k"] == PREFERRED_K).any() else int(found["k"].min())
     frame = found[found["k"] == k].reset_index(drop=True)
-    looks = looks_of(list(dict.fromkeys(frame["series"]))) | {"exact": Look(BLACK, "*")}
+    looks, at = looks_of(list(dict.fromkeys(frame["series"]))) | {"exact": Look(BLACK, "*")}, ("milliseconds", "recall")
+    lines = set(frame.loc[frame["parameter"] > 0, "series"])
     series = [
-        Series(name, {"series": name}, "milliseconds", "recall", look, note="note",
-               kind="line" if (frame.loc[frame["series"] == name, "parameter"] > 0).any() else "points")
+        Series(name, {"series": name}, *at, look, note="note", kind="line" if name in lines else "points")
         for name, look in looks.items()
-    ]  # fmt: skip
+    ]
     labels = [
         Label(row.milliseconds, row.recall, row.note, looks[row.series].colour, "below")
         for row in rows_in(frame[frame["parameter"] > 0])

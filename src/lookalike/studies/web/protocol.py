@@ -26,11 +26,10 @@ from lookalike.learners.query_triplets import QueryTripletSampler
 from lookalike.learners.query_triplets import warm_up as warm_up_triplets
 from lookalike.ranking.exact_search import top_k
 from lookalike.studies.metrics import metrics_frame
-from lookalike.studies.web.numbers import GAIN, IRRELEVANT, TEST, VISTERMS
+from lookalike.studies.web.numbers import GAIN, IRRELEVANT, TEST, TWIN, VISTERMS
+from lookalike.studies.web.settings import HeldOutLog, LogLearning, LogTest
 from lookalike.studies.web.validation import Validation, hold_out
 
-PLAN_KEYS = ("aggressiveness", "interval", "patience", "tolerance", "mode", "block")
-SAMPLER_KEYS = ("theta", "relevance", "share", "exclude_relevant", "triplets_per_query")
 CHECKPOINT = "checkpoint"
 """Folder of a ranker's checkpoint, beside its files."""
 
@@ -44,7 +43,7 @@ def prepare_training(
     log: QueryLog,
     images: pd.DataFrame,
     store: VistermStore,
-    settings: Mapping[str, Any],
+    held_out: HeldOutLog,
     *,
     theta: float,
     seed: int,
@@ -53,10 +52,10 @@ def prepare_training(
 ) -> tuple[CompactRows, Validation]:
     """Hold out training images, and write rows of the others; `theta` cuts the relevance that scores held-out ones."""
     training = images_of_part(images, "train")
-    held_out = hold_out(log, training, settings["images"], integer_seed(seed, "web", "held_out"))
-    rows = CompactRows.build(store, np.setdiff1d(training, held_out), rows_folder)
+    images_held_out = hold_out(log, training, held_out.images, integer_seed(seed, "web", "held_out"))
+    rows = CompactRows.build(store, np.setdiff1d(training, images_held_out), rows_folder)
     queries = integer_seed(seed, "web", "validation_queries")
-    validation = Validation.make(rows, store, log, held_out, settings["queries"], queries, theta=theta)
+    validation = Validation.make(rows, store, log, images_held_out, held_out.queries, queries, theta=theta)
     validation.save(validation_path)
     return rows, validation
 
@@ -65,8 +64,8 @@ def train_ranker(
     log: QueryLog,
     rows: CompactRows,
     validation: Validation,
-    settings: Mapping[str, Any],
-    ranker: int,
+    learning: LogLearning,
+    ranker: str,
     *,
     seed: int,
     n_threads: int,
@@ -77,18 +76,33 @@ def train_ranker(
     """Train one ranker, on a stream of triplets of its own; return what it learned, and the content of ``fit.json``."""
     warm_up_training()
     warm_up_triplets()
-    triplet_seed = ranker_seeds(integer_seed(seed, "web", "triplets"), ranker + 1)[ranker]
-    drawn = {key: settings[key] for key in SAMPLER_KEYS if key in settings}
+    # the twin of the first ranker has its number, and so its triplets
+    is_twin = ranker == TWIN
+    number = 0 if is_twin else int(ranker)
+    triplet_seed = ranker_seeds(integer_seed(seed, "web", "triplets"), number + 1)[number]
     try:
-        source = QueryTripletSampler(log.of_images(rows.image_ids), triplet_seed, **drawn)
+        source = QueryTripletSampler(
+            log.of_images(rows.image_ids),
+            triplet_seed,
+            theta=learning.theta,
+            relevance=learning.relevance,
+            share=learning.share,
+            exclude_relevant=is_twin,
+            triplets_per_query=learning.triplets_per_query,
+        )
     except ValueError as error:
         raise LookalikeError(f"no triplets can be drawn from this log: {error}") from error
     report(f"{len(rows):,} images to learn from, {source.n_without_positive_:,} of them without a relevant other one")
     plan = TrainingPlan(
-        n_steps=settings["steps"],
+        aggressiveness=learning.aggressiveness,
+        n_steps=learning.steps,
+        interval=learning.interval,
+        patience=learning.patience,
+        tolerance=learning.tolerance,
+        mode=learning.mode,
+        block=learning.block,
         seed=triplet_seed,
         scored=validation.fingerprint(),
-        **{key: settings[key] for key in PLAN_KEYS},
     )
     run = train(
         rows,
@@ -100,10 +114,11 @@ def train_ranker(
         n_threads=n_threads,
         report=report,
     )
+    parameters = {name: value for name, value in learning if value is not None}
     fit = {
         "learner": "OASIS",
         "method": "oasis",
-        "ranker": ranker,
+        "ranker": number,
         "mode": plan.mode,
         "n_threads": n_threads if plan.mode == "look-ahead" else 1,
         "n_steps": run.n_steps,
@@ -120,7 +135,7 @@ def train_ranker(
         "n_validation": int(validation.rows.shape[0]),
         "n_without_positive": source.n_without_positive_,
         "processor": processor_name(),
-        "parameters": dict(settings),
+        "parameters": parameters | ({"exclude_relevant": True} if is_twin else {}),
     }
     if not run.best_step:
         report("no score beat that of the identity: W is the identity; try another aggressiveness, or more patience")
@@ -144,9 +159,9 @@ def averaged(matrices: Sequence[PathLike]) -> NDArray[Any]:
     return average_matrices(np.load(file, mmap_mode="r", allow_pickle=False) for file in matrices)
 
 
-def as_model(W: NDArray[Any], fits: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> OASIS:
+def as_model(W: NDArray[Any], fits: Sequence[Mapping[str, Any]], learning: LogLearning) -> OASIS:
     """Return the learner that holds what the rankers learned on average, to be saved and used."""
-    model = OASIS(aggressiveness=settings["aggressiveness"], n_steps=settings["steps"])
+    model = OASIS(aggressiveness=learning.aggressiveness, n_steps=learning.steps)
     model.W_ = np.ascontiguousarray(W)
     model.metric_ = "inner_product"
     model.n_features_in_ = W.shape[0]
@@ -167,16 +182,16 @@ def score_retrieval(
     gallery: Any,
     log: QueryLog,
     topics: NDArray[Any],
-    settings: Mapping[str, Any],
+    test: LogTest,
     *,
     seed: int,
     n_threads: int,
     report: Callable[[str], None],
 ) -> pd.DataFrame:
     """Let seeded test images query all others, by each method's W (None: Euclidean), and score them (Figure 3A)."""
-    query_ids = draw_query_images(gallery_ids, settings["queries"], integer_seed(seed, "web", "test_queries"))
+    query_ids = draw_query_images(gallery_ids, test.queries, integer_seed(seed, "web", "test_queries"))
     own = np.searchsorted(gallery_ids, query_ids)
-    longest = min(settings["neighbours"], len(gallery_ids) - 1)
+    longest = min(test.neighbours, len(gallery_ids) - 1)
     tables, hits = [], {}
     for method, matrix in systems.items():
         found, _ = top_k(matrix(), gallery[own], gallery, longest, own=own, n_threads=n_threads)

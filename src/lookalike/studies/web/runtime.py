@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,6 +22,7 @@ from lookalike.learners.query_triplets import QueryTripletSampler
 from lookalike.studies.fits import Clock
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
 from lookalike.studies.web.numbers import timed_run
+from lookalike.studies.web.settings import HeldOutLog, LmnnTimes, OasisTimes
 from lookalike.studies.web.validation import Validation, hold_out
 
 INTERVALS = 64, 1_048_576
@@ -45,7 +46,8 @@ def score_interval(n_images: int) -> int:
 
 def time_oasis(
     simulation: WebSimulation,
-    settings: Mapping[str, Any],
+    timing: OasisTimes,
+    held_out: HeldOutLog,
     *,
     seed: int,
     folder: PathLike,
@@ -54,7 +56,7 @@ def time_oasis(
     """Time OASIS up to the step that early stopping chooses, on images that are made in `folder` and removed."""
     warm_up()
     with TemporaryDirectory(dir=folder) as scratch:
-        run = _learn(simulation, settings, seed, Path(scratch), report)
+        run = _learn(simulation, timing, held_out, seed, Path(scratch), report)
     # scores are not counted, as in the papers; drawing triplets and weighing rows is, as part of the steps
     # the first of the best, which may be the start: step 0 and no time say that nothing was learned
     best = max(run.curve, key=lambda row: row["map"])
@@ -68,7 +70,8 @@ def time_oasis(
 
 def _learn(
     simulation: WebSimulation,
-    settings: Mapping[str, Any],
+    timing: OasisTimes,
+    held_out: HeldOutLog,
     seed: int,
     scratch: Path,
     report: Callable[[str], None] | None,
@@ -79,19 +82,19 @@ def _learn(
     simulation.write_shard(0, 1, scratch / "visterms")
     store = VistermStore(scratch / "visterms", simulation.words)
     ids = np.arange(simulation.n_images)
-    held_out = hold_out(log, ids, int(settings["validation_images"]), seed_sequence(seed, *names, "hold out"))
-    learned = np.setdiff1d(ids, held_out)
+    images_held_out = hold_out(log, ids, held_out.images, seed_sequence(seed, *names, "hold out"))
+    learned = np.setdiff1d(ids, images_held_out)
     rows = CompactRows.build(store, learned, scratch / "rows")
     sampler = QueryTripletSampler(log.of_images(learned), integer_seed(seed, *names, "triplets"))
-    n_queries, stream = int(settings["validation_queries"]), seed_sequence(seed, *names, "queries")
-    validation = Validation.make(rows, store, log, held_out, n_queries, stream)
+    stream = seed_sequence(seed, *names, "queries")
+    validation = Validation.make(rows, store, log, images_held_out, held_out.queries, stream)
     interval = score_interval(simulation.n_images)
     plan = large_scale.TrainingPlan(
-        aggressiveness=float(settings["aggressiveness"]),
-        n_steps=max(interval, round(settings["steps_per_image"] * simulation.n_images)),
+        aggressiveness=float(timing.aggressiveness),
+        n_steps=max(interval, round(timing.steps_per_image * simulation.n_images)),
         interval=interval,
-        patience=int(settings["patience"]),
-        tolerance=float(settings["tolerance"]),
+        patience=timing.patience,
+        tolerance=float(timing.tolerance),
         block=min(BLOCK, interval),
     )
     return large_scale.train(rows, sampler, plan, validation.score, n_threads=1, report=report)
@@ -122,17 +125,16 @@ def _gaussian_map(random: np.random.Generator, rank: int, variance: float, *, fa
     return np.asarray(directions * (lengths / np.linalg.norm(directions, axis=1))[:, None])
 
 
-def time_lmnn(n: int, settings: Mapping[str, Any], *, seed: int) -> dict[str, Any]:
+def time_lmnn(n: int, timing: LmnnTimes, *, seed: int) -> dict[str, Any]:
     """Time LMNN with an active set on `n` rows of `mnist_like`; past its time limit, by how far it got."""
     lmnn.warm_up()
     X, y = mnist_like(n, integer_seed(seed, "web", "runtime", "rows", 0))
-    model = lmnn.LMNN(solver="active_set", tol=1e-7, max_iter=int(settings["max_iter"]))
+    model = lmnn.LMNN(solver="active_set", tol=1e-7, max_iter=timing.max_iter)
     clock = Clock()
-    limit = float(settings["time_limit"])
     # its objective over all triplets costs as much as an iteration or more, so it is traced now and then only
     powers = 2 ** np.arange(32)
     try:
-        with threadpool_limits(1), clock("fit"), cpu_time_limit(limit, f"LMNN on {n} rows"):
+        with threadpool_limits(1), clock("fit"), cpu_time_limit(timing.time_limit, f"LMNN on {n} rows"):
             model.fit(X, y, trace_steps=powers)
         stopped = "converged" if model.converged_ else "limit"
     except TimeLimitReachedError:
@@ -144,7 +146,6 @@ def time_lmnn(n: int, settings: Mapping[str, Any], *, seed: int) -> dict[str, An
 def warm_up() -> None:
     """Compile what a run of OASIS uses (or load it from numba's cache), so that no timed step does: by a tiny run."""
     tiny = WebSimulation(n_images=60, words=200, nonzeros=5, topic_words=5, style_words=5, styles=1)
-    settings = {"aggressiveness": 1.0, "steps_per_image": 1, "patience": 0, "tolerance": 0.0}
-    settings |= {"validation_images": 20, "validation_queries": 1}
+    timing, held_out = OasisTimes(steps_per_image=1, patience=1, tolerance=0.0), HeldOutLog(images=20, queries=1)
     with TemporaryDirectory() as folder:
-        _learn(tiny, settings, 0, Path(folder), None)
+        _learn(tiny, timing, held_out, 0, Path(folder), None)

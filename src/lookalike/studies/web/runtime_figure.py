@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +29,6 @@ UNITS = {OASIS: "images", LMNN: "rows"}
 """What a learner's size counts."""
 MEASURED, OWN_RUN, PRINTED, EXTRAPOLATED, FITTED = "measured", "own run", "printed", "extrapolated", "fitted"
 OWN_SERIES, EXTRAPOLATION, POWER_LAW = f"{OASIS}, the study's own run", f"{LMNN}, extrapolated", f"{OASIS}: power law"
-SETTINGS = {"aggressiveness": "C", "patience": "patience"}
 SAME_SIZE = 1.1
 """Two collections are of one size, as far as a comparison goes, if neither has more than this times the other's."""
 TICKS = (0.001, 0.01, 0.1, 1, 10, MINUTE, 10 * MINUTE, HOUR, 10 * HOUR, 4 * DAY, 40 * DAY, YEAR, 10 * YEAR, 100 * YEAR)
@@ -46,8 +46,14 @@ SIZE = (5.4, 3.65)
 Floats = npt.NDArray[np.float64]
 
 
-@exhibit("oasis-jmlr-2010/fig4", "oasis-nips-2009/fig1b", title="Training time over the number of images",
-         needs=("runtime",), optional=("fits",), when=lambda settings: bool(settings["runtime"]))  # fmt: skip
+@exhibit(
+    "oasis-jmlr-2010/fig4",
+    "oasis-nips-2009/fig1b",
+    title="Training time over the number of images",
+    needs=("runtime",),
+    optional=("fits",),
+    when=lambda study: study.runtime,
+)
 def runtime(study: WebStudy) -> Figure:
     """How training time grows with the number of images, for OASIS and for LMNN."""
     measured, printed = measured_times(study.table("runtime")), printed_times(study)
@@ -63,12 +69,10 @@ def runtime(study: WebStudy) -> Figure:
 def measured_times(runtime: pd.DataFrame) -> pd.DataFrame:
     """Median, least and largest processor seconds of each learner and size, without runs that learned nothing."""
     groups = runtime[~is_unlearned(runtime)].groupby(["own_run", "learner", "n_images"], sort=True)
-    rows = groups.agg(
-        seconds=("cpu_seconds", "median"), low=("cpu_seconds", "min"), high=("cpu_seconds", "max"),
-        n_repeats=("cpu_seconds", "size"), steps=("steps", "median"),
-        stopped=("stopped", lambda ends: ", ".join(dict.fromkeys(ends))),
-        lower_bound=("lower_bound", "any"), n_threads=("n_threads", "max"),
-    ).reset_index()  # fmt: skip
+    times = groups["cpu_seconds"].agg(seconds="median", low="min", high="max", n_repeats="size")
+    ends = groups["stopped"].agg(lambda ends: ", ".join(dict.fromkeys(ends)))
+    others = groups.agg({"steps": "median", "lower_bound": "any", "n_threads": "max"})
+    rows: pd.DataFrame = times.assign(steps=others.pop("steps"), stopped=ends).join(others).reset_index()
     is_own = rows.pop("own_run").to_numpy(dtype=bool)
     rows.insert(0, "series", np.where(is_own, OWN_SERIES, rows["learner"]))
     rows.insert(9, "source", np.where(is_own, OWN_RUN, MEASURED))
@@ -76,12 +80,12 @@ def measured_times(runtime: pd.DataFrame) -> pd.DataFrame:
 
 
 def is_unlearned(runtime: pd.DataFrame) -> pd.Series:
-    """Whether the best step of a run was its start, so that it has no time."""
+    """Tell of each run whether its best step was its start, so that it has no time."""
     return (runtime["cpu_seconds"] <= 0) | ((runtime["learner"] == OASIS) & (runtime["steps"] == 0))
 
 
 def was_cut_off(times: pd.DataFrame) -> pd.Series:
-    """Whether any repeat ended at a limit, of steps or of time: no line is fitted through it."""
+    """Tell of each time whether a repeat ended at a limit, of steps or of time: no line is fitted through it."""
     return times["stopped"].str.contains("limit")
 
 
@@ -140,7 +144,7 @@ def power_law(times: pd.DataFrame) -> PowerLaw | None:
 
 
 def growth(measured: pd.DataFrame, learner: str) -> PowerLaw | None:
-    """How the time of OASIS grows, without the study's own run, or that of LMNN where it is continued from."""
+    """Fit how the time of OASIS grows, without the study's own run, or that of LMNN where it is continued from."""
     return power_law(continued_through(measured) if learner == LMNN else measured[measured["series"] == OASIS])
 
 
@@ -195,11 +199,12 @@ def times_beside_print(study: WebStudy, measured: pd.DataFrame) -> pd.DataFrame:
     printed = printed_sizes(study, study.paper)
     rows = printed[["setting", "method", "metric", "n_images"]]
     found = [time_at(measured, LEARNER_OF[row.method], row.n_images) for row in rows_in(rows)]
-    minutes, told = [seconds / MINUTE for seconds, _ in found], [said for _, said in found]
-    ours = rows.assign(ours=minutes, ours_std=math.nan, told=told)
+    minutes, remarks = [seconds / MINUTE for seconds, _ in found], [remark for _, remark in found]
+    ours = rows.assign(ours=minutes, ours_std=math.nan, remark=remarks)
     cells = beside_print(ours, printed.drop(columns="n_images"), judge=_without_verdict)
     cells["ours_cell"] = [human_time(MINUTE * value) or MISSING for value in cells["ours"]]
-    return cells.drop(columns="told").assign(unit="minutes", printed_cell=[f"{one:,g} min" for one in cells["printed"]])
+    printed_cells = [f"{minutes:,g} min" for minutes in cells["printed"]]
+    return cells.drop(columns="remark").assign(unit="minutes", printed_cell=printed_cells)
 
 
 def time_at(measured: pd.DataFrame, learner: str, n_images: int) -> tuple[float, str]:
@@ -209,9 +214,9 @@ def time_at(measured: pd.DataFrame, learner: str, n_images: int) -> tuple[float,
     near = own[ratio <= SAME_SIZE]
     if len(near):
         found = near.loc[[(near["n_images"] - n_images).abs().idxmin()]]
-        told = ["the study's own run"] if (found["source"] == OWN_RUN).any() else []
-        told += [f"stopped: {found['stopped'].item()}"] if was_cut_off(found).any() else []
-        return float(found["seconds"].item()), "; ".join(told)
+        remarks = ["the study's own run"] if (found["source"] == OWN_RUN).any() else []
+        remarks += [f"stopped: {found['stopped'].item()}"] if was_cut_off(found).any() else []
+        return float(found["seconds"].item()), "; ".join(remarks)
     through = continued_through(measured)
     if learner != LMNN or through.empty or n_images > BELIEVED * through["n_images"].max():
         return math.nan, ""
@@ -224,7 +229,7 @@ def _without_verdict(cell: Any) -> tuple[str, str]:
     if math.isnan(cell["ours"]):
         return Status.NO_RESULT, f"this run has no time of {learner} on about {cell['n_images']:,} images"
     data = WHY_NOT_COMPARABLE if learner == OASIS else "synthetic vectors"
-    return Status.NOT_COMPARABLE, "; ".join(filter(None, (cell["told"], data, "other machine and implementation")))
+    return Status.NOT_COMPARABLE, "; ".join(filter(None, (cell["remark"], data, "other machine and implementation")))
 
 
 def panel_of(frame: pd.DataFrame) -> Panel:
@@ -232,8 +237,8 @@ def panel_of(frame: pd.DataFrame) -> Panel:
     low, high = frame["seconds"].min() / 4, frame["seconds"].max() * 4
     left, right = frame["n_images"].min() / 5, 6.0 * frame["n_images"].max()
     ticks = tuple((tick, human_time(tick)) for tick in TICKS if low <= tick <= high)
-    x = Axis("Training images (OASIS) or rows (LMNN)", "log", left, right, tick_form="short",
-             text="{:,.0f} images or rows")  # fmt: skip
+    label, form = "Training images (OASIS) or rows (LMNN)", "{:,.0f} images or rows"
+    x = Axis(label, "log", left, right, tick_form="short", text=form)
     y = Axis("Training time (ours: processor time)", "log", low, high, ticks=ticks, text="time")
     names = series_names(frame)
     series = [series_of(str(name), names, rows) for name, rows in frame.groupby("series", sort=False)]
@@ -243,27 +248,25 @@ def panel_of(frame: pd.DataFrame) -> Panel:
 def series_names(frame: pd.DataFrame) -> dict[str, str]:
     """Names of series in the legend; that of an extrapolation says how far it goes."""
     law, sizes = power_law(frame[frame["series"] == OASIS]), frame.loc[frame["series"] == EXTRAPOLATION, "n_images"]
-    names = {OASIS: "OASIS, ours", LMNN: "LMNN, ours", OWN_SERIES: "OASIS, the study's own run",
-             "OASIS, printed": "OASIS, printed (NIPS)", "LMNN, printed": "LMNN, printed (NIPS)"}  # fmt: skip
+    names = {OASIS: "OASIS, ours", LMNN: "LMNN, ours", OWN_SERIES: "OASIS, the study's own run"}
+    names |= {f"{learner}, printed": f"{learner}, printed (NIPS)" for learner in (OASIS, LMNN)}
     names |= {POWER_LAW: f"OASIS, fitted: images^{law.exponent:.2f}"} if law else {}
     return names | {EXTRAPOLATION: f"LMNN, extrapolated {sizes.max() / sizes.min():,.0f}-fold"}
 
 
 def series_of(name: str, names: Mapping[str, str], rows: pd.DataFrame) -> Series:
     """Points or a line of one series, with the least and the largest time where there are repeats."""
-    source, repeated = rows["source"].iloc[0], bool((rows["n_repeats"] > 1).any())
-    return Series(
-        names.get(name, name), {"series": name}, "n_images", "seconds", look_of(name), "low" if repeated else "",
-        "high" if repeated else "", kind="points" if source in (OWN_RUN, PRINTED) else "line",
-        hollow=source == PRINTED, note="note",
-    )  # fmt: skip
+    source = rows["source"].iloc[0]
+    drawn: Series = Series(names.get(name, name), {"series": name}, "n_images", "seconds", look_of(name), note="note")
+    drawn = replace(drawn, kind="points" if source in (OWN_RUN, PRINTED) else "line", hollow=source == PRINTED)
+    return replace(drawn, low="low", high="high") if (rows["n_repeats"] > 1).any() else drawn
 
 
 def look_of(series: str) -> Look:
     """Look of a series: the colour of its learner."""
     of_learner = LOOKS["oasis" if series.startswith(OASIS) else "lmnn"]
-    others = {OWN_SERIES: Look(of_learner.colour, "*"), EXTRAPOLATION: Look(of_learner.colour, "", "--"),
-              POWER_LAW: Look(GREY, "", ":"), "OASIS, printed (JMLR)": Look(of_learner.colour, "s")}  # fmt: skip
+    others = {OWN_SERIES: Look(of_learner.colour, "*"), "OASIS, printed (JMLR)": Look(of_learner.colour, "s")}
+    others |= {EXTRAPOLATION: Look(of_learner.colour, "", "--"), POWER_LAW: Look(GREY, "", ":")}
     return others.get(series, of_learner)
 
 
@@ -277,7 +280,7 @@ def times_in_words(frame: pd.DataFrame) -> Iterator[Label]:
 
 
 def note_of(row: Any) -> str:
-    """What a point tells of a time: how the fit ended, whether it had not, and how many repeats there were."""
+    """Say what is known of a time besides: how the fit ended, whether it had not, and how many repeats there were."""
     if row.source not in (MEASURED, OWN_RUN):
         return str(row.source)
     parts = [row.stopped, "a lower bound" if row.lower_bound else ""]
@@ -286,7 +289,7 @@ def note_of(row: Any) -> str:
 
 
 def notes_of(study: WebStudy, frame: pd.DataFrame) -> list[str]:
-    """What was timed and how it ended, how time grows, and what is extrapolated or printed."""
+    """Say what was timed and how it ended, how time grows, and what is extrapolated or printed."""
     measured, runtime = frame[frame["source"].isin([MEASURED, OWN_RUN])], study.table("runtime")
     notes = _timed_notes(study, measured)
     ends = [
@@ -300,9 +303,11 @@ def notes_of(study: WebStudy, frame: pd.DataFrame) -> list[str]:
         notes.append("Arrows mark lower bounds: mAP still grew (OASIS), or the fit had not converged (LMNN).")
     notes += _growth_notes(frame)
     nothing = runtime[is_unlearned(runtime)].drop_duplicates(["learner", "n_images"])
-    told = [f"{row.learner} at {row.n_images:,} {UNITS[row.learner]}" for row in rows_in(nothing)]
-    if told:
-        notes.append(f"Some runs have no time, since no step beat the start on validation images: {', '.join(told)}.")
+    unlearned = [f"{row.learner} at {row.n_images:,} {UNITS[row.learner]}" for row in rows_in(nothing)]
+    if unlearned:
+        notes.append(
+            f"Some runs have no time, since no step beat the start on validation images: {', '.join(unlearned)}."
+        )
     notes.append(
         "Hollow markers are printed times, of other machines: circles and diamonds as NIPS Figure 1b labels them, the "
         "square by JMLR section 5.2.1. The paper's LMNN learns MNIST, and its time at the largest size is a projection."
@@ -311,14 +316,17 @@ def notes_of(study: WebStudy, frame: pd.DataFrame) -> list[str]:
 
 
 def _timed_notes(study: WebStudy, measured: pd.DataFrame) -> list[str]:
-    settings = study.settings["runtime"]
-    told = ", ".join(f"{name} = {settings[key]:g}" for key, name in SETTINGS.items() if key in settings)
+    chosen = (
+        ""
+        if study.runtime is None
+        else f" (C = {study.runtime.aggressiveness:g}, patience = {study.runtime.patience:g})"
+    )
     repeats = [f"{row.n_repeats} of {row.series}" for row in rows_in(measured[measured["n_repeats"] > 1])]
     threads = " and ".join(str(n_threads) for n_threads in sorted(set(measured["n_threads"])))
     machine = f" on {study.processors}" if study.processors else ""
     notes = [
         f"Filled markers are ours: processor time of training, summed over all threads ({threads}){machine}.",
-        f"OASIS ({told}) is timed up to the step with the best validation mAP. Each size is a simulated collection of "
+        f"OASIS{chosen} is timed up to the step with the best validation mAP. Each size is a simulated collection of "
         "its own, with as many topics as suit its size.",
     ]
     if (measured["learner"] == LMNN).any():

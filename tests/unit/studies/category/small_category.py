@@ -16,32 +16,38 @@ from lookalike.features.shards import save_shard
 from lookalike.learners import Euclidean
 from lookalike.ranking.rankings import rank_leave_one_out
 from lookalike.studies.category import contrasts
-from lookalike.studies.category.study import CategoryStudy
 from lookalike.studies.metrics import metrics_frame
+from lookalike.studies.rooms import study_of
 
 NOISE = (-0.002, -0.001, 0.0, 0.001, 0.002)
 """What folds add to a level; alike for all methods unless turned round."""
 UNFINISHED = "choosing and fitting took more than 600 s, in the final fit"
-CLASSES = [f"{n:03d}.class" for n in range(10)]
+CLASSES = [f"{n:03d}.class" for n in range(20)]
 JMLR, DRAFT = "oasis-jmlr-2010", "oasis-2009-draft"
-VAR10 = {"title": "Var10", "classes": CLASSES, "published_classes": CLASSES, "n_classes": 10,
-         "printed": {JMLR: "classes=10", DRAFT: "var10"}}  # fmt: skip
-VAR20 = {"title": "Var20", "classes": "all", "published_classes": [], "n_classes": 20,
-         "printed": {JMLR: "classes=20", DRAFT: "var20"}}  # fmt: skip
+VAR10 = {"title": "Var10", "classes": CLASSES[:10], "printed": {JMLR: "classes=10", DRAFT: "var10"}}
+VAR20 = {"title": "Var20", "classes": CLASSES, "printed": {JMLR: "classes=20", DRAFT: "var20"}}
+PUBLISHED = {"var10": CLASSES[:10], "var20": CLASSES[10:]}
 PSD = {"psd-end": None, "psd-1000": 1000, "psd-100": 100}
 """Ways of projecting; neither names nor order tell how often they do."""
-SETTINGS = {
-    "dataset": "toys", "title": "toys", "kind": "caltech256", "synthetic": False, "not_run": "",
-    "representation": "words1000", "representation_settings": {"words": 1000, "hellinger": False},
-    "splits": {"folds": 5, "train": 40, "test": 25, "validation": 8},
-    "subsets": {"var10": VAR10}, "exhibits": {},
-    "methods": ["oasis", "mcml", "lego", "lmnn", "euclidean"], "set_aside": ["rca", "mmc", "rca-full"],
-    "variants": ["oasis-proj", "oasis-online-proj", "oasis-dissim", "oasis-psd"], "timed": ["lmnn-naive"],
+SECTION = {
+    "representation": "words1000",
+    "subsets": {"var10": VAR10},
+    "methods": ["oasis", "mcml", "lego", "lmnn", "euclidean"],
+    "set_aside": ["rca", "mmc", "rca-full"],
+    "variants": ["oasis-proj", "oasis-online-proj", "oasis-dissim", "oasis-psd"],
+    "timed": ["lmnn-naive"],
     "minima": ["lmnn-factor"],
-    "projected": list(PSD), "projection_intervals": PSD, "traced": ["oasis", "mcml", "lmnn", *PSD], "titles": {},
-    "notes": {}, "traced_aggressiveness": 0.1, "sides": {"rankers": 0.1, "loss_bound": 0.1, "transfer": 0.1},
-    "seed": 7, "neighbours": {"subset": "three", "fold": 0},
-}  # fmt: skip
+    "projected": list(PSD),
+    "rankers": {},
+    "loss_bound": {},
+    "transfer": {},
+}
+METHODS = {method: {} for role in SECTION.values() if isinstance(role, list) for method in role}
+METHODS |= {method: {"trace": {}} for method in ("oasis", "mcml", "lmnn")}
+METHODS |= {
+    method: {"trace": {}, "parameters": {"projection_interval": interval} if interval else {}}
+    for method, interval in PSD.items()
+}
 # rows are in an order of their own, so that rows are no image ids
 IDS = np.random.default_rng(0).permutation(np.arange(100, 124, 2)).astype(np.int32)
 LABELS = np.array(["001.mug", "002.dog", "003.fern"])[(IDS - 100) // 8]
@@ -51,15 +57,24 @@ KINDS = dict.fromkeys(("representation", "subset", "method", "not_converged"), s
 NO_FITS = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in KINDS.items()})
 
 
-def study(metrics=(), exhibit="", drawn="figure", claims=(), fits=NO_FITS, tables=None, files=None, **settings):
+def study(
+    metrics=(), exhibit="", drawn="figure", claims=(), fits=NO_FITS, tables=None, files=None,
+    kind="caltech256", stand_in=False, representation=None, specs=None, **section,
+):  # fmt: skip
     """The study with rows of numbers (`scores`, `curve`), tables by name, and settings that differ from the usual."""
     fits = NO_FITS if fits is None else pd.concat([NO_FITS, fits.assign(representation="words1000")])
     given = {"metrics": metrics_frame(list(metrics)), "fits": fits, **(tables or {})}
-    of = Exhibit(exhibit, "category", "", drawn, study) if exhibit else None
+    shared = {
+        "seed": 7,
+        "datasets": {"toys": {"title": "toys", "kind": kind, "stand_in": stand_in}},
+        "methods": {method: {"learner": "OASIS", **spec} for method, spec in (METHODS | (specs or {})).items()},
+        "representations": {"words1000": {"descriptor": "lbp", "words": 1000, **(representation or {})}},
+    }
+    settings = {"study": SECTION | section, "shared": shared, "published": PUBLISHED}
     names = {name: f"{name}.parquet" for name in given} | (files or {})
-    made = CategoryStudy({**SETTINGS, **settings}, names, printed("category"), list(claims), of)
-    made._tables.update(given)
-    return made
+    made = study_of("category", "toys", settings).finished(names, printed("category"), list(claims))
+    drawn_exhibit = Exhibit(exhibit, "category", "", drawn, study) if exhibit else None
+    return (made if drawn_exhibit is None else made.drawing(drawn_exhibit)).with_tables(**given)
 
 
 def contrasted(made):

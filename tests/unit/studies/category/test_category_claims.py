@@ -8,7 +8,21 @@ import pandas as pd
 import pytest
 from contract import claims as claim_rows
 from contract import printed, verdict_on
-from small_category import JMLR, NO_FITS, PSD, UNFINISHED, VAR10, VAR20, against, contrasted, curve, fits, scores, study
+from small_category import (
+    JMLR,
+    METHODS,
+    NO_FITS,
+    PSD,
+    UNFINISHED,
+    VAR10,
+    VAR20,
+    against,
+    contrasted,
+    curve,
+    fits,
+    scores,
+    study,
+)
 
 from lookalike.exhibits.claims import claims_of, decide
 from lookalike.exhibits.claims_table import claims_table
@@ -284,20 +298,24 @@ def test_gates_are_met_by_what_the_study_recorded():
         ({"methods": ["oasis", "mcml", "lego", "euclidean"]}, "not run"),
         (recorded(converged={"lmnn": False}), "limit"),
         (recorded(at_grid_edge={"lego": True}), "limit"),
-        (recorded(at_grid_edge={"lego": True}) | {"subsets": {"var10": VAR10 | {"select": {"lego": ETAS}}}}, ""),
+        (
+            recorded(at_grid_edge={"lego": True})
+            | {"subsets": {"var10": VAR10 | {"overrides": {"lego": {"select": ETAS}}}}},
+            "",
+        ),
         (recorded(at_last_step={"lego": True, "lmnn": False}), "limit"),
         (recorded(at_last_step={"oasis": True}), ""),
         (unfinished("lmnn"), "limit"),
         # the papers gave up after as many seconds
-        (unfinished("lmnn") | {"subsets": {"var10": VAR10 | {"time_limits": {"lmnn": 432_000}}}}, ""),
+        (unfinished("lmnn") | {"subsets": {"var10": VAR10 | {"overrides": {"lmnn": {"time_limit": 432_000}}}}}, ""),
     )
     index = recorded(symmetry_index=0.93)
     others = (
         ("jmlr-index", index, ""),
-        ("jmlr-index", index | {"splits": {"folds": 5, "train": 24, "test": 16}}, "printed number"),
+        ("jmlr-index", index | {"splits": {"train": 24, "test": 16}}, "printed number"),
         ("jmlr-active-set-small", {}, "implementation"),
         # no curve was traced, which comes before the printed number
-        ("jmlr-saturates", {"splits": {"folds": 5, "train": 24, "test": 16}}, "not run"),
+        ("jmlr-saturates", {"splits": {"train": 24, "test": 16}}, "not run"),
     )
     for claim, numbers, gate in (*(("jmlr-lego-above-lmnn", *one) for one in of_lmnn), *others):
         made = study(**{"metrics": scores(**FIVE), **numbers})
@@ -315,8 +333,8 @@ def test_claims_about_figure_9_fall_back_on_what_was_traced():
     numbers = psd(psd_100=0.3, psd_1000=0.33)
     ids = dict(zip(PSD, ("oasis-psd-end", "oasis-psd-20000", "oasis-psd-2000"), strict=True))
     rows = [{**one, "method": ids[one["method"]], "subset": "var10"} for one in numbers["metrics"]]
-    intervals = {ids[method]: steps for method, steps in PSD.items()}
-    made = study(rows, projected=list(intervals), projection_intervals=intervals)
+    specs = {ids[method]: METHODS[method] for method in PSD}
+    made = study(rows, projected=list(specs), specs=specs)
     found, evidence = finding("jmlr-psd-rarely", made)
     assert found == HOLDS
     assert evidence.startswith("peak of ")

@@ -10,6 +10,7 @@ from contract import check_exhibits, check_not_run, claims
 from small_category import (
     DRAFT,
     JMLR,
+    PSD,
     UNFINISHED,
     VAR10,
     VAR20,
@@ -24,8 +25,7 @@ from small_category import (
 
 from lookalike.exhibits.headline import headline
 from lookalike.exhibits.sheets import sheets_of
-from lookalike.studies.category import plan, training
-from lookalike.studies.category.study import why_not_comparable
+from lookalike.studies.category import training
 from lookalike.studies.rooms import room_exhibits
 
 EVERY = room_exhibits("category")
@@ -33,7 +33,7 @@ PRINTED = [f"{paper}/{name}" for paper, names in ((JMLR, ("table4", "table5", "f
            (DRAFT, ("table1", "table2", "fig3", "fig4"))) for name in names]  # fmt: skip
 LEVELS = {"oasis": 0.33, "lego": 0.27, "euclidean": 0.23}
 CANDIDATES = pd.DataFrame(scores(oasis=0)).drop(columns=["x", "value"]).assign(aggressiveness=0.3, step=100, map=0.25)
-SYNTHETIC = {"kind": "synthetic", "synthetic": True}
+SYNTHETIC = {"kind": "synthetic"}
 
 
 def whole(id, tables=None, **more):
@@ -45,7 +45,7 @@ def whole(id, tables=None, **more):
         rows += curve(method, 1.5 * level * np.exp(-k / 80), "p@k", steps=k.tolist())
     rows += scores("new_map", oasis=0.29, euclidean=0.3)
     rows += curve("lmnn", (0.2, 0.3, 0.25), "traced_validation_map") + curve("lmnn", (10, 4, 1), "objective")
-    for method in ("oasis", "mcml", "lmnn", *study().settings["projected"]):
+    for method in ("oasis", "mcml", "lmnn", *PSD):
         rows += curve(method, (0.23, 0.3, 0.33)) + curve(method, (0.23, 0.5, 0.9), "traced_train_map")
     rows += curve("oasis", (1.0, 0.98, 0.95), "symmetry_index", noisy=False)
     for method in ("ranker 0", "ranker 1", "average of 2"):
@@ -63,7 +63,6 @@ def whole(id, tables=None, **more):
     )  # fmt: skip
     manifest = pd.DataFrame({"status": ["ok", "ok", "small"], "label": ["a", "b", "b"]})
     given = against(euclidean=0.1, lego=-0.02) | {"manifest": manifest, "selections": CANDIDATES} | (tables or {})
-    given |= dict.fromkeys((*plan.TRACES, "projected_traces", *plan.SIDE_STUDIES.values()))
     return contrasted(study(rows, id, EVERY[id].kind, fits=recorded, tables=given, **more))
 
 
@@ -81,8 +80,7 @@ def test_every_exhibit_is_drawn_or_says_what_to_do(tmp_path):
     tables, files = images(tmp_path)
     made = whole("learning/claims", tables=tables, files=files, claims=claims("category"))
     check_exhibits("category", made, tmp_path / "all", printed=PRINTED)
-    made.files.clear()
-    made.settings["not_run"] = "not run: put images at data/toys"
+    made = study().finished({}, not_run="not run: put images at data/toys")
     check_not_run("category", made, tmp_path / "not run")
     assert headline(made) == "toys: not run: put images at data/toys\n"
 
@@ -187,17 +185,18 @@ def test_numbers_of_other_data_get_no_verdict():
     ("changed", "subset", "n_classes", "why"),
     [
         # of the archive's kind, but a stand-in
-        ({"synthetic": True}, {}, 10, "synthetic images"),
+        ({"stand_in": True}, {}, 10, "synthetic images"),
         ({}, {"classes": ["cats", "dogs"]}, 10, "other classes than the paper's"),
         ({}, {}, 9, "9 of the paper's 10 classes"),
-        ({"splits": {"folds": 5, "train": 40, "test": 10, "validation": 8}}, {}, 10,
+        ({"splits": {"test": 10}}, {}, 10,
          "other splits than the paper's (test 10, the paper 25)"),
-        ({"representation_settings": {"words": 500, "hellinger": True}}, {}, 10,
+        ({"representation": {"words": 500, "hellinger": True}}, {}, 10,
          "another representation (500 words, square roots)"),
     ],
 )  # fmt: skip
 def test_why_a_subset_may_not_be_held_against_print(changed, subset, n_classes, why):
-    assert why_not_comparable({**study().settings, **changed}, {**VAR10, **subset}, n_classes) == why
+    made = study(fits=fits(n_classes=n_classes), subsets={"var10": VAR10 | subset}, **changed)
+    assert [subset.why_not_comparable for subset in made.all_subsets] == [why]
 
 
 def test_figures_show_what_was_run_and_printed():
@@ -206,7 +205,7 @@ def test_figures_show_what_was_run_and_printed():
     assert set(frame.loc[frame["series"] == "oasis, printed", "k"]) == {1, 10, 50}
     assert "mcml" not in set(frame["series"])
     assert any("at most 60 neighbours" in note for note in drawn(f"{JMLR}/fig6").notes)
-    of = {name: {"a": VAR10 | {"printed": {DRAFT: name}}} for name in ("easy10", "var10")}
+    of = {name: {"var10": VAR10 | {"printed": {DRAFT: name}}} for name in ("easy10", "var10")}
     assert ["Easy10" in str(drawn(f"{DRAFT}/fig3", subsets=of[name]).notes) for name in of] == [True, False]
     assert set(drawn(f"{JMLR}/fig8").frame["series"]) == {"oasis", "oasis-proj", "chance"}
     curves = drawn(f"{JMLR}/fig5")
@@ -222,8 +221,8 @@ def test_figures_show_what_was_run_and_printed():
 
 
 def test_notes_tell_ends_of_grids_and_limits_of_iterations():
-    notes = {"notes": {"lego": "at most 10 steps", "tfidf": "not shown"}}
-    made = whole(f"{JMLR}/table4", subsets={"var10": VAR10 | notes, "var20": VAR20})
+    overrides = {"lego": {"note": "at most 10 steps"}, "rca": {"note": "not shown"}}
+    made = whole(f"{JMLR}/table4", subsets={"var10": VAR10 | {"overrides": overrides}, "var20": VAR20})
     told = made.notes(EVERY[f"{JMLR}/table4"].draw(made))
     assert f"* marks a fit that did not end within its time limit: MCML on Var10: {WHY}." in told
     assert "LEGO on Var10: at most 10 steps." in told

@@ -103,7 +103,7 @@ def test_neighbours_are_those_of_the_rankings_and_all_queries_are_counted(descri
             told = f"{sum(right)} of {len(right)} of its class ({share:.0f} %); average precision {precision:.1f} %"
             assert shown.summary == told
     where, how, _ = gallery.notes
-    assert where.startswith("Queries are among the 12 test images of three, partition 1.")
+    assert where.startswith("Queries are among the 12 test images of Var10, partition 1.")
     gains = rankings[1].average_precision() - rankings[0].average_precision()
     assert f"{(gains > 0).sum()} gain, {(gains < 0).sum()} lose" in how
     assert "(seed 7)" in how

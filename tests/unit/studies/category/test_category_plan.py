@@ -3,114 +3,128 @@
 from itertools import product
 
 import pytest
-from contract import check_plan
+import yaml
+from contract import ROOT, check_plan
 
 from lookalike.core.errors import LookalikeError
-from lookalike.studies.batches import fit_specs
-from lookalike.studies.category import plan
+from lookalike.studies.category.section import RUN_FILES, makers
+from lookalike.studies.settings import checked
 
 
-def test_every_run_of_every_fold_is_asked_for(config):
-    runs = plan.runs(config, "caltech256", "fit.json")
+def study_of(dataset, *without, data=None, **changes):
+    """The study of the project's settings, of which some are left out or changed."""
+    config = yaml.safe_load((ROOT / "config.yaml").read_text())
+    section = config["category"][dataset]
+    config["category"][dataset] = {key: value for key, value in section.items() if key not in without} | changes
+    config["datasets"][dataset] |= data or {}
+    return checked(config).category[dataset]
+
+
+def test_every_run_of_every_fold_is_asked_for(settings):
+    study = settings.category["caltech256"]
+    runs = study.runs("fit.json")
     # 13 methods on 5 subsets and 5 folds, 2 of them in two further representations, and minima where they are shown
     assert len(set(runs)) == len(runs) == 13 * 25 + 2 * 2 * 25 + 2 * 2 * 5
     assert {file.split("/")[4] for file in runs if "-factor" in file} == {"var10", "var20"}
     assert "results/caltech256/runs/words1000-hellinger/var10/oasis/4/fit.json" in runs
-    untimed = plan.runs(config, "caltech256", "ranks.npz", ablations=False, timed=False)
+    untimed = study.runs("ranks.npz", ablations=False, timed=False)
     assert len(untimed) == 12 * 25
     assert not any("lmnn-naive" in file for file in untimed)
+    assert study.inputs("contrasts")["rankings"] == untimed
     # the table of numbers is made of what exhibits show
-    files = plan.number_files(config, "caltech256")
+    files = study.number_files()
     curves = {tuple(file.split("/")[4:6]) for file in files if file.endswith("curve.parquet")}
-    projected = {("var20", method) for method in config["category"]["caltech256"]["projected"]}
-    shown = set(product(("var10", "var20"), ("oasis", "mcml", "lmnn")))
-    assert curves == {("easy10", "oasis")} | shown | projected
+    projected = {("var20", method) for method in study.projected}
+    traced = set(product(("var10", "var20"), ("oasis", "mcml", "lmnn")))
+    assert curves == {("easy10", "oasis")} | traced | projected
     sides = [tuple(file.split("/")[2::2]) for file in files if "/runs/" not in file]
     assert sides[:2] == [("rankers", "classes249.parquet"), ("loss_bound", "var10.parquet")]
 
 
-def test_what_is_not_run_has_no_exhibit_and_no_numbers(config):
-    study = config["category"]["caltech20"]
-    study.update(variants=[], projected=[], set_aside=[])
-    del study["rankers"], study["loss_bound"]
-    shown = {exhibit.id.partition("/")[2] for exhibit in plan.exhibits(config, "caltech20")}
-    assert not shown & {"fig7", "fig8", "fig9", "loss_bound"}
-    files = plan.number_files(config, "caltech20")
-    assert not any(name in file for file in files for name in ("rankers", "bound", "psd"))
-    study["methods"] = ["oasis"]
-    assert "comparison" not in plan.exhibit_files(config, "caltech20")
+def test_what_is_not_run_has_no_exhibit_and_no_numbers():
+    study = study_of("caltech20", "rankers", "loss_bound", variants=[], projected=[], set_aside=[], exhibits={})
+    assert not {"fig7", "fig8", "fig9", "loss_bound"} & {exhibit.name for exhibit in study.own_exhibits()}
+    assert not any(name in file for file in study.number_files() for name in ("rankers", "bound", "psd"))
+    alone = study_of("demo", variants=[], set_aside=[], methods=["oasis"])
+    assert "rankings" not in alone.inputs("contrasts")
+    assert "comparison" not in {exhibit.name for exhibit in alone.own_exhibits()}
 
 
-def made_by(config, batch):
+def made_by(study, batch):
     """Every file that the jobs of a batch could make for real classes."""
-    study = config["category"]["caltech20"]
-    values = {"dataset": ["caltech20"], "representation": [study["representation"]], "subset": study["subsets"]}
-    values |= {"method": [""], "fold": plan.folds(config, "caltech20")} | batch.allowed
+    values = {"dataset": ["caltech20"], "representation": [study.representation], "subset": study.subsets}
+    values |= {"method": [""], "fold": study.folds()} | batch.allowed
     keys = [dict(zip(values, key, strict=True)) for key in product(*values.values())]
     return {file.format(**key) for key in keys for file in batch.files}
 
 
 @pytest.mark.parametrize("size", ["fold", "method", "subset"])
-def test_batches_of_every_size_make_every_run(config, size):
-    config["category"]["caltech20"]["batch"] = size
-    made = [made_by(config, batch) for batch in plan.batches(config, "caltech20")]
-    wanted = {file for name in plan.RUN_FILES for file in plan.runs(config, "caltech20", name)}
-    wanted |= {file for file in plan.number_files(config, "caltech20") if file.endswith("curve.parquet")}
+def test_batches_of_every_size_make_every_run(size):
+    study = study_of("caltech20", batch=size)
+    made = [made_by(study, batch) for batch in study.batches()]
+    wanted = {file for name in RUN_FILES for file in study.runs(name)}
+    wanted |= {file for file in study.number_files() if file.endswith("curve.parquet")}
     assert wanted <= set().union(*made)
     assert sum(map(len, made)) == len(set().union(*made)), "no file is made by two rules"
     if size == "subset":
         assert set().union(*made) == wanted, "a job of a subset traces what exhibits show, and nothing else"
 
 
-def test_a_batch_of_a_subset_takes_the_methods_that_do_not_say_otherwise(config):
-    study = config["category"]["caltech20"]
-    study["overrides"]["oasis"]["batch"] = "fold"
-    batches = {batch.name: batch for batch in plan.batches(config, "caltech20")}
-    of_subsets = {f"run_subset_words1000_{subset}" for subset in study["subsets"]}
+def test_a_batch_of_a_subset_takes_the_methods_that_do_not_say_otherwise(settings):
+    overrides = {"oasis": {"batch": "fold"}, "lego": {"note": "a batch is no change of a number"}}
+    study = study_of("caltech20", overrides=overrides)
+    batches = {batch.name: batch for batch in study.batches()}
+    of_subsets = {f"run_subset_words1000_{subset}" for subset in study.subsets}
     assert set(batches) == {"run_fold", "trace_fold"} | of_subsets
     assert batches["run_fold"].fitted_by({"method": "oasis", "fold": "3"}) == ["oasis"]
-    assert plan.makers(batches["trace_fold"]) == {"curve.parquet": "traces"}
+    assert makers(batches["trace_fold"]) == {"curve.parquet": "traces"}
     together = batches["run_subset_words1000_ten"]
-    assert set(together.fitted) == {*plan.run_methods(config, "caltech20"), *study["projected"]} - {"oasis"}
-    assert plan.makers(together) == {"model.lookalike": "protocol", "curve.parquet": "traces"}
+    assert set(together.fitted) == set(study.named_methods()) - {"oasis"}
+    assert makers(together) == {"model.lookalike": "protocol", "curve.parquet": "traces"}
+    unchanged = study_of("caltech20", "batch", overrides={"lego": overrides["lego"]})
+    for dumped in (study.params("exhibits"), unchanged.params("exhibits")):
+        assert dumped["study"]["overrides"]["lego"] == overrides["lego"]
+        assert "batch" not in dumped["study"]["overrides"].get("oasis", {})
 
 
-def test_a_subset_has_methods_and_changes_of_its_own(config):
+def test_a_subset_has_methods_and_changes_of_its_own(settings):
     small = {"classes": "first 3", "methods": ["oasis", "euclidean"], "overrides": {"oasis": {"trace": {"steps": 9}}}}
-    config["category"]["demo"]["subsets"]["three"] = small
-    run = {tuple(file.split("/")[4:6]) for file in plan.runs(config, "demo", "fit.json")}
+    subsets = {"demo10": {"classes": "first 10"}, "three": small}
+    study = study_of("demo", "exhibits", "ratings", subsets=subsets)
+    run = {tuple(file.split("/")[4:6]) for file in study.runs("fit.json")}
     assert run == {*product(("demo10", "three"), ("oasis", "euclidean")), ("demo10", "lego")}
-    specs = [fit_specs(config, "demo", ["oasis"], "words500", subset)["oasis"] for subset in ("demo10", "three")]
+    specs = [study.params("run", ["oasis"], subset=subset)["specs"]["oasis"] for subset in subsets]
     assert [spec["trace"]["steps"] for spec in specs] == [60_000, 9]
-    told = plan.exhibit_settings(config, "demo", "")["subsets"]
-    assert [told[subset]["methods"] for subset in told] == [["oasis", "lego", "euclidean"], ["oasis", "euclidean"]]
+    # what is shown decides no fit
+    assert not {"title", "note", "batch"} & set(specs[0])
+    assert [subset.methods for subset in study.all_subsets] == [("oasis", "lego", "euclidean"), ("oasis", "euclidean")]
     small["methods"].append("lmnn")
     with pytest.raises(LookalikeError, match=r"subsets.three"):
-        plan.check(config, "demo")
+        study_of("demo", "exhibits", "ratings", subsets=subsets)
 
 
-def test_exhibits_have_settings_and_files(config):
+def test_exhibits_have_settings_and_files(settings):
     pictured = {"learning/neighbours", "representation/palette", "representation/visterms"}
-    drawn = {dataset: check_plan(plan, config, dataset) for dataset in ("demo", "caltech20")}
+    drawn = {dataset: check_plan(settings.category[dataset]) for dataset in ("demo", "caltech20", "caltech256")}
     assert pictured | {"oasis-jmlr-2010/table4", "learning/claims"} <= drawn["demo"]
     # visterm counts have no pictures, and all curves of the paper
     assert not pictured & drawn["caltech20"]
     assert {f"oasis-jmlr-2010/fig{number}" for number in range(5, 10)} <= drawn["caltech20"]
-    told = plan.exhibit_settings(config, "caltech256", "")
-    assert len(told["subsets"]["classes249"]["published_classes"]) == 249
-    assert told["traced"] == ["oasis", "mcml", "lego", "lmnn", *told["variants"], *told["projected"]]
-    # what is shown decides no fit
-    (spec,) = fit_specs(config, "demo", ["oasis"], "words500").values()
-    assert not {"title", "note", "batch"} & set(spec)
+    papers = settings.category["caltech256"]
+    assert papers.all_subsets[-1].n_classes == len(papers.params("exhibits")["published"]["classes249"]) == 249
+    assert papers.traced_methods() == ["oasis", "mcml", "lego", "lmnn", *papers.variants, *papers.projected]
+    demo, ratings = settings.category["demo"], settings.category["demo"].ratings
+    assert demo.example_fold() == (ratings.subset, ratings.fold)
+    unrated = settings.category["caltech20"]
+    assert unrated.example_fold() == (list(unrated.subsets)[-1], 0)
 
 
-def test_a_subset_or_kind_that_there_is_not_is_a_sentence(config):
-    assert plan.subset_settings(config, "demo", "demo10") == config["category"]["demo"]["subsets"]["demo10"]
+def test_a_subset_or_kind_that_there_is_not_is_a_sentence(settings):
+    demo = settings.category["demo"]
+    assert demo.subset_settings("demo10") is demo.subsets["demo10"]
     with pytest.raises(LookalikeError, match=r"demo has no subset 'var10' in config\.yaml; there are: demo10"):
-        plan.subset_settings(config, "demo", "var10")
-    config["category"]["caltech20"]["ablations"] = ["words10000"]
+        demo.params("draw_splits", subset="var10")
     with pytest.raises(LookalikeError, match=r"caltech20.ablations needs images, and a data set of kind visterms"):
-        plan.check(config, "caltech20")
-    config["datasets"]["demo"]["kind"] = "websim"
+        study_of("caltech20", ablations=["words10000"])
     with pytest.raises(LookalikeError, match="needs a data set of classes, not of kind websim: list it under web"):
-        plan.check(config, "demo")
+        study_of("demo", data={"kind": "websim"})

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from lookalike.learners import TripletSampler
 from lookalike.studies.category.folds import Fold
 from lookalike.studies.category.loss_bound import bound, mistakes_of, numbers_of, squared_step_norms, triplet_margins
+from lookalike.studies.category.settings import LossBound
 from lookalike.studies.metrics import select
 
 D = 12
@@ -57,7 +58,7 @@ def test_mistakes_and_bound_are_those_of_a_dense_run(sequence, aggressiveness, c
 
 
 def test_a_fold_counts_mistakes_and_has_a_bound_for_every_matrix(study):
-    table = numbers_of(Fold(*study, 0, 5, "toy"), {"steps": 800, "points": 5, "aggressiveness": 0.1})
+    table = numbers_of(Fold(*study, 0, 5, "toy"), LossBound(steps=800, points=5))
     mistakes, bounds = select(table, metric="mistakes").set_index("x")["value"], select(table, metric="bound")
     assert set(bounds["method"]) == {"I", "W", "W / 2", "2 W"}
     assert (bounds["value"] >= mistakes[bounds["x"]].to_numpy()).all()

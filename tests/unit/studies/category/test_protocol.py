@@ -12,15 +12,15 @@ from test_time_limit import burn
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator, integer_seed
-from lookalike.core.settings.methods import Method
-from lookalike.core.settings.model import completed
+from lookalike.core.settings.methods import Fit
 from lookalike.features.visterms import TfidfVisterms
 from lookalike.learners import OASIS, AveragedOASIS, Euclidean, load
 from lookalike.ranking.rankings import Rankings, rank_leave_one_out
 from lookalike.studies.category import protocol, rankers, traces, transfer
 from lookalike.studies.category.folds import Fold
-from lookalike.studies.category.plan import RUN_FILES
 from lookalike.studies.category.protocol import run_fold
+from lookalike.studies.category.section import RUN_FILES
+from lookalike.studies.category.settings import Rankers, Transfer
 from lookalike.studies.category.traces import trace_fold
 from lookalike.studies.metrics import COLUMNS, select
 
@@ -28,7 +28,7 @@ NAMES = {"dataset": "toys", "representation": "words40", "subset": "toy", "metho
 TRACE = {"steps": 2000, "points": 5, "aggressiveness": 0.3}
 CHOSEN = {"select": {"aggressiveness": [0.03, 0.3]}, "trace": TRACE}
 ENDLESS = 2_000_000_000
-RANKERS = {"count": 3, "steps": 600, "points": 4, "aggressiveness": 0.2, "averages": [2, 3]}
+RANKERS = Rankers(count=3, steps=600, points=4, aggressiveness=0.2, averages=[2, 3])
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def fold(study):
 
 
 def spec(learner="OASIS", **more):
-    return completed(Method, {"learner": learner, "title": "what is shown does not matter", **more})
+    return Fit(learner=learner, **more)
 
 
 def fixed(fold, **parameters):
@@ -229,7 +229,7 @@ def test_new_classes_are_ranked_by_what_the_other_half_taught(fold):
         X = TfidfVisterms().fit(fold.counts[half.images["train"].rows]).transform(fold.counts[test])
         ranked = (taught.rankings, rank_leave_one_out(taught.model, X, labels))
         scores.append([of.mean_average_precision() for of in ranked])
-    table = select(transfer.numbers_of(fold, settings), method="oasis").set_index("metric")["value"]
+    table = select(transfer.numbers_of(fold, Transfer(**settings)), method="oasis").set_index("metric")["value"]
     assert table[["learned_map", "new_map"]].tolist() == pytest.approx(np.mean(scores, axis=0), abs=1e-3)
 
 

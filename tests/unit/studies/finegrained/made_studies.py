@@ -23,11 +23,7 @@ SYSTEMS = [*TABLE1, *TABLE2[:-1]]
 LEVELS = dict(zip(SYSTEMS, zip(PRECISIONS, (score / 1000 for score in SCORES), strict=True), strict=True)) | SHARES
 """System to its precision and its score in thousands, as the paper prints them where it does."""
 KINDS = ("in-class", "out-of-class")
-SETTINGS = {"dataset": "demo_triplets", "title": "demo triplets", "kind": "synthetic_triplets", "synthetic": True,
-            "not_run": "", "titles": {}, "systems": [], "deep_not_run": "", "learned_not_run": "", "k": 30,
-            "chosen_percent": 20, "folder": ".", "buffers": [3], "golden_makes_relevance": False,
-            "sampling": {"out_of_class": 0.2}, "ranking_steps": 1234, "seed": 1}  # fmt: skip
-REAL = {"dataset": "triplets", "title": "rated triplets", "kind": "triplets", "synthetic": False}
+REAL = {"kind": "triplets", "title": "rated triplets"}
 """Settings of triplets that people rated."""
 
 
@@ -89,6 +85,14 @@ def made_pool(source="pool"):
     return pd.DataFrame({"text_query": ["a", "a", "b"], "image_id": [0, 1, 2], "source": source})
 
 
+def given(*, kind="synthetic_triplets", title="demo triplets", seed=1, surroundings=(), **section):
+    """The study that a job for exhibits is given, of a section in which some keys are other than usual."""
+    section = {"buffers": [3], "network": {"ranking": {"n_steps": 1234}}} | section
+    found = {"folder": ".", "no_training": "", "no_torch": "", "is_graded": True} | dict(surroundings)
+    shared = {"seed": seed, "datasets": {"made": {"kind": kind, "title": title}}}
+    return study_of("finegrained", "made", {"study": section, "shared": shared, "surroundings": found})
+
+
 def made_study(folder, /, tables=None, *, files=None, claims=(), **settings):
     """The study of some tables; of all of them where none is given."""
     if tables is None:
@@ -97,8 +101,7 @@ def made_study(folder, /, tables=None, *, files=None, claims=(), **settings):
     paths = {name: str(folder / f"{name}.parquet") for name in tables}
     for name, table in tables.items():
         write_table(table, paths[name])
-    study = study_of("finegrained", {**SETTINGS, **settings}, paths | (files or {}), PRINTED, claims)
-    return contrasted("finegrained", study)
+    return contrasted("finegrained", given(**settings).finished(paths | (files or {}), PRINTED, claims))
 
 
 def of_numbers(folder, /, intervals, contrasts=None, *, curves=None, pool=True, **settings):
@@ -162,16 +165,17 @@ def made_images(folder):
 def study_of_images(folder, /, *, systems=("convnet", "oasis", "deep-ranking"), outcomes=None, files=None, tables=None,
                     **settings):  # fmt: skip
     """The study of these images; distances rise along the pairs for OASIS, and fall for the networks."""
-    pairs, given = made_pairs(), []
+    pairs, distances = made_pairs(), []
     for system in systems:
         path = folder / "systems" / system / "distances.npy"
         write_array(np.arange(len(pairs), dtype=np.float32)[:: 1 if system == "oasis" else -1], path)
-        given.append(str(path))
+        distances.append(str(path))
     made = {"manifest": made_images(folder / "images"), "triplets": made_triplets(), "pairs": pairs}
     made |= {"outcomes": made_outcomes() if outcomes is None else outcomes}
     made |= tables or {"metrics": metrics_of(made_intervals({"oasis": (80.0, 7.0)}), {})}
-    own = {"kind": BY_CLASS, "synthetic": False, "folder": str(folder / "images")}
-    return made_study(folder, made, files={"distances": given, **(files or {})}, **own | settings)
+    found = {"folder": str(folder / "images")} | settings.pop("surroundings", {})
+    files = {"distances": distances, **(files or {})}
+    return made_study(folder, made, files=files, surroundings=found, **{"kind": BY_CLASS} | settings)
 
 
 def made_relevance(folder, *, graded=True):

@@ -5,11 +5,23 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from contract import claims, contrasted, verdict_on
-from made_studies import KINDS, LEVELS, NONE, REAL, UNIFORM, drawn, made_contrasts, made_intervals, of_numbers
+from made_studies import (
+    KINDS,
+    LEVELS,
+    NONE,
+    PRINTED,
+    REAL,
+    UNIFORM,
+    drawn,
+    given,
+    made_contrasts,
+    made_intervals,
+    of_numbers,
+)
 
 from lookalike.exhibits.claims import by_means, claims_of
 from lookalike.exhibits.statuses import Outcome
-from lookalike.studies.finegrained.study import Difference, FinegrainedStudy, Measured
+from lookalike.studies.finegrained.study import Difference, Measured
 from lookalike.studies.finegrained.systems import TABLE1
 
 HOLDS, FAILS, OPEN, NOT_TESTED, _ = Outcome
@@ -82,10 +94,10 @@ def test_filters_have_colour_where_learned_ones_have_more_of_it(tmp_path):
     random = np.random.default_rng(0)
     colour, other, noise = random.normal(size=(3, 9, 4, 4, 3))
     grey, study = np.repeat(colour[..., :1], 3, axis=3) + 0.1 * noise, of_numbers(tmp_path, made_intervals())
-    study.files["filters"] = str(tmp_path / "filters.npz")
+    study = study.finished({**study.files, "filters": str(tmp_path / "filters.npz")}, PRINTED)
 
     def found(after, before, start):
-        np.savez(study.files["filters"], **{"convnet": after, "start/convnet": before},
+        np.savez(study.path("filters"), **{"convnet": after, "start/convnet": before},
                  **{"every-4th-pixel": colour, "start/every-4th-pixel": start})  # fmt: skip
         return verdict_on(CLAIMS["filters-have-colour"], contrasted("finegrained", study))[0]
 
@@ -95,7 +107,7 @@ def test_filters_have_colour_where_learned_ones_have_more_of_it(tmp_path):
 
 
 def test_the_golden_feature_that_makes_the_relevance_decides_its_claims(tmp_path):
-    made = {"golden_makes_relevance": True}
+    made = {"golden": {"ratings": 0.4}}
     assert verdict(tmp_path, "deep-beats-golden", **made)[0] == HOLDS
     assert verdict(tmp_path, "golden-at-the-top", {"golden-features": (80.3, 7.6)}, **made)[0] == FAILS
 
@@ -103,7 +115,7 @@ def test_the_golden_feature_that_makes_the_relevance_decides_its_claims(tmp_path
 def test_one_difference_of_several_refutes_only_after_holms_adjustment():
     def found(*differences):
         names = [str(place) for place in range(len(differences))]
-        study = FinegrainedStudy({"not_run": "", "titles": {}, "chosen_percent": 20, "synthetic": False})
+        study = given(**REAL)
         study.differences = {("a", name, "all", "score@30"): one for name, one in zip(names, differences, strict=True)}
         study.values = {(system, "all", "score@30"): Measured(1.0) for system in ("a", *names)}
         value, low, high, p = differences[0]
@@ -121,9 +133,9 @@ def test_one_difference_of_several_refutes_only_after_holms_adjustment():
 
 def test_what_was_not_run_is_said_of_each_claim(tmp_path):
     some = {system: LEVELS[system] for system in TABLE1[:7]}
-    lacking = {"deep_not_run": "not run: install torch", "learned_not_run": "not run: put training/ there"}
+    lacking = {"no_torch": "install torch", "no_training": "put training/ there"}
     study = of_numbers(
-        tmp_path, made_intervals(some), made_contrasts(some), claims=claims("finegrained"), **REAL, **lacking
+        tmp_path, made_intervals(some), made_contrasts(some), claims=claims("finegrained"), **REAL, surroundings=lacking
     )
     frame = drawn(study, "claims").frame.set_index("id")
     assert frame.loc["embedding-beats-features", "verdict"] == HOLDS
@@ -161,7 +173,7 @@ def test_the_table_counts_verdicts_and_holds_print_against_the_same_rules(tmp_pa
     assert (printed != "").sum() == 12
     assert "bear out 11 of the 12 claims that they are about (against: tops-help)" in " ".join(table.notes)
     # a study that was not run keeps the paper's own numbers
-    study.settings = {**study.settings, "not_run": "not run: put triplets there"}
+    study = study.finished({}, PRINTED, claims("finegrained"), "not run: put triplets there")
     table = drawn(study, "claims")
     assert set(table.frame["verdict"]) == {NOT_TESTED}
     assert "bear out 11 of the 12 claims" in " ".join(table.notes)

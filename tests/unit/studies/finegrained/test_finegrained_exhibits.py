@@ -36,8 +36,9 @@ def test_every_exhibit_is_drawn_and_says_which_data_it_shows(tmp_path):
     tables = {"metrics": metrics_of(made.made_intervals(), made.made_curves()), "paired": made.made_contrasts(),
               "fits": made.made_fits(), "pool": made.made_pool()}  # fmt: skip
     files = made.made_filters(tmp_path) | made.made_relevance(tmp_path)[1]
-    study = made.study_of_images(tmp_path, tables=tables, files=files, **made.REAL | {"title": "our triplets"})
-    study.claim_rows = claims("finegrained")
+    study = made.study_of_images(
+        tmp_path, tables=tables, files=files, claims=claims("finegrained"), **made.REAL | {"title": "our triplets"}
+    )
     printed = [f"deep-ranking-cvpr-2014/table{number}" for number in (1, 2)]
     for told in check_exhibits("finegrained", study, tmp_path / "all", printed=printed).values():
         assert "Data: our triplets (rated by people), 14,000 triplets of 3,500 query images" in told["caption"][1]
@@ -47,8 +48,7 @@ def test_every_exhibit_is_drawn_and_says_which_data_it_shows(tmp_path):
     assert lines[7].split()[0] == "DeepRanking"
     assert "7,004" in lines[7]
     assert "Networks were trained for 1,234 steps with one seed. That does not decide" in " ".join(lines)
-    study.files.clear()
-    study.settings = {**study.settings, "not_run": "not run: put triplets there"}
+    study = made.given(title="our triplets").finished({}, not_run="not run: put triplets there")
     check_not_run("finegrained", study, tmp_path / "not run")
     assert headline(study) == "our triplets: not run: put triplets there\n"
 
@@ -88,7 +88,7 @@ def test_a_printed_number_agrees_within_our_interval_and_half_its_digit(tmp_path
 @pytest.mark.parametrize("kind", ["synthetic_triplets", "class_triplets"])
 def test_what_nobody_rated_is_never_held_against_print(kind, tmp_path):
     renamed = made.made_intervals().assign(metric=lambda rows: rows["metric"].str.replace("@30", "@5"))
-    study = made.of_numbers(tmp_path, renamed, kind=kind, k=5)
+    study = made.of_numbers(tmp_path, renamed, kind=kind, score={"k": 5})
     table = made.drawn(study, "table1")
     assert set(statuses(table)["status"]) == {Status.NOT_COMPARABLE}
     assert any("Not comparable with the printed numbers" in note for note in study.notes(table))
@@ -120,7 +120,7 @@ def test_kinds_stand_beside_each_other(tmp_path):
 
 def test_costs_tell_dimensions_speed_and_settings(tmp_path):
     fits = {"fits": made.made_fits(TABLE1[:6])}
-    table = made.drawn(made.made_study(tmp_path, fits, deep_not_run="not run: install torch"), "features")
+    table = made.drawn(made.made_study(tmp_path, fits, surroundings={"no_torch": "install torch"}), "features")
     assert row(table, "Wavelet") == ("Wavelet", "64", "Euclidean", "100", "10 s", "", "step 8, sizes 16/24")
     told = row(table, "HOG")[5], row(table, "ConvNet")[-1], row(table, "OASIS")[-1]
     assert told == ("training images", "not run: install torch", Status.NO_RESULT)
@@ -134,7 +134,7 @@ def test_costs_tell_dimensions_speed_and_settings(tmp_path):
 
 
 def test_figure_6_shows_both_metrics_over_the_share(tmp_path):
-    figure = made.drawn(made.of_numbers(tmp_path, made.made_intervals(), chosen_percent=40), "fig6")
+    figure = made.drawn(made.of_numbers(tmp_path, made.made_intervals(), sampler={"out_of_class": 0.4}), "fig6")
     names = ("multiscale-weighted-000", "deep-ranking", "multiscale-weighted-050", "multiscale-weighted-100")
     for metric, place, scale in ((PRECISION, 0, 1), (SCORE, 1, 1000)):
         own = figure.frame[figure.frame["metric"].eq(metric) & figure.frame["series"].eq("weighted")]
@@ -146,11 +146,13 @@ def test_figure_6_shows_both_metrics_over_the_share(tmp_path):
         assert [series.name for series in panel.series] == ["weighted sampling", "uniform sampling"]
 
 
+LACKING = {"no_torch": "install torch", "no_training": "not run: put training/ there"}
+
+
 def test_systems_that_were_not_run_say_what_to_do(tmp_path):
     some = {system: made.LEVELS[system] for system in TABLE1[:6]}
     study = made.of_numbers(
-        tmp_path, made.made_intervals(some), made.made_contrasts(some), deep_not_run="not run: install torch",
-        learned_not_run="not run: put training/ there",
+        tmp_path, made.made_intervals(some), made.made_contrasts(some), surroundings=LACKING,
     )  # fmt: skip
     table = made.drawn(study, "table1")
     assert row(table, "DeepRanking")[2:5] == ("not run",) * 3
@@ -204,7 +206,7 @@ def test_the_forest_has_a_row_for_every_pair_of_the_claims(tmp_path):
 
 @pytest.mark.parametrize(
     ("sizes", "settings", "why"),
-    [({}, {"k": 5}, "top 5, the paper's of the top 30"), ({"pool": 48}, {}, "pools of 48 images"),
+    [({}, {"score": {"k": 5}}, "top 5, the paper's of the top 30"), ({"pool": 48}, {}, "pools of 48 images"),
      ({"n_triplets": 5_033}, {}, "a count over 5,033 triplets"), ({"n_triplets": 998}, {}, "a count over 998 triplets"),
      ({}, {"pool": False}, "no pool/"), ({}, {}, "")],
 )  # fmt: skip
@@ -233,7 +235,7 @@ def test_each_column_of_figure_1_is_a_triplet_of_the_data(tmp_path):
 
 def test_the_drawing_is_a_real_step_of_the_sampler_and_depends_on_its_seed_alone(tmp_path):
     data, files = made.made_relevance(tmp_path)
-    settings = {"files": files, "sampling": {"margin": 0.1, "capacity": 1500}}
+    settings = {"files": files, "sampler": {"margin": 0.1, "capacity": 1500}}
     picture, again, other = (
         made.drawn(made.study_of_images(tmp_path, **settings, seed=seed), "fig4") for seed in (4, 4, 2)
     )
@@ -297,7 +299,7 @@ def test_buffers_stand_beside_exact_sampling(tmp_path):
     study = made.made_study(tmp_path, {"fits": fits})
     assert row(made.drawn(study, "buffers"), "12") == ("12", "25%", "0.051", "73.1")
     assert row(made.drawn(study, "buffers"), "all images")[0] == "all images"
-    bare = made.made_study(tmp_path, {"fits": made.made_fits()}, learned_not_run="not run: put training/ there")
+    bare = made.made_study(tmp_path, {"fits": made.made_fits()}, surroundings={"no_training": "put training/ there"})
     assert made.drawn(bare, "buffers").notes == ("not run: put training/ there",)
 
 
@@ -339,7 +341,7 @@ def test_search_noise_is_marked_where_categories_are_known(tmp_path):
 
 
 def test_what_was_not_run_says_why(tmp_path):
-    told = {"deep_not_run": "not run: install torch"}
+    told = {"surroundings": {"no_torch": "install torch"}}
     some = made.made_outcomes().query("system != 'oasis'")
     gallery = made.drawn(made.study_of_images(tmp_path, systems=["convnet", "deep-ranking"], outcomes=some), "fig7")
     assert [tile.words for row in gallery.rows for tile in row].count("not measured here") == 3

@@ -1,12 +1,14 @@
 """What the settings of a fine-grained study ask for."""
 
-from copy import deepcopy
 from pathlib import Path
 
 import pytest
+import yaml
 from contract import ROOT, check_plan
 
-from lookalike.studies.finegrained import plan
+from lookalike.core.settings.model import plain
+from lookalike.studies.finegrained import section
+from lookalike.studies.finegrained.section import describer_module
 from lookalike.studies.finegrained.systems import (
     FEATURES,
     TABLE1,
@@ -18,6 +20,7 @@ from lookalike.studies.finegrained.systems import (
     system_title,
     weighted_systems,
 )
+from lookalike.studies.settings import checked
 
 DEMO, RATED = "demo_triplets", "triplets"
 SHARES = [f"multiscale-weighted-{share:03d}" for share in (0, 60, 100)]
@@ -27,84 +30,100 @@ SHARES = [f"multiscale-weighted-{share:03d}" for share in (0, 60, 100)]
 def elsewhere(tmp_path, monkeypatch):
     """An empty work folder, in which torch is at hand."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(plan, "find_spec", lambda name: object())
-    plan._has_training_images.cache_clear()
-    plan._has_grades.cache_clear()
+    monkeypatch.setattr(section, "find_spec", lambda name: object())
 
 
-def test_the_systems_are_those_of_both_tables_and_of_figure_6(config):
-    assert set(plan.systems_of(config, DEMO)) == {*TABLE1, *TABLE2, *SHARES, "multiscale-uniform-000"}
+def study_of(dataset, **changes):
+    """A study as if planning began."""
+    config = yaml.safe_load((ROOT / "config.yaml").read_text())
+    config["finegrained"][dataset] |= changes
+    return checked(config).finegrained[dataset]
+
+
+@pytest.fixture
+def demo():
+    return study_of(DEMO)
+
+
+@pytest.fixture
+def rated():
+    return study_of(RATED)
+
+
+def test_the_systems_are_those_of_both_tables_and_of_figure_6(demo):
+    assert set(demo.systems()) == {*TABLE1, *TABLE2, *SHARES, "multiscale-uniform-000"}
     ranked = ["single-scale-ranking", "deep-ranking", *SHARES, "multiscale-uniform-000"]
-    assert plan.ranking_networks(config, DEMO) == ranked
-    assert ["deep-ranking", "convnet"] in plan.contrasts(config, DEMO)
+    assert demo.ranking_networks() == ranked
+    assert ("deep-ranking", "convnet") in demo.compared_pairs()
 
 
-@pytest.mark.parametrize("batch", [plan.feature_batch, plan.network_batch])
-def test_systems_have_a_job_each_or_share_one(config, batch):
-    alone, together = (batch(config, dataset) for dataset in (RATED, DEMO))
+@pytest.mark.parametrize("batch", ["feature_batch", "network_batch"])
+def test_systems_have_a_job_each_or_share_one(demo, rated, batch):
+    alone, together = (getattr(study, batch)() for study in (rated, demo))
     each = [file.replace("{system}", system) for system in together.fitted for file in alone.files]
     assert each == together.files
     assert set(alone.allowed) - set(together.allowed) == {"system"}
 
 
-def test_without_torch_there_are_no_networks(config, monkeypatch):
-    monkeypatch.setattr(plan, "find_spec", lambda name: None)
-    assert "install torch" in plan.no_torch(config, DEMO)
-    assert plan.systems_of(config, DEMO) == [*FEATURES, "l1hashkpca", "oasis", "golden-features"]
-    assert plan.curve_files(config, DEMO) == []
-    assert "filters" not in plan.exhibit_files(config, DEMO)
+def test_without_torch_there_are_no_networks(monkeypatch):
+    monkeypatch.setattr(section, "find_spec", lambda name: None)
+    demo = study_of(DEMO)
+    assert "install torch" in demo.surroundings.no_torch
+    assert demo.systems() == [*FEATURES, "l1hashkpca", "oasis", "golden-features"]
+    assert demo.curve_files() == []
+    assert "filters" not in demo.planned_files()
     # in conda environments torch is at hand, and what was measured stays
-    assert plan.no_torch({**config, "conda": True}, DEMO) == ""
+    demo.deployed(conda=True)
+    assert demo.surroundings.no_torch == ""
     measured = Path(f"results/{DEMO}/systems/deep-ranking/distances.npy")
     measured.parent.mkdir(parents=True)
     measured.touch()
-    assert plan.no_torch(config, DEMO) == ""
+    assert study_of(DEMO).surroundings.no_torch == ""
 
 
-def test_what_a_release_holds_decides_what_is_learned_from_it(config):
-    assert "training, in folders by category" in plan.no_training(config, RATED)
-    assert plan.systems_of(config, RATED) == list(FEATURES)
-    assert plan.no_training(config, DEMO) == ""
+def test_what_a_release_holds_decides_what_is_learned_from_it(demo, rated):
+    assert "training, in folders by category" in rated.surroundings.no_training
+    assert rated.systems() == list(FEATURES)
+    assert demo.surroundings.no_training == ""
     # with images to learn from there are networks; without grades they have no shares to vary
     image = Path("data/triplets/training/cat/1.jpg")
     image.parent.mkdir(parents=True)
     image.touch()
-    plan._has_training_images.cache_clear()
-    assert plan.ranking_networks(config, RATED) == plan.systems_of(config, RATED)[-4:-2]
-    assert plan.sampling(config, RATED)["out_of_class"] == 1.0
+    rated = study_of(RATED)
+    assert rated.ranking_networks() == rated.systems()[-4:-2]
+    assert rated.sampling().out_of_class == 1.0
     (image.parents[1] / "relevance.csv").touch()
-    plan._has_grades.cache_clear()
-    assert len(plan.ranking_networks(config, RATED)) == 2 + 6, "two of the tables, six of Figure 6"
-    assert plan.sampling(config, RATED)["out_of_class"] == 0.2
+    rated = study_of(RATED)
+    assert len(rated.ranking_networks()) == 2 + 6, "two of the tables, six of Figure 6"
+    assert rated.sampling().out_of_class == 0.2
 
 
-def test_a_network_depends_on_its_own_sampling_and_training_alone(config):
-    found = plan.samplings(config, DEMO, plan.ranking_networks(config, DEMO))
-    assert found["multiscale-weighted-060"] == plan.sampling(config, DEMO) | {"out_of_class": 0.6}
-    assert found["multiscale-uniform-000"]["weighted"] is False
-    assert found["deep-ranking"] == plan.sampling(config, DEMO)
-    found = plan.network_settings(config, DEMO, ["ranking", "gap"])
-    assert {"ranking", "gap", "size", "validation"} <= set(found)
-    assert not {"pretraining", "linear_embedding", "checkpoint_seconds", "threads"} & set(found)
-    assert found["validation"]["sampling"] == plan.sampling(config, DEMO)
+def test_a_network_depends_on_its_own_sampling_and_training_alone(demo):
+    params = demo.params("train_networks")
+    samplings, network, own = params["samplings"], params["network"], plain(demo.sampling())
+    assert samplings["multiscale-weighted-060"] == own | {"out_of_class": 0.6}
+    assert samplings["multiscale-uniform-000"]["weighted"] is False
+    assert samplings["deep-ranking"] == own == network["validation"]["sampling"]
+    assert set(network) == {"size", "shift", "device", "validation", "ranking", "gap"}
+    alone = demo.params("train_networks", system="deep-ranking")
+    assert alone == params | {"samplings": {"deep-ranking": own}}
 
 
-def test_files_lie_where_settings_say(config):
-    assert plan.images_folder(config, RATED) == "data/triplets"
-    assert plan.images_folder(config, DEMO).startswith(f"results/{DEMO}/images/")
-    assert plan.drawn_shards(config, RATED) == []
-    assert plan.drawn_shards(config, DEMO)[0] == f"results/{DEMO}/drawn/000.json"
-    assert plan.triplet_settings(config, RATED)["kind"] == "triplets"
-    assert len(check_plan(plan, config, DEMO)) == 14
-    assert "results/demo_triplets/systems/convnet/distances.npy" in plan.exhibit_files(config, DEMO)["distances"]
-    assert plan.buffers(config, DEMO)
-    made = deepcopy(config)
-    made["finegrained"][DEMO]["golden"]["ratings"] = 0.4
-    assert [plan.relevance_path(one, DEMO).split("/")[-2] for one in (config, made)] == [DEMO, "golden-features"]
-    makes = set(plan.learned_files(made, DEMO)) - set(plan.learned_files(config, DEMO))
+def test_files_lie_where_settings_say(demo, rated):
+    assert rated.images_folder() == "data/triplets"
+    assert demo.images_folder().startswith(f"results/{DEMO}/images/")
+    assert rated.drawn_shards() == []
+    assert demo.drawn_shards()[0] == f"results/{DEMO}/drawn/000.json"
+    assert set(rated.params("read_triplets")) == {"kind", "ratings", "folder", "seed"}
+    assert demo.params("read_triplets")["synthetic_triplets"]["categories"] > 0
+    assert len(check_plan(demo)) == 14
+    assert "results/demo_triplets/systems/convnet/distances.npy" in demo.planned_files()["distances"]
+    by_people = study_of(DEMO, golden={"ratings": 0.4})
+    assert [study.relevance_path().split("/")[-2] for study in (demo, by_people)] == [DEMO, "golden-features"]
+    makes = set(by_people.learned_files()) - set(demo.learned_files())
     assert makes == {"results/{dataset}/systems/golden-features/relevance.npz"}
     for feature in FEATURES:
-        assert (ROOT / "src" / "lookalike" / plan.describer_module(feature)).is_file()
+        assert (ROOT / "src" / "lookalike" / describer_module(feature)).is_file()
 
 
 def test_how_triplets_were_sampled_is_read_off_the_name():

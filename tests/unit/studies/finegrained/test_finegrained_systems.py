@@ -18,17 +18,18 @@ from lookalike.studies.finegrained.description import describe_system
 from lookalike.studies.finegrained.files import SystemResult, vectors_by_system, write_system
 from lookalike.studies.finegrained.golden import Measured, golden_system
 from lookalike.studies.finegrained.golden_feature import Component, component_distances, embed_categories
-from lookalike.studies.finegrained.training import draw_triplets, local_rows, stratified_folds, with_sampling
+from lookalike.studies.finegrained.settings import EmbeddingOasis, GoldenFeature, L1HashKPCA, Sampler
+from lookalike.studies.finegrained.training import draw_triplets, local_rows, stratified_folds
 
 N_CATEGORIES, PER = 5, 28
 N = N_CATEGORIES * PER
 LABELS = np.repeat(np.arange(N_CATEGORIES), PER)
 TRAINING = np.flatnonzero(np.arange(N) % 4 != 0)
 HELD_OUT = np.flatnonzero(np.arange(N) % 4 == 0)
-SAMPLING = {"out_of_class": 0.2, "margin": 0.05}
-GOLDEN = with_sampling({"C": [0.1, 10.0], "n_triplets": 600, "folds": 2, "annotation_components": 8}, SAMPLING)
-OASIS = with_sampling({"aggressiveness": [0.1], "steps": [200, 1000], "n_validation_triplets": 300}, SAMPLING)
-HASHES = {"n_components": 20, "n_hashes": 256, "n_landmarks": 4000}
+SAMPLING = Sampler(out_of_class=0.2, margin=0.05)
+GOLDEN = GoldenFeature(C=[0.1, 10.0], n_triplets=600, folds=2)
+OASIS = EmbeddingOasis(aggressiveness=[0.1], steps=[200, 1000])
+HASHES = L1HashKPCA(n_components=20, n_hashes=256)
 
 
 def relevance_of(ids, truth):
@@ -52,7 +53,7 @@ def world():
     }
     features["good"][0] = np.nan  # an unusable image, in no pair
     held_out = HELD_OUT[HELD_OUT > 0]
-    triplets = draw_triplets(relevance_of(held_out, truth), 600, with_sampling({}, SAMPLING), 0)
+    triplets = draw_triplets(relevance_of(held_out, truth), 600, SAMPLING, 0)
     pairs = pd.DataFrame({"query": np.tile(triplets[:, 0], 2), "candidate": triplets[:, 1:].T.ravel()})
     return {"features": features, "relevance": relevance_of(TRAINING, truth), "pairs": pairs, "truth": truth}
 
@@ -62,8 +63,9 @@ def precision(distances):
     return float(np.mean(nearer < farther))
 
 
-def golden_of(world, features=None, seed=3, **changes):
-    return golden_system(features or world["features"], world["relevance"], world["pairs"], GOLDEN | changes, seed=seed)
+def golden_of(world, features=None, settings=GOLDEN, **options):
+    given = (features or world["features"], world["relevance"], world["pairs"], settings, SAMPLING)
+    return golden_system(*given, **{"seed": 3, "n_principal": 8} | options)
 
 
 def hashed_of(world, weights, rows=TRAINING):
@@ -156,7 +158,7 @@ def test_the_golden_feature_learns_from_ratings_and_makes_the_relevance(world):
     blind = RelevanceData.from_labels(truth.image_id, truth.labels)  # its grades teach nothing now
 
     def learned(ratings):
-        return golden_system(world["features"], blind, world["pairs"], GOLDEN, seed=3, ratings=ratings)
+        return golden_of(world | {"relevance": blind}, ratings=ratings)
 
     found = learned(ratings)
     assert (found.fit["learned_from"], found.fit["n_triplets"]) == ("ratings", len(ratings))
@@ -183,8 +185,8 @@ def test_embeddings_are_learned_from_other_folds_and_l1_weights_make_up_for_norm
 
     monkeypatch.setattr("lookalike.studies.finegrained.golden.embed_categories", spy)
     good = world["features"]["good"]
-    changes = {"C": [1.0], "n_triplets": 200, "annotation_components": 4}
-    twins = golden_of(world, {"a": good, "b": 1000 * good}, **changes)
+    settings = GoldenFeature(C=[1.0], n_triplets=200, folds=2)
+    twins = golden_of(world, {"a": good, "b": 1000 * good}, settings, n_principal=4)
     # an embedding looks better on the images that it was learned from
     *folds, (learned, _) = seen
     assert all(not of & wanted for of, wanted in folds)
@@ -237,7 +239,8 @@ def test_oasis_learns_on_training_images_and_is_better_than_its_start(world):
     vectors = np.hstack([world["truth"], 0.9 * random.normal(size=(N, 6))]).astype(np.float32)
 
     def learned(vectors, **changes):
-        return protocol.oasis_system(vectors, world["relevance"], world["pairs"], OASIS, seed=1, **changes)
+        given = (vectors, world["relevance"], world["pairs"], OASIS, SAMPLING)
+        return protocol.oasis_system(*given, seed=1, n_validation=300, **changes)
 
     result = learned(vectors)
     units = protocol.centred_units(vectors, TRAINING)
@@ -277,7 +280,7 @@ def test_nothing_to_learn_from_is_said(world):
     for sentence, call in (
         ("no training image with a relevance and a vector", lambda: golden_of(nothing)),
         ("no training image with a relevance and a vector",
-         lambda: protocol.oasis_system(useless, nothing["relevance"], world["pairs"], OASIS, seed=0)),
+         lambda: protocol.oasis_system(useless, nothing["relevance"], world["pairs"], OASIS, SAMPLING, seed=0)),
         ("no L1 visual feature has a weight", lambda: hashed_of(world, {})),
         ("needs two images at least", lambda: hashed_of(world, {"good": 1.0}, [0])),
     ):  # fmt: skip
@@ -287,12 +290,10 @@ def test_nothing_to_learn_from_is_said(world):
 
 def test_relevance_without_grades_gives_out_of_class_triplets_only():
     data = RelevanceData.from_labels(np.arange(N), LABELS.astype(str))
-    query, positive, negative = LABELS[
-        draw_triplets(data, 200, with_sampling({}, SAMPLING | {"out_of_class": 1.0}), 0).T
-    ]
+    query, positive, negative = LABELS[draw_triplets(data, 200, Sampler(out_of_class=1.0), 0).T]
     assert ((query == positive) & (query != negative)).all()
     with pytest.raises(LookalikeError, match="training triplets cannot be drawn: no in-class negative"):
-        draw_triplets(data, 200, with_sampling({}, SAMPLING), 0)
+        draw_triplets(data, 200, SAMPLING, 0)
 
 
 def test_folds_deal_categories_evenly_and_image_ids_become_rows():

@@ -8,11 +8,15 @@ from contract import claims, contrasted, printed
 from PIL import Image
 
 from lookalike.core.files import write_json, write_table
+from lookalike.core.settings.data_sets import DataSet
+from lookalike.core.settings.methods import Method
+from lookalike.core.settings.ratings import Ratings
+from lookalike.core.settings.schema import Shared
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.human.questionnaire import draw_plan
 from lookalike.studies.human.statistics import rating_metrics
 from lookalike.studies.human.study import HumanStudy
-from lookalike.studies.rooms import room_exhibits
+from lookalike.studies.rooms import room_exhibits, study_of
 
 PATHS = [f"{label}/{number:04d}.png" for number, label in enumerate(np.repeat(["boat", "tree", "house"], 8))]
 IMAGES = range(100, 100 + len(PATHS))
@@ -36,10 +40,7 @@ LABELS = ("001.mug",) * 3 + ("002.dog",) * 3 + ("003.fern",) * 3 + ("004.bus",) 
 IDS = np.arange(100, 124, 2, dtype=np.int32)
 # rank of the two images of its class, of each query
 RANKS = ((1, 2), (1, 2), (1, 3), (1, 4), (1, 2), (6, 7), (6, 11), (6, 11), (1, 2), (10, 11), (9, 11), (5, 6))
-SETTINGS = {
-    "dataset": "toy", "title": "toy", "synthetic": False, "not_run": "", "titles": {}, "representation": "words",
-    "subset_title": "Ten", "fold": 0, "n_folds": 5,
-}  # fmt: skip
+STUDY = HumanStudy(ratings=Ratings(subset="ten"), representation="words", subset_title="Ten", n_folds=5)
 RATING_COLUMNS = ["rater", "query", "query_image", "position", "image", "role", "rank", "answer", "answered",
                   "simulated"]  # fmt: skip
 
@@ -69,7 +70,13 @@ def make_ratings(*, n_queries=22, n_raters=6, n_found=10, simulated=True):
     return pd.DataFrame(rows, columns=RATING_COLUMNS)
 
 
-def make_study(folder, *, ratings=None, rankings=None, **settings):
+def given(kind="folder"):
+    """The study as a job for exhibits is given it."""
+    shared = Shared(datasets={"toy": DataSet(kind=kind)}, methods={"oasis": Method(learner="OASIS")})
+    return study_of("human", "toy", STUDY.bound("toy", shared).params("exhibits"))
+
+
+def make_study(folder, *, ratings=None, rankings=None, kind="folder"):
     """A study whose images, rankings and ratings lie in a folder."""
     (folder / "images").mkdir()
     for image_id in IDS:
@@ -84,7 +91,7 @@ def make_study(folder, *, ratings=None, rankings=None, **settings):
         metrics = rating_metrics(answers, representation="words", subset="ten", fold=0)
         write_table(metrics, folder / f"{name}.parquet")
     files = {path.stem: str(path) for path in folder.iterdir() if path.is_file()}
-    return contrasted("human", HumanStudy({**SETTINGS, **settings}, files, printed("human"), claims("human")))
+    return contrasted("human", given(kind).finished(files, printed("human"), claims("human")))
 
 
 def drawn(study, id):

@@ -5,11 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from contract import check_exhibits, check_not_run
-from made_human import IDS, LABELS, RANKS, drawn, make_rankings, make_ratings, make_study
+from made_human import IDS, LABELS, RANKS, drawn, given, make_rankings, make_ratings, make_study
 
 from lookalike.core.errors import LookalikeError
 from lookalike.ranking.rankings import Rankings
-from lookalike.studies.human.study import HumanStudy
 
 JMLR, DRAFT, NIPS = "oasis-jmlr-2010", "oasis-2009-draft", "oasis-nips-2009"
 BEST, WORST = f"{JMLR}/table2", f"{JMLR}/table3"
@@ -23,7 +22,7 @@ def queries(made):
 def test_every_exhibit_is_drawn_or_says_what_to_do(study, tmp_path):
     printed = [f"{JMLR}/fig3b", f"{DRAFT}/fig7", f"{NIPS}/fig1a", "human/deviations"]
     check_exhibits("human", study, tmp_path / "all", printed=printed)
-    nothing = HumanStudy({**study.settings, "not_run": "not run: put images at data/toy"}, {}, study.printed_rows)
+    nothing = given().finished({}, not_run="not run: put images at data/toy")
     check_not_run("human", nothing, tmp_path / "not run")
     assert drawn(study, BEST)[1].data_sentence(None) == "Toy."
 
@@ -82,7 +81,7 @@ def test_images_that_are_not_there_are_said(tmp_path):
         drawn(study, BEST)
     (tmp_path / "images").rename(tmp_path / "gone")
     with pytest.raises(LookalikeError, match="put them back"):
-        drawn(HumanStudy(study.settings, study.files), BEST)
+        drawn(given().finished(study.files), BEST)
 
 
 def test_the_mean_curve_is_over_queries_and_raters_beside_what_is_printed(study, tmp_path):
@@ -172,7 +171,8 @@ def test_deviations_stand_beside_print_and_are_never_held_against_it(study, tmp_
     ],
 )
 def test_what_is_not_real_is_said(tmp_path, synthetic, simulated, corner, reason):
-    study = make_study(tmp_path, ratings=make_ratings(n_queries=2, simulated=simulated), synthetic=synthetic)
+    kind = "synthetic" if synthetic else "folder"
+    study = make_study(tmp_path, ratings=make_ratings(n_queries=2, simulated=simulated), kind=kind)
     made, one = drawn(study, f"{JMLR}/fig3b")
     assert one.corner == corner
     assert set(made.cells["reason"]) == {reason}

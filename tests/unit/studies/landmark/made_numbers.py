@@ -8,12 +8,14 @@ from contract import claims, contrasted, printed
 from PIL import Image
 
 from lookalike.core.files import write_json
+from lookalike.exhibits.style import METHODS
 from lookalike.studies.landmark.rankings import LandmarkRankings
-from lookalike.studies.landmark.study import LANDMARKS, LandmarkStudy
+from lookalike.studies.landmark.study import LANDMARKS
 from lookalike.studies.metrics import metrics_frame
+from lookalike.studies.rooms import study_of
 
 WORDS = {"sift-10k": 10_000, "sift-100k": 100_000, "sift-1m": 1_000_000}
-ONE = {"sift-10k": {"words": 10_000, "title": "10,000"}}
+ONE = {"sift-10k": 10_000}
 LEARNED = ("qpao", "oasis-diagonal", "soml-tg", "soml-da")
 GAIN = {"tfidf": 0.0, "qpao": 0.14, "oasis-diagonal": 0.08, "soml-tg": 0.12, "soml-da": 0.13, "soml-tg-literal": -0.1}
 SPARSITY = {"qpao": 0.3, "oasis-diagonal": 0.0, "soml-tg": 0.4, "soml-da": 0.75, "soml-tg-literal": 0.02}
@@ -21,26 +23,39 @@ SECONDS = {"tfidf": 0.0, "qpao": 60.0, "oasis-diagonal": 0.8, "soml-tg": 0.06, "
 LAMBDAS = (0.0, 1e-6, 1e-5, 1e-3)
 ORDERED = {"shuffled": 0.0, "by_positive": -0.05, "by_negative": -0.1}
 DRAWS = 5
-SETTINGS = {
-    "dataset": "oxford5k", "title": "Oxford5K", "kind": "oxford5k", "synthetic": False, "not_run": "",
-    "titles": {"soml-tg-literal": "S-TG with the printed sign"},
-    "codebooks": {id: {"words": words, "title": f"{words:,}"} for id, words in WORDS.items()},
-    "landmarks": list(LANDMARKS), "methods": ["tfidf", *LEARNED], "variants": ["soml-tg-literal"], "draws": DRAWS,
-    "positives": 7, "negatives": 500, "own_constants": [], "notes": {},
-    "parts": ["sweep", "cost_sweep", "triplet_order", "dimensions"],
-    "parameters": {"qpao": {"C": 10.0}, "soml-tg": {"regularization": 1e-5}, "soml-da": {"regularization": 1e-6}},
-    "seed": 0,
-}  # fmt: skip
+PARAMETERS = {"qpao": {"C": 10.0}, "soml-tg": {"regularization": 1e-5}, "soml-da": {"regularization": 1e-6}}
+TITLES = {method: METHODS[method][0] for method in ("tfidf", *LEARNED)} | {"soml-tg-literal": "S-TG, sign as printed"}
+PAPERS_METHODS = {
+    method: {"learner": "SOMLTG", "title": title, "parameters": PARAMETERS.get(method, {})}
+    for method, title in TITLES.items()
+}
+SECTION = {
+    "landmarks": list(LANDMARKS),
+    "methods": ["tfidf", *LEARNED],
+    "variants": ["soml-tg-literal"],
+    "learning": {"draws": DRAWS},
+    "sweep": {"methods": ["soml-tg"], "regularization": [0, 1]},
+    "cost_sweep": {"methods": ["qpao"], "C": [1, 2]},
+    "triplet_order": {"methods": ["soml-tg"], "negatives": [50, 500]},
+    "dimensions": {"methods": ["soml-tg"], "words": [100, 200]},
+}
 """The paper's settings on Oxford5K."""
 PRINTED, CLAIMS = printed("landmark"), claims("landmark")
 
 
-def study(tables, files=None, **changes):
+def given(*, kind="oxford5k", title="Oxford5K", codebooks=WORDS, **section):
+    """The study that a job for exhibits is given, of a section in which some keys are other than the paper's."""
+    section = {**SECTION, "codebooks": list(codebooks)} | section
+    described = {id: one if isinstance(one, dict) else {"words": one} for id, one in codebooks.items()}
+    shared = {"seed": 0, "datasets": {"made": {"kind": kind, "title": title}}, "methods": PAPERS_METHODS}
+    settings = {"study": section, "shared": {**shared, "codebooks": described}, "landmarks": section["landmarks"]}
+    return study_of("landmark", "made", settings)
+
+
+def study(tables, files=None, *, not_run="", **changes):
     """A study whose tables are given, by name, as frames."""
-    made = LandmarkStudy({**SETTINGS, **changes}, dict(files or {}), PRINTED, CLAIMS)
-    for name, table in tables.items():
-        made.files[name] = name
-        made._tables[name] = table
+    named = {name: name for name in tables} | (files or {})
+    made = given(**changes).finished(named, PRINTED, CLAIMS, not_run).with_tables(**tables)
     return contrasted("landmark", made) if {"metrics", "fits"} <= set(tables) else made
 
 

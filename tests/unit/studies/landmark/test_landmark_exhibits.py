@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 from contract import check_exhibits, check_not_run
-from made_numbers import LANDMARKS, SETTINGS, dimensions, fits, metrics, pictures, study, tables
+from made_numbers import LANDMARKS, dimensions, fits, metrics, pictures, study, tables
 
 from lookalike.exhibits.headline import headline
 from lookalike.exhibits.registry import exhibits_of
@@ -52,8 +52,8 @@ def test_every_exhibit_is_drawn_and_says_which_data_it_shows(tmp_path):
 
 
 def test_print_stands_beside_synthetic_landmarks_in_rows_of_its_own_without_a_verdict():
-    landmarks = {"landmarks": [*SETTINGS["landmarks"][:-1], "duke_tower"]}
-    demo = study(tables(), synthetic=True, kind="synthetic_landmarks", title="demo landmarks", **landmarks)
+    landmarks = [*LANDMARKS[:-1], "duke_tower"]
+    demo = study(tables(), kind="synthetic_landmarks", title="demo landmarks", landmarks=landmarks)
     table, made = table_of(demo)
     assert "demo landmarks (images made by code)" in made.data_sentence(table)
     assert "Not comparable with the printed numbers: synthetic images." in made.notes(table)
@@ -67,7 +67,7 @@ def test_a_row_is_the_mean_and_spread_of_its_draws_beside_print(oxford):
     row, own = cells(oxford).loc["hertford", "tfidf"], numbers_of(oxford.table("metrics"), subset="hertford")
     assert (row["ours"], row["ours_std"]) == pytest.approx((100 * own["value"].mean(), 100 * own["value"].std(ddof=1)))
     assert (row["printed"], row["printed_cell"], row["n_draws"]) == (31.16, "31.16", 5)
-    assert list(dict.fromkeys(cells(oxford).reset_index()["method"])) == SETTINGS["methods"]
+    assert list(dict.fromkeys(cells(oxford).reset_index()["method"])) == oxford.methods
 
 
 def test_the_mean_over_landmarks_is_taken_within_each_draw(oxford):
@@ -82,10 +82,13 @@ def test_the_mean_over_landmarks_is_taken_within_each_draw(oxford):
 
 def test_other_settings_stand_beside_print_without_a_verdict():
     for changes, reason in (
-        ({"negatives": 100}, "other images to learn from than the paper's (100 negatives, the paper 500)"),
-        ({"landmarks": LANDMARKS[:6]}, "other landmarks than the paper's"),
-        ({"codebooks": {"sift-10k": {"words": 5000, "title": "5,000"}}}, "a codebook of 5,000 words, the paper 10,000"),
-        ({"codebooks": {"sift-10k": {"words": 10_000, "title": "", "not_comparable": "RootSIFT"}}}, "RootSIFT"),
+        (
+            {"learning": {"negatives": 100}},
+            "other images to learn from than the paper's (100 negatives, the paper 500)",
+        ),
+        ({"landmarks": list(LANDMARKS[:6])}, "other landmarks than the paper's"),
+        ({"codebooks": {"sift-10k": 5000}}, "a codebook of 5,000 words, the paper 10,000"),
+        ({"codebooks": {"sift-10k": {"words": 10_000, "root": True}}}, "RootSIFT"),
     ):
         judged = cells(study(tables(), **changes)).query("status != ''")
         assert set(zip(judged["status"], judged["reason"], strict=True)) == {("not comparable", reason)}
@@ -118,7 +121,7 @@ def test_the_headline_has_a_column_a_codebook_and_one_draw_no_spread(oxford):
     assert lines[1].split("  ")[-3:] == [f"mAP (%), {words} words" for words in ("10,000", "100,000", "1,000,000")]
     assert lines[2].split()[0] == "TF-IDF"
     assert "Means over 7 landmarks; ± standard deviation over 5 draws." in " ".join(lines)
-    made = study(tables(metrics=metrics(draws=1), fits=fits(draws=1)), draws=1)
+    made = study(tables(metrics=metrics(draws=1), fits=fits(draws=1)), learning={"draws": 1})
     assert not cells(made)["ours_cell"].str.contains("±").any()
     assert "one draw" in headline(made)
     assert "±" not in made.data_sentence(exhibits.query_region(made))
@@ -126,8 +129,11 @@ def test_the_headline_has_a_column_a_codebook_and_one_draw_no_spread(oxford):
 
 def test_constants_of_another_size_decide_nothing(oxford):
     assert oxford.undecided == ""
-    said = [study(tables(), kind="landmarks", negatives=100, own_constants=own).undecided
-            for own in ([], ["soml-tg"], ["soml-tg", "soml-da"])]  # fmt: skip
+    own = {"kind": "landmarks", "learning": {"negatives": 100}}
+    said = [
+        study(tables(), **own, overrides={method: {} for method in changed}).undecided
+        for changed in ([], ["soml-tg"], ["soml-tg", "soml-da"])
+    ]
     assert [one.partition(" ran with their constants")[0] for one in said] == ["S-TG and S-DA", "S-DA", ""]
     assert "7 images of a landmark and 100 others, in the paper 7 and 500" in said[0]
 

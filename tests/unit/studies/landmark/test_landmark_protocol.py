@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.settings.methods import Fit
 from lookalike.features.visterms import TfidfVisterms
 from lookalike.learners import SOMLTG, TFIDF, DiagonalOASIS, load
 from lookalike.learners.registry import learner_class
@@ -20,6 +21,14 @@ from lookalike.studies.landmark import protocol
 from lookalike.studies.landmark.dimensions import COLUMNS as TIMED
 from lookalike.studies.landmark.dimensions import simulated_rows, time_learners
 from lookalike.studies.landmark.rankings import RELEVANCE, LandmarkRankings, read_top_images
+from lookalike.studies.landmark.settings import (
+    CostSweep,
+    Dimensions,
+    LearningImages,
+    Sweep,
+    Sweeps,
+    TripletOrder,
+)
 from lookalike.studies.landmark.sweeps import sweep_settings, trials_of
 from lookalike.studies.metrics import COLUMNS
 from lookalike.studies.time_limit import TimeLimitReachedError
@@ -62,19 +71,20 @@ def made_study():
 
 
 SPECS = {
-    "tfidf": {"learner": "TFIDF"},
-    "soml-tg": {"learner": "SOMLTG", "parameters": {"learning_rate": 1.0, "regularization": 1e-5}},
-    "soml-da": {"learner": "SOMLDA", "parameters": {"gamma": 1e-4, "rho": 1.0, "regularization": 1e-6}},
-    "oasis-diagonal": {"learner": "DiagonalOASIS", "parameters": {"aggressiveness": 0.1, "n_steps": 4000}},
+    "tfidf": Fit(learner="TFIDF"),
+    "soml-tg": Fit(learner="SOMLTG", parameters={"learning_rate": 1.0, "regularization": 1e-5}),
+    "soml-da": Fit(learner="SOMLDA", parameters={"gamma": 1e-4, "rho": 1.0, "regularization": 1e-6}),
+    "oasis-diagonal": Fit(learner="DiagonalOASIS", parameters={"aggressiveness": 0.1, "n_steps": 4000}),
 }
 POSITIVES_LEFT = GOOD + OK - QUERIES
 STUDY = made_study()
 N_IMAGES = STUDY.counts.shape[0]
 
 
-def drawn(study=STUDY, landmarks=LANDMARKS, images=N_IMAGES, **changes):
-    settings = {"n_positives": 5, "n_negatives": 40, "n_draws": 2, "seed": 3, **changes}
-    return protocol.draw_learning_images(study.queries, study.relevance, np.arange(images), landmarks, **settings)
+def drawn(study=STUDY, landmarks=LANDMARKS, images=N_IMAGES, seed=3, **changes):
+    learning = LearningImages(**{"positives": 5, "negatives": 40, "draws": 2, **changes})
+    given = (study.queries, study.relevance, np.arange(images), landmarks, learning)
+    return protocol.draw_learning_images(*given, seed=seed)
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +99,7 @@ def data():
 
 def run(data, learning_images, landmark="castle", draw=0, method="soml-da", **changes):
     known = {name: changes.pop(name) for name in ("n_top",) if name in changes}
-    spec = {**SPECS.get(method, {}), **changes}
+    spec = SPECS.get(method, Fit()).model_copy(update=changes)
     return protocol.run_landmark(data, learning_images, landmark, draw, spec, seed=3, method=method, **known)
 
 
@@ -136,7 +146,7 @@ def test_positives_are_good_or_ok_and_no_query_negatives_are_nothing_of_the_land
     lost, image = np.arange(N_IMAGES - 30, N_IMAGES), min(judged("abbey", "ok"))
     relevance = STUDY.relevance.copy()
     relevance.loc[(relevance["query"] == "abbey_2") & (relevance.image_id == image), "relevance"] = "junk"
-    table = drawn(STUDY._replace(relevance=relevance), images=N_IMAGES - 30, n_draws=40, n_negatives=100)
+    table = drawn(STUDY._replace(relevance=relevance), images=N_IMAGES - 30, draws=40, negatives=100)
     assert list(table.columns) == ["landmark", "draw", "image_id", "role"]
     assert not {image, *lost} & set(table.loc[table.landmark == "abbey", "image_id"])
     asked = {name: set(group.image_id) for name, group in STUDY.queries.groupby("landmark")}
@@ -154,7 +164,7 @@ def test_positives_are_good_or_ok_and_no_query_negatives_are_nothing_of_the_land
 
 def test_a_draw_depends_on_its_landmark_and_number_alone(learning_images):
     shuffled = STUDY._replace(relevance=STUDY.relevance.sample(frac=1, random_state=0))
-    alone = drawn(shuffled, ["castle"], n_draws=3)
+    alone = drawn(shuffled, ["castle"], draws=3)
     both = learning_images[learning_images.landmark == "castle"].reset_index(drop=True)
     pd.testing.assert_frame_equal(both, alone[alone.draw < 2].reset_index(drop=True))
     assert len({frozenset(one.image_id) for _, one in alone.groupby("draw")}) == 3
@@ -272,7 +282,7 @@ def test_learning_finds_planted_words_and_a_record_says_how(data, learning_image
     assert values_of(after)["map"] > values_of(before)["map"] + 0.05
     assert "sparsity" not in values_of(before), "nothing is learned, so no weight can be left out"
     fit = json.loads(json.dumps(after.fit))
-    told = {"learner": "DiagonalOASIS", "parameters": SPECS["oasis-diagonal"]["parameters"], "not_converged": ""}
+    told = {"learner": "DiagonalOASIS", "parameters": SPECS["oasis-diagonal"].parameters, "not_converged": ""}
     told |= {"n_train": 45, "n_test": N_IMAGES - 45, "n_words": N_WORDS, "n_triplets": 4000, "n_steps": 4000}
     assert {name: fit[name] for name in told} == told
     assert 0 < fit["n_updates"] <= 4000
@@ -288,9 +298,9 @@ def test_mistakes_say_what_to_do(data, learning_images):
     parameters = {"parameters": {"lambda": 1}}
     for sentence, call in (
         (rf"abbey has {POSITIVES_LEFT} good or ok .* lower learning.positives, or",
-         lambda: drawn(n_positives=POSITIVES_LEFT)),
+         lambda: drawn(positives=POSITIVES_LEFT)),
         (rf"abbey has {n_others} images .* set learning.negatives to at most {n_others}",
-         lambda: drawn(n_negatives=n_others + 1)),
+         lambda: drawn(negatives=n_others + 1)),
         (r"no query of landmark 'tower'; there are landmarks: abbey, bridge", lambda: drawn(landmarks=["tower"])),
         (r"the image of query bridge_2 is not among", lambda: protocol.landmark_data(*STUDY, image_ids=without)),
         (r"SOMLTG has no parameter 'lambda'", lambda: run(data, learning_images, learner="SOMLTG", **parameters)),
@@ -301,7 +311,7 @@ def test_mistakes_say_what_to_do(data, learning_images):
     ):  # fmt: skip
         with pytest.raises(LookalikeError, match=sentence):
             call()
-    assert len(drawn(landmarks=["abbey"], n_positives=POSITIVES_LEFT - 1, n_negatives=n_others, n_draws=1)) > n_others
+    assert len(drawn(landmarks=["abbey"], positives=POSITIVES_LEFT - 1, negatives=n_others, draws=1)) > n_others
     with pytest.raises(ValueError, match=r"similarity is NaN"):
         protocol.rank_task(Coarse(np.nan), data, protocol.landmark_task(data, learning_images, "abbey", 0, seed=3))
 
@@ -348,12 +358,12 @@ def test_a_fit_past_its_time_leaves_every_file_a_reason_and_no_number(
 
 
 def test_sweeps_have_a_row_per_fit_which_is_that_of_the_study_and_sparser_with_lambda(data, learning_images):
-    specs, sparse = SPECS | {"qpao": {"learner": "QPAO", "parameters": {"C": 1.0}}}, ["soml-tg", "soml-da"]
-    sweeps = {
-        "sweep": {"methods": sparse, "regularization": [0.0, 1e-3, 1e-1]},
-        "cost_sweep": {"methods": ["qpao"], "C": [1.0, 10.0], "landmarks": 1, "draws": 1},
-        "triplet_order": {"methods": sparse, "negatives": [5, 40]},
-    }
+    specs, sparse = SPECS | {"qpao": Fit(learner="QPAO", parameters={"C": 1.0})}, ["soml-tg", "soml-da"]
+    sweeps = Sweeps(
+        sweep=Sweep(methods=sparse, regularization=[0.0, 1e-3, 1e-1]),
+        cost_sweep=CostSweep(methods=["qpao"], C=[1.0, 10.0], landmarks=1, draws=1),
+        triplet_order=TripletOrder(methods=sparse, negatives=[5, 40]),
+    )
     table = sweep_settings(data, learning_images, ["castle", "abbey"], sweeps, specs, seed=3, representation="words600")
     assert tuple(table.columns) == COLUMNS
     numbers = table.pivot(index=["subset", "fold", "method", "x"], columns="metric", values="value")
@@ -373,7 +383,7 @@ def test_sweeps_have_a_row_per_fit_which_is_that_of_the_study_and_sparser_with_l
 
 def test_fewer_negatives_are_among_more_and_every_order_has_the_same_triplets(data, learning_images):
     task = protocol.landmark_task(data, learning_images, "abbey", 0, seed=3)
-    trials = trials_of("triplet_order", {"negatives": [5, 9]}, task, np.random.default_rng(0))
+    trials = trials_of(TripletOrder(methods=["soml-tg"], negatives=[5, 9]), task, np.random.default_rng(0))
     seen = {(kind, *changes): triplets for kind, triplets, changes in trials}
     assert set(seen["shuffled", 5][:, 2]) < set(seen["shuffled", 9][:, 2])
     for kind, columns, n in (("shuffled", slice(3), 20 * 9), ("by_positive", slice(2), 20), ("by_negative", [2], 9)):
@@ -396,9 +406,9 @@ def test_simulated_rows_have_the_words_asked_for(n_features, nonzeros):
     assert (rows != again).nnz == 0 < (rows != other).nnz
 
 
-def timed(learners, dimensions, **changes):
-    settings = {"n_positives": 3, "n_negatives": 10, "nonzeros": 40, "repeats": 2, "seed": 3, **changes}
-    return time_learners(dict.fromkeys(dimensions, learners), **settings)
+def timed(specs, words, **changes):
+    dimensions = Dimensions(methods=list(specs), words=[100, 200], nonzeros=40, repeats=2, **changes)
+    return time_learners(dict.fromkeys(words, specs), dimensions, LearningImages(positives=3, negatives=10), seed=3)
 
 
 def test_every_timed_fit_has_a_row(monkeypatch):
@@ -407,7 +417,9 @@ def test_every_timed_fit_has_a_row(monkeypatch):
         return TripletProducts(*arguments)
 
     monkeypatch.setattr("lookalike.studies.landmark.dimensions.TripletProducts", slow_products)
-    oasis = {"learner": "DiagonalOASIS", "parameters": {"n_steps": 500}}
+    # while a limit is set, some systems count processor time in ticks of milliseconds
+    monkeypatch.setattr("lookalike.studies.landmark.dimensions.cpu_time_limit", lambda *_: contextlib.nullcontext())
+    oasis = Fit(learner="DiagonalOASIS", parameters={"n_steps": 500})
     table = timed({"soml-tg": SPECS["soml-tg"], "oasis-diagonal": oasis}, [500, 60])
     assert list(table.columns) == list(TIMED)
     assert table[["n_features", "learner", "n_triplets", "repeat"]].to_numpy().tolist() == [
@@ -430,8 +442,8 @@ def test_every_timed_fit_has_a_row(monkeypatch):
     ],
 )
 def test_a_learner_past_its_time_is_not_run_with_more_words(made_up_learners, learner, own, shared, reasons):
-    slow = {"learner": learner, "time_limit": own}
-    table = timed({"slow": slow, "tfidf": {"learner": "TFIDF"}}, [200, 1000, 2000], time_limit=shared)
+    slow = Fit(learner=learner, time_limit=own)
+    table = timed({"slow": slow, "tfidf": SPECS["tfidf"]}, [200, 1000, 2000], time_limit=shared)
     slow, others = table[table.learner == "slow"], table[table.learner == "tfidf"]
     limit = "took more than 0.1 s of processor time"
     assert slow["reason"].tolist() == [reason.format(limit) for reason in reasons]

@@ -6,28 +6,28 @@ from contract import claims, contrasted, printed
 
 from lookalike.core.files import write_table
 from lookalike.studies.metrics import metrics_frame
-from lookalike.studies.rooms import room_exhibits, study_of
-from lookalike.studies.web import plan
+from lookalike.studies.rooms import study_of
+from lookalike.studies.settings import checked
 from lookalike.studies.web.numbers import GAIN, IRRELEVANT, study_metrics
 
 FACTOR, EXPONENT = 2e-4, 0.95
 """Seconds of OASIS by number of images: a power law without noise."""
 COUNTS = {"train": (139_944, 2_292_259), "test": (41_877, 402_164)}
-CONFIG = {
-    "category": {}, "landmark": {},
-    "datasets": {"made": {"kind": "websim", "title": "made web images", "shards": 2,
-                          "simulation": {"words": 10_000, "topics": 3}}},
-    "web": {"made": {
-        "training": {"rankers": 2, "threads": 1, "checkpoint_seconds": 60, "aggressiveness": 0.1, "steps": 100,
-                     "triplets_per_query": 32},
-        "validation": {"images": 50, "queries": 10},
-        "runtime": {"images": [60, 600], "lmnn": [100], "aggressiveness": 1.0, "patience": 3, "tolerance": 0.0,
-                    "steps_per_image": 9, "max_iter": 5, "time_limit": 7},
-        "approximate": {"queries": 5, "indices": []},
-        "batch": "method",
-        "irrelevant_negatives": True,
-    }},
-}  # fmt: skip
+SECTION = {
+    "training": {"rankers": 2, "threads": 1, "steps": 4096, "triplets_per_query": 32},
+    "validation": {"images": 50, "queries": 10},
+    "runtime": {"images": [60, 600], "lmnn": [100], "patience": 3, "max_iter": 5, "time_limit": 7},
+    "approximate": {"queries": 5, "indices": [{"index": "Flat", "rank": 64}]},
+    "irrelevant_negatives": True,
+}
+DATA = {"kind": "websim", "title": "made web images", "shards": 2, "simulation": {"topics": 3}}
+
+
+def web_study(*without, rankers=2, **changes):
+    """The study of the settings, some of which are left out or changed."""
+    section = {key: value for key, value in SECTION.items() if key not in without} | changes
+    section["training"] = section["training"] | {"rankers": rankers}
+    return checked({"datasets": {"made": DATA}, "web": {"made": section}}).web["made"]
 
 
 def made_precision():
@@ -102,7 +102,7 @@ def made_search():
     return pd.DataFrame(rows, columns=columns).assign(n_queries=200, n_gallery=2_090)
 
 
-def made_study(folder, exhibit, *, config=CONFIG, **changed):
+def made_study(folder, exhibit, **changed):
     """The study as one of its exhibits is given it; tables may be `changed`."""
     made = {"precision": made_precision(), "curve": made_curve(), "counts": made_counts(), "fits": made_fits(),
             "marginals": made_marginals(), "searched": made_search(), "runtime": made_runtime()}  # fmt: skip
@@ -113,6 +113,10 @@ def made_study(folder, exhibit, *, config=CONFIG, **changed):
     tables["metrics"] = study_metrics(*(made[name] for name in names))
     for name, table in tables.items():
         write_table(table, folder / f"{name}.parquet")
-    files = {name: str(folder / f"{name}.parquet") for name in tables}
-    study = study_of("web", plan.exhibit_settings(config, "made", ""), files, printed("web"), claims("web"))
-    return contrasted("web", study).drawing(room_exhibits("web")[exhibit])
+    study = given().finished({name: str(folder / f"{name}.parquet") for name in tables}, printed("web"), claims("web"))
+    return contrasted("web", study).drawing(study.known_exhibits()[exhibit])
+
+
+def given():
+    """The study of the settings that a job for exhibits is given."""
+    return study_of("web", "made", web_study().params("exhibits"))

@@ -5,12 +5,23 @@ import numpy as np
 import pandas as pd
 import pytest
 from contract import check_exhibits, check_not_run, check_plan
-from made_web import CONFIG, COUNTS, EXPONENT, FACTOR, made_curve, made_fits, made_runtime, made_search, made_study
+from made_web import (
+    COUNTS,
+    EXPONENT,
+    FACTOR,
+    SECTION,
+    made_curve,
+    made_fits,
+    made_runtime,
+    made_search,
+    made_study,
+    web_study,
+)
 from scipy.stats import linregress, t
 
 from lookalike.exhibits.drawing import points_of
 from lookalike.exhibits.headline import headline
-from lookalike.studies.web import plan, runtime_figure
+from lookalike.studies.web import runtime_figure
 from lookalike.studies.web.numbers import GAIN, IRRELEVANT
 
 PRINTED = ["oasis-jmlr-2010/table1", "oasis-2009-draft/table3", "oasis-jmlr-2010/fig3a", "oasis-2009-draft/fig6",
@@ -27,10 +38,9 @@ def test_every_exhibit_is_drawn_and_says_that_it_is_simulated(tmp_path):
     for told in check_exhibits("web", study, tmp_path / "all", printed=PRINTED).values():
         assert "Data: made web images (query log and images made by code): 2,292,259 training" in told["caption"][1]
         assert ("Not comparable with the printed numbers: simulated." in told["notes"]) == (told["id"] in PRINTED)
-    study.files.clear()
-    study.settings = {**study.settings, "not_run": "not run: why"}
-    check_not_run("web", study, tmp_path / "not run")
-    assert headline(study) == "made web images: not run: why\n"
+    nothing = made_web.given().finished({}, not_run="not run: why")
+    check_not_run("web", nothing, tmp_path / "not run")
+    assert headline(nothing) == "made web images: not run: why\n"
 
 
 def test_counts_stand_beside_those_of_jmlr_without_a_verdict(tmp_path):
@@ -246,47 +256,41 @@ def test_claims_are_decided_by_intervals(tmp_path, claim, changed, verdict, told
     assert told in found["evidence"]
 
 
-def changed(*without, rankers=2, **settings):
-    study = {name: value for name, value in CONFIG["web"]["made"].items() if name not in without}
-    study["training"] = study["training"] | {"rankers": rankers}
-    return CONFIG | {"web": {"made": study | settings}}
-
-
 def test_every_ranker_size_and_shard_is_planned_one_by_one_or_in_one_job():
-    assert plan.of_rankers(CONFIG, "made", "W.npy") == [f"results/made/rankers/{n}/W.npy" for n in (0, 1)]
-    assert plan.shards(CONFIG, "made") == [f"results/made/visterms/shard-{n}" for n in ("000", "001")]
+    study, together = web_study(), web_study(batch="subset")
+    assert study.of_rankers("W.npy") == [f"results/made/rankers/{n}/W.npy" for n in (0, 1)]
+    assert study.visterm_folders() == [f"results/made/visterms/shard-{n}" for n in ("000", "001")]
     runs = [f"results/made/runtime/{name}.parquet" for name in ("oasis-60", "oasis-600", "lmnn-100")]
-    assert plan.timed_runs(CONFIG, "made") == runs
-    one_by_one, together = (plan.runtime_batch(changed(batch=size), "made").files for size in ("method", "subset"))
-    assert one_by_one == ["results/{dataset}/runtime/{learner}-{size}.parquet"]
-    assert [file.format(dataset="made") for file in together] == runs
-    assert plan.timed_runs(changed("runtime"), "made") == plan.searched(changed("approximate"), "made") == []
-    one_by_one, together = (plan.ranker_batch(changed(batch=size), "made") for size in ("method", "subset"))
+    assert study.timed_runs() == runs
+    assert study.runtime_batch().files == ["results/{dataset}/runtime/{learner}-{size}.parquet"]
+    assert [file.format(dataset="made") for file in together.runtime_batch().files] == runs
+    assert web_study("runtime").timed_runs() == web_study("approximate").searched() == []
+    one_by_one, files = study.ranker_batch(), together.ranker_batch().files
     assert one_by_one.files[0] == "results/{dataset}/rankers/{ranker}/W.npy"
-    assert (
-        one_by_one.allowed["ranker"] == [file.split("/")[3] for file in together.files[::3]] == ["0", "1", "irrelevant"]
-    )
+    assert one_by_one.allowed["ranker"] == [file.split("/")[3] for file in files[::3]] == ["0", "1", "irrelevant"]
 
 
 def test_jobs_read_only_what_decides_their_results():
-    assert plan.triplet_settings(CONFIG, "made") == {"aggressiveness": 0.1, "steps": 100, "triplets_per_query": 32}
-    assert plan.timed_settings(CONFIG, "made", "lmnn") == {"lmnn": {"max_iter": 5, "time_limit": 7}}
-    oasis = plan.timed_settings(CONFIG, "made")["oasis"]
-    assert "images" not in oasis
-    # the twin is the first ranker but for its negatives
-    first, twin = (plan.ranker_settings(CONFIG, "made", ranker)[ranker] for ranker in ("0", "irrelevant"))
-    assert twin == first | {"exclude_relevant": True}
-    assert (oasis["validation_images"], oasis["validation_queries"], oasis["steps_per_image"]) == (50, 10, 9)
+    study, others = web_study(), web_study(rankers=5, batch="subset", runtime={**SECTION["runtime"], "images": [99]})
+    for job, names in (("train_on_log", {"ranker": "0"}), ("time_size", {"learner": "oasis", "size": "60"})):
+        assert study.params(job, dataset="made", **names) == others.params(job, dataset="made", **names)
+    training, fits = study.params("train_on_log"), study.params("time_size")
+    assert training["rankers"] == ["0", "1", "irrelevant"]
+    assert not {"threads", "rankers", "checkpoint_seconds"} & set(training["learning"])
+    assert training["learning"]["triplets_per_query"] == 32
+    assert study.params("time_size", learner="lmnn") == {"seed": 2010, "lmnn": {"max_iter": 5, "time_limit": 7}}
+    assert (fits["held_out"], fits["oasis"]["patience"]) == ({"images": 50, "queries": 10}, 3)
+    assert study.params("exhibits") == web_study(training={**SECTION["training"], "threads": 4}).params("exhibits")
 
 
 def test_exhibits_follow_the_settings():
-    every = check_plan(plan, CONFIG, "made")
+    every = check_plan(web_study())
     assert len(every) == 14
-    for config, gone in (
-        (changed("runtime"), {"oasis-jmlr-2010/fig4", "oasis-nips-2009/fig1b"}),
-        (changed("approximate"), {"web/approximate", "web/recall"}),
-        (changed(irrelevant_negatives=False), {"web/negatives"}),
+    for study, gone in (
+        (web_study("runtime"), {"oasis-jmlr-2010/fig4", "oasis-nips-2009/fig1b"}),
+        (web_study("approximate"), {"web/approximate", "web/recall"}),
+        (web_study(irrelevant_negatives=False), {"web/negatives"}),
     ):
-        assert every - check_plan(plan, config, "made") == gone
-    assert list(plan.methods(CONFIG, "made")) == ["oasis", "oasis-averaged", "euclidean"]
-    assert list(plan.methods(changed(rankers=1), "made")) == ["oasis", "euclidean"]
+        assert every - check_plan(study) == gone
+    assert web_study().methods == ["oasis", "oasis-averaged", "euclidean"]
+    assert web_study(rankers=1).methods == ["oasis", "euclidean"]

@@ -13,12 +13,12 @@ from lookalike.features.visterm_store import VistermStore
 from lookalike.learners.compact_rows import CompactRows
 from lookalike.studies.metrics import COLUMNS, select
 from lookalike.studies.web import protocol
-from lookalike.studies.web.numbers import GAIN, IRRELEVANT, runtime_of_ranker
+from lookalike.studies.web.numbers import GAIN, IRRELEVANT, TWIN, runtime_of_ranker
 from lookalike.studies.web.protocol import draw_query_images, precision_of_retrieval
+from lookalike.studies.web.settings import HeldOutLog, LogLearning, LogTest
 from lookalike.studies.web.validation import Validation, hold_out
 
-TRAINING = {"aggressiveness": 1.0, "steps": 1024, "interval": 512, "patience": 0, "tolerance": 0.0,
-            "mode": "look-ahead", "block": 256, "relevance": "joint", "theta": 0.0}  # fmt: skip
+LEARNING = LogLearning(aggressiveness=1.0, steps=1024, interval=512, patience=0, block=256)
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def data(tmp_path_factory):
     simulation.write_images(folder / "images.parquet")
     simulation.write_shard(0, 1, folder / "shard-000")
     files = {"rows_folder": folder / "training", "validation_path": folder / "validation.npz"}
-    protocol.prepare_training(*opened(folder), {"images": 100, "queries": 50}, theta=0.0, seed=1, **files)
+    protocol.prepare_training(*opened(folder), HeldOutLog(images=100, queries=50), theta=0.0, seed=1, **files)
     return folder
 
 
@@ -43,14 +43,14 @@ def opened(folder):
 def trained(folder, ranker, **changes):
     return protocol.train_ranker(
         opened(folder)[0], CompactRows(folder / "training"), Validation.load(folder / "validation.npz"),
-        TRAINING | changes, ranker, seed=1, n_threads=1, checkpoint=folder / f"checkpoint-{ranker}",
+        LEARNING.model_copy(update=changes), ranker, seed=1, n_threads=1, checkpoint=folder / f"checkpoint-{ranker}",
         checkpoint_seconds=1000.0, report=lambda line: None,
     )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def rankers(data):
-    return [trained(data, ranker) for ranker in (0, 1)]
+    return [trained(data, ranker) for ranker in "01"]
 
 
 def test_no_test_image_and_no_held_out_image_is_learned_from(data):
@@ -63,12 +63,12 @@ def test_no_test_image_and_no_held_out_image_is_learned_from(data):
 
 def test_rankers_differ_and_each_is_the_same_whatever_others_there_are(data, rankers):
     (first, fit), (second, _) = rankers
-    assert np.array_equal(first.W, trained(data, 0)[0].W)
+    assert np.array_equal(first.W, trained(data, "0")[0].W)
     assert min(first.best_step, second.best_step) > 0, "nothing was learned: make the set easier"
     assert not np.array_equal(first.W, second.W)
     assert fit["n_train"] + fit["n_validation"] == len(protocol.images_of_part(opened(data)[1], "train"))
     assert fit["peak_memory_bytes"] > 1e7
-    one_by_one, sequential = trained(data, 1, mode="sequential")
+    one_by_one, sequential = trained(data, "1", mode="sequential")
     np.testing.assert_allclose(second.W, one_by_one.W, atol=1e-5)
     assert (fit["mode"], sequential["mode"]) == ("look-ahead", "sequential")
 
@@ -80,7 +80,7 @@ def test_files_of_a_ranker_and_the_mean_of_several(rankers, tmp_path):
     mean = protocol.averaged(files)
     np.testing.assert_allclose(mean, (np.load(files[0]) + np.load(files[1])) / 2, atol=1e-7)
     assert np.array_equal(protocol.averaged(files[:1]), np.load(files[0]))
-    model, rows = protocol.as_model(mean, [fit for _, fit in rankers], TRAINING), np.eye(800)
+    model, rows = protocol.as_model(mean, [fit for _, fit in rankers], LEARNING), np.eye(800)
     np.testing.assert_allclose(model.similarity(rows[:5], rows), mean[:5], atol=1e-6)
     curve, fit = pd.read_parquet(tmp_path / "0" / "curve.parquet"), rankers[0][1]
     assert curve["step"].tolist() == [0, 512, 1024]
@@ -95,12 +95,12 @@ def test_test_images_query_the_others_and_never_find_themselves(data):
     assert set(ids) == set(images.loc[images["part"] == "test", "image_id"])
     lengths = sp.linalg.norm(gallery, axis=1)
     np.testing.assert_allclose(lengths[lengths > 0], 1, atol=1e-6)
-    first, twin = trained(data, 0)[0].W, trained(data, 0, exclude_relevant=True)[0].W
+    first, twin = trained(data, "0")[0].W, trained(data, TWIN)[0].W
     assert not np.array_equal(first, twin), "some negatives are relevant, and the twin has none of them"
     precision = protocol.score_retrieval(
         {"euclidean": lambda: None, "oasis": lambda: first, IRRELEVANT: lambda: twin},
         ids, gallery, log, images["topic"].to_numpy(),
-        {"queries": 10_000, "neighbours": 10_000}, seed=1, n_threads=1, report=lambda line: None,
+        LogTest(queries=10_000, neighbours=10_000), seed=1, n_threads=1, report=lambda line: None,
     )  # fmt: skip
     by_method = select(precision, metric="p@k").pivot(index="x", columns="method", values="value")
     gain = select(precision, metric=GAIN).set_index("x")

@@ -10,9 +10,9 @@ from lookalike.learners.large_scale import TrainingRun
 from lookalike.studies.web import runtime
 from lookalike.studies.web.numbers import RUNTIME_TYPES, runtime_table
 from lookalike.studies.web.runtime import VARIANCE, mnist_like, score_interval, time_lmnn, time_oasis
+from lookalike.studies.web.settings import HeldOutLog, LmnnTimes, OasisTimes
 
-SETTINGS = {"aggressiveness": 1.0, "steps_per_image": 100, "patience": 3, "tolerance": 0.001, "validation_images": 40,
-            "validation_queries": 20}  # fmt: skip
+TIMING, HELD_OUT = OasisTimes(steps_per_image=100, patience=3), HeldOutLog(images=40, queries=20)
 SIMULATION = {"n_images": 150, "seed": 3, "words": 300, "nonzeros": 15, "topic_words": 20, "style_words": 20,
               "styles": 5}  # fmt: skip
 
@@ -31,7 +31,8 @@ def runs(monkeypatch):
 
 
 def timed(folder, seed=1, **changes):
-    return time_oasis(WebSimulation(**SIMULATION), SETTINGS | changes, seed=seed, folder=folder)
+    timing = TIMING.model_copy(update=changes)
+    return time_oasis(WebSimulation(**SIMULATION), timing, HELD_OUT, seed=seed, folder=folder)
 
 
 def test_a_run_is_counted_up_to_its_best_score_and_saturates_or_is_cut(runs, tmp_path):
@@ -98,7 +99,7 @@ def test_synthetic_rows_have_impostors_and_are_nested_and_seeded():
 
 
 def test_lmnn_is_timed_until_it_converges_or_ends_at_a_limit():
-    row = time_lmnn(60, {"max_iter": 1000, "time_limit": 100}, seed=1)
+    row = time_lmnn(60, LmnnTimes(time_limit=100), seed=1)
     assert list(row) == list(RUNTIME_TYPES)
     told = ("learner", "n_images", "stopped", "lower_bound", "own_run")
     assert [row[name] for name in told] == ["LMNN", 60, "converged", False, False]
@@ -111,8 +112,8 @@ def test_lmnn_is_timed_until_it_converges_or_ends_at_a_limit():
         ["LMNN", 60, 0], *(["OASIS", n, r] for n in (60, 600) for r in (0, 1))
     ]  # fmt: skip
     assert all(table.dtypes[name] == kind for name, kind in RUNTIME_TYPES.items() if kind is not str)
-    row = time_lmnn(60, {"max_iter": 3, "time_limit": 100}, seed=1)
+    row = time_lmnn(60, LmnnTimes(max_iter=3), seed=1)
     assert (row["stopped"], row["steps"], row["lower_bound"]) == ("limit", 3, True)
-    row = time_lmnn(400, {"max_iter": 100_000, "time_limit": 0.3}, seed=1)
+    row = time_lmnn(400, LmnnTimes(max_iter=100_000, time_limit=0.3), seed=1)
     assert (row["stopped"], row["lower_bound"]) == ("time limit", True)
     assert 0.2 < row["cpu_seconds"] < 3

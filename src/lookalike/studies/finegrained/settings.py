@@ -1,4 +1,4 @@
-"""Settings of the fine-grained study (Deep Ranking)."""
+"""Sections of the fine-grained study's settings (Deep Ranking)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from lookalike.core.settings.model import ABSENT, Distinct, Number, Section, left_out
+from lookalike.core.settings.model import ABSENT, Absent, Distinct, Number, Section, left_out
+
+Given = dict[str, Any]
+"""Settings that a feature's own code checks."""
 
 
 class NetworkTraining(Section):
@@ -23,10 +26,10 @@ class Pretraining(NetworkTraining):
     """Soft-max training of the ConvNet path on the training categories, or on `images`; none if `weights` are given."""
 
     weight_decay: Number = Field(0.0005, ge=0, description="Weight decay (Krizhevsky et al. 2012, section 5).")
-    images: str = left_out(description="Folder of class folders of images to learn from, such as those of ImageNet.")
-    weights: str = left_out(
-        description="Model file of a network for classification, as `systems/convnet/model.lookalike`."
-    )
+    images: Absent[str] = ABSENT
+    """Folder of class folders of images to learn from, such as those of ImageNet."""
+    weights: Absent[str] = ABSENT
+    """File of a network for classification, such as `systems/convnet/model.lookalike`."""
 
 
 class RankingTraining(NetworkTraining):
@@ -42,13 +45,17 @@ class Features(Section):
     --help` lists the ids, and the features' docstrings list the settings.
     """
 
-    wavelet: dict[str, Any] = left_out(description="Of `lookalike.features.wavelet`.")
-    color: dict[str, Any] = left_out(description="Of `lookalike.features.color_histogram`.")
-    sift_like: dict[str, Any] = left_out(alias="sift-like", description="Of `lookalike.features.sift_like`.")
-    fisher: dict[str, Any] = left_out(description="Of `lookalike.features.fisher_vector`.")
-    hog: dict[str, Any] = left_out(description="Of `lookalike.features.hog`.")
-    spmk_texton_1024_max: dict[str, Any] = left_out(alias="spmk-texton-1024-max")
+    wavelet: Absent[Given] = left_out(description="Of `lookalike.features.wavelet`.")
+    color: Absent[Given] = left_out(description="Of `lookalike.features.color_histogram`.")
+    sift_like: Absent[Given] = left_out(alias="sift-like", description="Of `lookalike.features.sift_like`.")
+    fisher: Absent[Given] = left_out(description="Of `lookalike.features.fisher_vector`.")
+    hog: Absent[Given] = left_out(description="Of `lookalike.features.hog`.")
+    spmk_texton_1024_max: Absent[Given] = left_out(alias="spmk-texton-1024-max")
     """Of `lookalike.features.texton`."""
+
+    def given(self, feature: str) -> dict[str, Any]:
+        """Return the settings of one feature, by its id."""
+        return getattr(self, feature.replace("-", "_")) or {}
 
 
 class Score(Section):
@@ -63,12 +70,20 @@ class Sampler(Section):
 
     out_of_class: Number = Field(0.2, ge=0, le=1)
     """Share of triplets whose negative is of another category; the paper's Table 1 has 0.2."""
-    capacity: int = left_out(ge=3, description="Images that the buffer of a category holds; all of them if left out.")
-    positive_threshold: Number = left_out(gt=0)
+    capacity: Absent[int] = left_out(ge=3)
+    """Images that the buffer of a category holds; all of them if left out."""
+    positive_threshold: Absent[Number] = left_out(gt=0)
     """T_p (eq. 7): images with a larger relevance are equally likely to be the positive. None if left out."""
     margin: Number = Field(0.05, ge=0)
     """T_r (eq. 8): least difference between the relevance of the positive and that of an in-class negative."""
     tries: int = Field(50, ge=1, description="Draws of an in-class negative before the sampler drops the triplet.")
+
+
+class Sampling(Sampler):
+    """How the triplets of one system are sampled."""
+
+    weighted: bool = True
+    """Whether images are drawn by their relevance, or all alike."""
 
 
 class GoldenFeature(Section):
@@ -78,7 +93,7 @@ class GoldenFeature(Section):
     """Weights of the hinge loss to choose from by cross-validation on training data."""
     n_triplets: int = Field(20000, ge=10, description="Training triplets.")
     folds: int = Field(3, ge=2, description="Folds of the cross-validation that chooses C.")
-    ratings: Number = left_out(gt=0, lt=1)
+    ratings: Absent[Number] = left_out(gt=0, lt=1)
     """Share of the text queries whose rated triplets teach it its weights, as in the paper. Its distances then give the
     relevance that all other methods learn from, and these triplets are not evaluated. If left out, it learns from the
     relevance of training images, like the other methods."""
@@ -116,14 +131,19 @@ class LinearEmbedding(Section):
     n_steps: int = Field(2000, ge=1, description="Steps.")
 
 
-class Networks(Section):
-    """The networks; they need torch."""
+class Network(Section):
+    """What decides a network besides its training."""
 
     size: Literal["paper", "small"] = "paper"
     """`paper`: 225 x 225 pixels in, 4,096 numbers out; `small`: trains in minutes on two cores."""
     shift: int = Field(8, ge=0, le=64, description="Pixels by which training images are shifted at random, at most.")
     device: str = "auto"
     """Torch's name of the device, such as `cuda`; `auto`: an accelerator where there is one."""
+
+
+class Networks(Network):
+    """The networks; they need torch."""
+
     threads: int = Field(1, ge=1)
     """Threads of a network that trains on processors. More than one changes the result."""
     checkpoint_seconds: Number = Field(60, gt=0)
@@ -143,20 +163,14 @@ class SamplingStudy(Section):
     """Shares of out-of-class negatives. For the share in `sampler`, the figure shows DeepRanking itself."""
 
 
-class FinegrainedStudy(Section):
-    """The fine-grained study (Deep Ranking, CVPR 2014) on one data set."""
+class Surroundings(Section):
+    """What planning finds besides the settings, and jobs are given as it was."""
 
-    batch: Literal["method", "subset"] = "method"
-    """`method`: a job for every hand-crafted feature and every network; `subset`: one for all features, and one for all
-    networks trained by the ranking loss."""
-    features: Features = Features()
-    score: Score = Score()
-    sampler: Sampler = Sampler()
-    golden: GoldenFeature = GoldenFeature()
-    l1hashkpca: L1HashKPCA = L1HashKPCA()
-    oasis: EmbeddingOasis = EmbeddingOasis()
-    validation: HeldOutImages = HeldOutImages()
-    network: Networks = Networks()
-    sampling_study: SamplingStudy | None = ABSENT
-    buffers: Distinct[Annotated[int, Field(ge=3)]] = left_out()
-    """Sizes of the sampler's buffers that `finegrained/buffers` compares with exact sampling; not run if left out."""
+    folder: str
+    """Folder that the paths of the manifest start from."""
+    no_training: str
+    """Why nothing can be learned from relevance, as a sentence; "" if it can."""
+    no_torch: str
+    """Why networks cannot be trained, as a sentence; "" if they can."""
+    is_graded: bool
+    """Whether relevance within a category has grades; without, all negatives are of other categories."""

@@ -1,4 +1,4 @@
-"""Settings of the web-scale study (OASIS on a query log)."""
+"""Sections of the web-scale study's settings (OASIS on a query log), each of which a job reads whole."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from lookalike.core.settings.model import ABSENT, Distinct, Number, Section, left_out
+from lookalike.core.settings.model import ABSENT, Absent, Distinct, Number, Section, left_out
 
 
-class LogTraining(Section):
-    """How OASIS is trained on the log."""
+class LogLearning(Section):
+    """What decides the triplets and steps of a ranker."""
 
     aggressiveness: Number = Field(0.1, gt=0, description="C of OASIS.")
     steps: int = Field(160000000, ge=1)
@@ -27,17 +27,22 @@ class LogTraining(Section):
     triplets_per_query: int = Field(1, ge=1, le=16384)
     """Triplets in a row that share their query image. From about 32 on, mode `sequential` is the faster one at 10,000
     words, on one thread; too many for the number of steps leave images out (`docs/explanation/web.md`)."""
+    relevance: Literal["joint", "co_clicks"] = "joint"
+    """`joint`: Pr(p1, p2) of draft eq. 19; `co_clicks`: C'C of the NIPS version."""
+    theta: Number = Field(0, ge=0, description="Cut of the joint relevance (JMLR eq. 10).")
+    share: Absent[Number] = left_out(gt=0, le=1)
+    """Needed by `co_clicks`: the share of its largest values to keep."""
+
+
+class LogTraining(LogLearning):
+    """How OASIS is trained on the log."""
+
     threads: int = Field(2, ge=1)
     """Threads of a ranker in mode `look-ahead`. They do not change the result."""
     rankers: int = Field(1, ge=1)
     """Rankers that are trained, each in a job of its own, and averaged (JMLR section 5.4)."""
     checkpoint_seconds: Number = Field(300, gt=0)
     """Seconds between two checkpoints. A kill loses no more than this."""
-    relevance: Literal["joint", "co_clicks"] = "joint"
-    """`joint`: Pr(p1, p2) of draft eq. 19; `co_clicks`: C'C of the NIPS version."""
-    theta: Number = Field(0, ge=0, description="Cut of the joint relevance (JMLR eq. 10).")
-    share: Number = left_out(gt=0, le=1)
-    """Needed by `co_clicks`: the share of its largest values to keep."""
 
 
 class HeldOutLog(Section):
@@ -60,7 +65,7 @@ class Index(Section):
     rank: int = Field(ge=1, le=1024)
     """Leading eigenvectors of the positive semidefinite part of W that rows are projected on."""
     index: str = Field(description="Factory string of faiss, such as `Flat`, `HNSW32` or `IVF1024,Flat`.")
-    parameters: Distinct[Annotated[int, Field(ge=1)]] = ABSENT
+    parameters: Absent[Distinct[Annotated[int, Field(ge=1)]]] = ABSENT
     """Values of efSearch or nprobe, one measurement each. Leave it out for an index without such a parameter."""
 
 
@@ -74,11 +79,9 @@ class Approximate(Section):
     """Dimensions of the projection, faiss factory string, and values of its search parameter."""
 
 
-class Runtime(Section):
-    """Time to early stopping against the number of images (JMLR Figure 4); not run if left out."""
+class OasisTimes(Section):
+    """What decides a timed run of OASIS besides its size."""
 
-    images: Distinct[Annotated[int, Field(ge=60)]] = Field(min_length=1)
-    """Sizes of further simulated data sets to train OASIS on. The figure also shows the study's own."""
     aggressiveness: Number = Field(1.0, gt=0)
     """C of OASIS at these sizes, chosen on held-out images of other simulated sets. With a smaller C, mean average
     precision first falls for tens of passes over so few images."""
@@ -87,23 +90,20 @@ class Runtime(Section):
     stops."""
     tolerance: Number = Field(0.001, ge=0, description="By how much mean average precision must grow to count.")
     steps_per_image: int = Field(200, ge=1, description="The most triplets, for each image.")
-    lmnn: Distinct[Annotated[int, Field(ge=60)]] = Field([])
-    """Sizes of labelled sets of MNIST's shape that active-set LMNN is trained on."""
+
+
+class LmnnTimes(Section):
+    """What decides a timed run of LMNN besides its size."""
+
     max_iter: int = Field(1000, ge=1, description="The most iterations of LMNN.")
     time_limit: Number = Field(3600, gt=0)
     """Seconds of processor time after which a fit of LMNN is given up."""
 
 
-class WebStudy(Section):
-    """The web-scale study (OASIS, JMLR section 5.2) on one data set."""
+class Runtime(LmnnTimes, OasisTimes):
+    """Time to early stopping against the number of images (JMLR Figure 4); not run if left out."""
 
-    batch: Literal["method", "subset"] = "method"
-    """`method`: a job for every ranker and every size of `runtime`; `subset`: one for all rankers and one for all
-    sizes."""
-    training: LogTraining = LogTraining()
-    irrelevant_negatives: bool = False
-    """Whether a second ranker is trained, with irrelevant negatives only (JMLR section 2.3)."""
-    validation: HeldOutLog = HeldOutLog()
-    test: LogTest = LogTest()
-    approximate: Approximate = ABSENT
-    runtime: Runtime = ABSENT
+    images: Distinct[Annotated[int, Field(ge=60)]] = Field(min_length=1)
+    """Sizes of further simulated data sets to train OASIS on. The figure also shows the study's own."""
+    lmnn: Distinct[Annotated[int, Field(ge=60)]] = Field([])
+    """Sizes of labelled sets of MNIST's shape that active-set LMNN is trained on."""

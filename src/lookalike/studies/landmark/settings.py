@@ -1,4 +1,4 @@
-"""Settings of the landmark study (SOML)."""
+"""Sections of the landmark study's settings (SOML)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from lookalike.core.settings.methods import BatchOfStudy, Changes, Overrides
-from lookalike.core.settings.model import ABSENT, Distinct, Number, Section, names_or
+from lookalike.core.settings.model import ABSENT, Absent, Distinct, Number, Section
 
 
 class LearningImages(Section):
@@ -54,28 +53,13 @@ class Dimensions(Section):
     """Seconds of processor time of one fit; a method that takes longer is not run with more words."""
 
 
-Landmarks = Annotated[str | list[str], names_or("all", 1, "`all` or a list of different landmarks")]
+class Sweeps(Section):
+    """What a study varies besides its methods."""
 
+    sweep: Absent[Sweep] = ABSENT
+    cost_sweep: Absent[CostSweep] = ABSENT
+    triplet_order: Absent[TripletOrder] = ABSENT
 
-class LandmarkStudy(Section):
-    """The landmark study (SOML, AAAI 2014) on one data set."""
-
-    batch: BatchOfStudy = ABSENT
-    codebooks: Distinct[str] = Field(min_length=1, max_length=3)
-    """Ids of the codebooks, from small to large; the first fills Tables 1, 4 and 7 of the paper, the second 2, 5 and 8,
-    the third 3, 6 and 9."""
-    methods: Distinct[str] = Field(min_length=1, description="Ids of the methods to run, in the order of the exhibits.")
-    variants: Distinct[str] = Field([])
-    """Ids of methods to run too. They show what the paper's equations do as printed."""
-    landmarks: Landmarks = "all"
-    """The landmarks to learn; one with too few images is an error. `all`: those of the ground truth that have enough
-    images; `oxford5k` must list them."""
-    learning: LearningImages = LearningImages()
-    sweep: Sweep = ABSENT
-    cost_sweep: CostSweep = ABSENT
-    triplet_order: TripletOrder = ABSENT
-    dimensions: Dimensions = ABSENT
-    overrides: Overrides = Field({})
-    codebook_overrides: dict[str, dict[str, Changes]] = Field({})
-    """Further changes for one codebook, by codebook id and method id; those for a codebook that the study does not use
-    are ignored."""
+    def varied(self) -> list[Sweep | CostSweep | TripletOrder]:
+        """Return those that are run."""
+        return [sweep for sweep in (self.sweep, self.cost_sweep, self.triplet_order) if sweep is not None]

@@ -1,0 +1,414 @@
+"""The section of the category study: which runs its settings ask for, and what jobs read and write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import Field
+
+from lookalike.core.errors import LookalikeError
+from lookalike.core.settings.data_sets import LANDMARK_KINDS, TRIPLET_KINDS, VISTERM_KINDS, WEB_KINDS
+from lookalike.core.settings.methods import Method
+from lookalike.core.settings.model import ABSENT, Absent, Distinct, Id, only, plain
+from lookalike.core.settings.ratings import Ratings
+from lookalike.core.settings.schema import Representation
+from lookalike.core.settings.sentences import check_exhibits, refer, refer_once
+from lookalike.data.subsets import read_published_subsets
+from lookalike.exhibits.registry import Exhibit
+from lookalike.exhibits.study import Files
+from lookalike.studies.batches import SIZES, Batch, run_files
+from lookalike.studies.category.images import reads_of_images
+from lookalike.studies.category.settings import (
+    ChosenClasses,
+    ClassSubset,
+    LossBound,
+    OneAggressiveness,
+    Rankers,
+    Splits,
+    Transfer,
+)
+from lookalike.studies.method_study import MethodStudy, fit_of, without_batches
+
+RESOURCES = Path(__file__).resolve().parents[4] / "workflow" / "resources"
+ROLES = ("methods", "variants", "timed", "set_aside", "projected", "minima")
+"""Settings that list methods by what they are run for; a method has one role in a study."""
+SIDES = ("rankers", "loss_bound", "transfer")
+"""Parts of the settings that are run for an exhibit of their own, each by the module of its name."""
+RUN_FILES = ("model.lookalike", "fit.json", "selection.parquet", "metrics.parquet", "ranks.npz")
+MAKERS = {"protocol": RUN_FILES, "traces": ("curve.parquet",)}
+"""Module of this study to what it makes of a run."""
+OF_IMAGES = {"images", "palette", "codebook", "blocks"}
+"""What exhibits need that only images have; a data set of visterm counts has none of it."""
+BEFORE, AFTER = "euclidean", "oasis"
+"""Methods whose neighbours are shown beside each other."""
+
+# a plan asks for every subset, and the file is read each time
+_published = cache(read_published_subsets)
+
+
+@dataclass(frozen=True)
+class Traces:
+    """What an exhibit asks for: traces of methods along training; without any, of all ways of projecting."""
+
+    methods: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Side:
+    """What an exhibit asks for: one of `SIDES`."""
+
+    name: str
+
+
+class CategorySection(MethodStudy):
+    """The section of the category study: what its jobs read and write."""
+
+    room: ClassVar = "category"
+    contrasted: ClassVar = ("metrics", "fits", "selections")
+    without_effect: ClassVar = dict.fromkeys(("batch", "like", "ablations", "ablation_methods"), True) | {
+        "ratings": {"path", "queries", "retrieved", "random"}
+    }
+
+    like: Absent[str] = ABSENT
+    """Data set whose study gives the keys that are left out here; a key that stands here replaces that study's."""
+    ratings: Absent[Ratings] = ABSENT
+    representation: str = Field(description="Id of the representation that the exhibits show.")
+    methods: Distinct[str] = Field(min_length=1, description="Ids of the methods to run, in the order of the exhibits.")
+    variants: Distinct[str] = Field([])
+    """Ids of symmetric variants of OASIS to run too (JMLR Figure 8, draft Figure 5), and of OASIS projected onto
+    positive matrices (NIPS abstract)."""
+    timed: Distinct[str] = Field([])
+    """Ids of further methods, run only for their training times (JMLR Table 5, draft Table 2)."""
+    set_aside: Distinct[str] = Field([])
+    """Ids of methods that the papers tried and set aside (JMLR section 5.3.1). They appear in claims and in the
+    comparison with OASIS, and in no table of a paper."""
+    projected: Distinct[str] = Field([])
+    """Ids of OASIS with projections onto positive semidefinite matrices. Only their curves are made (JMLR Figure 9)."""
+    minima: Distinct[str] = Field([])
+    """Ids of `mcml-factor` and `lmnn-factor`, which go to the minimum of what `mcml` and `lmnn` descend. Only
+    `learning/minimum` shows them."""
+    rankers: Absent[Rankers] = ABSENT
+    loss_bound: Absent[LossBound] = ABSENT
+    transfer: Absent[Transfer] = ABSENT
+    ablations: Distinct[str] = Field([])
+    """Ids of further representations to run with the same subsets."""
+    ablation_methods: Absent[Distinct[str]] = Field(ABSENT, min_length=1)
+    """Ids of the methods that are run in the further representations; all of `methods` if left out."""
+    splits: Splits = Splits()
+    subsets: dict[Id, ClassSubset] = Field(min_length=1, description="The subsets of classes, by id.")
+    exhibits: Absent[dict[str, Annotated[list[str], Field(min_length=1)]]] = ABSENT
+    """Which subsets each exhibit shows, by `paper/name`; every exhibit shows every subset if left out."""
+
+    _published: Mapping[str, Sequence[str]] | None = None
+
+    def check(self) -> None:
+        """Refuse settings that name what does not exist or cannot work together."""
+        place, kind = f"category.{self.dataset}", self.data_set.kind
+        for representation in (self.representation, *self.ablations):
+            refer(f"{place}: a representation", representation, self._shared.representations)
+        for other, kinds in {"landmark": LANDMARK_KINDS, "web": WEB_KINDS, "finegrained": TRIPLET_KINDS}.items():
+            if kind in kinds:
+                raise LookalikeError(
+                    f"config: {place} needs a data set of classes, not of kind {kind}: list it under {other}"
+                )
+        if not self.has_pictures and (further := [key for key in ("ablations", "ratings") if getattr(self, key)]):
+            raise LookalikeError(
+                f"config: {place}.{further[0]} needs images, and a data set of kind {kind} has none: leave it out"
+            )
+        self._check_methods(place)
+        check_exhibits(place, self.exhibits or {}, self.known_exhibits(), self.subsets)
+        if wrong := self._wrong_numbers(place):
+            raise LookalikeError(f"config: {place}.{wrong}")
+
+    def _check_methods(self, place: str) -> None:
+        """Refuse methods that do not exist, have two roles, or cannot take theirs, and those of a subset alone."""
+        known = self._shared.methods
+        refer_once(place, {role: getattr(self, role) for role in ROLES}, known)
+        for method in self.ablation_methods or ():
+            refer(f"{place}.ablation_methods", method, self.methods)
+        for method in self.projected:
+            if known[method].trace is None:
+                raise LookalikeError(f"config: {place}.projected names {method!r}, which needs a `trace` to be drawn")
+        for method in self.overrides:
+            refer(f"{place}.overrides", method, known)
+        for id, subset in self.subsets.items():
+            for method in subset.methods or ():
+                refer(f"{place}.subsets.{id}", method, self.named_methods())
+            for method in subset.overrides:  # which a file laid over this one may not run
+                refer(f"{place}.subsets.{id}", method, known)
+
+    def _wrong_numbers(self, place: str) -> str:
+        """Return which of rankers, ratings and cuts the partitions, subsets and methods of the study have not."""
+        folds = self.splits.folds
+        if self.rankers is not None and max(self.rankers.averages) > self.rankers.count:
+            return f"rankers.averages must not be larger than its count, {self.rankers.count}"
+        if self.rankers is not None and (self.rankers.folds or 1) > folds:
+            return "rankers.folds must not be larger than splits.folds"
+        if self.ratings is not None:
+            refer(f"{place}.ratings.subset", self.ratings.subset, self.subsets)
+            if self.ratings.fold >= folds:
+                return f"ratings.fold must be one of the {folds} partitions, counted from 0"
+            if not self.on_subset(self.ratings.subset, {AFTER} & set(self.methods)):
+                return f"ratings shows what OASIS retrieves: list oasis under {place}.methods"
+        if self.splits.validation >= self.splits.train:
+            return "splits.validation must be smaller than splits.train"
+        return ""
+
+    def reads(self, job: str, fitted: Sequence[str] = (), **names: str) -> Mapping[str, Any]:
+        """Return what a job of a rule reads of the settings."""
+        if (read := reads_of_images(job, self._shared, self.dataset, names)) is not None:
+            return read
+        match job:
+            case "draw_splits":
+                classes = only(ChosenClasses, self.subset_settings(names["subset"]))
+                return {"classes": classes, "splits": self.splits, "seed": self.seed}
+            case "run":
+                fits = {method: fit_of(self.spec(method, names["subset"])) for method in fitted}
+                return {"specs": fits, "seed": self.seed}
+            case "run_side_study":
+                side = names["side"]
+                # rankers may be trained on fewer folds
+                n_folds = self.rankers.folds if side == "rankers" and self.rankers is not None else None
+                return {"side": self.sides[side], "folds": self.folds()[:n_folds], "seed": self.seed}
+        return {**super().reads(job, fitted, **names), "published": self.published}
+
+    def section(self) -> dict[str, Any]:
+        """Return its own keys on which a number or an exhibit depends."""
+        subsets = {
+            id: subset.model_copy(update={"overrides": without_batches(subset.overrides)})
+            for id, subset in self.subsets.items()
+        }
+        return {**super().section(), "subsets": plain(subsets)}
+
+    def shared(self) -> dict[str, Any]:
+        """Return what contrasts and exhibits read of other sections: how all methods are called, too."""
+        shared = super().shared()
+        # a claim may name a method that this study does not run
+        methods = {id: plain(spec, include={"learner", "title"}) for id, spec in self._shared.methods.items()}
+        representation = plain(self.own_representation, exclude={"max_descriptors", "iterations"})
+        shared["representations"] = {self.representation: representation}
+        return {**shared, "methods": methods | shared["methods"]}
+
+    @classmethod
+    def given(cls, dataset: str, settings: Mapping[str, Any]) -> Self:
+        """Return the study from the parameters that a job for contrasts or exhibits is given."""
+        study = super().given(dataset, settings)
+        study._published = settings["published"]
+        return study
+
+    @property
+    def published(self) -> Mapping[str, Sequence[str]]:
+        """The classes that the papers print under the id of a subset, by subset."""
+        if self._published is not None:
+            return self._published
+        found = _published(RESOURCES / "class-subsets.csv")
+        return {subset: found.get(subset, []) for subset in self.subsets}
+
+    @property
+    def own_representation(self) -> Representation:
+        """Settings of the representation that the exhibits show."""
+        return self._shared.representations[self.representation]
+
+    @property
+    def sides(self) -> dict[str, OneAggressiveness]:
+        """Those of `SIDES` that are run."""
+        sides = {side: getattr(self, side) for side in SIDES}
+        return {side: settings for side, settings in sides.items() if settings is not None}
+
+    def spec(self, method: str, subset: str = "") -> Method:
+        """Return a method as the study, and a subset of it, changes it."""
+        return self.changed(method, self.subsets[subset].overrides if subset else {})
+
+    def named_methods(self) -> list[str]:
+        """Return the methods that are run, for whatever they are run."""
+        return [method for role in ROLES for method in getattr(self, role)]
+
+    def run_methods(self) -> list[str]:
+        """Return the methods that are selected, fitted and ranked."""
+        return [method for method in self.named_methods() if method not in self.projected]
+
+    def traced_methods(self) -> list[str]:
+        """Return the methods that have numbers along training."""
+        return [method for method in self.named_methods() if self.spec(method).trace is not None]
+
+    def on_subset(self, subset: str, methods: Iterable[str]) -> list[str]:
+        """Return those of some methods that run on a subset; minima only where `learning/minimum` shows them."""
+        chosen = self.subsets[subset].methods
+        unshown = () if subset in (self.exhibits or {}).get("learning/minimum", [subset]) else self.minima
+        return [method for method in methods if (chosen is None or method in chosen) and method not in unshown]
+
+    def families(self) -> dict[str, list[str]]:
+        """Return the methods to compare OASIS with, by question: competitors, its variants, and what was set aside."""
+        families = {"compared": self.methods, "variants": self.variants, "set_aside": self.set_aside}
+        others = {name: [method for method in methods if method != AFTER] for name, methods in families.items()}
+        return {name: methods for name, methods in others.items() if methods}
+
+    def can_compare(self) -> bool:
+        """Tell whether the study runs OASIS and something to hold it against."""
+        return AFTER in self.methods and bool(self.families())
+
+    def subset_settings(self, subset: str) -> ClassSubset:
+        """Return the settings of one subset, or say in a sentence which there are."""
+        if subset not in self.subsets:
+            there = ", ".join(self.subsets)
+            raise LookalikeError(f"{self.dataset} has no subset {subset!r} in config.yaml; there are: {there}")
+        return self.subsets[subset]
+
+    def folds(self) -> list[int]:
+        """Return the numbers of the partitions."""
+        return list(range(self.splits.folds))
+
+    def example_fold(self) -> tuple[str, int]:
+        """Return subset and fold whose neighbours are shown: those that people rate, else of the last with both."""
+        if self.ratings is not None:
+            return self.ratings.subset, self.ratings.fold
+        able = [subset for subset in self.subsets if len(self.on_subset(subset, (BEFORE, AFTER))) == 2]
+        return [*self.subsets, *able][-1], 0
+
+    def batches(self) -> list[Batch]:
+        """Return every batch, one rule each; runs and traces of a fold, and of a method, are apart."""
+        sizes = {size: self.methods_in(size, self.named_methods()) for size in SIZES}
+        small = [
+            Batch(
+                name=f"{what}_{size}",
+                log=f"logs/{{dataset}}/{what}/{{representation}}/{{subset}}/{{method}}/{part}.log",
+                files=run_files(fold=of_folds, file=MAKERS[maker]),
+                allowed={"dataset": [self.dataset], "method": sizes[size]},
+                fitted=sizes[size],
+            )
+            for size, part, of_folds in (("fold", "{fold}", ["{fold}"]), ("method", "all", self.folds()))
+            for what, maker in (("run", "protocol"), ("trace", "traces"))
+            if sizes[size]
+        ]
+        pairs = product(self.methods_by_representation(), self.subsets)
+        large = [self._batch_of_subset(*pair, sizes["subset"]) for pair in pairs]
+        return [*small, *(batch for batch in large if batch.files)]
+
+    def _batch_of_subset(self, representation: str, subset: str, methods: Sequence[str]) -> Batch:
+        """Return a job that runs and traces all of some methods on a subset."""
+        run = self.on_subset(subset, self.methods_by_representation()[representation])
+        traced = [method for id, method in self.traces() if id == subset and representation == self.representation]
+        by_maker = {"protocol": run, "traces": traced}
+        wanted = [(maker, method) for maker in MAKERS for method in by_maker[maker] if method in methods]
+        files = [run_files(method=[method], fold=self.folds(), file=MAKERS[maker]) for maker, method in wanted]
+        return Batch(
+            name=f"run_subset_{representation}_{subset}",
+            log="logs/{dataset}/run/{representation}/{subset}.log",
+            files=[file for of_method in files for file in of_method],
+            allowed={"dataset": [self.dataset], "representation": [representation], "subset": [subset]},
+            fitted=list(dict.fromkeys(method for _, method in wanted)),
+        )
+
+    def methods_by_representation(self) -> dict[str, list[str]]:
+        """Return representation to the methods that are run in it, the study's own first."""
+        others = dict.fromkeys(self.ablations, self.ablation_methods or self.methods)
+        return {self.representation: self.run_methods()} | others
+
+    def runs(self, file: str, *, ablations: bool = True, timed: bool = True) -> list[str]:
+        """Return one file of every run, or without further representations, or what is run for times or a minimum."""
+        by_representation = self.methods_by_representation()
+        without = () if timed else (*self.timed, *self.minima)
+        return [
+            self._run_file(representation, subset, method, fold, file)
+            for representation in (by_representation if ablations else [self.representation])
+            for subset in self.subsets
+            for method, fold in product(self.on_subset(subset, by_representation[representation]), self.folds())
+            if method not in without
+        ]
+
+    def _run_file(self, *parts: str | int) -> str:
+        return "/".join(map(str, (self.folder, "runs", *parts)))
+
+    def asked(self) -> set[tuple[str, object]]:
+        """Return each subset with what an exhibit asks for of it."""
+        return {
+            (subset, asked)
+            for exhibit in self.own_exhibits()
+            for asked in exhibit.asks
+            for subset in (self.exhibits or {}).get(exhibit.id, self.subsets)
+        }
+
+    def traces(self) -> list[tuple[str, str]]:
+        """Return subset and method of every trace along training that an exhibit shows."""
+        named = set(self.named_methods())
+        return sorted(
+            {
+                (subset, method)
+                for subset, asked in self.asked()
+                if isinstance(asked, Traces)
+                for method in self.on_subset(subset, asked.methods or self.projected)
+                if method in named and self.spec(method, subset).trace is not None
+            }
+        )
+
+    def number_files(self) -> list[str]:
+        """Return every table of numbers that is put into the study's own: of runs, traces and side studies."""
+        asked, own = self.asked(), self.representation
+        curves = [
+            self._run_file(own, *trace, fold, "curve.parquet") for trace, fold in product(self.traces(), self.folds())
+        ]
+        pairs = [(side, subset) for side, subset in product(SIDES, self.subsets) if (subset, Side(side)) in asked]
+        sides = [f"{self.folder}/{side}/{own}/{subset}.parquet" for side, subset in pairs]
+        return [*self.runs("metrics.parquet"), *curves, *sides]
+
+    def own_exhibits(self) -> list[Exhibit]:
+        """Return the exhibits that the study has, by its settings and by what its data set is."""
+        without = self._not_made()
+        return [exhibit for exhibit in super().own_exhibits() if not without & set(exhibit.needs)]
+
+    @property
+    def has_pictures(self) -> bool:
+        """Tell whether its data set has images, not counts of visterms alone."""
+        return self.data_set.kind not in VISTERM_KINDS
+
+    def _not_made(self) -> set[str]:
+        """Return what exhibits may need and this data set has not."""
+        return set() if self.has_pictures else OF_IMAGES
+
+    def inputs(self, job: str) -> Files:
+        """Return the files that a job for ``contrasts`` or ``exhibits`` is given; OASIS is compared by rankings."""
+        files = super().inputs(job)
+        if job != "contrasts" or not self.can_compare():
+            return files
+        return {**files, "rankings": self.runs("ranks.npz", ablations=False, timed=False)}
+
+    def palette(self, representation: str) -> str:
+        """Return the palette of the descriptor that a representation is made from."""
+        return f"{self.folder}/descriptors/{self._shared.representations[representation].descriptor}/palette.npy"
+
+    def block_shards(self, representation: str) -> list[str]:
+        """Return every shard of the blocks that a representation is made from."""
+        folder = str(Path(self.palette(representation)).parent)
+        return [f"{folder}/blocks-{shard}.npz" for shard in self.shards()]
+
+    def planned_files(self) -> Files:
+        """Return the files that exhibits are drawn from."""
+        files: dict[str, str | list[str]] = {
+            "metrics": f"{self.folder}/{self.room}/metrics.parquet",
+            "fits": f"{self.folder}/timing.parquet",
+            "selections": f"{self.folder}/selections.parquet",
+            "manifest": f"{self.folder}/manifest.parquet",
+            "images": f"{self.folder}/images.json",
+            "pool": f"{self.folder}/codebook_pool.parquet",
+            "palette": self.palette(self.representation),
+            "codebook": f"{self.folder}/features/{self.representation}/codebook.npy",
+            "blocks": self.block_shards(self.representation),
+            "dropped": [f"{self.folder}/splits/{subset}-dropped.csv" for subset in self.subsets],
+        }
+        if {BEFORE, AFTER} <= set(self.methods):
+            subset, fold = self.example_fold()
+            run = partial(self._run_file, self.representation, subset)
+            files["ranks"] = [run(method, fold, "ranks.npz") for method in (BEFORE, AFTER)]
+        files |= super().planned_files()
+        return {name: paths for name, paths in files.items() if name not in self._not_made()}
+
+
+def makers(batch: Batch) -> dict[str, str]:
+    """Return, of a batch's files, the one by which a job knows what to run, to the module that runs it."""
+    names = {file.rpartition("/")[2] for file in batch.files}
+    return {files[0]: module for module, files in MAKERS.items() if files[0] in names}

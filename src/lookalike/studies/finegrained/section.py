@@ -1,0 +1,278 @@
+"""The section of the fine-grained study: which systems its settings ask for, and what jobs read and write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import Field
+
+from lookalike.core.errors import LookalikeError
+from lookalike.core.settings.data_sets import TRIPLET_KINDS
+from lookalike.core.settings.model import Absent, Distinct, left_out, only, plain
+from lookalike.core.settings.sentences import refer_kind
+from lookalike.data.release_files import has_training_images, relevance_file
+from lookalike.exhibits.study import Files, Study
+from lookalike.studies.batches import Batch, batch_of_fits
+from lookalike.studies.finegrained.settings import (
+    EmbeddingOasis,
+    Features,
+    GoldenFeature,
+    HeldOutImages,
+    L1HashKPCA,
+    Network,
+    Networks,
+    Sampler,
+    Sampling,
+    SamplingStudy,
+    Score,
+    Surroundings,
+)
+from lookalike.studies.finegrained.systems import (
+    AFTER,
+    BEFORE,
+    COMPARED,
+    CONVNET,
+    DEEP,
+    EMBEDDED,
+    EMBEDDING_ON_TOP,
+    FEATURES,
+    GOLDEN,
+    OASIS,
+    OASIS_ON_TOP,
+    REAL,
+    SINGLE,
+    SYNTHETIC,
+    UNIFORM_SYSTEM,
+    contrast_pairs,
+)
+
+FEATURE_FILES = ("vectors.npy", "distances.npy", "fit.json")
+NETWORK_FILES = ("model.lookalike", "filters.npz", "vectors.npy", "distances.npy", "curve.parquet", "fit.json")
+NO_TORCH = "not run: install torch with `.venv/bin/python -m pip install torch`, or `make demo` in the project's folder"
+
+
+class FinegrainedSection(Study):
+    """The section of the fine-grained study: what its jobs read and write."""
+
+    room: ClassVar = "finegrained"
+    contrasted: ClassVar = ("metrics", "paired", "filters")
+    without_effect: ClassVar = {"batch": True, "network": {"threads", "checkpoint_seconds"}}
+
+    batch: Literal["method", "subset"] = "method"
+    """`method`: a job for every hand-crafted feature and every network; `subset`: one for all features, and one for all
+    networks trained by the ranking loss."""
+    features: Features = Features()
+    score: Score = Score()
+    sampler: Sampler = Sampler()
+    golden: GoldenFeature = GoldenFeature()
+    l1hashkpca: L1HashKPCA = L1HashKPCA()
+    oasis: EmbeddingOasis = EmbeddingOasis()
+    validation: HeldOutImages = HeldOutImages()
+    network: Networks = Networks()
+    sampling_study: SamplingStudy | None = None
+    buffers: Absent[Distinct[Annotated[int, Field(ge=3)]]] = left_out()
+    """Sizes of the sampler's buffers that `finegrained/buffers` compares with exact sampling; not run if left out."""
+
+    _surroundings: Surroundings | None = None
+    _has_conda: bool = False
+
+    def check(self) -> None:
+        """Refuse settings that name what does not exist."""
+        from lookalike.features.describers import make_describer
+
+        place = f"finegrained.{self.dataset}"
+        refer_kind(place, self.data_set.kind, TRIPLET_KINDS, "triplets")
+        for system, parameters in plain(self.features).items():
+            try:
+                make_describer(system, **parameters)
+            except (LookalikeError, ValueError) as error:
+                raise LookalikeError(f"config: {place}.features.{system}: {error}") from error
+            except TypeError as error:
+                raise LookalikeError(
+                    f"config: {place}.features.{system}: a setting is of the wrong type in {parameters}: look it up in "
+                    "the docstring of the describer"
+                ) from error
+        shares = [self.sampler.out_of_class, *(self.sampling_study.out_of_class if self.sampling_study else [])]
+        fractions = [share for share in shares if abs(100 * share - round(100 * share)) > 1e-6]
+        if fractions:
+            # the share is a part of file names
+            raise LookalikeError(
+                f"config: {place}: a share of out-of-class negatives is a whole percent, such as 0.2, not "
+                f"{fractions[0]}"
+            )
+
+    def reads(self, job: str, fitted: Sequence[str] = (), **names: str) -> Mapping[str, Any]:
+        """Return what a job of a rule reads of the settings; how others are trained or sampled it does not."""
+        data, sampling, network = self.data_set, {"sampling": self.sampling()}, self.network
+        held_out = {**dict(self.validation), **sampling}
+        trained = {**dict(only(Network, network)), "validation": held_out}
+        own: dict[str, Any]
+        match job:
+            case "draw_triplet_images":
+                own = {"painted": data.synthetic_triplets, "n_shards": data.shards, "folder": self.images_folder()}
+                return {**own, "seed": self.drawing_seed}
+            case "read_triplets":
+                own = {"kind": data.kind, "ratings": float(self.golden.ratings or 0), "folder": self.images_folder()}
+                own |= {} if data.kind == REAL else {data.kind: getattr(data, data.kind)}
+                return {**own, "seed": self.drawing_seed}
+            case "describe_images":
+                systems = [names["system"]] if "system" in names else FEATURES
+                own = {"features": {system: self.features.given(system) for system in systems}}
+                own["folder"] = self.images_folder()
+            case "learn_on_features":
+                own = {"golden": self.golden, "l1hashkpca": self.l1hashkpca, "oasis": self.oasis, **sampling}
+                own["buffers"] = self.buffers or []
+            case "learn_oasis_on_network":
+                own = {"oasis": self.oasis, **sampling}
+            case "pretrain_network":
+                own = {"network": {**trained, "pretraining": network.pretraining}, **sampling}
+                own |= {"checkpoint_seconds": network.checkpoint_seconds, "folder": self.images_folder()}
+            case "train_networks":
+                networks = [names["system"]] if "system" in names else self.ranking_networks()
+                own = {"network": {**trained, "ranking": network.ranking, "gap": network.gap}}
+                own["samplings"] = {system: self.sampling(system) for system in networks}
+                own["checkpoint_seconds"] = network.checkpoint_seconds
+            case "train_linear_embedding":
+                layer = {"ranking": network.ranking, "gap": network.gap, "linear_embedding": network.linear_embedding}
+                own = {"network": {**trained, **layer}, **sampling}
+            case "score_triplets":
+                own = {"score": self.score, "pairs": self.compared_pairs()}
+            case _:
+                return {**super().reads(job, fitted, **names), "surroundings": self.surroundings}
+        return {**own, "seed": self.seed}
+
+    @classmethod
+    def given(cls, dataset: str, settings: Mapping[str, Any]) -> Self:
+        """Return the study from the parameters that a job for contrasts or exhibits is given."""
+        study = super().given(dataset, settings)
+        study._surroundings = Surroundings.model_validate(settings["surroundings"])
+        return study
+
+    def deployed(self, *, conda: bool) -> None:
+        """Note whether jobs run in conda environments, which have torch."""
+        self._has_conda, self._surroundings = conda, None
+
+    @property
+    def surroundings(self) -> Surroundings:
+        """What planning finds besides the settings, at the first look."""
+        # a plan asks many times, and folders are read for it
+        if self._surroundings is None:
+            self._surroundings = self._found()
+        return self._surroundings
+
+    def _found(self) -> Surroundings:
+        """Look around; results stay when what they were made from is away."""
+        path = Path(str(self.data_set.path))
+        is_real = self.data_set.kind == REAL
+        has_training = not is_real or has_training_images(path) or self.was_measured(OASIS)
+        has_torch = self._has_conda or find_spec("torch") is not None or self.was_measured(DEEP)
+        is_graded = bool(self.golden.ratings) or not is_real or self.was_measured(UNIFORM_SYSTEM)
+        no_training = f"not run: put images to learn from into {self.data_set.path}/training, in folders by category"
+        return Surroundings(
+            folder=self.images_folder(),
+            no_training="" if has_training else no_training,
+            no_torch="" if has_torch else NO_TORCH,
+            is_graded=is_graded or relevance_file(path) is not None,
+        )
+
+    def was_measured(self, system: str) -> bool:
+        """Tell whether a system was measured before."""
+        return Path(self.folder, "systems", system, "distances.npy").exists()
+
+    def images_folder(self) -> str:
+        """Return the folder that the paths of the manifest start from; other settings draw into another one."""
+        from lookalike.studies.recipes import painted_folder
+
+        is_painted = self.data_set.kind == SYNTHETIC
+        return painted_folder(self._shared, self.dataset) if is_painted else str(self.data_set.path)
+
+    def sampled_networks(self) -> dict[str, tuple[float, bool]]:
+        """Return networks of the sampling study that no table shows: share of out-of-class negatives, weighted."""
+        if self.sampling_study is None or not self.surroundings.is_graded:
+            return {}
+        shares = [share for share in self.sampling_study.out_of_class if share != self.sampler.out_of_class]
+        weighted = {f"multiscale-weighted-{round(100 * share):03d}": (share, True) for share in shares}
+        return weighted | {UNIFORM_SYSTEM: (0.0, False)}
+
+    def sampling(self, system: str = "") -> Sampling:
+        """Return how the triplets of a network are sampled, or those of what else learns from them."""
+        share, weighted = self.sampled_networks().get(system, (self.sampler.out_of_class, True))
+        own = {name: value for name, value in self.sampler if value is not None}
+        share = share if self.surroundings.is_graded else 1.0
+        return Sampling(**{**own, "out_of_class": share, "weighted": weighted})
+
+    @property
+    def chosen_percent(self) -> int:
+        """Share of out-of-class negatives that networks of the tables are trained with."""
+        return round(100 * self.sampling().out_of_class)
+
+    def ranking_networks(self) -> list[str]:
+        """Return the networks that are trained by the ranking loss."""
+        return [SINGLE, DEEP, *self.sampled_networks()]
+
+    def systems(self) -> list[str]:
+        """Return every system that is run, in the order of the tables."""
+        if self.surroundings.no_training:
+            return list(FEATURES)
+        learned = [*FEATURES, EMBEDDED, OASIS, GOLDEN]
+        if self.surroundings.no_torch:
+            return learned
+        return [*learned, CONVNET, *self.ranking_networks(), OASIS_ON_TOP, EMBEDDING_ON_TOP]
+
+    def compared_pairs(self) -> list[tuple[str, str]]:
+        """Return the pairs of systems that the paper's claims are about."""
+        return list(contrast_pairs(self.systems(), self.chosen_percent))
+
+    def feature_batch(self) -> Batch:
+        """Return the jobs that describe the images by hand-crafted features."""
+        files = [f"systems/{{}}/{file}" for file in FEATURE_FILES]
+        return batch_of_fits(self.dataset, self.batch, "describe_images", "{system}", FEATURES, files)
+
+    def network_batch(self) -> Batch:
+        """Return the jobs that train networks by the ranking loss."""
+        files = [f"systems/{{}}/{file}" for file in NETWORK_FILES]
+        return batch_of_fits(self.dataset, self.batch, "train_networks", "{system}", self.ranking_networks(), files)
+
+    def of_systems(self, file: str, systems: Iterable[str] | None = None) -> list[str]:
+        """Return one file of some systems, or of every one that is run."""
+        names = self.systems() if systems is None else systems
+        return [f"{self.folder}/systems/{system}/{file}" for system in names]
+
+    def curve_files(self) -> list[str]:
+        """Return the training curves of the systems that are networks and are run."""
+        networks = [CONVNET, *self.ranking_networks(), EMBEDDING_ON_TOP]
+        return self.of_systems("curve.parquet", [system for system in self.systems() if system in networks])
+
+    def learned_files(self) -> list[str]:
+        """Return the files of what is learned on features, of any data set; relevance too where one makes that."""
+        measured = ["distances.npy", "fit.json"]
+        relevance = ["relevance.npz"] if self.golden.ratings else []
+        files = {GOLDEN: [*measured, *relevance], EMBEDDED: ["vectors.npy", *measured], OASIS: measured}
+        return [f"results/{{dataset}}/systems/{system}/{file}" for system, own in files.items() for file in own]
+
+    def relevance_path(self) -> str:
+        """Return the relevance that networks and OASIS learn from."""
+        is_learned_from_ratings = self.golden.ratings and not self.surroundings.no_training
+        return f"{self.folder}/{f'systems/{GOLDEN}/' if is_learned_from_ratings else ''}relevance.npz"
+
+    def planned_files(self) -> Files:
+        """Return the files that exhibits are drawn from."""
+        tables = {"metrics": "finegrained/metrics", "fits": "finegrained/timing", "paired": "contrasts"}
+        tables |= {name: name for name in ("pool", "manifest", "triplets", "pairs", "outcomes")}
+        ranked = [system for system in self.systems() if system in (*COMPARED, *BEFORE, *AFTER)]
+        files: dict[str, str | list[str]] = {name: f"{self.folder}/{file}.parquet" for name, file in tables.items()}
+        files |= {"relevance": self.relevance_path(), "distances": self.of_systems("distances.npy", ranked)}
+        if DEEP in self.systems():
+            files["filters"] = f"{self.folder}/systems/{DEEP}/filters.npz"
+        return {**files, **super().planned_files()}
+
+
+def describer_module(system: str) -> str:
+    """Return the module that describes images for a hand-crafted baseline, inside the package."""
+    from lookalike.features.describers import DESCRIBERS
+
+    described_by = DESCRIBERS[system].partition(":")[0]
+    return str(Path(*described_by.split(".")[1:]).with_suffix(".py"))

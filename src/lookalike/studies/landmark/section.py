@@ -1,0 +1,342 @@
+"""The section of the landmark study: which runs its settings ask for, and what jobs read and write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import Field
+
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import read_table
+from lookalike.core.settings.data_sets import LANDMARK_KINDS
+from lookalike.core.settings.methods import Changes, Fit, Method, qpao_blocks
+from lookalike.core.settings.model import ABSENT, Absent, Distinct, names_or, only, plain
+from lookalike.core.settings.schema import CodebookTraining
+from lookalike.core.settings.sentences import refer, refer_kind, refer_once
+from lookalike.data.ground_truth import OXFORD_LANDMARKS, landmarks_with
+from lookalike.data.locate import listing_fingerprint
+from lookalike.exhibits.study import Files
+from lookalike.learners.registry import MODULES
+from lookalike.studies.batches import SIZES, Batch, run_files
+from lookalike.studies.landmark.settings import (
+    Dimensions,
+    LearningImages,
+    Sweeps,
+)
+from lookalike.studies.method_study import MethodStudy, fit_of
+
+RUN_FILES = ("model.lookalike", "fit.json", "metrics.parquet", "ranks.npz")
+DIAGONAL = ("TFIDF", "QPAO", "DiagonalOASIS", "SOMLTG", "SOMLDA")
+"""Learners of a diagonal metric: the only ones that a codebook of the landmark study leaves room for."""
+ONLINE = ("SOMLTG", "SOMLDA")
+SWEPT = {"sweep": ONLINE, "cost_sweep": ("QPAO",), "triplet_order": ONLINE}
+"""Part of the settings to the learners that it varies."""
+BEFORE, AFTER = "tfidf", "soml-da"
+"""Methods whose first results the montage shows."""
+Landmarks = Annotated[str | list[str], names_or("all", 1, "`all` or a list of different landmarks")]
+
+# a plan asks many times, and the lists of a large data set are read for seconds
+_landmarks_with = cache(landmarks_with)
+
+
+class LandmarkSection(Sweeps, MethodStudy):
+    """The section of the landmark study: what its jobs read and write."""
+
+    room: ClassVar = "landmark"
+    contrasted: ClassVar = ("metrics", "fits", "dimensions")
+
+    codebooks: Distinct[str] = Field(min_length=1, max_length=3)
+    """Ids of the codebooks, from small to large; the first fills Tables 1, 4 and 7 of the paper, the second 2, 5 and 8,
+    the third 3, 6 and 9."""
+    methods: Distinct[str] = Field(min_length=1, description="Ids of the methods to run, in the order of the exhibits.")
+    variants: Distinct[str] = Field([])
+    """Ids of methods to run too. They show what the paper's equations do as printed."""
+    landmarks: Landmarks = "all"
+    """The landmarks to learn; one with too few images is an error. `all`: those of the ground truth that have enough
+    images; `oxford5k` must list them."""
+    learning: LearningImages = LearningImages()
+    dimensions: Absent[Dimensions] = ABSENT
+    codebook_overrides: dict[str, dict[str, Changes]] = Field({})
+    """Further changes for one codebook, by codebook id and method id; those for a codebook that the study does not use
+    are ignored."""
+
+    _landmarks: list[str] | None = None
+
+    def check(self) -> None:
+        """Refuse settings that name what does not exist or cannot work together."""
+        place, most = f"landmark.{self.dataset}", self.learning.negatives
+        refer_kind(place, self.data_set.kind, LANDMARK_KINDS, "ground truth")
+        self._check_codebooks(f"{place}.codebooks")
+        self._check_landmarks(f"{place}.landmarks")
+        self._check_methods(place)
+        if self.triplet_order is not None and max(self.triplet_order.negatives) > most:
+            raise LookalikeError(
+                f"config: {place}.triplet_order.negatives must not be larger than learning.negatives, {most}"
+            )
+
+    def _check_codebooks(self, place: str) -> None:
+        """Refuse codebooks that are not each larger than the one before: the exhibits tell them apart by size."""
+        known = self._shared.codebooks
+        for codebook in self.codebooks:
+            refer(place, codebook, known)
+            if known[codebook].published and self.data_set.kind != "oxford5k":
+                raise LookalikeError(f"config: {place} names {codebook!r}, whose words are those of Oxford5K only")
+        sizes = [known[codebook].words for codebook in self.codebooks]
+        twins = [codebook for codebook, words in zip(self.codebooks, sizes, strict=True) if sizes.count(words) > 1]
+        if twins:
+            raise LookalikeError(
+                f"config: {place} names {' and '.join(twins[:2])}, which have {known[twins[0]].words:,} words each: "
+                "name only one of a size"
+            )
+        if sizes != sorted(sizes):
+            raise LookalikeError(f"config: {place} must go from small to large, not {sizes} words")
+
+    def _check_landmarks(self, place: str) -> None:
+        """Refuse names that no landmark has, where they are known before the ground truth is there."""
+        kind = self.data_set.kind
+        if kind == "oxford5k" and self.landmarks == "all":
+            raise LookalikeError(
+                f"config: {place} must list its landmarks, since nothing tells how many images each has before the "
+                f"ground truth is fetched; there are: {', '.join(OXFORD_LANDMARKS)}"
+            )
+        if self.landmarks != "all" and kind != "landmarks":
+            known = OXFORD_LANDMARKS if kind == "oxford5k" else self._painted_names()
+            for landmark in self.landmarks:
+                refer(place, landmark, known)
+
+    def _check_methods(self, place: str) -> None:
+        """Refuse methods that do not exist or that the study cannot run, and changes that change nothing."""
+        known = self._shared.methods
+        refer_once(place, {"methods": self.methods, "variants": self.variants}, known)
+        parts = {part: getattr(self, part).methods for part in (*SWEPT, "dimensions") if getattr(self, part)}
+        for part, methods in {**parts, "overrides": self.overrides}.items():
+            for method in methods:
+                refer(f"{place}.{part}", method, known)
+        for codebook, overrides in self.codebook_overrides.items():
+            # one that exists but is not named by this study is for an overlay that names it
+            refer(f"{place}.codebook_overrides", codebook, self._shared.codebooks)
+            for method, changes in overrides.items():
+                refer(f"{place}.codebook_overrides.{codebook}", method, known)
+                if "batch" in changes.model_fields_set:
+                    raise LookalikeError(
+                        f"config: {place}.codebook_overrides.{codebook}.{method} sets `batch`, which is the same for "
+                        f"all codebooks: set it under {place}.overrides"
+                    )
+        used = [*self.run_methods(), *(method for methods in parts.values() for method in methods)]
+        for method, codebook in product(dict.fromkeys(used), ("", *self.codebooks)):
+            _check_method(place, method, self.spec(method, codebook))
+        for part, learners in SWEPT.items():
+            for method in parts.get(part, []):
+                learner = self.spec(method).learner
+                if learner not in learners:
+                    raise LookalikeError(
+                        f"config: {place}.{part}.methods names {method!r}, whose learner {learner} has nothing to vary "
+                        f"there: name methods of {', '.join(learners)}"
+                    )
+
+    def reads(self, job: str, fitted: Sequence[str] = (), **names: str) -> Mapping[str, Any]:
+        """Return what a job of a rule reads of the settings."""
+        data, codebook, seed = self.data_set, names.get("representation", ""), {"seed": self.seed}
+        words = self._shared.codebooks[codebook].words if codebook else 0
+        match job:
+            case "draw_landmarks":
+                painted = {"painted": data.synthetic_landmarks, "folder": self.painted_folder()}
+                painted["ground_truth"] = self.ground_truth_folder()
+                return {**painted, "n_shards": data.shards, "seed": self.drawing_seed}
+            case "locate_landmarks":
+                located = plain(data, include={"kind", "path", "ground_truth", "fetch"})
+                folders = {"drawn_folder": self.painted_folder(), "ground_truth": self.ground_truth_folder()}
+                return {"data": located, **folders, "wants_words": self.wants_words()}
+            case "extract_keypoints":
+                return {"keypoints": self._shared.keypoints[names["keypoints"]], "n_shards": data.shards}
+            case "train_words":
+                return {"codebook": only(CodebookTraining, self._shared.codebooks[codebook]), **seed}
+            case "assign_words":
+                return {"root": self._shared.codebooks[codebook].root}
+            case "read_published_words":
+                return {"words": words, "n_shards": data.shards}
+            case "count_words":
+                return {"words": words}
+            case "run":
+                return {"specs": {method: fit_of(self.spec(method, codebook)) for method in fitted}, **seed}
+            case "draw_learning_images":
+                return {"landmarks": self.named_landmarks(), "learning": self.learning, **seed}
+            case "sweep_settings":
+                sweeps = {"sweeps": only(Sweeps, self), "specs": self.sweep_fits()}
+                return {"codebooks": self.codebooks, "landmarks": self.named_landmarks(), **sweeps, **seed}
+            case "time_dimensions":
+                return {"dimensions": self.dimensions, "learning": self.learning, "specs": self.timed_fits(), **seed}
+        return {**super().reads(job, fitted, **names), "landmarks": self.named_landmarks()}
+
+    def shared(self) -> dict[str, Any]:
+        """Return what contrasts and exhibits read of other sections: methods and codebooks, too."""
+        return {**super().shared(), "codebooks": {id: self._shared.codebooks[id] for id in self.codebooks}}
+
+    @classmethod
+    def given(cls, dataset: str, settings: Mapping[str, Any]) -> Self:
+        """Return the study from the parameters that a job for contrasts or exhibits is given."""
+        study = super().given(dataset, settings)
+        study._landmarks = list(settings["landmarks"])
+        return study
+
+    def spec(self, method: str, codebook: str = "", words: int = 0) -> Method:
+        """Return a method as the study changes it, with a codebook or with as many words as one might have."""
+        spec = self.changed(method, self.codebook_overrides.get(codebook, {}))
+        words = self._shared.codebooks[codebook].words if codebook else words
+        if spec.learner == "QPAO" and words and "n_blocks" not in spec.parameters:
+            return spec.model_copy(update={"parameters": {**spec.parameters, "n_blocks": qpao_blocks(words)}})
+        return spec
+
+    def parameters(self, method: str) -> Mapping[str, Any]:
+        """Return the parameters of a method's learner; none of one that is not run."""
+        return self.spec(method).parameters if method in self.run_methods() else {}
+
+    def run_methods(self) -> list[str]:
+        """Return the methods that learn and rank."""
+        return [*self.methods, *self.variants]
+
+    def named_methods(self) -> list[str]:
+        """Return the methods that exhibits name: those that sweeps fit, too."""
+        return list(dict.fromkeys([*self.run_methods(), *self.sweep_fits()]))
+
+    def sweep_fits(self) -> dict[str, Fit]:
+        """Return what decides the fits of sweeps, by method."""
+        methods = dict.fromkeys(method for sweep in self.varied() for method in sweep.methods)
+        return {method: fit_of(self.spec(method)) for method in methods}
+
+    def timed_fits(self) -> dict[int, dict[str, Fit]]:
+        """Return what decides the fits that are timed on simulated rows, by words: those of a codebook of that size."""
+        if self.dimensions is None:
+            return {}
+        by_words = {self._shared.codebooks[codebook].words: codebook for codebook in self.codebooks}
+        return {
+            words: {
+                method: fit_of(self.spec(method, by_words.get(words, ""), words)) for method in self.dimensions.methods
+            }
+            for words in self.dimensions.words
+        }
+
+    def painted_folder(self) -> str:
+        """Return the folder of images that code makes; "" where it does not."""
+        from lookalike.studies.recipes import painted_folder
+
+        return painted_folder(self._shared, self.dataset) if self.data_set.kind == "synthetic_landmarks" else ""
+
+    def _painted_names(self) -> list[str]:
+        from lookalike.studies.recipes import recipe_of
+
+        return recipe_of(self._shared, self.dataset).names()
+
+    def ground_truth_folder(self) -> str:
+        """Return the folder of the ground-truth files, as far as it is known before the images are located."""
+        painted = self.painted_folder()
+        return f"{self.folder}/ground_truth/{Path(painted).name}" if painted else self.data_set.ground_truth or ""
+
+    def named_landmarks(self) -> list[str]:
+        """Return the landmarks that are learned; where a user's ground truth is away, those of the results."""
+        if self._landmarks is not None:
+            return self._landmarks
+        if isinstance(self.landmarks, list):
+            return self.landmarks
+        if self.data_set.kind == "synthetic_landmarks":
+            return self._painted_names()
+        learned, folder = Path(self.folder, "learning_images.parquet"), str(self.data_set.ground_truth)
+        if Path(folder).is_dir():
+            return _landmarks_with(folder, self.learning.positives)
+        return sorted(set(read_table(learned)["landmark"])) if learned.is_file() else []
+
+    def listing(self, key: str) -> str:
+        """Return the fingerprint of a user's ``path`` or ``ground_truth``; of one that is away, that of its results."""
+        folder, recorded = str(getattr(self.data_set, key)), Path(self.folder, f"{key}_listing.txt")
+        if self.data_set.kind != "landmarks":
+            return ""
+        if recorded.is_file() and not Path(folder).is_dir():
+            return recorded.read_text().strip()
+        return listing_fingerprint(folder)
+
+    def wants_words(self) -> bool:
+        """Tell whether it uses the words that the benchmark publishes."""
+        return any(self._shared.codebooks[codebook].published for codebook in self.codebooks)
+
+    def keypoint_shard(self, codebook: str, shard: str) -> str:
+        """Return the shard of keypoints that a shard of words is of."""
+        return f"{self.folder}/keypoints/{self._shared.codebooks[codebook].keypoints}/keypoints-{shard}.npz"
+
+    def keypoint_shards(self, codebook: str) -> list[str]:
+        """Return every shard of the keypoints that a codebook is learned from."""
+        return [self.keypoint_shard(codebook, shard) for shard in self.shards()]
+
+    def word_shards(self, codebook: str) -> list[str]:
+        """Return every shard of the words of a codebook."""
+        return [f"{self.folder}/features/{codebook}/words-{shard}.npz" for shard in self.shards()]
+
+    def of_codebooks(self, file: str) -> list[str]:
+        """Return one file of every codebook."""
+        return [f"{self.folder}/features/{codebook}/{file}" for codebook in self.codebooks]
+
+    def batches(self) -> list[Batch]:
+        """Return every batch of runs, one rule each; a job makes all draws of what it learns."""
+        sizes = {size: self.methods_in(size, self.run_methods()) for size in SIZES}
+        return [self._batch(size, methods) for size, methods in sizes.items() if methods]
+
+    def _batch(self, size: str, methods: list[str]) -> Batch:
+        """Return the jobs of a size; a fold is a landmark, and a subset all landmarks with a codebook."""
+        landmarks = ["{subset}"] if size == "fold" else self.named_landmarks()
+        own = {"method": methods} if size == "subset" else {}
+        parts = {"fold": "{subset}/{method}", "method": "{method}", "subset": "all"}
+        return Batch(
+            name=size,
+            log=f"logs/{{dataset}}/run/{{representation}}/{parts[size]}.log",
+            files=run_files(subset=landmarks, fold=range(self.learning.draws), file=RUN_FILES, **own),
+            allowed={"dataset": [self.dataset], **({} if size == "subset" else {"method": methods})},
+            fitted=methods,
+        )
+
+    def runs(self, file: str, **chosen: Iterable[str]) -> list[str]:
+        """Return one file of every run, or of the `representation` and `method` that are given."""
+        parts = {"representation": self.codebooks, "method": self.run_methods(), **chosen}
+        draws = range(self.learning.draws)
+        return run_files(dataset=[self.dataset], subset=self.named_landmarks(), fold=draws, file=[file], **parts)
+
+    def number_files(self) -> list[str]:
+        """Return the tables that metrics.parquet is gathered from."""
+        swept = [f"{self.folder}/landmark/sweep.parquet"] if self.varied() else []
+        return [*self.runs("metrics.parquet"), *swept]
+
+    def compared_methods(self) -> tuple[str, str] | None:
+        """Return what the montage shows: TF-IDF, and S-DA or else the last learned method; None without two."""
+        learned = [method for method in self.methods if method != BEFORE]
+        if BEFORE not in self.methods or not learned:
+            return None
+        return BEFORE, AFTER if AFTER in learned else learned[-1]
+
+    def planned_files(self) -> Files:
+        """Return the files that exhibits are drawn from."""
+        names, pair = {"metrics": "landmark/metrics", "fits": "landmark/timing"}, self.compared_methods()
+        names |= {"dimensions": "dimensions"} if self.dimensions is not None else {}
+        names |= {name: name for name in ("manifest", "queries", "relevance") if pair}
+        files: dict[str, str | list[str]] = {name: f"{self.folder}/{file}.parquet" for name, file in names.items()}
+        if pair:
+            files["images"] = f"{self.folder}/images.json"
+            files["ranks"] = self.runs("ranks.npz", representation=self.codebooks[-1:], method=pair)
+        return {**files, **super().planned_files()}
+
+
+def _check_method(place: str, method: str, spec: Method) -> None:
+    """Refuse a method that the landmark study cannot run as it is set."""
+    refer(f"methods.{method}.learner", spec.learner, MODULES)
+    place = f"config: {place} names {method!r}"
+    if spec.learner not in DIAGONAL:
+        raise LookalikeError(
+            f"{place}, whose learner {spec.learner} has no diagonal metric: name methods of {', '.join(DIAGONAL)}"
+        )
+    for key in ("select", "trace"):
+        if getattr(spec, key):
+            raise LookalikeError(
+                f"{place}, which has a `{key}`, and the landmark study has no validation cut for it: take `{key}` out, "
+                "or give the study a method of its own without it"
+            )

@@ -1,0 +1,64 @@
+"""What studies share that run methods of the settings, with changes of their own to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic import Field
+
+from lookalike.core.settings.methods import Batch, Fit, Method, Overrides
+from lookalike.core.settings.model import Absent, left_out, only, plain
+from lookalike.exhibits.study import Study
+
+
+class MethodStudy(Study):
+    """A study of methods."""
+
+    batch: Absent[Batch] = left_out(
+        description="`batch` of all methods of the study, except those whose `overrides` set one. If left out, each "
+        "method has its own. With `subset`, traces of training run in the same job, and all rankers in one job."
+    )
+    overrides: Overrides = Field({})
+
+    def named_methods(self) -> list[str]:
+        """Return the methods that exhibits may name."""
+        raise NotImplementedError
+
+    def changed(self, method: str, *further: Mapping[str, Method]) -> Method:
+        """Return a method with the study's changes to it, and then further ones, by method."""
+        spec = self._shared.methods[method]
+        for changes in (self.overrides, *further):
+            spec = spec.changed(changes.get(method))
+        return spec
+
+    def batch_of(self, method: str) -> Batch:
+        """Return the size of a method's batches: of the study's change to it, else of the study, else of the method."""
+        own = self.overrides.get(method)
+        if own is not None and "batch" in own.model_fields_set:
+            return own.batch
+        return self.batch or self._shared.methods[method].batch
+
+    def methods_in(self, size: str, methods: Iterable[str]) -> list[str]:
+        """Return those of some methods that run in batches of a size."""
+        return [method for method in methods if self.batch_of(method) == size]
+
+    def section(self) -> dict[str, Any]:
+        """Return its own keys on which a number or an exhibit depends."""
+        changed = self.model_copy(update={"overrides": without_batches(self.overrides)})
+        return dict(plain(changed, exclude=self.without_effect))
+
+    def shared(self) -> dict[str, Any]:
+        """Return what contrasts and exhibits read of other sections: the methods, too."""
+        methods = {method: self._shared.methods[method] for method in self.named_methods()}
+        return {**super().shared(), "methods": {id: plain(spec, exclude={"batch"}) for id, spec in methods.items()}}
+
+
+def fit_of(method: Method) -> Fit:
+    """Return what decides a fit of a method; its title, its note and its batch do not."""
+    return only(Fit, method)
+
+
+def without_batches(overrides: Mapping[str, Method]) -> dict[str, Method]:
+    """Return changes to methods without those of a batch, which change no number."""
+    return {method: changes.without_batch() for method, changes in overrides.items()}
