@@ -80,30 +80,32 @@ class DecidedClaim:
 
 
 def claims_of(results: Results) -> list[DecidedClaim]:
-    """Return every row of `Results.claims`, paper by paper, a claim on several data sets one beneath the other."""
-    rows = results.claims().to_dict("records")
-    titles = {dataset.id: dataset.title for dataset in results.datasets}
+    """Return the claims of all data sets, paper by paper, the same claim on several one beneath the other."""
+    tables = [exhibit for exhibit in results.exhibits() if exhibit.name == CLAIMS and exhibit.was_drawn]
+    rows = [(table, row) for table in tables for row in table.verdicts()]
     found = {(exhibit.dataset, exhibit.id): exhibit for exhibit in results.exhibits()}
-    papers, ids = list(PAPERS), list(dict.fromkeys(row["id"] for row in rows))
-    order = {id: place for place, id in enumerate(ids)}
+    papers, order = list(PAPERS), list(dict.fromkeys(row["id"] for _, row in rows))
     claims = []
-    for row in sorted(rows, key=lambda row: ([*papers, row["paper"]].index(row["paper"]), order[row["id"]])):
-        about = _exhibits_about(row["dataset"], row["setting"], row["exhibit"].split(";"), found)
+    for table, row in rows:
+        about = _exhibits_about(table.dataset, row["setting"], row["exhibit"].split(";"), found)
         names = about[0].titles.get("representation", {}) if about else {}
         claims.append(
             DecidedClaim(
-                **{name: row[name] for name in ("id", "dataset", "paper", "place", "claim", "verdict")},
-                **{name: row[name] for name in ("tried", "untried", "in_this_run", "evidence", "printed_means")},
-                dataset_title=titles.get(row["dataset"], row["dataset"]),
+                **{name: row[name] for name in ("id", "paper", "place", "claim", "tried", "untried", "evidence")},
+                dataset=table.dataset,
+                dataset_title=results[table.dataset].title,
                 part=names.get(row["setting"], row["setting"]) if about else "",
+                verdict=Outcome(row["verdict"] or Outcome.NOT_TESTED),
+                in_this_run=" in this run" if table.synthetic or row["simulated"] == "yes" else "",
                 parts=tuple(json.loads(row["further"] or "[]")),
-                further=tuple((term, row[column]) for column, term in FURTHER.items() if row.get(column)),
+                further=tuple((term, row[column]) for column, term in FURTHER.items() if row[column]),
                 keys=tuple(map(tuple, json.loads(row["rows"] or "[]"))),
-                anchor=slug(f"claim {row['dataset']} {row['id']} {row['setting']}"),
+                printed_means=row["printed_means"],
+                anchor=slug(f"claim {table.dataset} {row['id']} {row['setting']}"),
                 exhibits=tuple((exhibit.label or exhibit.title, address_of(exhibit)) for exhibit in about),
             )
         )
-    return claims
+    return sorted(claims, key=lambda claim: ([*papers, claim.paper].index(claim.paper), order.index(claim.id)))
 
 
 def _exhibits_about(

@@ -86,10 +86,11 @@ class Exhibit(Sidecar):
         decided = cells[cells["status"].notna()] if "status" in cells else cells.iloc[:0]
         return None if decided.empty else decided
 
-    def verdicts(self) -> pd.DataFrame:
-        """Read the verdicts of a table of claims, all of them text."""
-        verdicts = read_csv(self.folder / f"{self.name}.csv", dtype=str, keep_default_na=False)
-        if unknown := {*verdicts.get("verdict", ())} - {*Outcome}:
+    def verdicts(self) -> list[dict[str, str]]:
+        """Read the rows of a table of claims, all of them text, with `CLAIM_COLUMNS` and what else there is."""
+        rows: Any = read_csv(self.folder / f"{self.name}.csv", dtype=str, keep_default_na=False).to_dict("records")
+        verdicts: list[dict[str, str]] = [dict.fromkeys(CLAIM_COLUMNS, "") | row for row in rows]
+        if unknown := {row["verdict"] for row in verdicts} - {*Outcome, ""}:
             raise LookalikeError(f"there is no verdict {min(unknown)!r}: delete {self.folder / self.name}.csv")
         return verdicts
 
@@ -194,26 +195,6 @@ class Results:
         if f"{paper}/{name}" not in found:
             raise LookalikeError(f"{dataset} has no exhibit {paper}/{name}: choose one of {', '.join(found)}")
         return found[f"{paper}/{name}"]
-
-    def claims(self) -> pd.DataFrame:
-        """Read the verdicts on claims: ``dataset``, `CLAIM_COLUMNS`, then what single studies add, all str.
-
-        ``in_this_run`` has the words that pages add to a verdict on synthetic or simulated data, else "".
-        """
-        tables = [
-            exhibit.verdicts().assign(dataset=exhibit.dataset, synthetic=exhibit.synthetic)
-            for exhibit in self.exhibits()
-            if exhibit.name == CLAIMS and exhibit.was_drawn
-        ]
-        # the empty table gives the first columns their order
-        first = pd.DataFrame(columns=["dataset", *CLAIM_COLUMNS, "synthetic"], dtype=str)
-        found = pd.concat([first, *tables], ignore_index=True).fillna("").astype(str)
-        is_made = found["simulated"].eq("yes") | found["synthetic"].eq("True")
-        # a table of text has no column of anything else
-        outcomes = [Outcome(verdict or Outcome.NOT_TESTED) for verdict in found["verdict"]]
-        return found.assign(
-            verdict=pd.Series(outcomes, dtype=object), in_this_run=is_made.map({True: " in this run", False: ""})
-        )
 
     def states(self, papers: Iterable[str] | None = None) -> dict[Status, int]:
         """Return how many exhibits, or those of some papers, have each status."""

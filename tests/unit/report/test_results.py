@@ -3,9 +3,8 @@
 import json
 import shutil
 
-import pandas as pd
 import pytest
-from made_report import DEEP, DRAFT, JMLR, NOT_RUN, edit_sidecar
+from made_report import DEEP, DRAFT, JMLR, NOT_RUN
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.statuses import Status, count_badges
@@ -72,23 +71,6 @@ def test_files_of_an_exhibit_and_none_of_another_whose_name_it_begins(folder):
     assert figure.compare() is None
     (exhibits / "table4.csv").write_text("\n")
     assert table.table().empty
-
-
-def test_claims_of_all_data_sets_have_what_single_studies_add(folder):
-    for kind in ("csv", "json"):
-        (folder / "demo_triplets" / "exhibits" / "finegrained").mkdir(exist_ok=True)
-        shutil.copy(folder / "demo/exhibits/learning" / f"claims.{kind}", folder / "demo_triplets/exhibits/finegrained")
-    path = folder / "demo_triplets" / "exhibits" / "finegrained" / "claims.csv"
-    for simulated, words in (("yes", " in this run"), ("", "")):
-        edit_sidecar(path.with_suffix(".json"), study="finegrained", synthetic=False)
-        pd.read_csv(path)[-1:].assign(id="fast", representation="small", simulated=simulated).to_csv(path, index=False)
-        assert Results(folder).claims()["in_this_run"].tolist() == [*[" in this run"] * 3, words]
-    claims = Results(folder).claims()
-    assert list(claims)[:4] == ["dataset", "id", "paper", "place"]
-    assert claims[["dataset", "id", "representation", "decided_by"]].to_numpy().tolist() == [
-        ["demo", "sparse", "", ""], ["demo", "best", "", "Above 0."], ["demo", "fast", "", ""],
-        ["demo_triplets", "fast", "small", ""],
-    ]  # fmt: skip
 
 
 # what is missing or broken

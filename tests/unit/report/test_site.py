@@ -13,6 +13,7 @@ from made_report import DEEP, DRAFT, JMLR, NOT_RUN, edit_sidecar
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.registry import PAPERS
+from lookalike.exhibits.statuses import Outcome
 from lookalike.report import PAGES
 from lookalike.report.claims import claims_of, notes, verdict_choices
 from lookalike.report.gallery import SIDE, galleries_of
@@ -250,6 +251,15 @@ def test_evidence_begins_with_what_decided_and_what_a_study_adds_is_kept(folder)
     assert (claim.part, claim.page, claim.anchor) == ("sift-1k", "jmlr2010.html", "claim-demo-best-sift-1k")
     assert ("Of the printed numbers, with their intervals", "holds") in claim.further
     assert notes(Results(folder))[1] == "demo title: Lead. Rest. One seed decides nothing. A note."
+
+
+@pytest.mark.parametrize(("simulated", "words"), [("yes", " in this run"), ("", "")])
+def test_a_claim_on_real_images_is_about_this_run_where_it_is_simulated(folder, simulated, words):
+    path = folder / "demo" / "exhibits" / "learning" / "claims.csv"
+    edit_sidecar(path.with_suffix(".json"), synthetic=False)
+    pd.read_csv(path)[-1:].assign(simulated=simulated).to_csv(path, index=False)
+    (claim,) = claims_of(Results(folder))
+    assert (claim.id, claim.verdict, claim.in_this_run) == ("fast", Outcome.FAILS, words)
 
 
 def test_a_claim_leads_to_the_exhibits_that_it_names_and_these_lead_back(pages):
