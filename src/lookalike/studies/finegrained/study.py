@@ -227,10 +227,8 @@ class FinegrainedStudy(FinegrainedSection):
 
     def why_not_run(self, system: str) -> str:
         """``not run: do X`` for one system of which there is no number; "" where it could be run."""
-        reasons = [self.not_run]
-        reasons += [self.surroundings.no_torch] if is_network(system) else []
-        reasons += [self.surroundings.no_training] if is_learned(system) else []
-        return next(filter(None, reasons), "")
+        lacks = self.surroundings.no_torch * is_network(system) or self.surroundings.no_training * is_learned(system)
+        return self.not_run or lacks
 
     def why_not_comparable(self, metric: str) -> str:
         """Why a number of ours is not to be held against the printed one with a verdict; "" where it is."""

@@ -3,8 +3,8 @@
 from itertools import product
 
 import pytest
-import yaml
-from contract import ROOT, check_plan
+from contract import check_plan
+from project import own_settings
 
 from lookalike.core.errors import LookalikeError
 from lookalike.studies.category.section import RUN_FILES, makers
@@ -13,7 +13,7 @@ from lookalike.studies.settings import checked
 
 def study_of(dataset, *without, data=None, **changes):
     """The study of the project's settings, of which some are left out or changed."""
-    config = yaml.safe_load((ROOT / "config.yaml").read_text())
+    config = own_settings()
     section = config["category"][dataset]
     config["category"][dataset] = {key: value for key, value in section.items() if key not in without} | changes
     config["datasets"][dataset] |= data or {}

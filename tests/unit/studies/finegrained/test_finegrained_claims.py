@@ -133,7 +133,7 @@ def test_one_difference_of_several_refutes_only_after_holms_adjustment():
 
 def test_what_was_not_run_is_said_of_each_claim(tmp_path):
     some = {system: LEVELS[system] for system in TABLE1[:7]}
-    lacking = {"no_torch": "install torch", "no_training": "put training/ there"}
+    lacking = {"no_torch": "not run: install torch", "no_training": "not run: put training/ there"}
     study = of_numbers(
         tmp_path, made_intervals(some), made_contrasts(some), claims=claims("finegrained"), **REAL, surroundings=lacking
     )

@@ -120,7 +120,7 @@ def test_kinds_stand_beside_each_other(tmp_path):
 
 def test_costs_tell_dimensions_speed_and_settings(tmp_path):
     fits = {"fits": made.made_fits(TABLE1[:6])}
-    table = made.drawn(made.made_study(tmp_path, fits, surroundings={"no_torch": "install torch"}), "features")
+    table = made.drawn(made.made_study(tmp_path, fits, surroundings={"no_torch": "not run: install torch"}), "features")
     assert row(table, "Wavelet") == ("Wavelet", "64", "Euclidean", "100", "10 s", "", "step 8, sizes 16/24")
     told = row(table, "HOG")[5], row(table, "ConvNet")[-1], row(table, "OASIS")[-1]
     assert told == ("training images", "not run: install torch", Status.NO_RESULT)
@@ -146,7 +146,7 @@ def test_figure_6_shows_both_metrics_over_the_share(tmp_path):
         assert [series.name for series in panel.series] == ["weighted sampling", "uniform sampling"]
 
 
-LACKING = {"no_torch": "install torch", "no_training": "not run: put training/ there"}
+LACKING = {"no_torch": "not run: install torch", "no_training": "not run: put training/ there"}
 
 
 def test_systems_that_were_not_run_say_what_to_do(tmp_path):
@@ -299,7 +299,9 @@ def test_buffers_stand_beside_exact_sampling(tmp_path):
     study = made.made_study(tmp_path, {"fits": fits})
     assert row(made.drawn(study, "buffers"), "12") == ("12", "25%", "0.051", "73.1")
     assert row(made.drawn(study, "buffers"), "all images")[0] == "all images"
-    bare = made.made_study(tmp_path, {"fits": made.made_fits()}, surroundings={"no_training": "put training/ there"})
+    bare = made.made_study(
+        tmp_path, {"fits": made.made_fits()}, surroundings={"no_training": "not run: put training/ there"}
+    )
     assert made.drawn(bare, "buffers").notes == ("not run: put training/ there",)
 
 
@@ -341,7 +343,7 @@ def test_search_noise_is_marked_where_categories_are_known(tmp_path):
 
 
 def test_what_was_not_run_says_why(tmp_path):
-    told = {"surroundings": {"no_torch": "install torch"}}
+    told = {"surroundings": {"no_torch": "not run: install torch"}}
     some = made.made_outcomes().query("system != 'oasis'")
     gallery = made.drawn(made.study_of_images(tmp_path, systems=["convnet", "deep-ranking"], outcomes=some), "fig7")
     assert [tile.words for row in gallery.rows for tile in row].count("not measured here") == 3

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-import yaml
 from contract import ROOT, check_plan
+from project import own_settings
 
 from lookalike.core.settings.model import plain
 from lookalike.studies.finegrained import section
@@ -35,7 +35,7 @@ def elsewhere(tmp_path, monkeypatch):
 
 def study_of(dataset, **changes):
     """A study as if planning began."""
-    config = yaml.safe_load((ROOT / "config.yaml").read_text())
+    config = own_settings()
     config["finegrained"][dataset] |= changes
     return checked(config).finegrained[dataset]
 

@@ -1,14 +1,14 @@
 """What the settings ask of the human study."""
 
-import yaml
-from contract import ROOT, check_plan
+from contract import check_plan
+from project import own_settings
 
 from lookalike.studies.settings import checked
 
 
 def test_what_is_rated_is_one_fold_of_oasis_and_raters_files_are_where_the_settings_say(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    config = yaml.safe_load((ROOT / "config.yaml").read_text())
+    config = own_settings()
     ratings = config["category"]["demo"]["ratings"]
     ratings |= {"fold": 1, "random": 5}
     study = checked(config).human["demo"]

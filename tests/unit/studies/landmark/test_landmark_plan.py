@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-import yaml
-from contract import ROOT, check_plan
+from contract import check_plan
+from project import own_settings
 
 from lookalike.core.files import write_table
 from lookalike.studies.landmark.section import RUN_FILES
@@ -16,7 +16,7 @@ OXFORD, DEMO = "oxford5k", "demo_landmarks"
 
 def study_of(dataset, *without, **changes):
     """The study of the project's settings, of which some are left out or changed."""
-    config = yaml.safe_load((ROOT / "config.yaml").read_text())
+    config = own_settings()
     section = config["landmark"][dataset]
     config["landmark"][dataset] = {key: value for key, value in section.items() if key not in without} | changes
     return checked(config).landmark[dataset]
@@ -103,7 +103,7 @@ def test_the_montage_shows_da_or_else_the_last_learned_method():
 
 def test_a_users_landmarks_are_those_of_the_ground_truth_or_of_the_results(demo, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    config = yaml.safe_load((ROOT / "config.yaml").read_text())
+    config = own_settings()
     own = {"kind": "landmarks", "path": "photographs", "ground_truth": "truth", "shards": 1}
     config["datasets"]["mine"] = own
     config["landmark"]["mine"] = config["landmark"][DEMO] | {"landmarks": "all", "learning": {"positives": 2}}
