@@ -2,6 +2,7 @@
 
 import json
 from contextlib import chdir
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -140,8 +141,8 @@ EXHIBITS = {
 class ToyStudy(Study):
     """A study of no numbers."""
 
-    size = "1,234 images"
-    undecided = "One seed decides nothing."
+    size: ClassVar[str] = "1,234 images"
+    undecided: ClassVar[str] = "One seed decides nothing."
 
     def data_sentence(self, drawn):
         return f"{self.title}, means over 5 folds; error bars are standard errors."
@@ -178,9 +179,11 @@ def write_study(results, dataset, room, *, synthetic=True, not_run=""):
         Exhibit(id, room, title, draw.__annotations__["return"].__name__.lower(), draw, needs, order=order)
         for order, (id, title, draw) in enumerate(EXHIBITS[room])
     ]
-    settings = {"dataset": dataset, "title": f"{dataset} title", "synthetic": synthetic, "not_run": not_run}
+    kind = {"kind": "synthetic"} if synthetic else {"kind": "folder", "path": "data"}
+    settings = {"study": {}, "shared": {"seed": 1, "datasets": {dataset: {"title": f"{dataset} title"} | kind}}}
+    study = ToyStudy.given(dataset, settings).finished({}, not_run=not_run)
     with chdir(results.parent):
-        write_exhibits(exhibits, ToyStudy(settings), results / dataset / "exhibits")
+        write_exhibits(exhibits, study, results / dataset / "exhibits")
 
 
 def add_record(logs, name, inputs, outputs, **told):
