@@ -67,6 +67,8 @@ autodoc_mock_imports = [] if find_spec("torch") else ["torch"]
 nitpick_ignore_regex = [
     (r"py:.*", r"(sklearn|numpy|scipy|pandas|torch|pydantic|argparse|abc|enum|typing|collections|pathlib|logging)\..*"),
     (r"py:.*", r"(matplotlib|requests)\..*"),
+    # a type variable
+    (r"py:obj", r"lookalike\.core\.settings\.model\.Entry"),
     # bases that share code and have no page of their own
     (r"py:class", r"lookalike\..*\._.*"),
     # bases that Python itself defines

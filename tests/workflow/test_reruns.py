@@ -107,7 +107,7 @@ def test_landmark_batches_of_other_sizes_write_the_same_bytes(changeable):
     runs = project.folder / "results/demo_landmarks/runs/sift-demo-1k"
     before = {file.relative_to(runs): file.read_bytes() for file in runs.rglob("*.*") if file.name != "fit.json"}
     before = {file: content for file, content in before.items() if file.parts[1] in sizes}
-    assert len(before) == len(sizes) * 2 * 2 * 4
+    assert len(before) == len(sizes) * 2 * 2 * 3
     shutil.rmtree(runs)
     wanted = [str((runs / file).relative_to(project.folder)) for file in before]
     project.snakemake(*wanted, config=write_settings(project, "batches", settings))

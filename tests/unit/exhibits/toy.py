@@ -10,7 +10,7 @@ from lookalike.exhibits.registry import Exhibit
 from lookalike.exhibits.study import Study
 from lookalike.exhibits.style import Look
 
-SETTINGS = {"dataset": "toy", "title": "toy data", "synthetic": True, "not_run": "", "kind": "synthetic"}
+SETTINGS = {"study": {}, "shared": {"seed": 1, "datasets": {"toy": {"title": "toy data", "kind": "synthetic"}}}}
 _CELL = {"paper": "oasis-jmlr-2010", "exhibit": "table4", "setting": "classes=10", "metric": "map", "dataset": ""}
 PRINTED = [
     {**_CELL, "method": method, "value": value, "spread": spread, "unit": "percent", "note": note}
@@ -64,9 +64,9 @@ def exhibits():
     ]
 
 
-def study(folder, **settings):
-    """The toy study, whose table of metrics lies in a folder."""
+def study(folder, **results):
+    """Return the toy study, whose table of metrics lies in a folder."""
     path = folder / "metrics.csv"
     with path.open("w", newline="") as file:
         csv.writer(file).writerows([["value"], [1]])
-    return Study({**SETTINGS, **settings}, {"metrics": str(path)}, PRINTED)
+    return Study.given("toy", SETTINGS).finished({"metrics": str(path)}, PRINTED, **results)

@@ -102,11 +102,12 @@ def test_neighbours_are_those_of_the_rankings_and_all_queries_are_counted(descri
             share, precision = 100 * sum(right) / len(right), 100 * ranked.average_precision()[row]
             told = f"{sum(right)} of {len(right)} of its class ({share:.0f} %); average precision {precision:.1f} %"
             assert shown.summary == told
-    where, how, _ = gallery.notes
+    where, how, _, rule = gallery.notes
     assert where.startswith("Queries are among the 12 test images of Var10, partition 1.")
     gains = rankings[1].average_precision() - rankings[0].average_precision()
     assert f"{(gains > 0).sum()} gain, {(gains < 0).sum()} lose" in how
     assert "(seed 7)" in how
+    assert rule.startswith("The picture shows the queries that gain and lose most")
     # a learner without a result is said, and rankings without neighbours are refused
     monkeypatch.setitem(described.files, "ranks", [described.files["ranks"][0], str(tmp_path / "after.npz")])
     replace(rankings[1], neighbours=None).save(tmp_path / "after.npz")
