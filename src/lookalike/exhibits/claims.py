@@ -191,7 +191,7 @@ def methods_of(claim: Claim, study: Tested) -> list[list[str]]:
     """Groups of methods that a claim depends on, of each of which one is enough."""
     parts = (part for part in claim.contrasts if not part.is_optional)
     names = dict.fromkeys(name for part in parts for name in (*part.first, *part.second))
-    return [[method for one in name.split("|") for method in study.role(one)] for name in names]
+    return [[method for role in name.split("|") for method in study.role(role)] for name in names]
 
 
 def groups_in(claim: Claim, study: Tested, settings: Sequence[str]) -> list[Group]:
@@ -246,7 +246,7 @@ def collapsed(group: Group) -> Contrast:
 def groups_of(study: Tested, setting: str, part: Sought) -> list[Group]:
     """The rows of each contrast of a part of a claim; a row without a number stands for one that there is not."""
     first, second = (
-        [method for name in names for one in name.split("|") for method in study.role(one)]
+        [method for name in names for role in name.split("|") for method in study.role(role)]
         for names in (part.first, part.second or ("",))
     )
     groups = []
@@ -263,9 +263,9 @@ def together(groups: Sequence[Group], ask: Callable[[Group], Outcome]) -> Verdic
     """It holds if all do, fails as soon as one does, else is open; what was left out or not run counts only alone."""
     outcomes = [unknown(group) or ask(group) for group in groups]
     order = (Outcome.FAILS, Outcome.OPEN, Outcome.HOLDS, Outcome.LEFT_OUT, Outcome.NOT_TESTED)
-    outcome = next((one for one in order if one in outcomes), Outcome.NOT_TESTED)
-    decided = [group for group, one in zip(groups, outcomes, strict=True) if one is outcome]
-    others = [group for group, one in zip(groups, outcomes, strict=True) if one is not outcome]
+    outcome = next((outcome for outcome in order if outcome in outcomes), Outcome.NOT_TESTED)
+    decided = [group for group, found in zip(groups, outcomes, strict=True) if found is outcome]
+    others = [group for group, found in zip(groups, outcomes, strict=True) if found is not outcome]
     return Verdict(outcome, tuple(row for group in (*decided, *others) for row in group))
 
 
@@ -395,7 +395,7 @@ def on_average(groups: Sequence[Group], times: float) -> Verdict:
     known = [row for row in found.rows if row.mean > 0]
     metrics = dict.fromkeys(row.metric for row in known)
     means = [[math.log(row.mean) for row in known if row.metric == metric] for metric in metrics]
-    met = [math.exp(sum(of) / len(of)) >= times for of in means]
+    met = [math.exp(sum(factors) / len(factors)) >= times for factors in means]
     return replace(found, outcome=Outcome.HOLDS if all(met) else Outcome.OPEN if any(met) else Outcome.FAILS)
 
 
@@ -434,7 +434,7 @@ def increases(groups: Sequence[Group], *, decreases: bool = False) -> Verdict:
                     high=sign * (largest.high - row.low)) for (row,) in smaller]  # fmt: skip
     outcomes = [inside([gap], math.nextafter(0, 1), math.inf) for gap in gaps]
     order = (Outcome.FAILS, Outcome.OPEN, Outcome.HOLDS)
-    outcome = next(one for one in order if one in outcomes)
+    outcome = next(outcome for outcome in order if outcome in outcomes)
     return Verdict(outcome, tuple(row for group in known for row in group))
 
 
@@ -520,7 +520,9 @@ def both_ways(groups: Sequence[Group], **bounds: Any) -> Verdict:
 
 
 PREDICATES: dict[str, Callable[..., Verdict]] = {
-    one.__name__: one
-    for one in (within, above, near_print, at_most_print, around_print, on_average, at_least, at_every_k, increases,
-                largest, does_not_end, overfits, falls, falls_from_one, both_ways)
-}  # fmt: skip
+    predicate.__name__: predicate
+    for predicate in (
+        *(within, above, near_print, at_most_print, around_print, on_average, at_least, at_every_k),
+        *(increases, largest, does_not_end, overfits, falls, falls_from_one, both_ways),
+    )
+}

@@ -42,7 +42,7 @@ def batch_of_fits(
 ) -> Batch:
     """Jobs of one fit each, which a wildcard such as ``{ranker}`` names, or one job for all; ``{}`` is a file's fit."""
     one_by_one = size == "method"
-    shown, log = ([wildcard], wildcard) if one_by_one else (fits, "all")
-    paths = [f"results/{{dataset}}/{file.format(fit)}" for fit in shown for file in files]
+    names, log = ([wildcard], wildcard) if one_by_one else (fits, "all")
+    paths = [f"results/{{dataset}}/{file.format(fit)}" for fit in names for file in files]
     named = {wildcard[1:-1]: list(fits)} if one_by_one and wildcard.count("{") == 1 else {}
     return Batch(name, f"logs/{{dataset}}/{name}/{log}.log", paths, {"dataset": [dataset], **named}, list(fits))

@@ -42,13 +42,13 @@ def study_of(room: str, dataset: str, settings: Mapping[str, Any]) -> Study:
 
 def contrasts_of(room: str, study: Study) -> dict[str, list[Contrast]]:
     """Name of a table to its rows: the contrasts of a study, and those of its times."""
-    made = import_module(f"lookalike.studies.{room}.contrasts")
-    return {"contrasts": made.contrasts(study), "time_contrasts": made.time_contrasts(study)}
+    module = import_module(f"lookalike.studies.{room}.contrasts")
+    return {"contrasts": module.contrasts(study), "time_contrasts": module.time_contrasts(study)}
 
 
 def exhibit_paths(dataset: str, exhibits: Iterable[Exhibit]) -> list[str]:
     """Every file of some exhibits of a data set."""
-    return [f"results/{dataset}/exhibits/{one.id}{suffix}" for one in exhibits for suffix in one.suffixes]
+    return [f"results/{dataset}/exhibits/{exhibit.id}{suffix}" for exhibit in exhibits for suffix in exhibit.suffixes]
 
 
 def printed_rows(path: Path, room: str) -> list[dict[str, str]]:

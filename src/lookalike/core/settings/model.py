@@ -61,8 +61,8 @@ class Section(BaseModel):
         known = [field.alias or name for name, field in cls.model_fields.items()]
         unknown = sorted(str(key) for key in given if key not in known) if isinstance(given, dict) else []
         if unknown:
-            told = {"key": unknown[0], "existing": existing(unknown[0], known)}
-            raise PydanticCustomError("unknown_key", "unknown key '{key}'; {existing}", told)
+            facts = {"key": unknown[0], "existing": existing(unknown[0], known)}
+            raise PydanticCustomError("unknown_key", "unknown key '{key}'; {existing}", facts)
         return given
 
 
@@ -80,14 +80,14 @@ def distinct(entries: list[Entry]) -> list[Entry]:
     return entries
 
 
-def names_or(words: str, least: int, told: str) -> Any:
-    """A list of so many different names at least, or a text that `words` match whole; `told` is what it must be."""
+def names_or(words: str, least: int, description: str) -> Any:
+    """A list of so many different names at least, or a text that `words` match whole; `description` is what it must be."""
 
     def check(names: Any) -> Any:
         is_list = isinstance(names, list) and len(names) >= least and all(isinstance(name, str) for name in names)
         if (is_list and len(set(names)) == len(names)) or (isinstance(names, str) and re.fullmatch(words, names)):
             return names
-        raise PydanticCustomError("names", "must be {told}", {"told": told})
+        raise PydanticCustomError("names", "must be {description}", {"description": description})
 
     return BeforeValidator(check)
 

@@ -36,10 +36,10 @@ def refer_once(place: str, roles: Mapping[str, list[str]], known: Iterable[str])
             seen.add(name)
 
 
-def check_exhibits(place: str, shown: Mapping[str, list[str]], known: Iterable[str], subsets: Iterable[str]) -> None:
+def check_exhibits(place: str, asked: Mapping[str, list[str]], known: Iterable[str], subsets: Iterable[str]) -> None:
     """Refuse an exhibit that there is not, or a subset that its study has not."""
     known, subsets = list(known), list(subsets)
-    for exhibit, its_subsets in shown.items():
+    for exhibit, its_subsets in asked.items():
         refer(f"{place}.exhibits", exhibit, known)
         for subset in its_subsets:
             refer(f"{place}.exhibits.{exhibit}", subset, subsets)

@@ -67,11 +67,11 @@ def _table(study: CategoryStudy, families: Mapping[str, Sequence[str]], heading:
         # a method that runs on other subsets alone, or was not asked for, has no difference here
         if method in subset.methods
     ]
-    frame, shown = pd.DataFrame(records), SHOWN | (PRINTED if is_printed else {})
+    frame, heads = pd.DataFrame(records), SHOWN | (PRINTED if is_printed else {})
     titles = {"method": {method: study.title_of(method) for methods in families.values() for method in methods}}
     numbers = frozenset(("printed_cell", "difference_cell", "t_cell", "bootstrap_cell", "p_cell"))
     notes = (RULE, *_family_notes(study, frame))
-    return Table(frame, heads=shown, blocks="block", titles=titles, numbers=numbers, heading=heading, notes=notes)
+    return Table(frame, heads=heads, blocks="block", titles=titles, numbers=numbers, heading=heading, notes=notes)
 
 
 def _family_notes(study: CategoryStudy, frame: pd.DataFrame) -> list[str]:
@@ -132,13 +132,13 @@ def _printed_gap(study: CategoryStudy, subset: Subset, method: str) -> dict[str,
     gap, std = both["value"].iloc[0] - both["value"].iloc[1], math.hypot(*both["spread"])
     if math.isnan(gap):
         return {"printed": math.nan, "printed_std": math.nan, "printed_cell": "", "status": ""}
-    told = {"printed": gap, "printed_std": std, "printed_cell": f"{gap:+.0f} ± {std:.1f}"}
+    cell = {"printed": gap, "printed_std": std, "printed_cell": f"{gap:+.0f} ± {std:.1f}"}
     ours = 100 * (study.values(subset, "oasis") - study.values(subset, method)).dropna()
     if subset.why_not_comparable or ours.empty:
-        return told | {"status": subset.unjudged if subset.why_not_comparable else Status.NO_RESULT}
+        return cell | {"status": subset.unjudged if subset.why_not_comparable else Status.NO_RESULT}
     spread = float(ours.std()) if len(ours) > 1 else 0.0
     # each of the two printed numbers is rounded
-    return told | {"status": status_of(ours.mean(), gap, spread, std, both["last_digit"].sum(), len(ours))}
+    return cell | {"status": status_of(ours.mean(), gap, spread, std, both["last_digit"].sum(), len(ours))}
 
 
 def margins(study: CategoryStudy) -> tuple[Margin, ...]:

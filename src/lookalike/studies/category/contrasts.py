@@ -178,7 +178,9 @@ def printed_rows(gaps: Gaps) -> Iterator[Contrast]:
 
 def gains(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
     """What each method gains over the Euclidean distance on its training images, and how much more than on others."""
-    for method in (one for one in study.methods if one != "euclidean" and one in subset.methods):
+    for method in study.methods:
+        if method == "euclidean" or method not in subset.methods:
+            continue
         names = (method, "euclidean")
         on_training, on_test = (
             study.values(subset, method, metric) - study.values(subset, "euclidean", metric)
@@ -190,19 +192,21 @@ def gains(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
 
 def precisions(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
     """Precision at every k of OASIS minus each method, and on average over k; p is adjusted over all k."""
-    for method in (one for one in study.methods if one != "oasis" and {one, "oasis"} <= set(subset.methods)):
+    for method in study.methods:
+        if method == "oasis" or not {method, "oasis"} <= set(subset.methods):
+            continue
         names = ("oasis", method)
-        oasis, other = (study.curves(subset, of, "p@k") for of in names)
+        oasis, other = (study.curves(subset, method, "p@k") for method in names)
         # it may have ended in some folds; a mean over these would be of the easier ones
-        if oasis is None or other is None or {(subset.id, of) for of in names} & set(study.not_converged):
+        if oasis is None or other is None or {(subset.id, method) for method in names} & set(study.not_converged):
             yield row_of(study, subset, "p@k", *names)
             continue
         differences = (oasis - other).T.dropna(axis=0, how="all").dropna(axis=1)
         # at the size of the gallery all rankings have the same images
         last = int(max(oasis.index.max(), other.index.max()))
-        shown = [k for k in range(1, min(K_MAX, last - 1) + 1) if k in differences]
-        yield over_folds(study, subset, "p@k", names, differences[shown].mean(axis=1))
-        rows = [over_folds(study, subset, "p@k", names, differences[k], interval=f"folds, k = {k}") for k in shown]
+        counts = [k for k in range(1, min(K_MAX, last - 1) + 1) if k in differences]
+        yield over_folds(study, subset, "p@k", names, differences[counts].mean(axis=1))
+        rows = [over_folds(study, subset, "p@k", names, differences[k], interval=f"folds, k = {k}") for k in counts]
         adjusted = holm([row.p for row in rows])
         yield from (replace(row, p=float(p)) for row, p in zip(rows, adjusted, strict=True))
 
@@ -294,12 +298,14 @@ def rankers(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
 
 def mistakes(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
     """Mistakes of OASIS beyond each bound of Theorem 1, the most at any step of a fold."""
-    made = study.curves(subset, "oasis", "mistakes")
+    counted = study.curves(subset, "oasis", "mistakes")
     limits = select(study.numbers, subset=subset.id, metric="bound")
-    if made is None or limits.empty:
+    if counted is None or limits.empty:
         return
     for name, own in limits.groupby("method", sort=False):
-        gaps = [made.loc[x, fold] - bound for x, fold, bound in zip(own["x"], own["fold"], own["value"], strict=True)]
+        gaps = [
+            counted.loc[x, fold] - bound for x, fold, bound in zip(own["x"], own["fold"], own["value"], strict=True)
+        ]
         most = float(max(gaps))
         yield row_of(study, subset, "mistakes beyond the bound", "oasis", f"U = {name}", mean=most, low=most, high=most,
                      n=len(gaps), unit="steps")  # fmt: skip
@@ -310,15 +316,15 @@ def projections(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
     traced = [method for method in ("oasis", *study.projected) if study.curves(subset, method) is not None]
     for first, second in combinations(traced, 2):
         yield from at_validation_stop(study, subset, first, second)
-        curves: list[Any] = [study.curves(subset, of) for of in (first, second)]
+        curves: list[Any] = [study.curves(subset, method) for method in (first, second)]
         # on common steps alone, a peak between them would be lost
-        end = min(of.index.max() for of in curves)
-        cut = [of[of.index <= end] for of in curves]
-        lost, peaks = [1 - of.ffill().iloc[-1] / of.max() for of in cut], [of.max() for of in cut]
-        for metric, (one, other) in (("decline after the peak", lost), ("map at the peak", peaks)):
-            found = over_folds(study, subset, metric, (first, second), one - other)
-            unknown = any(is_rising(of.mean(axis=1)) for of in cut) or (
-                metric != "map at the peak" and max(float(of.mean()) for of in lost) < NO_DECLINE
+        end = min(curve.index.max() for curve in curves)
+        cut = [curve[curve.index <= end] for curve in curves]
+        lost, peaks = [1 - curve.ffill().iloc[-1] / curve.max() for curve in cut], [curve.max() for curve in cut]
+        for metric, (own, other) in (("decline after the peak", lost), ("map at the peak", peaks)):
+            found = over_folds(study, subset, metric, (first, second), own - other)
+            unknown = any(is_rising(curve.mean(axis=1)) for curve in cut) or (
+                metric != "map at the peak" and max(float(curve.mean()) for curve in lost) < NO_DECLINE
             )
             yield found.so_far(below=unknown, above=unknown)
 
@@ -326,7 +332,7 @@ def projections(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
 def at_validation_stop(study: CategoryStudy, subset: Subset, first: str, second: str) -> Iterator[Contrast]:
     """Test mAP of two traced methods at the traced step nearest to the mean validation stop of OASIS."""
     stops = study.stops(subset)
-    curves: list[Any] = [study.curves(subset, of) for of in (first, second)]
+    curves: list[Any] = [study.curves(subset, method) for method in (first, second)]
     steps = curves[0].index.intersection(curves[1].index).to_numpy(dtype=np.int64)
     if stops.empty or not len(steps):
         return
@@ -336,7 +342,7 @@ def at_validation_stop(study: CategoryStudy, subset: Subset, first: str, second:
     late = at_end.sum() >= max(1, LIMITED * len(at_end))
     known = not late and stops.mean() / NEAR <= nearest <= stops.mean() * NEAR
     # a way of projecting that still rises may have its best stop later than OASIS
-    known = known and (first == "oasis" or not any(is_rising(of.mean(axis=1)) for of in curves))
+    known = known and (first == "oasis" or not any(is_rising(curve.mean(axis=1)) for curve in curves))
     yield found.so_far(below=not known, above=not known)
 
 
@@ -379,11 +385,11 @@ def _times(study: CategoryStudy, subset: Subset, minutes: Any, triplets: Any) ->
             stopped = (subset.id, method) in study.not_converged
             yield level(study, subset, "time to choose and train", method, total, "minutes").so_far(above=stopped)
     for first, second in combinations(ran, 2):
-        slow, fast = (minutes.get((subset.id, of), (math.nan, 0))[0] for of in (first, second))
+        slow, fast = (minutes.get((subset.id, method), (math.nan, 0))[0] for method in (first, second))
         if not (slow > 0 and fast > 0):
             yield row_of(study, subset, "training time", first, second, unit="ratio")
             continue
-        seen: Sequence[float] = [triplets.get((subset.id, of), math.nan) for of in (first, second)]
+        seen: Sequence[float] = [triplets.get((subset.id, method), math.nan) for method in (first, second)]
         total, by_triplet = slow / fast, slow / fast * seen[1] / seen[0] if 0 not in seen else math.nan
         found = row_of(study, subset, "training time", first, second, mean=total, low=total, high=total, unit="ratio")
         # of a method that validation lets learn from no triplet no time says anything

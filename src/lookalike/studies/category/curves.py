@@ -52,17 +52,17 @@ def panel(
 ) -> Panel:
     """A panel of those of the series that have points, or why there are none."""
     names = set(own["series"])
-    shown = tuple(one for one in series if one.where["series"] in names)
+    drawn = tuple(line for line in series if line.where["series"] in names)
     ended = (subset.id, method) not in study.not_converged
     no_result = f"{study.title_of(method)} {'was not run here' if ended else 'did not end within its time limit (*)'}"
-    if x.high is None and shown and x.scale == "linear":
+    if x.high is None and drawn and x.scale == "linear":
         x = replace(x, high=1.02 * float(own["step"].max()))
-    return Panel("", x, y, shown, tuple(lines), empty="" if shown else why or no_result)
+    return Panel("", x, y, drawn, tuple(lines), empty="" if drawn else why or no_result)
 
 
-def series(subset: Subset, of: str, name: str, look: Look, x: str = "step", y: str = "map", **more: Any) -> Series:
+def series(subset: Subset, key: str, name: str, look: Look, x: str = "step", y: str = "map", **more: Any) -> Series:
     """A series of the frame, with its errors."""
-    return Series(name, {"subset": subset.id, "series": of}, x, y, look, "low", "high", **more)
+    return Series(name, {"subset": subset.id, "series": key}, x, y, look, "low", "high", **more)
 
 
 def aside(place: int, n: int) -> float:
@@ -75,24 +75,24 @@ def top(highest: pd.Series) -> float:
     return 1.0 if highest.isna().all() else min(1.0, 1.08 * float(highest.max()))
 
 
-def curve(study: CategoryStudy, subset: Subset, method: str, metric: str, of: str, value: str = "map") -> pd.DataFrame:
+def curve(study: CategoryStudy, subset: Subset, method: str, metric: str, key: str, value: str = "map") -> pd.DataFrame:
     """Mean over folds of a number of the study along training, as rows of a figure's frame."""
     rows = select(study.numbers, subset=subset.id, method=method, metric=metric)
-    return mean_curve(subset, of, rows, value)
+    return mean_curve(subset, key, rows, value)
 
 
-def mean_curve(subset: Subset, of: str, rows: pd.DataFrame, value: str = "map") -> pd.DataFrame:
+def mean_curve(subset: Subset, key: str, rows: pd.DataFrame, value: str = "map") -> pd.DataFrame:
     """Mean over folds of what stands at each ``x``, with standard errors, as rows of a figure's frame."""
     summary = summarise(rows, by=("x",)).sort_values("x")
     mean, sem = summary["mean"], summary["sem"]
-    told = {value: mean, "low": mean - sem, "high": mean + sem, "sem": sem, "n_folds": summary["n_folds"]}
-    return rows_of(subset, of, step=summary["x"], **told)
+    columns = {value: mean, "low": mean - sem, "high": mean + sem, "sem": sem, "n_folds": summary["n_folds"]}
+    return rows_of(subset, key, step=summary["x"], **columns)
 
 
-def rows_of(subset: Subset, of: str, **columns: Any) -> pd.DataFrame:
+def rows_of(subset: Subset, key: str, **columns: Any) -> pd.DataFrame:
     """Rows of a figure's frame."""
     plain = {name: np.asarray(values) if np.ndim(values) else values for name, values in columns.items()}
-    return pd.DataFrame({"subset": subset.id, "series": of, **plain})
+    return pd.DataFrame({"subset": subset.id, "series": key, **plain})
 
 
 def joined(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:

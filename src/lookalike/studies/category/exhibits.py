@@ -38,19 +38,19 @@ def numbers_in_text(study: CategoryStudy) -> Table:
     """What the paper says in its text: images kept, visterms of an image, and how symmetric W is after training."""
     # the first subset that the paper of the text prints, else the first
     among = study.parts or study.all_subsets
-    subset = next((one for one in among if study.setting_of(one)), among[0])
+    subset = next((part for part in among if study.setting_of(part)), among[0])
     ours = pd.DataFrame(facts_of(study, subset), columns=["method", "metric", "subset", "ours", "ours_std", "words"])
     on = ("method", "metric")
     cells = beside_print(ours, study.printed_in(), on=on, judge=lambda cell: _judged(study, subset, cell))
     cells = cells[cells["status"] != ""].assign(unit="")
     records = cells.to_dict("records")
     words = [f" ({row['words']:,} words)" if row["words"] else "" for row in records]
-    cells["title"] = [TEXT_ROWS[row["metric"]][0] + of for row, of in zip(records, words, strict=True)]
+    cells["title"] = [TEXT_ROWS[row["metric"]][0] + scope for row, scope in zip(records, words, strict=True)]
     cells["ours_cell"] = [plus_minus(row["ours"], row["ours_std"], TEXT_ROWS[row["metric"]][1]) for row in records]
     cells["printed_cell"] = [plus_minus(row["printed"], row["printed_std"], ",g") for row in records]
     cells["told"] = [": ".join(filter(None, (row["status"], row["reason"]))) for row in records]
-    shown = {"title": study.title, "ours_cell": "ours", "printed_cell": "paper", "told": "status"}
-    return Table(cells, heads=shown, numbers=frozenset(("ours_cell", "printed_cell")))
+    heads = {"title": study.title, "ours_cell": "ours", "printed_cell": "paper", "told": "status"}
+    return Table(cells, heads=heads, numbers=frozenset(("ours_cell", "printed_cell")))
 
 
 def facts_of(study: CategoryStudy, subset: Subset) -> list[tuple[str, str, str, float, float, int]]:

@@ -62,7 +62,7 @@ def _entry(
     manifest, root = study.table("manifest").set_index("image_id"), Path(read_json(study.path("images"))["root"])
     marks = {True: replace(RIGHT, meaning="same class"), False: replace(WRONG, meaning="other class")}
     query = rankings[0].query_ids[row]
-    own, told, n_right = manifest["label"][query], [], []
+    own, sides, n_right = manifest["label"][query], [], []
     for when, method, ranking, precision in zip(
         ("Before", "After"), (BEFORE, AFTER), rankings, precisions, strict=True
     ):
@@ -82,7 +82,7 @@ def _entry(
         average = precision[row]
         summary = share if average != average else f"{share}; average precision {100 * average:.1f} %"
         title = f"{when} learning: {study.title_of(method)}"
-        told.append(Ranking(title, found, summary, "distance" if is_distance else "score"))
+        sides.append(Ranking(title, found, summary, "distance" if is_distance else "score"))
         n_right.append(sum(right))
     change = change_text(n_right[1] - n_right[0], OWN)
-    return Entry(str(root / manifest["path"][query]), class_name(own), tuple(told), chosen, change)
+    return Entry(str(root / manifest["path"][query]), class_name(own), tuple(sides), chosen, change)

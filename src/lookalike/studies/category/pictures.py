@@ -78,14 +78,14 @@ def common_visterms(study: CategoryStudy) -> Gallery:
         held_by, n_blocks = counts.loc[word]
         # a row has blocks of different images, spread evenly over those that hold the visterm
         own = found[found["word"] == word].drop_duplicates("image_id").sort_values("image_id")
-        shown = own.iloc[np.linspace(0, held_by - 1, min(N_SAMPLES, held_by)).astype(int)]
+        samples = own.iloc[np.linspace(0, held_by - 1, min(N_SAMPLES, held_by)).astype(int)]
         shares = {"of_images": held_by / n_images, "of_blocks": n_blocks / len(found)}
-        places = list(zip(shown["image_id"].tolist(), shown["block"].tolist(), strict=True))
+        places = list(zip(samples["image_id"].tolist(), samples["block"].tolist(), strict=True))
         rows.append(tuple(Tile(_crop(load_image(study, str(paths[image])), block)) for image, block in places))
         titles.append(f"visterm {word}\n{shares['of_images']:.0%} of images\n{shares['of_blocks']:.1%} of blocks")
         records += [{"word": word, "image_id": image, "block": block, **shares} for image, block in places]
-    told = f"The {len(words)} commonest of {len(codebook):,} visterms among {n_images:,} images."
-    return Gallery(pd.DataFrame(records), tuple(rows), tuple(titles), notes=(told,), tile=0.62)
+    note = f"The {len(words)} commonest of {len(codebook):,} visterms among {n_images:,} images."
+    return Gallery(pd.DataFrame(records), tuple(rows), tuple(titles), notes=(note,), tile=0.62)
 
 
 def load_image(study: CategoryStudy, path: str) -> Image:
@@ -118,10 +118,10 @@ def picture_of_blocks(image: Image) -> Picture:
         for number, (axis, level) in enumerate(zip(panels, drawn, strict=True)):
             _draw_level(axis, level, number, height)
 
-    told = f"{frame['blocks'].sum():,} blocks of 64×64 pixels, 32 apart, in {len(levels)} levels"
+    note = f"{frame['blocks'].sum():,} blocks of 64×64 pixels, 32 apart, in {len(levels)} levels"
     more = "." if len(drawn) == len(levels) else f"; the first {len(drawn)} are drawn."
     size = (inches * sum(widths) + 0.25 * len(drawn), inches * height + 0.9)
-    return Picture(frame, paint, size, notes=(told + more,))
+    return Picture(frame, paint, size, notes=(note + more,))
 
 
 def _draw_level(axis: Axes, level: Image, number: int, full_height: int) -> None:

@@ -46,8 +46,8 @@ def main_table(study: CategoryStudy) -> Table:
     below = comparison_below(study, others) if study.has("contrasts") and study.can_compare() else None
     orders = [] if study.synthetic else [study.order_beside_print(subset, study.paper) for subset in study.parts]
     notes = (*filter(None, orders), *(() if below is None else below.notes))
-    of = {"titles": titles, "notes": notes, "below": below, "margins": margins(study), **BEST}
-    return Table(cells, ("metric",), "method", "subset", **of)
+    form = {"titles": titles, "notes": notes, "below": below, "margins": margins(study), **BEST}
+    return Table(cells, ("metric",), "method", "subset", **form)
 
 
 @exhibit("oasis-jmlr-2010/fig6", "oasis-2009-draft/fig4", title="Precision at top k", needs=("metrics", "fits"))
@@ -72,11 +72,11 @@ def precision_by_classes(study: CategoryStudy) -> Figure:
         for subset, method in product(study.parts, study.methods)
     ]
     frame = curves.joined(parts).rename(columns={"step": "n_classes"})
-    shown = [Series(study.title_of(method), {"series": method}, "n_classes", "map", look, "low", "high")
+    lines = [Series(study.title_of(method), {"series": method}, "n_classes", "map", look, "low", "high")
              for method, look in looks_of(study.methods).items()]  # fmt: skip
     ticks = tuple((n, str(n)) for n in sorted({subset.n_classes for subset in study.parts}))
     x, y = Axis("Number of classes", "log", ticks=ticks), replace(curves.MAP, low=0)
-    return Figure(frame, (Panel("", x, y, tuple(shown)),))
+    return Figure(frame, (Panel("", x, y, tuple(lines)),))
 
 
 @exhibit("representation/ablations", title="Representations compared", needs=("metrics", "fits"))
@@ -164,10 +164,10 @@ def precision_figure(study: CategoryStudy, methods: Sequence[str], *, printed: b
 
     def draw(subset: Subset, own: pd.DataFrame) -> Panel:
         at: dict[str, Any] = {"x": "k", "y": "precision"}
-        shown = []
+        curves_drawn = []
         for method, look in looks.items():
             title = study.title_of(method)
-            shown += [curves.series(subset, method, title, look, **at),
+            curves_drawn += [curves.series(subset, method, title, look, **at),
                       curves.series(subset, f"{method}, printed", f"{title}, printed", look, kind="points", hollow=True,
                                     **at)]  # fmt: skip
         chance = own.loc[own["series"] == "chance", "precision"]
@@ -175,10 +175,10 @@ def precision_figure(study: CategoryStudy, methods: Sequence[str], *, printed: b
         last = K_MAX if own["k"].isna().all() else own["k"].max()
         x = Axis("Number of neighbours k", low=-2, high=last + 1, text="k = {:.0f}")
         y = Axis("Precision at top k", low=0, high=curves.top(own["high"]), text="{:.3f}")
-        return curves.panel(study, subset, own, shown, lines, x=x, y=y, why="not run here")
+        return curves.panel(study, subset, own, curves_drawn, lines, x=x, y=y, why="not run here")
 
-    told = f"The curves show at most {K_MAX} neighbours; the paper does not say how many its own figure shows."
-    return curves.figure(study, pd.concat(parts, ignore_index=True), draw, cells, (told,))
+    note = f"The curves show at most {K_MAX} neighbours; the paper does not say how many its own figure shows."
+    return curves.figure(study, pd.concat(parts, ignore_index=True), draw, cells, (note,))
 
 
 def _precision_rows(study: CategoryStudy, subset: Subset, methods: Sequence[str]) -> pd.DataFrame:
@@ -186,8 +186,8 @@ def _precision_rows(study: CategoryStudy, subset: Subset, methods: Sequence[str]
     n_test = study.splits.test
     n_gallery = subset.n_classes * n_test - 1
     k_max = max(2, min(K_MAX, n_gallery)) if subset.n_classes else K_MAX
-    shown = [method for method in methods if (subset.id, method) not in study.not_converged]
-    rows = select(study.numbers, metric="p@k", subset=subset.id, method=shown)
+    ended = [method for method in methods if (subset.id, method) not in study.not_converged]
+    rows = select(study.numbers, metric="p@k", subset=subset.id, method=ended)
     summary = summarise(rows[rows["x"] <= k_max], by=("method", "x"))
     curves = pd.DataFrame(
         {"subset": subset.id, "series": summary["method"], "k": summary["x"], "precision": summary["mean"],

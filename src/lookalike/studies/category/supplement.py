@@ -67,14 +67,14 @@ def aggressiveness_curves(study: CategoryStudy) -> Figure:
     looks = dict(zip(names, GRID, strict=False)) | looks_of(names[len(GRID) :])
 
     def draw(subset: Subset, own: pd.DataFrame) -> Panel:
-        shown = [series(subset, name, name, looks[name], aside=aside(place, len(names)))
+        drawn = [series(subset, name, name, looks[name], aside=aside(place, len(names)))
                  for place, name in enumerate(names)]  # fmt: skip
-        return panel(study, subset, own, shown, x=LOG_STEPS, y=VALIDATION_MAP, why="nothing was chosen here")
+        return panel(study, subset, own, drawn, x=LOG_STEPS, y=VALIDATION_MAP, why="nothing was chosen here")
 
     best = frame.loc[frame.groupby(["subset", "series"], sort=False)["map"].idxmax()].itertuples()
-    told = [f"{row.map:.3f} with {row.series} at step {row.step:,.0f} ({study.titles[str(row.subset)]})"
+    peaks = [f"{row.map:.3f} with {row.series} at step {row.step:,.0f} ({study.titles[str(row.subset)]})"
             for row in best]  # fmt: skip
-    return figure(study, frame, draw, notes=(f"The highest means over folds: {', '.join(told)}.", ASIDE))
+    return figure(study, frame, draw, notes=(f"The highest means over folds: {', '.join(peaks)}.", ASIDE))
 
 
 def _candidate_rows(study: CategoryStudy, subset: Subset) -> pd.DataFrame:
@@ -113,17 +113,17 @@ def fixed_aggressiveness(study: CategoryStudy) -> Table:
 def minima(study: CategoryStudy) -> Table:
     """Where MCML and LMNN rank best: their mAP where early stopping ends them, at their own end, and at the minimum."""
     records = [row for subset, method in product(study.parts, DESCENTS) for row in _end_rows(study, subset, method)]
-    shown = {"method": "", "end": "stopped", "steps_cell": "iterations", "objective": "objective, % of start",
+    heads = {"method": "", "end": "stopped", "steps_cell": "iterations", "objective": "objective, % of start",
              "train_cell": "mAP, training images, %", "ours_cell": "mAP, test images, %"}  # fmt: skip
-    titles = {"subset": study.titles, "end": ENDS, "method": {of: study.title_of(of) for of in DESCENTS}}
+    titles = {"subset": study.titles, "end": ENDS, "method": {method: study.title_of(method) for method in DESCENTS}}
     notes = (
         "The best validation mAP is looked for up to the learner's own end, and not beyond it.",
         "The papers' descent makes the first two rows of a method (LMNN's with an active set). The minimum of the same "
         "objective is found by L-BFGS on a factor of M. With fewer images than words many matrices reach it.",
         "Early stopping has the default omega of LMNN. The other rows have the omega that each fold chose.",
     )
-    numbers = frozenset(shown) - {"method", "end"}
-    return Table(pd.DataFrame(records), heads=shown, blocks="subset", titles=titles, numbers=numbers, notes=notes)
+    numbers = frozenset(heads) - {"method", "end"}
+    return Table(pd.DataFrame(records), heads=heads, blocks="subset", titles=titles, numbers=numbers, notes=notes)
 
 
 def _end_rows(study: CategoryStudy, subset: Subset, method: str) -> list[dict[str, Any]]:

@@ -61,17 +61,17 @@ def training_curves(study: CategoryStudy) -> Figure:
     names = {"train": ("OASIS, training images", TRAINING), "test": ("OASIS, test images", LOOKS["oasis"])}
 
     def draw(subset: Subset, own: pd.DataFrame) -> Panel:
-        shown = [series(subset, of, name, look) for of, (name, look) in names.items()]
-        shown += [
-            series(subset, f"{of}, printed", f"{study.title_of(of)}, printed", LOOKS[of], kind="points", hollow=True)
-            for of in ("oasis", "euclidean")
+        drawn = [series(subset, key, name, look) for key, (name, look) in names.items()]
+        drawn += [
+            series(subset, f"{key}, printed", f"{study.title_of(key)}, printed", LOOKS[key], kind="points", hollow=True)
+            for key in ("oasis", "euclidean")
         ]
         last, stop = own.loc[own["series"] == "test", "step"].max(), own.loc[own["series"] == "validation stop", "step"]
         name = f"validation stop at {traced_at(study)}"
         lines = [Line(name, float(at), Look(GREY, "", ":"), upright=True) for at in stop]
         # the value stands at the end of the dashed line that is farther from the dotted one
         lines += _euclidean_line(own, label_left=bool((stop > last / 2).any()))
-        return panel(study, subset, own, shown, lines, y=replace(MAP, low=0, high=_top(own)))
+        return panel(study, subset, own, drawn, lines, y=replace(MAP, low=0, high=_top(own)))
 
     frame = joined([part for subset in study.parts for part in _training_rows(study, subset)])
     cells = main_cells(study)
@@ -84,7 +84,7 @@ def _training_rows(study: CategoryStudy, subset: Subset) -> list[pd.DataFrame]:
     """Both curves, the level of the Euclidean baseline, and where validation stops OASIS."""
     stops = study.stops(subset)
     curves = [
-        curve(study, subset, "oasis", f"traced{of}_map", name) for name, of in (("train", "_train"), ("test", ""))
+        curve(study, subset, "oasis", f"traced{part}_map", name) for name, part in (("train", "_train"), ("test", ""))
     ]
     stop = [rows_of(subset, "validation stop", step=[stops.mean()], n_folds=[len(stops)])] if len(stops) else []
     return [*curves, euclidean_rows(study, subset, "oasis"), *stop]
@@ -141,10 +141,10 @@ def ranker_curves(study: CategoryStudy) -> Figure:
     frame = joined([_ranker_rows(study, subset) for subset in study.parts])
     n_rankers = frame.loc[frame["series"] == "single", "ranker"].nunique()
     C = f"C = {study.sides['rankers'].aggressiveness:g}"
-    told = (f"Each fold has {n_rankers} rankers with {C}, each trained on triplets of its own.",
+    notes = (f"Each fold has {n_rankers} rankers with {C}, each trained on triplets of its own.",
             "A thin line is one ranker.")  # fmt: skip
     x = replace(STEPS, label=RANKER_STEPS["step"])
-    return figure(study, frame, lambda subset, own: _ranker_panel(study, subset, own, "step", x), notes=told)
+    return figure(study, frame, lambda subset, own: _ranker_panel(study, subset, own, "step", x), notes=notes)
 
 
 @exhibit(
@@ -158,7 +158,7 @@ def ranker_costs(study: CategoryStudy) -> Figure:
     frame = joined([_ranker_rows(study, subset) for subset in study.parts])
     frame = frame[frame["step"] > 0]
     frame = frame.assign(total_steps=frame.get("n_rankers", 1) * frame["step"])
-    panels, told = [], []
+    panels, costs = [], []
     for subset in [subset for subset in study.parts if subset.id in set(frame["subset"])]:
         for column, label in RANKER_STEPS.items():
             x = replace(LOG_STEPS, label=label)
@@ -166,21 +166,21 @@ def ranker_costs(study: CategoryStudy) -> Figure:
             panels.append(replace(drawn, title=study.block_title(subset)))
         fits = select(study.fits, subset=subset.id, method="oasis")
         seconds = 1e4 * fits["cpu_seconds_fit"].sum() / fits["n_steps"].sum()
-        told.append(f"10,000 steps of OASIS take {seconds:.2g} s of CPU time ({subset.title}).")
-    notes = ("On the left rankers train side by side, on the right one after the other.", *told)
+        costs.append(f"10,000 steps of OASIS take {seconds:.2g} s of CPU time ({subset.title}).")
+    notes = ("On the left rankers train side by side, on the right one after the other.", *costs)
     return Figure(frame, tuple(panels), notes=notes, n_columns=2)
 
 
 def _ranker_panel(study: CategoryStudy, subset: Subset, own: pd.DataFrame, column: str, x: Axis) -> Panel:
     """Curves of single rankers, thin, and of their averages, along a column of steps."""
-    averages = [of for of in dict.fromkeys(own["series"]) if of != "single"]
+    averages = [average for average in dict.fromkeys(own["series"]) if average != "single"]
     looks = dict(zip(averages, AVERAGES, strict=False)) | looks_of(averages[len(AVERAGES) :])
     single = series(subset, "single", "single rankers", Look(GREY, ""), x=column, thin=True)
     single = replace(single, low="", high="")
     rankers = sorted(set(own.loc[own["series"] == "single", "ranker"]))
-    shown = [replace(single, where={**single.where, "ranker": int(ranker)}) for ranker in rankers]
-    shown += [series(subset, of, f"{of} rankers", looks[of], x=column) for of in averages]
-    return panel(study, subset, own, shown, x=x, why="no ranker was run here")
+    drawn = [replace(single, where={**single.where, "ranker": int(ranker)}) for ranker in rankers]
+    drawn += [series(subset, average, f"{average} rankers", looks[average], x=column) for average in averages]
+    return panel(study, subset, own, drawn, x=x, why="no ranker was run here")
 
 
 def _ranker_rows(study: CategoryStudy, subset: Subset) -> pd.DataFrame:
@@ -190,8 +190,8 @@ def _ranker_rows(study: CategoryStudy, subset: Subset) -> pd.DataFrame:
     for method in dict.fromkeys(rows["method"]):
         is_single = method.startswith("ranker ")
         number = int(method.rpartition(" ")[2])
-        told = curve(study, subset, method, "ranker_map", "single" if is_single else method)
-        parts.append(told.assign(n_rankers=1 if is_single else number, ranker=number if is_single else -1))
+        rows_drawn = curve(study, subset, method, "ranker_map", "single" if is_single else method)
+        parts.append(rows_drawn.assign(n_rankers=1 if is_single else number, ranker=number if is_single else -1))
     return joined(parts).assign(aggressiveness=study.sides["rankers"].aggressiveness)
 
 
@@ -209,15 +209,15 @@ def projection_curves(study: CategoryStudy) -> Figure:
     frame = joined([curve(study, subset, method, "traced_map", method) for subset in study.parts for method in methods])
 
     def draw(subset: Subset, own: pd.DataFrame) -> Panel:
-        shown = [
-            series(subset, of, names.get(of, study.title_of(of)), looks[of], aside=aside(place, len(methods)))
-            for place, of in enumerate(methods)
+        drawn = [
+            series(subset, key, names.get(key, study.title_of(key)), looks[key], aside=aside(place, len(methods)))
+            for place, key in enumerate(methods)
         ]
-        return panel(study, subset, own, shown, x=LOG_STEPS)
+        return panel(study, subset, own, drawn, x=LOG_STEPS)
 
-    told = (f"All have {traced_at(study)}. Each point is the model that a fit of so many steps gives.",
+    notes = (f"All have {traced_at(study)}. Each point is the model that a fit of so many steps gives.",
             "The paper's text does not print how often it projects; the intervals here are ours.", ASIDE)  # fmt: skip
-    return figure(study, frame, draw, notes=told)
+    return figure(study, frame, draw, notes=notes)
 
 
 @exhibit(
@@ -231,11 +231,11 @@ def mcml_curves(study: CategoryStudy) -> Figure:
     """Whether MCML overfits: its mean average precision (mAP) on training and on test images along its iterations."""
     frame = joined([part for subset in study.parts for part in _mcml_rows(study, subset)])
     ends = {subset.title: study.recorded(subset, "mcml", "n_steps") for subset in study.parts}
-    told = [f"{steps.mean():,.0f} ({title})" for title, steps in ends.items() if len(steps)]
-    notes = (f"Mean number of iterations after which MCML ends by itself: {', '.join(told)}.",) if told else ()
+    means = [f"{steps.mean():,.0f} ({title})" for title, steps in ends.items() if len(steps)]
+    notes = (f"Mean number of iterations after which MCML ends by itself: {', '.join(means)}.",) if means else ()
 
     def draw(subset: Subset, own: pd.DataFrame) -> Panel:
-        shown = [series(subset, "train", "MCML, training images", TRAINING),
+        drawn = [series(subset, "train", "MCML, training images", TRAINING),
                  series(subset, "test", "MCML, test images", LOOKS["mcml"])]  # fmt: skip
         lines = [Line("MCML ends by itself, mean over folds", float(at), Look(GREY, "", ":"), upright=True)
                  for at in own.loc[own["series"] == "end", "step"]]  # fmt: skip
@@ -243,7 +243,7 @@ def mcml_curves(study: CategoryStudy) -> Figure:
         lines += [replace(line, label="") for line in _euclidean_line(own)]
         last = max(10.0, 1.1 * own["step"].max()) if len(own) else 10.0
         x, y = replace(LOG_STEPS, label="Iterations", high=last), replace(MAP, low=0, high=_top(own))
-        return panel(study, subset, own, shown, lines, x=x, y=y, method="mcml")
+        return panel(study, subset, own, drawn, lines, x=x, y=y, method="mcml")
 
     return figure(study, frame, draw, notes=notes)
 
@@ -289,8 +289,8 @@ def symmetry_curves(study: CategoryStudy) -> Figure:
         levels = own.loc[own["series"] == "oasis, printed", "symmetry_index"]
         lines = [Line("OASIS, printed (JMLR section 6.1)", float(level), Look(VERMILLION, "", ":"), label=f"{level:g}")
                  for level in levels]  # fmt: skip
-        shown = [series(subset, "oasis", "OASIS", LOOKS["oasis"], y="symmetry_index")]
-        return panel(study, subset, own, shown, lines, y=Axis("Symmetry index of W", text="{:.4f}"))
+        drawn = [series(subset, "oasis", "OASIS", LOOKS["oasis"], y="symmetry_index")]
+        return panel(study, subset, own, drawn, lines, y=Axis("Symmetry index of W", text="{:.4f}"))
 
     return figure(study, joined(parts), draw, notes=(f"OASIS has {traced_at(study)}.",))
 
@@ -311,14 +311,14 @@ def bound_curves(study: CategoryStudy) -> Figure:
         looks = looks_of(bounds) | {f"bound, U = {name}": look for name, look in COMPARATORS.items()}
         named = [*((name, name, looks[name]) for name in bounds), ("mistakes", "mistakes of OASIS", LOOKS["oasis"]),
                  ("triplets", "triplets seen", Look(GREY, "", ":"))]  # fmt: skip
-        shown = [series(subset, of, name, look, y="value", band=True) for of, name, look in named]
+        drawn = [series(subset, key, name, look, y="value", band=True) for key, name, look in named]
         x, y = replace(LOG_STEPS, label="Triplets seen"), replace(LOG_STEPS, label="Mistakes, bound on mistakes")
-        return panel(study, subset, own, shown, x=x, y=y, why="mistakes were not counted here")
+        return panel(study, subset, own, drawn, x=x, y=y, why="mistakes were not counted here")
 
-    told = ("The theorem has a bound for any matrix U: here the identity I, the last W, and multiples of W.",
+    notes = ("The theorem has a bound for any matrix U: here the identity I, the last W, and multiples of W.",
             "A bound above the dotted line says nothing: OASIS cannot make more mistakes than it sees triplets.",
             *_bound_notes(study, frame))  # fmt: skip
-    return figure(study, frame, draw, notes=told)
+    return figure(study, frame, draw, notes=notes)
 
 
 def _bound_rows(study: CategoryStudy, subset: Subset) -> list[pd.DataFrame]:
@@ -338,10 +338,10 @@ def _bound_rows(study: CategoryStudy, subset: Subset) -> list[pd.DataFrame]:
     return [*parts, counted, seen]
 
 
-def _range_over_folds(subset: Subset, of: str, folds: pd.DataFrame) -> pd.DataFrame:
+def _range_over_folds(subset: Subset, key: str, folds: pd.DataFrame) -> pd.DataFrame:
     """Mean over folds, and the least and the largest of them."""
     numbers = {"value": folds.mean(axis=1), "low": folds.min(axis=1), "high": folds.max(axis=1)}
-    return rows_of(subset, of, step=folds.index, **numbers, n_folds=folds.count(axis=1))
+    return rows_of(subset, key, step=folds.index, **numbers, n_folds=folds.count(axis=1))
 
 
 def _bound_notes(study: CategoryStudy, frame: pd.DataFrame) -> list[str]:
@@ -350,14 +350,16 @@ def _bound_notes(study: CategoryStudy, frame: pd.DataFrame) -> list[str]:
     if bounds.empty:
         return []
     n_below, n_points = int(bounds["n_folds_below"].sum()), int(bounds["n_folds"].sum())
-    told = [f"OASIS makes more mistakes than a bound at {n_below} of {n_points} points of single folds."]
+    notes = [f"OASIS makes more mistakes than a bound at {n_below} of {n_points} points of single folds."]
     for subset in study.parts:
         rows = bounds[bounds["subset"] == subset.id]
         ends = rows[rows["step"] == rows["step"].max()].sort_values("value", kind="stable").to_dict("records")
         for end in ends[:1]:
             times = "" if math.isnan(end["ratio"]) else f", {end['ratio']:.1f} times the mistakes"
-            told.append(f"The tightest bound after the last triplet is of {end['series'][7:]}{times} ({subset.title}).")
-    return told
+            notes.append(
+                f"The tightest bound after the last triplet is of {end['series'][7:]}{times} ({subset.title})."
+            )
+    return notes
 
 
 def _euclidean_line(own: pd.DataFrame, *, label_left: bool = False) -> list[Line]:

@@ -95,8 +95,8 @@ def kinds(study: FinegrainedStudy) -> Table:
     systems = ordered_systems(study.measured | set(study.systems()) | {*TABLE1, *TABLE2})
     rows = []
     for system, subset in product(systems, (*found, ALL)):
-        one = study.value(system, PRECISION, subset)
-        rows.append((system, subset, *one[:6], study.cell(one, PRECISION, system)))
+        measured = study.value(system, PRECISION, subset)
+        rows.append((system, subset, *measured[:6], study.cell(measured, PRECISION, system)))
     columns = ["system", "subset", PRECISION, "low", "high", "n_triplets", "n_queries", "n_ties", "ours_cell"]
     heads = {kind: f"{kind} negatives" if "class" in kind else kind for kind in found} | {ALL: "all triplets"}
     titles = {"system": {system: study.title_of(system) for system in systems}, "subset": heads}
@@ -112,7 +112,7 @@ def costs(study: FinegrainedStudy) -> Table:
     systems = ordered_systems({*fits, *study.systems(), *TABLE1, *TABLE2})
     frame = pd.DataFrame([_cost(study, system, fits.get(system, {})) for system in systems])
     processors = sorted(set(frame["processor"]) - {""})
-    shown = {"system": "System", "dimensions_cell": "dimensions", "distance": "distance", "speed_cell": "images/s",
+    heads = {"system": "System", "dimensions_cell": "dimensions", "distance": "distance", "speed_cell": "images/s",
              "time_cell": "time", "codebook_from": "learned from", "settings_cell": "settings"}  # fmt: skip
     note = (
         "Images/s: how many images are described in a second. For a feature that includes reading the file; L1HashKPCA "
@@ -121,7 +121,7 @@ def costs(study: FinegrainedStudy) -> Table:
     notes = (note, *([f"Measured on {' and '.join(processors)}."] if processors else []))
     numbers = frozenset({"dimensions_cell", "speed_cell", "time_cell"})
     titles = {"system": {system: study.title_of(system) for system in systems}, "distance": DISTANCES}
-    return Table(frame, heads=shown, numbers=numbers, titles=titles, notes=notes)
+    return Table(frame, heads=heads, numbers=numbers, titles=titles, notes=notes)
 
 
 @exhibit(
@@ -135,13 +135,13 @@ def buffers(study: FinegrainedStudy) -> Table:
     """What is lost if triplets come from buffers of some images of each category (Figure 4) and not from all images."""
     fits = study.table("fits").set_index("system")
     found = fits["buffers"].get(OASIS) if "buffers" in fits else None
-    shown = {"size": "buffer", "hand": "images at hand", "far": "total variation", "right": "precision of OASIS (%)"}
+    heads = {"size": "buffer", "hand": "images at hand", "far": "total variation", "right": "precision of OASIS (%)"}
     if found is None or not len(found):
         why = study.why_not_run(OASIS) or "OASIS was not learned from buffers here"
-        return Table(pd.DataFrame([dict.fromkeys(shown, "") | {"size": Status.NO_RESULT}]), heads=shown, notes=(why,))
-    frame = pd.DataFrame([dict(one) for one in found])
+        return Table(pd.DataFrame([dict.fromkeys(heads, "") | {"size": Status.NO_RESULT}]), heads=heads, notes=(why,))
+    frame = pd.DataFrame([dict(row) for row in found])
     frame = frame.assign(
-        size=[f"{int(one):,}" if one > 0 else "all images" for one in frame["capacity"]],
+        size=[f"{int(row):,}" if row > 0 else "all images" for row in frame["capacity"]],
         hand=[f"{share:.0%}" for share in frame["at_hand"]],
         far=[f"{value:.3f}" for value in frame["variation"]],
         right=[f"{100 * value:.1f}" for value in frame["precision"]],
@@ -153,7 +153,7 @@ def buffers(study: FinegrainedStudy) -> Table:
         f"Precision: of OASIS, learned on L1HashKPCA from the first {found[0]['n_triplets']:,.0f} of these triplets, "
         "on triplets of held-out training images.",
     )
-    return Table(frame, heads=shown, numbers=frozenset(shown), notes=notes)
+    return Table(frame, heads=heads, numbers=frozenset(heads), notes=notes)
 
 
 @exhibit("finegrained/contrasts", title="Differences of systems", needs=("metrics", "paired"), optional=("pool",))
@@ -165,9 +165,9 @@ def contrasts(study: FinegrainedStudy) -> Figure:
     columns = ["system_a", "system_b", "metric", "difference", "low", "high", "p_value", "printed", "excludes_0"]
     frame = pd.DataFrame([row for row in found if row], columns=columns)
     of_rows = list(zip(frame["system_a"], frame["system_b"], strict=True))
-    shown = [pair for pair in pairs if pair in of_rows]
-    frame["place"] = [shown.index(pair) for pair in of_rows]
-    names = [" − ".join(system_title(system, short=True) for system in pair) for pair in shown]
+    drawn = [pair for pair in pairs if pair in of_rows]
+    frame["place"] = [drawn.index(pair) for pair in of_rows]
+    names = [" − ".join(system_title(system, short=True) for system in pair) for pair in drawn]
     notes = (
         "Each row is the first system minus the second on the same triplets (paired bootstrap). Intervals are not "
         "adjusted for their number.",
@@ -179,7 +179,7 @@ def contrasts(study: FinegrainedStudy) -> Figure:
         _contrast_panel(frame, PRECISION, "Precision, difference (points)", names),
         _contrast_panel(frame, SCORE, f"Score-{study.k}, difference (triplets)", [""] * len(names)),
     )
-    return Figure(frame, panels, size=(4.6, 0.6 + 0.19 * max(8, len(shown))), notes=notes)
+    return Figure(frame, panels, size=(4.6, 0.6 + 0.19 * max(8, len(drawn))), notes=notes)
 
 
 @exhibit("finegrained/curves", title="Training of the networks", needs=("metrics",))
@@ -222,15 +222,15 @@ def systems_table(study: FinegrainedStudy, systems: Sequence[str]) -> Table:
     cells["printed_cell"] = [f"{value:{FORMS[metric]}}" if status else "" for value, metric, status in found]
     titles = {"metric": heads, "system": {system: study.title_of(system) for system in systems}}
     notes = _system_notes(study, set(systems) & study.measured)
-    margins = tuple(one for metric in (PRECISION, SCORE) for one in _margins(study, systems, metric))
+    margins = tuple(margin for metric in (PRECISION, SCORE) for margin in _margins(study, systems, metric))
     return Table(cells, ("system",), "metric", titles=titles, notes=notes, margins=margins, **BEST)
 
 
 def _margins(study: FinegrainedStudy, systems: Sequence[str], metric: str) -> list[Margin]:
     """DeepRanking minus the best others of a table, in print, here and of features; none where unmeasured."""
     theirs = study.printed_study()
-    ours, printed = ({system: of.value(system, metric).value for system in systems} for of in (study, theirs))
-    others = [one for one in systems if one != DEEP and not math.isnan(ours[one] + printed[one])]
+    ours, printed = ({system: side.value(system, metric).value for system in systems} for side in (study, theirs))
+    others = [system for system in systems if system != DEEP and not math.isnan(ours[system] + printed[system])]
     name = "precision" if metric == PRECISION else f"score-{study.k}"
     rivals = [max(others, key=found.__getitem__) for found in (printed, ours) if others]
     # the best of those that learned nothing too, wherever what learned is ahead of it
@@ -278,8 +278,12 @@ def _learning_notes(study: FinegrainedStudy, there: set[str]) -> list[str]:
     """How many triplets each system learned from, and whether training moved the filters of shallow paths."""
     fits = study.table("fits") if study.has("fits") else pd.DataFrame()
     seen = dict(zip(fits["system"], fits["n_triplets"], strict=True)) if "n_triplets" in fits else {}
-    told = [f"{study.title_of(one)} {seen[one]:,.0f}" for one in ordered_systems(there) if seen.get(one, math.nan) >= 0]
-    notes = [f"Number of triplets that each learned from: {', '.join(told)}."] if told else []
+    counts = [
+        f"{study.title_of(system)} {seen[system]:,.0f}"
+        for system in ordered_systems(there)
+        if seen.get(system, math.nan) >= 0
+    ]
+    notes = [f"Number of triplets that each learned from: {', '.join(counts)}."] if counts else []
     if DEEP in there and study.has("filters"):
         filters = pictures.filters_of(study)
         alike = filters[filters["path"] != CONVNET].groupby("path", sort=False)["like_start"].median()
@@ -309,8 +313,8 @@ def _kinds_note(study: FinegrainedStudy, found: Sequence[str]) -> str:
     if len(found) < 2:
         return "The data do not say of which kind a negative is."
     counts = {kind: max(study.value(system, PRECISION, kind).n_triplets for system in study.measured) for kind in found}
-    told = ", ".join(f"{n:,} {kind}" for kind, n in counts.items())
-    return f"Triplets: {told}. A negative of the query's own category is in-class, any other is out-of-class."
+    kinds = ", ".join(f"{n:,} {kind}" for kind, n in counts.items())
+    return f"Triplets: {kinds}. A negative of the query's own category is in-class, any other is out-of-class."
 
 
 def _cost(study: FinegrainedStudy, system: str, fit: Mapping[Any, Any]) -> dict[str, Any]:
@@ -341,7 +345,7 @@ def _cost(study: FinegrainedStudy, system: str, fit: Mapping[Any, Any]) -> dict[
 def _setting(value: Any, thousands: str = "") -> str:
     value = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(value, (list, tuple)):
-        return "/".join(_setting(one, thousands) for one in value)
+        return "/".join(_setting(part, thousands) for part in value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return format(value, f"{thousands}{'g' if isinstance(value, float) else ''}")
     return {True: "yes", False: "no"}.get(value, str(value)) if thousands else str(value)

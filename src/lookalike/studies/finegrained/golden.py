@@ -146,8 +146,8 @@ def golden_system(
         "n_pairs": len(pairs),
         "processor": processor_name(),
     }
-    made = golden_relevance(relevance, distances_of) if rated else None
-    return SystemResult(None, distances.astype(np.float32), fit, made)
+    own_relevance = golden_relevance(relevance, distances_of) if rated else None
+    return SystemResult(None, distances.astype(np.float32), fit, own_relevance)
 
 
 def golden_relevance(relevance: RelevanceData, distances_of: Callable[[Ids, Ids], Array]) -> RelevanceData:

@@ -134,9 +134,11 @@ class FinegrainedStudy(FinegrainedSection):
             return {}
         rows = self.numbers[self.numbers["x"].isna()]
         counts = rows.pivot(index=["method", "subset"], columns="metric", values="value").reindex(columns=list(COUNTS))
-        of: dict[Any, Any] = counts.fillna(0).round().astype(int).to_dict("index")
+        counted: dict[Any, Any] = counts.fillna(0).round().astype(int).to_dict("index")
         return {
-            (row.method, row.subset, row.metric): Measured(row.value, row.low, row.high, **of[row.method, row.subset])
+            (row.method, row.subset, row.metric): Measured(
+                row.value, row.low, row.high, **counted[row.method, row.subset]
+            )
             for row in rows_in(rows[rows["metric"].isin(list(FORMS))])
         }
 
@@ -269,27 +271,27 @@ class FinegrainedStudy(FinegrainedSection):
 
     def data_sentence(self, drawn: Any) -> str:
         """Which data, how many triplets, and what brackets or bars are."""
-        made = MADE.get(self.kind, "rated by people")
+        origin = MADE.get(self.kind, "rated by people")
         n_queries = self._largest("n_queries")
         size = f", {self.n_triplets:,} triplets of {n_queries:,} query images" if self.n_triplets else ""
         if drawn is None or not {"low", "high"} <= set(drawn.frame):
-            return f"Data: {self.title} ({made}){size}."
+            return f"Data: {self.title} ({origin}){size}."
         what = "brackets" if isinstance(drawn, Table) else "bars and bands"
-        return f"Data: {self.title} ({made}){size}; {what}: 95% bootstrap intervals over query images."
+        return f"Data: {self.title} ({origin}){size}; {what}: 95% bootstrap intervals over query images."
 
     def notes(self, drawn: Any) -> list[str]:
         """Systems that were not run, and why numbers may not be held against print."""
         if self.not_run or drawn is None:
             return []
-        told = []
+        notes = []
         if isinstance(drawn, (Table, Figure)) and "printed" in drawn.frame:
             reasons = dict.fromkeys(self.why_not_comparable(metric) for metric in (PRECISION, SCORE))
-            told = [f"Not comparable with the printed numbers: {why}." for why in reasons if why]
+            notes = [f"Not comparable with the printed numbers: {why}." for why in reasons if why]
             if self.kind == REAL and any(map(is_learned, self.measured)):
-                told.append("Systems that learn did so from other images than the paper's: not comparable with it.")
-        shown = set(drawn.frame["system"]) if "system" in drawn.frame else set()
-        told += [f"{self.title_of(system)}: {about}." for system, about in ABOUT.items() if system in shown]
-        return [*told, *self.not_run_notes(shown - self.measured)]
+                notes.append("Systems that learn did so from other images than the paper's: not comparable with it.")
+        systems = set(drawn.frame["system"]) if "system" in drawn.frame else set()
+        notes += [f"{self.title_of(system)}: {about}." for system, about in ABOUT.items() if system in systems]
+        return [*notes, *self.not_run_notes(systems - self.measured)]
 
     def not_run_notes(self, systems: Iterable[str]) -> list[str]:
         """``ConvNet, DeepRanking: not run: do X.``, systems with one reason together; nothing where all were run."""
@@ -317,8 +319,8 @@ class FinegrainedStudy(FinegrainedSection):
         }
         about = "triplets of images, rated (Deep Ranking, CVPR 2014, Table 1)"
         size = self.size or "No triplets"
-        told = f"{size}, {SOURCES[self.kind]}. Brackets: 95% bootstrap intervals over query images."
-        notes = [told, *self.not_run_notes(set(main) - self.measured)]
+        note = f"{size}, {SOURCES[self.kind]}. Brackets: 95% bootstrap intervals over query images."
+        notes = [note, *self.not_run_notes(set(main) - self.measured)]
         return about, ["precision (%)", f"score-{self.k}"], rows, notes
 
     @cached_property

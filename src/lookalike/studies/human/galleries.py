@@ -24,12 +24,12 @@ OTHER = replace(WRONG, meaning="of another class")
 def gallery(study: HumanStudy, cases: Cases, n: int) -> Gallery:
     """Queries in rows, each with the first images that OASIS finds; without a query, the reason."""
     queries, n_candidates = choose_queries(study, cases, n)
-    shown = [_row(study, place, query) for place, query in enumerate(queries, start=1)]
-    frame = pd.DataFrame([record for records, _ in shown for record in records], columns=list(COLUMNS))
+    drawn = [_row(study, place, query) for place, query in enumerate(queries, start=1)]
+    frame = pd.DataFrame([record for records, _ in drawn for record in records], columns=list(COLUMNS))
     if not queries:
         return Gallery(frame, (), notes=(f"Not drawn: {_why_empty(study, cases)}.",))
     heads = ("query", *(f"rank {rank}" for rank in range(1, N_RESULTS + 1)))
-    rows, rule = tuple(tiles for _, tiles in shown), _rule(cases, n, len(queries), n_candidates)
+    rows, rule = tuple(tiles for _, tiles in drawn), _rule(cases, n, len(queries), n_candidates)
     return Gallery(frame, rows, heads=heads, notes=(rule,))
 
 

@@ -30,10 +30,10 @@ def write_page(
     """Write the rating page of a plan (JMLR 5.2.3 and Appendix A), whose paths are relative to `image_root`."""
     root = Path(image_root)
     check_folder(root, "name the folder of images that the plan's paths start from")
-    shown = plan.sort_values(["query", "position"])
+    ordered = plan.sort_values(["query", "position"])
     # numbered as they come up, so that a number says nothing of an image; one that is shown twice is embedded once
-    shown["number"], pictures = pd.factorize(shown["path"])
-    query_paths = shown.groupby("query")["query_path"].first()
+    ordered["number"], pictures = pd.factorize(ordered["path"])
+    query_paths = ordered.groupby("query")["query_path"].first()
     # a plan may come from somebody else, and the page is given away: no path or link leads to other images
     found, lost = locate(root, [*query_paths, *pictures], only_inside=True)
     for path, reason in lost:
@@ -43,7 +43,7 @@ def write_page(
         "title": title,
         "queries": [
             {"query": query, "candidates": rows[["position", "number"]].to_numpy().tolist()}
-            for query, rows in shown.groupby("query")
+            for query, rows in ordered.groupby("query")
         ],
         "query_pictures": [_data_uri(root, found[path], QUERY_SIDE) for path in query_paths],
         "pictures": [_data_uri(root, found[path], CANDIDATE_SIDE) for path in pictures],

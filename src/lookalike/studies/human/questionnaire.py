@@ -94,10 +94,10 @@ def _chosen(found: Mapping[int, Sequence[int]], picture_of: Mapping[int, Any], n
 
 
 def _unrelated(
-    shown: Sequence[int], images: Collection[int], related: Collection[int], picture_of: Mapping[int, Any]
+    chosen: Sequence[int], images: Collection[int], related: Collection[int], picture_of: Mapping[int, Any]
 ) -> list[int]:
     """Images without relevance to the query whose pictures are not shown yet; of equal pictures the first."""
-    related, pictures = set(related), {picture_of[image] for image in shown}
+    related, pictures = set(related), {picture_of[image] for image in chosen}
     first: dict[Any, int] = {}
     for image in images:
         if image not in related and picture_of[image] not in pictures:

@@ -57,7 +57,7 @@ def beside_print(study: LandmarkStudy, rows_of: Callable[[LandmarkStudy], Iterab
     """Our rows, each with its printed number, and then the rows of the paper's numbers."""
     in_print = list(rows_of(study.as_printed()))
     printed = {row.key: row.mean for row in in_print}
-    places = {one.id: printed_setting(PAPER, f"codebook={one.printed}") for one in study.vocabularies}
+    places = {codebook.id: printed_setting(PAPER, f"codebook={codebook.printed}") for codebook in study.vocabularies}
     keys = ((row, (places.get(row.setting, ""), *row.key[1:])) for row in rows_of(study))
     return [replace(row, printed=printed.get(key, math.nan)) for row, key in keys] + in_print
 
@@ -67,7 +67,7 @@ def row_of(
 ) -> Contrast:
     """A row without a number yet, of one codebook or of several under a name, with the limits of its sides."""
     sides = product((first, second), codebooks)
-    codes = [f"{side}:{code}" for side, one in sides for code in study.limits.get((one.id, side), ())]
+    codes = [f"{side}:{code}" for side, codebook in sides for code in study.limits.get((codebook.id, side), ())]
     setting = setting or (f"codebook={codebooks[0].printed}" if study.is_print else codebooks[0].id)
     return Contrast(
         printed_setting(PAPER, setting) if study.is_print else setting,

@@ -193,7 +193,7 @@ def literal_forms(study: LandmarkStudy) -> Table:
     """What both SOML algorithms give with the update as it is printed, beside the true one of all other exhibits."""
     methods = ["tfidf"] if "tfidf" in study.methods else []
     for method in LITERAL_OF:
-        methods += [method, *(one for one in study.variants if one.startswith(f"{method}-"))]
+        methods += [method, *(variant for variant in study.variants if variant.startswith(f"{method}-"))]
     cells = [({"method": method, "metric": metric}, method, metric)
              for method, metric in product(methods, LITERAL_METRICS)]  # fmt: skip
     table = means_table(
@@ -221,7 +221,7 @@ def means_table(
         ours = study.cell(codebook.id, MEAN, method, known, percent)
         records.append({**place, **names, **ours, "unit": "percent"})
     row, column = cells[0][0]
-    titles = {**titles, "representation": {one.id: f"{one.title} words" for one in study.vocabularies}}
+    titles = {**titles, "representation": {codebook.id: f"{codebook.title} words" for codebook in study.vocabularies}}
     frame = pd.DataFrame(records)
     return Table(frame, rows=(row,), columns=column, blocks="representation", titles=titles, notes=notes,
                  compared="method", best={MAP: max, "": max})  # fmt: skip
@@ -231,10 +231,13 @@ def means_table(
 def claims_of_paper(study: LandmarkStudy) -> Table:
     """Which claims of the paper about its methods hold in this run, by number of visterms."""
     table = claims_table(study)
-    titles = {**table.titles, "setting": {"": "all", **{one.id: one.title for one in study.vocabularies}}}
-    shown = {"place": "place", "claim": "claim", "setting": "words", "verdict": "verdict", "evidence": "evidence",
+    titles = {
+        **table.titles,
+        "setting": {"": "all", **{codebook.id: codebook.title for codebook in study.vocabularies}},
+    }
+    heads = {"place": "place", "claim": "claim", "setting": "words", "verdict": "verdict", "evidence": "evidence",
              "our_means": "our means", "printed_means": "printed means", "decided_by": "decided by"}  # fmt: skip
-    return replace(table, heads=shown, titles=titles, notes=(*table.notes, *_claim_notes(study, table.frame)))
+    return replace(table, heads=heads, titles=titles, notes=(*table.notes, *_claim_notes(study, table.frame)))
 
 
 def _claim_notes(study: LandmarkStudy, frame: pd.DataFrame) -> tuple[str, ...]:
@@ -272,7 +275,7 @@ def time_over_features(study: LandmarkStudy) -> Figure:
     methods = [method for method in LEARNED if method in set(frame["method"])]
     methods += [method for method in dict.fromkeys(frame["method"]) if method not in methods]
     looks = looks_of(methods)
-    series = [one for method in methods for one in _time_series(study, frame, method, looks[method])]
+    series = [line for method in methods for line in _time_series(study, frame, method, looks[method])]
     x = Axis("Number of visterms d", "log", tick_form="short", text="d = {:,.0f}")
     y = Axis("Training time (seconds of processor time)", "log", tick_form="short", text="{:.3g} s")
     panel = Panel("", x, y, tuple(series))
@@ -346,8 +349,10 @@ def _at_own_settings(study: LandmarkStudy, codebook: Vocabulary, swept: set[str]
     words = list(PRINTED_CODEBOOKS)[codebook.place]
     found: dict[str, list[Number]] = {}
     for method in study.methods:
-        found[method] = [study.summary.get((codebook.id, MEAN, method, of), NO_NUMBER) for of in (SPARSITY, MAP)]
-        printed = [study.printed_means(of, method).get(words, math.nan) for of in (SPARSITY, MAP)]
+        found[method] = [
+            study.summary.get((codebook.id, MEAN, method, metric), NO_NUMBER) for metric in (SPARSITY, MAP)
+        ]
+        printed = [study.printed_means(metric, method).get(words, math.nan) for metric in (SPARSITY, MAP)]
         found[f"{method}, printed"] = [(number if study.shows_printed else math.nan, math.nan, 0) for number in printed]
     return [
         {"series": name, "sparsity": zero[0], "map": precision[0], "n_draws": precision[2]}
@@ -391,8 +396,8 @@ def _sparsity_axis(frame: pd.DataFrame) -> Axis:
     # over many decades every second name has room
     shares = SHARES[:: 1 if high / low < 3e4 else 2]
     ticks = tuple((float(share), f"{100 - share:g}") for share in shares if share >= low)
-    told = "{:.3g}% of weights are not zero"
-    return Axis("Weights that are zero (%)", "log", low, high, ticks, reversed=True, text=told)
+    text = "{:.3g}% of weights are not zero"
+    return Axis("Weights that are zero (%)", "log", low, high, ticks, reversed=True, text=text)
 
 
 @exhibit("landmark/cost", title="QPAO over C", needs=("metrics",),
@@ -422,9 +427,9 @@ def triplet_order(study: LandmarkStudy) -> Figure:
     frame = swept_means(study, *ORDERS)
     looks = looks_of(list(dict.fromkeys(frame["method"])))
     drawn = {
-        f"{study.title_of(method)}, {told}": ({"kind": order, "method": method}, replace(look, line=line))
+        f"{study.title_of(method)}, {name}": ({"kind": order, "method": method}, replace(look, line=line))
         for method, look in looks.items()
-        for (order, told), line in zip(ORDERS.items(), ("-", "--", ":"), strict=True)
+        for (order, name), line in zip(ORDERS.items(), ("-", "--", ":"), strict=True)
     }
     notes = (
         "Each point is one pass over all pairs of positives with so many negatives; the gallery is always the same.",
@@ -443,10 +448,10 @@ def _sweep_figure(
     notes: tuple[str, ...],
 ) -> Figure:
     """A row of panels a column, a panel a codebook; `drawn` names each series with its rows and its look."""
-    shown = list(product(columns.items(), study.vocabularies))
-    titles = lettered([f"{codebook.title} words" for _, codebook in shown])
+    cells = list(product(columns.items(), study.vocabularies))
+    titles = lettered([f"{codebook.title} words" for _, codebook in cells])
     panels = []
-    for ((column, name), codebook), title in zip(shown, titles, strict=True):
+    for ((column, name), codebook), title in zip(cells, titles, strict=True):
         here = {"representation": codebook.id}
         places = select(frame, **here)
         series = [Series(name, here | where, "x", column, look) for name, (where, look) in drawn.items()]

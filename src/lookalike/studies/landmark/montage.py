@@ -80,14 +80,14 @@ def montage(study: LandmarkStudy) -> Gallery:
         image = tile_of(material.path(material.image_of(pair["query"])), words, box=material.box(pair["query"]))
         # the query with its rectangle before the first of its two rows
         for query, method in zip((image, Tile(None)), material.methods, strict=True):
-            shown = material.first(pair, method, N_RESULTS)
+            found = material.first(pair, method, N_RESULTS)
             results = (
-                tile_of(material.path(one.image_id), mark=MARKS[one.relevance], corner=str(place))
-                for place, one in enumerate(rows_in(shown), start=1)
+                tile_of(material.path(row.image_id), mark=MARKS[row.relevance], corner=str(place))
+                for place, row in enumerate(rows_in(found), start=1)
             )
             rows.append((query, *results))
             titles.append(f"{study.title_of(method)}\nAP {100 * pair[method]:.1f}%")
-            frames.append(shown.assign(chosen_as=choice.chosen, place=range(1, len(shown) + 1))[COLUMNS])
+            frames.append(found.assign(chosen_as=choice.chosen, place=range(1, len(found) + 1))[COLUMNS])
     frame = pd.concat(frames, ignore_index=True)
     entries, how = chosen_entries(material)
     return Gallery(frame, tuple(rows), tuple(titles), notes=(*notes(material, frame), how), entries=entries, tile=0.85)
@@ -112,14 +112,14 @@ def why_empty(study: LandmarkStudy) -> str:
 def notes(material: Material, frame: pd.DataFrame) -> list[str]:
     """By which rule the queries of the picture were chosen, and what is left out."""
     study, (before, after) = material.study, material.methods
-    told = []
+    choices = []
     for chosen, rows in frame.groupby("chosen_as", sort=False):
         values = " to ".join(f"{100 * value:.1f}" for value in rows.drop_duplicates("method")["average_precision"])
-        told.append(f"{chosen}: {rows['query'].iloc[0]}, average precision (AP) from {values}%")
+        choices.append(f"{chosen}: {rows['query'].iloc[0]}, average precision (AP) from {values}%")
     return [
         f"A rule chose the queries of the picture, of all {len(material.pairs)} pairs of a query and a draw, with "
         f"{study.vocabularies[-1].title} words, by what {study.title_of(after)} gains over {study.title_of(before)}: "
-        f"{'; '.join(told)}.",
+        f"{'; '.join(choices)}.",
         "Numbers are ranks, without the query's own image; images to learn from are not ranked. Right is what the "
         "ground truth calls good or ok. The rectangle is the part that asks.",
     ]
@@ -137,26 +137,26 @@ def chosen_entries(material: Material) -> tuple[list[Entry], str]:
 
 def _entry(material: Material, pair: Pair, chosen: str) -> Entry:
     found = [material.first(pair, method, N_FOUND) for method in material.methods]
-    before, after = (int(shown["relevance"].isin(["good", "ok"]).sum()) for shown in found)
+    before, after = (int(rows["relevance"].isin(["good", "ok"]).sum()) for rows in found)
     query, change = pair["query"], change_text(after - before, "images of its landmark")
     image, words = str(material.path(material.image_of(query))), landmark_title(pair["landmark"])
     rankings = tuple(
-        _ranking(material, pair, f"{when} learning: ", method, shown)
-        for when, method, shown in zip(("Before", "After"), material.methods, found, strict=True)
+        _ranking(material, pair, f"{when} learning: ", method, rows)
+        for when, method, rows in zip(("Before", "After"), material.methods, found, strict=True)
     )
     return Entry(image, words, rankings, chosen, change, material.box(query))
 
 
-def _ranking(material: Material, pair: Pair, when: str, method: str, shown: pd.DataFrame) -> Ranking:
+def _ranking(material: Material, pair: Pair, when: str, method: str, rows: pd.DataFrame) -> Ranking:
     """What one method found: junk does not count."""
-    n_right, n_counted = shown["relevance"].isin(["good", "ok"]).sum(), (shown["relevance"] != "junk").sum()
+    n_right, n_counted = rows["relevance"].isin(["good", "ok"]).sum(), (rows["relevance"] != "junk").sum()
     share = f"{n_right} of {n_counted} of its landmark ({100 * n_right / n_counted if n_counted else 0:.0f} %)"
     landmark = landmark_title(pair["landmark"])
     found = [
         # what other images show, the ground truth does not say
-        Found(str(material.path(one.image_id)), "" if one.relevance == "wrong" else f"{landmark}, {one.relevance}",
-              MARKS[one.relevance], score_text(one.score))
-        for one in rows_in(shown)
+        Found(str(material.path(row.image_id)), "" if row.relevance == "wrong" else f"{landmark}, {row.relevance}",
+              MARKS[row.relevance], score_text(row.score))
+        for row in rows_in(rows)
     ]  # fmt: skip
     summary = f"{share}; average precision {100 * pair[method]:.1f} %"
     return Ranking(f"{when}{material.study.title_of(method)}", tuple(found), summary)

@@ -153,7 +153,9 @@ class LandmarkStudy(LandmarkSection):
 
     def own(self, table: pd.DataFrame) -> pd.DataFrame:
         """Rows of a table that belong to the study's codebooks and landmarks."""
-        return select(table, representation=[one.id for one in self.vocabularies], subset=list(self.landmark_titles))
+        return select(
+            table, representation=[codebook.id for codebook in self.vocabularies], subset=list(self.landmark_titles)
+        )
 
     @cached_property
     def values(self) -> pd.DataFrame:
@@ -185,11 +187,12 @@ class LandmarkStudy(LandmarkSection):
         """Codebook and method to why it has no number there, and the limits of ours that ended many of its fits."""
         methods = self.run_methods()
         return {
-            (one.id, method): tuple(self._limits_of(one, method)) for one, method in product(self.vocabularies, methods)
+            (codebook.id, method): tuple(self._limits_of(codebook, method))
+            for codebook, method in product(self.vocabularies, methods)
         }
 
     def _limits_of(self, codebook: Vocabulary, method: str) -> Iterator[str]:
-        if any((one, of) == (codebook.id, method) for one, _, of in self.not_converged):
+        if any((vocabulary, learner) == (codebook.id, method) for vocabulary, _, learner in self.not_converged):
             yield UNFINISHED
         for limit in (ITERATIONS, TIME):
             (ended,) = self.at(codebook).ended_by(limit, method).values()
@@ -232,10 +235,10 @@ class LandmarkStudy(LandmarkSection):
         rows = select(self.paper_values, method=method, metric=quantity)
         means = {}
         for words, codebook in PRINTED_CODEBOOKS.items():
-            of = select(rows, representation=codebook)
-            own = select(of, subset=MEAN)
-            if len(of):
-                means[words] = float((own if len(own) else of)["value"].mean())
+            printed = select(rows, representation=codebook)
+            own = select(printed, subset=MEAN)
+            if len(printed):
+                means[words] = float((own if len(own) else printed)["value"].mean())
         return means
 
     @cached_property
@@ -304,7 +307,7 @@ class LandmarkStudy(LandmarkSection):
     def scope_of(self, claim: Claim) -> Scope:
         """Return the codebooks of a claim, or else all parts that have what it is about."""
         if claim.settings:
-            printed = {f"codebook={one.printed}": one.id for one in self.vocabularies}
+            printed = {f"codebook={codebook.printed}": codebook.id for codebook in self.vocabularies}
             absent = [setting for setting in claim.settings if setting not in printed]
             return Scope([printed[setting] for setting in claim.settings if setting in printed], absent)
         sought = {(part.metric, method) for part in claim.contrasts for method in part.first}
@@ -317,7 +320,7 @@ class LandmarkStudy(LandmarkSection):
 
     def parts_of(self, claim: Claim) -> list[str]:
         """Return the codebooks on each of which a claim is decided by itself; "" where on all together."""
-        names = [f"codebook={one.printed}" for one in self.vocabularies]
+        names = [f"codebook={codebook.printed}" for codebook in self.vocabularies]
         return [name for name in names if name in claim.settings] if claim.settings else [""]
 
     def was_run(self, method: str, setting: str = "") -> bool:
@@ -326,12 +329,12 @@ class LandmarkStudy(LandmarkSection):
 
     def other_data(self, settings: Sequence[str]) -> str:
         """Say why the data of some codebooks are not the paper's, the first reason; "" where they are."""
-        codebooks = (one for one in self.vocabularies if one.id in settings)
-        return next((one.why_not_comparable for one in codebooks if one.why_not_comparable), "")
+        codebooks = (codebook for codebook in self.vocabularies if codebook.id in settings)
+        return next((codebook.why_not_comparable for codebook in codebooks if codebook.why_not_comparable), "")
 
     def setting_title(self, setting: str) -> str:
         """Name a codebook, or what the paper prints: ``10,000 words`` of ``codebook=10k``."""
-        ours = {one.id: f"{one.title} words" for one in self.vocabularies}
+        ours = {codebook.id: f"{codebook.title} words" for codebook in self.vocabularies}
         printed = {f"codebook={id}": f"{words:,} words" for words, id in PRINTED_CODEBOOKS.items()}
         return (ours | printed).get(setting, setting)
 
@@ -361,11 +364,11 @@ class LandmarkStudy(LandmarkSection):
             method: [self.cell(codebook.id, MEAN, method, MAP, form)["ours_cell"] for codebook in self.vocabularies]
             for method in self.methods
         }
-        columns, n_draws = [f"mAP (%), {one.title} words" for one in self.vocabularies], self.learning.draws
+        columns, n_draws = [f"mAP (%), {codebook.title} words" for codebook in self.vocabularies], self.learning.draws
         spread = f"; ± standard deviation over {n_draws} draws" if n_draws > 1 else ", one draw"
-        made = ", whose images are made by code" if self.synthetic else ""
-        told = [f"Means over {len(self.landmark_titles)} landmarks{made}{spread}."]
-        return "retrieval of landmarks (SOML, AAAI 2014, Table 1)", columns, rows, told
+        origin = ", whose images are made by code" if self.synthetic else ""
+        notes = [f"Means over {len(self.landmark_titles)} landmarks{origin}{spread}."]
+        return "retrieval of landmarks (SOML, AAAI 2014, Table 1)", columns, rows, notes
 
     @property
     def corner(self) -> str:
@@ -386,8 +389,8 @@ class LandmarkStudy(LandmarkSection):
             int(drawn.frame[name].max()) if isinstance(drawn, Figure) and name in drawn.frame else every
             for name, every in (("n_landmarks", len(self.landmark_titles)), ("n_draws", self.learning.draws))
         )
-        made = " (images made by code)" if self.synthetic else ""
-        data = f"Data: {self.title}{made}, {n_landmarks} landmark{'s' * (n_landmarks != 1)}"
+        origin = " (images made by code)" if self.synthetic else ""
+        data = f"Data: {self.title}{origin}, {n_landmarks} landmark{'s' * (n_landmarks != 1)}"
         if drawn is None or isinstance(drawn, Gallery):
             return f"{data}."
         if n_draws == 1:
@@ -397,31 +400,32 @@ class LandmarkStudy(LandmarkSection):
 
     def of_printed_sign(self) -> list[str]:
         """One note on what the printed sign of the update gives beside the true one; none where that was not run."""
-        told = []
+        results = []
         for codebook, method in product(self.vocabularies, LITERAL_OF):
             pair = [(codebook.id, MEAN, name, MAP) for name in (f"{method}-literal", method)]
             printed, true = (self.summary.get(key, NO_NUMBER)[0] for key in pair)
-            of = f"{self.title_of(method)}, {codebook.title} words"
+            place = f"{self.title_of(method)}, {codebook.title} words"
             if not math.isnan(printed + true):
-                told.append(f"{printed:.1f}% mAP where the true one gives {true:.1f}% ({of})")
-        return [f"The printed sign of the update does not work: it gives {', '.join(told)}."] if told else []
+                results.append(f"{printed:.1f}% mAP where the true one gives {true:.1f}% ({place})")
+        return [f"The printed sign of the update does not work: it gives {', '.join(results)}."] if results else []
 
     def notes(self, drawn: Any) -> list[str]:
         """What ours of a method is, limits that ended a fit, and why numbers may not be held against print."""
         if self.not_run or drawn is None:
             return []
         words = set(drawn.frame.get("representation", ()))
-        shown, codebooks = self._methods_in(drawn.frame), [one for one in self.vocabularies if one.id in words]
-        notes = {method: self.spec(method).note for method in self.run_methods()}
-        said = [*ABOUT_METHODS.items(), *((method, note) for method, note in notes.items() if note)]
-        told = [f"{self.title_of(method)}: {note.rstrip('.')}." for method, note in said if method in shown]
-        told += [LEARNED_FROM.format(**dict(self.learning))] if not self._is_simulated else []
+        methods = self._methods_in(drawn.frame)
+        codebooks = [codebook for codebook in self.vocabularies if codebook.id in words]
+        own = {method: self.spec(method).note for method in self.run_methods()}
+        said = [*ABOUT_METHODS.items(), *((method, note) for method, note in own.items() if note)]
+        notes = [f"{self.title_of(method)}: {note.rstrip('.')}." for method, note in said if method in methods]
+        notes += [LEARNED_FROM.format(**dict(self.learning))] if not self._is_simulated else []
         if self.exhibit is not None and "fits" in self.exhibit.needs:
-            told += self._stopped_notes(codebooks, shown) + self._not_converged_notes(codebooks, shown)
+            notes += self._stopped_notes(codebooks, methods) + self._not_converged_notes(codebooks, methods)
         why = dict.fromkeys(codebook.why_not_comparable for codebook in codebooks if codebook.why_not_comparable)
         if self.paper == PAPER and why:
-            told.append(f"Not comparable with the printed numbers: {'; '.join(why)}.")
-        return told
+            notes.append(f"Not comparable with the printed numbers: {'; '.join(why)}.")
+        return notes
 
     def _methods_in(self, frame: pd.DataFrame) -> list[str]:
         """Methods of which a table or figure shows numbers of ours; a table of claims is about all that is compared."""
@@ -433,11 +437,11 @@ class LandmarkStudy(LandmarkSection):
 
     def _stopped_notes(self, codebooks: Sequence[Vocabulary], methods: Sequence[str]) -> list[str]:
         """In how many fits a learner stopped at its limit of iterations, and not by its own rule."""
-        found = [(method, *self.at(one).ended_by("iterations", method).popitem())
-                 for method, one in product(methods, codebooks)]  # fmt: skip
-        told = [f"{self.title_of(method)} in {sum(ends)} of {len(ends)} fits ({words})"
+        found = [(method, *self.at(codebook).ended_by("iterations", method).popitem())
+                 for method, codebook in product(methods, codebooks)]  # fmt: skip
+        counts = [f"{self.title_of(method)} in {sum(ends)} of {len(ends)} fits ({words})"
                 for method, words, ends in found if any(ends)]  # fmt: skip
-        return [f"Stopped at the limit of iterations: {'; '.join(told)}."] if told else []
+        return [f"Stopped at the limit of iterations: {'; '.join(counts)}."] if counts else []
 
     def _not_converged_notes(self, codebooks: Sequence[Vocabulary], methods: Sequence[str]) -> list[str]:
         """Explain the ``*`` of ours."""
@@ -446,8 +450,11 @@ class LandmarkStudy(LandmarkSection):
             reason = self.not_converged.get((codebook.id, landmark, method))
             if reason:
                 reasons.setdefault((self.title_of(method), codebook.title, reason), []).append(title)
-        told = [f"{method} on {', '.join(of)}, {words} words: {why}" for (method, words, why), of in reasons.items()]
-        return [f"{STAR}: a fit did not end within its time limit: {'; '.join(told)}."] if told else []
+        unfinished = [
+            f"{method} on {', '.join(landmarks)}, {words} words: {why}"
+            for (method, words, why), landmarks in reasons.items()
+        ]
+        return [f"{STAR}: a fit did not end within its time limit: {'; '.join(unfinished)}."] if unfinished else []
 
 
 STUDY = LandmarkStudy

@@ -21,7 +21,9 @@ def timed(times: pd.DataFrame) -> pd.DataFrame:
 def medians(times: pd.DataFrame) -> pd.DataFrame:
     """Median, least and largest seconds of the repeats of each method and size; ``series`` is one of the two above."""
     rows = timed(times)
-    apart = rows[rows.groupby(["learner", "n_features"])["pair_cpu_seconds"].transform(lambda one: one.notna().all())]
+    apart = rows[
+        rows.groupby(["learner", "n_features"])["pair_cpu_seconds"].transform(lambda seconds: seconds.notna().all())
+    ]
     parts = {OURS: rows.assign(value=rows["cpu_seconds"])}
     parts[WITHOUT_PAIRS] = apart.assign(value=apart["cpu_seconds"] - apart["pair_cpu_seconds"])
     found = [
@@ -36,19 +38,19 @@ def medians(times: pd.DataFrame) -> pd.DataFrame:
 def notes(times: pd.DataFrame, title_of: Callable[[str], str]) -> list[str]:
     """What was timed on which rows and machine, and which methods have no time; `title_of` titles a method."""
     rows = timed(times)
-    told = []
+    notes = []
     if len(rows):
         repeats = int(rows.groupby(["learner", "n_features"])["repeat"].nunique().max())
         spread = f", median of {repeats} repeats (bars: least and largest)" if repeats > 1 else ", one repeat"
-        told.append(f"Filled markers are ours: processor time of training on {_triplets(rows, title_of)}{spread}.")
-        told.append(f"The rows are simulated, with {_nonzeros(rows)}.")
-        told.append(f"Ours ran on one thread of {' and '.join(sorted(set(rows['processor'].dropna())))}.")
+        notes.append(f"Filled markers are ours: processor time of training on {_triplets(rows, title_of)}{spread}.")
+        notes.append(f"The rows are simulated, with {_nonzeros(rows)}.")
+        notes.append(f"Ours ran on one thread of {' and '.join(sorted(set(rows['processor'].dropna())))}.")
     if rows["pair_cpu_seconds"].notna().any():
-        told.append("Dotted: the same, not counting the products of pairs, which are computed once before all steps.")
+        notes.append("Dotted: the same, not counting the products of pairs, which are computed once before all steps.")
     failed: Any = times[(times["reason"] != "") & (times["learner"] != "tfidf")]
     for row in failed.drop_duplicates(["learner", "n_features"]).itertuples():
-        told.append(f"{title_of(row.learner)} at d = {row.n_features:,} is not drawn: {row.reason}.")
-    return told
+        notes.append(f"{title_of(row.learner)} at d = {row.n_features:,} is not drawn: {row.reason}.")
+    return notes
 
 
 def _triplets(rows: pd.DataFrame, title_of: Callable[[str], str]) -> str:
