@@ -81,7 +81,7 @@ def distinct(entries: list[Entry]) -> list[Entry]:
 
 
 def names_or(words: str, least: int, description: str) -> Any:
-    """A list of so many different names at least, or a text that `words` match whole; `description` is what it must be."""
+    """Take a list of so many different names, or a text that `words` match whole; `description` is what it must be."""
 
     def check(names: Any) -> Any:
         is_list = isinstance(names, list) and len(names) >= least and all(isinstance(name, str) for name in names)
