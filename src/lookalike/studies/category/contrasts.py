@@ -68,10 +68,17 @@ def row_of(study: CategoryStudy, subset: Subset, metric: str, first: str, second
 
 
 def level(
-    study: CategoryStudy, subset: Subset, metric: str, first: str, value: float, unit: Unit = "", **columns: Any
+    study: CategoryStudy,
+    subset: Subset,
+    metric: str,
+    sides: str | tuple[str, str],
+    value: float,
+    unit: Unit = "",
+    **columns: Any,
 ) -> Contrast:
-    """A number of one method that nothing varies."""
-    return row_of(study, subset, metric, first, mean=value, low=value, high=value, unit=unit, **columns)
+    """A number, of one method or of two, that nothing varies."""
+    names = (sides,) if isinstance(sides, str) else sides
+    return row_of(study, subset, metric, *names, mean=value, low=value, high=value, unit=unit, **columns)
 
 
 def over_folds(
@@ -260,8 +267,8 @@ def along_training(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
     at_start = 100 * (test_curves.T[0] - study.values(subset, "euclidean")).dropna()
     if len(at_start):
         apart = float(at_start.abs().max())
-        yield row_of(study, subset, "largest difference of map", START, "euclidean", mean=apart, low=apart, high=apart,
-                     n=len(at_start))  # fmt: skip
+        names = (START, "euclidean")
+        yield level(study, subset, "largest difference of map", names, apart, n=len(at_start))
     traced = mean_curve(study, subset, "symmetry_index")
     traced = traced[traced.index <= peak_step]
     if len(traced):
@@ -287,8 +294,7 @@ def rankers(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
         yield over_folds(study, subset, "map of rankers", (average, SINGLE), means[average] - means[SINGLE])
         reached = curves.loc[average][curves.loc[average] >= single.max()].index
         ratio = float(reached[0] / single.idxmax()) if len(reached) else math.inf
-        found = row_of(study, subset, "steps to the best single ranker", average, SINGLE, mean=ratio, low=ratio,
-                       high=ratio, unit="ratio")  # fmt: skip
+        found = level(study, subset, "steps to the best single ranker", (average, SINGLE), ratio, "ratio")
         # the best of rankers that still improve is not known
         yield replace(found, low=0.0, high=math.inf, interval=SO_FAR) if is_rising(single) else found
     last = rows[(rows["series"] == SINGLE) & (rows["x"] == rows["x"].max())]
@@ -307,8 +313,8 @@ def mistakes(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
             counted.loc[x, fold] - bound for x, fold, bound in zip(own["x"], own["fold"], own["value"], strict=True)
         ]
         most = float(max(gaps))
-        yield row_of(study, subset, "mistakes beyond the bound", "oasis", f"U = {name}", mean=most, low=most, high=most,
-                     n=len(gaps), unit="steps")  # fmt: skip
+        names = ("oasis", f"U = {name}")
+        yield level(study, subset, "mistakes beyond the bound", names, most, "steps", n=len(gaps))
 
 
 def projections(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
@@ -361,8 +367,11 @@ def choices(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
             continue
         scores = rows.pivot_table(index="fold", columns=candidate[0], values="map", aggfunc="max")
         of_candidates, of_folds = float(scores.mean(axis=0).std()), float(scores.mean(axis=1).std())
-        yield level(study, subset, "standard deviation over folds by candidates", str(method),
-                    of_folds / of_candidates if of_candidates else math.inf, "ratio", n=len(scores))  # fmt: skip
+        ratio, metric = (
+            of_folds / of_candidates if of_candidates else math.inf,
+            "standard deviation over folds by candidates",
+        )
+        yield level(study, subset, metric, str(method), ratio, "ratio", n=len(scores))
 
 
 # Times ----------------------------------------------------------------------------------------------------------------
@@ -391,9 +400,8 @@ def _times(study: CategoryStudy, subset: Subset, minutes: Any, triplets: Any) ->
             continue
         seen: Sequence[float] = [triplets.get((subset.id, method), math.nan) for method in (first, second)]
         total, by_triplet = slow / fast, slow / fast * seen[1] / seen[0] if 0 not in seen else math.nan
-        found = row_of(study, subset, "training time", first, second, mean=total, low=total, high=total, unit="ratio")
+        found = level(study, subset, "training time", (first, second), total, "ratio")
         # of a method that validation lets learn from no triplet no time says anything
         yield replace(found, low=0.0, high=math.inf, interval=SO_FAR) if 0 in seen else found
         if not math.isnan(by_triplet):
-            yield row_of(study, subset, "training time by the triplet", first, second, mean=by_triplet, low=by_triplet,
-                         high=by_triplet, unit="ratio")  # fmt: skip
+            yield level(study, subset, "training time by the triplet", (first, second), by_triplet, "ratio")
