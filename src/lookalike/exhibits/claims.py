@@ -204,8 +204,10 @@ def groups_in(claim: Claim, study: Tested, settings: Sequence[str]) -> list[Grou
         parts = [(part, group) for part in claim.contrasts for group in groups_of(study, setting, part)]
         groups = [group for part, group in parts if not part.is_optional or NOT_RUN not in group[0].limits]
         is_partial = any(NOT_RUN not in row.limits for group in groups for row in group)
-        found += [[replace(row, limits="") if is_partial and row.limits == ABSENT else row for row in group]
-                  for group in groups]  # fmt: skip
+        found += [
+            [replace(row, limits="") if is_partial and row.limits == ABSENT else row for row in group]
+            for group in groups
+        ]
     return found
 
 
@@ -430,8 +432,8 @@ def increases(groups: Sequence[Group], *, decreases: bool = False) -> Verdict:
     if len(known) < 2 or any(math.isinf(row.mean) for group in known for row in group):
         return Verdict(Outcome.OPEN, tuple(row for group in groups for row in group))
     (*smaller, [largest]), sign = known, -1 if decreases else 1
-    gaps = [replace(largest, mean=sign * (largest.mean - row.mean), low=sign * (largest.low - row.high),
-                    high=sign * (largest.high - row.low)) for (row,) in smaller]  # fmt: skip
+    ends = [(largest.mean - row.mean, largest.low - row.high, largest.high - row.low) for (row,) in smaller]
+    gaps = [replace(largest, mean=sign * mean, low=sign * low, high=sign * high) for mean, low, high in ends]
     outcomes = [inside([gap], math.nextafter(0, 1), math.inf) for gap in gaps]
     order = (Outcome.FAILS, Outcome.OPEN, Outcome.HOLDS)
     outcome = next(outcome for outcome in order if outcome in outcomes)

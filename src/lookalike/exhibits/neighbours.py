@@ -113,13 +113,13 @@ def change_text(difference: float, what: str) -> str:
 def gallery_of(entries: Sequence[Entry], notes: Sequence[str] = ()) -> Gallery:
     """Return the gallery of some queries: the picture shows those of `pictured`, the report's page all."""
     columns = ["query", "label", "ranking", "rank", "image", "words", "meaning", "score"]
-    records = [
-        (Path(entry.image).name, entry.words, ranking.title, rank, Path(found.image).name, found.words,
-         found.mark.meaning if found.mark else "", found.score)
-        for entry in entries
-        for ranking in entry.rankings
-        for rank, found in enumerate(ranking.found, start=1)
-    ]  # fmt: skip
+    records = []
+    for entry in entries:
+        for ranking in entry.rankings:
+            names = (Path(entry.image).name, entry.words, ranking.title)
+            for rank, found in enumerate(ranking.found, start=1):
+                meaning = found.mark.meaning if found.mark else ""
+                records.append((*names, rank, Path(found.image).name, found.words, meaning, found.score))
     drawn = pictured(entries)
     rule = (
         "The picture shows the queries that gain and lose most, and before them one drawn at random of each class, by "

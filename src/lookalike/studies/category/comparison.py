@@ -101,17 +101,24 @@ def _record(study: CategoryStudy, subset: Subset, family_name: str, method: str)
         cell = study.without_number(subset.id, failed)
         return names | nothing | dict.fromkeys(SHOWN, "") | {"method": method, "difference_cell": cell, "verdict": cell}
     by_t, by_bootstrap = rows
-    points = {"difference": by_t.mean, "t_low": by_t.low, "t_high": by_t.high, "bootstrap_low": by_bootstrap.low,
-              "bootstrap_high": by_bootstrap.high}  # fmt: skip
+    ends = (by_t.mean, by_t.low, by_t.high, by_bootstrap.low, by_bootstrap.high)
     own = next((methods for methods in study.families().values() if method in methods), [])
     adjusted = [oasis_minus(study, subset, other) for other in own]
-    counts = {"p_holm": by_t.p, "n_adjusted": sum(not math.isnan(other[0].p) for other in adjusted if other),
-              "n_folds": by_t.n, "n_images": by_bootstrap.n}  # fmt: skip
+    counts = {
+        "p_holm": by_t.p,
+        "n_adjusted": sum(not math.isnan(other[0].p) for other in adjusted if other),
+        "n_folds": by_t.n,
+        "n_images": by_bootstrap.n,
+    }
     side = better(rows)
-    cells = {"difference_cell": f"{by_t.mean:+.1f}", "t_cell": _ends(by_t), "bootstrap_cell": _ends(by_bootstrap),
-             "p_cell": p_value(by_t.p),
-             "verdict": {1: "OASIS better", -1: "OASIS worse", 0: "not decidable"}[side]}  # fmt: skip
-    return names | points | counts | cells
+    cells = {
+        "difference_cell": f"{by_t.mean:+.1f}",
+        "t_cell": _ends(by_t),
+        "bootstrap_cell": _ends(by_bootstrap),
+        "p_cell": p_value(by_t.p),
+        "verdict": {1: "OASIS better", -1: "OASIS worse", 0: "not decidable"}[side],
+    }
+    return names | dict(zip(POINTS, ends, strict=True)) | counts | cells
 
 
 def _ends(row: Contrast) -> str:
@@ -151,8 +158,6 @@ def margins(study: CategoryStudy) -> tuple[Margin, ...]:
         for method in dict.fromkeys(name for name in (*others[-1:], best_here, "euclidean") if name in others):
             rows = oasis_minus(study, subset, method)
             if rows and "oasis" in ours:
-                found.append(
-                    margin(study, rows, ours, printed, setting=f"subset of {subset.n_classes} classes", metric="mAP",
-                           interval=INTERVAL)
-                )  # fmt: skip
+                setting = f"subset of {subset.n_classes} classes"
+                found.append(margin(study, rows, ours, printed, setting=setting, metric="mAP", interval=INTERVAL))
     return tuple(found)

@@ -268,7 +268,7 @@ def along_training(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
     if len(at_start):
         apart = float(at_start.abs().max())
         names = (START, "euclidean")
-        yield level(study, subset, "largest difference of map", names, apart, n=len(at_start))
+        yield level(study, subset, "largest difference of map", names, apart, "points", n=len(at_start))
     traced = mean_curve(study, subset, "symmetry_index")
     traced = traced[traced.index <= peak_step]
     if len(traced):

@@ -105,8 +105,8 @@ def example_image(study: CategoryStudy) -> Image:
 def picture_of_blocks(image: Image) -> Picture:
     """Blocks of an image at each pyramid level, all levels to one scale."""
     height, levels = len(image), list(pyramid.levels(image))
-    sizes = [(level.shape[1], level.shape[0], *reversed(pyramid.grid_shape(level.shape[1], level.shape[0])))
-             for level in levels]  # fmt: skip
+    shapes = [level.shape[1::-1] for level in levels]
+    sizes = [(width, height, *reversed(pyramid.grid_shape(width, height))) for width, height in shapes]
     frame = pd.DataFrame(sizes, columns=["width", "height", "columns", "rows"]).rename_axis("level").reset_index()
     frame["blocks"] = frame["rows"] * frame["columns"]
     drawn = levels[:MAX_LEVELS]
@@ -160,8 +160,8 @@ def picture_of_palette(palette: npt.NDArray[np.float32], counts: npt.NDArray[np.
         axis.barh(range(n), shares, color=palette / 255, edgecolor=GREY, linewidth=0.5, height=0.8)
         for row, share in enumerate(shares):
             axis.text(share + 0.01 * longest, row, f"{share:.1%}", va="center", fontsize=6.5)
-        axis.set_yticks(range(n), [f"{row}   {colour}" for row, colour in enumerate(frame["colour"])],
-                        family="DejaVu Sans Mono")  # fmt: skip
+        names = [f"{row}   {colour}" for row, colour in enumerate(frame["colour"])]
+        axis.set_yticks(range(n), names, family="DejaVu Sans Mono")
         axis.set(ylim=(n - 0.4, -0.6), xlim=(0, 1.12 * longest), xlabel="share of pixels")
         axis.tick_params(left=False)
         axis.grid(visible=False)

@@ -35,8 +35,13 @@ K_MAX = 60
 """Neighbours that precision curves show; the papers' text does not say how many they show."""
 
 
-@exhibit("oasis-jmlr-2010/table4", "oasis-2009-draft/table1", title="Precision of the compared methods",
-         needs=("metrics", "fits"), optional=("contrasts",))  # fmt: skip
+@exhibit(
+    "oasis-jmlr-2010/table4",
+    "oasis-2009-draft/table1",
+    title="Precision of the compared methods",
+    needs=("metrics", "fits"),
+    optional=("contrasts",),
+)
 def main_table(study: CategoryStudy) -> Table:
     """How precise each method is: mean average precision (mAP) and precision at top 1, 10 and 50."""
     cells = main_cells(study)
@@ -56,15 +61,24 @@ def precision_at_k(study: CategoryStudy) -> Figure:
     return precision_figure(study, study.methods, printed=True)
 
 
-@exhibit("oasis-jmlr-2010/fig8", "oasis-2009-draft/fig5", title="Symmetric variants of OASIS",
-         needs=("metrics", "fits"), when=lambda study: study.variants)  # fmt: skip
+@exhibit(
+    "oasis-jmlr-2010/fig8",
+    "oasis-2009-draft/fig5",
+    title="Symmetric variants of OASIS",
+    needs=("metrics", "fits"),
+    when=lambda study: study.variants,
+)
 def variants_at_k(study: CategoryStudy) -> Figure:
     """Whether a symmetric W helps: precision of OASIS and of its symmetric variants among the first k neighbours."""
     return precision_figure(study, ["oasis", *study.variants], printed=False)
 
 
-@exhibit("learning/classes", title="Precision and the number of classes", needs=("metrics", "fits"),
-         when=lambda study: len(study.subsets) > 2)  # fmt: skip
+@exhibit(
+    "learning/classes",
+    title="Precision and the number of classes",
+    needs=("metrics", "fits"),
+    when=lambda study: len(study.subsets) > 2,
+)
 def precision_by_classes(study: CategoryStudy) -> Figure:
     """How much harder more classes are: mean average precision (mAP) of each method on subsets of several sizes."""
     parts = [
@@ -72,11 +86,13 @@ def precision_by_classes(study: CategoryStudy) -> Figure:
         for subset, method in product(study.parts, study.methods)
     ]
     frame = curves.joined(parts).rename(columns={"step": "n_classes"})
-    lines = [Series(study.title_of(method), {"series": method}, "n_classes", "map", look, "low", "high")
-             for method, look in looks_of(study.methods).items()]  # fmt: skip
+    lines = tuple(
+        Series(study.title_of(method), {"series": method}, "n_classes", "map", look, "low", "high")
+        for method, look in looks_of(study.methods).items()
+    )
     ticks = tuple((n, str(n)) for n in sorted({subset.n_classes for subset in study.parts}))
     x, y = Axis("Number of classes", "log", ticks=ticks), replace(curves.MAP, low=0)
-    return Figure(frame, (Panel("", x, y, tuple(lines)),))
+    return Figure(frame, (Panel("", x, y, lines),))
 
 
 @exhibit("representation/ablations", title="Representations compared", needs=("metrics", "fits"))
@@ -101,8 +117,9 @@ def ablations(study: CategoryStudy) -> Table:
     cells["n_folds"] = cells["n_folds"].fillna(0).astype(int)
     cells["n_classes"] = cells["subset"].map({subset.id: subset.n_classes for subset in study.parts})
     cells["unit"] = cells["metric"].map({name: unit for name, (_, unit) in QUANTITIES.items()})
-    titles = {"method": {method: study.title_of(method) for method in study.methods}, "subset": study.titles,
-              "metric": {name: f"{title}, {unit}" for name, (title, unit) in QUANTITIES.items()}}  # fmt: skip
+    quantities = {name: f"{title}, {unit}" for name, (title, unit) in QUANTITIES.items()}
+    methods = {method: study.title_of(method) for method in study.methods}
+    titles = {"method": methods, "subset": study.titles, "metric": quantities}
     return Table(cells, ("representation", "metric"), "method", "subset", titles=titles, **BEST)
 
 
@@ -110,19 +127,20 @@ def main_cells(study: CategoryStudy) -> pd.DataFrame:
     """Every cell of JMLR Table 4 or draft Table 1, ours beside the paper's, in percent."""
     further = [method for method in study.methods if method not in TABLE_METHODS]
     rows = [
-        {"subset": subset.id, "n_classes": subset.n_classes, "setting": study.setting_of(subset), "metric": metric,
-         "method": method}
+        (subset.id, subset.n_classes, study.setting_of(subset), metric, method)
         for subset, metric, method in product(study.parts, TABLE_METRICS, (*TABLE_METHODS, *further))
-    ]  # fmt: skip
-    ours = pd.DataFrame(rows).merge(summary_of(study), on=["subset", "metric", "method"], how="left")
+    ]
+    columns = ["subset", "n_classes", "setting", "metric", "method"]
+    ours = pd.DataFrame(rows, columns=columns).merge(summary_of(study), on=["subset", "metric", "method"], how="left")
     cells = beside_print(ours, study.printed_in(PRINTED_TABLE[study.paper]), judge=study.judge)
     cells["unit"] = "percent"
     fraction = study.paper == DRAFT
     cells["ours_cell"] = [
         study.without_number(row["subset"], row["method"])
-        if math.isnan(row["ours"]) else percent_cell(row["ours"], row["ours_std"], fraction)
+        if math.isnan(row["ours"])
+        else percent_cell(row["ours"], row["ours_std"], fraction)
         for row in cells.to_dict("records")
-    ]  # fmt: skip
+    ]
     cells["printed_cell"] = [_printed_cell(row, fraction) for row in cells.itertuples()]
     return cells
 
@@ -163,19 +181,18 @@ def precision_figure(study: CategoryStudy, methods: Sequence[str], *, printed: b
     looks = looks_of(methods)
 
     def draw(subset: Subset, own: pd.DataFrame) -> Panel:
-        at: dict[str, Any] = {"x": "k", "y": "precision"}
-        curves_drawn = []
+        drawn = []
         for method, look in looks.items():
             title = study.title_of(method)
-            curves_drawn += [curves.series(subset, method, title, look, **at),
-                      curves.series(subset, f"{method}, printed", f"{title}, printed", look, kind="points", hollow=True,
-                                    **at)]  # fmt: skip
+            drawn.append(curves.series(subset, method, title, look, "k", "precision"))
+            key, name = f"{method}, printed", f"{title}, printed"
+            drawn.append(curves.series(subset, key, name, look, "k", "precision", kind="points", hollow=True))
         chance = own.loc[own["series"] == "chance", "precision"]
         lines = [Line("chance", float(level), Look(BLACK, "", "--")) for level in chance]
         last = K_MAX if own["k"].isna().all() else own["k"].max()
         x = Axis("Number of neighbours k", low=-2, high=last + 1, text="k = {:.0f}")
         y = Axis("Precision at top k", low=0, high=curves.top(own["high"]), text="{:.3f}")
-        return curves.panel(study, subset, own, curves_drawn, lines, x=x, y=y, why="not run here")
+        return curves.panel(study, subset, own, drawn, lines, x=x, y=y, why="not run here")
 
     note = f"The curves show at most {K_MAX} neighbours; the paper does not say how many its own figure shows."
     return curves.figure(study, pd.concat(parts, ignore_index=True), draw, cells, (note,))
@@ -189,11 +206,9 @@ def _precision_rows(study: CategoryStudy, subset: Subset, methods: Sequence[str]
     ended = [method for method in methods if (subset.id, method) not in study.not_converged]
     rows = select(study.numbers, metric="p@k", subset=subset.id, method=ended)
     summary = summarise(rows[rows["x"] <= k_max], by=("method", "x"))
-    curves = pd.DataFrame(
-        {"subset": subset.id, "series": summary["method"], "k": summary["x"], "precision": summary["mean"],
-         "low": summary["mean"] - summary["sem"], "high": summary["mean"] + summary["sem"],
-         "error": summary["sem"], "error_is": "s.e.m.", "n_folds": summary["n_folds"]}
-    )  # fmt: skip
+    mean, sem = summary["mean"], summary["sem"]
+    curves = pd.DataFrame({"subset": subset.id, "series": summary["method"], "k": summary["x"], "precision": mean})
+    curves = curves.assign(low=mean - sem, high=mean + sem, error=sem, error_is="s.e.m.", n_folds=summary["n_folds"])
     if not subset.n_classes:
         return curves
     chance = {"subset": subset.id, "series": "chance", "precision": (n_test - 1) / n_gallery, "error_is": ""}
@@ -205,8 +220,8 @@ def _printed_precision(study: CategoryStudy, cells: pd.DataFrame) -> pd.DataFram
     comparable = [subset.id for subset in study.parts if not subset.why_not_comparable]
     rows = cells[cells["subset"].isin(comparable) & cells["method"].isin(study.methods) & cells["printed"].notna()]
     value, std = rows["printed"] / 100, rows["printed_std"] / 100
-    return pd.DataFrame(
-        {"subset": rows["subset"], "series": rows["method"] + ", printed",
-         "k": rows["metric"].str.removeprefix("p@").astype(np.float64), "precision": value, "low": value - std,
-         "high": value + std, "error": std, "error_is": "standard deviation", "n_folds": 0}
-    )  # fmt: skip
+    k = rows["metric"].str.removeprefix("p@").astype(np.float64)
+    points = pd.DataFrame(
+        {"subset": rows["subset"], "series": rows["method"] + ", printed", "k": k, "precision": value}
+    )
+    return points.assign(low=value - std, high=value + std, error=std, error_is="standard deviation", n_folds=0)

@@ -30,8 +30,13 @@ DESCENTS = {"mcml": "mcml-factor", "lmnn": "lmnn-factor"}
 ENDS = {"early": "at best validation mAP", "own": "at its own end", "minimum": "at its minimum"}
 
 
-@exhibit("learning/transfer", title="Classes that OASIS did not learn from", needs=("metrics",),
-         asks=(Side("transfer"),), when=lambda study: "transfer" in study.sides)  # fmt: skip
+@exhibit(
+    "learning/transfer",
+    title="Classes that OASIS did not learn from",
+    needs=("metrics",),
+    asks=(Side("transfer"),),
+    when=lambda study: "transfer" in study.sides,
+)
 def transfer(study: CategoryStudy) -> Table:
     """Whether OASIS helps on new classes: precision, in percent, on the half that it learned from and on the other."""
     cells: list[dict[str, Any]] = []
@@ -58,8 +63,12 @@ def beside(keys: Mapping[str, str], **folds: pd.Series) -> list[dict[str, Any]]:
     return [{**keys, "column": name, **cell} for name, cell in cells.items()]
 
 
-@exhibit("learning/aggressiveness", title="Aggressiveness against steps", needs=("fits", "selections"),
-         when=lambda study: "oasis" in study.traced_methods())  # fmt: skip
+@exhibit(
+    "learning/aggressiveness",
+    title="Aggressiveness against steps",
+    needs=("fits", "selections"),
+    when=lambda study: "oasis" in study.traced_methods(),
+)
 def aggressiveness_curves(study: CategoryStudy) -> Figure:
     """Which aggressiveness C is best, and after how many steps: validation mAP of OASIS for each C that was tried."""
     frame = joined([_candidate_rows(study, subset) for subset in study.parts])
@@ -67,13 +76,15 @@ def aggressiveness_curves(study: CategoryStudy) -> Figure:
     looks = dict(zip(names, GRID, strict=False)) | looks_of(names[len(GRID) :])
 
     def draw(subset: Subset, own: pd.DataFrame) -> Panel:
-        drawn = [series(subset, name, name, looks[name], aside=aside(place, len(names)))
-                 for place, name in enumerate(names)]  # fmt: skip
+        drawn = [
+            series(subset, name, name, looks[name], aside=aside(place, len(names))) for place, name in enumerate(names)
+        ]
         return panel(study, subset, own, drawn, x=LOG_STEPS, y=VALIDATION_MAP, why="nothing was chosen here")
 
     best = frame.loc[frame.groupby(["subset", "series"], sort=False)["map"].idxmax()].itertuples()
-    peaks = [f"{row.map:.3f} with {row.series} at step {row.step:,.0f} ({study.titles[str(row.subset)]})"
-            for row in best]  # fmt: skip
+    peaks = [
+        f"{row.map:.3f} with {row.series} at step {row.step:,.0f} ({study.titles[str(row.subset)]})" for row in best
+    ]
     return figure(study, frame, draw, notes=(f"The highest means over folds: {', '.join(peaks)}.", ASIDE))
 
 
@@ -85,8 +96,12 @@ def _candidate_rows(study: CategoryStudy, subset: Subset) -> pd.DataFrame:
     return joined([mean_curve(subset, f"C = {C:g}", own) for C, own in curves])
 
 
-@exhibit("learning/fixed_aggressiveness", title="A fixed C beside the chosen one", needs=("metrics", "fits"),
-         when=lambda study: "oasis" in study.traced_methods())  # fmt: skip
+@exhibit(
+    "learning/fixed_aggressiveness",
+    title="A fixed C beside the chosen one",
+    needs=("metrics", "fits"),
+    when=lambda study: "oasis" in study.traced_methods(),
+)
 def fixed_aggressiveness(study: CategoryStudy) -> Table:
     """Whether choosing C matters: test mAP, in percent, with the C of the papers' figures and with the chosen C."""
     cells: list[dict[str, Any]] = []
@@ -108,13 +123,18 @@ def fixed_aggressiveness(study: CategoryStudy) -> Table:
     return Table(pd.DataFrame(cells), ("subset",), "column", titles=titles, notes=tuple(notes))
 
 
-@exhibit("learning/minimum", title="MCML and LMNN stopped early and at their minimum",
-         needs=("metrics", "fits"), asks=(Traces(tuple(DESCENTS)),), when=lambda study: study.minima)  # fmt: skip
+@exhibit(
+    "learning/minimum",
+    title="MCML and LMNN stopped early and at their minimum",
+    needs=("metrics", "fits"),
+    asks=(Traces(tuple(DESCENTS)),),
+    when=lambda study: study.minima,
+)
 def minima(study: CategoryStudy) -> Table:
     """Where MCML and LMNN rank best: their mAP where early stopping ends them, at their own end, and at the minimum."""
     records = [row for subset, method in product(study.parts, DESCENTS) for row in _end_rows(study, subset, method)]
-    heads = {"method": "", "end": "stopped", "steps_cell": "iterations", "objective": "objective, % of start",
-             "train_cell": "mAP, training images, %", "ours_cell": "mAP, test images, %"}  # fmt: skip
+    heads = {"method": "", "end": "stopped", "steps_cell": "iterations", "objective": "objective, % of start"}
+    heads |= {"train_cell": "mAP, training images, %", "ours_cell": "mAP, test images, %"}
     titles = {"subset": study.titles, "end": ENDS, "method": {method: study.title_of(method) for method in DESCENTS}}
     notes = (
         "The best validation mAP is looked for up to the learner's own end, and not beyond it.",
@@ -139,11 +159,14 @@ def _end_rows(study: CategoryStudy, subset: Subset, method: str) -> list[dict[st
         precision = study.values(subset, run, "train_map"), study.values(subset, run)
         folds[end] = (study.recorded(subset, run, "n_steps"), shares, *precision)
     return [
-        {"subset": subset.id, "method": method, "end": end,
-         "objective": significant(100 * shares.mean()) if len(shares) else MISSING,
-         "steps_cell": significant(steps.mean()).removesuffix(".0"), **percent("train", seen), **percent("ours", new)}
-        for end, (steps, shares, seen, new) in folds.items() if len(new)
-    ]  # fmt: skip
+        {"subset": subset.id, "method": method, "end": end}
+        | {"objective": significant(100 * shares.mean()) if len(shares) else MISSING}
+        | {"steps_cell": significant(steps.mean()).removesuffix(".0")}
+        | percent("train", seen)
+        | percent("ours", new)
+        for end, (steps, shares, seen, new) in folds.items()
+        if len(new)
+    ]
 
 
 def at(curves: pd.DataFrame, steps: pd.Series) -> pd.Series:

@@ -67,12 +67,12 @@ def _cells(study: CategoryStudy) -> pd.DataFrame:
         method, _ = PRINTED_COLUMNS.get(column, (column, ""))
         is_ours = column != MATLAB or COMPILED not in columns
         mean, std = minutes.get((subset.id, method), (math.nan, math.nan)) if is_ours else (math.nan, math.nan)
-        rows.append({"subset": subset.id, "n_classes": subset.n_classes, "setting": study.setting_of(subset),
-                     "column": column, "method": method, "metric": "train_time", "ours": mean, "ours_std": std}
-                    )  # fmt: skip
+        place = (subset.id, subset.n_classes, study.setting_of(subset))
+        rows.append((*place, column, method, "train_time", mean, std))
+    names = ["subset", "n_classes", "setting", "column", "method", "metric", "ours", "ours_std"]
     printed = study.printed_in().rename(columns={"method": "column"})
     on = ("setting", "column", "metric")
-    cells = beside_print(pd.DataFrame(rows), printed, on=on, judge=lambda cell: _judged(study, cell))
+    cells = beside_print(pd.DataFrame(rows, columns=names), printed, on=on, judge=lambda cell: _judged(study, cell))
     cells["unit"] = "minutes"
     records = cells.to_dict("records")
     ours = [_our_cell(study, row, columns) for row in records]
@@ -130,8 +130,8 @@ def _with_ratios(study: CategoryStudy, cells: pd.DataFrame) -> pd.DataFrame:
     # times of problems of another size say nothing about machines
     comparable = cells["subset"].isin([subset.id for subset in study.parts if not subset.why_not_comparable])
     cells["printed_over_ours"] = (cells["printed"] / cells["ours"]).where(comparable)
-    columns = {"ours_over_oasis": (MATLAB, COMPILED), "printed_over_oasis_matlab": (MATLAB,),
-               "printed_over_oasis_matlab_c": (COMPILED,)}  # fmt: skip
+    columns = {"ours_over_oasis": {MATLAB, COMPILED}}
+    columns |= {"printed_over_oasis_matlab": {MATLAB}, "printed_over_oasis_matlab_c": {COMPILED}}
     for ratio, of_oasis in columns.items():
         value = "ours" if ratio == "ours_over_oasis" else "printed"
         oasis = cells[cells["column"].isin(of_oasis)].dropna(subset=value).set_index("subset")[value]

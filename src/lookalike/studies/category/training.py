@@ -39,8 +39,12 @@ EASY10 = "The caption of the paper's figure names Var10 and Var20; its text tell
 RANKER_STEPS = {"step": "Training steps of each ranker", "total_steps": "Training steps of all rankers together"}
 AVERAGES = (Look(BLUE, "s"), Look(VERMILLION, "o"))
 """Looks of averages of rankers, from the smallest; `looks_of` has more."""
-COMPARATORS = {"I": Look(BLACK, "X", "--"), "W": Look(BLUE, "s", "--"), "W / 2": Look(SKY, "^", "--"),
-               "2 W": Look(ORANGE, "D", "--")}  # fmt: skip
+COMPARATORS = {
+    "I": Look(BLACK, "X", "--"),
+    "W": Look(BLUE, "s", "--"),
+    "W / 2": Look(SKY, "^", "--"),
+    "2 W": Look(ORANGE, "D", "--"),
+}
 
 
 def traced_at(study: CategoryStudy) -> str:
@@ -92,13 +96,13 @@ def _training_rows(study: CategoryStudy, subset: Subset) -> list[pd.DataFrame]:
 
 def _stop_cells(study: CategoryStudy) -> pd.DataFrame:
     """The step at which validation stops OASIS beside the printed one at which test precision saturates, on Var10."""
-    keys = {"method": "oasis", "metric": "var10_saturation_steps"}
+    keys, ten_classes = ("oasis", "var10_saturation_steps"), ("classes=10", "var10")
     rows = [
-        {"subset": subset.id, "setting": study.setting_of(subset), **keys,
-         "ours": study.stops(subset).mean(), "ours_std": study.stops(subset).std()}
-        for subset in study.parts if study.setting_of(subset) in ("classes=10", "var10")
-    ]  # fmt: skip
-    ours = pd.DataFrame(rows, columns=["subset", "setting", *keys, "ours", "ours_std"])
+        (subset.id, study.setting_of(subset), *keys, study.stops(subset).mean(), study.stops(subset).std())
+        for subset in study.parts
+        if study.setting_of(subset) in ten_classes
+    ]
+    ours = pd.DataFrame(rows, columns=["subset", "setting", "method", "metric", "ours", "ours_std"])
     cells = beside_print(
         ours.astype({"ours": np.float64, "ours_std": np.float64}),
         study.printed_in("text", JMLR),
@@ -116,8 +120,8 @@ def _printed_map(study: CategoryStudy, cells: pd.DataFrame, frame: pd.DataFrame)
         at = study.stops(subset).mean() if len(study.stops(subset)) else frame["step"].max()
         for row in rows.to_dict("records"):
             level, std = row["printed"] / 100, row["printed_std"] / 100
-            parts.append(rows_of(subset, f"{row['method']}, printed", step=[at], map=[level], low=[level - std],
-                                 high=[level + std], n_folds=[0]))  # fmt: skip
+            ends = {"low": [level - std], "high": [level + std]}
+            parts.append(rows_of(subset, f"{row['method']}, printed", step=[at], map=[level], **ends, n_folds=[0]))
     return joined(parts)
 
 
@@ -141,10 +145,14 @@ def ranker_curves(study: CategoryStudy) -> Figure:
     frame = joined([_ranker_rows(study, subset) for subset in study.parts])
     n_rankers = frame.loc[frame["series"] == "single", "ranker"].nunique()
     C = f"C = {study.sides['rankers'].aggressiveness:g}"
-    notes = (f"Each fold has {n_rankers} rankers with {C}, each trained on triplets of its own.",
-            "A thin line is one ranker.")  # fmt: skip
+    each = f"Each fold has {n_rankers} rankers with {C}, each trained on triplets of its own."
     x = replace(STEPS, label=RANKER_STEPS["step"])
-    return figure(study, frame, lambda subset, own: _ranker_panel(study, subset, own, "step", x), notes=notes)
+    return figure(
+        study,
+        frame,
+        lambda subset, own: _ranker_panel(study, subset, own, "step", x),
+        notes=(each, "A thin line is one ranker."),
+    )
 
 
 @exhibit(
@@ -215,8 +223,11 @@ def projection_curves(study: CategoryStudy) -> Figure:
         ]
         return panel(study, subset, own, drawn, x=LOG_STEPS)
 
-    notes = (f"All have {traced_at(study)}. Each point is the model that a fit of so many steps gives.",
-            "The paper's text does not print how often it projects; the intervals here are ours.", ASIDE)  # fmt: skip
+    notes = (
+        f"All have {traced_at(study)}. Each point is the model that a fit of so many steps gives.",
+        "The paper's text does not print how often it projects; the intervals here are ours.",
+        ASIDE,
+    )
     return figure(study, frame, draw, notes=notes)
 
 
@@ -235,10 +246,10 @@ def mcml_curves(study: CategoryStudy) -> Figure:
     notes = (f"Mean number of iterations after which MCML ends by itself: {', '.join(means)}.",) if means else ()
 
     def draw(subset: Subset, own: pd.DataFrame) -> Panel:
-        drawn = [series(subset, "train", "MCML, training images", TRAINING),
-                 series(subset, "test", "MCML, test images", LOOKS["mcml"])]  # fmt: skip
-        lines = [Line("MCML ends by itself, mean over folds", float(at), Look(GREY, "", ":"), upright=True)
-                 for at in own.loc[own["series"] == "end", "step"]]  # fmt: skip
+        names = {"train": ("MCML, training images", TRAINING), "test": ("MCML, test images", LOOKS["mcml"])}
+        drawn = [series(subset, key, name, look) for key, (name, look) in names.items()]
+        end, steps = "MCML ends by itself, mean over folds", own.loc[own["series"] == "end", "step"]
+        lines = [Line(end, float(step), Look(GREY, "", ":"), upright=True) for step in steps]
         # its value would stand on the curves
         lines += [replace(line, label="") for line in _euclidean_line(own)]
         last = max(10.0, 1.1 * own["step"].max()) if len(own) else 10.0
@@ -287,8 +298,8 @@ def symmetry_curves(study: CategoryStudy) -> Figure:
 
     def draw(subset: Subset, own: pd.DataFrame) -> Panel:
         levels = own.loc[own["series"] == "oasis, printed", "symmetry_index"]
-        lines = [Line("OASIS, printed (JMLR section 6.1)", float(level), Look(VERMILLION, "", ":"), label=f"{level:g}")
-                 for level in levels]  # fmt: skip
+        name, look = "OASIS, printed (JMLR section 6.1)", Look(VERMILLION, "", ":")
+        lines = [Line(name, float(level), look, label=f"{level:g}") for level in levels]
         drawn = [series(subset, "oasis", "OASIS", LOOKS["oasis"], y="symmetry_index")]
         return panel(study, subset, own, drawn, lines, y=Axis("Symmetry index of W", text="{:.4f}"))
 
@@ -309,15 +320,17 @@ def bound_curves(study: CategoryStudy) -> Figure:
     def draw(subset: Subset, own: pd.DataFrame) -> Panel:
         bounds = [name for name in dict.fromkeys(own["series"]) if name.startswith("bound")]
         looks = looks_of(bounds) | {f"bound, U = {name}": look for name, look in COMPARATORS.items()}
-        named = [*((name, name, looks[name]) for name in bounds), ("mistakes", "mistakes of OASIS", LOOKS["oasis"]),
-                 ("triplets", "triplets seen", Look(GREY, "", ":"))]  # fmt: skip
+        named = [(name, name, looks[name]) for name in bounds]
+        named += [("mistakes", "mistakes of OASIS", LOOKS["oasis"]), ("triplets", "triplets seen", Look(GREY, "", ":"))]
         drawn = [series(subset, key, name, look, y="value", band=True) for key, name, look in named]
         x, y = replace(LOG_STEPS, label="Triplets seen"), replace(LOG_STEPS, label="Mistakes, bound on mistakes")
         return panel(study, subset, own, drawn, x=x, y=y, why="mistakes were not counted here")
 
-    notes = ("The theorem has a bound for any matrix U: here the identity I, the last W, and multiples of W.",
-            "A bound above the dotted line says nothing: OASIS cannot make more mistakes than it sees triplets.",
-            *_bound_notes(study, frame))  # fmt: skip
+    notes = (
+        "The theorem has a bound for any matrix U: here the identity I, the last W, and multiples of W.",
+        "A bound above the dotted line says nothing: OASIS cannot make more mistakes than it sees triplets.",
+        *_bound_notes(study, frame),
+    )
     return figure(study, frame, draw, notes=notes)
 
 
@@ -331,8 +344,8 @@ def _bound_rows(study: CategoryStudy, subset: Subset) -> list[pd.DataFrame]:
         bound = rows.pivot(index="x", columns="fold", values="value")
         ratio = (bound / mistakes.where(mistakes > 0)).mean(axis=1, skipna=False)
         below = (bound < mistakes).sum(axis=1)
-        parts.append(_range_over_folds(subset, f"bound, U = {name}", bound).assign(
-            ratio=ratio.to_numpy(), n_folds_below=below.to_numpy()))  # fmt: skip
+        part = _range_over_folds(subset, f"bound, U = {name}", bound)
+        parts.append(part.assign(ratio=ratio.to_numpy(), n_folds_below=below.to_numpy()))
     counted = _range_over_folds(subset, "mistakes", mistakes).assign(n_folds_below=0)
     seen = counted.assign(series="triplets", **dict.fromkeys(("value", "low", "high"), counted["step"]))
     return [*parts, counted, seen]
@@ -364,8 +377,8 @@ def _bound_notes(study: CategoryStudy, frame: pd.DataFrame) -> list[str]:
 
 def _euclidean_line(own: pd.DataFrame, *, label_left: bool = False) -> list[Line]:
     levels = list(own.loc[own["series"] == "euclidean", "map"]) if "map" in own else []
-    return [Line("Euclidean, test images", float(level), Look(BLACK, "", "--"), label=f"{level:.2f}",
-                 label_left=label_left) for level in levels]  # fmt: skip
+    name, look = "Euclidean, test images", Look(BLACK, "", "--")
+    return [Line(name, float(level), look, label=f"{level:.2f}", label_left=label_left) for level in levels]
 
 
 def _top(own: pd.DataFrame) -> float:
