@@ -92,6 +92,5 @@ def colours(study: FinegrainedStudy) -> Iterator[Contrast]:
     shares, before = 100 * learned["colour_share"], 100 * pretrained_colours(study)
     gap = float(shares.mean() - before.mean())
     reach = 1.959964 * math.sqrt(shares.var() / len(shares) + before.var() / len(before))
-    data = SYNTHETIC if study.synthetic else REAL
-    yield Contrast(ALL, "colour of filters", DEEP, CONVNET, gap, gap - reach, gap + reach, n=len(shares),
-                   interval=FILTERS, data=data)  # fmt: skip
+    ends, data = (gap, gap - reach, gap + reach), SYNTHETIC if study.synthetic else REAL
+    yield Contrast(ALL, "colour of filters", DEEP, CONVNET, *ends, n=len(shares), interval=FILTERS, data=data)

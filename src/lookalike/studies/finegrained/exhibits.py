@@ -53,15 +53,17 @@ MOVED = 0.99
 """Filters whose correlation with their start is higher have hardly been moved by the training."""
 SPREAD_OF_INTERVAL = 2 * 1.959963985
 """Standard errors between the ends of a 95% interval."""
-FIT_COLUMNS = ("dimensions", "distance", "images_per_second", "n_images", "seconds", "codebook_from", "settings",
-               "processor", "status")  # fmt: skip
+FIT_NUMBERS = ("images_per_second", "n_images", "seconds")
+FIT_COLUMNS = ("dimensions", "distance", *FIT_NUMBERS, "codebook_from", "settings", "processor", "status")
 BEST: Mapping[str, Any] = {"compared": "system", "best": dict.fromkeys((PRECISION, SCORE, PER_TRIPLET), max)}
 DISTANCES = {"l1": "L1", "l2": "Euclidean", "chi2": "chi-squared", "-similarity": "similarity, negative"}
 LONGEST_SETTINGS = 160
 """Letters of a system's settings that a cell shows at most; the CSV has them in full."""
 SAMPLING_LOOKS = {WEIGHTED: Look(VERMILLION, "o"), UNIFORM: Look(BLUE, "D", "")}
-PHASES = {"classification": {"precision": "Rightly classified (%)", "loss": "Cross-entropy"},
-          "ranking": {"precision": "Precision (%)", "loss": "Hinge loss"}}  # fmt: skip
+PHASES = {
+    "classification": {"precision": "Rightly classified (%)", "loss": "Cross-entropy"},
+    "ranking": {"precision": "Precision (%)", "loss": "Hinge loss"},
+}
 """Phase of training to what its panels show of each quantity."""
 CURVES = {"training": ("training", TRAINING), "validation": ("held out", Look(BLACK, "o"))}
 
@@ -101,8 +103,9 @@ def kinds(study: FinegrainedStudy) -> Table:
     heads = {kind: f"{kind} negatives" if "class" in kind else kind for kind in found} | {ALL: "all triplets"}
     titles = {"system": {system: study.title_of(system) for system in systems}, "subset": heads}
     notes = (_kinds_note(study, list(found)),)
-    return Table(pd.DataFrame(rows, columns=columns), rows=("system",), columns="subset", titles=titles, notes=notes,
-                 compared="system", best={"": max}, number=PRECISION)  # fmt: skip
+    compared: Any = {"compared": "system", "best": {"": max}, "number": PRECISION}
+    frame = pd.DataFrame(rows, columns=columns)
+    return Table(frame, rows=("system",), columns="subset", titles=titles, notes=notes, **compared)
 
 
 @exhibit("finegrained/features", title="Systems and what they cost", needs=("fits",), optional=("metrics",))
@@ -112,8 +115,8 @@ def costs(study: FinegrainedStudy) -> Table:
     systems = ordered_systems({*fits, *study.systems(), *TABLE1, *TABLE2})
     frame = pd.DataFrame([_cost(study, system, fits.get(system, {})) for system in systems])
     processors = sorted(set(frame["processor"]) - {""})
-    heads = {"system": "System", "dimensions_cell": "dimensions", "distance": "distance", "speed_cell": "images/s",
-             "time_cell": "time", "codebook_from": "learned from", "settings_cell": "settings"}  # fmt: skip
+    heads = {"system": "System", "dimensions_cell": "dimensions", "distance": "distance", "speed_cell": "images/s"}
+    heads |= {"time_cell": "time", "codebook_from": "learned from", "settings_cell": "settings"}
     note = (
         "Images/s: how many images are described in a second. For a feature that includes reading the file; L1HashKPCA "
         "starts from ready features, and a network from decoded pixels. Time includes learning."
@@ -213,8 +216,8 @@ def claims(study: FinegrainedStudy) -> Table:
 def systems_table(study: FinegrainedStudy, systems: Sequence[str]) -> Table:
     """Both metrics of some systems, ours beside the paper's, and what scores are counted over."""
     k = study.k
-    heads = {PRECISION: "Precision (%)", SCORE: f"Score-{k}", f"{SCORE}_per_triplet": f"Score-{k} a triplet (%)",
-             "n_in_top": f"in top {k}", "median_pool": "pool"}  # fmt: skip
+    heads = {PRECISION: "Precision (%)", SCORE: f"Score-{k}", f"{SCORE}_per_triplet": f"Score-{k} a triplet (%)"}
+    heads |= {"n_in_top": f"in top {k}", "median_pool": "pool"}
     rows = [_system_row(study, system, metric) for system, metric in product(systems, heads)]
     printed = study.printed_in().rename(columns={"method": "system"})
     cells = beside_print(pd.DataFrame(rows), printed, on=("system", "metric"), judge=study.judge)
@@ -321,7 +324,7 @@ def _cost(study: FinegrainedStudy, system: str, fit: Mapping[Any, Any]) -> dict[
     """What one system recorded, as numbers and as cells."""
     row: dict[str, Any] = {"system": system}
     for column in FIT_COLUMNS:
-        missing = math.nan if column in ("dimensions", "images_per_second", "n_images", "seconds") else ""
+        missing = math.nan if column in ("dimensions", *FIT_NUMBERS) else ""
         row[column] = fit[column] if _is_there(fit.get(column)) else missing
     named = {str(name).removeprefix("settings_"): fit[name] for name in fit if str(name).startswith("settings_")}
     there = {name: value for name, value in named.items() if _is_there(value)}
@@ -373,12 +376,12 @@ def _sampling_panel(study: FinegrainedStudy, rows: pd.DataFrame, title: str) -> 
     percent = study.chosen_percent
     n_weighted = int((rows["series"] == WEIGHTED).sum())
     where = {"metric": rows["metric"].iloc[0]} if len(rows) else {}
-    series = [
-        Series(f"{name} sampling", where | {"series": name}, "percent", "value", look, "low", "high",
-               kind="line" if name == WEIGHTED else "points", band=name == WEIGHTED and n_weighted > 1)
-        for name, look in SAMPLING_LOOKS.items()
-        if (rows["series"] == name).any()
-    ]  # fmt: skip
+    columns, series = ("percent", "value"), []
+    for name, look in SAMPLING_LOOKS.items():
+        if (rows["series"] == name).any():
+            points = Series(f"{name} sampling", where | {"series": name}, *columns, look, "low", "high", kind="points")
+            is_line = name == WEIGHTED
+            series.append(replace(points, kind="line", band=n_weighted > 1) if is_line else points)
     chosen = Line(f"share of DeepRanking ({percent}%)", percent, Look(BLACK, "", ":"), upright=True)
     nothing = "not run" if study.why_not_run(DEEP) else "no such network"
     return Panel(
@@ -426,24 +429,19 @@ def _contrast_panel(frame: pd.DataFrame, metric: str, title: str, names: Sequenc
     """Differences along x, a pair a row, coloured where their interval excludes 0."""
     rows = frame[frame["metric"] == metric]
     where = {"metric": metric}
+    columns = ("difference", "place")
+    kinds = {True: ("interval without 0", Look(BLACK, "o")), False: ("interval with 0", Look(GREY, "o"))}
     series = [
-        Series(name, where | {"excludes_0": excludes}, "difference", "place", look, "low", "high", "points",
-               sideways=True)
-        for excludes, name, look in ((True, "interval without 0", Look(BLACK, "o")),
-                                     (False, "interval with 0", Look(GREY, "o")))
+        Series(name, where | {"excludes_0": excludes}, *columns, look, "low", "high", "points", sideways=True)
+        for excludes, (name, look) in kinds.items()
         if rows.loc[rows["excludes_0"] == excludes, "difference"].notna().any()
-    ]  # fmt: skip
+    ]
     if rows["printed"].notna().any():
         series.append(Series("printed", where, "printed", "place", Look(BLACK, "D"), kind="points", hollow=True))
-    return Panel(
-        "",
-        Axis(title, text="{:+,.1f}"),
-        Axis(low=-0.6, high=len(names) - 0.4, ticks=tuple((float(i), name) for i, name in enumerate(names)),
-             reversed=True),
-        tuple(series),
-        (Line("", 0.0, Look(BLACK, "", "-"), upright=True),) if series else (),
-        empty="" if series else "not run",
-    )  # fmt: skip
+    ticks = tuple((float(place), name) for place, name in enumerate(names))
+    x, y = Axis(title, text="{:+,.1f}"), Axis(low=-0.6, high=len(names) - 0.4, ticks=ticks, reversed=True)
+    zero = (Line("", 0.0, Look(BLACK, "", "-"), upright=True),) if series else ()
+    return Panel("", x, y, tuple(series), zero, empty="" if series else "not run")
 
 
 def _curve_rows(study: FinegrainedStudy) -> pd.DataFrame:
@@ -466,8 +464,8 @@ def _curve_panel(study: FinegrainedStudy, frame: pd.DataFrame, system: str, quan
     low = 0.0 if low < high / 2 else low - 0.05 * (high - low)
     own = frame[(frame["system"] == system) & (frame["quantity"] == quantity)]
     where = {"system": system, "quantity": quantity}
-    series = [Series(name, where | {"part": part}, "seen", "value", look)
-              for part, (name, look) in CURVES.items() if part in set(own["part"])]  # fmt: skip
+    drawn = [part for part in CURVES if part in set(own["part"])]
+    series = [Series(CURVES[part][0], where | {"part": part}, "seen", "value", CURVES[part][1]) for part in drawn]
     title = "\n".join(wrap(system_title(system, short=True), 22))
     return Panel(
         title if quantity == "precision" else "",
