@@ -341,6 +341,18 @@ def test_claims_about_figure_9_fall_back_on_what_was_traced():
     assert evidence.endswith("; on other classes than the claim's")
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_differences_and_their_print_follow_the_order_of_the_methods(order):
+    found = contrasted(study(scores(**FIVE), methods=[*FIVE][::order]))
+    in_print = found.printed_maps(found.all_subsets[0], JMLR)
+    rows = [row for row in found.contrasts.rows if (row.setting, row.metric) == ("var10", "map")]
+    rows = [row for row in rows if {row.first, row.second} <= set(FIVE)]
+    assert len(rows) == 10
+    for row in rows:
+        assert row.mean == pytest.approx(100 * (FIVE[row.first] - FIVE[row.second]))
+        assert row.printed == pytest.approx(in_print[row.first] - in_print[row.second])
+
+
 def test_claims_are_sentences_of_printed_subsets():
     settings = {(one["paper"], one["setting"]) for one in printed("category")}
     for claim in CLAIMS.values():
