@@ -183,6 +183,15 @@ def test_a_predicate_that_there_is_not_is_told():
         decide(claim(predicate="below"), Study(ROW))
 
 
-def test_a_ratio_turns_round_into_its_inverse():
-    found = Contrasts([ratio(4.0, 2.0, 8.0)]).of("ten", "training time", "mcml", "oasis")
-    assert [(row.mean, row.low, row.high, row.first) for row in found] == [(0.25, 0.125, 0.5, "mcml")]
+@pytest.mark.parametrize(
+    ("row", "turned"),
+    [
+        (gap(-1, 5, mean=2, printed=4.0), (-2, -5, 1, -4)),
+        (replace(ratio(4, 2, 8), printed=16.0), (0.25, 0.125, 0.5, 0.0625)),
+    ],
+)
+def test_a_contrast_is_found_either_way_round(row, turned):
+    """A difference changes its sign, with its interval and its print; a ratio becomes its inverse."""
+    (found,) = Contrasts([row]).of("ten", row.metric, "mcml", "oasis")
+    assert (found.mean, found.low, found.high, found.printed) == turned
+    assert (found.first, found.second, found.p, found.reversed()) == ("mcml", "oasis", row.p, row)

@@ -158,6 +158,6 @@ def margins(study: CategoryStudy) -> tuple[Margin, ...]:
         for method in dict.fromkeys(name for name in (*others[-1:], best_here, "euclidean") if name in others):
             rows = oasis_minus(study, subset, method)
             if rows and "oasis" in ours:
-                setting = f"subset of {subset.n_classes} classes"
+                setting = f"subset of {subset.n_classes} classes" if len(study.parts) > 1 else ""
                 found.append(margin(study, rows, ours, printed, setting=setting, metric="mAP", interval=INTERVAL))
     return tuple(found)
