@@ -23,5 +23,5 @@ with logged(snakemake):
             result = run_landmark(data, learning_images, landmark, draw, fit, seed=seed, method=method)
             folder = folders[landmark, method, str(draw)]
             write_landmark(result, folder, dataset=names.dataset, representation=names.representation)
-            done = result.metrics.set_index("metric")["value"].get("map", result.fit["not_converged"])
+            done = result.metrics.get("map", result.fit["not_converged"])
             print(f"{method}, {landmark}, draw {draw}: mAP {done}, {result.fit['seconds']}", flush=True)

@@ -18,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import integer_seed
 from lookalike.core.settings.methods import Fit
+from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.model_io import save_reason
 from lookalike.learners.registry import learner_class, learner_module
 
@@ -52,11 +53,11 @@ def warm_up(learner: str) -> None:
 
 
 def fold_seed(root: int, subset: str, fold: int, purpose: str) -> int:
-    """Seed of what a fold draws for a purpose, whatever the method: variants of one learner see the same triplets."""
+    """Return the seed of what a fold draws for a purpose, the same for every method: variants see the same triplets."""
     return integer_seed(root, "category", subset, "fold", int(fold), purpose)
 
 
-def make_learner(spec: Fit, seed: int, parameters: Mapping[str, Any] | None = None) -> Any:
+def make_learner(spec: Fit, seed: int, parameters: Mapping[str, object] | None = None) -> Any:
     """Return a method's learner, with its own and further parameters."""
     arguments = {**spec.parameters, **(parameters or {})}
     make = learner_class(spec.learner)
@@ -70,14 +71,16 @@ def make_learner(spec: Fit, seed: int, parameters: Mapping[str, Any] | None = No
     return make(**arguments | ({"random_state": seed} if "random_state" in known else {}))
 
 
-def plain_number(value: Any) -> Any:
-    """Plain Python number for JSON."""
+def plain_number(value: object) -> object:
+    """Return a number of NumPy's as one of Python, for JSON."""
     return value.item() if isinstance(value, np.generic) else value
 
 
-def write_model(model: Any, fit: dict[str, Any], path: Path, names: dict[str, Any]) -> None:
+def write_model(
+    model: SimilarityLearner | None, fit: Mapping[str, object], path: Path, names: Mapping[str, object]
+) -> None:
     """Write a run's model file, or in its place one with the reason of `fit` for it."""
     if model is not None:
         model.save(path, made_by=names)
     else:
-        save_reason(fit["not_converged"], path, names)
+        save_reason(str(fit["not_converged"]), path, names)

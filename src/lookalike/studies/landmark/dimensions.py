@@ -8,16 +8,17 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Mapping
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import scipy.sparse as sp
 
+from lookalike.core.arrays import Doubles, Ints
 from lookalike.core.machine import processor_name
 from lookalike.core.seeds import integer_seed
 from lookalike.core.settings.methods import Fit
+from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.triplet_products import TripletProducts
 from lookalike.studies.fits import Clock, fold_seed, make_learner, warm_up
 from lookalike.studies.landmark.protocol import landmark_triplets, triplets_for
@@ -26,9 +27,22 @@ from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
 
 EXPONENT = 1.0
 """Of Zipf's law: the j-th most frequent word has a share proportional to 1 / j^EXPONENT."""
-COLUMNS = ("learner", "n_features", "n_triplets", "nonzeros", "repeat", "seconds", "cpu_seconds", "pair_cpu_seconds",
-           "reason", "data", "processor")  # fmt: skip
-"""``nonzeros``: mean of the rows; ``pair_cpu_seconds``: of these the products of pairs; ``reason``: why no number."""
+
+
+class Timing(NamedTuple):
+    """What one fit took; of one that did not end, or was not run, there are no times."""
+
+    n_triplets: int = 0
+    seconds: float = math.nan
+    cpu_seconds: float = math.nan
+    pair_cpu_seconds: float = math.nan
+    """Of these the products of pairs, where the learner takes them ready."""
+    reason: str = ""
+    """Why there are no times."""
+
+
+COLUMNS = ("learner", "n_features", "n_triplets", "nonzeros", "repeat", *Timing._fields[1:], "data", "processor")
+"""``nonzeros``: mean of the rows."""
 
 
 def simulated_rows(n_features: int, n_rows: int, nonzeros: int, seed: int) -> sp.csr_array:
@@ -51,13 +65,13 @@ def simulated_rows(n_features: int, n_rows: int, nonzeros: int, seed: int) -> sp
     return sp.csr_array((values / lengths[of_row], counts.indices, counts.indptr), shape=counts.shape)
 
 
-def _share_of_images(shares: npt.NDArray[np.float64], n_drawn: int) -> npt.NDArray[np.float64]:
-    """Expected share of images that have each word, less than 1 so that no weight is 0."""
+def _share_of_images(shares: Doubles, n_drawn: int) -> Doubles:
+    """Return the expected share of images that have each word, less than 1 so that no weight is 0."""
     return np.asarray(np.minimum(-np.expm1(n_drawn * np.log1p(-shares)), 1 - 1e-12))
 
 
-def _draws_for(shares: npt.NDArray[np.float64], nonzeros: int) -> int:
-    """Smallest number of draws that is expected to give so many different words, by bisection."""
+def _draws_for(shares: Doubles, nonzeros: int) -> int:
+    """Return the smallest number of draws that is expected to give so many different words, by bisection."""
     high = nonzeros
     while _share_of_images(shares, high).sum() < nonzeros:
         high *= 2
@@ -72,7 +86,7 @@ def time_learners(
         warm_up(learner)
     n_positives, n_negatives = learning.positives, learning.negatives
     given_up: dict[str, str] = {}
-    rows: list[dict[str, Any]] = []
+    rows = []
     for n_features, own in sorted(specs.items()):
         names = ("landmark", "dimensions", n_features)
         seeds = {purpose: integer_seed(seed, *names, purpose) for purpose in ("rows", "triplets", "steps")}
@@ -85,13 +99,13 @@ def time_learners(
             limit = min(dimensions.time_limit, math.inf if spec.time_limit is None else spec.time_limit)
             for repeat in range(dimensions.repeats):
                 if name in given_up:
-                    measured = _not_run(given_up[name])
+                    timing = Timing(reason=given_up[name])
                 else:
                     model = make_learner(spec, fold_seed(seed, "dimensions", 0, "fit"))
-                    measured = _time_fit(model, X, triplets_for(model, triplets, seeds["steps"]), limit)
-                rows.append({"learner": name, "repeat": repeat, **sizes, **measured})
+                    timing = _time_fit(model, X, triplets_for(model, triplets, seeds["steps"]), limit)
+                rows.append({"learner": name, "repeat": repeat, **sizes, **timing._asdict()})
                 # broken off, or ended after its time in a compiled call, which cannot be broken off
-                if name not in given_up and (measured["reason"] or measured["cpu_seconds"] > limit):
+                if name not in given_up and (timing.reason or timing.cpu_seconds > limit):
                     given_up[name] = f"took more than {limit:g} s of processor time at {n_features} words"
                 if name in given_up:
                     break
@@ -99,7 +113,7 @@ def time_learners(
     return table[list(COLUMNS)].astype({"n_features": np.int64, "n_triplets": np.int64, "repeat": np.int32})
 
 
-def _time_fit(learner: Any, X: sp.csr_array, triplets: npt.NDArray[np.int32], limit: float) -> dict[str, Any]:
+def _time_fit(learner: SimilarityLearner, X: sp.csr_array, triplets: Ints, limit: float) -> Timing:
     """Fit as a run does, with the products of pairs timed apart where the learner takes them ready."""
     clock = Clock()
     try:
@@ -113,16 +127,6 @@ def _time_fit(learner: Any, X: sp.csr_array, triplets: npt.NDArray[np.int32], li
                 with clock("steps"):
                     learner.fit_products(products)
     except TimeLimitReachedError as error:
-        return {**_not_run(str(error)), "n_triplets": len(triplets)}
-    return {
-        "n_triplets": len(triplets),
-        "seconds": sum(clock.seconds.values()),
-        "cpu_seconds": sum(clock.cpu_seconds.values()),
-        "pair_cpu_seconds": clock.cpu_seconds.get("pairs", math.nan),
-        "reason": "",
-    }
-
-
-def _not_run(reason: str) -> dict[str, Any]:
-    nothing = dict.fromkeys(("seconds", "cpu_seconds", "pair_cpu_seconds"), math.nan)
-    return {"n_triplets": 0, **nothing, "reason": reason}
+        return Timing(len(triplets), reason=str(error))
+    seconds, cpu_seconds = sum(clock.seconds.values()), sum(clock.cpu_seconds.values())
+    return Timing(len(triplets), seconds, cpu_seconds, clock.cpu_seconds.get("pairs", math.nan))

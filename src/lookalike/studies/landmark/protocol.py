@@ -15,27 +15,28 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
+from lookalike.core.arrays import Integers, Ints, Truths
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, write_json, write_table
 from lookalike.core.machine import processor_name
 from lookalike.core.seeds import generator, integer_seed
 from lookalike.core.settings.methods import Fit
 from lookalike.features.visterms import TfidfVisterms
+from lookalike.learners.base import SimilarityLearner
 from lookalike.studies.fits import Clock, fold_seed, make_learner, plain_number, warm_up, write_model
-from lookalike.studies.landmark.rankings import RELEVANCE, LandmarkRankings
+from lookalike.studies.landmark.rankings import MAP, MAP_FULL, RELEVANCE, SPARSITY, LandmarkRankings
 from lookalike.studies.landmark.settings import LearningImages
 from lookalike.studies.metrics import metrics_frame
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
 
-IntArray = npt.NDArray[np.integer[Any]]
 STEPS_AT_RANDOM = frozenset({"DiagonalOASIS", "OASIS"})
 """Learners whose every step takes one of the triplets at random (JMLR section 2.1); all others see each once."""
 
@@ -43,7 +44,7 @@ STEPS_AT_RANDOM = frozenset({"DiagonalOASIS", "OASIS"})
 def draw_learning_images(
     queries: pd.DataFrame,
     relevance: pd.DataFrame,
-    image_ids: npt.ArrayLike,
+    image_ids: ArrayLike,
     landmarks: Sequence[str],
     learning: LearningImages,
     *,
@@ -51,25 +52,24 @@ def draw_learning_images(
 ) -> pd.DataFrame:
     """Draw each landmark's positives and negatives; a draw depends on the seed, landmark and own number alone."""
     images = np.unique(np.asarray(image_ids, dtype=np.int32))
-    n_positives, n_negatives, tables = learning.positives, learning.negatives, []
+    tables = []
     for landmark in landmarks:
         positives, negatives = _candidates(queries, relevance, images, landmark)
-        _check_enough(landmark, positives, negatives, n_positives, n_negatives)
+        _check_enough(landmark, len(positives), len(negatives), learning)
+        roles = (("positive", positives, learning.positives), ("negative", negatives, learning.negatives))
         for draw in range(learning.draws):
             rng = generator(seed, "landmark", landmark, "draw", draw, "images")
-            parts = [np.sort(rng.choice(positives, n_positives, replace=False))]
-            parts.append(np.sort(rng.choice(negatives, n_negatives, replace=False)))
-            rows = {"landmark": landmark, "draw": np.int32(draw), "image_id": np.concatenate(parts)}
-            roles = np.repeat(["positive", "negative"], [n_positives, n_negatives])
-            tables.append(pd.DataFrame({**rows, "role": roles}))
+            for role, candidates, n in roles:
+                drawn = np.sort(rng.choice(candidates, n, replace=False))
+                tables.append(pd.DataFrame({"landmark": landmark, "draw": draw, "image_id": drawn, "role": role}))
     table = pd.concat(tables, ignore_index=True)
     return table.astype({"draw": np.int32, "image_id": np.int32})
 
 
 def _candidates(
-    queries: pd.DataFrame, relevance: pd.DataFrame, images: IntArray, landmark: str
-) -> tuple[IntArray, IntArray]:
-    """Images that can be drawn as positives and as negatives of a landmark, ascending."""
+    queries: pd.DataFrame, relevance: pd.DataFrame, images: Integers, landmark: str
+) -> tuple[Integers, Integers]:
+    """Return the images that can be drawn as positives and as negatives of a landmark, ascending."""
     own = queries[queries["landmark"] == landmark]
     if own.empty:
         known = ", ".join(sorted(set(queries["landmark"].tolist())))
@@ -84,30 +84,26 @@ def _candidates(
     return positives, np.setdiff1d(images, np.concatenate([asked, wanted, junk]))
 
 
-def _check_enough(landmark: str, positives: IntArray, negatives: IntArray, n_positives: int, n_negatives: int) -> None:
-    if len(positives) <= n_positives:
+def _check_enough(landmark: str, n_positives: int, n_negatives: int, learning: LearningImages) -> None:
+    if n_positives <= learning.positives:
         raise LookalikeError(
-            f"landmark {landmark} has {len(positives)} good or ok images besides its queries, and learning from "
-            f"{n_positives} needs one more than that, to be found: lower learning.positives, or list the other "
+            f"landmark {landmark} has {n_positives} good or ok images besides its queries, and learning from "
+            f"{learning.positives} needs one more than that, to be found: lower learning.positives, or list the other "
             "landmarks under `landmarks`"
         )
-    if len(negatives) < n_negatives:
+    if n_negatives < learning.negatives:
         raise LookalikeError(
-            f"landmark {landmark} has {len(negatives)} images that are neither good, ok nor junk of it, fewer than the "
-            f"{n_negatives} negatives to learn from: set learning.negatives to at most {len(negatives)}, or add images"
+            f"landmark {landmark} has {n_negatives} images that are neither good, ok nor junk of it, fewer than the "
+            f"{learning.negatives} negatives to learn from: set learning.negatives to at most {n_negatives}, or add "
+            "images"
         )
 
 
-def landmark_triplets(n_positives: int, n_negatives: int, seed: int) -> npt.NDArray[np.int32]:
-    """Every ordered pair of positives with every negative, once each, in random order; positives are rows 0, 1, ..."""
-    query, positive, negative = np.meshgrid(
-        np.arange(n_positives, dtype=np.int32),
-        np.arange(n_positives, dtype=np.int32),
-        np.arange(n_positives, n_positives + n_negatives, dtype=np.int32),
-        indexing="ij",
-    )
-    every = np.stack([query.ravel(), positive.ravel(), negative.ravel()], axis=1)
-    triplets: npt.NDArray[np.int32] = every[every[:, 0] != every[:, 1]]
+def landmark_triplets(n_positives: int, n_negatives: int, seed: int) -> Ints:
+    """Return every ordered pair of positives (rows 0, 1, ...) with every negative, once each, in random order."""
+    pairs = np.array(list(permutations(range(n_positives), 2)), dtype=np.int32)
+    negatives = np.arange(n_positives, n_positives + n_negatives, dtype=np.int32)
+    triplets: Ints = np.column_stack([np.repeat(pairs, n_negatives, axis=0), np.tile(negatives, len(pairs))])
     # the order is not printed; sorted, one image asks 3,000 times on end, and an online learner forgets the first ones
     np.random.Generator(np.random.PCG64(seed)).shuffle(triplets, axis=0)
     return triplets
@@ -119,7 +115,7 @@ class LandmarkData:
 
     rows: sp.csr_array
     """tf-idf of the gallery, float64, rows of unit length, shape (n_gallery, n_words)."""
-    image_ids: IntArray
+    image_ids: Ints
     """Which image each of these rows is: int32, ascending, shape (n_gallery,)."""
     query_rows: sp.csr_array
     """tf-idf of the words inside each query's rectangle, with the gallery's idf: float64, (n_queries, n_words)."""
@@ -130,12 +126,12 @@ class LandmarkData:
     clock: Clock
     """What the weights took, as ``features``."""
 
-    def empty_queries(self) -> npt.NDArray[np.bool_]:
-        """Which queries have no word in their rectangle that weighs anything: bool, shape (n_queries,)."""
+    def empty_queries(self) -> Truths:
+        """Tell which queries have no word in their rectangle that weighs anything: bool, shape (n_queries,)."""
         return np.asarray(abs(self.query_rows).sum(axis=1) == 0).ravel()
 
-    def positions(self, image_ids: IntArray) -> IntArray:
-        """Rows of `rows` that hold these images; -1 for those that the gallery lacks."""
+    def positions(self, image_ids: Integers) -> Integers:
+        """Return the rows of `rows` that hold these images; -1 for those that the gallery lacks."""
         found = np.searchsorted(self.image_ids, image_ids)
         clipped = np.minimum(found, len(self.image_ids) - 1)
         return np.where(self.image_ids[clipped] == image_ids, clipped, -1)
@@ -146,7 +142,7 @@ def landmark_data(
     query_counts: sp.csr_array,
     queries: pd.DataFrame,
     relevance: pd.DataFrame,
-    image_ids: npt.ArrayLike | None = None,
+    image_ids: ArrayLike | None = None,
 ) -> LandmarkData:
     """Weight gallery and queries once for all runs; `image_ids` can be retrieved, by default all."""
     images = np.arange(counts.shape[0]) if image_ids is None else np.unique(np.asarray(image_ids))
@@ -177,12 +173,12 @@ def landmark_data(
 class LandmarkResult:
     """What one run (a landmark, a draw, a method) leaves behind."""
 
-    model: Any
+    model: SimilarityLearner | None
     """The fitted learner; None where it did not end within its time limit."""
-    fit: dict[str, Any]
+    fit: dict[str, object]
     """The content of ``fit.json``: landmark (``subset``), draw (``fold``), method, sizes, seconds, ..."""
-    metrics: pd.DataFrame
-    """``metric`` (``map``, ``map_full``, ``sparsity``, ``ap:<query>``) and ``value``; no rows without a model."""
+    metrics: dict[str, float]
+    """``map``, ``map_full``, ``sparsity`` and ``ap:<query>``; none without a model."""
     rankings: LandmarkRankings
     """Of no query without a model."""
 
@@ -193,20 +189,20 @@ class LandmarkTask:
 
     X: sp.csr_array
     """Rows to learn from, positives first."""
-    triplets: npt.NDArray[np.int32]
+    triplets: Ints
     """Every triplet once, in random order."""
-    gallery: IntArray
+    gallery: Integers
     """Rows of the data that are retrieved from, in the random order that breaks ties."""
-    queries: IntArray
+    queries: Integers
     """Rows of the table of queries."""
-    judged: list[tuple[IntArray, IntArray]]
+    judged: list[tuple[Integers, Integers]]
     """For each of them the images that are judged and not learned from, ascending, and what they are."""
     seeds: dict[str, int]
     """Of the streams of this draw."""
 
 
 def draws_of(learning_images: pd.DataFrame, landmarks: Sequence[str]) -> list[tuple[str, int]]:
-    """Every landmark with each of its draws, in the order of the landmarks."""
+    """Return every landmark with each of its draws, in the order of the landmarks."""
     drawn = learning_images.groupby("landmark")["draw"].unique()
     return [(landmark, int(draw)) for landmark in landmarks for draw in sorted(drawn[landmark])]
 
@@ -245,7 +241,7 @@ def run_landmark(
     n_train, n_test = task.X.shape[0], len(task.gallery)
     n_gallery_words = data.rows.nnz - task.X.nnz
     recorded = ("n_steps", "n_updates", "objective", "converged")
-    fit = {
+    fit: dict[str, object] = {
         "n_train": int(n_train),
         "n_test": n_test,
         "n_queries": len(task.queries),
@@ -272,11 +268,12 @@ def run_landmark(
 def write_landmark(result: LandmarkResult, folder: PathLike, *, dataset: str, representation: str) -> None:
     """Write a run's files; times are in ``fit.json`` alone, so that all others are the same bytes each time."""
     folder = Path(folder)
-    keys = {"representation": representation} | {name: result.fit[name] for name in ("subset", "method", "fold")}
+    keys = {"representation": representation, **{name: result.fit[name] for name in ("subset", "method", "fold")}}
     names = {"dataset": dataset, **keys}
     write_model(result.model, result.fit, folder / "model.lookalike", names)
     write_json({**result.fit, **names}, folder / "fit.json")
-    write_table(metrics_frame(result.metrics.assign(**keys)), folder / "metrics.parquet")
+    rows = [{**keys, "metric": metric, "value": value} for metric, value in result.metrics.items()]
+    write_table(metrics_frame(rows), folder / "metrics.parquet")
     result.rankings.save(folder / "ranks.npz")
 
 
@@ -310,15 +307,15 @@ def landmark_task(
     )
 
 
-def triplets_for(learner: Any, triplets: npt.NDArray[np.int32], seed: int) -> npt.NDArray[np.int32]:
-    """Triplets that a learner sees: each once, in order, or of `STEPS_AT_RANDOM` one a step, with replacement."""
+def triplets_for(learner: SimilarityLearner, triplets: Ints, seed: int) -> Ints:
+    """Return what a learner sees: each triplet once, in order, or of `STEPS_AT_RANDOM` one a step, with replacement."""
     if type(learner).__name__ not in STEPS_AT_RANDOM:
         return triplets
     rng = np.random.Generator(np.random.PCG64(seed))
     return np.asarray(triplets[rng.integers(len(triplets), size=learner.n_steps)])
 
 
-def rank_task(model: Any, data: LandmarkData, task: LandmarkTask, *, n_top: int = 50) -> LandmarkRankings:
+def rank_task(model: SimilarityLearner, data: LandmarkData, task: LandmarkTask, *, n_top: int = 50) -> LandmarkRankings:
     """Let the landmark's queries rank what is left of the gallery, by rectangle and by whole image."""
     own = data.queries.iloc[task.queries]
     whole = data.rows[data.positions(own["image_id"].to_numpy())]
@@ -331,52 +328,52 @@ def rank_task(model: Any, data: LandmarkData, task: LandmarkTask, *, n_top: int 
     n_queries = len(own)
     first = orders[:n_queries, :n_top]
     # the last place is that of position -1, an image that the gallery lacks: its rank stays 0
-    rank_of = np.zeros(len(data.image_ids) + 1, dtype=np.int32)
-    ranks: dict[str, list[IntArray]] = {"box": [], "full": []}
-    for region, start in (("box", 0), ("full", n_queries)):
-        for query, (images, _) in enumerate(task.judged):
-            rank_of[task.gallery[orders[start + query]]] = np.arange(1, len(task.gallery) + 1)
-            ranks[region].append(rank_of[data.positions(images)])
+    ranks = np.zeros((len(orders), len(data.image_ids) + 1), dtype=np.int32)
+    np.put_along_axis(ranks, task.gallery[orders], np.arange(1, len(task.gallery) + 1)[None], axis=1)
+    places = [data.positions(images) for images, _ in task.judged]
+    box, full = (
+        np.concatenate([of_query[place] for of_query, place in zip(rows, places, strict=True)])
+        for rows in (ranks[:n_queries], ranks[n_queries:])
+    )
     return LandmarkRankings(
         queries=own["query"].to_numpy(dtype=np.str_),
         query_ids=own["image_id"].to_numpy(dtype=np.int32),
         n_gallery=len(task.gallery),
         top=data.image_ids[task.gallery[first]].astype(np.int32),
         top_scores=np.take_along_axis(scores[:n_queries], first, axis=1).astype(np.float32),
-        offsets=np.concatenate([[0], np.cumsum([len(images) for images, _ in task.judged])]).astype(np.int64),
+        offsets=np.cumsum([0, *map(len, places)], dtype=np.int64),
         image_ids=np.concatenate([images for images, _ in task.judged]).astype(np.int32),
         relevance=np.concatenate([codes for _, codes in task.judged]).astype(np.int8),
-        ranks=np.concatenate(ranks["box"]).astype(np.int32),
-        ranks_full=np.concatenate(ranks["full"]).astype(np.int32),
+        ranks=box,
+        ranks_full=full,
     )
 
 
-def _ground_truth(data: LandmarkData, gallery: IntArray, query: str) -> tuple[IntArray, IntArray]:
-    """Images judged for a query that are in the gallery or nowhere, ascending, and what they are."""
+def _ground_truth(data: LandmarkData, gallery: Integers, query: str) -> tuple[Integers, Integers]:
+    """Return the images judged for a query that are in the gallery or nowhere, ascending, and what they are."""
     judged = data.relevance[data.relevance["query"] == query].sort_values("image_id", kind="stable")
     images = judged["image_id"].to_numpy(dtype=np.int32)
-    codes = judged["relevance"].map({name: code for code, name in enumerate(RELEVANCE)}).to_numpy()
+    codes = judged["relevance"].map(RELEVANCE.index).to_numpy()
     positions = data.positions(images)
     kept = (positions < 0) | np.isin(positions, gallery)
     return images[kept], codes[kept]
 
 
-def sparsity_of(model: Any) -> float | None:
-    """Share of weights that are zero (|w| <= 1e-10), 0 to 1; None where nothing is learned."""
+def sparsity_of(model: SimilarityLearner) -> float | None:
+    """Return the share of weights that are zero (|w| <= 1e-10), 0 to 1; None where nothing is learned."""
     return None if type(model).__name__ == "TFIDF" else float(model.sparsity())
 
 
-def metrics_of(rankings: LandmarkRankings, sparsity: float | None) -> pd.DataFrame:
-    """Table of ``metric`` and ``value`` of one run; means are over the queries that have a positive."""
-    values: dict[str, float] = {}
-    if rankings.n_queries:
-        box, full = rankings.average_precision("box"), rankings.average_precision("full")
-        if np.isnan(box).all():
-            raise LookalikeError(
-                f"no image is good or ok for any of the queries {', '.join(rankings.queries)}: "
-                "correct the ground truth, or leave the landmark out"
-            )
-        values = {"map": float(np.nanmean(box)), "map_full": float(np.nanmean(full))}
-        values |= {} if sparsity is None else {"sparsity": sparsity}
-        values |= {f"ap:{query}": float(value) for query, value in zip(rankings.queries, box, strict=True)}
-    return pd.DataFrame(list(values.items()), columns=["metric", "value"])
+def metrics_of(rankings: LandmarkRankings, sparsity: float | None) -> dict[str, float]:
+    """Return metrics of one run to their values; means are over the queries that have a positive."""
+    if not rankings.n_queries:
+        return {}
+    box, full = rankings.average_precision("box"), rankings.average_precision("full")
+    if np.isnan(box).all():
+        raise LookalikeError(
+            f"no image is good or ok for any of the queries {', '.join(rankings.queries)}: "
+            "correct the ground truth, or leave the landmark out"
+        )
+    values = {MAP: float(np.nanmean(box)), MAP_FULL: float(np.nanmean(full))}
+    values |= {} if sparsity is None else {SPARSITY: sparsity}
+    return values | {f"ap:{query}": float(value) for query, value in zip(rankings.queries, box, strict=True)}

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from lookalike.core.arrays import Integers, Reals, Texts
 from lookalike.core.files import PathLike, write_npz
 from lookalike.ranking.oxford import average_precision
-
-IntArray = npt.NDArray[np.integer[Any]]
-FloatArray = npt.NDArray[np.floating[Any]]
 
 MAP, MAP_FULL, SPARSITY = "map", "map_full", "sparsity"
 """Metrics of a run: mean average precision by the query's rectangle and by its whole image, share of zero weights."""
@@ -25,31 +23,32 @@ ORDERS = {"shuffled": "shuffled", "by_positive": "by pair of positives", "by_neg
 """Orders of triplets to what exhibits call them; the ``x`` of their metrics is the number of negatives."""
 RELEVANCE = ("good", "ok", "junk")
 """What an image can be for a query; ``LandmarkRankings.relevance`` numbers them."""
+JUNK = RELEVANCE.index("junk")
 
 
 @dataclass(frozen=True, eq=False)
 class LandmarkRankings:
     """Ranks of each query's ground truth among images not learned from: from 1, with junk; 0: not in the gallery."""
 
-    queries: npt.NDArray[np.str_]
+    queries: Texts
     """Names, shape (n_queries,)."""
-    query_ids: IntArray
+    query_ids: Integers
     """Their images: int32, shape (n_queries,)."""
     n_gallery: int
     """How many images each query ranks, its own among them."""
-    top: IntArray
+    top: Integers
     """The first images of each ranking by the rectangle: image ids, int32, shape (n_queries, n_top)."""
-    top_scores: FloatArray
+    top_scores: Reals
     """Their similarities: float32, shape (n_queries, n_top)."""
-    offsets: IntArray
+    offsets: Integers
     """The ground truth of query i is ``[offsets[i]:offsets[i + 1]]`` of the arrays below: int64, (n_queries + 1,)."""
-    image_ids: IntArray
+    image_ids: Integers
     """Images of the ground truth, ascending within a query: int32."""
-    relevance: IntArray
+    relevance: Integers
     """What they are: int8, numbers of `RELEVANCE`."""
-    ranks: IntArray
+    ranks: Integers
     """Their ranks by the query's rectangle: int32."""
-    ranks_full: IntArray
+    ranks_full: Integers
     """Their ranks by the query's whole image: int32."""
 
     @property
@@ -57,12 +56,12 @@ class LandmarkRankings:
         """Number of queries."""
         return len(self.queries)
 
-    def average_precision(self, region: str = "box") -> FloatArray:
-        """Oxford average precision of each query by ``box`` or ``full`` image; NaN without a positive."""
+    def average_precision(self, region: str = "box") -> Reals:
+        """Return the Oxford average precision of each query by ``box`` or ``full`` image; NaN without a positive."""
         all_ranks = {"box": self.ranks, "full": self.ranks_full}[region]
         result = np.empty(self.n_queries)
-        for query, (start, stop) in enumerate(zip(self.offsets[:-1], self.offsets[1:], strict=True)):
-            ranks, junk = all_ranks[start:stop], self.relevance[start:stop] == RELEVANCE.index("junk")
+        for query, (start, stop) in enumerate(pairwise(self.offsets)):
+            ranks, junk = all_ranks[start:stop], self.relevance[start:stop] == JUNK
             found = ranks > 0
             n_missing = int(np.count_nonzero(~junk & ~found))
             result[query] = average_precision(ranks[~junk & found], ranks[junk & found], n_missing=n_missing)
@@ -88,13 +87,13 @@ class LandmarkRankings:
 
 
 def read_top_images(files: Iterable[PathLike]) -> pd.DataFrame:
-    """First images that queries found by their rectangles, from ``{landmark}/{method}/{draw}/ranks.npz``."""
+    """Return the first images that queries found by their rectangles, from ``{landmark}/{method}/{draw}/ranks.npz``."""
     tables = []
     for file in files:
         landmark, method, draw = Path(file).parts[-4:-1]
         found = LandmarkRankings.load(file)
         n_top = found.top.shape[1]
-        columns: dict[str, Any] = {
+        columns = {
             "method": method,
             "landmark": landmark,
             "draw": int(draw),

@@ -5,35 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from lookalike.core.arrays import Integers, Ints
 from lookalike.core.seeds import generator
 from lookalike.core.settings.methods import Fit
 from lookalike.learners.triplet_products import TripletProducts
 from lookalike.studies.fits import fold_seed, make_learner
-from lookalike.studies.landmark.protocol import (
-    LandmarkData,
-    LandmarkTask,
-    draws_of,
-    landmark_task,
-    metrics_of,
-    rank_task,
-    sparsity_of,
-)
+from lookalike.studies.landmark import protocol
 from lookalike.studies.landmark.rankings import COST, LAMBDA, MAP, ORDERS, SPARSITY
 from lookalike.studies.landmark.settings import CostSweep, Sweep, Sweeps, TripletOrder
 from lookalike.studies.metrics import metrics_frame
 
-Trials = tuple[str, npt.NDArray[np.int32], Mapping[float, Mapping[str, Any]]]
+Trials = tuple[str, Ints, Mapping[float, Mapping[str, float]]]
 """What the metrics are called after, the triplets of all fits, and value (the ``x``) to a fit's own parameters."""
 
 
 def sweep_settings(
-    data: LandmarkData,
+    data: protocol.LandmarkData,
     learning_images: pd.DataFrame,
     landmarks: Sequence[str],
     sweeps: Sweeps,
@@ -43,11 +34,11 @@ def sweep_settings(
     representation: str,
 ) -> pd.DataFrame:
     """Fit methods along every sweep of the settings: mAP by rectangle and sparsity, named after the sweep."""
-    rows: list[dict[str, Any]] = []
+    rows = []
     for sweep in sweeps.varied():
         drawn = learning_images[learning_images["draw"] < getattr(sweep, "draws", math.inf)]
-        for landmark, draw in draws_of(drawn, landmarks[: getattr(sweep, "landmarks", None)]):
-            task = landmark_task(data, learning_images, landmark, draw, seed=seed)
+        for landmark, draw in protocol.draws_of(drawn, landmarks[: getattr(sweep, "landmarks", None)]):
+            task = protocol.landmark_task(data, learning_images, landmark, draw, seed=seed)
             random = generator(seed, "landmark", landmark, "draw", draw, "fewer negatives")
             for kind, triplets, changed in trials_of(sweep, task, random):
                 products = TripletProducts(task.X, triplets)
@@ -55,15 +46,19 @@ def sweep_settings(
                     learner = make_learner(specs[method], fold_seed(seed, landmark, draw, "fit"), changes)
                     # to the bit what fit_triplets learns
                     model = learner.fit_products(products)
-                    found = metrics_of(rank_task(model, data, task, n_top=1), sparsity_of(model)).set_index("metric")
+                    rankings = protocol.rank_task(model, data, task, n_top=1)
+                    found = protocol.metrics_of(rankings, protocol.sparsity_of(model))
                     names = {"representation": representation, "subset": landmark, "fold": draw, "method": method}
-                    for metric in (MAP, SPARSITY):
-                        number = {"metric": f"{kind}_{metric}", "value": found.loc[metric, "value"]}
-                        rows.append({**names, **number, "x": float(value)})
+                    rows += [
+                        {**names, "metric": f"{kind}_{metric}", "x": float(value), "value": found[metric]}
+                        for metric in (MAP, SPARSITY)
+                    ]
     return metrics_frame(rows)
 
 
-def trials_of(sweep: Sweep | CostSweep | TripletOrder, task: LandmarkTask, random: np.random.Generator) -> list[Trials]:
+def trials_of(
+    sweep: Sweep | CostSweep | TripletOrder, task: protocol.LandmarkTask, random: np.random.Generator
+) -> list[Trials]:
     """Return what one sweep of the settings fits on one draw."""
     if isinstance(sweep, Sweep):
         return [(LAMBDA, task.triplets, {value: {"regularization": value} for value in sweep.regularization})]
@@ -77,8 +72,8 @@ def trials_of(sweep: Sweep | CostSweep | TripletOrder, task: LandmarkTask, rando
     return [(order, ordered(fewer[n], order, places), {n: {}}) for order, n in product(ORDERS, fewer)]
 
 
-def ordered(triplets: npt.NDArray[np.int32], order: str, places: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
-    """Triplets as they are (``shuffled``), or one pair of positives after the other, or one negative (by its place)."""
+def ordered(triplets: Ints, order: str, places: Integers) -> Ints:
+    """Return triplets as they are, or one pair of positives after the other, or one negative (by its place)."""
     query, positive, negative = triplets.T.astype(np.int64)
     keys = {"by_positive": query * len(places) + positive, "by_negative": places[negative]}
     return triplets[np.argsort(keys[order], kind="stable")] if order in keys else triplets
