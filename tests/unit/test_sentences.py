@@ -23,9 +23,6 @@ KNOWN = {
     "studies/category/times.py": {"converge"},
     "studies/category/training.py": {"ranker ", "bound"},
     "studies/human/exhibits.py": {"printed"},
-    "studies/landmark/exhibits.py": {", ", "table", "tfidf"},
-    "studies/landmark/rankings.py": {"junk"},
-    "studies/landmark/study.py": {"printed"},
     "studies/web/runtime_figure.py": {"limit"},
 }
 """What is searched for and is no part of a sentence of ours."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ import pandas as pd
 from lookalike.exhibits.claims_table import claims_table
 from lookalike.exhibits.drawing import lettered
 from lookalike.exhibits.margins import margin
-from lookalike.exhibits.model import Axis, Drawn, Figure, Gallery, Line, Margin, Panel, Series, Table
+from lookalike.exhibits.model import Axis, Drawn, Figure, Gallery, Line, Margin, Names, Panel, Series, Table
 from lookalike.exhibits.printed import beside_print, plus_minus, significant
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.statuses import Outcome
@@ -26,10 +26,11 @@ from lookalike.studies.landmark.study import (
     LANDMARKS,
     LITERAL_OF,
     MEAN,
-    NO_NUMBER,
     PAPER,
+    PRINTED,
     PRINTED_CODEBOOKS,
     PRINTED_METHOD,
+    QUANTITIES,
     RECONSTRUCTED,
     TABLE_METHODS,
     TRAIN_TIME,
@@ -44,26 +45,27 @@ from lookalike.studies.metrics import select
 
 LEARNED = TABLE_METHODS[1:]
 LITERAL_METRICS = {MAP: "mAP (%)", SPARSITY: "Sparsity (%)", UPDATE_SHARE: "Steps with an update (%)"}
-BEST: Mapping[str, Any] = {MAP: max, SPARSITY: max, TRAIN_TIME: min}
+BEST: Mapping[str, Callable[[Iterable[float]], float]] = {MAP: max, SPARSITY: max, TRAIN_TIME: min}
 REGIONS = {"box": "rectangle", "full": "whole image"}
-PRINTED, WITHOUT_PAIRS = "printed", times.WITHOUT_PAIRS
+TABLES = {quantity: range(first, first + 3) for quantity, first in zip(QUANTITIES, (1, 4, 7), strict=True)}
+"""Numbers of the paper's tables of each quantity, one a codebook."""
+INTERVAL = "95%, the wider of a t-test and a bootstrap over landmarks"
 PRINTED_TIMES = "Hollow markers are means of the paper's Tables 7 to 9 over its landmarks, from another machine."
 SHARES = (100, 50, 10, 1, 0.1, 0.01, 0.001)
 """Ticks of an axis of sparsity, as the share of weights that are not zero, in percent."""
 
 
-def paper_tables(*numbers: int, title: str) -> Callable[..., Callable[..., Drawn]]:
-    """Make a function the paper's tables of these numbers, one a codebook; a study with fewer lacks the last."""
+def paper_tables(quantity: str, title: str) -> Callable[..., Callable[..., Drawn]]:
+    """Make a function the paper's tables of a quantity, one a codebook; a study with fewer lacks the last."""
 
     def register(function: Callable[..., Drawn]) -> Callable[..., Drawn]:
-        for place, number in enumerate(numbers):
-            condition = f"a codebook in the place of the paper's {list(PRINTED_CODEBOOKS)[place]:,} visual words"
+        for place, (number, words) in enumerate(zip(TABLES[quantity], PRINTED_CODEBOOKS, strict=True)):
             named = exhibit(
                 f"{PAPER}/table{number}",
                 title=title,
                 needs=("metrics", "fits"),
                 when=partial(_has_codebook, place),
-                condition=condition,
+                condition=f"a codebook in the place of the paper's {words:,} visual words",
             )
             named(function)
         return function
@@ -75,28 +77,28 @@ def _has_codebook(place: int, study: LandmarkStudy) -> bool:
     return len(study.codebooks) > place
 
 
-@paper_tables(1, 2, 3, title="Mean average precision by landmark")
+@paper_tables(MAP, "Mean average precision by landmark")
 def mean_average_precision(study: LandmarkStudy) -> Table:
     """How well each method finds the images of a landmark: mean average precision (mAP) of its queries, in percent."""
     return quantity_table(study, MAP)
 
 
-@paper_tables(4, 5, 6, title="Sparsity of the learned weights by landmark")
+@paper_tables(SPARSITY, "Sparsity of the learned weights by landmark")
 def sparsity_of_weights(study: LandmarkStudy) -> Table:
     """How many of the learned weights are zero (up to 1e-10), in percent."""
     return quantity_table(study, SPARSITY)
 
 
-@paper_tables(7, 8, 9, title="Training time by landmark")
+@paper_tables(TRAIN_TIME, "Training time by landmark")
 def training_time(study: LandmarkStudy) -> Table:
     """How long each method trains, in seconds of processor time of one thread."""
     return quantity_table(study, TRAIN_TIME)
 
 
 def quantity_table(study: LandmarkStudy, quantity: str) -> Table:
-    """A row a landmark, a column a method, ours above the paper's, with the codebook of the table at hand."""
-    number = int(study.exhibit.name.removeprefix("table")) if study.exhibit is not None else 1
-    codebook = study.vocabularies[(number - 1) % len(PRINTED_CODEBOOKS)]
+    """Return a row a landmark, a column a method, ours above the paper's, with the codebook of the table at hand."""
+    places = {f"table{number}": place for place, number in enumerate(TABLES[quantity])}
+    codebook = study.vocabularies[places[study.exhibit.name] if study.exhibit is not None else 0]
     methods = columns_of(study, quantity)
     titles = {
         "representation": {codebook.id: f"{codebook.title} words"},
@@ -106,19 +108,14 @@ def quantity_table(study: LandmarkStudy, quantity: str) -> Table:
     notes = time_notes(study) if quantity == TRAIN_TIME else ()
     cells = table_cells(study, codebook, quantity, methods)
     pairs = {(method, "oasis-diagonal"): "" for method in LITERAL_OF} if quantity == MAP else {}
-    return Table(cells, ("landmark",), "method", "representation", titles=titles, notes=notes,
-                 compared="method", best=BEST, margins=margins(study, codebook, pairs))  # fmt: skip
-
-
-INTERVAL = "95%, the wider of a t-test and a bootstrap over landmarks"
+    table = Table(cells, ("landmark",), "method", "representation", titles=titles, notes=notes)
+    return replace(table, compared="method", best=BEST, margins=margins(study, codebook, pairs))
 
 
 def margins(study: LandmarkStudy, codebook: Vocabulary, pairs: Mapping[tuple[str, str], str]) -> tuple[Margin, ...]:
-    """The first method of each pair minus the second in mAP over landmarks, beside the paper's, and a pair's note."""
-    words = list(PRINTED_CODEBOOKS)[codebook.place]
-    methods = (*TABLE_METHODS, *study.variants)
-    ours = {method: study.summary.get((codebook.id, MEAN, method, MAP), NO_NUMBER)[0] for method in methods}
-    printed = {method: study.printed_means(MAP, method).get(words, math.nan) for method in TABLE_METHODS}
+    """Set the first method of each pair beside the second, in mAP over landmarks and in print, with a pair's note."""
+    ours = {method: study.mean(codebook, method, MAP).mean for method in (*TABLE_METHODS, *study.variants)}
+    printed = {method: study.printed_mean(codebook, method, MAP) for method in TABLE_METHODS}
     found = []
     for pair, note in pairs.items():
         rows = study.contrasts.of(codebook.id, MAP, *pair)
@@ -130,21 +127,19 @@ def margins(study: LandmarkStudy, codebook: Vocabulary, pairs: Mapping[tuple[str
 
 
 def columns_of(study: LandmarkStudy, quantity: str = MAP) -> tuple[str, ...]:
-    """Methods that have a column: those of the paper's tables, then every further one that was run."""
+    """Return the methods that have a column: those of the paper's tables, then every further one that was run."""
     learned = TABLE_METHODS if quantity == MAP else LEARNED
     return (*learned, *(method for method in study.methods if method not in TABLE_METHODS))
 
 
 def table_cells(study: LandmarkStudy, codebook: Vocabulary, quantity: str, methods: Sequence[str]) -> pd.DataFrame:
-    """Every cell of one of the paper's tables, ours beside the paper's, in percent or seconds."""
-    others = paper_landmarks(study)
-    records = [
-        {"representation": codebook.id, "n_words": codebook.n_words, "landmark": landmark,
-         "setting": f"codebook={codebook.printed};landmark={landmark}", "metric": quantity, "method": method,
-         **study.cell(codebook.id, landmark, method, quantity, FORMS[quantity]),
-         **({"ours_cell": ""} if landmark in others else {})}
-        for landmark, method in product((*study.landmark_titles, *others, MEAN), methods)
-    ]  # fmt: skip
+    """Return every cell of one of the paper's tables, ours beside the paper's, in percent or seconds."""
+    others, records = paper_landmarks(study), []
+    for landmark, method in product((*study.landmark_titles, *others, MEAN), methods):
+        names = {"representation": codebook.id, "n_words": codebook.n_words, "landmark": landmark}
+        names |= {"setting": f"codebook={codebook.printed};landmark={landmark}", "metric": quantity, "method": method}
+        ours = study.cell(codebook.id, landmark, method, quantity, FORMS[quantity])
+        records.append({**names, **ours, **({"ours_cell": ""} if landmark in others else {})})
     printed = study.printed_in()
     printed = printed.assign(method=printed["method"].replace(PRINTED_METHOD))
     cells = beside_print(pd.DataFrame(records), printed, judge=study.judge(codebook))
@@ -154,14 +149,14 @@ def table_cells(study: LandmarkStudy, codebook: Vocabulary, quantity: str, metho
 
 
 def paper_landmarks(study: LandmarkStudy) -> dict[str, str]:
-    """The paper's landmarks where ours are others: they have rows of their own, which say so."""
+    """Return the paper's landmarks where ours are others: they have rows of their own, which say so."""
     others = () if study.shows_printed else LANDMARKS
     ours = study.landmark_titles
     return {landmark: f"{landmark_title(landmark)} (Oxford)" for landmark in others if landmark not in ours}
 
 
 def time_notes(study: LandmarkStudy) -> tuple[str, ...]:
-    """On what the times were taken, and why they get no verdict."""
+    """Say on what the times were taken, and why they get no verdict."""
     fits = study.table("fits")
     processors = " and ".join(sorted(set(fits["processor"].dropna()))) or "a processor that was not recorded"
     return (
@@ -171,6 +166,13 @@ def time_notes(study: LandmarkStudy) -> tuple[str, ...]:
     )
 
 
+ABOUT_PRINTED_FORMS = (
+    "Equations 12 and 15 print the subgradient of the loss with the opposite sign. The paper's Algorithm 2 also "
+    "averages over steps without a loss, where the subgradient is 0 (averaging as printed)."
+)
+TRUE_SIGN = (
+    "Every other number of {} here is with the true sign of the update, for which the paper prints the opposite."
+)
 percent = partial(plus_minus, form=".2f")
 FORMS: Mapping[str, Form] = {MAP: percent, SPARSITY: percent, TRAIN_TIME: significant}
 
@@ -178,14 +180,11 @@ FORMS: Mapping[str, Form] = {MAP: percent, SPARSITY: percent, TRAIN_TIME: signif
 @exhibit("landmark/query_region", title="Rectangle or whole image as query", needs=("metrics", "fits"))
 def query_region(study: LandmarkStudy) -> Table:
     """What it changes to ask with the whole query image and not with its rectangle: mAP over landmarks, in percent."""
-    methods = columns_of(study)
-    metrics = dict(zip(REGIONS, (MAP, MAP_FULL), strict=True))
-    cells = [({"region": region, "method": method}, method, metric)
-             for (region, metric), method in product(metrics.items(), methods)]  # fmt: skip
-    return means_table(
-        study, cells, {"region": REGIONS, "method": {method: study.title_of(method) for method in methods}},
-        "The paper does not say which of the two it takes; all other exhibits take the rectangle.",
-    )  # fmt: skip
+    metrics = zip(REGIONS, (MAP, MAP_FULL), strict=True)
+    keys = product(metrics, columns_of(study))
+    cells = [({"region": region, "method": method}, method, metric) for (region, metric), method in keys]
+    note = "The paper does not say which of the two it takes; all other exhibits take the rectangle."
+    return means_table(study, cells, {"region": REGIONS}, note)
 
 
 @exhibit("landmark/literal", title="SOML as it is printed", needs=("metrics", "fits"))
@@ -194,25 +193,19 @@ def literal_forms(study: LandmarkStudy) -> Table:
     methods = ["tfidf"] if "tfidf" in study.methods else []
     for method in LITERAL_OF:
         methods += [method, *(variant for variant in study.variants if variant.startswith(f"{method}-"))]
-    cells = [({"method": method, "metric": metric}, method, metric)
-             for method, metric in product(methods, LITERAL_METRICS)]  # fmt: skip
-    table = means_table(
-        study, cells, {"method": {method: study.title_of(method) for method in methods}, "metric": LITERAL_METRICS},
-        *study.of_printed_sign(),
-        "Equations 12 and 15 print the subgradient of the loss with the opposite sign. The paper's Algorithm 2 also "
-        "averages over steps without a loss, where the subgradient is 0 (averaging as printed).",
-    )  # fmt: skip
+    keys = product(methods, LITERAL_METRICS)
+    cells = [({"method": method, "metric": metric}, method, metric) for method, metric in keys]
+    table = means_table(study, cells, {"metric": LITERAL_METRICS}, *study.of_printed_sign(), ABOUT_PRINTED_FORMS)
     # how far the printed sign falls behind the true one, which the front page tells
-    note = "Every other number of {} here is with the true sign of the update, for which the paper prints the opposite."
-    pairs = {(f"{method}-literal", method): note.format(study.title_of(method))
-             for method in LITERAL_OF if f"{method}-literal" in methods}  # fmt: skip
+    literal = {method: f"{method}-literal" for method in LITERAL_OF if f"{method}-literal" in methods}
+    pairs = {(variant, method): TRUE_SIGN.format(study.title_of(method)) for method, variant in literal.items()}
     return replace(table, margins=margins(study, study.vocabularies[-1], pairs))
 
 
 def means_table(
-    study: LandmarkStudy, cells: Sequence[tuple[dict[str, str], str, str]], titles: Mapping[str, Any], *notes: str
+    study: LandmarkStudy, cells: Sequence[tuple[dict[str, str], str, str]], titles: Names, *notes: str
 ) -> Table:
-    """Our means over landmarks in percent, a block a codebook; cells are their row and column, method and metric."""
+    """Return our means over landmarks in percent, a block a codebook; cells: row and column, method and metric."""
     records = []
     for codebook, (place, method, metric) in product(study.vocabularies, cells):
         # TF-IDF has no other number than its mean average precision
@@ -222,26 +215,24 @@ def means_table(
         records.append({**place, **names, **ours, "unit": "percent"})
     row, column = cells[0][0]
     titles = {**titles, "representation": {codebook.id: f"{codebook.title} words" for codebook in study.vocabularies}}
-    frame = pd.DataFrame(records)
-    return Table(frame, rows=(row,), columns=column, blocks="representation", titles=titles, notes=notes,
-                 compared="method", best={MAP: max, "": max})  # fmt: skip
+    titles["method"] = {method: study.title_of(method) for _, method, _ in cells}
+    table = Table(pd.DataFrame(records), (row,), column, "representation", titles=titles, notes=notes)
+    return replace(table, compared="method", best={MAP: max, "": max})
 
 
 @exhibit("landmark/claims", title="Claims of the paper", needs=("contrasts", "time_contrasts"))
 def claims_of_paper(study: LandmarkStudy) -> Table:
     """Which claims of the paper about its methods hold in this run, by number of visterms."""
     table = claims_table(study)
-    titles = {
-        **table.titles,
-        "setting": {"": "all", **{codebook.id: codebook.title for codebook in study.vocabularies}},
-    }
-    heads = {"place": "place", "claim": "claim", "setting": "words", "verdict": "verdict", "evidence": "evidence",
-             "our_means": "our means", "printed_means": "printed means", "decided_by": "decided by"}  # fmt: skip
+    sizes = {"": "all", **{codebook.id: codebook.title for codebook in study.vocabularies}}
+    titles = {**table.titles, "setting": sizes}
+    heads = {name: name for name in ("place", "claim", "setting", "verdict", "evidence")} | {"setting": "words"}
+    heads |= {"our_means": "our means", "printed_means": "printed means", "decided_by": "decided by"}
     return replace(table, heads=heads, titles=titles, notes=(*table.notes, *_claim_notes(study, table.frame)))
 
 
 def _claim_notes(study: LandmarkStudy, frame: pd.DataFrame) -> tuple[str, ...]:
-    """What the intervals are of, and what the means are beside them."""
+    """Say what the intervals are of, and what the means are beside them."""
     of_map = frame[frame["rows"].str.contains('"map"') & frame["printed_verdict"].ne("")]
     undecided = int((of_map["printed_verdict"] == Outcome.OPEN).sum())
     words = ", ".join(f"{words:,}" for words in list(PRINTED_CODEBOOKS)[: len(study.vocabularies)])
@@ -260,8 +251,12 @@ def _claim_notes(study: LandmarkStudy, frame: pd.DataFrame) -> tuple[str, ...]:
     )
 
 
-@exhibit("landmark/time", title="Training time over the number of features", needs=("dimensions",),
-         when=lambda study: study.dimensions)  # fmt: skip
+@exhibit(
+    "landmark/time",
+    title="Training time over the number of features",
+    needs=("dimensions",),
+    when=lambda study: study.dimensions,
+)
 def time_over_features(study: LandmarkStudy) -> Figure:
     """How training time grows with the number of visterms."""
     measured = study.table("dimensions")
@@ -284,32 +279,36 @@ def time_over_features(study: LandmarkStudy) -> Figure:
 
 
 def _time_series(study: LandmarkStudy, frame: pd.DataFrame, method: str, look: Look) -> Iterable[Series]:
-    """Ours, the same without products of pairs, and the paper's."""
+    """Yield ours, the same without products of pairs, and the paper's."""
     own = frame[frame["method"] == method]
     columns, where = ("n_features", "seconds"), {"method": method}
     if times.OURS in set(own["series"]):
         yield Series(study.title_of(method), where | {"series": times.OURS}, *columns, look, "low", "high")
-    if WITHOUT_PAIRS in set(own["series"]):
-        dotted = Look(look.colour, "", ":")
-        yield Series(f"{study.title_of(method)}, {WITHOUT_PAIRS}", where | {"series": WITHOUT_PAIRS}, *columns, dotted)
+    if times.WITHOUT_PAIRS in set(own["series"]):
+        title, part = f"{study.title_of(method)}, {times.WITHOUT_PAIRS}", {"series": times.WITHOUT_PAIRS}
+        yield Series(title, where | part, *columns, Look(look.colour, "", ":"))
     if PRINTED in set(own["series"]):
         # what is printed is of the authors' own QPAO, not of ours
         title = f"{study.as_printed().title_of(method)}, printed"
         yield Series(title, where | {"series": PRINTED}, *columns, look, kind="points", hollow=True)
 
 
-@exhibit("landmark/sparsity", title="Sparsity and mean average precision over lambda", needs=("metrics", "fits"),
-         when=lambda study: study.sweep)  # fmt: skip
+@exhibit(
+    "landmark/sparsity",
+    title="Sparsity and mean average precision over lambda",
+    needs=("metrics", "fits"),
+    when=lambda study: study.sweep,
+)
 def sparsity_over_lambda(study: LandmarkStudy) -> Figure:
     """What zero weights cost: mean average precision against the share of zero weights, for several lambdas."""
-    frame = pd.concat([_sparsity_points(study, codebook) for codebook in study.vocabularies], ignore_index=True)
-    methods = dict.fromkeys(str(name).partition(", ")[0] for name in frame["series"])
-    looks = looks_of([method for method in methods if method != "tfidf"])
+    points = pd.concat([_sparsity_points(study, codebook) for codebook in study.vocabularies], ignore_index=True)
+    looks = looks_of([method for method in dict.fromkeys(points["method"]) if method != "tfidf"])
     titles = lettered([f"{codebook.title} words" for codebook in study.vocabularies])
     panels = [
-        _sparsity_panel(study, codebook, title, looks, select(frame, representation=codebook.id))
+        _sparsity_panel(study, codebook, title, looks, select(points, representation=codebook.id))
         for codebook, title in zip(study.vocabularies, titles, strict=True)
     ]
+    frame = points.drop(columns=["method", "is_printed"])
     notes = [
         "Lambda, the strength of the regularization, grows along each line. A ring marks that of all other exhibits.",
         "The axis of sparsity is logarithmic in the share of weights that are not zero. It has no place for 100%: that "
@@ -321,12 +320,22 @@ def sparsity_over_lambda(study: LandmarkStudy) -> Figure:
 
 
 def _sparsity_points(study: LandmarkStudy, codebook: Vocabulary) -> pd.DataFrame:
-    """Every point of a panel, in percent."""
-    swept = select(swept_means(study, LAMBDA), representation=codebook.id)
-    swept = swept.rename(columns={"method": "series", "x": "regularization"})
-    others = pd.DataFrame(_at_own_settings(study, codebook, set(swept["series"])))
+    """Return every point of a panel in percent: those of sweeps, methods that are not swept, and the paper's."""
+    swept = select(swept_means(study, LAMBDA), representation=codebook.id).rename(columns={"x": "regularization"})
+    swept, others = swept.assign(series=swept["method"], is_printed=False), []
+    for method, is_printed in product(study.methods, (False, True)):
+        zero, precision = (study.mean(codebook, method, metric) for metric in (SPARSITY, MAP))
+        if is_printed and study.shows_printed:
+            zero, precision = (Number(study.printed_mean(codebook, method, metric)) for metric in (SPARSITY, MAP))
+        # TF-IDF has no weights that could be zero
+        is_known = not math.isnan(precision.mean + (0 if method == "tfidf" else zero.mean))
+        if is_known and (study.shows_printed if is_printed else method not in set(swept["method"])):
+            names = {"series": f"{method}, printed" if is_printed else method, "method": method}
+            numbers = {"sparsity": zero.mean, "map": precision.mean, "n_draws": precision.n_draws}
+            others.append({**names, "is_printed": is_printed, **numbers})
     columns = ["representation", "n_words", "series", "regularization", "sparsity", "map", "n_draws", "nonzero"]
-    frame = pd.concat([swept, others], ignore_index=True).reindex(columns=columns)
+    frame = pd.concat([swept, pd.DataFrame(others)], ignore_index=True)
+    frame = frame.reindex(columns=[*columns, "method", "is_printed"])
     frame = frame.assign(representation=codebook.id, n_words=codebook.n_words)
     # at least half a weight, which has a place on a logarithmic axis
     frame["nonzero"] = np.maximum(100 - frame["sparsity"].astype(float), 50 / codebook.n_words)
@@ -334,7 +343,7 @@ def _sparsity_points(study: LandmarkStudy, codebook: Vocabulary) -> pd.DataFrame
 
 
 def swept_means(study: LandmarkStudy, *kinds: str) -> pd.DataFrame:
-    """Means along sweeps in percent, first over landmarks, so that each draw counts alike; a row a value of ``x``."""
+    """Return means along sweeps in percent, over landmarks first, so that draws count alike; a row a value of ``x``."""
     rows = study.own(study.table("metrics"))
     rows = rows.assign(**rows["metric"].str.extract(rf"^(?P<kind>{'|'.join(kinds)})_(?P<metric>{MAP}|{SPARSITY})$"))
     rows, keys = rows[rows["kind"].notna()], ["representation", "kind", "method", "x"]
@@ -344,52 +353,33 @@ def swept_means(study: LandmarkStudy, *kinds: str) -> pd.DataFrame:
     return means.join(sizes).reset_index().sort_values("x", kind="stable", ignore_index=True)
 
 
-def _at_own_settings(study: LandmarkStudy, codebook: Vocabulary, swept: set[str]) -> list[dict[str, Any]]:
-    """Means of the methods that are not swept, and the paper's; TF-IDF has no weights that could be zero."""
-    words = list(PRINTED_CODEBOOKS)[codebook.place]
-    found: dict[str, list[Number]] = {}
-    for method in study.methods:
-        found[method] = [
-            study.summary.get((codebook.id, MEAN, method, metric), NO_NUMBER) for metric in (SPARSITY, MAP)
-        ]
-        printed = [study.printed_means(metric, method).get(words, math.nan) for metric in (SPARSITY, MAP)]
-        found[f"{method}, printed"] = [(number if study.shows_printed else math.nan, math.nan, 0) for number in printed]
-    return [
-        {"series": name, "sparsity": zero[0], "map": precision[0], "n_draws": precision[2]}
-        for name, (zero, precision) in found.items()
-        if name not in swept and not math.isnan(precision[0] + (0 if name.startswith("tfidf") else zero[0]))
-    ]
-
-
 def _sparsity_panel(
-    study: LandmarkStudy, codebook: Vocabulary, title: str, looks: Mapping[str, Look], frame: pd.DataFrame
+    study: LandmarkStudy, codebook: Vocabulary, title: str, looks: Mapping[str, Look], points: pd.DataFrame
 ) -> Panel:
     series: list[Series] = []
     lines: list[Line] = []
-    for name, rows in frame.groupby("series", sort=False):
-        method, _, printed = str(name).partition(", ")
-        titled = f"{study.as_printed().title_of(method)}, printed" if printed else study.title_of(method)
+    for name, rows in points.groupby("series", sort=False):
+        method, is_printed = str(rows["method"].iloc[0]), bool(rows["is_printed"].iloc[0])
+        titled = f"{study.as_printed().title_of(method)}, printed" if is_printed else study.title_of(method)
         if method == "tfidf":
-            lines.append(Line(titled, float(rows["map"].iloc[0]), Look(BLACK, "", ":" if printed else "--")))
+            lines.append(Line(titled, float(rows["map"].iloc[0]), Look(BLACK, "", ":" if is_printed else "--")))
             continue
         where, columns = {"representation": codebook.id, "series": name}, ("nonzero", "map")
         is_curve = bool(rows["regularization"].notna().any())
         kind: Literal["line", "points"] = "line" if is_curve else "points"
-        series.append(Series(titled, where, *columns, looks[method], kind=kind, hollow=bool(printed)))
+        series.append(Series(titled, where, *columns, looks[method], kind=kind, hollow=is_printed))
         if is_curve:
             # the lambda that the study uses, where that was tried
             wanted = study.parameters(method).get("regularization", math.nan)
             own = rows[np.isclose(rows["regularization"], wanted, rtol=1e-6, atol=0)]
-            rings = [where | {"regularization": value} for value in own["regularization"]]
-            series += [Series("lambda of the study", ring, *columns, Look(BLACK, "o"), kind="points", hollow=True)
-                       for ring in rings]  # fmt: skip
-    x, y = _sparsity_axis(frame), Axis("Mean average precision (%)" if codebook.place == 0 else "", text="{:.1f}%")
-    empty = "" if series else "not run"
-    return Panel(title, x, y, tuple(series), tuple(lines), empty=empty)
+            ring = Series("lambda of the study", where, *columns, Look(BLACK, "o"), kind="points", hollow=True)
+            series += [replace(ring, where=where | {"regularization": value}) for value in own["regularization"]]
+    x, y = _sparsity_axis(points), Axis("Mean average precision (%)" if codebook.place == 0 else "", text="{:.1f}%")
+    return Panel(title, x, y, tuple(series), tuple(lines), empty="" if series else "not run")
 
 
 def _sparsity_axis(frame: pd.DataFrame) -> Axis:
-    """Axis on which 90%, 99% and 99.9% lie equally far apart, since codebooks differ there alone."""
+    """Return an axis on which 90%, 99% and 99.9% lie equally far apart, since codebooks differ there alone."""
     places = frame["nonzero"].dropna()
     left, right = max([100.0, *places]), min([10.0, *places])
     low, high = right / (left / right) ** 0.05, left * 1.6
@@ -400,8 +390,7 @@ def _sparsity_axis(frame: pd.DataFrame) -> Axis:
     return Axis("Weights that are zero (%)", "log", low, high, ticks, reversed=True, text=text)
 
 
-@exhibit("landmark/cost", title="QPAO over C", needs=("metrics",),
-         when=lambda study: study.cost_sweep)  # fmt: skip
+@exhibit("landmark/cost", title="QPAO over C", needs=("metrics",), when=lambda study: study.cost_sweep)
 def qpao_over_cost(study: LandmarkStudy) -> Figure:
     """How the cost C of QPAO, which the paper does not print, changes its mean average precision and its sparsity."""
     frame = swept_means(study, COST)
@@ -420,8 +409,12 @@ def qpao_over_cost(study: LandmarkStudy) -> Figure:
     return _sweep_figure(study, frame, "C", titles, drawn, lines, notes)
 
 
-@exhibit("landmark/order", title="Order of the triplets and number of negatives", needs=("metrics",),
-         when=lambda study: study.triplet_order)  # fmt: skip
+@exhibit(
+    "landmark/order",
+    title="Order of the triplets and number of negatives",
+    needs=("metrics",),
+    when=lambda study: study.triplet_order,
+)
 def triplet_order(study: LandmarkStudy) -> Figure:
     """How mean average precision depends on the number of negatives and on the order in which triplets come."""
     frame = swept_means(study, *ORDERS)
@@ -447,7 +440,7 @@ def _sweep_figure(
     lines: Sequence[Line],
     notes: tuple[str, ...],
 ) -> Figure:
-    """A row of panels a column, a panel a codebook; `drawn` names each series with its rows and its look."""
+    """Return a row of panels a column, a panel a codebook; `drawn` names each series with its rows and its look."""
     cells = list(product(columns.items(), study.vocabularies))
     titles = lettered([f"{codebook.title} words" for _, codebook in cells])
     panels = []
@@ -463,16 +456,19 @@ def _sweep_figure(
 
 
 def _unlearned(study: LandmarkStudy, codebook: Vocabulary, places: pd.DataFrame) -> Iterable[Line]:
-    """TF-IDF on the landmarks and draws of a sweep, which are the first ones."""
+    """Yield the level of TF-IDF on the landmarks and draws of a sweep, which are the first ones."""
     landmarks, draws = list(study.landmark_titles)[: places["n_landmarks"].max()], list(range(places["n_draws"].max()))
     rows = select(study.values, representation=codebook.id, method="tfidf", metric=MAP, subset=landmarks, fold=draws)
     if len(rows):
         yield Line(study.title_of("tfidf"), float(rows["value"].mean()), Look(BLACK, "", "--"))
 
 
-@exhibit("landmark/montage", title="First results before and after learning",
-         needs=("manifest", "queries", "relevance", "images", "ranks"),
-         when=lambda study: study.compared_methods())  # fmt: skip
+@exhibit(
+    "landmark/montage",
+    title="First results before and after learning",
+    needs=("manifest", "queries", "relevance", "images", "ranks"),
+    when=lambda study: study.compared_methods(),
+)
 def first_results(study: LandmarkStudy) -> Gallery:
     """What a query finds before learning (TF-IDF) and after it, where learning gains the most and loses the most."""
     return montage.montage(study)

@@ -32,7 +32,7 @@ from lookalike.core.settings.methods import Fit
 from lookalike.features.visterms import TfidfVisterms
 from lookalike.learners.base import SimilarityLearner
 from lookalike.studies.fits import Clock, fold_seed, make_learner, plain_number, warm_up, write_model
-from lookalike.studies.landmark.rankings import MAP, MAP_FULL, RELEVANCE, SPARSITY, LandmarkRankings
+from lookalike.studies.landmark.rankings import JUNK, MAP, MAP_FULL, RELEVANCE, SPARSITY, LandmarkRankings
 from lookalike.studies.landmark.settings import LearningImages
 from lookalike.studies.metrics import metrics_frame
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
@@ -77,8 +77,8 @@ def _candidates(
     asked = own["image_id"].to_numpy()
     # images of other landmarks, their queries too, are negatives like any other
     judged = relevance[relevance["query"].isin(own["query"])]
-    wanted = judged.loc[judged["relevance"] != "junk", "image_id"].to_numpy()
-    junk = judged.loc[judged["relevance"] == "junk", "image_id"].to_numpy()
+    wanted = judged.loc[judged["relevance"] != JUNK, "image_id"].to_numpy()
+    junk = judged.loc[judged["relevance"] == JUNK, "image_id"].to_numpy()
     # junk for one query and good for another is neither
     positives = np.setdiff1d(np.intersect1d(images, wanted), np.concatenate([asked, junk]))
     return positives, np.setdiff1d(images, np.concatenate([asked, wanted, junk]))

@@ -21,9 +21,9 @@ LAMBDA, COST = "sweep", "cost"
 """Sweeps of lambda and of QPAO's C, which are the ``x`` of their metrics: ``sweep_map``, ``cost_sparsity``, ..."""
 ORDERS = {"shuffled": "shuffled", "by_positive": "by pair of positives", "by_negative": "by negative"}
 """Orders of triplets to what exhibits call them; the ``x`` of their metrics is the number of negatives."""
-RELEVANCE = ("good", "ok", "junk")
+JUNK = "junk"
+RELEVANCE = ("good", "ok", JUNK)
 """What an image can be for a query; ``LandmarkRankings.relevance`` numbers them."""
-JUNK = RELEVANCE.index("junk")
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class LandmarkRankings:
         all_ranks = {"box": self.ranks, "full": self.ranks_full}[region]
         result = np.empty(self.n_queries)
         for query, (start, stop) in enumerate(pairwise(self.offsets)):
-            ranks, junk = all_ranks[start:stop], self.relevance[start:stop] == JUNK
+            ranks, junk = all_ranks[start:stop], self.relevance[start:stop] == RELEVANCE.index(JUNK)
             found = ranks > 0
             n_missing = int(np.count_nonzero(~junk & ~found))
             result[query] = average_precision(ranks[~junk & found], ranks[junk & found], n_missing=n_missing)

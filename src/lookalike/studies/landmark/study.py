@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import product
 from string import capwords
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import pandas as pd
 
@@ -17,7 +17,7 @@ from lookalike.core.settings.schema import Codebook
 from lookalike.exhibits.claims import Claim, Scope
 from lookalike.exhibits.contrasts import ITERATIONS, LIMITED, PRINT, TIME
 from lookalike.exhibits.contrasts import NO_RESULT as UNFINISHED
-from lookalike.exhibits.model import Figure, Gallery, Table
+from lookalike.exhibits.model import Drawn, Figure, Gallery, Table
 from lookalike.exhibits.printed import MISSING, STAR, Judge, plus_minus
 from lookalike.exhibits.statuses import Status
 from lookalike.ranking.statistics import summarise
@@ -41,10 +41,12 @@ TRAIN_TIME, TRIPLET_TIME = "train_time", "triplet_time"
 """Seconds of CPU time to learn, and of these by the triplet seen."""
 QUANTITIES = (MAP, SPARSITY, TRAIN_TIME)
 """What the paper's tables show, three tables each, one a codebook."""
-NONZEROS, UPDATE_SHARE, N_TRIPLETS = "nonzeros", "update_share", "n_triplets"
-"""Words that an image to learn from has, steps after which w was computed anew, in percent, and triplets seen."""
+NONZEROS, UPDATE_SHARE = "nonzeros", "update_share"
+"""Words that an image to learn from has, and steps after which w was computed anew, in percent."""
 MEAN = "mean"
 """Row of the mean over landmarks, which the paper prints for mean average precision alone."""
+PRINTED = "printed"
+"""Series of the paper's numbers in a figure that has several series a method."""
 OTHER_MACHINE = "other machine and implementation"
 ABOUT_METHODS = {
     "tfidf": "ranks by weighted counts of visterms and learns nothing",
@@ -61,9 +63,15 @@ LEARNED_FROM = (
 )
 
 Form = Callable[[float, float], str]
-Number = tuple[float, float, int]
-"""Mean, standard deviation over draws (NaN for one draw) and number of draws."""
-NO_NUMBER: Number = (math.nan, math.nan, 0)
+
+
+class Number(NamedTuple):
+    """One number of the tables; NaN where there is none."""
+
+    mean: float = math.nan
+    std: float = math.nan
+    """Standard deviation over draws; NaN for one draw."""
+    n_draws: int = 0
 
 
 @dataclass(frozen=True)
@@ -88,13 +96,7 @@ class Vocabulary:
 class LandmarkStudy(LandmarkSection):
     """The landmark study (SOML, AAAI 2014) on one data set."""
 
-    _vocabulary: Vocabulary | None = None
     _is_print: bool = False
-
-    @property
-    def vocabulary(self) -> Vocabulary | None:
-        """The one to which a claim has narrowed it; None: all."""
-        return self._vocabulary
 
     @property
     def is_print(self) -> bool:
@@ -123,7 +125,7 @@ class LandmarkStudy(LandmarkSection):
 
     @property
     def shows_printed(self) -> bool:
-        """Whether the paper's numbers stand beside ours: they are of these landmarks and of no others."""
+        """Tell whether the paper's numbers stand beside ours: they are of these landmarks and of no others."""
         return self.data_set.kind == "oxford5k"
 
     @property
@@ -140,22 +142,14 @@ class LandmarkStudy(LandmarkSection):
             f"{ours} {paper}. That does not decide how they compare with other methods."
         )
 
-    def at(self, vocabulary: Vocabulary | None) -> Self:
-        """Return the same study narrowed to one codebook."""
-        study = copy.copy(self)
-        study._vocabulary = vocabulary
-        return study
-
     def title_of(self, method: str) -> str:
-        """Name of a method; QPAO, whose own paper is not at hand, has one that says so."""
+        """Name a method; QPAO, whose own paper is not at hand, has one that says so."""
         title, is_ours = super().title_of(method), method == RECONSTRUCTED and not self.is_print
         return f"{title} (reconstructed)" if is_ours else title
 
     def own(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Rows of a table that belong to the study's codebooks and landmarks."""
-        return select(
-            table, representation=[codebook.id for codebook in self.vocabularies], subset=list(self.landmark_titles)
-        )
+        """Return the rows of a table that belong to the study's codebooks and landmarks."""
+        return select(table, representation=self.codebooks, subset=list(self.landmark_titles))
 
     @cached_property
     def values(self) -> pd.DataFrame:
@@ -167,13 +161,13 @@ class LandmarkStudy(LandmarkSection):
         return pd.concat([part[columns] for part in parts], ignore_index=True).dropna(subset=["value"])
 
     @cached_property
-    def _numbers(self) -> dict[Any, pd.Series]:
+    def _numbers(self) -> dict[object, pd.Series]:
         """Codebook, method and metric to a number of each landmark and draw."""
         by_name = self.values.groupby(["representation", "method", "metric"], sort=False)
         return {name: rows.set_index(["subset", "fold"])["value"] for name, rows in by_name}
 
     def number(self, codebook: Vocabulary, method: str, metric: str) -> pd.Series:
-        """One number of each landmark and draw, index ``subset`` and ``fold``."""
+        """Return one number of each landmark and draw, index ``subset`` and ``fold``."""
         of_none = self.values.iloc[:0].set_index(["subset", "fold"])["value"]
         return self._numbers.get((codebook.id, method, metric), of_none)
 
@@ -185,19 +179,21 @@ class LandmarkStudy(LandmarkSection):
     @cached_property
     def limits(self) -> dict[tuple[str, str], tuple[str, ...]]:
         """Codebook and method to why it has no number there, and the limits of ours that ended many of its fits."""
-        methods = self.run_methods()
-        return {
-            (codebook.id, method): tuple(self._limits_of(codebook, method))
-            for codebook, method in product(self.vocabularies, methods)
-        }
+        keys = product(self.codebooks, self.run_methods())
+        return {(codebook, method): tuple(self._limits_of(codebook, method)) for codebook, method in keys}
 
-    def _limits_of(self, codebook: Vocabulary, method: str) -> Iterator[str]:
-        if any((vocabulary, learner) == (codebook.id, method) for vocabulary, _, learner in self.not_converged):
+    def _limits_of(self, codebook: str, method: str) -> Iterator[str]:
+        if any(key[::2] == (codebook, method) for key in self.not_converged):
             yield UNFINISHED
-        for limit in (ITERATIONS, TIME):
-            (ended,) = self.at(codebook).ended_by(limit, method).values()
+        for limit, ended in self._ended_by(codebook, method).items():
             if sum(ended) >= max(1, LIMITED * len(ended)):
                 yield limit
+
+    def _ended_by(self, codebook: str, method: str) -> dict[str, list[bool]]:
+        """Return each limit of ours to whether it ended each fit."""
+        fits = select(self.own(self.table("fits")), method=method, representation=codebook)
+        time = fits["not_converged"].fillna("").ne("")
+        return {ITERATIONS: fits["converged"].eq(False).tolist(), TIME: time.tolist()}
 
     @cached_property
     def summary(self) -> dict[tuple[str, str, str, str], Number]:
@@ -213,29 +209,36 @@ class LandmarkStudy(LandmarkSection):
                 # where a fit did not end, the others are the easier part
                 if not self.why_without(row.representation, row.subset, row.method):
                     key = (row.representation, row.subset, row.method, row.metric)
-                    found[key] = (row.mean, row.std, int(row.n_folds))
+                    found[key] = Number(row.mean, row.std, int(row.n_folds))
         return found
 
+    def mean(self, codebook: Vocabulary, method: str, metric: str) -> Number:
+        """Return our mean over landmarks."""
+        return self.summary.get((codebook.id, MEAN, method, metric), Number())
+
+    def printed_mean(self, codebook: Vocabulary, method: str, metric: str) -> float:
+        """Return the paper's mean over its landmarks, with its codebook of the same place."""
+        return self.printed_means(metric, method).get(list(PRINTED_CODEBOOKS)[codebook.place], math.nan)
+
     def why_without(self, codebook: str, landmark: str, method: str) -> str:
-        """Why a method has no number of a landmark, or of the mean over them; "" where it has one."""
+        """Say why a method has no number of a landmark, or of the mean over them; "" where it has one."""
         landmarks = self.landmark_titles if landmark == MEAN else (landmark,)
         keys = ((codebook, name, method) for name in landmarks)
         return next((self.not_converged[key] for key in keys if key in self.not_converged), "")
 
-    def cell(self, codebook: str, landmark: str, method: str, metric: str, form: Form) -> dict[str, Any]:
-        """A number of ours and the cell that shows it: ``*`` where a fit did not end, ``-`` where it was not run."""
-        number = self.summary.get((codebook, landmark, method, metric), NO_NUMBER)
-        cell = form(*number[:2])
-        if math.isnan(number[0]):
+    def cell(self, codebook: str, landmark: str, method: str, metric: str, form: Form) -> dict[str, float | str]:
+        """Return a number and the cell that shows it: ``*`` where a fit did not end, ``-`` where it was not run."""
+        number = self.summary.get((codebook, landmark, method, metric), Number())
+        cell = form(number.mean, number.std)
+        if math.isnan(number.mean):
             cell = STAR if self.why_without(codebook, landmark, method) else MISSING
-        return dict(zip(("ours", "ours_std", "n_draws"), number, strict=True)) | {"ours_cell": cell}
+        return {"ours": number.mean, "ours_std": number.std, "n_draws": number.n_draws, "ours_cell": cell}
 
     def printed_means(self, quantity: str, method: str) -> dict[int, float]:
-        """Words to the mean of a printed quantity over the paper's landmarks; its own mean where it prints one."""
-        rows = select(self.paper_values, method=method, metric=quantity)
+        """Return words to the mean of a printed quantity over landmarks; the paper's own mean where it prints one."""
         means = {}
         for words, codebook in PRINTED_CODEBOOKS.items():
-            printed = select(rows, representation=codebook)
+            printed = select(self.paper_values, method=method, metric=quantity, representation=codebook)
             own = select(printed, subset=MEAN)
             if len(printed):
                 means[words] = float((own if len(own) else printed)["value"].mean())
@@ -285,7 +288,7 @@ class LandmarkStudy(LandmarkSection):
         return "RootSIFT" if codebook.root else ""
 
     def judge(self, codebook: Vocabulary) -> Judge:
-        """Function of the status and reason of a printed number that gets no verdict; None where it gets one."""
+        """Return a function of the status and reason of a printed number that gets no verdict; else it returns None."""
 
         def judge(cell: Mapping[str, Any]) -> tuple[str, str] | None:
             if math.isnan(cell["printed"]):
@@ -339,29 +342,16 @@ class LandmarkStudy(LandmarkSection):
         return (ours | printed).get(setting, setting)
 
     @property
-    def _at_hand(self) -> Sequence[Vocabulary]:
-        return self.vocabularies if self._vocabulary is None else [self._vocabulary]
-
-    def ended_by(self, limit: str, method: str) -> dict[str, list[bool]]:
-        """Codebook at hand to whether a limit of ours ended each fit."""
-        found = {}
-        for codebook in self._at_hand:
-            fits = select(self.own(self.table("fits")), method=method, representation=codebook.id)
-            ended = {"iterations": fits["converged"].eq(False), "time": fits["not_converged"].fillna("").ne("")}
-            found[f"{codebook.title} words"] = ended[limit].tolist() if limit in ended else []
-        return found
-
-    @property
     def size(self) -> str:
         """Landmarks, and all images that are ranked or learned from."""
         n_landmarks = len(self.landmark_titles)
         return f"{len(self.table('manifest')):,} images, {n_landmarks} landmarks" if self.has("manifest") else ""
 
     def main_numbers(self) -> tuple[str, list[str], dict[str, list[str]], list[str]]:
-        """Mean average precision of every method and codebook, over landmarks."""
+        """Return the mean average precision of every method and codebook, over landmarks."""
         form = partial(plus_minus, form=".1f")
         rows = {
-            method: [self.cell(codebook.id, MEAN, method, MAP, form)["ours_cell"] for codebook in self.vocabularies]
+            method: [str(self.cell(id, MEAN, method, MAP, form)["ours_cell"]) for id in self.codebooks]
             for method in self.methods
         }
         columns, n_draws = [f"mAP (%), {codebook.title} words" for codebook in self.vocabularies], self.learning.draws
@@ -377,11 +367,11 @@ class LandmarkStudy(LandmarkSection):
 
     @property
     def _is_simulated(self) -> bool:
-        """Whether the exhibit at hand shows simulated rows, and no images."""
+        """Tell whether the exhibit at hand shows simulated rows, and no images."""
         return self.exhibit is not None and self.exhibit.needs == ("dimensions",)
 
-    def data_sentence(self, drawn: Any) -> str:
-        """Which data, how many landmarks and draws, and what ± is; of times over d, that rows are simulated."""
+    def data_sentence(self, drawn: Drawn | None) -> str:
+        """Say which data, how many landmarks and draws, and what ± is; of times over d, that rows are simulated."""
         if self._is_simulated:
             return "Data: simulated rows, with no images behind them."
         # a sweep may be of fewer
@@ -399,25 +389,24 @@ class LandmarkStudy(LandmarkSection):
         return f"{data}; {spread} over {n_draws} draws."
 
     def of_printed_sign(self) -> list[str]:
-        """One note on what the printed sign of the update gives beside the true one; none where that was not run."""
+        """Return a note on what the printed sign of the update gives beside the true one; none if that was not run."""
         results = []
         for codebook, method in product(self.vocabularies, LITERAL_OF):
-            pair = [(codebook.id, MEAN, name, MAP) for name in (f"{method}-literal", method)]
-            printed, true = (self.summary.get(key, NO_NUMBER)[0] for key in pair)
+            printed, true = (self.mean(codebook, name, MAP).mean for name in (f"{method}-literal", method))
             place = f"{self.title_of(method)}, {codebook.title} words"
             if not math.isnan(printed + true):
                 results.append(f"{printed:.1f}% mAP where the true one gives {true:.1f}% ({place})")
         return [f"The printed sign of the update does not work: it gives {', '.join(results)}."] if results else []
 
-    def notes(self, drawn: Any) -> list[str]:
-        """What ours of a method is, limits that ended a fit, and why numbers may not be held against print."""
+    def notes(self, drawn: Drawn | None) -> list[str]:
+        """Say what ours of a method is, limits that ended a fit, and why numbers may not be held against print."""
         if self.not_run or drawn is None:
             return []
         words = set(drawn.frame.get("representation", ()))
         methods = self._methods_in(drawn.frame)
         codebooks = [codebook for codebook in self.vocabularies if codebook.id in words]
-        own = {method: self.spec(method).note for method in self.run_methods()}
-        said = [*ABOUT_METHODS.items(), *((method, note) for method, note in own.items() if note)]
+        own = ((method, self.spec(method).note) for method in self.run_methods())
+        said = [*ABOUT_METHODS.items(), *((method, note) for method, note in own if note)]
         notes = [f"{self.title_of(method)}: {note.rstrip('.')}." for method, note in said if method in methods]
         notes += [LEARNED_FROM.format(**dict(self.learning))] if not self._is_simulated else []
         if self.exhibit is not None and "fits" in self.exhibit.needs:
@@ -428,19 +417,20 @@ class LandmarkStudy(LandmarkSection):
         return notes
 
     def _methods_in(self, frame: pd.DataFrame) -> list[str]:
-        """Methods of which a table or figure shows numbers of ours; a table of claims is about all that is compared."""
+        """Return those of which an exhibit shows numbers of ours; a table of claims is about all that is compared."""
         if "series" in frame:
-            frame = frame[~frame["series"].astype(str).str.endswith("printed")]
+            frame = frame[frame["series"] != PRINTED]
         columns = [column for column in ("method", "series") if column in frame]
         found = {str(value) for column in columns for value in frame[column]} if columns else set(self.methods)
         return [method for method in self.run_methods() if method in found]
 
     def _stopped_notes(self, codebooks: Sequence[Vocabulary], methods: Sequence[str]) -> list[str]:
-        """In how many fits a learner stopped at its limit of iterations, and not by its own rule."""
-        found = [(method, *self.at(codebook).ended_by("iterations", method).popitem())
-                 for method, codebook in product(methods, codebooks)]  # fmt: skip
-        counts = [f"{self.title_of(method)} in {sum(ends)} of {len(ends)} fits ({words})"
-                for method, words, ends in found if any(ends)]  # fmt: skip
+        """Say in how many fits a learner stopped at its limit of iterations, and not by its own rule."""
+        counts = []
+        for method, codebook in product(methods, codebooks):
+            ended = self._ended_by(codebook.id, method)[ITERATIONS]
+            if any(ended):
+                counts.append(f"{self.title_of(method)} in {sum(ended)} of {len(ended)} fits ({codebook.title} words)")
         return [f"Stopped at the limit of iterations: {'; '.join(counts)}."] if counts else []
 
     def _not_converged_notes(self, codebooks: Sequence[Vocabulary], methods: Sequence[str]) -> list[str]:
@@ -466,9 +456,8 @@ def landmark_title(landmark: str) -> str:
 
 
 def _of_fits(fits: pd.DataFrame) -> list[pd.DataFrame]:
-    """What fits recorded, as numbers in the form of `LandmarkStudy.values`."""
-    share = 100 * fits["n_updates"].astype(float) / fits["n_steps"].astype(float)
-    seconds, n_triplets = fits["cpu_seconds_fit"], fits.get("n_triplets", math.nan)
-    recorded = {TRAIN_TIME: seconds, TRIPLET_TIME: seconds / n_triplets, N_TRIPLETS: n_triplets,
-                NONZEROS: fits["nonzeros_per_image_train"], UPDATE_SHARE: share}  # fmt: skip
+    """Return what fits recorded, as numbers in the form of `LandmarkStudy.values`."""
+    seconds, n_triplets = fits["cpu_seconds_fit"], fits["n_triplets"]
+    recorded = {TRAIN_TIME: seconds, TRIPLET_TIME: seconds / n_triplets, NONZEROS: fits["nonzeros_per_image_train"]}
+    recorded[UPDATE_SHARE] = 100 * fits["n_updates"].astype(float) / fits["n_steps"].astype(float)
     return [fits.assign(metric=metric, value=value) for metric, value in recorded.items()]
