@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +16,13 @@ from lookalike.studies.landmark.rankings import read_top_images
 from lookalike.studies.landmark.study import LandmarkStudy, landmark_title
 from lookalike.studies.metrics import rows_in, select
 
-COLUMNS = ["chosen_as", "query", "landmark", "draw", "method", "average_precision", "place", "rank", "image_id",
-           "relevance"]  # fmt: skip
+COLUMNS = ["chosen_as", "query", "landmark", "draw", "method", "average_precision", "place", "rank", "image_id"]
+COLUMNS += ["relevance"]
 N_RESULTS, N_ENTRIES, N_FOUND = 8, 14, 10
 """Results of a row of the picture; queries on the report's page, and results of each there."""
 MARKS = {"good": RIGHT, "ok": RIGHT, "junk": JUNK, "wrong": WRONG}
 
-Pair = Mapping[Any, Any]
+Pair = Mapping[Hashable, Any]
 """A query and a draw, with the average precision of both methods."""
 
 
@@ -32,8 +32,14 @@ class Material:
     def __init__(self, study: LandmarkStudy) -> None:
         self.study = study
         self.root = Path(read_json(study.path("images"))["root"])
-        self.images: dict[Any, Any] = study.table("manifest").set_index("image_id").to_dict("index")
-        self.queries: dict[Any, Any] = study.table("queries").set_index("query").to_dict("index")
+        self.images = study.table("manifest").set_index("image_id")[["path", "width", "height"]]
+        self.queries = study.table("queries").join(self.images, on="image_id").set_index("query")
+        corners, sizes = (
+            self.queries[columns].to_numpy()
+            for columns in (["x_min", "y_min", "x_max", "y_max"], ["width", "height", "width", "height"])
+        )
+        self.boxes = dict(zip(self.queries.index, (corners / sizes).tolist(), strict=True))
+        """Rectangles of queries as shares of width and height."""
         found = read_top_images(study.files["ranks"])
         keys = ["landmark", "query", "draw"]
         each = found.drop_duplicates([*keys, "method"])
@@ -41,34 +47,28 @@ class Material:
         precision = each.set_index([*keys, "method"])["average_precision"].unstack("method")[self.methods]
         self.pairs = precision.dropna().sort_index().reset_index()
         """Average precision of each query and draw, a column a method; those that have both alone."""
-        found = found.merge(study.table("relevance"), on=["query", "image_id"], how="left").fillna(
-            {"relevance": "wrong"}
-        )
-        self.found = found[found["image_id"] != found["query"].map(self.image_of)]
+        found = found.merge(study.table("relevance"), on=["query", "image_id"], how="left")
+        found = found[found["image_id"] != found["query"].map(self.queries["image_id"])]
+        self.found = found.fillna({"relevance": "wrong"})
         """Every image that was found with its ``relevance``, a key of `MARKS`; the query's own is left out."""
 
     def path(self, image_id: int) -> Path:
-        """File of an image."""
-        return self.root / str(self.images[image_id]["path"])
+        """Return the file of an image."""
+        return self.root / str(self.images["path"][image_id])
 
-    def image_of(self, query: str) -> int:
-        """Image of a query."""
-        return int(self.queries[query]["image_id"])
-
-    def box(self, query: str) -> tuple[float, float, float, float]:
-        """Rectangle of a query as shares of its image's width and height: left, top, right, bottom."""
-        row, image = self.queries[query], self.images[self.image_of(query)]
-        width, height = image["width"], image["height"]
-        return (row["x_min"] / width, row["y_min"] / height, row["x_max"] / width, row["y_max"] / height)
+    def query(self, name: str) -> tuple[Path, tuple[float, float, float, float]]:
+        """Return a query's image, and its rectangle: left, top, right, bottom."""
+        left, top, right, bottom = self.boxes[name]
+        return self.root / str(self.queries["path"][name]), (left, top, right, bottom)
 
     def first(self, pair: Pair, method: str, n: int) -> pd.DataFrame:
-        """First images of one ranking."""
+        """Return the first images of one ranking."""
         own = select(self.found, query=pair["query"], draw=pair["draw"], method=method)
         return own.sort_values("rank").head(n)
 
 
 def montage(study: LandmarkStudy) -> Gallery:
-    """The query that learning helps most and the one that it harms most, before and after."""
+    """Show the query that learning helps most and the one that it harms most, before and after."""
     material = Material(study)
     pairs = material.pairs
     if pairs.empty or len(material.methods) < 2:
@@ -77,9 +77,9 @@ def montage(study: LandmarkStudy) -> Gallery:
     for choice in extremes(candidates(pairs, material.methods)):
         pair = pairs.loc[choice.key].to_dict()
         words = f"{landmark_title(pair['query'])}\n{choice.chosen}\n(draw {pair['draw']})"
-        image = tile_of(material.path(material.image_of(pair["query"])), words, box=material.box(pair["query"]))
+        path, box = material.query(pair["query"])
         # the query with its rectangle before the first of its two rows
-        for query, method in zip((image, Tile(None)), material.methods, strict=True):
+        for query, method in zip((tile_of(path, words, box=box), Tile(None)), material.methods, strict=True):
             found = material.first(pair, method, N_RESULTS)
             results = (
                 tile_of(material.path(row.image_id), mark=MARKS[row.relevance], corner=str(place))
@@ -94,14 +94,14 @@ def montage(study: LandmarkStudy) -> Gallery:
 
 
 def candidates(pairs: pd.DataFrame, methods: Sequence[str]) -> list[Candidate]:
-    """Queries by their place in `pairs`, with what they gain by learning."""
+    """Return queries by their place in `pairs`, with what they gain by learning."""
     gains = pairs[methods[1]] - pairs[methods[0]]
-    return [Candidate(key, str(landmark), float(gain))
-            for key, landmark, gain in zip(pairs.index, pairs["landmark"], gains, strict=True)]  # fmt: skip
+    rows = zip(pairs.index, pairs["landmark"], gains, strict=True)
+    return [Candidate(key, str(landmark), float(gain)) for key, landmark, gain in rows]
 
 
 def why_empty(study: LandmarkStudy) -> str:
-    """Why a study that was run has no two rankings to show: one of the methods has no result."""
+    """Say why a study that was run has no two rankings to show: one of the methods has no result."""
     methods = study.compared_methods() or ()
     reasons = study.not_converged.items() if study.has("fits") else ()
     reason = next((why for (_, _, method), why in reasons if method in methods), "")
@@ -110,7 +110,7 @@ def why_empty(study: LandmarkStudy) -> str:
 
 
 def notes(material: Material, frame: pd.DataFrame) -> list[str]:
-    """By which rule the queries of the picture were chosen, and what is left out."""
+    """Say by which rule the queries of the picture were chosen, and what is left out."""
     study, (before, after) = material.study, material.methods
     choices = []
     for chosen, rows in frame.groupby("chosen_as", sort=False):
@@ -126,7 +126,7 @@ def notes(material: Material, frame: pd.DataFrame) -> list[str]:
 
 
 def chosen_entries(material: Material) -> tuple[list[Entry], str]:
-    """Queries of the report's page, by name, and how they were chosen: of the first draw that has rankings."""
+    """Return queries of the report's page, by name, and how they were chosen: of the first draw that has rankings."""
     seed, pairs = material.study.seed, material.pairs
     asked = candidates(pairs[pairs["draw"] == pairs["draw"].min()], material.methods)
     choices = choose(asked, N_ENTRIES, seed=seed, dataset=material.study.dataset)
@@ -138,25 +138,23 @@ def chosen_entries(material: Material) -> tuple[list[Entry], str]:
 def _entry(material: Material, pair: Pair, chosen: str) -> Entry:
     found = [material.first(pair, method, N_FOUND) for method in material.methods]
     before, after = (int(rows["relevance"].isin(["good", "ok"]).sum()) for rows in found)
-    query, change = pair["query"], change_text(after - before, "images of its landmark")
-    image, words = str(material.path(material.image_of(query))), landmark_title(pair["landmark"])
-    rankings = tuple(
-        _ranking(material, pair, f"{when} learning: ", method, rows)
-        for when, method, rows in zip(("Before", "After"), material.methods, found, strict=True)
-    )
-    return Entry(image, words, rankings, chosen, change, material.box(query))
+    change = change_text(after - before, "images of its landmark")
+    parts = zip(("Before", "After"), material.methods, found, strict=True)
+    rankings = tuple(_ranking(material, pair, f"{when} learning: ", method, rows) for when, method, rows in parts)
+    path, box = material.query(pair["query"])
+    return Entry(str(path), landmark_title(pair["landmark"]), rankings, chosen, change, box)
 
 
 def _ranking(material: Material, pair: Pair, when: str, method: str, rows: pd.DataFrame) -> Ranking:
-    """What one method found: junk does not count."""
+    """Return what one method found: junk does not count."""
     n_right, n_counted = rows["relevance"].isin(["good", "ok"]).sum(), (rows["relevance"] != "junk").sum()
     share = f"{n_right} of {n_counted} of its landmark ({100 * n_right / n_counted if n_counted else 0:.0f} %)"
-    landmark = landmark_title(pair["landmark"])
-    found = [
-        # what other images show, the ground truth does not say
-        Found(str(material.path(row.image_id)), "" if row.relevance == "wrong" else f"{landmark}, {row.relevance}",
-              MARKS[row.relevance], score_text(row.score))
+    words = {kind: f"{landmark_title(pair['landmark'])}, {kind}" for kind in MARKS}
+    # what other images show, the ground truth does not say
+    words["wrong"] = ""
+    found = (
+        Found(str(material.path(row.image_id)), words[row.relevance], MARKS[row.relevance], score_text(row.score))
         for row in rows_in(rows)
-    ]  # fmt: skip
+    )
     summary = f"{share}; average precision {100 * pair[method]:.1f} %"
     return Ranking(f"{when}{material.study.title_of(method)}", tuple(found), summary)

@@ -22,11 +22,7 @@ from lookalike.data.locate import listing_fingerprint
 from lookalike.exhibits.study import Files
 from lookalike.learners.registry import MODULES
 from lookalike.studies.batches import SIZES, Batch, run_files
-from lookalike.studies.landmark.settings import (
-    Dimensions,
-    LearningImages,
-    Sweeps,
-)
+from lookalike.studies.landmark.settings import Dimensions, LearningImages, Sweeps
 from lookalike.studies.method_study import MethodStudy, fit_of
 
 RUN_FILES = ("model.lookalike", "fit.json", "metrics.parquet", "ranks.npz")
@@ -138,10 +134,10 @@ class LandmarkSection(Sweeps, MethodStudy):
                         f"there: name methods of {', '.join(learners)}"
                     )
 
-    def reads(self, job: str, fitted: Sequence[str] = (), **names: str) -> Mapping[str, Any]:
+    def reads(self, job: str, fitted: Sequence[str] = (), **names: str) -> Mapping[str, object]:
         """Return what a job of a rule reads of the settings."""
-        data, codebook, seed = self.data_set, names.get("representation", ""), {"seed": self.seed}
-        words = self._shared.codebooks[codebook].words if codebook else 0
+        data, id, seed = self.data_set, names.get("representation", ""), {"seed": self.seed}
+        codebook = self._shared.codebooks[id or self.codebooks[0]]
         match job:
             case "draw_landmarks":
                 painted = {"painted": data.synthetic_landmarks, "folder": self.painted_folder()}
@@ -154,15 +150,15 @@ class LandmarkSection(Sweeps, MethodStudy):
             case "extract_keypoints":
                 return {"keypoints": self._shared.keypoints[names["keypoints"]], "n_shards": data.shards}
             case "train_words":
-                return {"codebook": only(CodebookTraining, self._shared.codebooks[codebook]), **seed}
+                return {"codebook": only(CodebookTraining, codebook), **seed}
             case "assign_words":
-                return {"root": self._shared.codebooks[codebook].root}
+                return {"root": codebook.root}
             case "read_published_words":
-                return {"words": words, "n_shards": data.shards}
+                return {"words": codebook.words, "n_shards": data.shards}
             case "count_words":
-                return {"words": words}
+                return {"words": codebook.words}
             case "run":
-                return {"specs": {method: fit_of(self.spec(method, codebook)) for method in fitted}, **seed}
+                return {"specs": {method: fit_of(self.spec(method, id)) for method in fitted}, **seed}
             case "draw_learning_images":
                 return {"landmarks": self.named_landmarks(), "learning": self.learning, **seed}
             case "sweep_settings":
@@ -213,12 +209,10 @@ class LandmarkSection(Sweeps, MethodStudy):
         if self.dimensions is None:
             return {}
         by_words = {self._shared.codebooks[codebook].words: codebook for codebook in self.codebooks}
-        return {
-            words: {
-                method: fit_of(self.spec(method, by_words.get(words, ""), words)) for method in self.dimensions.methods
-            }
-            for words in self.dimensions.words
-        }
+        found: dict[int, dict[str, Fit]] = {}
+        for words, method in product(self.dimensions.words, self.dimensions.methods):
+            found.setdefault(words, {})[method] = fit_of(self.spec(method, by_words.get(words, ""), words))
+        return found
 
     def painted_folder(self) -> str:
         """Return the folder of images that code makes; "" where it does not."""
