@@ -54,10 +54,10 @@ def time_contrasts(study: LandmarkStudy) -> list[Contrast]:
 
 
 def beside_print(study: LandmarkStudy, rows_of: Callable[[LandmarkStudy], Iterable[Contrast]]) -> list[Contrast]:
-    """Our rows, each with its printed number, and then the rows of the paper's numbers."""
+    """Return our rows, each with its printed number, and then the rows of the paper's numbers."""
     in_print = list(rows_of(study.as_printed()))
     printed = {row.key: row.mean for row in in_print}
-    places = {codebook.id: printed_setting(PAPER, f"codebook={codebook.printed}") for codebook in study.vocabularies}
+    places = {codebook.id: printed_setting(PAPER, codebook.setting) for codebook in study.vocabularies}
     keys = ((row, (places.get(row.setting, ""), *row.key[1:])) for row in rows_of(study))
     return [replace(row, printed=printed.get(key, math.nan)) for row, key in keys] + in_print
 
@@ -65,28 +65,24 @@ def beside_print(study: LandmarkStudy, rows_of: Callable[[LandmarkStudy], Iterab
 def row_of(
     study: LandmarkStudy, codebooks: Sequence[Vocabulary], metric: str, first: str, second: str = "", setting: str = ""
 ) -> Contrast:
-    """A row without a number yet, of one codebook or of several under a name, with the limits of its sides."""
+    """Return a row without a number yet, of one codebook or of several under a name, with the limits of its sides."""
     sides = product((first, second), codebooks)
     codes = [f"{side}:{code}" for side, codebook in sides for code in study.limits.get((codebook.id, side), ())]
-    setting = setting or (f"codebook={codebooks[0].printed}" if study.is_print else codebooks[0].id)
-    return Contrast(
-        printed_setting(PAPER, setting) if study.is_print else setting,
-        metric,
-        first,
-        second,
-        data=PRINT if study.is_print else SYNTHETIC if study.synthetic else REAL,
-        limits=";".join(dict.fromkeys(codes)),
-    )
+    limits = ";".join(dict.fromkeys(codes))
+    if study.is_print:
+        setting = printed_setting(PAPER, setting or codebooks[0].setting)
+        return Contrast(setting, metric, first, second, data=PRINT, limits=limits)
+    data = SYNTHETIC if study.synthetic else REAL
+    return Contrast(setting or codebooks[0].id, metric, first, second, data=data, limits=limits)
 
 
 def ran(study: LandmarkStudy, methods: Sequence[str]) -> list[str]:
-    """The study's methods in an order; its variants stand before those that they vary."""
-    variants = study.variants
-    return [*variants, *(method for method in methods if method in study.methods)]
+    """Return the study's methods in an order; its variants stand before those that they vary."""
+    return [*study.variants, *(method for method in methods if method in study.methods)]
 
 
 def over_landmarks(study: LandmarkStudy, row: Contrast, gaps: pd.Series, stream: str, metric: str) -> list[Contrast]:
-    """Both intervals of a mean over landmarks; the row alone where there is no difference. `stream` names the draws."""
+    """Return both intervals of a mean over landmarks, or the row alone without one; `stream` names the draws."""
     if gaps.empty:
         return [row]
     of_landmarks = gaps.groupby(level="subset").mean()
@@ -104,7 +100,7 @@ def over_landmarks(study: LandmarkStudy, row: Contrast, gaps: pd.Series, stream:
 
 
 def gaps_of(study: LandmarkStudy, codebook: Vocabulary, metric: str, *pair: str) -> pd.Series:
-    """First minus second on each landmark and draw that both have; none where a fit of either did not end."""
+    """Return first minus second on each landmark and draw that both have; none where a fit of either did not end."""
     first, second = (study.number(codebook, method, metric) for method in pair)
     if metric in TIMES:
         # times differ by factors
@@ -139,7 +135,7 @@ def precision_and_sparsity(study: LandmarkStudy) -> Iterator[Contrast]:
 
 
 def level(row: Contrast, value: float, n: int) -> Contrast:
-    """A row of a number that nothing varies."""
+    """Return a row of a number that nothing varies."""
     return replace(row, mean=float(value), low=float(value), high=float(value), n=n)
 
 
@@ -169,7 +165,7 @@ def training_times(study: LandmarkStudy) -> Iterator[Contrast]:
 
 
 def time_over_words(study: LandmarkStudy, method: str) -> Contrast:
-    """Time with the most words over that with the fewest whose rows have as many non-zeros."""
+    """Contrast the time with the most words with that with the fewest whose rows have as many non-zeros."""
     times, is_simulated = times_by_words(study, method)
     nonzeros = times.groupby("n_words")["nonzeros"].mean()
     # a cost that follows non-zeros would seem to grow with words where non-zeros do
@@ -196,7 +192,7 @@ def time_over_words(study: LandmarkStudy, method: str) -> Contrast:
 
 
 def times_by_words(study: LandmarkStudy, method: str) -> tuple[pd.DataFrame, bool]:
-    """CPU seconds and non-zeros by number of words and repeat, or landmark; and whether they are of simulated rows."""
+    """Return CPU seconds and non-zeros by words and repeat, or landmark; and whether they are of simulated rows."""
     if study.has("dimensions"):
         rows = select(study.table("dimensions"), learner=method).drop(columns="seconds")
         rows = rows.rename(columns={"n_features": "n_words", "repeat": "unit", "cpu_seconds": "seconds"})

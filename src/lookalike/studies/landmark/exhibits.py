@@ -137,7 +137,7 @@ def table_cells(study: LandmarkStudy, codebook: Vocabulary, quantity: str, metho
     others, records = paper_landmarks(study), []
     for landmark, method in product((*study.landmark_titles, *others, MEAN), methods):
         names = {"representation": codebook.id, "n_words": codebook.n_words, "landmark": landmark}
-        names |= {"setting": f"codebook={codebook.printed};landmark={landmark}", "metric": quantity, "method": method}
+        names |= {"setting": f"{codebook.setting};landmark={landmark}", "metric": quantity, "method": method}
         ours = study.cell(codebook.id, landmark, method, quantity, FORMS[quantity])
         records.append({**names, **ours, **({"ours_cell": ""} if landmark in others else {})})
     printed = study.printed_in()

@@ -88,9 +88,9 @@ class Vocabulary:
     """Why its numbers may not be held against the printed ones; "" where they may."""
 
     @property
-    def printed(self) -> str:
-        """How printed settings name the paper's codebook of its place."""
-        return list(PRINTED_CODEBOOKS.values())[self.place]
+    def setting(self) -> str:
+        """How printed numbers name the paper's codebook of its place."""
+        return f"codebook={list(PRINTED_CODEBOOKS.values())[self.place]}"
 
 
 class LandmarkStudy(LandmarkSection):
@@ -310,7 +310,7 @@ class LandmarkStudy(LandmarkSection):
     def scope_of(self, claim: Claim) -> Scope:
         """Return the codebooks of a claim, or else all parts that have what it is about."""
         if claim.settings:
-            printed = {f"codebook={codebook.printed}": codebook.id for codebook in self.vocabularies}
+            printed = {codebook.setting: codebook.id for codebook in self.vocabularies}
             absent = [setting for setting in claim.settings if setting not in printed]
             return Scope([printed[setting] for setting in claim.settings if setting in printed], absent)
         sought = {(part.metric, method) for part in claim.contrasts for method in part.first}
@@ -323,7 +323,7 @@ class LandmarkStudy(LandmarkSection):
 
     def parts_of(self, claim: Claim) -> list[str]:
         """Return the codebooks on each of which a claim is decided by itself; "" where on all together."""
-        names = [f"codebook={codebook.printed}" for codebook in self.vocabularies]
+        names = [codebook.setting for codebook in self.vocabularies]
         return [name for name in names if name in claim.settings] if claim.settings else [""]
 
     def was_run(self, method: str, setting: str = "") -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import pandas as pd
+
+from lookalike.studies.metrics import rows_in
 
 OURS, WITHOUT_PAIRS = "ours", "without pair products"
 ALIKE = 1.05
@@ -14,29 +15,26 @@ ALIKE = 1.05
 
 
 def timed(times: pd.DataFrame) -> pd.DataFrame:
-    """Rows with a time: TF-IDF learns nothing, and a fit that did not end has none."""
+    """Return the rows with a time: TF-IDF learns nothing, and a fit that did not end has none."""
     return times[(times["learner"] != "tfidf") & times["cpu_seconds"].notna()]
 
 
 def medians(times: pd.DataFrame) -> pd.DataFrame:
-    """Median, least and largest seconds of the repeats of each method and size; ``series`` is one of the two above."""
-    rows = timed(times)
-    apart = rows[
-        rows.groupby(["learner", "n_features"])["pair_cpu_seconds"].transform(lambda seconds: seconds.notna().all())
-    ]
-    parts = {OURS: rows.assign(value=rows["cpu_seconds"])}
-    parts[WITHOUT_PAIRS] = apart.assign(value=apart["cpu_seconds"] - apart["pair_cpu_seconds"])
-    found = [
-        part.groupby(["learner", "n_features"])["value"].agg(seconds="median", low="min", high="max", n_repeats="count")
-        .reset_index().assign(series=series)
-        for series, part in parts.items()
-    ]  # fmt: skip
-    table = pd.concat(found, ignore_index=True).rename(columns={"learner": "method"}).assign(data="simulated")
-    return table[["series", "method", "n_features", "seconds", "low", "high", "n_repeats", "data"]]
+    """Return median, least and largest seconds of repeats by method and size; ``series`` is one of the two above."""
+    rows = timed(times).rename(columns={"learner": "method"})
+    keys, found = ["method", "n_features"], []
+    is_apart = rows["pair_cpu_seconds"].notna().groupby([rows[key] for key in keys]).transform("all")
+    without = (rows["cpu_seconds"] - rows["pair_cpu_seconds"])[is_apart]
+    for series, seconds in ((OURS, rows["cpu_seconds"]), (WITHOUT_PAIRS, without)):
+        values = rows.loc[seconds.index].assign(value=seconds).groupby(keys)["value"]
+        spread = values.agg(seconds="median", low="min", high="max", n_repeats="count")
+        found.append(spread.reset_index().assign(series=series, data="simulated"))
+    columns = ["series", *keys, "seconds", "low", "high", "n_repeats", "data"]
+    return pd.concat(found, ignore_index=True)[columns]
 
 
 def notes(times: pd.DataFrame, title_of: Callable[[str], str]) -> list[str]:
-    """What was timed on which rows and machine, and which methods have no time; `title_of` titles a method."""
+    """Say what was timed on which rows and machine, and which methods have no time; `title_of` titles a method."""
     rows = timed(times)
     notes = []
     if len(rows):
@@ -47,23 +45,22 @@ def notes(times: pd.DataFrame, title_of: Callable[[str], str]) -> list[str]:
         notes.append(f"Ours ran on one thread of {' and '.join(sorted(set(rows['processor'].dropna())))}.")
     if rows["pair_cpu_seconds"].notna().any():
         notes.append("Dotted: the same, not counting the products of pairs, which are computed once before all steps.")
-    failed: Any = times[(times["reason"] != "") & (times["learner"] != "tfidf")]
-    for row in failed.drop_duplicates(["learner", "n_features"]).itertuples():
+    failed = times[(times["reason"] != "") & (times["learner"] != "tfidf")]
+    for row in rows_in(failed.drop_duplicates(["learner", "n_features"])):
         notes.append(f"{title_of(row.learner)} at d = {row.n_features:,} is not drawn: {row.reason}.")
     return notes
 
 
 def _triplets(rows: pd.DataFrame, title_of: Callable[[str], str]) -> str:
-    """``100,000 triplets (OASIS) and 4,200 triplets (S-TG, S-DA)``."""
-    of_method = rows.groupby("learner", sort=False)["n_triplets"].max()
-    groups: Any = of_method.groupby(of_method, sort=False).groups.items()
-    return " and ".join(
-        f"{n:,} triplets ({', '.join(title_of(method) for method in methods)})" for n, methods in groups
-    )
+    """Return ``100,000 triplets (OASIS) and 4,200 triplets (S-TG, S-DA)``."""
+    titles: dict[int, list[str]] = {}
+    for method, n in rows.groupby("learner", sort=False)["n_triplets"].max().items():
+        titles.setdefault(n, []).append(title_of(str(method)))
+    return " and ".join(f"{n:,} triplets ({', '.join(methods)})" for n, methods in titles.items())
 
 
 def _nonzeros(rows: pd.DataFrame) -> str:
-    """How many non-zeros rows have, at which number of words where that is not the same at all."""
+    """Say how many non-zeros rows have, at which number of words where that is not the same at all."""
     means = rows.groupby("n_features")["nonzeros"].mean()
     most = float(means.max())
     alike = means[most <= ALIKE * means]
