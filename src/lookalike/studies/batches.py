@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 SIZES = ("fold", "method", "subset")
 """A job for every fold of a method, for every method of a subset, or for a subset."""
@@ -26,13 +26,13 @@ class Batch(NamedTuple):
     """Methods, or systems of the fine-grained study, of all jobs together."""
 
     def fitted_by(self, wildcards: Mapping[str, str]) -> list[str]:
-        """Those of one job: the one that a wildcard names, or all."""
+        """Return those of one job: the one that a wildcard names, or all."""
         named = wildcards.get("method") or wildcards.get("system")
         return [named] if named else self.fitted
 
 
-def run_files(**values: Iterable[Any]) -> list[str]:
-    """Files of runs, one for every combination of values; a part of the path without values stays a wildcard."""
+def run_files(**values: Iterable[object]) -> list[str]:
+    """Return files of runs, one for every combination of values; a part of the path without values stays a wildcard."""
     parts = [values.get(name, [f"{{{name}}}"]) for name in PARTS]
     return ["results/{}/runs/{}/{}/{}/{}/{}".format(*names) for names in product(*parts)]
 
@@ -40,7 +40,7 @@ def run_files(**values: Iterable[Any]) -> list[str]:
 def batch_of_fits(
     dataset: str, size: str, name: str, wildcard: str, fits: Sequence[str], files: Iterable[str]
 ) -> Batch:
-    """Jobs of one fit each, which a wildcard such as ``{ranker}`` names, or one job for all; ``{}`` is a file's fit."""
+    """Return jobs of one fit each, which a wildcard such as ``{ranker}`` names, or one for all; ``{}`` is its fit."""
     one_by_one = size == "method"
     names, log = ([wildcard], wildcard) if one_by_one else (fits, "all")
     paths = [f"results/{{dataset}}/{file.format(fit)}" for fit in names for file in files]

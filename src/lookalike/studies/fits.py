@@ -20,7 +20,7 @@ from lookalike.core.seeds import integer_seed
 from lookalike.core.settings.methods import Fit
 from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.model_io import save_reason
-from lookalike.learners.registry import learner_class, learner_module
+from lookalike.learners.registry import learner_class
 
 # a study records whether a fit has converged, and its exhibits say it
 warnings.filterwarnings("ignore", category=ConvergenceWarning, module=r"lookalike\.studies\.")
@@ -47,7 +47,7 @@ class Clock:
 @cache
 def warm_up(learner: str) -> None:
     """Load what a learner has compiled, so that no fit is timed with it."""
-    module = import_module("lookalike." + learner_module(learner).removesuffix(".py").replace("/", "."))
+    module = import_module(learner_class(learner).__module__)
     if hasattr(module, "warm_up"):
         module.warm_up()
 

@@ -43,7 +43,7 @@ class MethodStudy(Study):
         """Return those of some methods that run in batches of a size."""
         return [method for method in methods if self.batch_of(method) == size]
 
-    def section(self) -> dict[str, Any]:
+    def section(self) -> dict[str, object]:
         """Return its own keys on which a number or an exhibit depends."""
         changed = self.model_copy(update={"overrides": without_batches(self.overrides)})
         return dict(plain(changed, exclude=self.without_effect))

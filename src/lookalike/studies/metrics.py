@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +16,15 @@ KEYS = ("representation", "subset", "fold", "method", "metric", "x")
 along, such as k or the training step, and NaN elsewhere."""
 COLUMNS = (*KEYS, "value", "low", "high")
 """``low`` and ``high`` are an interval of the value, and NaN where it has none."""
-KINDS: dict[str, Any] = dict.fromkeys(COLUMNS, str) | {"fold": np.int64}
-KINDS |= dict.fromkeys(("x", "value", "low", "high"), np.float64)
-EMPTY: dict[str, Any] = {name: {str: "", np.int64: 0, np.float64: np.nan}[kind] for name, kind in KINDS.items()}
+EMPTY: dict[str, str | float] = dict.fromkeys(COLUMNS, "") | {"fold": 0}
+EMPTY |= dict.fromkeys(("x", "value", "low", "high"), np.nan)
 
 
-def metrics_frame(rows: Any) -> pd.DataFrame:
-    """Numbers in the one form: a text column that is left out is "", ``fold`` 0, a number NaN."""
-    table = pd.DataFrame(rows)
-    return table.assign(**{name: EMPTY[name] for name in COLUMNS if name not in table})[list(COLUMNS)].astype(KINDS)
+def metrics_frame(rows: pd.DataFrame | Iterable[Mapping[str, object]]) -> pd.DataFrame:
+    """Return numbers in the one form: a text column that is left out is "", ``fold`` 0, a number NaN."""
+    table = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(list(rows))
+    table = table.assign(**{name: EMPTY[name] for name in COLUMNS if name not in table})[list(COLUMNS)]
+    return table.astype({name: type(value) for name, value in EMPTY.items()})
 
 
 def gather(files: Iterable[str | Path], target: str | Path) -> None:
@@ -33,7 +33,7 @@ def gather(files: Iterable[str | Path], target: str | Path) -> None:
 
 
 def not_converged(fits: pd.DataFrame, keys: Sequence[str], parts: str) -> dict[Any, str]:
-    """Keys of fits to why they have no result, and of how many ``parts``, where one ran into its time limit."""
+    """Return keys of fits to why they have no result, and of how many ``parts``, where one ran into its time limit."""
     reasons: dict[Any, str] = {}
     for key, rows in fits.groupby(list(keys), sort=False):
         failed = rows.loc[rows["not_converged"].fillna("") != "", "not_converged"]
@@ -43,13 +43,13 @@ def not_converged(fits: pd.DataFrame, keys: Sequence[str], parts: str) -> dict[A
     return reasons
 
 
-def rows_in(frame: pd.DataFrame) -> Any:
-    """Rows of a frame as named tuples."""
+def rows_in(frame: pd.DataFrame) -> Iterable[Any]:
+    """Return the rows of a frame as named tuples."""
     return frame.itertuples(index=False)
 
 
-def select(metrics: pd.DataFrame, **values: Any) -> pd.DataFrame:
-    """Rows with these values, such as ``metric="map", subset="var10"``; a list of values lets each of them pass."""
+def select(metrics: pd.DataFrame, **values: object) -> pd.DataFrame:
+    """Return the rows with these values, such as ``metric="map", subset="var10"``; of a list each value passes."""
     for column, value in values.items():
         wanted = metrics[column].isin(value) if isinstance(value, (list, tuple, set)) else metrics[column] == value
         metrics = metrics[wanted]

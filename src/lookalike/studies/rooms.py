@@ -25,13 +25,13 @@ def class_of(room: str) -> type[Study]:
 
 
 def room_exhibits(room: str) -> dict[str, Exhibit]:
-    """Exhibits of one study by id, in the order of its file."""
+    """Return exhibits of one study by id, in the order of its file."""
     import_module(f"lookalike.studies.{room}.exhibits")
     return exhibits_of(room)
 
 
 def all_exhibits() -> dict[str, Exhibit]:
-    """Every exhibit of every study by id, in the order in which they are listed."""
+    """Return every exhibit of every study by id, in the order in which they are listed."""
     return {id: found for room in ROOMS for id, found in room_exhibits(room).items()}
 
 
@@ -41,18 +41,18 @@ def study_of(room: str, dataset: str, settings: Mapping[str, Any]) -> Study:
 
 
 def contrasts_of(room: str, study: Study) -> dict[str, list[Contrast]]:
-    """Name of a table to its rows: the contrasts of a study, and those of its times."""
+    """Return the name of a table to its rows: the contrasts of a study, and those of its times."""
     module = import_module(f"lookalike.studies.{room}.contrasts")
     return {"contrasts": module.contrasts(study), "time_contrasts": module.time_contrasts(study)}
 
 
 def exhibit_paths(dataset: str, exhibits: Iterable[Exhibit]) -> list[str]:
-    """Every file of some exhibits of a data set."""
+    """Return every file of some exhibits of a data set."""
     return [f"results/{dataset}/exhibits/{exhibit.id}{suffix}" for exhibit in exhibits for suffix in exhibit.suffixes]
 
 
 def printed_rows(path: Path, room: str) -> list[dict[str, str]]:
-    """Rows of reference-values.csv that a study stands beside: of its exhibits, and of the text of their papers."""
+    """Return the rows of reference-values.csv that a study stands beside: of its exhibits, and of its papers' text."""
     own = set(room_exhibits(room))
     texts = {f"{exhibit.paper}/text" for exhibit in room_exhibits(room).values()}
     rows = _rows(path, PRINTED_COLUMNS, {"value": float, "spread": float})
@@ -60,22 +60,19 @@ def printed_rows(path: Path, room: str) -> list[dict[str, str]]:
 
 
 def claim_rows(path: Path, room: str) -> list[dict[str, str]]:
-    """Rows of claims.csv that a study decides."""
-    return [
-        row
-        for row in _rows(path, [field.name for field in fields(Claim)], {"parameters": json.loads})
-        if row["study"] == room
-    ]
+    """Return the rows of claims.csv that a study decides."""
+    rows = _rows(path, [field.name for field in fields(Claim)], {"parameters": json.loads})
+    return [row for row in rows if row["study"] == room]
 
 
-def _rows(path: Path, columns: Iterable[str], forms: Mapping[str, Callable[[str], Any]]) -> list[dict[str, str]]:
-    """Rows of a table of workflow/resources, whose values are text; one that is damaged is told in one sentence."""
+def _rows(path: Path, columns: Iterable[str], forms: Mapping[str, Callable[[str], object]]) -> list[dict[str, str]]:
+    """Return the rows of a table of workflow/resources, as text, or say in one sentence that it is damaged."""
     try:
-        rows: Any = read_cells(path, tuple(columns), exact=True).to_dict(orient="records")
-        for row in rows:
-            for column, form in forms.items():
-                form(row[column] or "0")
+        table = read_cells(path, tuple(columns), exact=True)
+        for column, form in forms.items():
+            for cell in table[column]:
+                form(cell or "0")
     except (ValueError, LookalikeError) as error:
         why = " ".join(str(error).split())
         raise LookalikeError(f"{path} is damaged ({why}): put the project's own file back") from error
-    return list(rows)
+    return [{str(column): cell for column, cell in row.items()} for row in table.to_dict(orient="records")]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from lookalike.core.errors import LookalikeError
 
@@ -23,7 +22,7 @@ def cpu_time_limit(seconds: float | None, what: str) -> Iterator[None]:
         return
 
     # signals reach the main thread alone, a second limit would lift the first, and compiled calls are not interrupted
-    def reached(*_: Any) -> None:
+    def reached(*_: object) -> None:
         raise TimeLimitReachedError(f"{what} took more than {seconds:g} s of processor time")
 
     before = signal.signal(signal.SIGPROF, reached)

@@ -21,7 +21,7 @@ def timed(times: pd.DataFrame) -> pd.DataFrame:
 
 def medians(times: pd.DataFrame) -> pd.DataFrame:
     """Return median, least and largest seconds of repeats by method and size; ``series`` is one of the two above."""
-    rows = timed(times).rename(columns={"learner": "method"})
+    rows = timed(times).rename(columns={"learner": "method"}).reset_index(drop=True)
     keys, found = ["method", "n_features"], []
     is_apart = rows["pair_cpu_seconds"].notna().groupby([rows[key] for key in keys]).transform("all")
     without = (rows["cpu_seconds"] - rows["pair_cpu_seconds"])[is_apart]
