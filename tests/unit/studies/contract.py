@@ -51,34 +51,35 @@ def written(room, study, folder):
     """Sidecars by id of all exhibits of a study, every file of which has been checked."""
     exhibits, sidecars = room_exhibits(room), {}
     with mock.patch("lookalike.exhibits.drawing.save_figure", laid_out):
-        assert [one.id for one in write_exhibits(exhibits.values(), study, folder) if one.state == Status.FAILED] == []
+        states = {exhibit.id: exhibit.state for exhibit in write_exhibits(exhibits.values(), study, folder)}
+    assert [id for id, state in states.items() if state == Status.FAILED] == []
     for id, exhibit in exhibits.items():
         files = [folder / f"{id}{suffix}" for suffix in exhibit.suffixes]
         assert [file.name for file in files if not file.stat().st_size] == []
-        told = sidecars[id] = read_json(files[-1])
-        assert told["caption"][0] == exhibit.caption
+        sidecars[id] = read_json(files[-1])
+        assert sidecars[id]["caption"][0] == exhibit.caption
     return sidecars
 
 
 def check_exhibits(room, study, folder, *, printed):
     """Every exhibit is drawn from numbers, and those that are `printed`, and no others, have a printed column."""
     sidecars = written(room, study, folder)
-    given = {path for of in study.files.values() for path in ([of] if isinstance(of, str) else of)}
-    for id, told in sidecars.items():
-        assert told["problem"] == ""
-        assert bool(told["sheets"]) == (told["kind"] == "table")
+    given = {str(path) for name in study.files for path in study.paths(name)}
+    for id, sidecar in sidecars.items():
+        assert sidecar["problem"] == ""
+        assert bool(sidecar["sheets"]) == (sidecar["kind"] == "table")
         assert len(pd.read_csv(folder / f"{id}.csv")) > 0, id
-        assert len(told["caption"][1]) > 4, "the second sentence says which data"
-        assert set(told["sources"]) <= given
-    assert {id for id, told in sidecars.items() if told["statuses"]} == set(printed)
+        assert len(sidecar["caption"][1]) > 4, "the second sentence says which data"
+        assert set(sidecar["sources"]) <= given
+    assert {id for id, sidecar in sidecars.items() if sidecar["statuses"]} == set(printed)
     return sidecars
 
 
 def check_not_run(room, study, folder):
     """Without its tables, an exhibit that needs one says what to do, and has all its files."""
-    for id, told in written(room, study, folder).items():
+    for id, sidecar in written(room, study, folder).items():
         if room_exhibits(room)[id].needs:
-            assert (told["state"], told["problem"]) == (Status.NOT_RUN, study.not_run)
+            assert (sidecar["state"], sidecar["problem"]) == (Status.NOT_RUN, study.not_run)
 
 
 def check_plan(study):
@@ -87,6 +88,6 @@ def check_plan(study):
     assert json.loads(json.dumps(settings)) == settings
     assert type(study).given(study.dataset, settings).params("exhibits") == settings
     exhibits, planned = study.own_exhibits(), study.planned_files()
-    assert {name for one in exhibits for name in (*one.needs, *one.optional)} <= set(planned)
+    assert {name for exhibit in exhibits for name in (*exhibit.needs, *exhibit.optional)} <= set(planned)
     assert set(study.contrasted) & set(planned) <= set(study.inputs("contrasts"))
-    return {one.id for one in exhibits}
+    return {exhibit.id for exhibit in exhibits}

@@ -51,10 +51,10 @@ def test_candidates_are_scored_on_validation_images_alone():
     rng, y, y_val = np.random.default_rng(0), np.repeat(np.arange(4), 8), np.repeat(np.arange(4), 3)
     centres = rng.normal(size=(4, 12))
     X, X_val = (centres[labels] + 1.2 * rng.normal(size=(len(labels), 12)) for labels in (y, y_val))
+    images, candidates = (X, y, X_val, y_val), grid({"aggressiveness": [0.1, 1.0]})
     table = trace_candidates(
-        lambda parameters: OASIS(**parameters, random_state=7),
-        grid({"aggressiveness": [0.1, 1.0]}), X, y, X_val, y_val, np.array([50, 400]),
-    )  # fmt: skip
+        lambda parameters: OASIS(**parameters, random_state=7), candidates, *images, np.array([50, 400])
+    )
     assert list(table.columns) == COLUMNS
     keys = table[["aggressiveness", "step"]].itertuples(index=False, name=None)
     assert list(keys) == [(C, step) for C in (0.1, 1.0) for step in (0, 50, 400)]
@@ -64,5 +64,5 @@ def test_candidates_are_scored_on_validation_images_alone():
     assert table["map"].iloc[-1] == pytest.approx(expected, abs=1e-12)
     assert grid({"a": [1, 2], "b": ["x", "y"]})[1:3] == [{"a": 1, "b": "y"}, {"a": 2, "b": "x"}]
     # learners without steps give one row a candidate
-    table = trace_candidates(lambda parameters: Euclidean(), grid({"omega": [0.1, 0.5]}), X, y, X_val, y_val, None)
+    table = trace_candidates(lambda parameters: Euclidean(), grid({"omega": [0.1, 0.5]}), *images, None)
     assert table[["omega", "step"]].to_numpy().tolist() == [[0.1, 0], [0.5, 0]]

@@ -136,10 +136,10 @@ def test_every_key_is_described_and_no_section_takes_unknown_keys():
     schema = Settings.model_json_schema()
     sections = {"the top level": schema, **schema["$defs"]}
     assert [name for name, section in sections.items() if section["additionalProperties"] is not False] == []
-    keys = {f"{name}.{key}": one for name, section in sections.items() for key, one in section["properties"].items()}
+    keys = {f"{name}.{key}": entry for name, part in sections.items() for key, entry in part["properties"].items()}
     assert len(keys) > 150
     own = {key: value for key, value in keys.items() if "$ref" not in json.dumps(value)}
-    assert [name for name, one in {**sections, **own}.items() if not one.get("description")] == []
+    assert [name for name, value in {**sections, **own}.items() if not value.get("description")] == []
 
 
 def test_the_settings_load_nothing_heavy():
@@ -192,14 +192,12 @@ def test_the_settings_load_nothing_heavy():
         ("landmark.oxford5k.codebook_overrides", {"sift-2k": {}}, ["'sift-2k'", "sift-10k"]),
         ("landmark.demo_landmarks.landmarks", ["town_hal"], ["demo_landmarks.landmarks", "'town_hal'", "there are: "]),
         ("landmark.oxford5k.landmarks", ["all_soul"], ["oxford5k.landmarks", "did you mean 'all_souls'?", "keble"]),
-        ("landmark.demo_landmarks.methods", ["tfidf", "euclidean"],
-         ["'euclidean'", "learner Euclidean has no diagonal metric", "SOMLTG, SOMLDA"]),
+        ("landmark.demo_landmarks.methods", ["euclidean"], ["Euclidean has no diagonal metric", "SOMLTG, SOMLDA"]),
         ("landmark.demo_landmarks.sweep.methods", ["qpao"], ["sweep.methods", "'qpao'", "nothing to vary", "SOMLDA"]),
         ("landmark.demo_landmarks.triplet_order.negatives", [9, 101], ["triplet_order", "learning.negatives, 100"]),
         ("methods.soml-tg.select", {"regularization": [1e-5, 1e-6]}, ["'soml-tg'", "a `select`", "no validation cut"]),
         ("landmark.oxford5k.codebook_overrides.sift-1m.qpao.batch", "method", ["sets `batch`", "oxford5k.overrides"]),
-        ("landmark.oxford5k.codebooks", ["sift-10k", "sift-1m", "oxford-words"],
-         ["sift-1m and oxford-words", "1,000,000 words each", "only one"]),
+        ("landmark.oxford5k.codebooks", ["sift-1m", "oxford-words"], ["sift-1m and oxford-words", "000 words each"]),
         ("datasets.demo.synthetic.width", 1024, ["datasets.demo.synthetic: ", "width / height"]),
         ("category.demo.ratings.subset", "demo30", ["demo.ratings.subset", "did you mean 'demo"]),
         ("category.demo.ratings.fold", 5, ["demo.ratings.fold", "5 partitions"]),
@@ -210,7 +208,7 @@ def test_the_settings_load_nothing_heavy():
         ("datasets.websim.simulation", {"words": 300}, ["datasets.websim.simulation: "]),
         ("datasets.websim.kind", "synthetic", ["web.websim", "websim, not synthetic"]),
     ],
-)  # fmt: skip
+)
 def test_each_mistake_is_one_sentence_with_a_way_out(settings, path, value, words):
     put(settings, path, value)
     with pytest.raises(LookalikeError, match=r"\Aconfig: .*\Z") as caught:

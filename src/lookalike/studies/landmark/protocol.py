@@ -224,7 +224,8 @@ def run_landmark(
     clock = Clock()
     with clock("features"):
         task = landmark_task(data, learning_images, landmark, draw, seed=seed)
-    model, rankings, sparsity, not_converged = None, LandmarkRankings.none(), None, ""
+    model, rankings, not_converged = None, LandmarkRankings.none(), ""
+    metrics: dict[str, float] = {}
     triplets = triplets_for(learner, task.triplets, task.seeds["steps"])
     try:
         with clock("fit"), cpu_time_limit(spec.time_limit, "the fit"):
@@ -234,7 +235,7 @@ def run_landmark(
     if model is not None:
         with clock("rank"):
             rankings = rank_task(model, data, task, n_top=n_top)
-        sparsity = sparsity_of(model)
+        metrics = metrics_of(model, rankings)
     # the weights of the whole gallery, shared by all runs, are part of what a single run would take
     clock.seconds["features"] += data.clock.seconds["features"]
     clock.cpu_seconds["features"] += data.clock.cpu_seconds["features"]
@@ -255,14 +256,14 @@ def run_landmark(
         "parameters": dict(spec.parameters),
         "n_triplets": len(triplets),
         **{name: plain_number(getattr(model, f"{name}_", None)) for name in recorded},
-        "sparsity": sparsity,
+        "sparsity": metrics.get(SPARSITY),
         "not_converged": not_converged,
         "seeds": {**task.seeds, "fit": fold_seed(seed, landmark, draw, "fit")},
         "seconds": clock.seconds,
         "cpu_seconds": clock.cpu_seconds,
         "processor": processor_name(),
     }
-    return LandmarkResult(model, fit, metrics_of(rankings, sparsity), rankings)
+    return LandmarkResult(model, fit, metrics, rankings)
 
 
 def write_landmark(result: LandmarkResult, folder: PathLike, *, dataset: str, representation: str) -> None:
@@ -359,15 +360,8 @@ def _ground_truth(data: LandmarkData, gallery: Integers, query: str) -> tuple[In
     return images[kept], codes[kept]
 
 
-def sparsity_of(model: SimilarityLearner) -> float | None:
-    """Return the share of weights that are zero (|w| <= 1e-10), 0 to 1; None where nothing is learned."""
-    return None if type(model).__name__ == "TFIDF" else float(model.sparsity())
-
-
-def metrics_of(rankings: LandmarkRankings, sparsity: float | None) -> dict[str, float]:
+def metrics_of(model: SimilarityLearner, rankings: LandmarkRankings) -> dict[str, float]:
     """Return metrics of one run to their values; means are over the queries that have a positive."""
-    if not rankings.n_queries:
-        return {}
     box, full = rankings.average_precision("box"), rankings.average_precision("full")
     if np.isnan(box).all():
         raise LookalikeError(
@@ -375,5 +369,7 @@ def metrics_of(rankings: LandmarkRankings, sparsity: float | None) -> dict[str, 
             "correct the ground truth, or leave the landmark out"
         )
     values = {MAP: float(np.nanmean(box)), MAP_FULL: float(np.nanmean(full))}
-    values |= {} if sparsity is None else {SPARSITY: sparsity}
+    if type(model).__name__ != "TFIDF":
+        # of weights that are learned, the share that is zero: |w| <= 1e-10
+        values[SPARSITY] = float(model.sparsity())
     return values | {f"ap:{query}": float(value) for query, value in zip(rankings.queries, box, strict=True)}

@@ -47,7 +47,7 @@ def sweep_settings(
                     # to the bit what fit_triplets learns
                     model = learner.fit_products(products)
                     rankings = protocol.rank_task(model, data, task, n_top=1)
-                    found = protocol.metrics_of(rankings, protocol.sparsity_of(model))
+                    found = protocol.metrics_of(model, rankings)
                     names = {"representation": representation, "subset": landmark, "fold": draw, "method": method}
                     rows += [
                         {**names, "metric": f"{kind}_{metric}", "x": float(value), "value": found[metric]}

@@ -3,14 +3,13 @@
 import pandas as pd
 import pytest
 from contract import check_exhibits, check_not_run
-from made_numbers import LANDMARKS, dimensions, fits, metrics, pictures, study, tables
+from small_landmark import LANDMARKS, dimensions, fits, metrics, pictures, study, tables
 
 from lookalike.exhibits.headline import headline
 from lookalike.exhibits.registry import exhibits_of
 from lookalike.exhibits.sheets import sheets_of
 from lookalike.studies.landmark import exhibits
-from lookalike.studies.landmark.rankings import MAP, SPARSITY
-from lookalike.studies.landmark.study import TRAIN_TIME
+from lookalike.studies.landmark.rankings import MAP
 from lookalike.studies.metrics import select
 
 TABLES = [f"soml-aaai-2014/table{number}" for number in range(1, 10)]
@@ -22,15 +21,14 @@ def oxford():
     return study(tables())
 
 
-def table_of(made, quantity=MAP, place=0):
-    """One of the paper's tables, and the study as it draws it."""
-    number = 1 + place + 3 * [MAP, SPARSITY, TRAIN_TIME].index(quantity)
-    made = made.drawing(exhibits_of("landmark")[f"soml-aaai-2014/table{number}"])
-    return exhibits.quantity_table(made, quantity), made
+def table_of(study, place=0):
+    """The paper's table of precision with one of its codebooks, and the study as it draws it."""
+    study = study.drawing(exhibits_of("landmark")[f"soml-aaai-2014/table{1 + place}"])
+    return exhibits.quantity_table(study, MAP), study
 
 
-def cells(made, quantity=MAP, place=0):
-    return table_of(made, quantity, place)[0].frame.set_index(["landmark", "method"])
+def cells(study):
+    return table_of(study)[0].frame.set_index(["landmark", "method"])
 
 
 def numbers_of(table, **names):
@@ -45,18 +43,18 @@ def test_every_exhibit_is_drawn_and_says_which_data_it_shows(tmp_path):
     sidecars = check_exhibits("landmark", study({**tables(), **given}, files), tmp_path / "oxford", printed=TABLES)
     assert [sum(sidecars[id]["statuses"].values()) for id in TABLES] == [40] * 3 + [28] * 6
     assert [sidecars[id]["state"] == "not comparable" for id in TABLES] == [False] * 6 + [True] * 3
-    for id, told in sidecars.items():
-        assert ("simulated rows" if id == "landmark/time" else "Oxford5K") in told["caption"][1]
-        ours = any(note.startswith("QPAO (reconstructed): ours") for note in told["notes"])
-        assert ours == (told["name"] not in ("literal", "order", "montage")), id
+    for id, sidecar in sidecars.items():
+        assert ("simulated rows" if id == "landmark/time" else "Oxford5K") in sidecar["caption"][1]
+        ours = any(note.startswith("QPAO (reconstructed): ours") for note in sidecar["notes"])
+        assert ours == (sidecar["name"] not in ("literal", "order", "montage")), id
 
 
 def test_print_stands_beside_synthetic_landmarks_in_rows_of_its_own_without_a_verdict():
     landmarks = [*LANDMARKS[:-1], "duke_tower"]
     demo = study(tables(), kind="synthetic_landmarks", title="demo landmarks", landmarks=landmarks)
-    table, made = table_of(demo)
-    assert "demo landmarks (images made by code)" in made.data_sentence(table)
-    assert "Not comparable with the printed numbers: synthetic images." in made.notes(table)
+    table, demo = table_of(demo)
+    assert "demo landmarks (images made by code)" in demo.data_sentence(table)
+    assert "Not comparable with the printed numbers: synthetic images." in demo.notes(table)
     assert set(table.frame["status"]) == {"", "not comparable", "no result"}
     (sheet,) = sheets_of(table)
     assert sheet.rows[-3][:4] == ("Radcliffe Camera (Oxford)", "paper", "52.22", "82.44")
@@ -81,11 +79,9 @@ def test_the_mean_over_landmarks_is_taken_within_each_draw(oxford):
 
 
 def test_other_settings_stand_beside_print_without_a_verdict():
+    fewer = "other images to learn from than the paper's (100 negatives, the paper 500)"
     for changes, reason in (
-        (
-            {"learning": {"negatives": 100}},
-            "other images to learn from than the paper's (100 negatives, the paper 500)",
-        ),
+        ({"learning": {"negatives": 100}}, fewer),
         ({"landmarks": list(LANDMARKS[:6])}, "other landmarks than the paper's"),
         ({"codebooks": {"sift-10k": 5000}}, "a codebook of 5,000 words, the paper 10,000"),
         ({"codebooks": {"sift-10k": {"words": 10_000, "root": True}}}, "RootSIFT"),
@@ -102,18 +98,18 @@ def test_a_fit_that_hit_its_limit_is_a_star_and_one_of_many_iterations_is_counte
     limited.loc[limited["method"] == "qpao", "converged"] = True
     cut = select(limited, method="qpao", representation="sift-10k", subset="bodleian", fold=[0, 1]).index
     limited.loc[cut, "converged"] = False
-    table, made = table_of(study(tables(fits=limited)), place=2)
+    table, oxford = table_of(study(tables(fits=limited)), place=2)
     frame = table.frame.set_index(["landmark", "method"])
     # the mean over landmarks goes with it
     assert set(frame.loc[[("bodleian", "qpao"), ("mean", "qpao")], "ours_cell"]) == {"*"}
     assert "±" in frame.loc[("hertford", "qpao"), "ours_cell"]
     assert frame.loc[("bodleian", "qpao"), "reason"] == "did not converge: the fit took more than 600 s (1 of 5 draws)"
-    (line,) = [line for line in headline(made).splitlines() if "QPAO" in line]
+    (line,) = [line for line in headline(oxford).splitlines() if "QPAO" in line]
     assert line.split()[-1] == "*"
-    assert any("QPAO (reconstructed) on Bodleian, 1,000,000 words: the fit took" in one for one in made.notes(table))
+    assert "QPAO (reconstructed) on Bodleian, 1,000,000 words: the fit took" in " ".join(oxford.notes(table))
     # where its codebook is shown
     sentence = "Stopped at the limit of iterations: QPAO (reconstructed) in 2 of 35 fits (10,000 words)."
-    assert [sentence in made.notes(one) for one in (table_of(made)[0], table)] == [True, False]
+    assert [sentence in oxford.notes(drawn) for drawn in (table_of(oxford)[0], table)] == [True, False]
 
 
 def test_the_headline_has_a_column_a_codebook_and_one_draw_no_spread(oxford):
@@ -121,21 +117,19 @@ def test_the_headline_has_a_column_a_codebook_and_one_draw_no_spread(oxford):
     assert lines[1].split("  ")[-3:] == [f"mAP (%), {words} words" for words in ("10,000", "100,000", "1,000,000")]
     assert lines[2].split()[0] == "TF-IDF"
     assert "Means over 7 landmarks; ± standard deviation over 5 draws." in " ".join(lines)
-    made = study(tables(metrics=metrics(draws=1), fits=fits(draws=1)), learning={"draws": 1})
-    assert not cells(made)["ours_cell"].str.contains("±").any()
-    assert "one draw" in headline(made)
-    assert "±" not in made.data_sentence(exhibits.query_region(made))
+    once = study(tables(metrics=metrics(draws=1), fits=fits(draws=1)), learning={"draws": 1})
+    assert not cells(once)["ours_cell"].str.contains("±").any()
+    assert "one draw" in headline(once)
+    assert "±" not in once.data_sentence(exhibits.query_region(once))
 
 
 def test_constants_of_another_size_decide_nothing(oxford):
     assert oxford.undecided == ""
     own = {"kind": "landmarks", "learning": {"negatives": 100}}
-    said = [
-        study(tables(), **own, overrides={method: {} for method in changed}).undecided
-        for changed in ([], ["soml-tg"], ["soml-tg", "soml-da"])
-    ]
-    assert [one.partition(" ran with their constants")[0] for one in said] == ["S-TG and S-DA", "S-DA", ""]
-    assert "7 images of a landmark and 100 others, in the paper 7 and 500" in said[0]
+    for changed, methods in ([], "S-TG and S-DA"), (["soml-tg"], "S-DA"), (["soml-tg", "soml-da"], ""):
+        sentence = study(tables(), **own, overrides={method: {} for method in changed}).undecided
+        assert sentence.partition(" ran with their constants")[0] == methods
+        assert ("7 images of a landmark and 100 others, in the paper 7 and 500" in sentence) == bool(methods)
 
 
 def test_means_over_landmarks_by_region_and_by_form(oxford):
@@ -149,28 +143,30 @@ def test_means_over_landmarks_by_region_and_by_form(oxford):
     assert table.loc[("sift-10k", "soml-tg-literal", "update_share"), "ours"] == pytest.approx(100)
     assert table.loc[("sift-10k", "tfidf", "sparsity"), "ours_cell"] == "-"
     printed, true = (table.loc[("sift-10k", name, "map"), "ours"] for name in ("soml-tg-literal", "soml-tg"))
-    told = f"it gives {printed:.1f}% mAP where the true one gives {true:.1f}% (S-TG, 10,000 words)"
-    assert told in literal.notes[0]
+    sentence = f"it gives {printed:.1f}% mAP where the true one gives {true:.1f}% (S-TG, 10,000 words)"
+    assert sentence in literal.notes[0]
 
 
 def test_times_are_medians_with_the_printed_means_beside_them():
     small = dimensions().query("n_features == 10_000").assign(n_features=1000, nonzeros=500.0)
-    made = study(tables(dimensions=pd.concat([small, dimensions()])))
-    drawn = exhibits.time_over_features(made)
+    timed = study(tables(dimensions=pd.concat([small, dimensions()])))
+    drawn = exhibits.time_over_features(timed)
     frame = drawn.frame.set_index(["series", "method", "n_features"])
     own = select(dimensions(), learner="oasis-diagonal", n_features=100_000)["cpu_seconds"]
     row = frame.loc["ours", "oasis-diagonal", 100_000]
     assert (row["seconds"], row["low"], row["high"], row["n_repeats"]) == (own.median(), own.min(), own.max(), 3)
-    printed = select(made.printed, exhibit="table9", method="oasis")["value"].mean()
+    printed = select(timed.printed, exhibit="table9", method="oasis")["value"].mean()
     assert frame.loc[("printed", "oasis-diagonal", 1_000_000), "seconds"] == pytest.approx(printed)
     assert ("ours", "qpao", 1_000_000) not in frame.index, "it did not end"
     inner, whole = (frame.loc[(name, "soml-tg", 10_000), "seconds"] for name in ("without pair products", "ours"))
     assert inner == pytest.approx(whole - 0.04)
-    told = " ".join(drawn.notes)
-    assert "21,000 triplets (QPAO (reconstructed), S-TG, S-DA) and 100,000 triplets (OASIS), median of 3" in told
-    assert "QPAO (reconstructed) at d = 1,000,000 is not drawn: the fit took more than 600 s" in told
-    assert "about 2,000 non-zeros each (500 at d = 1,000)" in told
-    assert {one.name for one in drawn.panels[0].series} >= {"QPAO (reconstructed)", "QPAO, printed"}
+    for sentence in (
+        "21,000 triplets (QPAO (reconstructed), S-TG, S-DA) and 100,000 triplets (OASIS), median of 3",
+        "QPAO (reconstructed) at d = 1,000,000 is not drawn: the fit took more than 600 s",
+        "about 2,000 non-zeros each (500 at d = 1,000)",
+    ):
+        assert sentence in " ".join(drawn.notes)
+    assert {series.name for series in drawn.panels[0].series} >= {"QPAO (reconstructed)", "QPAO, printed"}
 
 
 def test_a_point_of_a_curve_is_a_mean_over_landmarks_and_draws(oxford):
@@ -182,8 +178,8 @@ def test_a_point_of_a_curve_is_a_mean_over_landmarks_and_draws(oxford):
     assert row["map"] == pytest.approx(100 * select(own, metric="sweep_map")["value"].mean())
     series = frame.reset_index().set_index("series")
     assert series.loc[["tfidf, printed", "soml-da, printed"], "map"].to_list() == [48.51, 61.08]
-    rings = [one for one in drawn.panels[1].series if one.name == "lambda of the study"]
-    assert {one.where["regularization"] for one in rings} == {1e-5, 1e-6}
+    rings = [series for series in drawn.panels[1].series if series.name == "lambda of the study"]
+    assert {ring.where["regularization"] for ring in rings} == {1e-5, 1e-6}
 
 
 def test_sweeps_of_few_landmarks_and_draws_say_so_and_stand_beside_tf_idf_of_the_same(oxford):
@@ -224,9 +220,8 @@ def test_the_montage_shows_the_largest_gain_and_the_largest_loss(tmp_path):
     assert [entry.words for entry in drawn.entries] == ["All Souls", "All Souls", "Bodleian"]
     gained = next(entry for entry in drawn.entries if entry.chosen == "largest gain")
     assert gained.rankings[1].summary.startswith("3 of 9 of its landmark (33 %); average precision")
-    assert [found.words for found in gained.rankings[1].found[:5]] == [
-        "All Souls, good", "All Souls, ok", "All Souls, good", "All Souls, junk", ""
-    ]  # fmt: skip
+    words = [f"All Souls, {kind}" for kind in ("good", "ok", "good", "junk")]
+    assert [found.words for found in gained.rankings[1].found[:5]] == [*words, ""]
 
     limited = fits()
     limited.loc[limited["method"] == "soml-da", "not_converged"] = "the fit took more than 600 s"

@@ -45,15 +45,15 @@ def test_batches_of_every_size_make_every_run_once(oxford, demo, size):
     study = study_of(DEMO, batch=size, overrides={})
     (batch,) = study.batches()
     assert (batch.name, batch.fitted_by({})) == (size, demo.run_methods())
-    assert [(one.name, len(one.fitted)) for one in oxford.batches()] == [("fold", 1), ("method", 7)]
-    made = [
+    assert [(batch.name, len(batch.fitted)) for batch in oxford.batches()] == [("fold", 1), ("method", 7)]
+    files = [
         file.format(dataset=DEMO, representation=codebook, subset=landmark, method=method)
         for file in batch.files
         for codebook in study.codebooks
         for method in ([""] if size == "subset" else batch.fitted)
         for landmark in (study.named_landmarks() if size == "fold" else [""])
     ]
-    assert sorted(made) == sorted(path for file in RUN_FILES for path in study.runs(file))
+    assert sorted(files) == sorted(path for file in RUN_FILES for path in study.runs(file))
 
 
 def test_codebooks_share_keypoints_and_simulated_sizes_have_their_settings(oxford, demo, settings):

@@ -21,14 +21,7 @@ from lookalike.studies.landmark import protocol
 from lookalike.studies.landmark.dimensions import COLUMNS as TIMED
 from lookalike.studies.landmark.dimensions import simulated_rows, time_learners
 from lookalike.studies.landmark.rankings import RELEVANCE, LandmarkRankings, read_top_images
-from lookalike.studies.landmark.settings import (
-    CostSweep,
-    Dimensions,
-    LearningImages,
-    Sweep,
-    Sweeps,
-    TripletOrder,
-)
+from lookalike.studies.landmark.settings import CostSweep, Dimensions, LearningImages, Sweep, Sweeps, TripletOrder
 from lookalike.studies.landmark.sweeps import sweep_settings, trials_of
 from lookalike.studies.metrics import COLUMNS
 from lookalike.studies.time_limit import TimeLimitReachedError
@@ -43,7 +36,7 @@ KINDS = (("good", GOOD, 10), ("ok", OK, 6), ("junk", JUNK, 2))
 Study = namedtuple("Study", "counts query_counts queries relevance")
 
 
-def made_study():
+def small_study():
     """Three landmarks of 24 images and 130 others, in scenes that all show alike, so that a metric can be learned."""
     rng, counts, queries, inside, relevance = np.random.default_rng(0), [], [], [], []
     scenes = [rng.choice(N_WORDS - 100, 60, replace=False) for _ in range(4)]
@@ -59,8 +52,8 @@ def made_study():
         members = {kind: [image(own, n_own) for _ in range(n)] for kind, n, n_own in KINDS}
         for place, asked in enumerate(members["good"][:QUERIES], start=1):
             queries.append((f"{name}_{place}", name, asked))
-            shown = rng.binomial(counts[asked][: N_WORDS - 100], 0.5)
-            inside.append([*shown, *counts[asked][N_WORDS - 100 :]])
+            scene = rng.binomial(counts[asked][: N_WORDS - 100], 0.5)
+            inside.append([*scene, *counts[asked][N_WORDS - 100 :]])
             relevance += [(f"{name}_{place}", i, kind) for kind, ids in members.items() for i in ids]
     for _ in range(OTHERS):
         image()
@@ -77,7 +70,7 @@ SPECS = {
     "oasis-diagonal": Fit(learner="DiagonalOASIS", parameters={"aggressiveness": 0.1, "n_steps": 4000}),
 }
 POSITIVES_LEFT = GOOD + OK - QUERIES
-STUDY = made_study()
+STUDY = small_study()
 N_IMAGES = STUDY.counts.shape[0]
 
 
@@ -130,7 +123,7 @@ class Deaf(TFIDF):
 
 
 @pytest.fixture
-def made_up_learners(monkeypatch):
+def slow_learners(monkeypatch):
     known = {"Endless": Endless, "Deaf": Deaf}
     monkeypatch.setattr("lookalike.studies.fits.learner_class", lambda name: known.get(name) or learner_class(name))
     for room in ("protocol", "dimensions"):
@@ -163,7 +156,7 @@ def test_a_draw_depends_on_its_landmark_and_number_alone(learning_images):
     alone = drawn(shuffled, ["castle"], draws=3)
     both = learning_images[learning_images.landmark == "castle"].reset_index(drop=True)
     pd.testing.assert_frame_equal(both, alone[alone.draw < 2].reset_index(drop=True))
-    assert len({frozenset(one.image_id) for _, one in alone.groupby("draw")}) == 3
+    assert len({frozenset(rows.image_id) for _, rows in alone.groupby("draw")}) == 3
     assert not learning_images.equals(drawn(seed=4))
 
 
@@ -192,9 +185,10 @@ def test_a_query_without_a_word_in_its_rectangle_is_ranked_and_reported_once(lea
     everywhere[:, 0] = 1  # a word of all images weighs nothing
     query_counts[4, 0] = 3
     with pytest.warns(UserWarning, match=r"query (abbey_1|bridge_2) has no weighted word in its rectangle") as caught:
-        made = protocol.landmark_data(sp.csr_array(everywhere), sp.csr_array(query_counts), *STUDY[2:])
+        data = protocol.landmark_data(sp.csr_array(everywhere), sp.csr_array(query_counts), *STUDY[2:])
     assert len(caught) == 2
-    results = [run(made, learning_images, *one, "tfidf") for one in protocol.draws_of(learning_images, LANDMARKS)]
+    draws = protocol.draws_of(learning_images, LANDMARKS)
+    results = [run(data, learning_images, *draw, "tfidf") for draw in draws]
     assert [result.fit["n_empty_queries"] for result in results] == [1, 1, 1, 1, 0, 0]
     np.testing.assert_array_equal(results[0].rankings.top_scores[0], 0)
 
@@ -260,12 +254,8 @@ def test_equal_similarities_stand_in_a_random_order_that_is_the_same_for_every_m
         np.testing.assert_array_equal(orders, np.tile(expected, (QUERIES, 1)))
     assert [i for i in images if i in tasks[1].gallery] != [i for i in tasks[1].gallery if i in images]
     # abbey has the first images of all: by name, a similarity that knows nothing would be perfect
-    precisions = [
-        protocol.rank_task(
-            Coarse(1), data, protocol.landmark_task(data, learning_images, "abbey", 0, seed=seed)
-        ).average_precision()[0]
-        for seed in range(30)
-    ]
+    tasks_by_seed = (protocol.landmark_task(data, learning_images, "abbey", 0, seed=seed) for seed in range(30))
+    precisions = [protocol.rank_task(Coarse(1), data, task).average_precision()[0] for task in tasks_by_seed]
     share = (GOOD + OK - 5) / (len(images) - JUNK)
     assert np.mean(precisions) == pytest.approx(share, abs=0.04)
     again = protocol.landmark_task(data, learning_images.sample(frac=1, random_state=0), "abbey", 0, seed=3)
@@ -278,9 +268,9 @@ def test_learning_finds_planted_words_and_a_record_says_how(data, learning_image
     assert after.metrics["map"] > before.metrics["map"] + 0.05
     assert "sparsity" not in before.metrics, "nothing is learned, so no weight can be left out"
     fit = json.loads(json.dumps(after.fit))
-    told = {"learner": "DiagonalOASIS", "parameters": SPECS["oasis-diagonal"].parameters, "not_converged": ""}
-    told |= {"n_train": 45, "n_test": N_IMAGES - 45, "n_words": N_WORDS, "n_triplets": 4000, "n_steps": 4000}
-    assert {name: fit[name] for name in told} == told
+    record = {"learner": "DiagonalOASIS", "parameters": SPECS["oasis-diagonal"].parameters, "not_converged": ""}
+    record |= {"n_train": 45, "n_test": N_IMAGES - 45, "n_words": N_WORDS, "n_triplets": 4000, "n_steps": 4000}
+    assert fit.items() >= record.items()
     assert 0 < fit["n_updates"] <= 4000
     assert fit["nonzeros_per_image"]["train"] == pytest.approx(50, abs=15)
     assert set(fit["seconds"]) == set(fit["cpu_seconds"]) == {"features", "fit", "rank"}
@@ -291,20 +281,17 @@ def test_mistakes_say_what_to_do(data, learning_images):
     fewer = protocol.landmark_data(*STUDY, image_ids=np.setdiff1d(data.image_ids, image))
     nothing = protocol.landmark_data(*STUDY._replace(relevance=STUDY.relevance[STUDY.relevance.relevance == "junk"]))
     without = np.setdiff1d(np.arange(N_IMAGES), STUDY.queries.image_id[4])
-    parameters = {"parameters": {"lambda": 1}}
-    for sentence, call in (
-        (rf"abbey has {POSITIVES_LEFT} good or ok .* lower learning.positives, or",
-         lambda: drawn(positives=POSITIVES_LEFT)),
-        (rf"abbey has {n_others} images .* set learning.negatives to at most {n_others}",
-         lambda: drawn(negatives=n_others + 1)),
-        (r"no query of landmark 'tower'; there are landmarks: abbey, bridge", lambda: drawn(landmarks=["tower"])),
-        (r"the image of query bridge_2 is not among", lambda: protocol.landmark_data(*STUDY, image_ids=without)),
-        (r"SOMLTG has no parameter 'lambda'", lambda: run(data, learning_images, learner="SOMLTG", **parameters)),
-        (rf"image {image}, drawn for landmark abbey, is not in the gallery",
-         lambda: run(fewer, learning_images, "abbey")),
-        (r"no image is good or ok for any of the queries abbey_1, abbey_2",
-         lambda: run(nothing, learning_images, "abbey", method="tfidf")),
-    ):  # fmt: skip
+    wrong = {"parameters": {"lambda": 1}}
+    calls = {
+        f"{POSITIVES_LEFT} good or ok .* lower learning.positives, or": lambda: drawn(positives=POSITIVES_LEFT),
+        f"abbey has {n_others} images .* to at most {n_others}": lambda: drawn(negatives=n_others + 1),
+        "no query of landmark 'tower'; there are landmarks: abbey, bridge": lambda: drawn(landmarks=["tower"]),
+        "the image of query bridge_2 is not among": lambda: protocol.landmark_data(*STUDY, image_ids=without),
+        "SOMLTG has no parameter 'lambda'": lambda: run(data, learning_images, method="soml-tg", **wrong),
+        f"image {image}, drawn for landmark abbey, is not in": lambda: run(fewer, learning_images, "abbey"),
+        "no image is good .* queries abbey_1, abbey_2": lambda: run(nothing, learning_images, "abbey", method="tfidf"),
+    }
+    for sentence, call in calls.items():
         with pytest.raises(LookalikeError, match=sentence):
             call()
     assert len(drawn(landmarks=["abbey"], positives=POSITIVES_LEFT - 1, negatives=n_others, draws=1)) > n_others
@@ -340,9 +327,7 @@ def test_a_run_is_written_as_the_contract_says_and_its_rankings_come_back(data, 
     assert own["average_precision"].unique().tolist() == [rankings.average_precision()[1]]
 
 
-def test_a_fit_past_its_time_leaves_every_file_a_reason_and_no_number(
-    data, learning_images, tmp_path, made_up_learners
-):
+def test_a_fit_past_its_time_leaves_every_file_a_reason_and_no_number(data, learning_images, tmp_path, slow_learners):
     result = run(data, learning_images, method="endless", learner="Endless", time_limit=0.1)
     protocol.write_landmark(result, tmp_path, dataset="toys", representation="words600")
     assert {path.name for path in tmp_path.iterdir()} == FILES
@@ -416,10 +401,9 @@ def test_every_timed_fit_has_a_row(monkeypatch):
     oasis = Fit(learner="DiagonalOASIS", parameters={"n_steps": 500})
     table = timed({"soml-tg": SPECS["soml-tg"], "oasis-diagonal": oasis}, [500, 60])
     assert list(table.columns) == list(TIMED)
-    assert table[["n_features", "learner", "n_triplets", "repeat"]].to_numpy().tolist() == [
-        [n_features, *learner, repeat]
-        for n_features in (60, 500) for learner in (("soml-tg", 60), ("oasis-diagonal", 500)) for repeat in (0, 1)
-    ]  # fmt: skip
+    keys = product((60, 500), (("soml-tg", 60), ("oasis-diagonal", 500)), (0, 1))
+    expected = [[n_features, *learner, repeat] for n_features, learner, repeat in keys]
+    assert table[["n_features", "learner", "n_triplets", "repeat"]].to_numpy().tolist() == expected
     share = table["pair_cpu_seconds"] / table["cpu_seconds"]
     assert share.between(0.5, 1, inclusive="neither").all(), "the products of pairs are part of a fit"
     # half of the words of a small codebook at most
@@ -435,7 +419,7 @@ def test_every_timed_fit_has_a_row(monkeypatch):
         ("Deaf", 0.1, 3600.0, ["", "{} at 200 words", "{} at 200 words"]),
     ],
 )
-def test_a_learner_past_its_time_is_not_run_with_more_words(made_up_learners, learner, own, shared, reasons):
+def test_a_learner_past_its_time_is_not_run_with_more_words(slow_learners, learner, own, shared, reasons):
     slow = Fit(learner=learner, time_limit=own)
     table = timed({"slow": slow, "tfidf": SPECS["tfidf"]}, [200, 1000, 2000], time_limit=shared)
     slow, others = table[table.learner == "slow"], table[table.learner == "tfidf"]

@@ -15,7 +15,7 @@ from lookalike.studies.metrics import metrics_frame
 from lookalike.studies.rooms import study_of
 
 WORDS = {"sift-10k": 10_000, "sift-100k": 100_000, "sift-1m": 1_000_000}
-ONE = {"sift-10k": 10_000}
+SMALL = {"sift-10k": 10_000}
 LEARNED = ("qpao", "oasis-diagonal", "soml-tg", "soml-da")
 GAIN = {"tfidf": 0.0, "qpao": 0.14, "oasis-diagonal": 0.08, "soml-tg": 0.12, "soml-da": 0.13, "soml-tg-literal": -0.1}
 SPARSITY = {"qpao": 0.3, "oasis-diagonal": 0.0, "soml-tg": 0.4, "soml-da": 0.75, "soml-tg-literal": 0.02}
@@ -46,7 +46,7 @@ PRINTED, CLAIMS = printed("landmark"), claims("landmark")
 def given(*, kind="oxford5k", title="Oxford5K", codebooks=WORDS, **section):
     """The study that a job for exhibits is given, of a section in which some keys are other than the paper's."""
     section = {**SECTION, "codebooks": list(codebooks)} | section
-    described = {id: one if isinstance(one, dict) else {"words": one} for id, one in codebooks.items()}
+    described = {id: given if isinstance(given, dict) else {"words": given} for id, given in codebooks.items()}
     shared = {"seed": 0, "datasets": {"made": {"kind": kind, "title": title}}, "methods": PAPERS_METHODS}
     settings = {"study": section, "shared": {**shared, "codebooks": described}, "landmarks": section["landmarks"]}
     return study_of("landmark", "made", settings)
@@ -55,8 +55,8 @@ def given(*, kind="oxford5k", title="Oxford5K", codebooks=WORDS, **section):
 def study(tables, files=None, *, not_run="", **changes):
     """A study whose tables are given, by name, as frames."""
     named = {name: name for name in tables} | (files or {})
-    made = given(**changes).finished(named, PRINTED, CLAIMS, not_run).with_tables(**tables)
-    return contrasted("landmark", made) if {"metrics", "fits"} <= set(tables) else made
+    study = given(**changes).finished(named, PRINTED, CLAIMS, not_run).with_tables(**tables)
+    return contrasted("landmark", study) if {"metrics", "fits"} <= set(tables) else study
 
 
 def metrics(gain=None, sparsity=None, *, draws=DRAWS, landmarks=LANDMARKS, codebooks=WORDS):
@@ -78,7 +78,7 @@ def metrics(gain=None, sparsity=None, *, draws=DRAWS, landmarks=LANDMARKS, codeb
                 found += [(f"{order}_map", x, value + ORDERED[order]), (f"{order}_sparsity", x, 0.5)]
         if method == "qpao" and draw == 0 and number < 3:
             found += [(f"cost_{metric}", x, x / 100) for metric, x in product(("map", "sparsity"), (1.0, 10.0))]
-        rows += [(codebook, landmark, draw, method, *one) for one in found]
+        rows += [(codebook, landmark, draw, method, *number) for number in found]
     columns = ["representation", "subset", "fold", "method", "metric", "x", "value"]
     return metrics_frame(pd.DataFrame(rows, columns=columns))
 
@@ -105,13 +105,12 @@ def dimensions():
     for (learner, (seconds, power)), d, repeat in product(learners.items(), WORDS.values(), range(3)):
         time = seconds * (d / 10_000) ** power * (1, 1.02, 1.05)[repeat]
         failed = learner == "qpao" and d == 1_000_000
-        rows.append({
-            "learner": learner, "n_features": d, "repeat": repeat, "seconds": 3 * time,
-            "cpu_seconds": np.nan if failed else time, "reason": "the fit took more than 600 s" if failed else "",
-            "n_triplets": 100_000 if learner == "oasis-diagonal" else 0 if failed else 21_000,
-            "pair_cpu_seconds": 0.04 if learner.startswith("soml") else np.nan,
-        })  # fmt: skip
-    return pd.DataFrame(rows).assign(data="simulated", nonzeros=2000.0, processor="a processor")
+        n_triplets = 100_000 if learner == "oasis-diagonal" else 0 if failed else 21_000
+        pairs = 0.04 if learner.startswith("soml") else np.nan
+        took = (3 * time, np.nan if failed else time, pairs, "the fit took more than 600 s" if failed else "")
+        rows.append((learner, d, repeat, n_triplets, *took))
+    columns = ["learner", "n_features", "repeat", "n_triplets", "seconds", "cpu_seconds", "pair_cpu_seconds", "reason"]
+    return pd.DataFrame(rows, columns=columns).assign(data="simulated", nonzeros=2000.0, processor="a processor")
 
 
 def tables(**changes):
@@ -124,21 +123,17 @@ def pictures(folder):
     paths = [f"image_{image:02d}.png" for image in range(14)]
     for path in paths:
         Image.fromarray(random.integers(0, 255, (24, 32, 3), dtype=np.uint8)).save(folder / path)
-    given = {
-        "manifest": pd.DataFrame({"image_id": range(14), "path": paths, "width": 32, "height": 24}),
-        "queries": pd.DataFrame({"query": ["all_souls_1", "all_souls_2", "bodleian_1"], "image_id": [0, 1, 2],
-                                 "landmark": ["all_souls", "all_souls", "bodleian"]}),
-    }  # fmt: skip
-    given["queries"] = given["queries"].assign(x_min=8.0, y_min=6.0, x_max=16.0, y_max=18.0)
+    manifest = pd.DataFrame({"image_id": range(14), "path": paths, "width": 32, "height": 24})
+    names = {"query": ["all_souls_1", "all_souls_2", "bodleian_1"], "image_id": [0, 1, 2]}
+    queries = pd.DataFrame(names).assign(landmark=["all_souls", "all_souls", "bodleian"])
+    queries = queries.assign(x_min=8.0, y_min=6.0, x_max=16.0, y_max=18.0)
     kinds = {3: "good", 4: "ok", 5: "junk", 6: "good"}
-    given["relevance"] = pd.DataFrame(
-        [(query, *kind) for query in given["queries"]["query"] for kind in kinds.items()],
-        columns=["query", "image_id", "relevance"],
-    )
+    judged = [(query, *kind) for query, kind in product(queries["query"], kinds.items())]
+    relevance = pd.DataFrame(judged, columns=["query", "image_id", "relevance"])
     write_json({"root": str(folder)}, folder / "images.json")
-    ranks = [rankings(folder, given["queries"], landmark, method)
-             for landmark in ("all_souls", "bodleian") for method in ("tfidf", "soml-da")]  # fmt: skip
-    return given, {"images": str(folder / "images.json"), "ranks": ranks}
+    ranks = [rankings(folder, queries, *run) for run in product(("all_souls", "bodleian"), ("tfidf", "soml-da"))]
+    tables = {"manifest": manifest, "queries": queries, "relevance": relevance}
+    return tables, {"images": str(folder / "images.json"), "ranks": ranks}
 
 
 def rankings(folder, queries, landmark, method):
@@ -146,16 +141,14 @@ def rankings(folder, queries, landmark, method):
     own = queries[queries["landmark"] == landmark]
     early, late = [3, 4, 6, 5, 7, 8, 9, 10, 11, 12, 13], [7, 8, 5, 9, 10, 3, 11, 12, 4, 13, 6]
     is_early = [(query == "all_souls_1") == (method == "soml-da") for query in own["query"]]
-    orders = np.array([[image, *(early if first else late)]
-                       for image, first in zip(own["image_id"], is_early, strict=True)])  # fmt: skip
+    places = [early if first else late for first in is_early]
+    orders = np.array([[image, *found] for image, found in zip(own["image_id"], places, strict=True)])
     truth = np.array([3, 4, 5, 6])
     ranks = np.concatenate([[list(order).index(image) + 1 for image in truth] for order in orders])
-    made = LandmarkRankings(
-        queries=own["query"].to_numpy(dtype=np.str_), query_ids=own["image_id"].to_numpy(), n_gallery=14, top=orders,
-        top_scores=np.tile(np.linspace(1, 0, orders.shape[1]), (len(own), 1)), offsets=4 * np.arange(len(own) + 1),
-        image_ids=np.tile(truth, len(own)), relevance=np.tile([0, 1, 2, 0], len(own)), ranks=ranks, ranks_full=ranks,
-    )  # fmt: skip
+    names, ids = own["query"].to_numpy(dtype=np.str_), own["image_id"].to_numpy()
+    scores, offsets = np.tile(np.linspace(1, 0, orders.shape[1]), (len(own), 1)), 4 * np.arange(len(own) + 1)
+    judged = np.tile(truth, len(own)), np.tile([0, 1, 2, 0], len(own))
     path = folder / "sift-1m" / landmark / method / "0" / "ranks.npz"
     path.parent.mkdir(parents=True)
-    made.save(path)
+    LandmarkRankings(names, ids, 14, orders, scores, offsets, *judged, ranks, ranks).save(path)
     return str(path)
