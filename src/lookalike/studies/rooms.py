@@ -18,12 +18,6 @@ from lookalike.exhibits.registry import ROOMS, Exhibit, exhibits_of
 from lookalike.exhibits.study import Study
 
 
-def class_of(room: str) -> type[Study]:
-    """Return the class of a room's studies."""
-    found: type[Study] = import_module(f"lookalike.studies.{room}.study").STUDY
-    return found
-
-
 def room_exhibits(room: str) -> dict[str, Exhibit]:
     """Return exhibits of one study by id, in the order of its file."""
     import_module(f"lookalike.studies.{room}.exhibits")
@@ -37,7 +31,8 @@ def all_exhibits() -> dict[str, Exhibit]:
 
 def study_of(room: str, dataset: str, settings: Mapping[str, Any]) -> Study:
     """Return a data set's study in a room from the settings that a job is given."""
-    return class_of(room).given(dataset, settings)
+    own: type[Study] = import_module(f"lookalike.studies.{room}.study").STUDY
+    return own.given(dataset, settings)
 
 
 def contrasts_of(room: str, study: Study) -> dict[str, list[Contrast]]:

@@ -59,9 +59,10 @@ class Settings(Shared):
     def exhibits_of(self, dataset: str, paper: str = "") -> dict[str, list[Exhibit]]:
         """Return room to the exhibits of its study of a data set, or to those of one paper."""
         studies = {room: self.studies(room).get(dataset) for room in ROOMS}
-        found = {room: study.own_exhibits() for room, study in studies.items() if study is not None}
         return {
-            room: [exhibit for exhibit in exhibits if paper in ("", exhibit.paper)] for room, exhibits in found.items()
+            room: [exhibit for exhibit in study.own_exhibits() if paper in ("", exhibit.paper)]
+            for room, study in studies.items()
+            if study is not None
         }
 
 

@@ -180,9 +180,8 @@ FORMS: Mapping[str, Form] = {MAP: percent, SPARSITY: percent, TRAIN_TIME: signif
 @exhibit("landmark/query_region", title="Rectangle or whole image as query", needs=("metrics", "fits"))
 def query_region(study: LandmarkStudy) -> Table:
     """What it changes to ask with the whole query image and not with its rectangle: mAP over landmarks, in percent."""
-    metrics = zip(REGIONS, (MAP, MAP_FULL), strict=True)
-    keys = product(metrics, columns_of(study))
-    cells = [({"region": region, "method": method}, method, metric) for (region, metric), method in keys]
+    keys = product(zip(REGIONS, (MAP, MAP_FULL), strict=True), columns_of(study))
+    cells = [({"region": region, "method": method}, metric) for (region, metric), method in keys]
     note = "The paper does not say which of the two it takes; all other exhibits take the rectangle."
     return means_table(study, cells, {"region": REGIONS}, note)
 
@@ -193,8 +192,7 @@ def literal_forms(study: LandmarkStudy) -> Table:
     methods = ["tfidf"] if "tfidf" in study.methods else []
     for method in LITERAL_OF:
         methods += [method, *(variant for variant in study.variants if variant.startswith(f"{method}-"))]
-    keys = product(methods, LITERAL_METRICS)
-    cells = [({"method": method, "metric": metric}, method, metric) for method, metric in keys]
+    cells = [({"method": method, "metric": metric}, metric) for method, metric in product(methods, LITERAL_METRICS)]
     table = means_table(study, cells, {"metric": LITERAL_METRICS}, *study.of_printed_sign(), ABOUT_PRINTED_FORMS)
     # how far the printed sign falls behind the true one, which the front page tells
     literal = {method: f"{method}-literal" for method in LITERAL_OF if f"{method}-literal" in methods}
@@ -202,20 +200,18 @@ def literal_forms(study: LandmarkStudy) -> Table:
     return replace(table, margins=margins(study, study.vocabularies[-1], pairs))
 
 
-def means_table(
-    study: LandmarkStudy, cells: Sequence[tuple[dict[str, str], str, str]], titles: Names, *notes: str
-) -> Table:
-    """Return our means over landmarks in percent, a block a codebook; cells: row and column, method and metric."""
+def means_table(study: LandmarkStudy, cells: Sequence[tuple[dict[str, str], str]], titles: Names, *notes: str) -> Table:
+    """Return our means over landmarks in percent, a block a codebook; cells are their row and column, and metric."""
     records = []
-    for codebook, (place, method, metric) in product(study.vocabularies, cells):
+    for codebook, (place, metric) in product(study.vocabularies, cells):
         # TF-IDF has no other number than its mean average precision
-        known = metric if method != "tfidf" or metric in (MAP, MAP_FULL) else ""
+        known = metric if place["method"] != "tfidf" or metric in (MAP, MAP_FULL) else ""
         names = {"representation": codebook.id, "n_words": codebook.n_words}
-        ours = study.cell(codebook.id, MEAN, method, known, percent)
+        ours = study.cell(codebook.id, MEAN, place["method"], known, percent)
         records.append({**place, **names, **ours, "unit": "percent"})
     row, column = cells[0][0]
     titles = {**titles, "representation": {codebook.id: f"{codebook.title} words" for codebook in study.vocabularies}}
-    titles["method"] = {method: study.title_of(method) for _, method, _ in cells}
+    titles["method"] = {place["method"]: study.title_of(place["method"]) for place, _ in cells}
     table = Table(pd.DataFrame(records), (row,), column, "representation", titles=titles, notes=notes)
     return replace(table, compared="method", best={MAP: max, "": max})
 

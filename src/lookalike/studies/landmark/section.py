@@ -82,7 +82,7 @@ class LandmarkSection(Sweeps, MethodStudy):
             if known[codebook].published and self.data_set.kind != "oxford5k":
                 raise LookalikeError(f"config: {place} names {codebook!r}, whose words are those of Oxford5K only")
         sizes = [known[codebook].words for codebook in self.codebooks]
-        twins = [codebook for codebook, words in zip(self.codebooks, sizes, strict=True) if sizes.count(words) > 1]
+        twins = [codebook for codebook in self.codebooks if sizes.count(known[codebook].words) > 1]
         if twins:
             raise LookalikeError(
                 f"config: {place} names {' and '.join(twins[:2])}, which have {known[twins[0]].words:,} words each: "

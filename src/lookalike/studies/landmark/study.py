@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import product
@@ -160,16 +160,10 @@ class LandmarkStudy(LandmarkSection):
         columns = ["representation", "subset", "method", "fold", "metric", "value"]
         return pd.concat([part[columns] for part in parts], ignore_index=True).dropna(subset=["value"])
 
-    @cached_property
-    def _numbers(self) -> dict[object, pd.Series]:
-        """Codebook, method and metric to a number of each landmark and draw."""
-        by_name = self.values.groupby(["representation", "method", "metric"], sort=False)
-        return {name: rows.set_index(["subset", "fold"])["value"] for name, rows in by_name}
-
     def number(self, codebook: Vocabulary, method: str, metric: str) -> pd.Series:
         """Return one number of each landmark and draw, index ``subset`` and ``fold``."""
-        of_none = self.values.iloc[:0].set_index(["subset", "fold"])["value"]
-        return self._numbers.get((codebook.id, method, metric), of_none)
+        rows = select(self.values, representation=codebook.id, method=method, metric=metric)
+        return rows.set_index(["subset", "fold"])["value"]
 
     @cached_property
     def not_converged(self) -> dict[tuple[str, str, str], str]:
@@ -179,15 +173,12 @@ class LandmarkStudy(LandmarkSection):
     @cached_property
     def limits(self) -> dict[tuple[str, str], tuple[str, ...]]:
         """Codebook and method to why it has no number there, and the limits of ours that ended many of its fits."""
-        keys = product(self.codebooks, self.run_methods())
-        return {(codebook, method): tuple(self._limits_of(codebook, method)) for codebook, method in keys}
-
-    def _limits_of(self, codebook: str, method: str) -> Iterator[str]:
-        if any(key[::2] == (codebook, method) for key in self.not_converged):
-            yield UNFINISHED
-        for limit, ended in self._ended_by(codebook, method).items():
-            if sum(ended) >= max(1, LIMITED * len(ended)):
-                yield limit
+        without, found = {(codebook, method) for codebook, _, method in self.not_converged}, {}
+        for key in product(self.codebooks, self.run_methods()):
+            ended_by = self._ended_by(*key).items()
+            limits = [limit for limit, ended in ended_by if sum(ended) >= max(1, LIMITED * len(ended))]
+            found[key] = ((UNFINISHED,) if key in without else ()) + tuple(limits)
+        return found
 
     def _ended_by(self, codebook: str, method: str) -> dict[str, list[bool]]:
         """Return each limit of ours to whether it ended each fit."""
@@ -440,10 +431,8 @@ class LandmarkStudy(LandmarkSection):
             reason = self.not_converged.get((codebook.id, landmark, method))
             if reason:
                 reasons.setdefault((self.title_of(method), codebook.title, reason), []).append(title)
-        unfinished = [
-            f"{method} on {', '.join(landmarks)}, {words} words: {why}"
-            for (method, words, why), landmarks in reasons.items()
-        ]
+        found = reasons.items()
+        unfinished = [f"{method} on {', '.join(names)}, {words} words: {why}" for (method, words, why), names in found]
         return [f"{STAR}: a fit did not end within its time limit: {'; '.join(unfinished)}."] if unfinished else []
 
 
