@@ -34,7 +34,7 @@ from lookalike.learners.base import SimilarityLearner
 from lookalike.studies.fits import Clock, fold_seed, make_learner, plain_number, warm_up, write_model
 from lookalike.studies.landmark.rankings import JUNK, MAP, MAP_FULL, RELEVANCE, SPARSITY, LandmarkRankings
 from lookalike.studies.landmark.settings import LearningImages
-from lookalike.studies.metrics import metrics_frame
+from lookalike.studies.metrics import metrics_frame, select
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
 
 STEPS_AT_RANDOM = frozenset({"DiagonalOASIS", "OASIS"})
@@ -54,8 +54,7 @@ def draw_learning_images(
     images = np.unique(np.asarray(image_ids, dtype=np.int32))
     tables = []
     for landmark in landmarks:
-        positives, negatives = _candidates(queries, relevance, images, landmark)
-        _check_enough(landmark, len(positives), len(negatives), learning)
+        positives, negatives = _candidates(queries, relevance, images, landmark, learning)
         roles = (("positive", positives, learning.positives), ("negative", negatives, learning.negatives))
         for draw in range(learning.draws):
             rng = generator(seed, "landmark", landmark, "draw", draw, "images")
@@ -67,9 +66,9 @@ def draw_learning_images(
 
 
 def _candidates(
-    queries: pd.DataFrame, relevance: pd.DataFrame, images: Integers, landmark: str
+    queries: pd.DataFrame, relevance: pd.DataFrame, images: Integers, landmark: str, learning: LearningImages
 ) -> tuple[Integers, Integers]:
-    """Return the images that can be drawn as positives and as negatives of a landmark, ascending."""
+    """Return the images that can be drawn as positives and as negatives of a landmark, ascending; refuse too few."""
     own = queries[queries["landmark"] == landmark]
     if own.empty:
         known = ", ".join(sorted(set(queries["landmark"].tolist())))
@@ -81,22 +80,20 @@ def _candidates(
     junk = judged.loc[judged["relevance"] == JUNK, "image_id"].to_numpy()
     # junk for one query and good for another is neither
     positives = np.setdiff1d(np.intersect1d(images, wanted), np.concatenate([asked, junk]))
-    return positives, np.setdiff1d(images, np.concatenate([asked, wanted, junk]))
-
-
-def _check_enough(landmark: str, n_positives: int, n_negatives: int, learning: LearningImages) -> None:
-    if n_positives <= learning.positives:
+    negatives = np.setdiff1d(images, np.concatenate([asked, wanted, junk]))
+    if len(positives) <= learning.positives:
         raise LookalikeError(
-            f"landmark {landmark} has {n_positives} good or ok images besides its queries, and learning from "
+            f"landmark {landmark} has {len(positives)} good or ok images besides its queries, and learning from "
             f"{learning.positives} needs one more than that, to be found: lower learning.positives, or list the other "
             "landmarks under `landmarks`"
         )
-    if n_negatives < learning.negatives:
+    if len(negatives) < learning.negatives:
         raise LookalikeError(
-            f"landmark {landmark} has {n_negatives} images that are neither good, ok nor junk of it, fewer than the "
-            f"{learning.negatives} negatives to learn from: set learning.negatives to at most {n_negatives}, or add "
+            f"landmark {landmark} has {len(negatives)} images that are neither good, ok nor junk of it, fewer than the "
+            f"{learning.negatives} negatives to learn from: set learning.negatives to at most {len(negatives)}, or add "
             "images"
         )
+    return positives, negatives
 
 
 def landmark_triplets(n_positives: int, n_negatives: int, seed: int) -> Ints:
@@ -282,9 +279,8 @@ def landmark_task(
     data: LandmarkData, learning_images: pd.DataFrame, landmark: str, draw: int, *, seed: int
 ) -> LandmarkTask:
     """Take one draw's rows, triplets, gallery and queries."""
-    drawn = learning_images[(learning_images["landmark"] == landmark) & (learning_images["draw"] == draw)]
-    positives = drawn.loc[drawn["role"] == "positive", "image_id"].to_numpy()
-    negatives = drawn.loc[drawn["role"] == "negative", "image_id"].to_numpy()
+    drawn = select(learning_images, landmark=landmark, draw=draw)
+    positives, negatives = (select(drawn, role=role)["image_id"].to_numpy() for role in ("positive", "negative"))
     # sorted, so that no number depends on the order of the table
     learned = np.concatenate([np.sort(positives), np.sort(negatives)])
     rows = data.positions(learned)

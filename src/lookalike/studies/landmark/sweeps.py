@@ -49,10 +49,9 @@ def sweep_settings(
                     rankings = protocol.rank_task(model, data, task, n_top=1)
                     found = protocol.metrics_of(model, rankings)
                     names = {"representation": representation, "subset": landmark, "fold": draw, "method": method}
-                    rows += [
-                        {**names, "metric": f"{kind}_{metric}", "x": float(value), "value": found[metric]}
-                        for metric in (MAP, SPARSITY)
-                    ]
+                    for metric in (MAP, SPARSITY):
+                        number = {"metric": f"{kind}_{metric}", "x": float(value), "value": found[metric]}
+                        rows.append({**names, **number})
     return metrics_frame(rows)
 
 
