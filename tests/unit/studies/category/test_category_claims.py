@@ -322,6 +322,14 @@ def test_gates_are_met_by_what_the_study_recorded():
         assert decide(CLAIMS[claim], contrasted(made)).reason == gate, (claim, numbers)
 
 
+@pytest.mark.parametrize(("n_folds", "reason"), [(1, ""), (2, "limit")])
+def test_a_limit_counts_that_ended_two_folds_of_five(n_folds, reason):
+    fitted = fits(at_grid_edge={"lego": True})
+    fitted["at_grid_edge"] = fitted["fold"] < n_folds
+    limited = contrasted(study(scores(**FIVE), fits=fitted))
+    assert decide(CLAIMS["jmlr-lego-above-lmnn"], limited).reason == reason
+
+
 def test_the_table_has_a_row_for_every_claim():
     frame = claims_table(contrasted(study(**oasis(*EARLY), claims=ROWS))).frame.set_index("id")
     assert list(frame.index) == list(CLAIMS)
