@@ -8,9 +8,7 @@ with logged(snakemake):
     from lookalike.studies.web.protocol import as_model, averaged
     from lookalike.studies.web.settings import LogLearning
 
-    fits, learning = (
-        [read_json(file) for file in snakemake.input.fits],
-        LogLearning(**snakemake.params.settings["learning"]),
-    )
+    fits = [read_json(file) for file in snakemake.input.fits]
+    learning = LogLearning(**snakemake.params.settings["learning"])
     model = as_model(averaged(snakemake.input.matrices), fits, learning)
     save(model, snakemake.output[0], {"dataset": snakemake.wildcards.dataset, "rankers": len(fits)})

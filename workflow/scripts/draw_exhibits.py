@@ -5,7 +5,7 @@ from lookalike.core.job_log import logged
 with logged(snakemake):
     from pathlib import Path
 
-    from lookalike.core.files import replacing
+    from lookalike.core.files import write_text
     from lookalike.exhibits.headline import headline
     from lookalike.exhibits.statuses import Status
     from lookalike.exhibits.writing import write_exhibits
@@ -16,9 +16,8 @@ with logged(snakemake):
     study.finished(dict(snakemake.input.items()), given.printed, given.claims, given.not_run)
     written = write_exhibits([known[id] for id in given.exhibits], study, Path(snakemake.output[0]).parents[1])
     if snakemake.output.get("headline"):
-        with replacing(snakemake.output.headline) as part:
-            margins = [margin for one in written for margin in one.margins]
-            part.write_text(headline(study, *margins[:1]), encoding="utf-8")
-    failed = [one.id for one in written if one.state == Status.FAILED]
+        margins = [margin for exhibit in written for margin in exhibit.margins]
+        write_text(headline(study, *margins[:1]), snakemake.output.headline)
+    failed = [exhibit.id for exhibit in written if exhibit.state == Status.FAILED]
     if failed:
         print(f"failed: {', '.join(failed)}; the report says why")

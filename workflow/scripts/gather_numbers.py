@@ -11,10 +11,10 @@ with logged(snakemake):
     from lookalike.core.files import read_json, read_table, write_table
     from lookalike.studies.metrics import gather
 
-    given, made = snakemake.input, snakemake.output
-    gather(given.metrics, made.metrics)
+    given, target = snakemake.input, snakemake.output
+    gather(given.metrics, target.metrics)
     fits = pd.json_normalize([read_json(file) for file in given.fits], sep="_")
-    write_table(fits.drop(columns=[c for c in fits if c.startswith("parameters")]), made.fits)
+    write_table(fits.drop(columns=[c for c in fits if c.startswith("parameters")]), target.fits)
     if given.get("selections"):
         selections = pd.concat([read_table(file) for file in given.selections], ignore_index=True)
-        write_table(selections, made.selections)
+        write_table(selections, target.selections)

@@ -8,14 +8,14 @@ with logged(snakemake):
     from lookalike.core.files import read_json, read_table, write_table
     from lookalike.studies.web.numbers import runtime_of_ranker, runtime_table, study_metrics
 
-    given, made = snakemake.input, snakemake.output
+    given, target = snakemake.input, snakemake.output
     precision, counts, marginals = (read_table(given[name]) for name in ("precision", "counts", "marginals"))
     fits, curves = [read_json(file) for file in given.fits], [read_table(file) for file in given.curves]
     curve = pd.concat(curves, ignore_index=True)
     searched = read_table(given.searched[0]) if given.searched else None
-    write_table(study_metrics(precision, curve, counts, marginals, searched), made.metrics)
-    write_table(curve[["ranker", "step", "seconds"]], made.curve_times)
-    write_table(pd.DataFrame(fits).drop(columns="parameters"), made.timing)
+    write_table(study_metrics(precision, curve, counts, marginals, searched), target.metrics)
+    write_table(curve[["ranker", "step", "seconds"]], target.curve_times)
+    write_table(pd.DataFrame(fits).drop(columns="parameters"), target.timing)
     sizes = [row for file in given.runs for row in read_table(file).to_dict("records")]
     own = [runtime_of_ranker(fit, of_ranker) for fit, of_ranker in zip(fits, curves, strict=True)]
-    write_table(runtime_table([*sizes, *own]), made.runtime)
+    write_table(runtime_table([*sizes, *own]), target.runtime)

@@ -18,9 +18,6 @@ with logged(snakemake):
         descriptor.palette_pixels,
         seed=integer_seed(params["seed"], *names, "pixels"),
     )
-    palette = learn_palette(
-        pixels,
-        descriptor.palette_colours,
-        seed=integer_seed(params["seed"], *names, "k-means"),
-    )
+    seed = integer_seed(params["seed"], *names, "k-means")
+    palette = learn_palette(pixels, descriptor.palette_colours, seed=seed)
     write_array(palette, snakemake.output[0])

@@ -3,7 +3,7 @@
 from lookalike.core.job_log import logged
 
 with logged(snakemake):
-    from lookalike.core.files import read_json, read_table, replacing, write_table
+    from lookalike.core.files import read_json, read_table, write_table, write_text
     from lookalike.data.ground_truth import read_ground_truth
 
     folder = read_json(snakemake.input.images)["ground_truth"]
@@ -11,5 +11,4 @@ with logged(snakemake):
     print(f"{len(queries)} queries of {queries['landmark'].nunique()} landmarks")
     write_table(queries, snakemake.output.queries)
     write_table(relevance, snakemake.output.relevance)
-    with replacing(snakemake.output.listing) as part:
-        part.write_text(snakemake.params.listing + "\n", encoding="utf-8")
+    write_text(snakemake.params.listing + "\n", snakemake.output.listing)

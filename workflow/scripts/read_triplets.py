@@ -7,7 +7,7 @@ with logged(snakemake):
     from dataclasses import replace
     from pathlib import Path
 
-    from lookalike.core.files import replacing, write_table
+    from lookalike.core.files import write_table, write_text
     from lookalike.core.settings.data_sets import ClassTriplets
     from lookalike.data.class_triplets import make_class_triplets
     from lookalike.data.locate import remove_other_drawings
@@ -29,5 +29,4 @@ with logged(snakemake):
     write_table(ratings, snakemake.output.ratings)
     rated.write(Path(snakemake.output.manifest).parent)
     write_table(candidate_pairs(rated.triplets, rated.pool, rated.manifest), snakemake.output.pairs)
-    with replacing(snakemake.output.listing) as part:
-        part.write_text(snakemake.params.listing + "\n", encoding="utf-8")
+    write_text(snakemake.params.listing + "\n", snakemake.output.listing)

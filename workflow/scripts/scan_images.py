@@ -6,7 +6,7 @@ from lookalike.core.progress import progress_lines
 with logged(snakemake):
     import pandas as pd
 
-    from lookalike.core.files import read_json, replacing, write_table
+    from lookalike.core.files import read_json, write_table, write_text
     from lookalike.data.scan import scan_folder
 
     manifest = scan_folder(
@@ -17,5 +17,4 @@ with logged(snakemake):
     )
     print(pd.crosstab(manifest["label"], manifest["status"], margins=True).to_string())
     write_table(manifest, snakemake.output.manifest)
-    with replacing(snakemake.output.listing) as part:
-        part.write_text(snakemake.params.listing + "\n", encoding="utf-8")
+    write_text(snakemake.params.listing + "\n", snakemake.output.listing)

@@ -15,7 +15,7 @@ from jinja2 import Environment, StrictUndefined
 from lookalike.app.learning import TRAIN
 from lookalike.app.similarity import ImageSimilarity
 from lookalike.core.errors import LookalikeError, escaped_in_page
-from lookalike.core.files import PathLike, replacing
+from lookalike.core.files import PathLike, write_text
 from lookalike.report.pictures import Picture, encode_thumbnail
 
 QUERY_SIDE, NEIGHBOUR_SIDE, QUALITY = 400, 240, 82
@@ -47,8 +47,7 @@ def write_page(
     page = environment.from_string(text).render(
         title=title, queries=queries, learner=learner, gallery=str(gallery), marked=any(q["label"] for q in queries)
     )
-    with replacing(output) as part:
-        part.write_text(page, encoding="utf-8")
+    write_text(page, output)
 
 
 def label_in(query: Path, gallery: Path) -> str | None:

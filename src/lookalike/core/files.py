@@ -238,10 +238,15 @@ def read_csr(path: PathLike) -> sp.csr_array:
     return sp.csr_array(sp.load_npz(path))
 
 
+def write_text(text: str, path: PathLike) -> None:
+    """Write a text file."""
+    with replacing(path) as part:
+        part.write_text(text, encoding="utf-8")
+
+
 def write_json(value: Any, path: PathLike) -> None:
     """Write JSON with sorted keys, indented, ending in a newline."""
-    with replacing(path) as part:
-        part.write_text(json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_text(json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n", path)
 
 
 def read_json(path: PathLike) -> Any:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import replacing, write_json, write_table
+from lookalike.core.files import write_json, write_table, write_text
 from lookalike.exhibits.drawing import save
 from lookalike.exhibits.model import Axis, Drawn, Entry, Figure, Gallery, Margin, Panel, Table
 from lookalike.exhibits.printed import CELLS, count_statuses, state_of
@@ -164,17 +164,11 @@ def _write(drawn: Drawn, exhibit: Exhibit, study: Study, folder: Path, caption: 
     if isinstance(drawn, Table):
         sheets, heading = sheets_of(drawn), f"# {exhibit.label or exhibit.title}\n\n"
         top = f"**{notice}**\n\n" if notice else ""
-        _write_text(f"{heading}{top}{markdown(sheets)}\n{caption}\n", paths[".md"])
-        _write_text(f"% {caption}\n" + (f"% {notice}\n" if notice else "") + latex(sheets), paths[".tex"])
+        write_text(f"{heading}{top}{markdown(sheets)}\n{caption}\n", paths[".md"])
+        write_text(f"% {caption}\n" + (f"% {notice}\n" if notice else "") + latex(sheets), paths[".tex"])
         return list(paths.values())
     if "_compare.csv" in paths:
         cells = getattr(drawn, "cells", None)
         write_table(pd.DataFrame(columns=list(CELLS)) if cells is None else cells, paths["_compare.csv"])
     save(drawn, folder / exhibit.id, study, notice)
     return list(paths.values())
-
-
-def _write_text(text: str, path: Path) -> None:
-    """Write a text file, whole or not at all."""
-    with replacing(path) as part:
-        part.write_text(text, encoding="utf-8")

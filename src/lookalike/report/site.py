@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 import lookalike
 from lookalike.core.errors import escaped_in_page
-from lookalike.core.files import PathLike, replacing
+from lookalike.core.files import PathLike, write_text
 from lookalike.exhibits import words
 from lookalike.exhibits.neighbours import RANDOM
 from lookalike.exhibits.printed import RULE, human_time
@@ -60,12 +60,10 @@ def write_report(
     for link, make in reversed(list(zip(NAVIGATION, makers, strict=True))):
         text = make()
         written.append(Path(output_folder) / link.page)
-        with replacing(written[-1]) as part:
-            part.write_text(text, encoding="utf-8")
+        write_text(text, written[-1])
     named = ", ".join(dict.fromkeys(f"{exhibit.dataset}: {exhibit.id}" for exhibit in site.failed))
     sentence = f"exhibits that could not be drawn or shown: {named}; results/report/index.html says why\n"
-    with replacing(Path(output_folder) / "failed.txt") as part:
-        part.write_text(sentence if named else "", encoding="utf-8")
+    write_text(sentence if named else "", Path(output_folder) / "failed.txt")
     return written[::-1]
 
 
