@@ -42,16 +42,17 @@ sys.excepthook = say_interrupted
 sys.executable = shlex.quote(sys.executable)
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import check_writable, read_table
+from lookalike.core.files import check_writable
 from lookalike.core.fingerprint import fingerprint, kernels_fingerprint
-from lookalike.core.settings.data_sets import MADE_BY_CODE, STUDIES, VISTERM_KINDS
+from lookalike.core.settings.data_sets import MADE_BY_CODE, STUDIES, SYNTHETIC_KINDS, VISTERM_KINDS
 from lookalike.core.settings.model import plain
-from lookalike.data import archives, ground_truth, subsets
+from lookalike.data.archives import load_archives
 from lookalike.data.locate import listing_fingerprint, why_not_obtainable
 from lookalike.data.visterm_folder import NEEDED as VISTERM_FILES
 from lookalike.learners.registry import learner_module
 from lookalike.report import PAGES, SNAKEMAKE
 from lookalike.studies import rooms, settings
+from lookalike.studies.recipes import recipe_module
 
 
 def running_processes():
@@ -81,6 +82,8 @@ try:
 except LookalikeError as error:
     raise WorkflowError(str(error))
 
+STUDY_OF = {dataset: study for section in STUDIES for dataset, study in SETTINGS.studies(section).items()}
+PAINTED = [dataset for dataset in STUDY_OF if SETTINGS.datasets[dataset].kind in SYNTHETIC_KINDS]
 CATEGORY = SETTINGS.category
 PICTURED = [dataset for dataset, study in CATEGORY.items() if study.has_pictures]
 LANDMARK = SETTINGS.landmark
@@ -122,12 +125,7 @@ def one_of(names):
 
 def studied(synthetic=None):
     """Data sets of all studies, or only those of the demo, or only the others."""
-    return [
-        dataset
-        for study in STUDIES
-        for dataset in SETTINGS.studies(study)
-        if synthetic is None or SETTINGS.datasets[dataset].in_demo == synthetic
-    ]
+    return [dataset for dataset, study in STUDY_OF.items() if synthetic is None or study.data_set.in_demo == synthetic]
 
 
 def has_results(dataset):
@@ -151,7 +149,7 @@ def visterm_files(dataset):
 def not_run(dataset):
     """Why a data set cannot be run now: a sentence for its exhibits and the terminal, or nothing if it can."""
     data = SETTINGS.datasets[dataset]
-    published = archives.load_archives(RESOURCES / "archives.yaml")
+    published = load_archives(RESOURCES / "archives.yaml")
     if has_results(dataset) or data.kind in MADE_BY_CODE:
         return ""
     wanted = dataset in LANDMARK and LANDMARK[dataset].wants_words()

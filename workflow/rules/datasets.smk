@@ -12,18 +12,19 @@ rule draw_images:
     log:
         f"{LOGS}/draw_images/{{shard}}.log",
     wildcard_constraints:
-        dataset=one_of(PICTURED),
+        dataset=one_of(PAINTED),
     conda:
         "../../envs/images.yaml"
     params:
-        settings=settings_for(CATEGORY, "draw_images"),
+        settings=settings_for(STUDY_OF, "draw_images"),
+        recipe=lambda wildcards: fingerprint(recipe_module(SETTINGS.datasets[wildcards.dataset].kind)),
     script:
         "../scripts/draw_images.py"
 
 
 rule locate_images:
     input:
-        drawn=lambda wildcards: CATEGORY[wildcards.dataset].drawn_shards(),
+        drawn=lambda wildcards: STUDY_OF[wildcards.dataset].drawn_shards(),
         archives=RESOURCES / "archives.yaml",
         class_counts=RESOURCES / "caltech256-class-counts.csv",
     output:
@@ -31,11 +32,11 @@ rule locate_images:
     log:
         f"{LOGS}/locate_images.log",
     wildcard_constraints:
-        dataset=one_of(PICTURED),
+        dataset=one_of([*PICTURED, *LANDMARK]),
     conda:
         "../../envs/images.yaml"
     params:
-        settings=settings_for(CATEGORY, "locate_images"),
+        settings=settings_for(STUDY_OF, "locate_images"),
     script:
         "../scripts/locate_images.py"
 

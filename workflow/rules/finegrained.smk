@@ -14,21 +14,6 @@ for study in FINEGRAINED.values():
     study.deployed(conda="conda" in deployed)
 
 
-rule draw_triplet_images:
-    output:
-        f"{RESULTS}/drawn/{{shard}}.json",
-    log:
-        f"{LOGS}/draw_triplet_images/{{shard}}.log",
-    wildcard_constraints:
-        dataset=one_of(FINEGRAINED),
-    conda:
-        "../../envs/images.yaml"
-    params:
-        settings=settings_for(FINEGRAINED, "draw_triplet_images"),
-    script:
-        "../scripts/draw_triplet_images.py"
-
-
 rule read_triplets:
     input:
         drawn=lambda wildcards: FINEGRAINED[wildcards.dataset].drawn_shards(),

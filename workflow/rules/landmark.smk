@@ -7,39 +7,6 @@ What the settings ask for is in studies/landmark/section.py.
 """
 
 
-rule draw_landmarks:
-    output:
-        f"{RESULTS}/drawn/{{shard}}.json",
-    log:
-        f"{LOGS}/draw_landmarks/{{shard}}.log",
-    wildcard_constraints:
-        dataset=one_of(LANDMARK),
-    conda:
-        "../../envs/images.yaml"
-    params:
-        settings=settings_for(LANDMARK, "draw_landmarks"),
-    script:
-        "../scripts/draw_landmarks.py"
-
-
-rule locate_landmarks:
-    input:
-        drawn=lambda wildcards: LANDMARK[wildcards.dataset].drawn_shards(),
-        archives=RESOURCES / "archives.yaml",
-    output:
-        f"{RESULTS}/images.json",
-    log:
-        f"{LOGS}/locate_landmarks.log",
-    wildcard_constraints:
-        dataset=one_of(LANDMARK),
-    conda:
-        "../../envs/images.yaml"
-    params:
-        settings=settings_for(LANDMARK, "locate_landmarks"),
-    script:
-        "../scripts/locate_landmarks.py"
-
-
 rule scan_landmarks:
     input:
         images=f"{RESULTS}/images.json",

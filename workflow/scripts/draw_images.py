@@ -1,14 +1,14 @@
-"""Paint one shard of a set of synthetic categories, image by image, each from a random stream of its own."""
+"""Paint one shard of a data set that code makes, image by image; the first one writes what comes with them."""
 
 from lookalike.core.job_log import logged
 
 with logged(snakemake):
     from lookalike.core.files import write_json
-    from lookalike.data.painted_categories import PaintedCategories, write_odd_files
+    from lookalike.studies.recipes import recipe
 
     params, shard = snakemake.params.settings, int(snakemake.wildcards.shard)
-    recipe = PaintedCategories(**params["painted"], seed=params["seed"])
-    written = recipe.write_images(params["folder"], shard, params["n_shards"])
+    painted = recipe(params["kind"], params["painted"], params["seed"])
+    written = painted.write_images(params["folder"], shard, params["n_shards"])
     if shard == 0:
-        write_odd_files(recipe, params["folder"])
+        painted.write_beside(params["folder"])
     write_json({"synthetic": True, "settings": params["painted"], "images": written}, snakemake.output[0])

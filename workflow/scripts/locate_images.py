@@ -1,4 +1,4 @@
-"""Say where a data set's images are: put in place by the user, drawn, or fetched, verified and unpacked just now."""
+"""Say where a data set's images and ground truth are: in place, drawn, or fetched, verified and unpacked just now."""
 
 from lookalike.core.job_log import logged
 
@@ -7,11 +7,11 @@ with logged(snakemake):
     from lookalike.data.archives import load_archives
     from lookalike.data.locate import obtain, remove_other_drawings
 
-    data = snakemake.params.settings["data"]
-    record = {"kind": data["kind"], "root": data["path"]}
-    if data["kind"] == "synthetic":
-        remove_other_drawings(record["root"])
-    elif data["kind"] == "caltech256":
+    params, data = snakemake.params.settings, snakemake.params.settings["data"]
+    if found := params["drawn"]:
+        remove_other_drawings(found["root"])
+    else:
         archives = load_archives(snakemake.input.archives)
-        record |= obtain(data, archives, snakemake.input.class_counts)
-    write_json(record, snakemake.output[0])
+        class_counts = snakemake.input.class_counts if data["kind"] == "caltech256" else None
+        found = obtain(data, archives, class_counts, wants_words=params["wants_words"])
+    write_json({"kind": data["kind"], **found}, snakemake.output[0])

@@ -126,6 +126,11 @@ def write_ground_truth(folder: PathLike, queries: Iterable[Query], lists: Mappin
                 part.write_bytes("".join(f"{text}\n" for text in texts).encode("utf-8"))
 
 
+def painted_truth(images: PathLike) -> Path:
+    """Return the folder of the ground truth of images that code makes: beside all their folders, by the same name."""
+    return Path(images).parent.with_name("ground_truth") / Path(images).name
+
+
 def landmarks_of(folder: PathLike) -> list[str]:
     """Return the landmarks that a folder has queries for, sorted, from the names of its files alone: plans need it."""
     names = os.listdir(folder) if Path(folder).is_dir() else []

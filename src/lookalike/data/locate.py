@@ -19,7 +19,7 @@ import pandas as pd
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike
 from lookalike.data.archives import Archive, count_files, fetch_archive, is_reachable, unpack_archive
-from lookalike.data.ground_truth import landmarks_of
+from lookalike.data.ground_truth import landmarks_of, painted_truth
 
 _OWN = {
     "folder": "a folder of class folders",
@@ -44,6 +44,8 @@ def obtain(
     data: Data, archives: Mapping[str, Archive], class_counts: PathLike | None = None, *, wants_words: bool = False
 ) -> dict[str, str | dict[str, str]]:
     """Return where the parts of a data set are, and what was unpacked just now; what is missing is fetched."""
+    if data["kind"] == "folder":
+        return {"root": data["path"]}
     if data["kind"] == "landmarks":
         if missing := _what_is_missing(data):
             raise LookalikeError(f"the landmarks' data is not in place: {missing}")
@@ -152,7 +154,7 @@ def remove_other_drawings(folder: PathLike) -> list[str]:
             f"{folder} is not a folder of drawn images (.../images/<fingerprint>): nothing beside it was deleted; "
             "draw the images again"
         )
-    truth = kept.parent.with_name("ground_truth")
+    truth = painted_truth(kept).parent
     parents = [kept.parent] if truth.is_symlink() else [kept.parent, truth]
     others = [other for parent in parents for other in sorted(parent.glob("*")) if other.name != kept.name]
     others = [other for other in others if other.is_dir() and not other.is_symlink()]

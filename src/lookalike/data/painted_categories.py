@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from itertools import cycle
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +11,7 @@ import numpy as np
 from PIL import Image
 
 from lookalike.core.arrays import Bytes, Doubles, Floats
+from lookalike.core.files import write_text
 from lookalike.core.seeds import generator
 from lookalike.data import painter
 from lookalike.data.painter import FLOATING, OBJECTS, SCRAPS, Lens, Light, Material, Pose, Recipe, require
@@ -132,6 +132,25 @@ class PaintedCategories(Recipe):
         """Paint an image of a class, or (`CLUTTER`) of none."""
         return CategoryScene(self, label, generator(self.seed, "image", label + 1, number)).paint()
 
+    def write_beside(self, folder: str | Path) -> None:
+        """Write awkward files as an archive may hold, each a painting of its class; four of the seven can be used."""
+        names = ("greyscale.jpg", "cmyk.jpg", "sixteen_bits.png", "turned.jpg", "small.jpg", "cut_off.jpg")
+        places, paintings = [], []
+        for number, name in enumerate(names):
+            label = number % self.classes
+            places.append(Path(folder, self.name_of(label), f"{label + 1:03d}_{name}"))
+            paintings.append(Image.fromarray(self.paint(label, self.images_per_class + number)))
+        (grey, cmyk, deep, sideways, small, cut_off), upright = paintings, Image.Exif()
+        upright[0x0112] = 6  # orientation: to be turned clockwise by a quarter when shown
+        grey.convert("L").save(places[0])
+        cmyk.convert("CMYK").save(places[1])
+        Image.fromarray(np.asarray(deep.convert("L")).astype(np.uint16) * 257).save(places[2])
+        sideways.transpose(Image.Transpose.ROTATE_90).save(places[3], exif=upright)
+        small.resize((96, 72)).save(places[4])
+        cut_off.save(places[5])
+        places[5].write_bytes(places[5].read_bytes()[:2000])
+        write_text("These files have been renamed; this is no image.\n", places[0].with_name("RENAME2"))
+
 
 class CategoryScene:
     """One image: what is in it is drawn from the image's own stream, and painted."""
@@ -223,22 +242,3 @@ class CategoryScene:
         depth = np.arange(height)[:, None] - height + self.rng.uniform(-0.1, 0.22) * self.height * ridge
         painter.lay(above, np.multiply(painter.SKIES[kind], 0.45).sum(axis=0), 0.9 * np.clip(depth + 0.5, 0, 1))
         return above
-
-
-def write_odd_files(spec: PaintedCategories, folder: str | Path) -> None:
-    """Write awkward files as an archive may hold, each a painting of its class; four of the seven can be used."""
-    names = ("greyscale.jpg", "cmyk.jpg", "sixteen_bits.png", "turned.jpg", "small.jpg", "cut_off.jpg")
-    places, paintings = [], []
-    for number, (name, label) in enumerate(zip(names, cycle(range(spec.classes)), strict=False), spec.images_per_class):
-        places.append(Path(folder, spec.name_of(label), f"{label + 1:03d}_{name}"))
-        paintings.append(Image.fromarray(spec.paint(label, number)))
-    (grey, cmyk, deep, sideways, small, cut_off), upright = paintings, Image.Exif()
-    upright[0x0112] = 6  # orientation: to be turned clockwise by a quarter when shown
-    grey.convert("L").save(places[0])
-    cmyk.convert("CMYK").save(places[1])
-    Image.fromarray(np.asarray(deep.convert("L")).astype(np.uint16) * 257).save(places[2])
-    sideways.transpose(Image.Transpose.ROTATE_90).save(places[3], exif=upright)
-    small.resize((96, 72)).save(places[4])
-    cut_off.save(places[5])
-    places[5].write_bytes(places[5].read_bytes()[:2000])
-    places[0].with_name("RENAME2").write_text("These files have been renamed; this is no image.\n", encoding="utf-8")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import cv2
@@ -15,7 +16,7 @@ from lookalike.core.arrays import Bytes, Doubles, Floats
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator
 from lookalike.data import painter
-from lookalike.data.ground_truth import GroundTruth, Query
+from lookalike.data.ground_truth import GroundTruth, Query, painted_truth, write_ground_truth
 from lookalike.data.painter import CIRCLE, Lens, Light, Material, Pose, Recipe, require
 from lookalike.data.textures import Random, blend, hued, look, ramp, tile, turned
 
@@ -428,6 +429,10 @@ class PaintedLandmarks(Recipe):
         blur, noise = rng.uniform(0, knobs["blur"]) * self.width / 320, rng.uniform(1, knobs["noise"])
         lens = Lens(float(min(exposure, 1.15)), cast, falloff, azimuth, blur, noise, float(gamma))
         return painter.expose(canvas, lens, rng)
+
+    def write_beside(self, folder: str | Path) -> None:
+        """Write the ground truth of images in a folder."""
+        write_ground_truth(painted_truth(folder), *self.ground_truth())
 
     def ground_truth(self) -> GroundTruth:
         """Return queries and lists from the geometry alone; queries are in their own lists, as in Oxford's."""

@@ -117,6 +117,23 @@ class PaintedTriplets(Recipe):
         scene = TripletScene(self, looks, generator(self.seed, "chance", part, category, number))
         return scene.paint(*self.kind_of(category))
 
+    def write_beside(self, folder: str | Path) -> None:
+        """Write what comes with the images: ``ratings.csv``, ``pool.csv`` and ``training/relevance.csv``."""
+        names, rows = self.names(), []
+        for number, (query, *answers) in enumerate(rated_triplets(self)):
+            kind = "in-class" if answers[1][0] == query[0] else "out-of-class"
+            for image, similarity in zip(answers, (1, -1), strict=True):
+                row: dict[str, str | int] = {"Triplet": number}
+                for column, (category, index) in (("Image1", query), ("Image2", image)):
+                    row[column] = f"{names[category]}_{index + 1:04d}"
+                    row[f"{column}_Path"] = self.path("evaluation", category, index)
+                rows.append(row | {"Similarity": similarity, "Text Query": names[query[0]], "Kind": kind})
+        pools = ((name, image) for category, name in enumerate(names) for image in pool_of(self, category))
+        pool = [{"text_query": name, "path": self.path("evaluation", *image)} for name, image in pools]
+        write_table(pd.DataFrame(rows), Path(folder) / "ratings.csv")
+        write_table(pd.DataFrame(pool), Path(folder) / "pool.csv")
+        write_table(relevance_table(self), Path(folder) / "training" / "relevance.csv")
+
 
 def relevance_of(looks: Doubles, others: Doubles) -> Doubles:
     """Return the relevance (0..1) of images of a category by looks (..., 9): exp(-weighted squared difference)."""
@@ -226,21 +243,3 @@ def relevance_table(spec: PaintedTriplets) -> pd.DataFrame:
         table = pd.DataFrame({"image1": pairs[0], "image2": pairs[1], "relevance": relevance.round(6)})
         tables.append(table[relevance > _LEAST_RELEVANCE])
     return pd.concat(tables, ignore_index=True)
-
-
-def write_ratings(spec: PaintedTriplets, folder: str | Path) -> None:
-    """Write what comes with the images: ``ratings.csv``, ``pool.csv`` and ``training/relevance.csv``."""
-    names, rows = spec.names(), []
-    for number, (query, *answers) in enumerate(rated_triplets(spec)):
-        kind = "in-class" if answers[1][0] == query[0] else "out-of-class"
-        for image, similarity in zip(answers, (1, -1), strict=True):
-            row: dict[str, str | int] = {"Triplet": number}
-            for column, (category, index) in (("Image1", query), ("Image2", image)):
-                row[column] = f"{names[category]}_{index + 1:04d}"
-                row[f"{column}_Path"] = spec.path("evaluation", category, index)
-            rows.append(row | {"Similarity": similarity, "Text Query": names[query[0]], "Kind": kind})
-    pools = ((name, image) for category, name in enumerate(names) for image in pool_of(spec, category))
-    pool = [{"text_query": name, "path": spec.path("evaluation", *image)} for name, image in pools]
-    write_table(pd.DataFrame(rows), Path(folder) / "ratings.csv")
-    write_table(pd.DataFrame(pool), Path(folder) / "pool.csv")
-    write_table(relevance_table(spec), Path(folder) / "training" / "relevance.csv")

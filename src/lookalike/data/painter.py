@@ -299,6 +299,10 @@ class Recipe(ABC):
     def paint(self, *member: Any) -> Bytes:
         """Paint an image: uint8 of shape (height, width, 3), RGB."""
 
+    @abstractmethod
+    def write_beside(self, folder: str | Path) -> None:
+        """Write what comes with the images in a folder."""
+
     def members(self) -> Iterator[tuple[Any, ...]]:
         """Yield group and number of every image."""
         for group, count in self.counts().items():

@@ -2,27 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from importlib import import_module
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.schema import Shared
-from lookalike.data.painted_categories import PaintedCategories
-from lookalike.data.painted_landmarks import PaintedLandmarks
-from lookalike.data.painted_triplets import PaintedTriplets
 from lookalike.data.painter import Recipe
 
-RECIPES: dict[str, Callable[..., Recipe]] = {
-    "synthetic": PaintedCategories,
-    "synthetic_landmarks": PaintedLandmarks,
-    "synthetic_triplets": PaintedTriplets,
+_RECIPES = {
+    "synthetic": ("painted_categories", "PaintedCategories"),
+    "synthetic_landmarks": ("painted_landmarks", "PaintedLandmarks"),
+    "synthetic_triplets": ("painted_triplets", "PaintedTriplets"),
 }
+
+
+def recipe_module(kind: str) -> str:
+    """Return the module of the recipe of a kind of data set, as code behind a result is named."""
+    return f"data/{_RECIPES[kind][0]}.py"
+
+
+def recipe(kind: str, settings: Mapping[str, float], seed: int) -> Recipe:
+    """Return the recipe of a kind of data set; found by name, so that no job depends on how others are painted."""
+    module, name = _RECIPES[kind]
+    painted: Callable[..., Recipe] = getattr(import_module(f"lookalike.data.{module}"), name)
+    return painted(**settings, seed=seed)
+
+
+def reads_of_drawing(shared: Shared, dataset: str) -> Mapping[str, object]:
+    """Return what a job that draws images of a data set reads of the settings."""
+    data = shared.datasets[dataset]
+    painted = {"kind": data.kind, "painted": getattr(data, data.kind), "folder": painted_folder(shared, dataset)}
+    return {**painted, "n_shards": data.shards, "seed": shared.drawing_seed(dataset)}
 
 
 def recipe_of(shared: Shared, dataset: str) -> Recipe:
     """Return the recipe of a synthetic data set; a `LookalikeError` where its images cannot be painted."""
     data = shared.datasets[dataset]
     try:
-        return RECIPES[data.kind](**dict(getattr(data, data.kind)), seed=shared.drawing_seed(dataset))
+        return recipe(data.kind, dict(getattr(data, data.kind)), shared.drawing_seed(dataset))
     except LookalikeError as error:
         raise LookalikeError(f"config: datasets.{dataset}.{data.kind}: {error}") from error
 

@@ -15,10 +15,10 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.images import load_rgb
 from lookalike.core.seeds import generator
 from lookalike.data import painted_landmarks, painted_triplets, textures
-from lookalike.data.ground_truth import read_ground_truth, read_lists, write_ground_truth
-from lookalike.data.painted_categories import CLUTTER, CLUTTER_LABEL, PaintedCategories, category_of, write_odd_files
+from lookalike.data.ground_truth import painted_truth, read_ground_truth, read_lists
+from lookalike.data.painted_categories import CLUTTER, CLUTTER_LABEL, PaintedCategories, category_of
 from lookalike.data.painted_landmarks import DISTRACTOR, N_QUERIES, Camera, PaintedLandmarks, View
-from lookalike.data.painted_triplets import FACTORS, PaintedTriplets, rated_triplets, relevance_of, write_ratings
+from lookalike.data.painted_triplets import FACTORS, PaintedTriplets, rated_triplets, relevance_of
 from lookalike.data.painter import Pose
 from lookalike.data.rated_triplets import read_release
 from lookalike.data.scan import scan_folder, scan_photographs
@@ -43,15 +43,15 @@ each_recipe = pytest.mark.parametrize("name", RECIPES)
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     """Folder of each recipe's images, half of them written by another process."""
-    root = tmp_path_factory.mktemp("painted")
+    root = tmp_path_factory.mktemp("painted") / "images"
     folders = {recipe: root / name for name, (recipe, *_) in RECIPES.items()}
     code = "from lookalike.data.painted_{0} import *\n{1!r}.write_images({2!r}, 1, 2)\n"
     script = "".join(code.format(path.name, recipe, str(path)) for recipe, path in folders.items())
     subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
     for recipe, folder in folders.items():
         assert recipe.write_images(folder, 0, 2) == len(list(recipe.members())) // 2
-    write_ratings(TRIPLETS, folders[TRIPLETS])
-    write_ground_truth(root / "ground_truth", *LANDMARKS.ground_truth())
+    for recipe in (LANDMARKS, TRIPLETS):
+        recipe.write_beside(folders[recipe])
     return folders
 
 
@@ -130,7 +130,7 @@ def test_classes_have_a_material_of_their_own_and_share_the_others():
 def test_a_folder_of_categories_is_like_an_archive_with_odd_files(tmp_path):
     recipe = replace(CATEGORIES, width=208, height=160)
     recipe.write_images(tmp_path)
-    write_odd_files(recipe, tmp_path)
+    recipe.write_beside(tmp_path)
     manifest = scan_folder(tmp_path, clutter_labels=(CLUTTER_LABEL,), n_threads=1)
     counts = {"ok": 3 * 4 + 4, "clutter": 2, "too_small": 1, "unreadable": 1, "not_an_image": 1}
     assert manifest["status"].value_counts().to_dict() == counts
@@ -146,7 +146,7 @@ def test_a_folder_of_categories_is_like_an_archive_with_odd_files(tmp_path):
 
 def test_the_study_s_own_reader_reads_the_ground_truth(written):
     manifest = scan_photographs(written[LANDMARKS])
-    truth = written[LANDMARKS].with_name("ground_truth")
+    truth = painted_truth(written[LANDMARKS])
     queries, relevance = read_ground_truth(truth, manifest)
     assert read_lists(truth) == LANDMARKS.ground_truth()
     assert queries["landmark"].value_counts().to_dict() == dict.fromkeys(LANDMARKS.names(), N_QUERIES)

@@ -11,15 +11,16 @@ from lookalike.core.settings.schema import Shared
 
 def reads_of_images(job: str, shared: Shared, dataset: str, names: Mapping[str, str]) -> Mapping[str, Any] | None:
     """Return what a job reads, by the wildcards of its rule; None of another job."""
+    from lookalike.studies.recipes import painted_folder, reads_of_drawing
+
     data, seed = shared.datasets[dataset], {"seed": shared.seed}
     descriptor, representation = names.get("descriptor", ""), names.get("representation", "")
     match job:
         case "draw_images":
-            painted = {"painted": data.synthetic, "folder": images_folder(shared, dataset)}
-            return {**painted, "n_shards": data.shards, "seed": shared.drawing_seed(dataset)}
+            return reads_of_drawing(shared, dataset)
         case "locate_images":
-            located = plain(data, include={"kind", "path", "fetch"})
-            return {"data": located | {"path": images_folder(shared, dataset)}}
+            drawn = {"root": painted_folder(shared, dataset)} if data.kind == "synthetic" else {}
+            return {"data": plain(data, include={"kind", "path", "fetch"}), "drawn": drawn, "wants_words": False}
         case "scan_images":
             return {"clutter": data.clutter}
         case "draw_codebook_pool":
@@ -33,11 +34,3 @@ def reads_of_images(job: str, shared: Shared, dataset: str, names: Mapping[str, 
         case "count_visterms":
             return {"hellinger": shared.representations[representation].hellinger}
     return None
-
-
-def images_folder(shared: Shared, dataset: str) -> str:
-    """Return the folder of its images: that of the user's, or where code draws them by its settings."""
-    from lookalike.studies.recipes import painted_folder
-
-    data = shared.datasets[dataset]
-    return painted_folder(shared, dataset) if data.kind == "synthetic" else data.path or ""

@@ -106,14 +106,15 @@ class FinegrainedSection(Study):
 
     def reads(self, job: str, fitted: Sequence[str] = (), **names: str) -> Mapping[str, Any]:
         """Return what a job of a rule reads of the settings; how others are trained or sampled it does not."""
+        from lookalike.studies.recipes import reads_of_drawing
+
         data, sampling, network = self.data_set, {"sampling": self.sampling()}, self.network
         held_out = {**dict(self.validation), **sampling}
         trained = {**dict(only(Network, network)), "validation": held_out}
         own: dict[str, Any]
         match job:
-            case "draw_triplet_images":
-                own = {"painted": data.synthetic_triplets, "n_shards": data.shards, "folder": self.images_folder()}
-                return {**own, "seed": self.drawing_seed}
+            case "draw_images":
+                return reads_of_drawing(self._shared, self.dataset)
             case "read_triplets":
                 own = {"kind": data.kind, "ratings": float(self.golden.ratings or 0), "folder": self.images_folder()}
                 own |= {} if data.kind == REAL else {data.kind: getattr(data, data.kind)}

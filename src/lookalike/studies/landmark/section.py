@@ -17,7 +17,7 @@ from lookalike.core.settings.methods import Changes, Fit, Method, qpao_blocks
 from lookalike.core.settings.model import ABSENT, Absent, Distinct, names_or, only, plain
 from lookalike.core.settings.schema import CodebookTraining
 from lookalike.core.settings.sentences import refer, refer_kind, refer_once
-from lookalike.data.ground_truth import OXFORD_LANDMARKS, landmarks_with
+from lookalike.data.ground_truth import OXFORD_LANDMARKS, landmarks_with, painted_truth
 from lookalike.data.locate import listing_fingerprint
 from lookalike.exhibits.study import Files
 from lookalike.learners.registry import MODULES
@@ -136,17 +136,16 @@ class LandmarkSection(Sweeps, MethodStudy):
 
     def reads(self, job: str, fitted: Sequence[str] = (), **names: str) -> Mapping[str, object]:
         """Return what a job of a rule reads of the settings."""
+        from lookalike.studies.recipes import reads_of_drawing
+
         data, id, seed = self.data_set, names.get("representation", ""), {"seed": self.seed}
         codebook = self._shared.codebooks[id or self.codebooks[0]]
         match job:
-            case "draw_landmarks":
-                painted = {"painted": data.synthetic_landmarks, "folder": self.painted_folder()}
-                painted["ground_truth"] = self.ground_truth_folder()
-                return {**painted, "n_shards": data.shards, "seed": self.drawing_seed}
-            case "locate_landmarks":
+            case "draw_images":
+                return reads_of_drawing(self._shared, self.dataset)
+            case "locate_images":
                 located = plain(data, include={"kind", "path", "ground_truth", "fetch"})
-                folders = {"drawn_folder": self.painted_folder(), "ground_truth": self.ground_truth_folder()}
-                return {"data": located, **folders, "wants_words": self.wants_words()}
+                return {"data": located, "drawn": self.drawn_folders(), "wants_words": self.wants_words()}
             case "extract_keypoints":
                 return {"keypoints": self._shared.keypoints[names["keypoints"]], "n_shards": data.shards}
             case "train_words":
@@ -214,11 +213,14 @@ class LandmarkSection(Sweeps, MethodStudy):
             found.setdefault(words, {})[method] = fit_of(self.spec(method, by_words.get(words, ""), words))
         return found
 
-    def painted_folder(self) -> str:
-        """Return the folder of images that code makes; "" where it does not."""
+    def drawn_folders(self) -> dict[str, str]:
+        """Return the folders of images and ground truth that code makes; none where it does not."""
         from lookalike.studies.recipes import painted_folder
 
-        return painted_folder(self._shared, self.dataset) if self.data_set.kind == "synthetic_landmarks" else ""
+        if self.data_set.kind != "synthetic_landmarks":
+            return {}
+        root = painted_folder(self._shared, self.dataset)
+        return {"root": root, "ground_truth": painted_truth(root).as_posix()}
 
     def _painted_names(self) -> list[str]:
         from lookalike.studies.recipes import recipe_of
@@ -227,8 +229,7 @@ class LandmarkSection(Sweeps, MethodStudy):
 
     def ground_truth_folder(self) -> str:
         """Return the folder of the ground-truth files, as far as it is known before the images are located."""
-        painted = self.painted_folder()
-        return f"{self.folder}/ground_truth/{Path(painted).name}" if painted else self.data_set.ground_truth or ""
+        return self.drawn_folders().get("ground_truth", self.data_set.ground_truth or "")
 
     def named_landmarks(self) -> list[str]:
         """Return the landmarks that are learned; where a user's ground truth is away, those of the results."""

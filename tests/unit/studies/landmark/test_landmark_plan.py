@@ -117,7 +117,7 @@ def test_a_users_landmarks_are_those_of_the_ground_truth_or_of_the_results(demo,
         Path(f"truth/tower_1_{kind}.txt").write_text(f"{names}\n")
     assert (mine.named_landmarks(), mine.ground_truth_folder()) == (["tower"], "truth")
     located = {"kind": "landmarks", "path": "photographs", "ground_truth": "truth", "fetch": True}
-    assert mine.params("locate_landmarks")["data"] == located
+    assert mine.params("locate_images")["data"] == located
 
     # a change in a folder is noticed, and a folder that is away keeps the listing that its results were made with
     assert demo.listing("path") == ""
