@@ -168,7 +168,7 @@ def end_to_end(files: list[Path], palette: np.ndarray) -> dict[str, float]:
 
 
 def sample_images(folder: Path | None, n: int) -> tuple[str, list[np.ndarray]]:
-    """What is described: real images scaled to 400x300, or synthetic ones; and which of the two."""
+    """Return what is described, real images scaled to 400x300 or synthetic ones, and which of the two."""
     if folder is None:
         return "synthetic textured images", [textured_image(seed) for seed in range(n)]
     images = [

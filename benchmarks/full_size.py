@@ -57,7 +57,7 @@ def recorded_jobs(folders: Sequence[Path], kept: Mapping[str, Any]) -> dict[str,
 
 
 def kept_record(record: Mapping[str, Any], makers: Mapping[str, str], before: Any) -> dict[str, Any]:
-    """What is kept of a record; of files that are gone, the size that was kept before."""
+    """Return what is kept of a record; of files that are gone, the size that was kept before."""
     outputs = [Path(path) for path in record["outputs"]]
     fits = [
         json.loads(path.read_text(encoding="utf-8")) for path in outputs if path.name == "fit.json" and path.exists()

@@ -186,12 +186,18 @@ def in_image(path: Path, rng: random.Random) -> None:
     with Image.open(path) as opened:
         image, comment = opened.convert("RGB"), PngImagePlugin.PngInfo()
     comment.add_text("comment", "x" * 3_000_000, zip=True)
-    changed, how = rng.choice([
-        (image.resize((rng.choice([1, 31, 3000]), rng.choice([1, 40]))), {}), (image, {"pnginfo": comment}),
-        (image, {"icc_profile": bytes(2_000_000)}), (image.convert("CMYK"), {"format": "TIFF"}),
-        (image.quantize(2), {"format": "GIF"}), (Image.fromarray(np.full((40, 40), 40_000, np.uint16)), {}),
-        (Image.new("RGB", (64, 48), rng.choice(["black", "white"])), {}), (Image.new("1", (20_000, 20_000)), {}),
-    ])  # fmt: skip
+    changed, how = rng.choice(
+        [
+            (image.resize((rng.choice([1, 31, 3000]), rng.choice([1, 40]))), {}),
+            (image, {"pnginfo": comment}),
+            (image, {"icc_profile": bytes(2_000_000)}),
+            (image.convert("CMYK"), {"format": "TIFF"}),
+            (image.quantize(2), {"format": "GIF"}),
+            (Image.fromarray(np.full((40, 40), 40_000, np.uint16)), {}),
+            (Image.new("RGB", (64, 48), rng.choice(["black", "white"])), {}),
+            (Image.new("1", (20_000, 20_000)), {}),
+        ]
+    )
     changed.save(path, **({"format": "PNG"} | how))
 
 
@@ -199,8 +205,12 @@ def to_special(path: Path, rng: random.Random) -> None:
     """Replace a file by what is no regular file, or by a link; nothing of it leaves the call's folder."""
     kept = path.rename(path.with_name(f"kept{path.suffix}"))
     kind = rng.choice(["nowhere", path.name, kept.name, "hard", "folder", "socket", "pipe", "pipe", 3, 5])
-    makers = {"hard": lambda: os.link(kept, path), "folder": path.mkdir, "pipe": lambda: os.mkfifo(path),
-              "socket": lambda: socket.socket(socket.AF_UNIX).bind(str(path))}  # fmt: skip
+    makers = {
+        "hard": lambda: os.link(kept, path),
+        "folder": path.mkdir,
+        "pipe": lambda: os.mkfifo(path),
+        "socket": lambda: socket.socket(socket.AF_UNIX).bind(str(path)),
+    }
     if isinstance(kind, int):  # a node of its own
         makers[kind] = lambda: os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, kind))
     makers.get(kind, lambda: path.symlink_to(kind))()
@@ -268,12 +278,21 @@ def without_permission(arguments: list[str], rng: random.Random) -> bool:
     return True
 
 
-KINDS = {"sound": lambda *_: True, "full disk": lambda *_: True, "options": in_options, "outputs": in_outputs,
-         "names": in_names, "permissions": without_permission, "special files": partial(in_files, to_special, ""),
-         "bytes": partial(in_files, in_bytes, ""), "tables": partial(in_files, in_table, ".csv"),
-         "images": partial(in_files, in_image, ".png .jpg"), "models": partial(in_files, in_model, ".lookalike"),
-         "cache bytes": partial(in_files, in_bytes, "cache"),
-         "cache arrays": partial(in_files, in_entry, "cache")}  # fmt: skip
+KINDS = {
+    "sound": lambda *_: True,
+    "full disk": lambda *_: True,
+    "options": in_options,
+    "outputs": in_outputs,
+    "names": in_names,
+    "permissions": without_permission,
+    "special files": partial(in_files, to_special, ""),
+    "bytes": partial(in_files, in_bytes, ""),
+    "tables": partial(in_files, in_table, ".csv"),
+    "images": partial(in_files, in_image, ".png .jpg"),
+    "models": partial(in_files, in_model, ".lookalike"),
+    "cache bytes": partial(in_files, in_bytes, "cache"),
+    "cache arrays": partial(in_files, in_entry, "cache"),
+}
 
 
 def state_of(folder: Path) -> dict[str, tuple]:

@@ -1,4 +1,4 @@
-"""What the benchmarks share: one core's limits, measured, ways that take turns, and rows of ours beside a peer.
+"""Shared by the benchmarks: one core's limits, measured, ways that take turns, and rows of ours beside a peer.
 
 Set the numbers of threads before this is imported, as it imports NumPy.
 """

@@ -1,4 +1,4 @@
-r"""What triplets in a row that share their query image do to precision and speed: the web study for several numbers.
+r"""Precision and speed where triplets in a row share their query image: the web study for several numbers.
 
 Each ranker learns on the training images of one simulated data set, with the study's own code and no patience: W is
 the one with the best mean average precision on held-out images. Test images then query each other. Rankers differ by
@@ -26,6 +26,7 @@ import pandas as pd
 from lookalike.data.web_simulation import WebSimulation
 from lookalike.features.visterm_store import VistermStore
 from lookalike.studies.web import protocol
+from lookalike.studies.web.settings import HeldOutLog, LogLearning, LogTest
 
 BLOCK = 2_048
 SCORES = 16
@@ -47,33 +48,27 @@ def rows_of_rankers(arguments: argparse.Namespace, folder: Path) -> list[dict[st
     simulation.write_images(folder / "images.parquet")
     simulation.write_shard(0, 1, folder / "visterms")
     images, store = pd.read_parquet(folder / "images.parquet"), VistermStore(folder / "visterms", simulation.words)
-    held_out = {"images": min(2_000, arguments.images // 5), "queries": 500}
+    held_out = HeldOutLog(images=min(2_000, arguments.images // 5), queries=500)
     files = {"rows_folder": folder / "rows", "validation_path": folder / "validation.npz"}
     rows, validation = protocol.prepare_training(log, images, store, held_out, theta=0.0, seed=SEED, **files)
     ids, gallery = protocol.test_rows(rows, store, images)
-    interval = BLOCK * max(1, arguments.steps // (SCORES * BLOCK))
-    settings = {
-        "aggressiveness": arguments.aggressiveness, "steps": arguments.steps, "patience": 0, "tolerance": 0.0,
-        "interval": interval, "mode": "sequential", "block": BLOCK,
-    }  # fmt: skip
-    table = []
+    interval, topics = BLOCK * max(1, arguments.steps // (SCORES * BLOCK)), images["topic"].to_numpy()
+    learning = {"aggressiveness": arguments.aggressiveness, "steps": arguments.steps, "block": BLOCK}
+    learning |= {"mode": "sequential", "interval": interval, "patience": 0}
+    test, machine = LogTest(queries=10_000, neighbours=10), {"n_threads": 1, "report": lambda line: None}
+    kept, table = {"checkpoint": folder / "checkpoint", "checkpoint_seconds": 1e9}, []
     for ranker in range(arguments.rankers):
         for per_query in arguments.per_query:
-            run, _ = protocol.train_ranker(
-                log, rows, validation, settings | {"triplets_per_query": per_query}, ranker, seed=SEED, n_threads=1,
-                checkpoint=folder / "checkpoint", checkpoint_seconds=1e9, report=lambda line: None,
-            )  # fmt: skip
+            grouped = LogLearning(**learning, triplets_per_query=per_query)
+            run, _ = protocol.train_ranker(log, rows, validation, grouped, str(ranker), seed=SEED, **kept, **machine)
             (folder / "checkpoint" / "checkpoint.npz").unlink()
-            precision = protocol.score_retrieval(
-                {"oasis": lambda W=run.W: W}, ids, gallery, log, images["topic"].to_numpy(),
-                {"queries": 10_000, "neighbours": 10}, seed=SEED, n_threads=1, report=lambda line: None,
-            )  # fmt: skip
+            systems = {"oasis": lambda W=run.W: W}
+            precision = protocol.score_retrieval(systems, ids, gallery, log, topics, test, seed=SEED, **machine)
             by_k = precision[precision["metric"] == "p@k"].set_index("x")
-            table.append({
-                "triplets_per_query": per_query, "ranker": ranker, "n_train": len(rows), "steps": run.n_steps,
-                "best_map": 100 * max(row["map"] for row in run.curve), "p1": 100 * by_k.loc[1, "value"],
-                "p10": 100 * by_k.loc[10, "value"], "steps_per_cpu_second": run.n_steps / run.cpu_seconds,
-            })  # fmt: skip
+            row = {"triplets_per_query": per_query, "ranker": ranker, "n_train": len(rows), "steps": run.n_steps}
+            row["best_map"] = 100 * max(point["map"] for point in run.curve)
+            row |= {f"p{k}": 100 * by_k.loc[k, "value"] for k in (1, 10)}
+            table.append(row | {"steps_per_cpu_second": run.n_steps / run.cpu_seconds})
             print(table[-1], flush=True)
     return table
 
@@ -85,11 +80,9 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
         texts = {name: f"{rows[name].mean():.2f} ± {rows[name].std():.2f}" for name in ("best_map", "p1", "p10")}
         drawn = rows["steps"].mean() / per_query / rows["n_train"].mean()
         speed = f"{rows['steps_per_cpu_second'].median():,.0f}"
-        records.append({
-            "Triplets a query image": per_query, "An image is drawn": f"{drawn:.2g} times",
-            "Validation mAP (%)": texts["best_map"], "P@1 (%)": texts["p1"], "P@10 (%)": texts["p10"],
-            "Steps a processor second": speed,
-        })  # fmt: skip
+        row = {"Triplets a query image": per_query, "An image is drawn": f"{drawn:.2g} times"}
+        row |= {"Validation mAP (%)": texts["best_map"], "P@1 (%)": texts["p1"], "P@10 (%)": texts["p10"]}
+        records.append(row | {"Steps a processor second": speed})
     return pd.DataFrame(records)
 
 

@@ -71,6 +71,8 @@ nitpick_ignore_regex = [
     (r"py:obj", r"lookalike\.core\.settings\.model\.Entry"),
     # bases that share code and have no page of their own
     (r"py:class", r"lookalike\..*\._.*"),
+    # the entry of a list, of any type
+    (r"py:obj", r"lookalike\.core\.settings\.model\.Entry"),
     # bases that Python itself defines
     (r"py:class", r"(object|ValueError|RuntimeError|TypeError|Exception|Protocol|Mapping|NamedTuple|ABC)"),
 ]

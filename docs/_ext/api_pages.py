@@ -19,7 +19,7 @@ from sphinx.ext.napoleon import Config, NumpyDocstring
 
 PACKAGE = "lookalike"
 FOLDER = Path("reference/api")
-LEFT_OUT = {"cli": "the command line has a page of its own", "triplet_command": "likewise", "commands": "likewise"}
+LEFT_OUT = {"cli": "the command line has a page of its own", "commands": "likewise"}
 """Modules and packages that are left out, with the reason."""
 SECTIONS = Config(
     # types are words, "array of shape (n, d)", and no names to link
@@ -68,11 +68,11 @@ def write_pages(app: Sphinx) -> None:
     packages = public_packages()
     pages = {folder / f"{package}.rst": package_page(package) for package in packages}
     modules = [module for package in packages for module in public_modules(package)]
-    shown: set[tuple[str, str]] = set()
+    documented: set[tuple[str, str]] = set()
     for module in modules:
         handed = set(handed_on(module).items())
-        pages[folder / "modules" / f"{module}.rst"] = module_page(module, {name for name, _ in handed & shown})
-        shown |= handed
+        pages[folder / "modules" / f"{module}.rst"] = module_page(module, {name for name, _ in handed & documented})
+        documented |= handed
     for old in folder.rglob("*.rst"):
         if old not in pages:
             old.unlink()

@@ -66,7 +66,7 @@ class ConfigurationKeys(SphinxDirective):
         return listed
 
     def _nested(self, schema: Schema, path: str) -> list[nodes.Node]:
-        """What lies inside a key: an object's keys, the objects of a list, or a reference to a section."""
+        """Return what lies inside a key: an object's keys, the objects of a list, or a reference to a section."""
         if "properties" in schema:
             return [self._keys(schema, path)]
         inside = entries_of(schema)
@@ -102,10 +102,9 @@ def entries_of(schema: Schema) -> Schema | None:
 def resolved(root: Schema, schema: Schema) -> dict[str, Any]:
     """A schema with what it refers to, its own words coming first."""
     either = schema.get("anyOf", [])
-    if any("$ref" in one for one in either):
+    if sections := [kind for kind in either if "$ref" in kind]:
         # a section or null
-        rest = {key: value for key, value in schema.items() if key != "anyOf"}
-        schema = rest | next(one for one in either if "$ref" in one)
+        schema = {key: value for key, value in schema.items() if key != "anyOf"} | sections[0]
     if "$ref" not in schema:
         return dict(schema)
     target = root["$defs"][schema["$ref"].removeprefix("#/$defs/")]
@@ -135,7 +134,7 @@ def _facts(schema: Schema) -> list[str]:
 def _type(schema: Schema) -> str:
     if "enum" in schema:
         return "one of " + ", ".join(str(value) for value in schema["enum"])
-    kinds = [one["type"] for one in schema.get("anyOf", [schema]) if "type" in one]
+    kinds = [kind["type"] for kind in schema.get("anyOf", [schema]) if "type" in kind]
     if kinds == ["array"]:
         inside = schema.get("items", {}).get("type")
         return f"list of {inside}s" if isinstance(inside, str) else "list"

@@ -18,16 +18,17 @@ class ExhibitList(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return a section for each paper and each group of our own, with a table of its exhibits."""
         exhibits = list(all_exhibits().values())
-        groups = dict.fromkeys(one.paper for one in exhibits if one.paper not in PAPERS)
-        titles = {paper: named.title for paper, named in PAPERS.items()} | {
-            group: GROUPS.get(group, group) for group in groups
-        }
+        titles = {id: paper.title for id, paper in PAPERS.items()}
+        for exhibit in exhibits:
+            titles.setdefault(exhibit.paper, GROUPS.get(exhibit.paper, exhibit.paper))
         sections = []
         for paper, title in titles.items():
-            own = [one for one in exhibits if one.paper == paper]
+            own = [exhibit for exhibit in exhibits if exhibit.paper == paper]
             section = nodes.section("", nodes.title("", title), ids=[f"exhibits-{paper}"])
             self.state.document.note_explicit_target(section)
-            section += table(("exhibit", "file"), ((f"{one.label} {one.title}".strip(), one.id) for one in own))
+            section += table(
+                ("exhibit", "file"), [(f"{exhibit.label} {exhibit.title}".strip(), exhibit.id) for exhibit in own]
+            )
             sections.append(section)
         return list(sections)
 

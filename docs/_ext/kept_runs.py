@@ -164,7 +164,7 @@ class NotRun(KeptDirective):
 
 
 class FullCosts(KeptDirective):
-    """What studies of the papers' size take: of Caltech-256 what a rehearsal took, of others what kept runs tell."""
+    """Table what studies of the papers' size take: on Caltech-256 as rehearsed, on others as kept runs tell."""
 
     def run(self) -> list[nodes.Node]:
         """Return a table of all studies, then one of the parts of each."""
@@ -208,7 +208,7 @@ def _rehearsed(parts: list[Run], jobs: Run) -> dict[str, list[Run]]:
 
 
 def _rehearsed_part(jobs: list[Run]) -> tuple[str, ...]:
-    """What the jobs of a part took, or that they were not rehearsed."""
+    """Return what the jobs of a part took, or that they were not rehearsed."""
     if not jobs:
         return ("not rehearsed", *[NO_NUMBER] * 5)
     fits, ended = (sum(job[name] for job in jobs) for name in ("fits", "fits_at_limit"))

@@ -139,7 +139,7 @@ def _arguments(name: str, text: str, path: Path, constants: dict[str, str]) -> l
 
 
 def _said(value: ast.expr, constants: dict[str, str]) -> str:
-    """What an argument says: text with its constants put in, or the expression as it is written."""
+    """Return what an argument says: text with its constants put in, or the expression as it is written."""
     if isinstance(value, ast.Constant):
         return str(value.value)
     if isinstance(value, ast.JoinedStr):

@@ -31,7 +31,7 @@ def steps(page: str) -> Iterator[tuple[str, str, str]]:
 
 
 def run(language: str, text: str, folder: Path) -> str:
-    """What a block prints on standard output."""
+    """Return what a block prints on standard output."""
     shell = "\n".join(line.removeprefix("$ ") for line in text.splitlines() if line.startswith("$ "))
     command = ["bash", "-ec", shell] if language == "console" else [sys.executable, "-c", text]
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}

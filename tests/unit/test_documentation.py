@@ -100,10 +100,10 @@ def test_every_key_rule_command_and_learner_is_in_the_reference(site):
 @pytest.mark.parametrize("page", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_file_and_make_target_that_is_named_exists(page):
     text = page.read_text(encoding="utf-8")
-    made = {name for how_to in PAGES for language, name, _ in documented_edits(how_to) if language != "diff"}
+    written = {name for how_to in PAGES for language, name, _ in documented_edits(how_to) if language != "diff"}
     folders = "src|workflow|tests|docs|examples|envs|benchmarks|profiles"
     named = set(re.findall(rf"`((?:{folders})/[A-Za-z0-9_./*-]+)`", text))
-    assert all(any(ROOT.glob(name)) for name in named - made), named
+    assert all(any(ROOT.glob(name)) for name in named - written), named
     if page.parent in (ROOT, DOCS):
         links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
         assert all((page.parent / link).exists() for link in links), links

@@ -69,5 +69,5 @@ def test_it_shows_every_exhibit_of_its_paper(name, paper):
     tree = code_of(name)
     assert calls(tree, "PaperReader") == [paper]
     assert sorted(map(str, calls(tree, "show"))) == sorted(
-        one.name for one in all_exhibits().values() if one.paper == paper
+        exhibit.name for exhibit in all_exhibits().values() if exhibit.paper == paper
     )

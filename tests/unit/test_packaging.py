@@ -1,4 +1,4 @@
-"""What is shipped: the wheel's files and metadata, the library without Snakemake, the image, the catalogue's entry."""
+"""Files that are shipped: the wheel and its metadata, the library without Snakemake, the image, the catalogue."""
 
 import ast
 import re
@@ -68,8 +68,14 @@ ROOMS = {
     "deep": ("deep",),
     "workflow": ("studies", "data", "features", "ranking", "exhibits", "report"),
 }
-DISTRIBUTIONS = {"PIL": "pillow", "cv2": "opencv-python-headless", "faiss": "faiss-cpu",
-                 "pywt": "pywavelets", "sklearn": "scikit-learn", "yaml": "pyyaml"}  # fmt: skip
+DISTRIBUTIONS = {
+    "PIL": "pillow",
+    "cv2": "opencv-python-headless",
+    "faiss": "faiss-cpu",
+    "pywt": "pywavelets",
+    "sklearn": "scikit-learn",
+    "yaml": "pyyaml",
+}
 
 
 @pytest.mark.parametrize("extra", ROOMS)
@@ -166,5 +172,5 @@ def test_a_github_workflow_is_whole(workflow):
         assert job["runs-on"].startswith("ubuntu-"), name
         for step in job["steps"]:
             assert ("uses" in step) != ("run" in step), f"{name}: a step either uses or runs"
-            made = re.findall(r"\bmake ([a-z-]+)\b", step.get("run", ""))
-            assert set(made) <= targets, f"{name}: make {made}"
+            wanted = re.findall(r"\bmake ([a-z-]+)\b", step.get("run", ""))
+            assert set(wanted) <= targets, f"{name}: make {wanted}"

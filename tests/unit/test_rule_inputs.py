@@ -11,8 +11,16 @@ import yaml
 from lookalike.core.fingerprint import imported_modules
 
 ROOT = Path(__file__).resolve().parents[2]
-DISTRIBUTIONS = {"PIL": "pillow", "cv2": "py-opencv", "faiss": "faiss-cpu", "matplotlib": "matplotlib-base",
-                 "pywt": "pywavelets", "sklearn": "scikit-learn", "torch": "pytorch", "yaml": "pyyaml"}  # fmt: skip
+DISTRIBUTIONS = {
+    "PIL": "pillow",
+    "cv2": "py-opencv",
+    "faiss": "faiss-cpu",
+    "matplotlib": "matplotlib-base",
+    "pywt": "pywavelets",
+    "sklearn": "scikit-learn",
+    "torch": "pytorch",
+    "yaml": "pyyaml",
+}
 
 
 def rules():

@@ -7,13 +7,11 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "lookalike"
-METHODS = {
-    "startswith", "endswith", "partition", "rpartition", "split", "rsplit", "replace", "removeprefix", "removesuffix",
-    "find", "rfind", "index", "count", "contains", "sub", "search", "match", "fullmatch", "compile",
-}  # fmt: skip
+METHODS = {"startswith", "endswith", "removeprefix", "removesuffix", "find", "rfind", "index", "count", "contains"}
+METHODS |= {"partition", "rpartition", "split", "rsplit", "replace", "sub", "search", "match", "fullmatch", "compile"}
 """Methods of strings, of columns of strings and of regular expressions."""
 TEXTS = {"title", "note", "text", "caption", "reason", "evidence", "words", "sentence", "problem", "message", "claim"}
-"""What variables with sentences are called."""
+"""Names of variables with sentences."""
 KNOWN = {
     # a cell of claims.csv, and an element of an SVG
     "exhibits/claims.py": {": "},
@@ -25,7 +23,7 @@ KNOWN = {
     "studies/human/exhibits.py": {"printed"},
     "studies/web/runtime_figure.py": {"limit"},
 }
-"""What is searched for and is no part of a sentence of ours."""
+"""Literals that are searched for and are no part of a sentence of ours."""
 
 
 def is_of_language(literal):
@@ -61,9 +59,15 @@ def test_no_sentence_is_searched_split_or_edited(room):
 
 @pytest.mark.parametrize(
     "code",
-    ["why.removeprefix('not run:')", "note.partition(' (our reading')", "re.compile(r'(?<!al)\\. ').split(caption)",
-     "'synthetic' in study.title", "'converge' in row['note']", "frame['stopped'].str.contains('limit')"],
-)  # fmt: skip
+    [
+        "why.removeprefix('not run:')",
+        "note.partition(' (our reading')",
+        "re.compile(r'(?<!al)\\. ').split(caption)",
+        "'synthetic' in study.title",
+        "'converge' in row['note']",
+        "frame['stopped'].str.contains('limit')",
+    ],
+)
 def test_what_searches_a_sentence_is_seen(code):
     assert found_in(code)
 

@@ -1,4 +1,4 @@
-"""What the tiny run of all studies leaves: the files that others build upon, and numbers that can be true."""
+"""The tiny run of all studies: the files that others build upon, and numbers that can be true."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -81,7 +81,7 @@ def test_every_file_of_the_contract_is_there_and_not_empty(results, dataset):
 def test_every_exhibit_is_whole_and_says_that_its_data_are_made_by_code(results, dataset):
     found = {file.relative_to(results / dataset / "exhibits") for file in results.glob(f"{dataset}/exhibits/*/*.json")}
     planned = tiny_config().exhibits_of(dataset).values()
-    expected = {Path(f"{one.id}.json") for exhibits in planned for one in exhibits}
+    expected = {Path(f"{exhibit.id}.json") for exhibits in planned for exhibit in exhibits}
     assert found == expected
     for name in expected:
         file = results / dataset / "exhibits" / name

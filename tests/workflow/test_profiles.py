@@ -52,7 +52,7 @@ def cluster(tmp_path):
 
 
 def run(project, cluster, *arguments):
-    """What Snakemake says to the profile: no other option that says where jobs run."""
+    """Return what Snakemake says to the profile: no other option that says where jobs run."""
     command = [word for word in project.command(*arguments, config="own.yaml") if word not in ("--cores", "2")]
     command[3:3] = ["--profile", "profiles/slurm"]
     own = {"PATH": f"{cluster}{os.pathsep}{os.environ['PATH']}", "CLUSTER": str(cluster)}

@@ -1,4 +1,4 @@
-"""What an edit, a deleted file, a kill or another size of batch makes the workflow do again, and with which bytes."""
+"""Jobs that an edit, a deleted file, a kill or another size of batch runs again, and the bytes that they leave."""
 
 import os
 import shutil
@@ -32,37 +32,39 @@ def test_a_deleted_figure_is_redrawn_with_its_study_and_nothing_else_is_done_aga
     assert finished.planned(*ALL) == {}
 
 
-@pytest.mark.parametrize(
-    ("modules", "targets", "reruns", "stays"),
-    [
-        (
-            ["learners/oasis.py"],
-            [CATEGORY],
-            # fits of OASIS in batches of a fold, its variants in those of a subset
-            {"run_fold_demo": 4, "trace_fold_demo": 2, "run_subset_words500_demo10_demo": 1,
-             "run_subset_words500_demo20_demo": 1, "run_side_study": 3},
-            "describe_blocks learn_codebook scan_images draw_splits",
-        ),
-        (
-            # one of each study
-            ["learners/lego.py", "learners/soml.py", "learners/look_ahead.py", "features/hog.py"],
-            ALL,
-            {"run_subset_words500_demo10_demo": 1, "run_subset_demo_landmarks": 2, "sweep_settings": 1,
-             "time_dimensions": 1, "train_on_log_websim_demo": 1, "describe_images_demo_triplets": 1},
-            "run_fold_demo trace_fold_demo run_side_study extract_keypoints train_words simulate_log simulate_visterms"
-            " measure_marginals train_networks_demo_triplets read_triplets",
-        ),
-        (
-            ["studies/category/contrasts.py", "deep/ranking.py"],
-            ["demo"],
-            {"contrast_category_demo": 1, "draw_category_demo": 1,
-             "train_networks_demo_triplets": int(find_spec("torch") is not None)},
-            "draw_landmark_demo_landmarks draw_web_websim_demo draw_human_demo run_fold_demo"
-            " describe_images_demo_triplets read_triplets",
-        ),
-    ],
-    ids=["oasis", "four-studies", "contrasts"],
-)  # fmt: skip
+# modules that are edited, what is asked for, the jobs that this runs again by rule, and rules that have none
+OASIS = {"run_fold_demo": 4, "trace_fold_demo": 2, "run_side_study": 3}  # its variants are in batches of a subset
+OASIS |= {"run_subset_words500_demo10_demo": 1, "run_subset_words500_demo20_demo": 1}
+EACH_STUDY = {"run_subset_words500_demo10_demo": 1, "run_subset_demo_landmarks": 2, "sweep_settings": 1}
+EACH_STUDY |= {"time_dimensions": 1, "train_on_log_websim_demo": 1, "describe_images_demo_triplets": 1}
+RANKING = {"train_networks_demo_triplets": int(find_spec("torch") is not None)}
+EDITS = {
+    "oasis": (["learners/oasis.py"], [CATEGORY], OASIS, "describe_blocks learn_codebook scan_images draw_splits"),
+    "four-studies": (
+        ["learners/lego.py", "learners/soml.py", "learners/look_ahead.py", "features/hog.py"],
+        ALL,
+        EACH_STUDY,
+        "run_fold_demo trace_fold_demo run_side_study extract_keypoints train_words simulate_log simulate_visterms"
+        " measure_marginals train_networks_demo_triplets read_triplets",
+    ),
+    "contrasts": (
+        ["studies/category/contrasts.py", "deep/ranking.py"],
+        ["demo"],
+        RANKING | {"contrast_category_demo": 1, "draw_category_demo": 1},
+        "draw_landmark_demo_landmarks draw_web_websim_demo draw_human_demo run_fold_demo"
+        " describe_images_demo_triplets read_triplets",
+    ),
+    # how images of one study are painted
+    "recipe": (
+        ["data/painted_landmarks.py"],
+        ["demo"],
+        {"draw_images": 1, "locate_images": 1},
+        "read_triplets run_fold_demo",
+    ),
+}
+
+
+@pytest.mark.parametrize(("modules", "targets", "reruns", "stays"), EDITS.values(), ids=EDITS)
 def test_an_edit_reruns_what_it_changes(finished, modules, targets, reruns, stays):
     with edited(finished, *modules):
         planned = finished.planned(*targets)
@@ -93,8 +95,8 @@ def test_killed_runs_one_core_and_batches_of_another_size_end_in_the_same_bytes(
         assert not all((project.folder / number).exists() for number in numbers)
     project.snakemake("--nolock", *numbers, cores=1, config=config)
     for file in ("manifest.parquet", "features/words500/counts.npz", *names):
-        made, expected = (of.folder / "results/demo" / file for of in (project, finished))
-        assert made.read_bytes() == expected.read_bytes(), file
+        again, expected = (run.folder / "results/demo" / file for run in (project, finished))
+        assert again.read_bytes() == expected.read_bytes(), file
 
 
 def test_landmark_batches_of_other_sizes_write_the_same_bytes(changeable):
@@ -162,10 +164,15 @@ def test_ctrl_c_ends_a_run_with_its_jobs_in_one_sentence_and_the_same_command_go
 def start(project, *arguments, **options):
     """Start Snakemake as the head of a group of processes."""
     return subprocess.Popen(
-        project.command(*arguments, **options), cwd=project.folder, env=project.environment(),
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+        project.command(*arguments, **options),
+        cwd=project.folder,
+        env=project.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests may run in the background
-    )  # fmt: skip
+    )
 
 
 def wait_until(is_so, running):

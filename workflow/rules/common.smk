@@ -129,7 +129,7 @@ def studied(synthetic=None):
 
 
 def has_results(dataset):
-    """Whether there is a finished run of this data set to draw from."""
+    """Tell whether there is a finished run of this data set to draw from."""
     results = Path(f"results/{dataset}")
     return (results / "metrics.parquet").exists() or any(results.glob("*/metrics.parquet"))
 
