@@ -15,7 +15,11 @@ from project import own_settings, run_in
 from snakemake.utils import update_config
 
 from lookalike import learners
+from lookalike.exhibits.claims import PREDICATES, claims_of
+from lookalike.exhibits.contrasts import Contrast
+from lookalike.exhibits.statuses import Outcome
 from lookalike.learners.registry import MODULES
+from lookalike.studies.rooms import all_exhibits, claim_rows
 from lookalike.studies.settings import Settings, checked
 
 DOCS = ROOT / "docs"
@@ -199,6 +203,18 @@ fits.to_parquet("fits.parquet")
 table = found.draw(study_of("category", "demo", settings).finished({"fits": "fits.parquet"}))
 print(*table.frame.loc[0, ["method", "n_folds", "median", "least", "most"]])
 """
+
+
+def test_adding_a_claim_is_done_by_what_the_page_says(tmp_path):
+    table = tmp_path / "workflow/resources/claims.csv"
+    table.parent.mkdir(parents=True)
+    shutil.copy(ROOT / "workflow/resources/claims.csv", table)
+    assert apply_edits(DOCS / "how-to/add-a-claim.md", tmp_path) == [table]
+    (claim,) = (claim for claim in claims_of(claim_rows(table, "category")) if claim.id == "jmlr-lego-learns")
+    assert claim.exhibit in all_exhibits()
+    means = {3: Outcome.HOLDS, 1: Outcome.OPEN, -3: Outcome.FAILS}
+    rows = [Contrast("ten", "map", "lego", "euclidean", mean, mean - 1, mean + 1, p=0.01) for mean in means]
+    assert [PREDICATES[claim.predicate]([[row]], **claim.parameters).outcome for row in rows] == [*means.values()]
 
 
 def test_adding_a_data_set_is_a_valid_configuration():
