@@ -1,5 +1,7 @@
-"""The checks of `make lint`, so that one command says whether everything is in order."""
+"""The checks of `make lint`, and how code names things, so that one command says whether everything is in order."""
 
+import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -21,3 +23,41 @@ def test_check_is_clean(check):
     command = [str(PYTHON_TOOLS / tool), *arguments]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+FOLDERS = ("src", "tests", "workflow", "docs", "benchmarks")
+SAYS_NOTHING = re.compile("of|one|(told|made|shown)(_.*)?")
+"""Names that do not say what they hold."""
+
+
+def names_in(tree):
+    """Yield the names that code gives, each with its line."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()) | ast.arg(arg=name):
+                yield node.lineno, name
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.MatchAs(name=str(name)):
+                yield node.lineno, name
+
+
+def docstrings_in(tree):
+    """Yield docstrings, each with its line, but those of exhibits, which are captions."""
+    for node in ast.walk(tree):
+        marks = [ast.unparse(mark) for mark in getattr(node, "decorator_list", ())]
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and not any("exhibit(" in m for m in marks):
+            yield getattr(node, "lineno", 1), ast.get_docstring(node) or ""
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_names_are_nouns_and_docstrings_have_a_verb(folder):
+    found = []
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        tree, place = ast.parse(path.read_text(encoding="utf-8")), path.relative_to(ROOT)
+        found += [f"{place}:{line} {name}" for line, name in names_in(tree) if SAYS_NOTHING.fullmatch(name)]
+        found += [f"{place}:{line} {text[:40]}" for line, text in docstrings_in(tree) if re.match("What|Whether", text)]
+    assert not found, "\n".join(found)
+
+
+def test_the_formatter_decides_but_for_a_few_lines():
+    paths = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")]
+    assert sum(path.read_text(encoding="utf-8").count("# fmt: " + "skip") for path in paths) <= 20
