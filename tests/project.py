@@ -27,6 +27,12 @@ SAME_ON_ALL_PROCESSORS = {
 """OpenCV and OpenBLAS round differently with each set of vector instructions, and a tiny codebook makes much of it."""
 TINY_SECONDS = 2400  # a minute or two on two free cores, and half an hour on two that are shared
 
+PIP_NAMES = {"PIL": "pillow", "cv2": "opencv-python-headless", "faiss": "faiss-cpu", "pywt": "pywavelets"}
+PIP_NAMES |= {"sklearn": "scikit-learn", "yaml": "pyyaml"}
+"""Module to what pip installs it by, where that is another name."""
+CONDA_NAMES = {"matplotlib": "matplotlib-base", "opencv-python-headless": "py-opencv", "torch": "pytorch"}
+"""Name for pip to that for conda, likewise."""
+
 needs_torch = pytest.mark.skipif(
     find_spec("torch") is None, reason="torch is not installed: make test installs envs/requirements-deep-cpu.txt"
 )

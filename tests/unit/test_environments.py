@@ -2,18 +2,16 @@
 
 import re
 import tomllib
-from pathlib import Path
 
 import pytest
 import yaml
+from project import CONDA_NAMES, ROOT
 
-ENVS = Path(__file__).resolve().parents[2] / "envs"
+ENVS = ROOT / "envs"
 LOCKS = sorted(ENVS.glob("requirements*.txt"))
 CONDA = sorted(ENVS.glob("*.yaml"))
 OF_NETWORKS = {"requirements-deep.txt", "requirements-deep-cpu.txt"}
 
-# conda's name for what pip calls otherwise
-PIP_NAMES = {"matplotlib-base": "matplotlib", "py-opencv": "opencv-python-headless", "pytorch": "torch"}
 # of these pip's version has a fourth number, that of the wheel
 WHEEL_NUMBERED = {"py-opencv"}
 
@@ -42,9 +40,10 @@ def test_conda_environment_names_the_locked_versions(environment):
     dependencies = yaml.safe_load(environment.read_text())["dependencies"]
     packages = [entry for entry in dependencies if not entry.startswith("python ")]
     assert packages
+    pip_names = {conda: name for name, conda in CONDA_NAMES.items()}
     for entry in packages:
         name, version = re.fullmatch(r"(\S+) =(\S+)", entry).groups()
-        locked = runtime[PIP_NAMES.get(name, name)]
+        locked = runtime[pip_names.get(name, name)]
         assert (locked.rpartition(".")[0] if name in WHEEL_NUMBERED else locked) == version, entry
 
 

@@ -3,24 +3,12 @@
 import ast
 import re
 import sys
-from pathlib import Path
 
 import pytest
 import yaml
+from project import CONDA_NAMES, PIP_NAMES, ROOT
 
 from lookalike.core.fingerprint import imported_modules
-
-ROOT = Path(__file__).resolve().parents[2]
-DISTRIBUTIONS = {
-    "PIL": "pillow",
-    "cv2": "py-opencv",
-    "faiss": "faiss-cpu",
-    "matplotlib": "matplotlib-base",
-    "pywt": "pywavelets",
-    "sklearn": "scikit-learn",
-    "torch": "pytorch",
-    "yaml": "pyyaml",
-}
 
 
 def rules():
@@ -48,5 +36,6 @@ def test_a_rules_environment_holds_what_its_script_imports(script, block):
             elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
                 needed.add(node.module.split(".")[0])
     needed -= {*sys.stdlib_module_names, "lookalike"}
-    missing = {DISTRIBUTIONS.get(name, name) for name in needed} - installed
+    names = {PIP_NAMES.get(name, name) for name in needed}
+    missing = {CONDA_NAMES.get(name, name) for name in names} - installed
     assert not missing, f"envs/{environment[1]} lacks {sorted(missing)}, which {script} needs"

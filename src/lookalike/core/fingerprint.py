@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import replacing
+from lookalike.core.files import write_text
 
 PACKAGE = Path(__file__).parents[1]
 KEPT = Path(".snakemake", "code")
@@ -71,8 +71,8 @@ def _parsed(path: Path, package: Path, _edited: tuple[int, int]) -> tuple[str, l
     except (OSError, ValueError):
         digest, imports = _read(source, path)
         if KEPT.parent.is_dir():
-            with suppress(LookalikeError), replacing(kept) as part:
-                part.write_text(" ".join([digest, *imports]), encoding="utf-8")
+            with suppress(LookalikeError):
+                write_text(" ".join([digest, *imports]), kept)
     # no module imports another through an `__init__`, which is why those do not count
     counted = [inside for inside in imports if inside not in LEFT_OUT and not SETTINGS.fullmatch(inside)]
     files = [package / inside for inside in counted]
