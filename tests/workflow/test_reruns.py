@@ -58,8 +58,16 @@ EDITS = {
     "recipe": (
         ["data/painted_landmarks.py"],
         ["demo"],
-        {"draw_images": 1, "locate_images": 1},
-        "read_triplets run_fold_demo",
+        {"draw_images": 1, "locate_images": 1, "scan_landmarks": 1},
+        "read_triplets scan_images run_fold_demo train_on_log_websim_demo",
+    ),
+    # what pages say: nothing is computed
+    "words": (
+        ["exhibits/words.py"],
+        ["demo"],
+        {"draw_category_demo": 1, "draw_landmark_demo_landmarks": 1, "report_html": 1},
+        "contrast_category_demo contrast_landmark_demo_landmarks contrast_web_websim_demo gather_category_numbers"
+        " score_triplets collect_ratings",
     ),
 }
 
