@@ -1,10 +1,12 @@
 """What holds for every exhibit of a study: all its files, its sidecar, its printed numbers, and how it is not run."""
 
 import json
+import math
 from pathlib import Path
 from unittest import mock
 
 import pandas as pd
+import pytest
 
 from lookalike.core.files import read_json
 from lookalike.exhibits import words
@@ -73,6 +75,15 @@ def check_exhibits(room, study, folder, *, printed):
         assert set(sidecar["sources"]) <= given
     assert {id for id, sidecar in sidecars.items() if sidecar["statuses"]} == set(printed)
     return sidecars
+
+
+def check_printed(study, settings):
+    """Hold printed numbers to the contrasts of print in the place of our settings, by name; returns how many."""
+    rows = [row for row in study.contrasts.rows if row.setting in settings and not math.isnan(row.printed)]
+    for row in rows:
+        (in_print, *_) = study.contrasts.of(settings[row.setting], *row.key[1:])
+        assert row.printed == pytest.approx(in_print.mean), row.key
+    return len(rows)
 
 
 def check_not_run(room, study, folder):

@@ -38,21 +38,14 @@ def time_contrasts(study: FinegrainedStudy) -> list[Contrast]:
 
 
 def differences(study: FinegrainedStudy) -> Iterator[Contrast]:
-    """Paired differences of systems on all triplets and on those of a kind; scores also as a share of the triplets."""
-    for (first, second, subset, metric), found in study.differences.items():
-        row = row_of(study, first, second, metric, subset)
-        yield replace(row, mean=found.value, low=found.low, high=found.high, p=found.p)
-        if metric == SCORE and (n := study.value(first, metric, subset).n_triplets):
-            row, share = row_of(study, first, second, PER_TRIPLET, subset), 100 / n
-            yield replace(row, mean=share * found.value, low=share * found.low, high=share * found.high, p=found.p)
-
-
-def row_of(study: FinegrainedStudy, first: str, second: str, metric: str, subset: str) -> Contrast:
-    """A row that has no number yet."""
-    name = metric if subset == ALL else f"{metric}, {subset} negatives"
-    n, unit = study.value(first, SCORE if metric == PER_TRIPLET else metric, subset).n_queries, UNITS[metric]
+    """Paired differences of systems on all triplets and on those of a kind."""
     data = SYNTHETIC if study.synthetic else REAL
-    return Contrast(ALL, name, first, second, n=n, interval=QUERIES, unit=unit, data=data)
+    for (first, second, subset, metric), found in study.differences.items():
+        name = metric if subset == ALL else f"{metric}, {subset} negatives"
+        # a share of the triplets is of as many queries as its score
+        n = study.value(first, SCORE if metric == PER_TRIPLET else metric, subset).n_queries
+        ends = (found.value, found.low, found.high, found.p)
+        yield Contrast(ALL, name, first, second, *ends, n=n, interval=QUERIES, unit=UNITS[metric], data=data)
 
 
 def levels(study: FinegrainedStudy) -> Iterator[Contrast]:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from contract import claims, contrasted, verdict_on
+from contract import check_printed, claims, contrasted, verdict_on
 from made_studies import (
     KINDS,
     LEVELS,
@@ -20,9 +20,10 @@ from made_studies import (
 )
 
 from lookalike.exhibits.claims import by_means, claims_of
+from lookalike.exhibits.contrasts import printed_setting
 from lookalike.exhibits.statuses import Outcome
 from lookalike.studies.finegrained.study import Difference, Measured
-from lookalike.studies.finegrained.systems import TABLE1
+from lookalike.studies.finegrained.systems import ALL, PAPER, TABLE1
 
 HOLDS, FAILS, OPEN, NOT_TESTED, _ = Outcome
 CLAIMS = {claim.id: claim for claim in claims_of(claims("finegrained"))}
@@ -70,6 +71,10 @@ CASES = {
 def test_each_claim_follows_its_intervals(claim, tmp_path):
     for changes, expected in CASES[claim]:
         assert verdict(tmp_path, claim, changes)[0] == expected, changes
+
+
+def test_printed_numbers_stand_beside_the_same_systems(tmp_path):
+    assert check_printed(study_with(tmp_path), {ALL: printed_setting(PAPER, ALL)}) > 50
 
 
 def test_evidence_has_both_metrics_of_a_pair_with_intervals(tmp_path):

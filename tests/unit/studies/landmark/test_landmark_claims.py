@@ -6,12 +6,13 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from contract import verdict_on
+from contract import check_printed, verdict_on
 from small_landmark import CLAIMS, LANDMARKS, SMALL, WORDS, dimensions, fits, metrics, study, tables
 
 from lookalike.exhibits.claims import by_means, by_print, claims_of
 from lookalike.exhibits.claims_table import claims_table
 from lookalike.exhibits.statuses import Outcome
+from lookalike.studies.landmark.study import PAPER
 from lookalike.studies.metrics import select
 
 HOLDS, FAILS, OPEN, *_ = Outcome
@@ -49,6 +50,12 @@ SPARSITIES = {
     "soml-sparser-than-qpao": [({"soml-tg": 0.5, "soml-da": 0.6, "qpao": 0.4}, HOLDS)],
     "soml-sparse": [({"soml-tg": 0.0, "soml-da": 0.6, "oasis-diagonal": 0.2}, FAILS)],
 }
+
+
+def test_printed_numbers_stand_beside_the_same_methods():
+    found = study(tables())
+    places = {codebook.id: f"{PAPER}: {codebook.setting}" for codebook in found.vocabularies}
+    assert check_printed(found, places) > 50
 
 
 @pytest.mark.parametrize("claim", [*CASES, *SPARSITIES])
