@@ -50,15 +50,15 @@ def tiny_demo(tmp_path_factory):
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "tiny-demo"
     with FileLock(f"{folder}.lock"):
-        made, failed = folder / "finished", folder / "failed"
+        finished, failed = folder / "finished", folder / "failed"
         if not folder.exists():
             folder.mkdir()
             failed.write_text(f"the tiny run in {folder} was cut off")  # until it says otherwise
             done = copy_project(folder).attempt(TINY_DEMO, timeout=TINY_SECONDS)
             failed.write_text(done.stdout)
             if done.returncode == 0:
-                failed.rename(made)
-    assert made.exists(), failed.read_text()
+                failed.rename(finished)
+    assert finished.exists(), failed.read_text()
     return Project(folder)
 
 

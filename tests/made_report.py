@@ -38,7 +38,7 @@ def table(study) -> Table:
          "reason": ["", "", "did not converge", "", "", "LEGO <i>was</i> not run"]}
     )  # fmt: skip
     titles = {"method": {"oasis": "OASIS", "mcml": "MCML", "lego": "LEGO"}, "subset": {"ten": "10 classes"}}
-    told = {"setting": "ten", "metric": "mAP", "method": "OASIS", "interval": "95%, over folds", "best": "OASIS",
+    parts = {"setting": "ten", "metric": "mAP", "method": "OASIS", "interval": "95%, over folds", "best": "OASIS",
             "in_order": (1, 3)}  # fmt: skip
     nan = float("nan")
     gaps = (
@@ -46,8 +46,8 @@ def table(study) -> Table:
         Contrast("ten", "map", "oasis", "lego", -3.25, -4.0, -2.0),
     )
     margins = (
-        model.Margin(gaps[0], other="MCML", levels=(41.0, 39.0), printed_levels=(33.0, 39.0), **told),
-        model.Margin(gaps[1], other="LEGO", levels=(41.0, 44.2), printed_levels=(nan, nan), **told),
+        model.Margin(gaps[0], other="MCML", levels=(41.0, 39.0), printed_levels=(33.0, 39.0), **parts),
+        model.Margin(gaps[1], other="LEGO", levels=(41.0, 44.2), printed_levels=(nan, nan), **parts),
     )
     notes = ("LMNN: at most 20 iterations.",)
     return Table(cells, ("metric",), "method", "subset", titles=titles, notes=notes, margins=margins)
@@ -148,7 +148,7 @@ class ToyStudy(Study):
         return f"{self.title}, means over 5 folds; error bars are standard errors."
 
 
-def made_results(folder):
+def write_toy_results(folder):
     """Write ``results`` and ``logs`` below a folder, as studies and their jobs do; returns the results."""
     results = folder / "results"
     for number, colour in enumerate(("teal", "navy", "olive", "maroon")):
@@ -186,14 +186,14 @@ def write_study(results, dataset, room, *, synthetic=True, not_run=""):
         write_exhibits(exhibits, study, results / dataset / "exhibits")
 
 
-def add_record(logs, name, inputs, outputs, **told):
+def add_record(logs, name, inputs, outputs, **changes):
     path = logs / f"{name}.job.json"
     record = {
         "rule": name.partition("/")[0], "inputs": inputs, "outputs": outputs, "started": "2026-01-01T00:00:00+00:00",
         "seconds": 2.0, "cpu_seconds": 1.0, "peak_megabytes": 100, "threads": 1, "processor": "a processor",
         "python": "3.12.1", "versions": {"lookalike": "0.1", "numpy": "2.9.0"}, "commit": "aaaa", "modified": False,
     }  # fmt: skip
-    write_json(record | told, path)
+    write_json(record | changes, path)
     return path
 
 
@@ -201,9 +201,9 @@ def edit_sidecar(sidecar, **values):
     sidecar.write_text(json.dumps(json.loads(sidecar.read_text()) | values))
 
 
-def made_report(folder):
-    """Write the report of `made_results` beside them; returns its folder."""
-    results = Results(made_results(folder))
+def write_toy_report(folder):
+    """Write the report of `write_toy_results` beside them; returns its folder."""
+    results = Results(write_toy_results(folder))
     configuration = {"seed": 7, "datasets": {"demo": {"kind": "synthetic"}}, "category": {"demo": {"folds": 5}}}
     write_report(results, read_jobs(folder / "logs"), results.folder / "report", configuration=configuration)
     return results.folder / "report"

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from made_report import made_report
+from made_report import write_toy_report
 
 
 @pytest.fixture(scope="session")
@@ -48,7 +48,7 @@ def report(chromium, tmp_path_factory):
     """Folder of a finished report: that of `LOOKALIKE_REPORT`, else of a few exhibits of every kind and state."""
     if "LOOKALIKE_REPORT" in os.environ:
         return Path(os.environ["LOOKALIKE_REPORT"]).resolve()
-    return made_report(tmp_path_factory.mktemp("report"))
+    return write_toy_report(tmp_path_factory.mktemp("report"))
 
 
 @pytest.fixture(scope="session")

@@ -79,9 +79,9 @@ def test_claims_are_filtered_and_lead_to_their_exhibit_and_back(opened):
     rows = page.locator("#claims-table tbody tr")
     verdict = rows.first.get_attribute("data-verdict")
     page.locator(f"#verdict-{verdict}").check()
-    shown = [row.get_attribute("data-verdict") for row in rows.all() if row.is_visible()]
-    assert 0 < len(shown) < rows.count()
-    assert set(shown) == {verdict}
+    outcomes = [row.get_attribute("data-verdict") for row in rows.all() if row.is_visible()]
+    assert 0 < len(outcomes) < rows.count()
+    assert set(outcomes) == {verdict}
     claim = rows.first.get_attribute("id")
     rows.first.locator("td").last.locator("a[href*='#']").first.click()
     page.locator(":target").wait_for()
@@ -158,9 +158,9 @@ def test_the_gallery_answers_clicks_and_keys(opened):
     assert links.count() == queries.count() > 2
 
     def seen():
-        return [str(one.get_attribute("id")) for one in queries.all() if one.is_visible()]
+        return [str(query.get_attribute("id")) for query in queries.all() if query.is_visible()]
 
-    ids = [str(one.get_attribute("id")) for one in queries.all()]
+    ids = [str(query.get_attribute("id")) for query in queries.all()]
     assert seen() == ids[:1]
     links.nth(1).click()
     assert seen() == [ids[1]]
@@ -218,9 +218,11 @@ def test_no_page_has_a_serious_obstacle(opened, name):
     for scheme, options in (("light", {}), ("dark", {"runOnly": ["color-contrast"]})):
         page.emulate_media(color_scheme=scheme)
         results = axe.run(page, ALIKE, {"resultTypes": ["violations"], **options}).response
-        for one in results["violations"]:
-            if one["impact"] in ("serious", "critical"):
-                found.append(f"{scheme}: {one['id']} ({one['help']}): {one['nodes'][0]['html'][:160]}")
+        for violation in results["violations"]:
+            if violation["impact"] in ("serious", "critical"):
+                found.append(
+                    f"{scheme}: {violation['id']} ({violation['help']}): {violation['nodes'][0]['html'][:160]}"
+                )
     assert found == []
 
 

@@ -33,16 +33,16 @@ class Executed:
     def text(self, cell):
         return "".join(output.text for output in self.outputs[cell] if output.output_type == "stream")
 
-    def shown(self, cell, kind="text/html"):
+    def displayed(self, cell, kind="text/html"):
         return [output.data[kind] for output in self.outputs[cell] if kind in output.get("data", {})]
 
     def html(self, cell):
-        (html,) = self.shown(cell)
+        (html,) = self.displayed(cell)
         return html
 
     def warnings(self):
         every = [output for outputs in self.outputs.values() for output in outputs]
-        return [one.text for one in every if one.output_type == "stream" and one.name == "stderr"]
+        return [output.text for output in every if output.output_type == "stream" and output.name == "stderr"]
 
 
 @pytest.fixture(scope="module")
@@ -94,15 +94,15 @@ def test_a_papers_notebook_shows_its_exhibits(execute, tiny_demo, name):
     done = execute(name, LOOKALIKE_RESULTS=tiny_demo.folder / "results")
     assert not done.warnings()
     assert "synthetic" in done.html("setup")
-    shown = [done.html(cell) for cell in done.outputs if cell.startswith("show-")]
-    drawn = [html for html in shown if "data:image/png;base64," in html]
-    tables = [html for html in shown if "<table" in html]
-    missing = [html for html in shown if "is not among the results" in html]
-    assert len(drawn) + len(tables) >= len(shown) - len(missing)
-    assert len(missing) < len(shown) / 2
+    pieces = [done.html(cell) for cell in done.outputs if cell.startswith("show-")]
+    drawn = [html for html in pieces if "data:image/png;base64," in html]
+    tables = [html for html in pieces if "<table" in html]
+    missing = [html for html in pieces if "is not among the results" in html]
+    assert len(drawn) + len(tables) >= len(pieces) - len(missing)
+    assert len(missing) < len(pieces) / 2
     assert tables or name == "oasis_nips_2009"
     assert drawn or name == "soml_aaai_2014"
-    assert len(done.shown("question-drawn", "image/png")) == 1
+    assert len(done.displayed("question-drawn", "image/png")) == 1
     assert "Verdicts: " in done.html("claims") or name == "oasis_nips_2009"
     for cell in done.outputs:
         assert all(difference < 1e-6 for difference in numbers(done.text(cell))), done.text(cell)
@@ -122,7 +122,7 @@ def test_without_results_it_says_how_to_get_them(execute, tmp_path):
     for cell in ("show-table1", "show-fig1a", "show-fig1b", "claims"):
         assert "make demo" in done.html(cell)
     assert "make demo" in done.text("question-drawn")
-    assert len(done.shown("dual", "image/png")) == 1
+    assert len(done.displayed("dual", "image/png")) == 1
 
 
 def test_own_images_shows_neighbours(execute, tmp_path):
@@ -132,8 +132,8 @@ def test_own_images_shows_neighbours(execute, tmp_path):
     before = sorted(images.rglob("*"))
     done = execute("your_own_images", LOOKALIKE_IMAGES=images)
     assert "map" in done.html("evaluate")
-    assert len(done.shown("evaluate-drawn", "image/png")) == 1
-    assert len(done.shown("rank-drawn", "image/png")) == 1
+    assert len(done.displayed("evaluate-drawn", "image/png")) == 1
+    assert len(done.displayed("rank-drawn", "image/png")) == 1
     assert "mine.lookalike" in done.text("save")
     assert "synthetic images stand in" not in done.text("setup")
     assert sorted(images.rglob("*")) == before, "nothing is written beside the images"

@@ -15,9 +15,9 @@ with logged(snakemake):
     gallery = next(exhibit for exhibit in results.exhibits(dataset="demo") if exhibit.entries)
     write_readme_picture(gallery, snakemake.output.picture)
     whole = jobs.whole
-    run = (
+    origin = (
         f"`make demo`: {len(whole.jobs)} jobs, {whole.total('cpu_seconds') / 60:.0f} minutes of processor time on "
         f"{', '.join(whole.distinct('processor'))}; commit {', '.join(name[:10] for name in whole.distinct('commit'))}"
     )
     readme = Path(snakemake.input.readme).read_text(encoding="utf-8")
-    write_text(replace_between_marks(readme, readme_numbers(results, run)), snakemake.output.readme)
+    write_text(replace_between_marks(readme, readme_numbers(results, origin)), snakemake.output.readme)

@@ -460,7 +460,7 @@ def info(model: Model, as_json: options.AsJson = False) -> None:
     if as_json:
         options.print_json({"model": str(model), "bytes": size, **about})
         return
-    learner, representation, made_by = about["learner"], about["representation"], about["made_by"]
+    learner, representation, origin = about["learner"], about["representation"], about["made_by"]
     rows = {
         "model": f"{model}, {size / 1e6:.1f} MB, format version {about['format_version']}",
         "learned": _learned(about),
@@ -471,8 +471,8 @@ def info(model: Model, as_json: options.AsJson = False) -> None:
         "left out": f"{about['n_left_out']:,} files",
         "seed": str(about["seed"]),
         "seconds": ", ".join(f"{name} {seconds:.1f}" for name, seconds in about["seconds"].items()),
-        "made": made_by.get("time", "unknown"),
-        "versions": ", ".join(f"{name} {number}" for name, number in made_by.items() if name != "time"),
+        "made": origin.get("time", "unknown"),
+        "versions": ", ".join(f"{name} {number}" for name, number in origin.items() if name != "time"),
     }
     options.tell(f"{name:<16}{value}" for name, value in rows.items())
 

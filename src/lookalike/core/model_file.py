@@ -133,8 +133,8 @@ def _checked(text: str | None, path: PathLike, kind: Kind | None) -> dict[str, A
     if about["format"] != kind.name:
         raise LookalikeError(f"{path} is not a {kind.name} but a {about['format'][:40]!r}: name another file")
     if (version := about.get("format_version")) not in kind.versions:
-        made_by = about.get("made_by")
-        number = made_by.get("lookalike") if isinstance(made_by, dict) else None
+        origin = about.get("made_by")
+        number = origin.get("lookalike") if isinstance(origin, dict) else None
         wrote = f"lookalike {number}" if number else "another lookalike"
         raise LookalikeError(
             f"{path} has format version {version!r}, and this lookalike reads {' and '.join(map(str, kind.versions))}: "

@@ -255,9 +255,8 @@ def groups_of(study: Tested, setting: str, part: Sought) -> list[Group]:
     for pair in (pair for pair in product(first, second) if pair[0] != pair[1]):
         absent = [method for method in pair if method and not study.was_run(method, setting)]
         limits = ";".join(f"{method}:{NOT_RUN}" for method in absent) or ABSENT
-        groups.append(
-            study.contrasts.of(setting, part.metric, *pair) or [Contrast(setting, part.metric, *pair, limits=limits)]
-        )
+        about = (setting, part.metric, *pair)
+        groups.append(study.contrasts.intervals(*about) or [Contrast(*about, limits=limits)])
     return groups
 
 

@@ -127,7 +127,7 @@ class Contrasts:
         """Read the tables that `contrasts_frame` makes."""
         return cls(Contrast(*row) for frame in frames for row in frame[list(COLUMNS)].itertuples(index=False))
 
-    def of(self, setting: str, metric: str, first: str, second: str = "") -> list[Contrast]:
+    def intervals(self, setting: str, metric: str, first: str, second: str = "") -> list[Contrast]:
         """Return every interval of one difference, or of a level; empty where there is no such row."""
         found = self._found.get((setting, metric, first, second))
         if found is None:

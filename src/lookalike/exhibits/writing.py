@@ -58,7 +58,7 @@ class Sidecar:
     """Names of its other files."""
     sources: tuple[str, ...]
     """Files that it is drawn from."""
-    made_by: str
+    drawn_by: str
     """The function that draws it, dotted."""
     sheets: tuple[Sheet, ...]
     entries: tuple[Entry, ...]
@@ -108,7 +108,7 @@ def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
         problem=problem,
         files=tuple(sorted(file.name for file in drawn_files)),
         sources=tuple(sorted({str(path) for paths in sources for path in paths})),
-        made_by=f"{exhibit.draw.__module__}.{exhibit.draw.__name__}",
+        drawn_by=f"{exhibit.draw.__module__}.{exhibit.draw.__name__}",
         sheets=tuple(sheets_of(drawn)) if isinstance(drawn, Table) else (),
         entries=tuple(drawn.entries) if isinstance(drawn, Gallery) else (),
         titles=_titles(drawn),

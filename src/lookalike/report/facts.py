@@ -34,13 +34,13 @@ def known(facts: Iterable[Fact]) -> list[Fact]:
 
 def facts_of(exhibit: Exhibit, jobs: Jobs | None, seed: int | None) -> list[Fact]:
     """Return all that is known of how one exhibit came about; `jobs` is None where there are no records."""
-    origin = jobs.of(exhibit.output) if jobs is not None else None
+    origin = jobs.origin(exhibit.output) if jobs is not None else None
     kind = "made by code" if exhibit.synthetic else "real data"
     keys = configuration_keys([exhibit.study] if exhibit.study else [], exhibit.dataset)
     facts = [
         Fact("Command", command_of(exhibit), True),
         Fact("Rule", origin[0].rule if origin else ""),
-        Fact("Drawn by", exhibit.made_by, True),
+        Fact("Drawn by", exhibit.drawn_by, True),
         Fact("Data set", f"{exhibit.dataset_title} ({exhibit.dataset}), {kind}"),
         Fact("Configuration", ", ".join(keys), True),
         Fact("Root seed", "" if seed is None else str(seed)),

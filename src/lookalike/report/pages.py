@@ -107,7 +107,7 @@ def twin_of(exhibit: Exhibit, results: Results) -> Exhibit | None:
     papers = list(PAPERS)
     for other in results.exhibits(dataset=exhibit.dataset) if exhibit.paper in papers and exhibit.was_drawn else ():
         is_earlier = other.paper in papers[: papers.index(exhibit.paper)]
-        if is_earlier and other.made_by == exhibit.made_by and other.was_drawn and _shows(exhibit) == _shows(other):
+        if is_earlier and other.drawn_by == exhibit.drawn_by and other.was_drawn and _shows(exhibit) == _shows(other):
             return other
     return None
 

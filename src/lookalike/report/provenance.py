@@ -85,7 +85,7 @@ class Jobs:
         """What all jobs took together."""
         return self._work(range(len(self.records)))
 
-    def of(self, path: str) -> tuple[JobRecord, Work] | None:
+    def origin(self, path: str) -> tuple[JobRecord, Work] | None:
         """Return the job that made a file, as the workflow names it, and that work with all before it; else None."""
         makers = self._makers(path)
         return (self.records[max(makers)], self._work(self._closure(makers))) if makers else None

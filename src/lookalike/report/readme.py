@@ -21,7 +21,7 @@ BEGIN, END = "<!-- made by `make readme`: begin -->", "<!-- made by `make readme
 N_QUERIES = 3
 
 
-def readme_numbers(results: Results, made_with: str) -> str:
+def readme_numbers(results: Results, origin: str) -> str:
     """Return the margins of a run as Markdown: a table, some sentences on each data set, what made them."""
     main = front.main_rows(results)
     if not main:
@@ -44,7 +44,7 @@ def readme_numbers(results: Results, made_with: str) -> str:
         "paper has no such number. mAP is mean average precision, P@k the share of relevant images among the first k. "
         "S-TG and S-DA are the two algorithms of SOML."
     )
-    return "\n\n".join(("\n".join(lines), note, *parts, f"Made by {made_with}.")) + "\n"
+    return "\n\n".join(("\n".join(lines), note, *parts, f"Made by {origin}.")) + "\n"
 
 
 def _paragraph(row: front.Row) -> str:

@@ -251,7 +251,7 @@ def read_exhibit(sidecar: Path) -> Exhibit:
         if isinstance(error, ValidationError):
             first = error.errors()[0]
             reason = f"its {'.'.join(map(str, first['loc']))}: {first['msg']}"
-        blank: dict[str, Any] = dict.fromkeys(("label", "kind", "study", "made_by"), "")
+        blank: dict[str, Any] = dict.fromkeys(("label", "kind", "study", "drawn_by"), "")
         blank |= dict.fromkeys(("caption", "notes", "files", "sources", "sheets", "entries"), ())
         again = f"{sidecar} cannot be read ({reason}): delete it and run the same command again"
         problem = str(error) if isinstance(error, LookalikeError) else again

@@ -54,7 +54,7 @@ def write_report(
     """
     site = _Site(results, jobs, configuration or {}, Path(output_folder))
     papers = [partial(site.paper, paper) for paper in PAPERS]
-    makers: list[Callable[[], str]] = [site.front, *papers, site.beyond, site.claims, site.gallery, site.made]
+    makers: list[Callable[[], str]] = [site.front, *papers, site.beyond, site.claims, site.gallery, site.provenance]
     written: list[Path] = []
     # the first page comes last: where writing stops half-way, what it says is that of the pages that are there
     for link, make in reversed(list(zip(NAVIGATION, makers, strict=True))):
@@ -144,7 +144,7 @@ class _Site:
             self._fails(exhibit, problem)
         return page
 
-    def made(self) -> str:
+    def provenance(self) -> str:
         """Write jobs by rule, versions and configuration."""
         jobs = self.jobs
         return self.render(

@@ -192,6 +192,6 @@ def test_a_predicate_that_there_is_not_is_told():
 )
 def test_a_contrast_is_found_either_way_round(row, turned):
     """A difference changes its sign, with its interval and its print; a ratio becomes its inverse."""
-    (found,) = Contrasts([row]).of("ten", row.metric, "mcml", "oasis")
+    (found,) = Contrasts([row]).intervals("ten", row.metric, "mcml", "oasis")
     assert (found.mean, found.low, found.high, found.printed) == turned
     assert (found.first, found.second, found.p, found.reversed()) == ("mcml", "oasis", row.p, row)

@@ -23,7 +23,7 @@ def sidecar(folder, id):
 
 def test_one_that_fails_or_lacks_what_it_needs_is_named_and_the_others_are_written(written):
     folder, sidecars = written
-    assert [one.id for one in sidecars if one.state == Status.FAILED] == ["learning/broken"]
+    assert [sidecar.id for sidecar in sidecars if sidecar.state == Status.FAILED] == ["learning/broken"]
     missing = sidecar(folder, "learning/missing")
     assert (missing["state"], missing["problem"]) == ("not run", "not run: put images at data/toy")
     assert sidecar(folder, "learning/broken")["state"] == "failed"

@@ -4,16 +4,16 @@ import shutil
 from pathlib import Path
 
 import pytest
-from made_report import made_results
+from made_report import write_toy_results
 
 
 @pytest.fixture(scope="session")
-def made(tmp_path_factory):
+def toys(tmp_path_factory):
     """The results, with their jobs' records beside them; nobody may change them."""
-    return made_results(tmp_path_factory.mktemp("made"))
+    return write_toy_results(tmp_path_factory.mktemp("made"))
 
 
 @pytest.fixture
-def folder(made, tmp_path):
+def folder(toys, tmp_path):
     """A copy that a test may change."""
-    return Path(shutil.copytree(made, tmp_path / "results"))
+    return Path(shutil.copytree(toys, tmp_path / "results"))

@@ -12,14 +12,14 @@ from lookalike.report.results import Results
 def test_an_exhibit_is_shown_with_its_caption_and_notes_and_as_text(folder):
     edit_sidecar(folder / "demo" / "exhibits" / JMLR / "table4.json", notes=["A <note>."])
     results = Results(folder)
-    shown = PaperReader(JMLR, results).show("table4")
-    first, second = shown._repr_html_().split("<hr>")
+    cell = PaperReader(JMLR, results).show("table4")
+    first, second = cell._repr_html_().split("<hr>")
     assert second == results.exhibit("demo", JMLR, "table4")._repr_html_()
     for part in (">41 ± 1.6<", "<li>A &lt;note&gt;.</li>", "≠ differs: 1 agrees, 3 higher, "):
         assert part in second, part
     assert "– not run</p>" in first
     assert "Not run: put archive.tar at data/caltech256." in first
-    lines = repr(shown).split("\n\n")
+    lines = repr(cell).split("\n\n")
     assert lines[1].startswith("Table 4: Precision of the compared methods, demo title (synthetic): Precision of all")
 
 
@@ -36,17 +36,17 @@ def test_a_figure_shows_itself_also_without_its_file(folder):
     assert 'base64,"' in Results(folder).exhibit("demo", JMLR, "fig6")._repr_html_()
 
 
-def test_what_was_not_made_says_what_there_is_and_what_makes_it(made):
-    said = repr(PaperReader(JMLR, Results(made)).show("table9"))
+def test_what_was_not_made_says_what_there_is_and_what_makes_it(toys):
+    said = repr(PaperReader(JMLR, Results(toys)).show("table9"))
     assert said.startswith("table9 is not among the results (there are: table4, fig4, fig6): ")
     assert "make demo" in said
     assert ".venv/bin/snakemake --cores 2 jmlr2010" in said
     with pytest.raises(LookalikeError, match=f"there is no paper 'soml'; there are: {JMLR}"):
-        PaperReader("soml", Results(made))
+        PaperReader("soml", Results(toys))
 
 
-def test_the_overview_has_every_exhibit_with_its_state(made):
-    reader = PaperReader(JMLR, Results(made))
+def test_the_overview_has_every_exhibit_with_its_state(toys):
+    reader = PaperReader(JMLR, Results(toys))
     lines = repr(reader).splitlines()
     assert "Results: caltech256 title, demo title (synthetic), websim_demo title (synthetic)." in lines
     states = "caltech256 title: not run; demo title (synthetic): higher"
@@ -82,7 +82,7 @@ def test_metrics_name_their_source_and_are_only_those_of_the_paper(folder):
 def test_without_any_results_all_says_how_to_make_some(monkeypatch, tmp_path):
     monkeypatch.setenv("LOOKALIKE_RESULTS", str(tmp_path / "nowhere"))
     paper = PaperReader(SOML)
-    for shown in (paper.overview(), paper.show("table1"), paper.claims()):
-        assert "make demo" in repr(shown)
-        assert "make demo" in shown.html
+    for cell in (paper.overview(), paper.show("table1"), paper.claims()):
+        assert "make demo" in repr(cell)
+        assert "make demo" in cell.html
     assert list(paper.metrics().columns)[-1] == "source"

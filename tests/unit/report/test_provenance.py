@@ -35,9 +35,9 @@ def logs(tmp_path):
 
 
 def followed(logs, file):
-    made = read_jobs(logs).of(file)
-    assert made is not None
-    return made
+    found = read_jobs(logs).origin(file)
+    assert found is not None
+    return found
 
 
 def rules(logs, file):
@@ -60,7 +60,7 @@ def test_folders_are_followed_both_ways_and_names_to_their_end(logs):
     assert rules(logs, "results/demo/features/0.npz") == ["describe", "draw_images"]
     assert rules(logs, "results/demo/features") == ["describe", "describe", "draw_images"]
     for file in ("results/demo/images2/a.png", "results/demo/image", "results/demo/metrics"):
-        assert read_jobs(logs).of(file) is None
+        assert read_jobs(logs).origin(file) is None
 
 
 def test_commits_versions_and_processors_of_all_jobs(logs):
@@ -122,9 +122,9 @@ def test_no_records_are_no_jobs_and_broken_ones_are_passed_over(logs, tmp_path):
     for content in ("", "{", "[]", "{}", '{"rule": "a", "inputs": "b", "outputs": []}'):
         (logs / "draw_table" / "table4.job.json").write_text(content)
         jobs = read_jobs(logs)
-        assert (jobs.unreadable, len(jobs), jobs.of(f"{TABLE4}.csv")) == (1, 8, None)
+        assert (jobs.unreadable, len(jobs), jobs.origin(f"{TABLE4}.csv")) == (1, 8, None)
     jobs = read_jobs(tmp_path / "nowhere")
-    assert (len(jobs), jobs.of("results/a"), tuple(jobs.by_rule())) == (0, None, COLUMNS)
+    assert (len(jobs), jobs.origin("results/a"), tuple(jobs.by_rule())) == (0, None, COLUMNS)
     assert (jobs.whole.jobs, jobs.whole.distinct("commit")) == ((), [])
 
 
@@ -139,7 +139,7 @@ def test_what_the_workflow_writes_is_read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("path", "told"),
+    ("path", "words"),
     [
         ("/home/me/workflow/clone/workflow/resources/claims.csv", "workflow/resources/claims.csv"),
         ("/clone/src/lookalike/studies/human/page.html", "src/lookalike/studies/human/page.html"),
@@ -147,8 +147,8 @@ def test_what_the_workflow_writes_is_read(tmp_path):
         ("results/demo/metrics.parquet", "results/demo/metrics.parquet"),
     ],
 )
-def test_no_path_shows_a_folder_of_one_machine(path, told):
-    assert project_path(path) == told
+def test_no_path_shows_a_folder_of_one_machine(path, words):
+    assert project_path(path) == words
 
 
 def test_commits_are_told_in_words():

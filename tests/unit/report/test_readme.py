@@ -14,9 +14,9 @@ from lookalike.report.results import Results
 README = Path(__file__).resolve().parents[3] / "README.md"
 
 
-def test_the_picture_shows_only_queries_that_were_drawn_at_random(made, tmp_path, monkeypatch):
-    monkeypatch.chdir(made.parent)
-    gallery, path = Results(made).exhibit("demo", "learning", "neighbours"), tmp_path / "picture.webp"
+def test_the_picture_shows_only_queries_that_were_drawn_at_random(toys, tmp_path, monkeypatch):
+    monkeypatch.chdir(toys.parent)
+    gallery, path = Results(toys).exhibit("demo", "learning", "neighbours"), tmp_path / "picture.webp"
     sizes = []
     for chosen in ((RANDOM, GAIN), (RANDOM, RANDOM)):
         entries = tuple(replace(entry, chosen=how) for entry, how in zip(gallery.entries, chosen, strict=False))
@@ -28,8 +28,8 @@ def test_the_picture_shows_only_queries_that_were_drawn_at_random(made, tmp_path
         write_readme_picture(replace(gallery, entries=gallery.entries[3:]), path)
 
 
-def test_numbers_are_the_margins_and_sentences_on_each_data_set(made, tmp_path):
-    lines = readme_numbers(Results(made), "a test").splitlines()
+def test_numbers_are_the_margins_and_sentences_on_each_data_set(toys, tmp_path):
+    lines = readme_numbers(Results(toys), "a test").splitlines()
     assert lines[2] == "| OASIS, JMLR 2010, Table 4 | demo title, ten | OASIS − MCML, mAP | +2.0 [−1.0, +5.0] | −6 |"
     (sentences,) = (line for line in lines if line.startswith("**"))
     assert sentences.startswith("**Demo title** (synthetic; 1,234 images; ten). OASIS comes first, but not clearly")

@@ -72,7 +72,7 @@ def test_cells_and_names_that_look_like_numbers_stay_what_they_are(folder):
 def test_several_sheets_are_told_apart_and_a_missing_number_is_a_dash():
     sheet = Sheet("10 classes", ("10 classes", "ours"), (("mAP", "-"),), (False, True))
     first, second = grids_of([sheet, sheet], "Table 4", "table4")
-    assert [one.caption for one in (first, second)] == [f"Table 4, part {part} of 2: 10 classes" for part in (1, 2)]
+    assert [grid.caption for grid in (first, second)] == [f"Table 4, part {part} of 2: 10 classes" for part in (1, 2)]
     assert cells(first.html) == [["mAP", MISSING]]
     assert not first.sortable
 

@@ -20,7 +20,7 @@ def test_data_sets_come_by_study_real_ones_first_and_other_folders_are_passed_ov
     (folder / "demo" / "exhibits" / JMLR / ".table9.123.part.json").write_text("{")  # of a killed job
     (folder / "kernels" / "learners").mkdir(parents=True)
     found = Results(folder).datasets
-    assert [(one.id, one.studies, one.synthetic, one.not_run) for one in found] == [
+    assert [(dataset.id, dataset.studies, dataset.synthetic, dataset.not_run) for dataset in found] == [
         ("caltech256", ["category"], False, NOT_RUN),
         ("demo", ["category"], True, ""),
         ("websim_demo", ["web"], True, ""),
@@ -29,8 +29,8 @@ def test_data_sets_come_by_study_real_ones_first_and_other_folders_are_passed_ov
     assert (found[1].title, found[1].headline) == ("demo title", "mAP 41 %")
 
 
-def test_exhibits_come_by_paper_and_its_numbering_whichever_study_they_are_of(made):
-    results = Results(made)
+def test_exhibits_come_by_paper_and_its_numbering_whichever_study_they_are_of(toys):
+    results = Results(toys)
     every = names(results)
     assert every[:8] == [
         f"caltech256:{JMLR}/table4", f"demo:{JMLR}/table4", f"websim_demo:{JMLR}/fig4", f"caltech256:{JMLR}/fig6",
@@ -44,12 +44,12 @@ def test_exhibits_come_by_paper_and_its_numbering_whichever_study_they_are_of(ma
     assert names(results, paper="soml-aaai-2014") == names(results, dataset="kernels") == []
 
 
-def test_states_are_those_of_the_sidecars(made):
-    states = Results(made).states()
+def test_states_are_those_of_the_sidecars(toys):
+    states = Results(toys).states()
     assert list(states) == list(Status)
     found = {state: n for state, n in states.items() if n}
     assert found == {"higher": 1, "not run": 6, "failed": 1, "no printed number": 6}
-    assert sum(Results(made).states([DRAFT]).values()) == 2
+    assert sum(Results(toys).states([DRAFT]).values()) == 2
     counts = {badge.words: n for badge, n in count_badges(states).items()}
     assert counts == {"agrees": 0, "close": 0, "differs": 1, "other data": 0, "not run": 7}
 
@@ -79,17 +79,17 @@ def test_files_of_an_exhibit_and_none_of_another_whose_name_it_begins(folder):
 @pytest.mark.parametrize(
     ("ask", "words"),
     [
-        (lambda made: Results(made / "nowhere"), r"no folder of results at .*nowhere: run `make demo` first"),
-        (lambda made: Results(made / "demo" / "images")["demo"], "there is none; run `make demo` first"),
-        (lambda made: Results(made).exhibit("websim_demo", JMLR, "table9"),
+        (lambda toys: Results(toys / "nowhere"), r"no folder of results at .*nowhere: run `make demo` first"),
+        (lambda toys: Results(toys / "demo" / "images")["demo"], "there is none; run `make demo` first"),
+        (lambda toys: Results(toys).exhibit("websim_demo", JMLR, "table9"),
          rf"websim_demo has no exhibit {JMLR}/table9: choose one of {JMLR}/fig4$"),
-        (lambda made: Results(made).exhibit("kernels", JMLR, "table4"),
+        (lambda toys: Results(toys).exhibit("kernels", JMLR, "table4"),
          r"'kernels': choose one of caltech256, demo, websim_demo, demo_triplets$"),
     ],
 )  # fmt: skip
-def test_what_is_not_there_is_one_sentence_with_what_is(made, ask, words):
+def test_what_is_not_there_is_one_sentence_with_what_is(toys, ask, words):
     with pytest.raises(LookalikeError, match=words):
-        ask(made)
+        ask(toys)
 
 
 STRANGE = (
@@ -148,8 +148,8 @@ def test_results_are_found_by_the_variable_then_here_then_beside(folder, tmp_pat
     refused(r"results or \.\./results")
 
 
-def test_a_run_is_summed_up_in_one_file(made):
-    kept = run_summary(Results(made)["demo"], made / "demo", read_jobs(made.parent / "logs"), "make demo")
+def test_a_run_is_summed_up_in_one_file(toys):
+    kept = run_summary(Results(toys)["demo"], toys / "demo", read_jobs(toys.parent / "logs"), "make demo")
     assert (kept["dataset"], kept["synthetic"], kept["headline"]) == ("demo", True, "mAP 41 %")
     assert (kept["commits"], kept["processors"], kept["date"]) == (["aaaa"], ["a processor"], "2026-01-01")
     assert [kept["rules"][0][column] for column in ("rule", "cpu_seconds")] == ["learn_lego", 6.0]

@@ -54,9 +54,9 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def results(made, tmp_path_factory):
+def results(toys, tmp_path_factory):
     """Toy studies, of which one was not run and one exhibit fails; a strange name, and a broken picture."""
-    folder = Path(shutil.copytree(made.parent, tmp_path_factory.mktemp("work") / "copy")) / "results"
+    folder = Path(shutil.copytree(toys.parent, tmp_path_factory.mktemp("work") / "copy")) / "results"
     exhibits = folder / "demo" / "exhibits"
     edit_sidecar(exhibits / JMLR / "table4.json", caption=["First.", f"Then {EVIL}."], notes=[f"Note {EVIL}{TURNED}."])
     for suffix in ("png", "svg"):
@@ -179,9 +179,9 @@ ARTICLES = {
 
 @pytest.mark.parametrize("case", ARTICLES)
 def test_an_exhibit_shows(pages, case):
-    page, id, shown, hidden = ARTICLES[case]
+    page, id, visible, hidden = ARTICLES[case]
     text = article(pages[f"{page}.html"], id)
-    assert [part for part in shown if part not in text] == []
+    assert [part for part in visible if part not in text] == []
     assert [part for part in hidden if part in text] == []
 
 
@@ -190,14 +190,14 @@ def test_the_rule_of_statuses_stands_once(pages):
     assert {name: text.count(rule) for name, text in pages.items() if rule in text} == {"jmlr2010.html": 1}
 
 
-def test_a_draft_points_to_what_its_paper_shows(made, folder):
-    draft, paper = (Results(made).exhibit("demo", *place) for place in ((DRAFT, "fig4"), (JMLR, "fig6")))
-    assert twin_of(draft, Results(made)) == paper
-    assert twin_of(paper, Results(made)) is None
-    assert twin_of(Results(made).exhibit("caltech256", DRAFT, "fig4"), Results(made)) is None, "it was not run"
+def test_a_draft_points_to_what_its_paper_shows(toys, folder):
+    draft, paper = (Results(toys).exhibit("demo", *place) for place in ((DRAFT, "fig4"), (JMLR, "fig6")))
+    assert twin_of(draft, Results(toys)) == paper
+    assert twin_of(paper, Results(toys)) is None
+    assert twin_of(Results(toys).exhibit("caltech256", DRAFT, "fig4"), Results(toys)) is None, "it was not run"
     (folder / "demo" / "exhibits" / DRAFT / "fig4.svg").write_text("<svg/>")
     assert twin_of(Results(folder).exhibit("demo", DRAFT, "fig4"), Results(folder)) is None, "it shows something else"
-    view = view_of(draft, [], made, twin=paper)
+    view = view_of(draft, [], toys, twin=paper)
     assert (view.picture, view.numbers, view.problems) == (None, None, [])
 
 
@@ -243,8 +243,8 @@ def test_claims_are_counted_and_filter_without_a_script(pages, results):
 def test_evidence_begins_with_what_decided_and_what_a_study_adds_is_kept(folder):
     parts = [f"OASIS minus number {place} +{place}.5 points" for place in range(40)]
     path = folder / "demo" / "exhibits" / "learning" / "claims.csv"
-    told = {"evidence": parts[0], "further": json.dumps(parts[1:]), "setting": "sift-1k", "printed_verdict": "holds"}
-    pd.read_csv(path).assign(**told).to_csv(path, index=False)
+    columns = {"evidence": parts[0], "further": json.dumps(parts[1:]), "setting": "sift-1k", "printed_verdict": "holds"}
+    pd.read_csv(path).assign(**columns).to_csv(path, index=False)
     edit_sidecar(path.with_suffix(".json"), caption=["Lead.", "Rest."], notes=["A note."])
     claim = claims_of(Results(folder))[0]
     assert (claim.evidence, claim.parts) == (parts[0], tuple(parts[1:]))
@@ -269,16 +269,16 @@ def test_a_claim_leads_to_the_exhibits_that_it_names_and_these_lead_back(pages):
     assert 'href="claims.html#claim-demo-best"' in article(pages["jmlr2010.html"], "table4-demo")
 
 
-def test_entries_become_queries_with_their_rankings(made):
-    (gallery,), left_out = galleries_of(Results(made))
+def test_entries_become_queries_with_their_rankings(toys):
+    (gallery,), left_out = galleries_of(Results(toys))
     assert left_out == []
     assert [query.entry.words for query in gallery.queries] == ["class 0", "class 0", "class 1", "class 1"], "by label"
     assert gallery.labels == ["class 0", "class 1"]
     query = gallery.queries[3]
     assert (query.entry.chosen, query.box) == ("largest gain", (28.0, 21.0, 56.0, 42.0))
     assert [mark.meaning for mark in gallery.marks] == ["same class", "other class"]
-    pictures = [one.thumbnail.picture for one in gallery.queries]
-    assert {(one.width, one.height) for one in pictures} == {(SIDE, SIDE * 3 // 4)}
+    pictures = [query.thumbnail.picture for query in gallery.queries]
+    assert {(picture.width, picture.height) for picture in pictures} == {(SIDE, SIDE * 3 // 4)}
     assert not gallery.square
 
 
@@ -287,9 +287,9 @@ def test_every_picture_of_the_gallery_is_embedded_once_and_says_what_it_is(pages
     ids = re.findall(r'<image id="([^"]+)"', page)
     assert len(ids) == len(set(ids)) == 4 == page.count("data:image/webp;base64,")
     assert set(re.findall(r'<use href="#([^"]+)"', page)) == set(ids)
-    shown = re.findall(r'<li class="gallery-of-(\w+)">(.*?)</li>', page, re.DOTALL)
-    assert len(shown) == 4 * (3 + 4)
-    for kind, text in shown:
+    items = re.findall(r'<li class="gallery-of-(\w+)">(.*?)</li>', page, re.DOTALL)
+    assert len(items) == 4 * (3 + 4)
+    for kind, text in items:
         assert re.search(r'role="img" aria-label="Rank \d+: [^"]+"', text)
         found = re.search(r'aria-hidden="true">(.)</span> ([^<]+)</span>', text)
         assert found
@@ -307,11 +307,11 @@ def test_images_of_the_gallery_are_found_after_a_move_and_told_where_they_are_go
     assert len(galleries_of(Results(folder))[0][0].queries) == 3
     assert "picture cannot be read" in gallery_page()
     shutil.rmtree(folder / "demo" / "images")
-    told = "demo title: its images are not in place any more; put them back."
+    reason = "demo title: its images are not in place any more; put them back."
     page = gallery_page()
     assert "demo: " in (folder.parent / "report" / "failed.txt").read_text(encoding="utf-8"), "the run ends by it"
     assert "There is no gallery" in page
-    assert told in page
+    assert reason in page
 
 
 @pytest.mark.parametrize(("claims", "broken"), [('id,"claim\n', ["claims"]), ("id\na\n", [])])

@@ -127,7 +127,7 @@ def _ends(row: Contrast) -> str:
 
 def oasis_minus(study: CategoryStudy, subset: Subset, method: str) -> list[Contrast]:
     """OASIS minus a method in mAP, over folds and over images; empty where it has no such intervals."""
-    rows = study.contrasts.of(subset.id, "map", "oasis", method)
+    rows = study.contrasts.intervals(subset.id, "map", "oasis", method)
     return rows if len(rows) == 2 else []
 
 

@@ -238,7 +238,7 @@ def _margins(study: FinegrainedStudy, systems: Sequence[str], metric: str) -> li
     rivals = [max(others, key=found.__getitem__) for found in (printed, ours) if others]
     # the best of those that learned nothing too, wherever what learned is ahead of it
     rivals += sorted(set(others) & set(FEATURES), key=ours.__getitem__)[-1:]
-    contrasts = {other: study.contrasts.of(ALL, metric, DEEP, other) for other in rivals}
+    contrasts = {other: study.contrasts.intervals(ALL, metric, DEEP, other) for other in rivals}
     titled = {"setting": "", "metric": name, "interval": "95%, of a paired bootstrap over query images"}
     return [
         margin(study, rows, ours, printed, kind="hand-crafted" if other in FEATURES else "", **titled)

@@ -118,7 +118,7 @@ def margins(study: LandmarkStudy, codebook: Vocabulary, pairs: Mapping[tuple[str
     printed = {method: study.printed_mean(codebook, method, MAP) for method in TABLE_METHODS}
     found = []
     for pair, note in pairs.items():
-        rows = study.contrasts.of(codebook.id, MAP, *pair)
+        rows = study.contrasts.intervals(codebook.id, MAP, *pair)
         # a mean over the landmarks at hand is not one over all
         if rows and not math.isnan(ours[pair[0]] + ours[pair[1]] + rows[0].mean):
             titled = {"setting": f"{codebook.title} visual words", "metric": "mAP", "interval": INTERVAL}

@@ -96,7 +96,7 @@ def precision_by_log(study: WebStudy) -> Figure:
 def margin_at(study: WebStudy, k: int) -> Margin:
     """OASIS minus Euclidean distance in precision at top k; print has this gap as a curve, without a number."""
     ours = {method: study.precision_at(method, k)[0] for method in study.methods}
-    rows = study.contrasts.of("", f"p@{k}", "oasis", "euclidean")
+    rows = study.contrasts.intervals("", f"p@{k}", "oasis", "euclidean")
     interval = "two standard errors over test images, not paired"
     return margin(study, rows, ours, {}, setting="", metric=f"P@{k}", interval=interval)
 

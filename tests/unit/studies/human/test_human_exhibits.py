@@ -131,7 +131,7 @@ def test_claims_about_raters_count_queries_and_a_printed_precision_stays_open(st
         "holds", "OASIS reaches the lowest rater on 100% of queries"
     ]  # fmt: skip
     oasis, raters = study.curve("query precision")["value"], study.curve("query range", "raters")["value"]
-    (row,) = study.contrasts.of(JMLR, "queries on which OASIS reaches the mean rater", "oasis")
+    (row,) = study.contrasts.intervals(JMLR, "queries on which OASIS reaches the mean rater", "oasis")
     assert row.mean == pytest.approx(100 * (oasis >= raters - 0.05).mean())
     printed = claims.loc["nips-human-precision"]
     assert (printed["verdict"], printed["reason"]) == ("undecided", "printed number")
