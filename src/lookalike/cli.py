@@ -7,7 +7,6 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import Any
 
 from lookalike.app import extra_needed
 from lookalike.core.errors import LookalikeError, escaped
@@ -79,6 +78,6 @@ def _drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _tell_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+def _tell_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Print a warning as a sentence, without the place in the code."""
     _fail(str(message))

@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from lookalike.app.similarity import ImageSimilarity
+    from lookalike.features.describers import Vectors
 
 _FIT_EXAMPLES = """\
 examples:
@@ -150,10 +151,19 @@ def fit(
     output = output or Path(f"{Path(os.path.realpath(folder)).name}{SUFFIX}")
     options.check_output(output, (SUFFIX,), labels, triplets, _model_in(representation))
     named(output, SUFFIX)
-    chosen: dict[str, Any] = {"words": words, "parameters": settings, "hold_out": hold_out, "random_state": seed}
     kept = options.cache_folder(cache, no_cache, output)
     with options.StageReport(quiet) as progress:
-        model = ImageSimilarity(representation, learner, jobs=jobs, cache=kept, progress=progress, **chosen)
+        model = ImageSimilarity(
+            representation,
+            learner,
+            words=words,
+            parameters=settings,
+            hold_out=hold_out,
+            random_state=seed,
+            jobs=jobs,
+            cache=kept,
+            progress=progress,
+        )
         model.fit(folder, labels, triplets)
     model.save(output)
     if as_json:
@@ -274,9 +284,9 @@ def _ranking_lines(ranked: dict[bool, pd.DataFrame]) -> list[str]:
     return lines
 
 
-def _rankings(ranked: dict[bool, pd.DataFrame]) -> list[dict[str, Any]]:
+def _rankings(ranked: dict[bool, pd.DataFrame]) -> list[dict[str, object]]:
     names = {True: "neighbours", False: "before_learning"}
-    results: dict[str, dict[str, Any]] = {}
+    results: dict[str, dict[str, object]] = {}
     for learned, table in ranked.items():
         for query, rows in table.groupby("query", sort=False):
             result = results.setdefault(str(query), {"query": str(query)})
@@ -323,9 +333,8 @@ def evaluate(
             stacklevel=2,
         )
     if as_json:
-        about: dict[Any, Any] = {"model": str(model), "folder": str(folder), **counts}
-        about |= {"rows": options.records(table), "left_out": options.records(opened.left_out_)}
-        options.print_json(about)
+        tables = {"rows": options.records(table), "left_out": options.records(opened.left_out_)}
+        options.print_json({"model": str(model), "folder": str(folder)} | counts | tables)
         return
     what = options.counted(counts["images"], "image")
     if "triplets" in counts:
@@ -393,9 +402,10 @@ def features(
         _check_default(table, FOLDER_COLUMNS if is_folder else COLUMNS)
     kept = options.cache_folder(cache, no_cache, output)
     with options.StageReport(quiet) as progress:
-        chosen: dict[str, Any] = {"words": words, "random_state": seed}
-        described = ImageSimilarity(representation, jobs=jobs, cache=kept, progress=progress, **chosen)
-        vectors: Any
+        described = ImageSimilarity(
+            representation, words=words, random_state=seed, jobs=jobs, cache=kept, progress=progress
+        )
+        vectors: Vectors
         vectors, images = described.counts(folder, pool) if is_folder else described.vectors(folder)
     describer, left_out = described.representation_.describer, described.left_out_
     if is_folder:
@@ -477,6 +487,6 @@ def info(model: Model, as_json: options.AsJson = False) -> None:
     options.tell(f"{name:<16}{value}" for name, value in rows.items())
 
 
-def _listed(values: dict[str, Any]) -> str:
+def _listed(values: Mapping[str, object]) -> str:
     """Return settings as people read them."""
     return ", ".join(f"{name}={value}" for name, value in values.items()) or "no settings"

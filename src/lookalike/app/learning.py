@@ -58,11 +58,11 @@ def check_learner(name: str, *, triplets: bool) -> None:
         raise LookalikeError(f"{name} does not learn from {kind}: take one of {', '.join(others)}")
 
 
-def checked_settings(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+def checked_settings(name: str, settings: Mapping[str, object]) -> dict[str, object]:
     """Turn settings into arguments of a learner's constructor; text of a command line is read as the default's kind."""
     defaults = learner_defaults(name)
     offered = [key for key in defaults if key not in OURS]
-    checked = {}
+    checked: dict[str, object] = {}
     for key, value in settings.items():
         if key in OURS and key in defaults:
             raise LookalikeError(f"{key} of {name} is not set by --set: use {OURS[key]}")
@@ -132,7 +132,7 @@ def onto_components(rows: Vectors, reduction: Arrays) -> Vectors:
 
 def train(
     name: str,
-    settings: Mapping[str, Any],
+    settings: Mapping[str, object],
     X: Vectors,
     *,
     y: Array | None = None,
@@ -140,14 +140,14 @@ def train(
     seed: int = 0,
     jobs: int = 1,
 ) -> SimilarityLearner:
-    """Make a learner and fit it to labels `y` or to triplets of rows; what it learns and saves is free of `jobs`."""
+    """Make a learner and fit it to triplets of rows, else to labels `y`; what it learns and saves is free of `jobs`."""
     defaults = learner_defaults(name)
-    parameters = dict(settings)
+    parameters: dict[str, Any] = dict(settings)
     ours = {"random_state": integer_seed(seed, "own images", "learning"), "verbose": 0, "n_jobs": jobs}
     parameters |= {key: value for key, value in ours.items() if key in defaults}
     stops = "early_stopping" in defaults and "early_stopping" not in settings and "n_steps" not in settings
     try:
-        if y is not None:
+        if triplets is None and y is not None:
             if stops:
                 parameters["early_stopping"] = bool(np.unique(y, return_counts=True)[1].max() >= 4)
             learner = learner_class(name)(**parameters).fit(X, y)
@@ -211,7 +211,7 @@ def learner_defaults(name: str) -> dict[str, Any]:
     return {key: parameter.default for key, parameter in inspect.signature(learner_class(name)).parameters.items()}
 
 
-def _read_value(text: str) -> Any:
+def _read_value(text: str) -> object:
     """Read a value of a command line: a number, true, false, none, several of these between commas, or text."""
     words = {"true": True, "false": False, "none": None}
     if text.lower() in words:

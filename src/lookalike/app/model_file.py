@@ -21,7 +21,7 @@ SIMILARITY = Kind(SIMILARITY_NAME, (2, 3, 4), "make it again with lookalike fit"
 """Version 2 held the matrix of OASIS where version 3 may hold rows and strengths, 4 fewer weights that are equal."""
 _LEARNER = "learner."
 
-Plain = str | int | float | bool | list[Any] | None
+Plain = str | int | float | bool | list[object] | None
 Count = Annotated[int, Field(ge=0, lt=2**63)]
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 from typer import Option
@@ -165,7 +165,7 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what if number == 1 else plural}"
 
 
-def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+def records(table: pd.DataFrame) -> list[dict[str, object]]:
     """Return rows of a table as JSON holds them."""
     return [{str(name): value for name, value in row.items()} for row in table.astype(object).to_dict("records")]
 
@@ -177,7 +177,7 @@ class StageReport:
         self._quiet = quiet
         self._what = ""
         self._report: Progress | None = None
-        self._bar: Any = None
+        self._close: Callable[[], object] = lambda: None
 
     def __call__(self, what: str, done: int, total: int) -> None:
         """Tell how far a step is."""
@@ -194,7 +194,8 @@ class StageReport:
             return progress_lines(what, stream=sys.stderr)
         from tqdm import tqdm
 
-        bar = self._bar = tqdm(desc=what, file=sys.stderr, leave=False, unit="")
+        bar = tqdm(desc=what, file=sys.stderr, leave=False, unit="")
+        self._close = bar.close
 
         def move(done: int, total: int) -> None:
             bar.total = total
@@ -207,9 +208,8 @@ class StageReport:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        if self._bar is not None:
-            self._bar.close()
-            self._bar = None
+        self._close()
+        self._close = lambda: None
 
 
 def tell(lines: Iterable[str]) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 from jinja2 import Environment, StrictUndefined
@@ -42,8 +41,9 @@ def write_page(
         facts = {"path": str(query), "label": label, "learned_from": seen, "rankings": rankings}
         queries.append(facts | {"picture": _thumbnail(Path(query), QUERY_SIDE)})
     text = files("lookalike.app").joinpath("neighbours.html").read_text(encoding="utf-8")
-    how: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True, "finalize": escaped_in_page}
-    environment = Environment(autoescape=True, undefined=StrictUndefined, **how)
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=escaped_in_page
+    )
     page = environment.from_string(text).render(
         title=title, queries=queries, learner=learner, gallery=str(gallery), marked=any(q["label"] for q in queries)
     )

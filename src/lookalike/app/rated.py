@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from lookalike.data.rated_triplets import RatedTriplets
+    from lookalike.deep.network import ClassificationNetwork, DeepRankingNetwork
     from lookalike.features.describers import Describer
 
     Floats = npt.NDArray[np.float32]
@@ -280,7 +281,7 @@ def _codebook_files(task: _Task, folder: Path | None) -> Files:
     return files, f"{len(files):,} {what}"
 
 
-def _load_network(path: Path) -> tuple[Any, dict[str, Any]]:
+def _load_network(path: Path) -> tuple[DeepRankingNetwork | ClassificationNetwork, dict[str, Any]]:
     """Return the network of a file and what is written in it of how it was made."""
     try:
         from lookalike.deep.model_io import load_network, read_about
@@ -294,7 +295,9 @@ def _load_network(path: Path) -> tuple[Any, dict[str, Any]]:
     return load_network(path), read_about(path)
 
 
-def _embed(network: tuple[Any, dict[str, Any]], name: str, task: _Task) -> _Described:
+def _embed(
+    network: tuple[DeepRankingNetwork | ClassificationNetwork, dict[str, Any]], name: str, task: _Task
+) -> _Described:
     """Describe images by a network, some at a time."""
     import numpy as np
 

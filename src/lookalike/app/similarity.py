@@ -58,7 +58,7 @@ class ImageSimilarity:
         How images are described: ``"visterms"`` as in the category study, a describer of the fine-grained study
         (``"hog"``, ``"fisher"``, ``"color"``...), or the path of a model file, whose codebook is taken over.
     learner : str, default="OASIS"
-        Any of `lookalike.learners` that learns from what is there.
+        One of `lookalike.learners` that learns from what is there.
     words : int, optional
         Words of the codebook of visterms; by default suited to the number of images.
     parameters : mapping, optional
@@ -109,7 +109,7 @@ class ImageSimilarity:
         learner: str = "OASIS",
         *,
         words: int | None = None,
-        parameters: Mapping[str, Any] | None = None,
+        parameters: Mapping[str, object] | None = None,
         hold_out: float = 0.0,
         random_state: int = 0,
         jobs: int | None = None,
@@ -128,7 +128,7 @@ class ImageSimilarity:
         self.seconds_: dict[str, float] = {}
         self.triplets_left_out_ = 0
         self.n_triplets_ = 0
-        self.provenance_: dict[str, Any] = {}
+        self.provenance_: dict[str, str] = {}
         self.reduction_: Arrays = {}
 
     def fit(self, folder: PathLike, labels: Table | None = None, triplets: Table | None = None) -> Self:
@@ -163,15 +163,16 @@ class ImageSimilarity:
         self.representation_ = representation
         self.reduction_ = fit_components(vectors, self.random_state)
         rows = onto_components(vectors, self.reduction_)
-        kwargs: dict[str, Any] = {"y": found.images["label"].to_numpy(str)[train_rows]}
-        self.n_triplets_ = 0
+        classes, kept = found.images["label"].to_numpy(str)[train_rows], None
         if found.triplets is not None:
-            kept = found.triplets[(roles[found.triplets] == TRAIN).all(axis=1)]
-            kwargs = {"triplets": np.searchsorted(train_rows, kept).astype(np.int32)}
-            self.n_triplets_ = len(kept)
+            named = found.triplets[(roles[found.triplets] == TRAIN).all(axis=1)]
+            kept = np.searchsorted(train_rows, named).astype(np.int32)
+        self.n_triplets_ = 0 if kept is None else len(kept)
         self.progress(f"learning ({name})", 0, 1)
         with self._timed("learning"):
-            self.learner_ = learning.train(name, settings, rows, seed=self.random_state, jobs=self.jobs, **kwargs)
+            self.learner_ = learning.train(
+                name, settings, rows, y=classes, triplets=kept, seed=self.random_state, jobs=self.jobs
+            )
         self.progress(f"learning ({name})", 1, 1)
         self.learner = name
         self.images_ = found.images[["path", "label", "sha256"]].assign(role=roles)
@@ -459,12 +460,15 @@ class ImageSimilarity:
 
     def _read(self, folder: PathLike, labels: Table | None, triplets: Table | None) -> ImageSet:
         """Read images with their triplets or labels, of tables or of class folders."""
-        how: dict[str, Any] = {"n_threads": self.jobs, "progress": partial(self.progress, "reading images")}
+        progress = partial(self.progress, "reading images")
         if labels is not None and triplets is not None:
             raise LookalikeError("give labels or triplets, not both")
         if triplets is not None:
-            return read_triplets(folder, triplets, **how)
-        found = read_class_folders(folder, **how) if labels is None else read_labels(folder, labels, **how)
+            return read_triplets(folder, triplets, n_threads=self.jobs, progress=progress)
+        if labels is not None:
+            found = read_labels(folder, labels, n_threads=self.jobs, progress=progress)
+        else:
+            found = read_class_folders(folder, n_threads=self.jobs, progress=progress)
         if found.images.empty:
             reason = first_reason(found.left_out)
             raise LookalikeError(f"no image of {folder} can be used{reason}: give each image one label")
@@ -497,7 +501,7 @@ def _made_now() -> dict[str, str]:
     return {"time": datetime.now(UTC).isoformat(timespec="seconds"), **found}
 
 
-def _decided(about: Mapping[str, Any]) -> dict[str, Any]:
+def _decided(about: Mapping[str, object]) -> dict[str, object]:
     """Return what a file says that its parts decide; settings may be written in another way by another version."""
     others: Any = dict.fromkeys(("format_version", "seconds", "made_by"), True)
     others |= {"representation": {"settings"}, "learner": {"parameters"}}

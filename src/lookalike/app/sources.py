@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -80,7 +79,7 @@ def read_labels(folder: PathLike, labels: Table, *, n_threads: int = 1, progress
     located, lost = locate(root, table["path"])
     table = table[table["path"].isin(located)]
     table, twice = sort_out(table.assign(path=table["path"].map(located)).drop_duplicates(), [_ONE_LABEL])
-    left_out = [(row.path, words.format(label=row.label)) for words, rows in broken for row in rows.itertuples()]
+    left_out = [(str(row.path), words.format(label=row.label)) for words, rows in broken for row in rows.itertuples()]
     left_out += [(path, words) for words, rows in twice for path in rows["path"].unique()]
     facts, damaged = _look_at_files(root, table["path"].tolist(), n_threads, progress)
     reasons = _with_reasons(lost + damaged + left_out)
@@ -161,7 +160,7 @@ def _look_at_files(
 ) -> tuple[pd.DataFrame, list[tuple[str, str]]]:
     """Decode files, through links too; return what is known of usable ones, and (path, reason) of the others."""
 
-    def look(path: str) -> tuple[Any, ...]:
+    def look(path: str) -> tuple[str, str] | tuple[str, str, int, int]:
         if escaped_path(path) != path:
             return escaped_path(path), NOT_UTF8
         try:
@@ -190,7 +189,7 @@ def first_reason(left_out: pd.DataFrame) -> str:
     return f" ({left_out['path'].iloc[0]}: {left_out['reason'].iloc[0]}{more})"
 
 
-def _with_reasons(rows: Iterable[Any]) -> pd.DataFrame:
+def _with_reasons(rows: Iterable[tuple[str, str]]) -> pd.DataFrame:
     """Make a table of (path, reason)."""
     return pd.DataFrame(list(rows), columns=["path", "reason"], dtype=str)
 

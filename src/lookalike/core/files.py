@@ -244,7 +244,7 @@ def write_text(text: str, path: PathLike) -> None:
         part.write_text(text, encoding="utf-8")
 
 
-def write_json(value: Any, path: PathLike) -> None:
+def write_json(value: object, path: PathLike) -> None:
     """Write JSON with sorted keys, indented, ending in a newline."""
     write_text(json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n", path)
 

@@ -15,7 +15,7 @@ import numba
 import numpy as np
 from numba.core.caching import FunctionCache
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+Function = TypeVar("Function", bound=Callable[..., object])
 
 _DAMAGED = (pickle.UnpicklingError, EOFError, LookupError, ValueError, TypeError, AttributeError, ImportError)
 """What reading a file that is no pickle any more may end in."""
@@ -44,7 +44,7 @@ class _SharedCache(FunctionCache):
     # Numba notes a file's name in an index and then writes the file. Two processes that compile the function for two
     # types at once would take the same name, and a third would run one's code on the other's data.
 
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
+    def load_overload(self, sig: object, target_context: object) -> object:
         with self._alone():
             try:
                 return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
@@ -52,7 +52,7 @@ class _SharedCache(FunctionCache):
                 self.flush()  # type: ignore[no-untyped-call]
                 return None  # so it is compiled again
 
-    def save_overload(self, sig: Any, data: Any) -> None:
+    def save_overload(self, sig: object, data: object) -> None:
         with self._alone():
             try:
                 super().save_overload(sig, data)  # type: ignore[no-untyped-call]

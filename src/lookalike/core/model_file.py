@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lookalike.core.arrays import Array
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import LARGEST_MODEL, PathLike, named, reading, reading_npz, replacing
 
@@ -22,7 +22,7 @@ _KEY = "lookalike"
 _ZIP = b"PK\x03\x04"  # what archives begin with, which version 1.0.0 wrote
 _DAMAGED = (ValueError, LookupError, TypeError, AttributeError, RecursionError, OSError)
 
-Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, Array]
 
 
 class Kind(NamedTuple):
@@ -102,7 +102,7 @@ def _opened(path: PathLike, kind: Kind | None) -> Iterator[tuple[dict[str, Any],
         raise LookalikeError(f"{path} is not a complete model file ({reason}): copy it again, or {again}") from error
 
 
-def _text_of_archive(stored: Mapping[str, Any], path: PathLike, again: str) -> str:
+def _text_of_archive(stored: Mapping[str, Array], path: PathLike, again: str) -> str:
     """Return the JSON text that version 1.0.0 wrote of a network into its ``.npz``, and of a learner beside it."""
     if "description" in stored:
         return str(stored["description"])
@@ -114,7 +114,7 @@ def _text_of_archive(stored: Mapping[str, Any], path: PathLike, again: str) -> s
         return beside.read_text(encoding="utf-8")
 
 
-def _arrays_of_archive(stored: Mapping[str, Any]) -> Arrays:
+def _arrays_of_archive(stored: Mapping[str, Array]) -> Arrays:
     return {name.removeprefix("weights/"): stored[name] for name in stored if name != "description"}
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise, product
@@ -280,9 +280,9 @@ def unknown(group: Group) -> Outcome | None:
     return Outcome.NOT_TESTED if all(NOT_RUN in limits for limits in absent) else Outcome.OPEN
 
 
-def joined(groups: Sequence[Group], key: Callable[[Contrast], Any]) -> list[Group]:
+def joined(groups: Sequence[Group], key: Callable[[Contrast], Hashable]) -> list[Group]:
     """Groups of one part together, such as all of a setting."""
-    parts: dict[Any, Group] = {}
+    parts: dict[Hashable, Group] = {}
     for group in groups:
         parts.setdefault(key(group[0]), []).extend(group)
     return list(parts.values())
@@ -505,12 +505,14 @@ def falls(groups: Sequence[Group]) -> Verdict:
     return replace(found, rows=tuple(row for group in groups for row in group))
 
 
-def both_ways(groups: Sequence[Group], **bounds: Any) -> Verdict:
+def both_ways(
+    groups: Sequence[Group], low: float = -math.inf, high: float = math.inf, *, adjusted: bool = False
+) -> Verdict:
     """Holds, or fails, if `within` says so both in total and by the triplet; open where these differ."""
     metrics: dict[str, list[Group]] = {}
     for group in groups:
         metrics.setdefault(group[0].metric, []).append(group)
-    found = [within(of_metric, **bounds) for of_metric in metrics.values()]
+    found = [within(of_metric, low, high, adjusted=adjusted) for of_metric in metrics.values()]
     outcomes = {verdict.outcome for verdict in found}
     rows = [row for verdict in found for row in verdict.rows]
     pairs = dict.fromkeys((row.setting, row.first, row.second) for row in rows)

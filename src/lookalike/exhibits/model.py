@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -84,7 +84,7 @@ class Table:
     """A further table of the same exhibit, whose frame is not in the CSV."""
     compared: str = ""
     """Of a table of cells: the key whose values are compared, such as methods; the best of them is bold."""
-    best: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+    best: Mapping[str, Callable[[Iterable[float]], float]] = field(default_factory=dict)
     """Metric of its cells, "" where they have one alone, to ``max`` or ``min``; other metrics have no best."""
     number: str = "ours"
     """Column of the frame with the number of each cell."""

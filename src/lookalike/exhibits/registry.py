@@ -52,7 +52,7 @@ PAPERS = {
         "https://doi.org/10.1109/CVPR.2014.180",
     ),
 }
-"""Papers by id, in the order in which an index lists them. Any other group of exhibits is our own."""
+"""Papers by id, in the order in which an index lists them. Every other group of exhibits is our own."""
 ROOMS = ("category", "landmark", "web", "finegrained", "human")
 """Studies in the order in which exhibits are listed."""
 FILES = {
@@ -62,6 +62,10 @@ FILES = {
     "Picture": (".csv", ".png", ".svg", ".pdf", ".json"),
 }
 """What a function returns to the suffixes of its files."""
+
+
+Condition = Callable[[Any], object]
+"""Tells whether a study, which is of the room's own class, has an exhibit."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,7 @@ class Exhibit:
     """Those that it does without."""
     asks: tuple[object, ...] = ()
     """What of each part that it shows is made only where an exhibit asks for it; its study knows what that means."""
-    when: Callable[[Any], object] = lambda study: True
+    when: Condition = lambda study: True
     """Tells whether a study has it."""
     condition: str = ""
     """What a study needs to have it, in words."""
@@ -142,7 +146,7 @@ def exhibit(
     needs: tuple[str, ...] = (),
     optional: tuple[str, ...] = (),
     asks: tuple[object, ...] = (),
-    when: Callable[[Any], object] = lambda study: True,
+    when: Condition = lambda study: True,
     condition: str = "settings that ask for it",
 ) -> Callable[[Callable[..., Drawn]], Callable[..., Drawn]]:
     """Make a function ``(study) -> Table | Figure | Gallery | Picture`` an exhibit.

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import pandas as pd
 from pydantic import PrivateAttr
@@ -21,6 +21,7 @@ from lookalike.core.settings.model import Section, plain
 from lookalike.core.settings.schema import Shared
 from lookalike.exhibits.claims import Claim, Scope
 from lookalike.exhibits.contrasts import Contrasts
+from lookalike.exhibits.model import Drawn
 from lookalike.exhibits.printed import printed_numbers
 from lookalike.exhibits.registry import Exhibit, exhibits_of
 from lookalike.exhibits.style import title_of
@@ -39,7 +40,7 @@ class Study(Section):
     """Names of the files that its contrasts are made of."""
     data_keys: ClassVar[set[str]] = {"title", "kind", "stand_in"}
     """Keys of its data set that contrasts and exhibits read."""
-    without_effect: ClassVar[Mapping[str, Any]] = {"batch": True}
+    without_effect: ClassVar[Mapping[str, object]] = {"batch": True}
     """Its own keys on which no number depends, as pydantic leaves them out: contrasts and exhibits do without."""
 
     _dataset: str = ""
@@ -59,27 +60,27 @@ class Study(Section):
     def check(self) -> None:
         """Refuse settings that name what does not exist or cannot work together."""
 
-    def reads(self, job: str, fitted: Sequence[str] = (), **names: str) -> Mapping[str, Any]:
+    def reads(self, job: str, fitted: Sequence[str] = (), **names: str) -> Mapping[str, object]:
         """Return what a job of a rule reads of the settings: of the methods that it fits, and by its wildcards."""
         if job != "exhibits":
             raise KeyError(job)
         return {"study": self.section(), "shared": self.shared()}
 
-    def section(self) -> dict[str, Any]:
+    def section(self) -> dict[str, object]:
         """Return its own keys on which a number or an exhibit depends."""
         return dict(plain(self, exclude=self.without_effect))
 
-    def shared(self) -> dict[str, Any]:
+    def shared(self) -> dict[str, object]:
         """Return what contrasts and exhibits read of other sections."""
         data = plain(self.data_set, include=self.data_keys)
         return {"seed": self.seed, "datasets": {self.dataset: data}}
 
-    def params(self, job: str, fitted: Sequence[str] = (), **names: str) -> dict[str, Any]:
+    def params(self, job: str, fitted: Sequence[str] = (), **names: str) -> dict[str, object]:
         """Return what a job reads of the settings as plain values; it runs again when one of them changes."""
         return {name: plain(value) for name, value in self.reads(job, fitted, **names).items()}
 
     @classmethod
-    def given(cls, dataset: str, settings: Mapping[str, Any]) -> Self:
+    def given(cls, dataset: str, settings: Mapping[str, object]) -> Self:
         """Return the study from the parameters that a job for contrasts or exhibits is given."""
         return cls.model_validate(settings["study"]).bound(dataset, Shared.model_validate(settings["shared"]))
 
@@ -290,7 +291,7 @@ class Study(Section):
         """Name a part of the study."""
         return setting
 
-    def data_sentence(self, drawn: Any) -> str:
+    def data_sentence(self, drawn: Drawn | None) -> str:
         """Return the second sentence of a caption: which data, how many repeats, and what ± and error bars are."""
         return f"{self.data}."
 
@@ -303,6 +304,6 @@ class Study(Section):
         """Return what they are, the columns' heads, the cells of each method, and sentences on them."""
         return "", [], {}, []
 
-    def notes(self, drawn: Any) -> list[str]:
+    def notes(self, drawn: Drawn | None) -> list[str]:
         """Return what has to be known of an exhibit besides its caption, a sentence each."""
         return []

@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -92,11 +92,14 @@ def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
     statuses = count_statuses(drawn.frame if isinstance(drawn, Table) else getattr(drawn, "cells", None))
     files = [study.files.get(name) or () for name in (*exhibit.needs, *exhibit.optional)]
     sources = [[paths] if isinstance(paths, str) else paths for paths in files]
-    own: dict[str, Any] = {
-        key: getattr(exhibit, key) for key in ("id", "paper", "name", "label", "title", "kind", "study")
-    }
     sidecar = Sidecar(
-        **own,
+        id=exhibit.id,
+        paper=exhibit.paper,
+        name=exhibit.name,
+        label=exhibit.label,
+        title=exhibit.title,
+        kind=exhibit.kind,
+        study=exhibit.study,
         order=exhibit.place,
         dataset=study.dataset,
         dataset_title=study.title,

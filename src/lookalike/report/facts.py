@@ -119,7 +119,7 @@ def configuration_parts(configuration: Mapping[str, Any] | None, datasets: Seque
     return [*parts, ("All settings", as_yaml(configuration))]
 
 
-def as_yaml(settings: Mapping[str, Any]) -> str:
+def as_yaml(settings: Mapping[str, object]) -> str:
     """Return settings as YAML, in their order and without anchors; what YAML has no word for as text."""
     plain = json.loads(json.dumps(settings, default=str))
     return str(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=110))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits import words
@@ -17,6 +17,11 @@ from lookalike.report.pictures import Picture, encode
 from lookalike.report.results import CLAIMS, Exhibit, Results
 from lookalike.report.tables import Grid, comparison_grid, frame_grid, grids_of, telling
 from lookalike.studies.rooms import all_exhibits
+
+if TYPE_CHECKING:
+    from lookalike.report.claims import DecidedClaim
+
+Part = TypeVar("Part")
 
 BEYOND = "beyond.html"
 WIDE = 1000
@@ -47,7 +52,7 @@ class View(NamedTuple):
     """What a file is called to its address beside the page."""
     states: Mapping[Badge, int]
     """How many printed numbers have each badge."""
-    claims: Sequence[Any]
+    claims: Sequence[DecidedClaim]
     """What `lookalike.report.claims.claims_of` returns about it."""
 
     @property
@@ -94,7 +99,7 @@ def absent(results: Results, paper: str) -> list[str]:
     return [f"{', '.join(named)} (a study needs {condition})" for condition, named in labels.items()]
 
 
-def matrix(results: Results, paper: str) -> dict[str, Any]:
+def matrix(results: Results, paper: str) -> dict[str, object]:
     """Return states of all exhibits of a paper: rows in its order with their addresses, a column for every data set."""
     rows = {f"{page_of(paper)}#{section_id(paper, name)}": own for name, own in by_name(results, paper).items()}
     found = {exhibit.dataset for own in rows.values() for exhibit in own}
@@ -112,7 +117,7 @@ def twin_of(exhibit: Exhibit, results: Results) -> Exhibit | None:
     return None
 
 
-def _shows(exhibit: Exhibit) -> Any:
+def _shows(exhibit: Exhibit) -> object:
     """Return what two exhibits of the same have alike: a drawing, or the numbers of a table."""
     if exhibit.kind != "table":
         drawing = exhibit.folder / f"{exhibit.name}.svg"
@@ -122,13 +127,13 @@ def _shows(exhibit: Exhibit) -> Any:
 
 
 def view_of(
-    exhibit: Exhibit, origin: list[Fact], folder: Path, claims: Sequence[Any] = (), twin: Exhibit | None = None
+    exhibit: Exhibit, origin: list[Fact], folder: Path, claims: Sequence[DecidedClaim] = (), twin: Exhibit | None = None
 ) -> View:
     """Return one exhibit with all that is shown of it on a page in a folder."""
     problems = [words.sentence(exhibit.problem)] if exhibit.problem else []
     title, id = f"{exhibit.heading}, {exhibit.dataset_title}", view_id(exhibit)
 
-    def tried(read: Callable[[], Any]) -> Any:
+    def tried(read: Callable[[], Part]) -> Part | None:
         """Return what `read` gives, or None and a problem: a broken file never costs the other exhibits."""
         try:
             return read() if exhibit.was_drawn and twin is None else None

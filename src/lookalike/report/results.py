@@ -88,8 +88,9 @@ class Exhibit(Sidecar):
 
     def verdicts(self) -> list[dict[str, str]]:
         """Read the rows of a table of claims, all of them text, with `CLAIM_COLUMNS` and what else there is."""
-        rows: Any = read_csv(self.folder / f"{self.name}.csv", dtype=str, keep_default_na=False).to_dict("records")
-        verdicts: list[dict[str, str]] = [dict.fromkeys(CLAIM_COLUMNS, "") | row for row in rows]
+        table = read_csv(self.folder / f"{self.name}.csv", dtype=str, keep_default_na=False)
+        rows = (dict(zip(table.columns, row, strict=True)) for row in table.itertuples(index=False, name=None))
+        verdicts = [dict.fromkeys(CLAIM_COLUMNS, "") | row for row in rows]
         if unknown := {row["verdict"] for row in verdicts} - {*Outcome, ""}:
             raise LookalikeError(f"there is no verdict {min(unknown)!r}: delete {self.folder / self.name}.csv")
         return verdicts
@@ -276,7 +277,7 @@ def jobs_behind(exhibits: Iterable[Exhibit], jobs: Jobs) -> Jobs:
     return jobs.behind(exhibit.output for exhibit in exhibits)
 
 
-def run_summary(dataset: Dataset, folder: Path, jobs: Jobs, command: str) -> dict[str, Any]:
+def run_summary(dataset: Dataset, folder: Path, jobs: Jobs, command: str) -> dict[str, object]:
     """Sum up a finished run from ``results/{dataset}`` and its jobs' records; this is the machine that it ran on."""
     jobs = jobs_behind(dataset.exhibits, jobs)
     work, drawn = jobs.whole, [exhibit for exhibit in dataset.exhibits if exhibit.was_drawn]

@@ -158,7 +158,7 @@ class _Site:
             seed=self.seed,
         )
 
-    def render(self, template: str, *, page: str = "", **variables: Any) -> str:
+    def render(self, template: str, *, page: str = "", **variables: object) -> str:
         """Write one page."""
         return self._environment.get_template(template).render(page=page or template, **variables)
 

@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
@@ -111,7 +110,7 @@ def comparison_grid(cells: pd.DataFrame, caption: str, name: str, titles: Titles
     return frame_grid(frame, caption, name, titles=titles or {})
 
 
-def text_of(value: Any, titles: Mapping[str, str] | None = None) -> str:
+def text_of(value: object, titles: Mapping[str, str] | None = None) -> str:
     """Return a value as a cell has it: numbers short, with separators of thousands; with `titles` keys are words."""
     if value is None or value == "" or (isinstance(value, float) and math.isnan(value)):
         return MISSING

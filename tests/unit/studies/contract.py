@@ -81,7 +81,7 @@ def check_printed(study, settings):
     """Hold printed numbers to the contrasts of print in the place of our settings, by name; returns how many."""
     rows = [row for row in study.contrasts.rows if row.setting in settings and not math.isnan(row.printed)]
     for row in rows:
-        (in_print, *_) = study.contrasts.of(settings[row.setting], *row.key[1:])
+        (in_print, *_) = study.contrasts.intervals(settings[row.setting], *row.key[1:])
         assert row.printed == pytest.approx(in_print.mean), row.key
     return len(rows)
 

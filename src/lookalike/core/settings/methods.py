@@ -55,7 +55,7 @@ class Method(Fit):
         """Return the method with changes laid over it: those of `parameters`, `select` and `trace` key by key."""
         if changes is None:
             return self
-        laid: dict[str, Any] = {name: getattr(changes, name) for name in changes.model_fields_set}
+        laid: dict[str, object] = {name: getattr(changes, name) for name in changes.model_fields_set}
         laid |= {name: getattr(self, name) | laid[name] for name in ("parameters", "select") if name in laid}
         if self.trace and changes.trace:
             given = changes.trace.model_fields_set
@@ -69,7 +69,7 @@ class Method(Fit):
         return changes
 
 
-def _as_set(changes: Method) -> dict[str, Any]:
+def _as_set(changes: Method) -> dict[str, object]:
     return changes.model_dump(exclude_unset=True, warnings=False)
 
 

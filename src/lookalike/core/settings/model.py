@@ -36,7 +36,7 @@ ABSENT: Any = None
 class _NoNull:
     """Takes null out of the values that a key may be given."""
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         schema = handler(source)
         return schema["schema"] if schema["type"] == "nullable" else schema
 
@@ -57,7 +57,7 @@ class Section(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _only_known_keys(cls, given: Any) -> Any:
+    def _only_known_keys(cls, given: object) -> object:
         known = [field.alias or name for name, field in cls.model_fields.items()]
         unknown = sorted(str(key) for key in given if key not in known) if isinstance(given, dict) else []
         if unknown:
@@ -66,7 +66,7 @@ class Section(BaseModel):
         return given
 
 
-def as_written(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
+def as_written(value: object, check: ValidatorFunctionWrapHandler) -> object:
     """Check a value, and keep it as it is: without defaults filled in, and a whole number as such."""
     check(value)
     return value
@@ -80,10 +80,10 @@ def distinct(entries: list[Entry]) -> list[Entry]:
     return entries
 
 
-def names_or(words: str, least: int, description: str) -> Any:
+def names_or(words: str, least: int, description: str) -> BeforeValidator:
     """Take a list of so many different names, or a text that `words` match whole; `description` is what it must be."""
 
-    def check(names: Any) -> Any:
+    def check(names: str | list[str]) -> object:
         is_list = isinstance(names, list) and len(names) >= least and all(isinstance(name, str) for name in names)
         if (is_list and len(set(names)) == len(names)) or (isinstance(names, str) and re.fullmatch(words, names)):
             return names
@@ -101,7 +101,7 @@ Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 Kind = TypeVar("Kind", bound=Section)
 
 
-def validated(section: type[Kind], given: Mapping[str, Any]) -> Kind:
+def validated(section: type[Kind], given: Mapping[str, object]) -> Kind:
     """Return a section with all defaults filled in; a mistake is an error that starts with its place."""
     try:
         return section.model_validate(dict(given))
@@ -115,7 +115,7 @@ def only(kind: type[Kind], section: Kind) -> Kind:
     return kind(**{name: value for name, value in section if name in kind.model_fields and value is not None})
 
 
-def plain(settings: Any, **chosen: Any) -> Any:
+def plain(settings: object, **chosen: Any) -> Any:
     """Return settings as plain values, which Snakemake compares and hands to jobs; absent keys stay absent.
 
     Of a section, `include` and `exclude` choose keys as pydantic does.
