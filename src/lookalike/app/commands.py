@@ -8,7 +8,7 @@ import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Argument, Option
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from lookalike.app.similarity import ImageSimilarity
+    from lookalike.core.model_file import About
     from lookalike.features.describers import Vectors
 
 _FIT_EXAMPLES = """\
@@ -194,7 +195,7 @@ def _program() -> str:
     return "lookalike" if called.is_absolute() or called.name != "lookalike" else str(called)
 
 
-def _learned(about: dict[str, Any]) -> str:
+def _learned(about: About) -> str:
     """Say in one line what a model has learned from what."""
     learner, representation = about["learner"], about["representation"]
     source = f"{options.counted(about['n_images'], 'image')}"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from lookalike.app import SIMILARITY_NAME
 from lookalike.core import model_file
 from lookalike.core.files import PathLike, check_finite
-from lookalike.core.model_file import Arrays, Kind, fits_together
+from lookalike.core.model_file import About, Arrays, Kind, fits_together
 from lookalike.learners.model_io import put_together, take_apart
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def write_similarity(path: PathLike, about: Mapping[str, object], arrays: Arrays
     model_file.write_model(path, SIMILARITY, {**about, "fitted": kept}, every)
 
 
-def read_similarity(path: PathLike) -> tuple[dict[str, Any], Arrays, SimilarityLearner]:
+def read_similarity(path: PathLike) -> tuple[About, Arrays, SimilarityLearner]:
     """Read a model file: its JSON values, its arrays and its learner."""
     about, arrays = model_file.read_model(path, SIMILARITY)
     learned = {name.removeprefix(_LEARNER): arrays.pop(name) for name in list(arrays) if name.startswith(_LEARNER)}
@@ -97,7 +97,7 @@ def read_similarity(path: PathLike) -> tuple[dict[str, Any], Arrays, SimilarityL
         return about, arrays, put_together(about["fitted"], learned, path, SIMILARITY)
 
 
-def read_about(path: PathLike) -> dict[str, Any]:
+def read_about(path: PathLike) -> About:
     """Read what a model file says of itself, and none of its arrays."""
     about = model_file.read_about(path, SIMILARITY)
     with fits_together(path, SIMILARITY):

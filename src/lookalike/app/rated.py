@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Argument, Option
@@ -22,12 +22,14 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
 
+    from lookalike.core.model_file import About
     from lookalike.data.rated_triplets import RatedTriplets
     from lookalike.deep.network import ClassificationNetwork, DeepRankingNetwork
     from lookalike.features.describers import Describer
 
     Floats = npt.NDArray[np.float32]
     Files = tuple[list[Path], str]
+    Network = tuple[DeepRankingNetwork | ClassificationNetwork, About]
 
 MAX_CODEBOOK_IMAGES = 2000
 """Images that codebooks are learned from at most: more are drawn from by the seed."""
@@ -281,7 +283,7 @@ def _codebook_files(task: _Task, folder: Path | None) -> Files:
     return files, f"{len(files):,} {what}"
 
 
-def _load_network(path: Path) -> tuple[DeepRankingNetwork | ClassificationNetwork, dict[str, Any]]:
+def _load_network(path: Path) -> Network:
     """Return the network of a file and what is written in it of how it was made."""
     try:
         from lookalike.deep.model_io import load_network, read_about
@@ -295,9 +297,7 @@ def _load_network(path: Path) -> tuple[DeepRankingNetwork | ClassificationNetwor
     return load_network(path), read_about(path)
 
 
-def _embed(
-    network: tuple[DeepRankingNetwork | ClassificationNetwork, dict[str, Any]], name: str, task: _Task
-) -> _Described:
+def _embed(network: Network, name: str, task: _Task) -> _Described:
     """Describe images by a network, some at a time."""
     import numpy as np
 
@@ -362,15 +362,15 @@ def _lines(table: pd.DataFrame, rated: RatedTriplets, k: int) -> list[str]:
     kinds = table["subset"].nunique() > 1
     head = f"{'features':<30}{'triplets':<14}" if kinds else f"{'features':<30}"
     lines += ["", f"{head}{'precision, 95% interval':>25}{f'{score}, 95% interval':>27}{'images/s':>10}"]
-    for row in table.itertuples():
-        start = f"{row.system:<30}{row.subset:<14}" if kinds else f"{row.system:<30}"
-        precision = f"{row.similarity_precision:.1f}% [{row.similarity_precision_low:.1f}, "
-        precision += f"{row.similarity_precision_high:.1f}]"
-        scores = f"{_whole(row.score)} [{_whole(row.score_low)}, {_whole(row.score_high)}]"
-        lines.append(f"{start}{precision:>25}{scores:>27}{row.images_per_second:>10.3g}")
+    for row in table.to_dict("records"):
+        start = f"{row['system']:<30}{row['subset']:<14}" if kinds else f"{row['system']:<30}"
+        precision = f"{row['similarity_precision']:.1f}% [{row['similarity_precision_low']:.1f}, "
+        precision += f"{row['similarity_precision_high']:.1f}]"
+        scores = f"{_whole(row['score'])} [{_whole(row['score_low'])}, {_whole(row['score_high'])}]"
+        lines.append(f"{start}{precision:>25}{scores:>27}{row['images_per_second']:>10.3g}")
     return lines
 
 
-def _whole(value: Any) -> str:
+def _whole(value: float) -> str:
     """Return a number without decimals, and without a sign before 0."""
     return "-" if math.isnan(value) else f"{round(value):,}"

@@ -37,7 +37,7 @@ from lookalike.app.sources import (
 )
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike
-from lookalike.core.model_file import SUFFIX, Arrays, fits_together
+from lookalike.core.model_file import SUFFIX, About, Arrays, fits_together
 from lookalike.data.scan import refuse_parts
 from lookalike.data.splits import draw_codebook_pool
 from lookalike.features.bag_of_visterms import BagOfVisterms
@@ -391,7 +391,7 @@ class ImageSimilarity:
                 raise ValueError("what it says of itself is not what it holds")
         return model
 
-    def about(self) -> dict[str, Any]:
+    def about(self) -> About:
         """Return what can be said of a fitted model, as JSON holds it: what ``lookalike info --json`` prints."""
         self._check_fitted()
         train = self.images_[self.images_["role"] == TRAIN]

@@ -23,6 +23,8 @@ _ZIP = b"PK\x03\x04"  # what archives begin with, which version 1.0.0 wrote
 _DAMAGED = (ValueError, LookupError, TypeError, AttributeError, RecursionError, OSError)
 
 Arrays = dict[str, Array]
+About = dict[str, Any]
+"""The JSON values of a model file."""
 
 
 class Kind(NamedTuple):
@@ -52,13 +54,13 @@ def write_model(path: PathLike, kind: Kind, about: Mapping[str, object], arrays:
         part.write_bytes(content)
 
 
-def read_model(path: PathLike, kind: Kind) -> tuple[dict[str, Any], Arrays]:
+def read_model(path: PathLike, kind: Kind) -> tuple[About, Arrays]:
     """Read a model file: its JSON values and its arrays."""
     with _opened(path, kind) as (about, arrays):
         return about, arrays()
 
 
-def read_about(path: PathLike, kind: Kind | None = None) -> dict[str, Any]:
+def read_about(path: PathLike, kind: Kind | None = None) -> About:
     """Read the JSON values of a model file, of any kind where none is given, and none of its arrays."""
     with _opened(path, kind) as (about, _):
         return about
@@ -80,7 +82,7 @@ def fits_together(path: PathLike, kind: Kind) -> Iterator[None]:
 
 
 @contextmanager
-def _opened(path: PathLike, kind: Kind | None) -> Iterator[tuple[dict[str, Any], Callable[[], Arrays]]]:
+def _opened(path: PathLike, kind: Kind | None) -> Iterator[tuple[About, Callable[[], Arrays]]]:
     """Yield the JSON values and what reads the arrays; whatever is wrong with the file becomes one sentence."""
     from safetensors import SafetensorError, safe_open
 
@@ -118,7 +120,7 @@ def _arrays_of_archive(stored: Mapping[str, Array]) -> Arrays:
     return {name.removeprefix("weights/"): stored[name] for name in stored if name != "description"}
 
 
-def _checked(text: str | None, path: PathLike, kind: Kind | None) -> dict[str, Any]:
+def _checked(text: str | None, path: PathLike, kind: Kind | None) -> About:
     """Read the JSON values of a file of this kind, in a version that is read."""
     if text is not None and len(text) > LARGEST_TEXT:
         raise LookalikeError(

@@ -61,7 +61,9 @@ def last_digit(text: str) -> float:
     return float(10**zeros) if re.fullmatch(r"[1-9]\d{3,}", whole) else 1.0
 
 
-Judge = Callable[[Mapping[str, Any]], tuple[str, str] | None]
+Cell = Mapping[Any, Any]
+"""Column of a frame to the value in one of its rows."""
+Judge = Callable[[Cell], tuple[str, str] | None]
 
 
 def beside_print(
@@ -90,7 +92,7 @@ def beside_print(
     return cells.drop(columns="_merge")
 
 
-def _judged(row: Mapping[Any, Any], judge: Judge) -> tuple[str, str]:
+def _judged(row: Cell, judge: Judge) -> tuple[str, str]:
     """Return the status and reason of a number."""
     if row["_merge"] != "both":
         return "", ""

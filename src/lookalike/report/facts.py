@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from lookalike.report.results import Dataset, Exhibit
 
 
+Configuration = Mapping[str, Any]
+"""Settings as YAML has them."""
+
+
 class Fact(NamedTuple):
     """One line: a term, its text, and whether that is code."""
 
@@ -107,7 +111,7 @@ def commits(found: Sequence[str], modified: bool) -> str:
     return ", ".join(found) + ", with files changed since" * modified if found else "outside a git work tree"
 
 
-def configuration_parts(configuration: Mapping[str, Any] | None, datasets: Sequence[Dataset]) -> list[tuple[str, str]]:
+def configuration_parts(configuration: Configuration | None, datasets: Sequence[Dataset]) -> list[tuple[str, str]]:
     """Return the configuration by data set, then the whole: titles and YAML; none where it was not given."""
     if not configuration:
         return []

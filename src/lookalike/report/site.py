@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from importlib import resources
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -21,6 +21,7 @@ from lookalike.exhibits.printed import RULE, human_time
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.statuses import ABSENT, APART, NEAR, SAME, Outcome, Status, count_badges
 from lookalike.report import SNAKEMAKE, claims, facts, front, names, pages
+from lookalike.report.facts import Configuration
 from lookalike.report.gallery import CLASSES, galleries_of
 from lookalike.report.provenance import Jobs
 from lookalike.report.results import GROUPS, Exhibit, Results, jobs_behind
@@ -46,7 +47,7 @@ NAVIGATION = (
 
 
 def write_report(
-    results: Results, jobs: Jobs | None, output_folder: PathLike, *, configuration: Mapping[str, Any] | None = None
+    results: Results, jobs: Jobs | None, output_folder: PathLike, *, configuration: Configuration | None = None
 ) -> list[Path]:
     """Write the report below a folder, each page whole or not at all, and return its pages, ``index.html`` first.
 
@@ -70,7 +71,7 @@ def write_report(
 class _Site:
     """Everything that pages share, and a method for each page that returns its text."""
 
-    def __init__(self, results: Results, jobs: Jobs | None, configuration: Mapping[str, Any], folder: Path) -> None:
+    def __init__(self, results: Results, jobs: Jobs | None, configuration: Configuration, folder: Path) -> None:
         self.results, self.folder, self.configuration = results, folder, configuration
         self.unreadable = jobs.unreadable if jobs is not None else 0
         self.jobs = jobs_behind(results.exhibits(), jobs) if jobs else None
@@ -175,26 +176,29 @@ class _Site:
 
     def _exhibits(self, papers: list[str], page: str, heading: str, lead: str, commands: Sequence[str]) -> str:
         """Write a page with a group for each paper, whose sections have an exhibit of every data set that has it."""
-        groups: list[dict[str, Any]] = [
-            {
-                "id": f"group-{paper}",
-                "title": "" if paper in PAPERS else GROUPS.get(paper, paper),
-                "sections": {
-                    pages.section_id(paper, name): list(map(self._view, own))
-                    for name, own in pages.by_name(self.results, paper).items()
-                },
+        sections = {
+            paper: {
+                pages.section_id(paper, name): list(map(self._view, own))
+                for name, own in pages.by_name(self.results, paper).items()
             }
             for paper in papers
             if self.results.exhibits(paper)
-        ]
-        views = [view for group in groups for own in group["sections"].values() for view in own]
+        }
+        views = [view for own in sections.values() for section in own.values() for view in section]
         return self.render(
             "exhibits.html",
             page=page,
             heading=heading,
             lead=lead,
             commands=commands,
-            groups=groups,
+            groups=[
+                {
+                    "id": f"group-{paper}",
+                    "title": "" if paper in PAPERS else GROUPS.get(paper, paper),
+                    "sections": own,
+                }
+                for paper, own in sections.items()
+            ],
             absent=[named for paper in papers for named in pages.absent(self.results, paper)],
             states=count_badges(self.results.states(papers)),
             has_status=any(view.states.keys() & {SAME, NEAR, APART} for view in views),
