@@ -12,11 +12,14 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise, product
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lookalike.core.errors import LookalikeError
-from lookalike.exhibits.contrasts import NO_RESULT, NOT_RUN, PRINT, Contrast, Contrasts, printed_setting
+from lookalike.exhibits.contrasts import NO_RESULT, NOT_RUN, PRINT, Contrast, printed_setting
 from lookalike.exhibits.statuses import Outcome
+
+if TYPE_CHECKING:
+    from lookalike.exhibits.study import Study
 
 LEVEL = 0.05
 """A p-value below it is small."""
@@ -103,39 +106,6 @@ Group = list[Contrast]
 """Every interval of one contrast."""
 
 
-class Tested(Protocol):
-    """What `decide` asks of a study."""
-
-    @property
-    def not_run(self) -> str:
-        """Say what to do to run it; "" where it was run."""
-
-    @property
-    def contrasts(self) -> Contrasts:
-        """Return its rows."""
-
-    def scope_of(self, claim: Claim) -> Scope:
-        """Return the parts of the study that a claim is about."""
-
-    def role(self, name: str) -> list[str]:
-        """Return the methods that a name in claims.csv stands for: its own, or those with a role in the study."""
-
-    def was_run(self, method: str, setting: str = "") -> bool:
-        """Tell whether a method was run, on a part or at all; what is no method of any study counts as run."""
-
-    def other_data(self, settings: Sequence[str]) -> str:
-        """Say why the data of some parts are not the paper's; "" where they are."""
-
-    def follows_protocol(self) -> bool:
-        """Tell whether it was run as the paper says where a claim depends on that."""
-
-    def title_of(self, method: str) -> str:
-        """Name a method."""
-
-    def setting_title(self, setting: str) -> str:
-        """Name a part of the study, or one of the paper's."""
-
-
 def claims_of(rows: Iterable[Mapping[str, str]]) -> list[Claim]:
     """Return the claims in rows of claims.csv, whose values are text."""
     found = []
@@ -160,7 +130,7 @@ def sought(text: str) -> Sought:
     return Sought(metric.strip(), firsts, seconds, plain.strip() if bar else metric.strip(), is_optional)
 
 
-def decide(claim: Claim, study: Tested) -> Verdict:
+def decide(claim: Claim, study: Study) -> Verdict:
     """Decide a claim on a study: by the first gate that stops it, else by its predicate."""
     if study.not_run or not claim.predicate:
         return Verdict(Outcome.NOT_TESTED, reason=Reason.NOT_RUN if study.not_run else Reason.NO_RULE)
@@ -187,14 +157,14 @@ def decide(claim: Claim, study: Tested) -> Verdict:
     return found
 
 
-def methods_of(claim: Claim, study: Tested) -> list[list[str]]:
+def methods_of(claim: Claim, study: Study) -> list[list[str]]:
     """Groups of methods that a claim depends on, of each of which one is enough."""
     parts = (part for part in claim.contrasts if not part.is_optional)
     names = dict.fromkeys(name for part in parts for name in (*part.first, *part.second))
     return [[method for role in name.split("|") for method in study.role(role)] for name in names]
 
 
-def groups_in(claim: Claim, study: Tested, settings: Sequence[str]) -> list[Group]:
+def groups_in(claim: Claim, study: Study, settings: Sequence[str]) -> list[Group]:
     """The rows of a claim on some settings.
 
     Where a setting has only some of the contrasts, the others are not known; where it has none, it was not run.
@@ -211,7 +181,7 @@ def groups_in(claim: Claim, study: Tested, settings: Sequence[str]) -> list[Grou
     return found
 
 
-def by_means(claim: Claim, study: Tested) -> Verdict:
+def by_means(claim: Claim, study: Study) -> Verdict:
     """What the numbers say without their intervals."""
     rows = [[collapsed(group)] for group in groups_in(plainly(claim), study, study.scope_of(claim).settings)]
     found = PREDICATES[claim.predicate](rows, **claim.parameters)
@@ -220,7 +190,7 @@ def by_means(claim: Claim, study: Tested) -> Verdict:
     return found if ran or found.outcome is Outcome.FAILS else Verdict(Outcome.NOT_TESTED)
 
 
-def by_print(claim: Claim, study: Tested, *, intervals: bool = False) -> Verdict:
+def by_print(claim: Claim, study: Study, *, intervals: bool = False) -> Verdict:
     """What the printed numbers say, of all settings of the claim's paper; with intervals where print has some."""
     asked = claim if intervals else plainly(claim)
     metrics = {part.metric for part in asked.contrasts}
@@ -245,7 +215,7 @@ def collapsed(group: Group) -> Contrast:
     return replace(group[0], low=group[0].mean, high=group[0].mean, p=0.0)
 
 
-def groups_of(study: Tested, setting: str, part: Sought) -> list[Group]:
+def groups_of(study: Study, setting: str, part: Sought) -> list[Group]:
     """The rows of each contrast of a part of a claim; a row without a number stands for one that there is not."""
     first, second = (
         [method for name in names for role in name.split("|") for method in study.role(role)]

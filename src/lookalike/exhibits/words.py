@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from lookalike.exhibits.claims import MARGIN, Claim, Reason, Tested, Verdict, methods_of, unknown
+from lookalike.exhibits.claims import MARGIN, Claim, Reason, Verdict, methods_of, unknown
 from lookalike.exhibits.contrasts import (
     GRID,
     ITERATIONS,
@@ -23,6 +23,9 @@ from lookalike.exhibits.contrasts import (
 from lookalike.exhibits.model import Margin
 from lookalike.exhibits.printed import minutes_text, p_value, significant, times_over
 from lookalike.exhibits.statuses import Outcome, Status
+
+if TYPE_CHECKING:
+    from lookalike.exhibits.study import Study
 
 DIFFERENCE, RATIO, LEVEL = "{first} minus {second} {gap}", "{first} over {second} {gap}", "{first} {gap}"
 SAID = {
@@ -189,7 +192,7 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
-def tried_on(verdict: Verdict, study: Tested) -> tuple[str, str]:
+def tried_on(verdict: Verdict, study: Study) -> tuple[str, str]:
     """Name the parts that a claim was tried on, and those of its own that it was not; "" where it is about one."""
     settings = dict.fromkeys((*verdict.scope.settings, *verdict.scope.absent))
     if len(settings) < 2:
@@ -205,7 +208,7 @@ def scope_words(tried: str, untried: str = "") -> str:
     return f"tried on {tried}{f', not on {untried}' if untried else ''}" if tried else ""
 
 
-def evidence(verdict: Verdict, study: Tested) -> list[str]:
+def evidence(verdict: Verdict, study: Study) -> list[str]:
     """Say what decided a claim, a part each with its setting; what several settings say alike is said once."""
     said: dict[str, dict[str, None]] = {}
     for (setting, *_), rows in groupby(verdict.rows, lambda row: row.key):
@@ -220,7 +223,7 @@ def evidence(verdict: Verdict, study: Tested) -> list[str]:
     return parts
 
 
-def gate_words(claim: Claim, verdict: Verdict, study: Tested) -> str:
+def gate_words(claim: Claim, verdict: Verdict, study: Study) -> str:
     """Say why a claim is not decided, in one sentence; "" where its predicate decided."""
     if verdict.reason is Reason.IMPLEMENTATION:
         return f"It tells of our implementation, not of the method: {claim.implementation}."
@@ -243,7 +246,7 @@ def gate_words(claim: Claim, verdict: Verdict, study: Tested) -> str:
     return ""
 
 
-def not_run_words(claim: Claim, study: Tested) -> str:
+def not_run_words(claim: Claim, study: Study) -> str:
     """Say which methods of a claim were not run, or that none of its parts was."""
     names = dict.fromkeys(name for part in claim.contrasts for name in (*part.first, *part.second))
     groups = zip(names, methods_of(claim, study), strict=False)
@@ -252,11 +255,9 @@ def not_run_words(claim: Claim, study: Tested) -> str:
     return f"{absent} not run." if absent else "None of its parts was run."
 
 
-def means_words(verdict: Verdict | None) -> str:
+def means_words(verdict: Verdict) -> str:
     """Say what numbers without intervals mean for a claim; "" where they say nothing."""
-    if verdict is None or verdict.outcome not in (Outcome.HOLDS, Outcome.FAILS):
-        return ""
-    return AS_CLAIMED if verdict.outcome is Outcome.HOLDS else NOT_AS_CLAIMED
+    return {Outcome.HOLDS: AS_CLAIMED, Outcome.FAILS: NOT_AS_CLAIMED}.get(verdict.outcome, "")
 
 
 def signed(value: float, unit: Unit = "points") -> str:

@@ -54,8 +54,6 @@ class Sidecar:
     """Status to how many printed numbers have it; empty where none stands beside ours."""
     problem: str
     """``not run: put X at Y``, or the error of one that failed; else ""."""
-    files: tuple[str, ...]
-    """Names of its other files."""
     sources: tuple[str, ...]
     """Files that it is drawn from."""
     drawn_by: str
@@ -87,7 +85,7 @@ def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
     drawn, absence, problem = _draw(exhibit, study)
     caption = exhibit.caption, study.data_sentence(drawn)
     written = drawn if drawn is not None else _nothing(exhibit)
-    drawn_files = _write(written, exhibit, study, folder, " ".join(caption), problem)
+    _write(written, exhibit, study, folder, " ".join(caption), problem)
     margins = getattr(drawn, "margins", ())
     statuses = count_statuses(drawn.frame if isinstance(drawn, Table) else getattr(drawn, "cells", None))
     files = [study.files.get(name) or () for name in (*exhibit.needs, *exhibit.optional)]
@@ -109,7 +107,6 @@ def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
         state=absence or state_of(statuses),
         statuses=statuses,
         problem=problem,
-        files=tuple(sorted(file.name for file in drawn_files)),
         sources=tuple(sorted({str(path) for paths in sources for path in paths})),
         drawn_by=f"{exhibit.draw.__module__}.{exhibit.draw.__name__}",
         sheets=tuple(sheets_of(drawn)) if isinstance(drawn, Table) else (),
@@ -160,7 +157,7 @@ def _nothing(exhibit: Exhibit) -> Drawn:
     return Figure(frame, (Panel("", Axis(), Axis(), empty="not run"),))
 
 
-def _write(drawn: Drawn, exhibit: Exhibit, study: Study, folder: Path, caption: str, notice: str) -> list[Path]:
+def _write(drawn: Drawn, exhibit: Exhibit, study: Study, folder: Path, caption: str, notice: str) -> None:
     """Write all files of an exhibit but its sidecar."""
     paths = {suffix: folder / f"{exhibit.id}{suffix}" for suffix in exhibit.suffixes if suffix != ".json"}
     write_table(drawn.frame, paths[".csv"])
@@ -169,9 +166,8 @@ def _write(drawn: Drawn, exhibit: Exhibit, study: Study, folder: Path, caption: 
         top = f"**{notice}**\n\n" if notice else ""
         write_text(f"{heading}{top}{markdown(sheets)}\n{caption}\n", paths[".md"])
         write_text(f"% {caption}\n" + (f"% {notice}\n" if notice else "") + latex(sheets), paths[".tex"])
-        return list(paths.values())
+        return
     if "_compare.csv" in paths:
         cells = getattr(drawn, "cells", None)
         write_table(pd.DataFrame(columns=list(CELLS)) if cells is None else cells, paths["_compare.csv"])
     save(drawn, folder / exhibit.id, study, notice)
-    return list(paths.values())

@@ -12,7 +12,6 @@ from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.registry import PAPERS
 from lookalike.report import SNAKEMAKE
 from lookalike.report.claims import claims_of
-from lookalike.report.display import exhibit_html
 from lookalike.report.results import Dataset, Exhibit, Results
 
 METRIC_COLUMNS = ("dataset", "study", "representation", "subset", "fold", "method", "metric", "x", "value")
@@ -102,7 +101,7 @@ class PaperReader:
             there = ", ".join(self.titles())
             return self._missing(f"{name} is not among the results" + (f" (there are: {there})" if there else ""))
         texts = (f"{exhibit.heading}, {exhibit.source}: {' '.join(exhibit.caption)}" for exhibit in found)
-        return Shown("<hr>".join(map(exhibit_html, found)), "\n\n".join(texts))
+        return Shown("<hr>".join(exhibit._repr_html_() for exhibit in found), "\n\n".join(texts))
 
     def claims(self) -> Shown:
         """Show the claims of the paper, each with the verdict on every data set and what decided it."""

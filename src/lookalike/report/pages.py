@@ -11,10 +11,9 @@ from lookalike.core.errors import LookalikeError
 from lookalike.exhibits import words
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.statuses import Badge, Status, count_badges
-from lookalike.report.display import UNREADABLE
 from lookalike.report.facts import Fact
 from lookalike.report.pictures import Picture, encode
-from lookalike.report.results import CLAIMS, Exhibit, Results
+from lookalike.report.results import CLAIMS, UNREADABLE, Exhibit, Results
 from lookalike.report.tables import Grid, comparison_grid, frame_grid, grids_of, telling
 from lookalike.studies.rooms import all_exhibits
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +17,12 @@ from pydantic import TypeAdapter, ValidationError
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, read_json
+from lookalike.exhibits import words
 from lookalike.exhibits.claims_table import COLUMNS as CLAIM_COLUMNS
 from lookalike.exhibits.registry import PAPERS, ROOMS
+from lookalike.exhibits.sheets import html
 from lookalike.exhibits.statuses import Outcome, Status
 from lookalike.exhibits.writing import Sidecar
-from lookalike.report.display import exhibit_html
 from lookalike.report.provenance import Jobs
 
 ENVIRONMENT = "LOOKALIKE_RESULTS"
@@ -28,6 +31,8 @@ CLAIMS = "claims"
 """Name of the tables of claims, which are shown on a page of their own."""
 TEXTS = ("ours_cell", "printed_cell", "unit", "status", "reason")
 """Columns of an exhibit's CSV that hold text, whatever it looks like."""
+UNREADABLE = (LookalikeError, ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError)
+"""What a sidecar or a CSV of another form ends in."""
 GROUPS: Mapping[str, str] = {
     "learning": "How OASIS and its competitors learn",
     "human": "Human ratings",
@@ -96,7 +101,28 @@ class Exhibit(Sidecar):
         return verdicts
 
     def _repr_html_(self) -> str:
-        return exhibit_html(self)
+        """Return a ``<figure>`` with heading, picture or table, state, caption and notes, or why it cannot be read."""
+        try:
+            body = self._body() if self.was_drawn else f"<p>{escape(words.sentence(self.problem))}</p>"
+        except UNREADABLE as error:
+            body = f"<p>{escape(words.sentence(str(error)))}</p>"
+        badge, counts = self.state.badge, words.status_counts(self.statuses)
+        state = f"<p>{badge.sign} {escape(': '.join(filter(None, (badge.words, counts))))}</p>\n" if badge else ""
+        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
+        head = f"<strong>{escape(self.heading)}</strong>, {escape(self.source)}"
+        caption = f"<figcaption>{escape(' '.join(self.caption))}</figcaption>\n"
+        below = f"<details><summary>Notes</summary><ul>{notes}</ul></details>\n" if notes else ""
+        return f'<figure style="margin: 1em 0">\n<p>{head}</p>\n{body}\n{state}{caption}{below}</figure>'
+
+    def _body(self) -> str:
+        """Return the picture or the table itself."""
+        picture = self.picture()
+        if picture is None:
+            return html(self.sheets, f"{self.dataset}-{self.id.replace('/', '-')}")
+        data = base64.b64encode(picture.read_bytes()).decode("ascii")
+        # the caption beneath describes it; here is what it is
+        alternative = escape(f"{self.heading}, {self.kind} of {self.dataset_title}", quote=True)
+        return f'<img style="max-width: 100%; background: #fff" alt="{alternative}" src="data:image/png;base64,{data}">'
 
 
 @dataclass(frozen=True)
@@ -253,7 +279,7 @@ def read_exhibit(sidecar: Path) -> Exhibit:
             first = error.errors()[0]
             reason = f"its {'.'.join(map(str, first['loc']))}: {first['msg']}"
         blank: dict[str, Any] = dict.fromkeys(("label", "kind", "study", "drawn_by"), "")
-        blank |= dict.fromkeys(("caption", "notes", "files", "sources", "sheets", "entries"), ())
+        blank |= dict.fromkeys(("caption", "notes", "sources", "sheets", "entries"), ())
         again = f"{sidecar} cannot be read ({reason}): delete it and run the same command again"
         problem = str(error) if isinstance(error, LookalikeError) else again
         known = {"title": name, "dataset_title": dataset, "state": Status.FAILED, "problem": problem}
