@@ -158,14 +158,14 @@ def decide(claim: Claim, study: Study) -> Verdict:
 
 
 def methods_of(claim: Claim, study: Study) -> list[list[str]]:
-    """Groups of methods that a claim depends on, of each of which one is enough."""
+    """Return groups of methods that a claim depends on, of each of which one is enough."""
     parts = (part for part in claim.contrasts if not part.is_optional)
     names = dict.fromkeys(name for part in parts for name in (*part.first, *part.second))
     return [[method for role in name.split("|") for method in study.role(role)] for name in names]
 
 
 def groups_in(claim: Claim, study: Study, settings: Sequence[str]) -> list[Group]:
-    """The rows of a claim on some settings.
+    """Return the rows of a claim on some settings.
 
     Where a setting has only some of the contrasts, the others are not known; where it has none, it was not run.
     """
@@ -182,7 +182,7 @@ def groups_in(claim: Claim, study: Study, settings: Sequence[str]) -> list[Group
 
 
 def by_means(claim: Claim, study: Study) -> Verdict:
-    """What the numbers say without their intervals."""
+    """Decide by the numbers without their intervals."""
     rows = [[collapsed(group)] for group in groups_in(plainly(claim), study, study.scope_of(claim).settings)]
     found = PREDICATES[claim.predicate](rows, **claim.parameters)
     # what was not run might break a claim, and does not mend a broken one
@@ -191,7 +191,7 @@ def by_means(claim: Claim, study: Study) -> Verdict:
 
 
 def by_print(claim: Claim, study: Study, *, intervals: bool = False) -> Verdict:
-    """What the printed numbers say, of all settings of the claim's paper; with intervals where print has some."""
+    """Decide by the printed numbers of all settings of the claim's paper; with intervals where print has some."""
     asked = claim if intervals else plainly(claim)
     metrics = {part.metric for part in asked.contrasts}
     rows = [row for row in study.contrasts.rows if row.data == PRINT and row.metric in metrics]
@@ -206,17 +206,17 @@ def by_print(claim: Claim, study: Study, *, intervals: bool = False) -> Verdict:
 
 
 def plainly(claim: Claim) -> Claim:
-    """The claim as it is asked where intervals do not count."""
+    """Return the claim as it is asked where intervals do not count."""
     return replace(claim, contrasts=tuple(part._replace(metric=part.plain) for part in claim.contrasts if part.plain))
 
 
 def collapsed(group: Group) -> Contrast:
-    """A contrast without its intervals."""
+    """Return a contrast without its intervals."""
     return replace(group[0], low=group[0].mean, high=group[0].mean, p=0.0)
 
 
 def groups_of(study: Study, setting: str, part: Sought) -> list[Group]:
-    """The rows of each contrast of a part of a claim; a row without a number stands for one that there is not."""
+    """Return the rows of each contrast of a part of a claim; one without a number stands for what there is not."""
     first, second = (
         [method for name in names for role in name.split("|") for method in study.role(role)]
         for names in (part.first, part.second or ("",))
@@ -241,7 +241,7 @@ def together(groups: Sequence[Group], ask: Callable[[Group], Outcome]) -> Verdic
 
 
 def unknown(group: Group) -> Outcome | None:
-    """What a contrast without a number says: that a method did not end, that it was not run, or nothing."""
+    """Say of a contrast without a number that a method did not end, that it was not run, or nothing."""
     absent = [{limit for _, limit in row.codes} for row in group if math.isnan(row.mean)]
     if not absent:
         return None
@@ -251,7 +251,7 @@ def unknown(group: Group) -> Outcome | None:
 
 
 def joined(groups: Sequence[Group], key: Callable[[Contrast], Hashable]) -> list[Group]:
-    """Groups of one part together, such as all of a setting."""
+    """Put groups of one part together, such as all of a setting."""
     parts: dict[Hashable, Group] = {}
     for group in groups:
         parts.setdefault(key(group[0]), []).extend(group)
@@ -262,7 +262,7 @@ def joined(groups: Sequence[Group], key: Callable[[Contrast], Hashable]) -> list
 
 
 def inside(group: Group, low: float, high: float) -> Outcome:
-    """Every interval lies within the bounds, or all lie beyond them on one side, or neither."""
+    """Tell whether every interval lies within the bounds, or all beyond them on one side; else it is open."""
     if any(math.isnan(end) for row in group for end in (row.low, row.high)):
         return Outcome.OPEN
     if all(low <= row.low and row.high <= high for row in group):
@@ -272,16 +272,16 @@ def inside(group: Group, low: float, high: float) -> Outcome:
 
 
 def better(group: Group) -> int:
-    """1 where the first is better for sure, by every interval and p, -1 where the second is, else 0."""
+    """Return 1 where the first is better for sure, by every interval and p, -1 where the second is, else 0."""
     is_sure = not any(row.p >= LEVEL for row in group) and not any(math.isnan(row.low + row.high) for row in group)
     above_0, below_0 = all(row.low > 0 for row in group), all(row.high < 0 for row in group)
     return (above_0 - below_0) * is_sure
 
 
 def p_at(row: Contrast, bound: float) -> float:
-    """Two-sided p-value of a mean that is the bound, from the 95% interval of a t-test; of ratios by their logarithms.
+    """Return the two-sided p-value of a mean that is the bound, by the 95% interval of a t-test.
 
-    That of another interval is known at 0 alone, and elsewhere nothing is left to chance.
+    Those of ratios are of their logarithms. That of another interval is known at 0 alone, and elsewhere nothing is left to chance.
     """
     if row.interval not in T_TESTED:
         return row.p if bound == 0 else 0.0
@@ -298,7 +298,7 @@ def p_at(row: Contrast, bound: float) -> float:
 
 
 def refuted(groups: Sequence[Group], low: float, high: float) -> set[tuple[str, str, str, str]]:
-    """Contrasts that are not the nearer bound by more than chance, with p below 0.05 after Holm's adjustment."""
+    """Return the contrasts that are not the nearer bound by more than chance, by Holm's p below 0.05."""
     # heavy, and every plan imports this module
     from lookalike.ranking.comparison import holm
 

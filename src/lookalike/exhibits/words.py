@@ -163,20 +163,14 @@ def contrast_words(rows: Sequence[Contrast], title_of: Callable[[str], str]) -> 
         return at_every_k(rows, first, second)
     usual = LEVEL if not row.second else RATIO if row.unit == "ratio" else DIFFERENCE
     forms = SAID if row.second else SAID | SAID_OF_ONE
-    said = forms.get(row.metric, usual).format(
-        first=first, second=second, gap=gap(rows), growth=growth_of(first, second)
-    )
+    growth = f"power by which the time of {first} grows{f' minus that of {second}' if second else ''}:"
+    said = forms.get(row.metric, usual).format(first=first, second=second, gap=gap(rows), growth=growth)
     if row.metric == "training time" and row.second:
         said += f" the time of {second}"
     if row.data == SIMULATED and row.metric in OVER_PARTS:
         said += " (simulated rows)"
     tested = [interval.p for interval in rows if not math.isnan(interval.p)]
     return f"{said}, p {p_value(tested[0])}" if tested and row.unit == "points" else said
-
-
-def growth_of(first: str, second: str) -> str:
-    """Say whose time grows by a power, or by how much more than whose."""
-    return f"power by which the time of {first} grows{f' minus that of {second}' if second else ''}:"
 
 
 def at_every_k(rows: Sequence[Contrast], first: str, second: str) -> str:

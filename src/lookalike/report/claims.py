@@ -65,7 +65,7 @@ class DecidedClaim:
 
     @property
     def scope(self) -> str:
-        """Which parts it was tried on, in words."""
+        """Say which parts it was tried on."""
         return words.scope_words(self.tried, self.untried)
 
     @property

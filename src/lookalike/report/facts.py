@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
@@ -31,11 +31,6 @@ class Fact(NamedTuple):
     is_code: bool = False
 
 
-def known(facts: Iterable[Fact]) -> list[Fact]:
-    """Return the facts that have a text."""
-    return [fact for fact in facts if fact.text]
-
-
 def facts_of(exhibit: Exhibit, jobs: Jobs | None, seed: int | None) -> list[Fact]:
     """Return all that is known of how one exhibit came about; `jobs` is None where there are no records."""
     origin = jobs.origin(exhibit.output) if jobs is not None else None
@@ -51,7 +46,7 @@ def facts_of(exhibit: Exhibit, jobs: Jobs | None, seed: int | None) -> list[Fact
         *(_of_job(*origin) if origin else [Fact("Record", "no job has left a record of making it")]),
         Fact("Made from", ", ".join(map(project_path, exhibit.sources)), True),
     ]
-    return known(facts)
+    return [fact for fact in facts if fact.text]
 
 
 def command_of(exhibit: Exhibit) -> str:
@@ -98,12 +93,7 @@ def whole_run(work: Work) -> list[Fact]:
         Fact(f"Commit{'s' * (len(found) > 1)}", commits(found, work.modified), bool(found)),
         Fact("Differences", work.version_note),
     ]
-    return known(facts)
-
-
-def library_versions(work: Work) -> list[Fact]:
-    """Return versions of libraries, with all that were seen."""
-    return [Fact(LIBRARIES.get(name, name), ", ".join(seen)) for name, seen in work.versions.items()]
+    return [fact for fact in facts if fact.text]
 
 
 def commits(found: Sequence[str], modified: bool) -> str:

@@ -78,14 +78,14 @@ class Gallery(NamedTuple):
 
     @property
     def problem(self) -> str:
-        """Which of the images that were asked for are missing or damaged, in a sentence; "" where none is."""
+        """Say which of the images that were asked for are missing or damaged; "" where none is."""
         missing = [image for image, thumbnail in self.album.items() if thumbnail is None]
         what = f"{len(missing)} of the gallery's {len(self.album)} images cannot be read, such as"
         return f"{what} {missing[0]}: make or put them anew, and run the same command again." if missing else ""
 
     @property
     def square(self) -> bool:
-        """Whether its pictures are about square; else their panels are as wide as photographs."""
+        """Tell whether its pictures are about square; else their panels are as wide as photographs."""
         return median(query.thumbnail.picture.width / query.thumbnail.picture.height for query in self.queries) < 1.15
 
 

@@ -56,7 +56,7 @@ class View(NamedTuple):
 
     @property
     def is_wide(self) -> bool:
-        """Whether a picture that is as wide as a phone has letters too small to read."""
+        """Tell whether a picture that is as wide as a phone has letters too small to read."""
         return self.picture is not None and self.picture.width > WIDE
 
 

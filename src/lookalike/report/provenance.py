@@ -42,7 +42,7 @@ class Work:
 
     @property
     def modified(self) -> bool:
-        """Whether files of the package differed from the commit in any job."""
+        """Tell whether files of the package differed from the commit in any job."""
         return any(job.modified for job in self.jobs)
 
     @property
@@ -56,7 +56,7 @@ class Work:
 
     @property
     def version_note(self) -> str:
-        """Which libraries differ between the jobs, as one sentence; "" where none does."""
+        """Say which libraries differ between the jobs; "" where none does."""
         differing = [f"{name} ({' and '.join(found)})" for name, found in self.versions.items() if len(found) > 1]
         return f"Versions differ between jobs: {', '.join(differing)}." if differing else ""
 
@@ -82,7 +82,7 @@ class Jobs:
 
     @cached_property
     def whole(self) -> Work:
-        """What all jobs took together."""
+        """Return what all jobs took together."""
         return self._work(range(len(self.records)))
 
     def origin(self, path: str) -> tuple[JobRecord, Work] | None:

@@ -53,7 +53,7 @@ class Exhibit(Sidecar):
 
     @property
     def was_drawn(self) -> bool:
-        """Whether it was run and did not fail."""
+        """Tell whether it was run and did not fail."""
         return self.state not in (Status.NOT_RUN, Status.FAILED)
 
     @property

@@ -153,7 +153,10 @@ class _Site:
             heading="How it was made",
             facts=facts.whole_run(jobs.whole) if jobs else (),
             rules=frame_grid(jobs.by_rule(), "Jobs by rule, with their times in seconds", "rules") if jobs else None,
-            versions=facts.library_versions(jobs.whole) if jobs else (),
+            versions=[
+                facts.Fact(names.LIBRARIES.get(name, name), ", ".join(seen))
+                for name, seen in (jobs.whole.versions.items() if jobs else ())
+            ],
             unreadable=self.unreadable,
             configurations=facts.configuration_parts(self.configuration, self.results.datasets),
             seed=self.seed,

@@ -72,7 +72,7 @@ def sentence(error: ErrorDetails) -> str:
 
 
 def is_number(text: str) -> bool:
-    """Whether a text reads as a number."""
+    """Tell whether a text reads as a number."""
     try:
         float(text)
     except ValueError:
