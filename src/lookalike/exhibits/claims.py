@@ -281,7 +281,8 @@ def better(group: Group) -> int:
 def p_at(row: Contrast, bound: float) -> float:
     """Return the two-sided p-value of a mean that is the bound, by the 95% interval of a t-test.
 
-    Those of ratios are of their logarithms. That of another interval is known at 0 alone, and elsewhere nothing is left to chance.
+    Ratios are taken by their logarithms. That of another interval is known at 0 alone, and elsewhere nothing is left to
+    chance.
     """
     if row.interval not in T_TESTED:
         return row.p if bound == 0 else 0.0
