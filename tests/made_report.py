@@ -172,6 +172,13 @@ def write_toy_results(folder):
     return results
 
 
+def toy_study(dataset, *, synthetic=True):
+    """Return a toy study of a data set."""
+    kind = {"kind": "synthetic"} if synthetic else {"kind": "folder", "path": "data"}
+    settings = {"study": {}, "shared": {"seed": 1, "datasets": {dataset: {"title": f"{dataset} title"} | kind}}}
+    return ToyStudy.given(dataset, settings)
+
+
 def write_study(results, dataset, room, *, synthetic=True, not_run=""):
     """Write all exhibits of one toy study; images are found from the folder that holds the results."""
     needs = ("metrics",) if not_run else ()
@@ -179,9 +186,7 @@ def write_study(results, dataset, room, *, synthetic=True, not_run=""):
         Exhibit(id, room, title, draw.__annotations__["return"].__name__.lower(), draw, needs, order=order)
         for order, (id, title, draw) in enumerate(EXHIBITS[room])
     ]
-    kind = {"kind": "synthetic"} if synthetic else {"kind": "folder", "path": "data"}
-    settings = {"study": {}, "shared": {"seed": 1, "datasets": {dataset: {"title": f"{dataset} title"} | kind}}}
-    study = ToyStudy.given(dataset, settings).finished({}, not_run=not_run)
+    study = toy_study(dataset, synthetic=synthetic).finished({}, not_run=not_run)
     with chdir(results.parent):
         write_exhibits(exhibits, study, results / dataset / "exhibits")
 

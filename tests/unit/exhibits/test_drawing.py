@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import toy
+from made_report import toy_study
 from PIL import Image
 
 from lookalike.core.errors import LookalikeError
@@ -18,7 +19,7 @@ from lookalike.exhibits.style import Look, lay_out, paper_style
 
 @pytest.mark.parametrize("make", [toy.figure, toy.gallery])
 def test_the_same_numbers_give_the_same_bytes(make, tmp_path):
-    study = toy.study(tmp_path)
+    study = toy_study("toy")
     for name in "ab":
         save(make(study), tmp_path / name / "fig", study)
     for suffix in (".png", ".svg", ".pdf"):
@@ -137,7 +138,7 @@ def test_titles_lie_on_their_points(tmp_path):
     frame = pd.DataFrame({"x": [0.0, 4, 10], "y": [0.0, 1, 5]})
     series = Series("a", {}, "x", "y", Look("#123456", "o"), kind="points")
     panel = Panel("", Axis(low=0, high=10), Axis(low=0, high=5), (series,))
-    save(Figure(frame, (panel,)), tmp_path / "fig", toy.study(tmp_path))
+    save(Figure(frame, (panel,)), tmp_path / "fig", toy_study("toy"))
     drawing = (tmp_path / "fig.svg").read_text(encoding="utf-8")
     markers = re.findall(r'<use [^>]*x="([\d.]+)" y="([\d.]+)" style="fill: #123456', drawing)
     discs = re.findall(r'<circle cx="([\d.]+)" cy="([\d.]+)"', drawing)

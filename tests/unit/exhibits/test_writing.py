@@ -2,54 +2,60 @@
 
 import pandas as pd
 import pytest
-import toy
+from made_report import EXHIBITS, JMLR, NOT_RUN, curves, table, toy_study, write_study
 
 from lookalike.core.files import read_json
-from lookalike.exhibits.statuses import Status
+from lookalike.exhibits.registry import FILES, Exhibit
 from lookalike.exhibits.writing import write_exhibits
 
 
-@pytest.fixture
-def written(tmp_path):
-    """The toy study's exhibits, and their sidecars."""
-    folder = tmp_path / "exhibits"
-    study = toy.study(tmp_path, not_run="not run: put images at data/toy")
-    return folder, write_exhibits(toy.exhibits(), study, folder)
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """Exhibits of a toy study that was run, but for its images, and of one that was not."""
+    results = tmp_path_factory.mktemp("toys") / "results"
+    for dataset, why in (("demo", ""), ("caltech256", NOT_RUN)):
+        write_study(results, dataset, "category", not_run=why)
+    return [results / dataset / "exhibits" for dataset in ("demo", "caltech256")]
 
 
-def sidecar(folder, id):
-    return read_json(folder / f"{id}.json")
+def test_one_that_fails_or_lacks_what_it_needs_is_named_and_the_others_are_written(folders):
+    run, not_run = ({id: read_json(folder / f"{id}.json") for id, *_ in EXHIBITS["category"]} for folder in folders)
+    assert {(sidecar["state"], sidecar["problem"]) for sidecar in not_run.values()} == {("not run", NOT_RUN)}
+    assert [id for id, sidecar in run.items() if sidecar["problem"]] == ["learning/neighbours", "learning/broken"]
+    assert run["learning/broken"]["state"] == "failed"
+    assert "KeyError" in run["learning/broken"]["problem"]
+    assert "KeyError" in (folders[0] / "learning" / "broken.md").read_text()
+    assert run[f"{JMLR}/table4"]["state"] == "higher"
 
 
-def test_one_that_fails_or_lacks_what_it_needs_is_named_and_the_others_are_written(written):
-    folder, sidecars = written
-    assert [sidecar.id for sidecar in sidecars if sidecar.state == Status.FAILED] == ["learning/broken"]
-    missing = sidecar(folder, "learning/missing")
-    assert (missing["state"], missing["problem"]) == ("not run", "not run: put images at data/toy")
-    assert sidecar(folder, "learning/broken")["state"] == "failed"
-    assert "KeyError" in sidecar(folder, "learning/broken")["problem"]
-    assert "KeyError" in (folder / "learning" / "broken.md").read_text()
-    assert sidecar(folder, "oasis-jmlr-2010/table4")["state"] == "higher"
+@pytest.mark.parametrize(("id", "draw"), [(id, draw) for id, _, draw in EXHIBITS["category"]])
+def test_every_promised_file_is_there_whatever_happened(folders, id, draw):
+    suffixes = FILES[draw.__annotations__["return"].__name__]
+    missing = [folder / f"{id}{suffix}" for folder in folders for suffix in suffixes]
+    assert [path for path in missing if not path.is_file()] == []
 
 
-@pytest.mark.parametrize("exhibit", toy.exhibits(), ids=lambda exhibit: exhibit.id)
-def test_every_promised_file_is_there_whatever_happened(written, exhibit):
-    folder, _ = written
-    assert [suffix for suffix in exhibit.suffixes if not (folder / f"{exhibit.id}{suffix}").is_file()] == []
+def test_the_sidecar_says_what_a_page_needs(folders):
+    found = read_json(folders[0] / JMLR / "table4.json")
+    assert found["caption"] == [
+        "Precision of all methods on ten classes.",
+        "demo title, means over 5 folds; error bars are standard errors.",
+    ]
+    assert found["notes"] == ["LMNN: at most 20 iterations."]
+    assert (found["label"], found["study"], found["kind"]) == ("Table 4", "category", "table")
+    assert found["statuses"] == {"higher": 3, "agrees": 1, "no printed value": 1, "no result": 1}
+    assert found["sheets"][0]["rows"][0] == ["mAP", "ours", "41 ± 1.6", "39 ± 1.6", "36 ± 1.6"]
 
 
-def test_the_sidecar_says_what_a_page_needs(written):
-    folder, _ = written
-    found = sidecar(folder, "oasis-jmlr-2010/table4")
-    assert found["caption"] == ["Cells of a toy table.", "Toy data (images made by code)."]
-    assert found["notes"] == ["A note."]
-    assert (found["label"], found["study"], found["kind"]) == ("Table 4", "toy", "table")
-    assert found["statuses"] == {"higher": 1}
-    assert found["sheets"][0]["rows"][0] == ["mAP_%", "ours", "1 | x", "2"]
-    assert found["sources"] == [str(folder.parent / "metrics.csv")]
+def test_a_sidecar_names_its_sources_or_the_jobs_that_make_what_is_missing(tmp_path):
+    study = toy_study("demo").finished({"metrics": "a.csv"})
+    needs = [("table4", ("metrics",)), ("table5", ("metrics", "curves"))]
+    exhibits = [Exhibit(f"{JMLR}/{name}", "category", "A table", "table", table, names) for name, names in needs]
+    first, second = write_exhibits(exhibits, study, tmp_path)
+    assert (first.sources, first.problem) == (("a.csv",), "")
+    assert second.problem == "not run: run the jobs that make curves"
 
 
-def test_the_csv_holds_the_whole_figure(written):
-    fig6 = written[0] / "oasis-jmlr-2010" / "fig6"
-    figure = toy.figure(None)
-    pd.testing.assert_frame_equal(pd.read_csv(fig6.with_suffix(".csv")), figure.frame, check_dtype=False)
+def test_the_csv_holds_the_whole_figure(folders):
+    found = pd.read_csv(folders[0] / JMLR / "fig6.csv")
+    pd.testing.assert_frame_equal(found, curves(None).frame, check_dtype=False)

@@ -1,21 +1,10 @@
-"""A toy study of one table and one figure, for tests of what all exhibits share."""
-
-import csv
+"""A table, a figure and a gallery that need some escaping, for tests of how they are drawn and written."""
 
 import numpy as np
 import pandas as pd
 
 from lookalike.exhibits.model import Axis, Figure, Gallery, Line, Panel, Series, Table, Tile
-from lookalike.exhibits.registry import Exhibit
-from lookalike.exhibits.study import Study
 from lookalike.exhibits.style import Look
-
-SETTINGS = {"study": {}, "shared": {"seed": 1, "datasets": {"toy": {"title": "toy data", "kind": "synthetic"}}}}
-_CELL = {"paper": "oasis-jmlr-2010", "exhibit": "table4", "setting": "classes=10", "metric": "map", "dataset": ""}
-PRINTED = [
-    {**_CELL, "method": method, "value": value, "spread": spread, "unit": "percent", "note": note}
-    for method, value, spread, note in (("oasis", "33", "1.6", ""), ("lmnn", "", "", "did not converge"))
-]
 
 
 def table(study):
@@ -46,27 +35,3 @@ def gallery(study):
     """Images of a toy gallery."""
     image = np.zeros((4, 8, 3), dtype=np.uint8)
     return Gallery(pd.DataFrame({"image": [1]}), ((Tile(image, "a word"), Tile(None, "no image")),), ("row",))
-
-
-def broken(study):
-    """Never drawn."""
-    raise KeyError("column")
-
-
-def exhibits():
-    """The toy study's exhibits; the second needs what is not there."""
-    return [
-        Exhibit("oasis-jmlr-2010/table4", "toy", "A table", "table", table, needs=("metrics",), order=0),
-        Exhibit("oasis-jmlr-2010/fig6", "toy", "A figure", "figure", figure, needs=("metrics",), order=1),
-        Exhibit("learning/gallery", "toy", "Images", "gallery", gallery, order=2),
-        Exhibit("learning/missing", "toy", "Needs more", "figure", broken, needs=("curves",), order=3),
-        Exhibit("learning/broken", "toy", "Fails", "table", broken, order=4),
-    ]
-
-
-def study(folder, **results):
-    """Return the toy study, whose table of metrics lies in a folder."""
-    path = folder / "metrics.csv"
-    with path.open("w", newline="") as file:
-        csv.writer(file).writerows([["value"], [1]])
-    return Study.given("toy", SETTINGS).finished({"metrics": str(path)}, PRINTED, **results)
