@@ -16,10 +16,8 @@ KNOWN = {
     # a cell of claims.csv, and an element of an SVG
     "exhibits/claims.py": {": "},
     "report/pictures.py": {'<circle cx="[\\d.]+" cy="[\\d.]+" r="3" fill="transparent"><title>[^<]*</title></circle>'},
-    # names of series and of rankers, which want columns of their own
-    "studies/category/contrasts.py": {"ranker "},
+    # names of series, which want columns of their own
     "studies/category/times.py": {"converge"},
-    "studies/category/training.py": {"ranker ", "bound"},
     "studies/human/exhibits.py": {"printed"},
     "studies/web/runtime_figure.py": {"limit"},
 }

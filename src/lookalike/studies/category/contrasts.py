@@ -285,8 +285,8 @@ def rankers(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
     rows = rows[rows["x"] > 0]
     if rows.empty:
         return
-    rows = rows.assign(series=rows["method"].where(~rows["method"].str.startswith("ranker "), SINGLE))
-    averages = sorted(set(rows["series"]) - {SINGLE}, key=lambda name: (len(name), name))
+    rows = rows.assign(series=rows["method"].where(rows["method"].isin(study.averages), SINGLE))
+    averages = sorted(set(rows["series"]) - {SINGLE}, key=study.averages.__getitem__)
     means = rows.pivot_table(index="fold", columns="series", values="value")
     curves = rows.groupby(["series", "x"])["value"].mean()
     single = curves.loc[SINGLE]

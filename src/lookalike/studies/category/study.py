@@ -95,6 +95,11 @@ class CategoryStudy(CategorySection):
         traces = [spec.trace for spec in specs if spec.trace is not None and spec.learner == "OASIS"]
         return traces[0].aggressiveness if traces else 0.1
 
+    @property
+    def averages(self) -> dict[str, int]:
+        """Averages of rankers, as the numbers name them, to how many each is of."""
+        return {} if self.rankers is None else {f"average of {n}": n for n in self.rankers.averages}
+
     def about(self, subsets: Iterable[Subset]) -> Self:
         """Return the same study narrowed to some subsets."""
         study = copy.copy(self)

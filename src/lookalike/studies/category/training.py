@@ -45,6 +45,8 @@ COMPARATORS = {
     "W / 2": Look(SKY, "^", "--"),
     "2 W": Look(ORANGE, "D", "--"),
 }
+BOUNDS = {f"bound, U = {name}": name for name in COMPARATORS}
+"""Series of a bound to the matrix U that it is by."""
 
 
 def traced_at(study: CategoryStudy) -> str:
@@ -195,11 +197,13 @@ def _ranker_rows(study: CategoryStudy, subset: Subset) -> pd.DataFrame:
     """A curve of each single ranker, and of each average, whose ``ranker`` is -1."""
     rows = select(study.numbers, subset=subset.id, metric="ranker_map")
     parts = []
+    # single rankers stand in their order
+    singles = iter(range(len(rows)))
     for method in dict.fromkeys(rows["method"]):
-        is_single = method.startswith("ranker ")
-        number = int(method.rpartition(" ")[2])
-        rows_drawn = curve(study, subset, method, "ranker_map", "single" if is_single else method)
-        parts.append(rows_drawn.assign(n_rankers=1 if is_single else number, ranker=number if is_single else -1))
+        n_rankers = study.averages.get(method, 1)
+        name, number = (method, -1) if method in study.averages else ("single", next(singles))
+        rows_drawn = curve(study, subset, method, "ranker_map", name)
+        parts.append(rows_drawn.assign(n_rankers=n_rankers, ranker=number))
     return joined(parts).assign(aggressiveness=study.sides["rankers"].aggressiveness)
 
 
@@ -318,9 +322,7 @@ def bound_curves(study: CategoryStudy) -> Figure:
     frame = joined([part for subset in study.parts for part in _bound_rows(study, subset)])
 
     def draw(subset: Subset, own: pd.DataFrame) -> Panel:
-        bounds = [name for name in dict.fromkeys(own["series"]) if name.startswith("bound")]
-        looks = looks_of(bounds) | {f"bound, U = {name}": look for name, look in COMPARATORS.items()}
-        named = [(name, name, looks[name]) for name in bounds]
+        named = [(bound, bound, COMPARATORS[name]) for bound, name in BOUNDS.items()]
         named += [("mistakes", "mistakes of OASIS", LOOKS["oasis"]), ("triplets", "triplets seen", Look(GREY, "", ":"))]
         drawn = [series(subset, key, name, look, y="value", band=True) for key, name, look in named]
         x, y = replace(LOG_STEPS, label="Triplets seen"), replace(LOG_STEPS, label="Mistakes, bound on mistakes")
@@ -359,7 +361,7 @@ def _range_over_folds(subset: Subset, key: str, folds: pd.DataFrame) -> pd.DataF
 
 def _bound_notes(study: CategoryStudy, frame: pd.DataFrame) -> list[str]:
     """Whether every bound holds, and how far the tightest is from the mistakes after the last triplet."""
-    bounds = frame[frame["series"].str.startswith("bound")]
+    bounds = frame[frame["series"].isin(BOUNDS)]
     if bounds.empty:
         return []
     n_below, n_points = int(bounds["n_folds_below"].sum()), int(bounds["n_folds"].sum())
@@ -369,9 +371,8 @@ def _bound_notes(study: CategoryStudy, frame: pd.DataFrame) -> list[str]:
         ends = rows[rows["step"] == rows["step"].max()].sort_values("value", kind="stable").to_dict("records")
         for end in ends[:1]:
             times = "" if math.isnan(end["ratio"]) else f", {end['ratio']:.1f} times the mistakes"
-            notes.append(
-                f"The tightest bound after the last triplet is of {end['series'][7:]}{times} ({subset.title})."
-            )
+            name = f"U = {BOUNDS[end['series']]}"
+            notes.append(f"The tightest bound after the last triplet is of {name}{times} ({subset.title}).")
     return notes
 
 

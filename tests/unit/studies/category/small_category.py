@@ -38,7 +38,7 @@ SECTION = {
     "timed": ["lmnn-naive"],
     "minima": ["lmnn-factor"],
     "projected": list(PSD),
-    "rankers": {},
+    "rankers": {"averages": [2, 5]},
     "loss_bound": {},
     "transfer": {},
 }
