@@ -62,7 +62,7 @@ def last_digit(text: str) -> float:
 
 
 Cell = Mapping[Any, Any]
-"""Column of a frame to the value in one of its rows."""
+"""A row of a table of numbers beside print, by column."""
 Judge = Callable[[Cell], tuple[str, str] | None]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pandas as pd
 
@@ -85,7 +84,7 @@ def _family_notes(study: CategoryStudy, frame: pd.DataFrame) -> list[str]:
     return [f"Holm's correction is made within each of these groups: {'; '.join(sizes)}."] if sizes else []
 
 
-def _record(study: CategoryStudy, subset: Subset, family_name: str, method: str) -> dict[str, Any]:
+def _record(study: CategoryStudy, subset: Subset, family_name: str, method: str) -> dict[str, object]:
     """One row; where there is no difference its cell is ``*`` or ``-``."""
     rows = oasis_minus(study, subset, method)
     names = {
@@ -131,7 +130,7 @@ def oasis_minus(study: CategoryStudy, subset: Subset, method: str) -> list[Contr
     return rows if len(rows) == 2 else []
 
 
-def _printed_gap(study: CategoryStudy, subset: Subset, method: str) -> dict[str, Any]:
+def _printed_gap(study: CategoryStudy, subset: Subset, method: str) -> dict[str, object]:
     """The printed difference of OASIS and a method, in points, and the status of ours beside it."""
     printed = study.printed_in(PRINTED_TABLE[study.paper])
     printed = printed[(printed["setting"] == study.setting_of(subset)) & (printed["metric"] == "map")]

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 import pandas as pd
@@ -47,7 +47,25 @@ NO_DECLINE = 0.01
 AT_STOP, BEST_STOP, START, SINGLE = "map at stop", "best stop", "OASIS at its start", "single"
 
 
-Gaps = Mapping[tuple[str, str, str, str], dict[str, float]]
+class Gap(TypedDict, total=False):
+    """A printed difference in points, and its standard deviation."""
+
+    printed: float
+    printed_sd: float
+
+
+class Columns(Gap, total=False):
+    """Columns of a row besides its key."""
+
+    mean: float
+    low: float
+    high: float
+    p: float
+    n: int
+    interval: str
+
+
+Gaps = Mapping[tuple[str, str, str, str], Gap]
 """Paper, its setting and two methods to their printed difference and its standard deviation."""
 
 
@@ -60,7 +78,9 @@ def contrasts(study: CategoryStudy) -> list[Contrast]:
     return rows + [row for subset in study.all_subsets for part in parts for row in part(study, subset)]
 
 
-def row_of(study: CategoryStudy, subset: Subset, metric: str, first: str, second: str = "", **columns: Any) -> Contrast:
+def row_of(
+    study: CategoryStudy, subset: Subset, metric: str, first: str, second: str = "", **columns: Unpack[Columns]
+) -> Contrast:
     """A row with the limits of its sides."""
     codes = [f"{side}:{code}" for side in (first, second) for code in study.limits.get((subset.id, side), ())]
     data = SYNTHETIC if study.synthetic else REAL
@@ -74,25 +94,30 @@ def level(
     sides: str | tuple[str, str],
     value: float,
     unit: Unit = "",
-    **columns: Any,
+    **columns: Unpack[Columns],
 ) -> Contrast:
     """A number, of one method or of two, that nothing varies."""
     names = (sides,) if isinstance(sides, str) else sides
-    return row_of(study, subset, metric, *names, mean=value, low=value, high=value, unit=unit, **columns)
+    given: Columns = {"mean": value, "low": value, "high": value, **columns}
+    return replace(row_of(study, subset, metric, *names, **given), unit=unit)
 
 
 def over_folds(
-    study: CategoryStudy, subset: Subset, metric: str, names: tuple[str, str], folds: pd.Series, **columns: Any
+    study: CategoryStudy,
+    subset: Subset,
+    metric: str,
+    names: tuple[str, str],
+    folds: pd.Series,
+    **columns: Unpack[Columns],
 ) -> Contrast:
     """First minus second over the folds that have a difference, given as fractions, in points."""
     known, splits = folds.dropna().to_numpy(dtype=np.float64), study.splits
     if not len(known):
         return row_of(study, subset, metric, *names, **columns)
     test = corrected_t_test(known, splits.train, splits.test)
-    given: dict[str, Any] = {"p": test.p, "n": len(known), "interval": FOLDS, **columns}
-    return row_of(
-        study, subset, metric, *names, mean=100 * test.mean, low=100 * test.low, high=100 * test.high, **given
-    )
+    ends: Columns = {"mean": 100 * test.mean, "low": 100 * test.low, "high": 100 * test.high}
+    given: Columns = {**ends, "p": test.p, "n": len(known), "interval": FOLDS, **columns}
+    return row_of(study, subset, metric, *names, **given)
 
 
 # Precision ------------------------------------------------------------------------------------------------------------
@@ -142,14 +167,15 @@ def maps(
             yield over_folds(study, subset, "map", (first, second), differences, **printed)
             continue
         mean, counts = 100 * both["difference"], {FOLDS: int(both["n_folds"]), IMAGES: int(both["n_images"])}
-        for interval, ends in ((FOLDS, "t"), (IMAGES, "bootstrap")):
-            low, high = (100 * float(both[f"{ends}_{end}"]) for end in ("low", "high"))
-            tested = {"p": float(both["p_holm"])} if interval == FOLDS else {}
-            columns = {"mean": mean, "low": low, "high": high, "n": counts[interval], "interval": interval}
-            yield row_of(study, subset, "map", first, second, **columns, **tested, **printed)
+        for interval, kind in ((FOLDS, "t"), (IMAGES, "bootstrap")):
+            low, high = (100 * float(both[f"{kind}_{end}"]) for end in ("low", "high"))
+            tested: Columns = {"p": float(both["p_holm"])} if interval == FOLDS else {}
+            ends: Columns = {"mean": mean, "low": low, "high": high, "n": counts[interval], "interval": interval}
+            columns: Columns = {**ends, **tested, **printed}
+            yield row_of(study, subset, "map", first, second, **columns)
 
 
-def printed_gap(gaps: Gaps, subset: Subset, first: str, second: str) -> dict[str, float]:
+def printed_gap(gaps: Gaps, subset: Subset, first: str, second: str) -> Gap:
     """The printed difference of two methods on a subset, which the papers print alike; empty where none is printed."""
     for setting in subset.printed.items():
         if gap := gaps.get((*setting, first, second)):
@@ -260,7 +286,7 @@ def along_training(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
     # what is lost soon after the peak may be the beginning of more
     too_soon = rising or last < AFTER_PEAK * peak_step
     yield level(study, subset, "decline after the peak", "oasis", lost, "percent").so_far(above=too_soon)
-    test_curves: Any = study.curves(subset, "oasis")
+    test_curves = study.traced(subset, "oasis")
     stopped = over_folds(study, subset, "map", ("oasis", BEST_STOP), study.values(subset, "oasis") - test_curves.max())
     # the best stop of a curve that still rises may be higher
     yield stopped.so_far(below=rising)
@@ -322,7 +348,7 @@ def projections(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
     traced = [method for method in ("oasis", *study.projected) if study.curves(subset, method) is not None]
     for first, second in combinations(traced, 2):
         yield from at_validation_stop(study, subset, first, second)
-        curves: list[Any] = [study.curves(subset, method) for method in (first, second)]
+        curves = [study.traced(subset, method) for method in (first, second)]
         # on common steps alone, a peak between them would be lost
         end = min(curve.index.max() for curve in curves)
         cut = [curve[curve.index <= end] for curve in curves]
@@ -338,7 +364,7 @@ def projections(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
 def at_validation_stop(study: CategoryStudy, subset: Subset, first: str, second: str) -> Iterator[Contrast]:
     """Test mAP of two traced methods at the traced step nearest to the mean validation stop of OASIS."""
     stops = study.stops(subset)
-    curves: list[Any] = [study.curves(subset, method) for method in (first, second)]
+    curves = [study.traced(subset, method) for method in (first, second)]
     steps = curves[0].index.intersection(curves[1].index).to_numpy(dtype=np.int64)
     if stops.empty or not len(steps):
         return
@@ -383,7 +409,12 @@ def time_contrasts(study: CategoryStudy) -> list[Contrast]:
     return [row for subset in study.all_subsets for row in _times(study, subset, minutes, triplets)]
 
 
-def _times(study: CategoryStudy, subset: Subset, minutes: Any, triplets: Any) -> Iterator[Contrast]:
+def _times(
+    study: CategoryStudy,
+    subset: Subset,
+    minutes: Mapping[tuple[str, str], tuple[float, float]],
+    triplets: Mapping[tuple[str, str], float],
+) -> Iterator[Contrast]:
     ran = [method for method in study.run_methods() if method in subset.methods]
     for method in ran:
         time = minutes.get((subset.id, method), (math.nan,))[0]
@@ -396,7 +427,7 @@ def _times(study: CategoryStudy, subset: Subset, minutes: Any, triplets: Any) ->
     for first, second in combinations(ran, 2):
         slow, fast = (minutes.get((subset.id, method), (math.nan, 0))[0] for method in (first, second))
         if not (slow > 0 and fast > 0):
-            yield row_of(study, subset, "training time", first, second, unit="ratio")
+            yield level(study, subset, "training time", (first, second), math.nan, "ratio")
             continue
         seen: Sequence[float] = [triplets.get((subset.id, method), math.nan) for method in (first, second)]
         total, by_triplet = slow / fast, slow / fast * seen[1] / seen[0] if 0 not in seen else math.nan

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from lookalike.exhibits.drawing import lettered
@@ -60,9 +60,16 @@ def panel(
     return Panel("", x, y, drawn, tuple(lines), empty="" if drawn else why or no_result)
 
 
-def series(subset: Subset, key: str, name: str, look: Look, x: str = "step", y: str = "map", **more: Any) -> Series:
-    """A series of the frame, with its errors."""
-    return Series(name, {"subset": subset.id, "series": key}, x, y, look, "low", "high", **more)
+def series(
+    subset: Subset, key: str, name: str, look: Look, x: str = "step", y: str = "map", aside: float = 0
+) -> Series:
+    """Return a series of the frame, with its errors."""
+    return Series(name, {"subset": subset.id, "series": key}, x, y, look, "low", "high", aside=aside)
+
+
+def printed_points(subset: Subset, key: str, name: str, look: Look, x: str = "step", y: str = "map") -> Series:
+    """Return what a paper prints of a series, as hollow points."""
+    return replace(series(subset, f"{key}, printed", f"{name}, printed", look, x, y), kind="points", hollow=True)
 
 
 def aside(place: int, n: int) -> float:
@@ -89,7 +96,7 @@ def mean_curve(subset: Subset, key: str, rows: pd.DataFrame, value: str = "map")
     return rows_of(subset, key, step=summary["x"], **columns)
 
 
-def rows_of(subset: Subset, key: str, **columns: Any) -> pd.DataFrame:
+def rows_of(subset: Subset, key: str, **columns: npt.ArrayLike) -> pd.DataFrame:
     """Rows of a figure's frame."""
     plain = {name: np.asarray(values) if np.ndim(values) else values for name, values in columns.items()}
     return pd.DataFrame({"subset": subset.id, "series": key, **plain})

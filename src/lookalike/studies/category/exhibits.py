@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 import pandas as pd
 
 from lookalike.exhibits.claims_table import claims_table
 from lookalike.exhibits.model import Table
-from lookalike.exhibits.printed import beside_print, plus_minus
+from lookalike.exhibits.printed import Cell, beside_print, plus_minus
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.statuses import Status
 from lookalike.studies.category import comparison as comparison
@@ -75,7 +73,7 @@ def facts_of(study: CategoryStudy, subset: Subset) -> list[tuple[str, str, str, 
     ]
 
 
-def _judged(study: CategoryStudy, subset: Subset, cell: Mapping[str, Any]) -> tuple[str, str] | None:
+def _judged(study: CategoryStudy, subset: Subset, cell: Cell) -> tuple[str, str] | None:
     """Why a number in running text may not be held against print; None where it may."""
     why = ""
     if math.isnan(cell["printed"]) or math.isnan(cell["ours"]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -63,7 +63,7 @@ class Fold:
             for name, part in parts.items()
         }
 
-    def rows(self, learn: str, score: str) -> tuple[Any, Any]:
+    def rows(self, learn: str, score: str) -> tuple[sp.csr_array, sp.csr_array]:
         """tf-idf rows of two parts of the images, with document frequencies of the first."""
         learned, scored = (self.counts[self.images[part].rows] for part in (learn, score))
         weights = TfidfVisterms().fit(learned)
@@ -74,12 +74,12 @@ class Fold:
         return fold_seed(self.root, self.subset, self.number, purpose)
 
 
-def symmetry_index(model: Any) -> float | None:
+def symmetry_index(model: object) -> float | None:
     """||sym W||_F / ||W||_F of a bilinear model (draft equation 17); None for others."""
     if not isinstance(model, PassiveAggressive) or model.matrix_name != "W_":
         return None
     if hasattr(model, "strengths_"):
         _, squares, products = model.sums()
         return float(np.sqrt((squares + products) / 2 / squares))  # ||W + W'||^2 / 4 is the mean of the two
-    W: Any = getattr(model, model.matrix_name)
+    W = getattr(model, model.matrix_name)
     return float(np.linalg.norm((W + W.T) / 2) / np.linalg.norm(W))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from lookalike.core.settings.model import plain
 from lookalike.core.settings.schema import Shared
 
 
-def reads_of_images(job: str, shared: Shared, dataset: str, names: Mapping[str, str]) -> Mapping[str, Any] | None:
+def reads_of_images(job: str, shared: Shared, dataset: str, names: Mapping[str, str]) -> Mapping[str, object] | None:
     """Return what a job reads, by the wildcards of its rule; None of another job."""
     from lookalike.studies.recipes import painted_folder, reads_of_drawing
 

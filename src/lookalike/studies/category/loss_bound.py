@@ -5,13 +5,11 @@ The theorem bounds the mistakes by how well any fixed matrix U does on the same 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from lookalike.core.arrays import Doubles, Ints, Longs, Matrix
 from lookalike.learners.curve import log_spaced_steps
 from lookalike.learners.gram import Form
 from lookalike.learners.oasis import OASIS
@@ -30,7 +28,7 @@ def numbers_of(fold: Fold, settings: LossBound) -> pd.DataFrame:
     C = float(settings.aggressiveness)
     triplets = TripletSampler(fold.images["train"].labels, fold.seed("fit")).draw(settings.steps)
     mistakes, W = mistakes_of(X, triplets, C, settings.solver)
-    images = sp.csr_array(X, dtype=np.float64)
+    images = X.astype(np.float64)
     squares = squared_step_norms(images, triplets)
     of_identity, of_learned = (triplet_margins(rows, images, triplets) for rows in (images, W.project(images)))
     counted = {("oasis", "mistakes"): mistakes, ("I", "bound"): bound(0.0, of_identity, squares, C)}
@@ -48,7 +46,7 @@ def numbers_of(fold: Fold, settings: LossBound) -> pd.DataFrame:
     return metrics_frame(pd.DataFrame(rows).assign(subset=fold.subset, fold=fold.number))
 
 
-def mistakes_of(X: Any, triplets: NDArray[np.int32], C: float, solver: str = "auto") -> tuple[NDArray[Any], Form]:
+def mistakes_of(X: Matrix, triplets: Ints, C: float, solver: str = "auto") -> tuple[Longs, Form]:
     """Count the triplets up to each with S(p, p+) <= S(p, p-) before their own step of OASIS; return its last W too."""
     margins = np.empty(len(triplets))
     steps = OASIS(C, dtype="float64", solver=solver).steps(X, len(triplets))
@@ -56,14 +54,14 @@ def mistakes_of(X: Any, triplets: NDArray[np.int32], C: float, solver: str = "au
     return np.cumsum(margins <= 0), steps.form()
 
 
-def bound(distance: float, margins: NDArray[Any], squares: NDArray[Any], aggressiveness: float) -> NDArray[Any]:
+def bound(distance: float, margins: Doubles, squares: Doubles, aggressiveness: float) -> Doubles:
     """Bound on the mistakes of OASIS up to and with each triplet, by a U at ||U - I||_F^2 (JMLR Theorem 1)."""
     losses = np.maximum(0.0, 1.0 - margins)
     factor = np.maximum(np.maximum.accumulate(squares), 1 / aggressiveness)
     return np.asarray(factor * (distance + 2 * aggressiveness * np.cumsum(losses)))
 
 
-def triplet_margins(projected: Any, rows: sp.csr_array, triplets: NDArray[np.int32]) -> NDArray[np.float64]:
+def triplet_margins(projected: Matrix, rows: sp.csr_array, triplets: Ints) -> Doubles:
     """p'U(p+ - p-) of every triplet, of rows times U: the similarity to the positive minus that to the negative."""
     margins = np.empty(len(triplets))
     for start in range(0, len(triplets), CHUNK):
@@ -72,7 +70,7 @@ def triplet_margins(projected: Any, rows: sp.csr_array, triplets: NDArray[np.int
     return margins
 
 
-def squared_step_norms(rows: sp.csr_array, triplets: NDArray[np.int32]) -> NDArray[np.float64]:
+def squared_step_norms(rows: sp.csr_array, triplets: Ints) -> Doubles:
     """||V||_F^2 of every triplet, V = p (p+ - p-)' (JMLR eq. 7)."""
     norms = np.asarray(rows.power(2).sum(axis=1), dtype=np.float64)[triplets[:, 0]]
     for start in range(0, len(triplets), CHUNK):
@@ -81,5 +79,5 @@ def squared_step_norms(rows: sp.csr_array, triplets: NDArray[np.int32]) -> NDArr
     return norms
 
 
-def _differences(rows: sp.csr_array, triplets: NDArray[np.int32]) -> sp.csr_array:
+def _differences(rows: sp.csr_array, triplets: Ints) -> sp.csr_array:
     return sp.csr_array(rows[triplets[:, 1]] - rows[triplets[:, 2]])

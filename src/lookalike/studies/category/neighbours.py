@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+from lookalike.core.arrays import Reals
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_json
 from lookalike.exhibits.image_grid import RIGHT, WRONG, class_name
@@ -56,7 +56,7 @@ def neighbours(study: CategoryStudy) -> Gallery:
 
 
 def _entry(
-    study: CategoryStudy, rankings: Sequence[Rankings], precisions: Sequence[Any], row: int, chosen: str
+    study: CategoryStudy, rankings: Sequence[Rankings], precisions: Sequence[Reals], row: int, chosen: str
 ) -> Entry:
     """The query in a row of both rankings, with what each found."""
     manifest, root = study.table("manifest").set_index("image_id"), Path(read_json(study.path("images"))["root"])

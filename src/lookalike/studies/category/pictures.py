@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -138,12 +139,13 @@ def _draw_level(axis: Axes, level: Image, number: int, full_height: int) -> None
     for colour, thickness in (("white", 1.2 * thin), (GREY, 0.5 * thin)):  # seen on dark and on light ground
         axis.vlines(x, 0, y[-1], color=colour, linewidth=thickness)
         axis.hlines(y, 0, x[-1], color=colour, linewidth=thickness)
-    outline: dict[str, Any] = {"fill": False, "clip_on": False}
-    axis.add_patch(Rectangle((0, 0), width, height, edgecolor=GREY, linewidth=0.8, **outline))
+    outline = partial(Rectangle, fill=False, clip_on=False)
+    axis.add_patch(outline((0, 0), width, height, edgecolor=GREY, linewidth=0.8))
     left, top = x[(columns - 1) // 2], y[(rows - 1) // 2]
     for corner, colour, dashes in ((left, VERMILLION, "-"), (left + pyramid.STRIDE, BLUE, (0, (2, 2)))):
-        look: dict[str, Any] = {"edgecolor": colour, "linestyle": dashes, "linewidth": 2.2, "zorder": 3}
-        axis.add_patch(Rectangle((corner, top), pyramid.BLOCK, pyramid.BLOCK, **outline, **look))
+        block = outline((corner, top), pyramid.BLOCK, pyramid.BLOCK, edgecolor=colour, linestyle=dashes)
+        block.set(linewidth=2.2, zorder=3)
+        axis.add_patch(block)
     label = f"level {number}\n{width}×{height} pixels\n{columns}×{rows} = {rows * columns:,} blocks"
     axis.set_title(label, fontsize=7, loc="left")
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from lookalike.exhibits.model import Axis, Figure, Line, Panel, Series, Table
-from lookalike.exhibits.printed import STAR, beside_print, plus_minus, significant
+from lookalike.exhibits.printed import STAR, Cell, beside_print, plus_minus, significant
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, Look, looks_of
 from lookalike.ranking.statistics import summarise
@@ -24,7 +24,7 @@ from lookalike.studies.metrics import rows_in, select
 TABLE_METHODS = ("oasis", "mcml", "lego", "lmnn", "euclidean")
 """Columns of these tables, in their order."""
 TABLE_METRICS = {"map": "Mean avg. prec.", "p@1": "Top 1 prec.", "p@10": "Top 10 prec.", "p@50": "Top 50 prec."}
-BEST: Mapping[str, Any] = {"compared": "method", "best": {**dict.fromkeys(TABLE_METRICS, max), "cpu_seconds_fit": min}}
+BEST = {**dict.fromkeys(TABLE_METRICS, max), "cpu_seconds_fit": min}
 QUANTITIES = {
     "map": ("Mean avg. prec.", "percent"),
     "nonzeros_per_image_train": ("Different visterms", "an image"),
@@ -51,8 +51,8 @@ def main_table(study: CategoryStudy) -> Table:
     below = comparison_below(study, others) if study.has("contrasts") and study.can_compare() else None
     orders = [] if study.synthetic else [study.order_beside_print(subset, study.paper) for subset in study.parts]
     notes = (*filter(None, orders), *(() if below is None else below.notes))
-    form = {"titles": titles, "notes": notes, "below": below, "margins": margins(study), **BEST}
-    return Table(cells, ("metric",), "method", "subset", **form)
+    cells_of_methods = partial(Table, cells, ("metric",), "method", "subset", compared="method", best=BEST)
+    return cells_of_methods(titles=titles, notes=notes, below=below, margins=margins(study))
 
 
 @exhibit("oasis-jmlr-2010/fig6", "oasis-2009-draft/fig4", title="Precision at top k", needs=("metrics", "fits"))
@@ -120,7 +120,8 @@ def ablations(study: CategoryStudy) -> Table:
     quantities = {name: f"{title}, {unit}" for name, (title, unit) in QUANTITIES.items()}
     methods = {method: study.title_of(method) for method in study.methods}
     titles = {"method": methods, "subset": study.titles, "metric": quantities}
-    return Table(cells, ("representation", "metric"), "method", "subset", titles=titles, **BEST)
+    keys_of_rows = ("representation", "metric")
+    return Table(cells, keys_of_rows, "method", "subset", titles=titles, compared="method", best=BEST)
 
 
 def main_cells(study: CategoryStudy) -> pd.DataFrame:
@@ -141,7 +142,7 @@ def main_cells(study: CategoryStudy) -> pd.DataFrame:
         else percent_cell(row["ours"], row["ours_std"], fraction)
         for row in cells.to_dict("records")
     ]
-    cells["printed_cell"] = [_printed_cell(row, fraction) for row in cells.itertuples()]
+    cells["printed_cell"] = [_printed_cell(row, fraction) for row in cells.to_dict("records")]
     return cells
 
 
@@ -151,11 +152,11 @@ def percent_cell(mean: float, std: float, fraction: bool) -> str:
     return plus_minus(mean / scale, std / scale, f".{digits}f", f".{digits + 1}f")
 
 
-def _printed_cell(row: Any, fraction: bool) -> str:
+def _printed_cell(row: Cell, fraction: bool) -> str:
     """As printed; ``*`` where the learner did not converge, "" where the paper has no such cell."""
-    if not row.status:
+    if not row["status"]:
         return ""
-    return STAR if math.isnan(row.printed) else percent_cell(row.printed, row.printed_std, fraction)
+    return STAR if math.isnan(row["printed"]) else percent_cell(row["printed"], row["printed_std"], fraction)
 
 
 def summary_of(study: CategoryStudy) -> pd.DataFrame:
@@ -183,10 +184,8 @@ def precision_figure(study: CategoryStudy, methods: Sequence[str], *, printed: b
     def draw(subset: Subset, own: pd.DataFrame) -> Panel:
         drawn = []
         for method, look in looks.items():
-            title = study.title_of(method)
-            drawn.append(curves.series(subset, method, title, look, "k", "precision"))
-            key, name = f"{method}, printed", f"{title}, printed"
-            drawn.append(curves.series(subset, key, name, look, "k", "precision", kind="points", hollow=True))
+            names = (subset, method, study.title_of(method), look, "k", "precision")
+            drawn += [curves.series(*names), curves.printed_points(*names)]
         chance = own.loc[own["series"] == "chance", "precision"]
         lines = [Line("chance", float(level), Look(BLACK, "", "--")) for level in chance]
         last = K_MAX if own["k"].isna().all() else own["k"].max()

@@ -45,7 +45,7 @@ class FoldResult:
     """Mean average precision of the training images, which query each other, under the final model."""
 
 
-def make(fold: Fold, spec: Fit, folder: Path, names: Mapping[str, Any]) -> str:
+def make(fold: Fold, spec: Fit, folder: Path, names: Mapping[str, str | int]) -> str:
     """Run a fold, write its files, and return a line about it; `names` as of `write_fold`."""
     result = run_fold(fold, spec)
     write_fold(result, folder, names)
@@ -58,7 +58,7 @@ def run_fold(fold: Fold, spec: Fit) -> FoldResult:
     train, test = fold.images["train"], fold.images["test"]
     warm_up(spec.learner)
     clock, result = Clock(), FoldResult()
-    chosen: dict[str, Any] = {}
+    chosen: dict[str, object] = {}
     not_converged = ""
     # document frequencies are of the fold's own training images: of 80% of them while choosing, of all in the final fit
     with clock("features"):
@@ -121,7 +121,7 @@ def select(fold: Fold, spec: Fit) -> tuple[pd.DataFrame, dict[str, Any]]:
     return selection, chosen | ({} if trace is None else {"n_steps": best_step})
 
 
-def _selection_record(selection: pd.DataFrame, chosen: dict[str, Any], spec: Fit) -> dict[str, Any]:
+def _selection_record(selection: pd.DataFrame, chosen: dict[str, Any], spec: Fit) -> dict[str, object]:
     """What exhibits say about the selection: the stop at the traced aggressiveness, and whether a limit was hit."""
     stop, last_step = None, None if selection.empty or not chosen else int(selection["step"].max())
     if last_step is not None and spec.trace is not None and "aggressiveness" in selection:
@@ -138,7 +138,7 @@ def _selection_record(selection: pd.DataFrame, chosen: dict[str, Any], spec: Fit
     }
 
 
-def write_fold(result: FoldResult, folder: Path, names: Mapping[str, Any]) -> None:
+def write_fold(result: FoldResult, folder: Path, names: Mapping[str, str | int]) -> None:
     """Write what a fold left behind into the folder of its run; `names` of the run go into every table."""
     of_tables = {name: value for name, value in names.items() if name != "dataset"}
     write_model(result.model, result.fit, folder / "model.lookalike", dict(names))

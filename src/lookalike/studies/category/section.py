@@ -159,7 +159,7 @@ class CategorySection(MethodStudy):
             return "splits.validation must be smaller than splits.train"
         return ""
 
-    def reads(self, job: str, fitted: Sequence[str] = (), **names: str) -> Mapping[str, Any]:
+    def reads(self, job: str, fitted: Sequence[str] = (), **names: str) -> Mapping[str, object]:
         """Return what a job of a rule reads of the settings."""
         if (read := reads_of_images(job, self._shared, self.dataset, names)) is not None:
             return read

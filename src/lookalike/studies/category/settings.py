@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 from pydantic_core import PydanticCustomError
@@ -81,7 +81,7 @@ class Splits(Section):
     validation: int = Field(8, ge=2, description="Training images per class on which selection scores.")
 
 
-def with_likes(studies: Any) -> Any:
+def with_likes(studies: object) -> object:
     """Fill in what studies leave out that name another one under `like`."""
     if not isinstance(studies, dict) or not all(isinstance(study, dict) for study in studies.values()):
         return studies  # refused in its own place

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import pandas as pd
 
@@ -18,7 +18,7 @@ from lookalike.exhibits.claims import Claim, Scope
 from lookalike.exhibits.contrasts import GRID, ITERATIONS, LIMITED, NOT_RUN, STEPS, TIME
 from lookalike.exhibits.contrasts import NO_RESULT as UNFINISHED
 from lookalike.exhibits.model import Drawn, Figure
-from lookalike.exhibits.printed import MISSING, STAR, plus_minus, swapped
+from lookalike.exhibits.printed import MISSING, STAR, Cell, plus_minus, swapped
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.statuses import Status
 from lookalike.studies.category.section import CategorySection
@@ -131,7 +131,7 @@ class CategoryStudy(CategorySection):
         return self.own(self.table("metrics"))
 
     @cached_property
-    def _rows(self) -> dict[Any, pd.DataFrame]:
+    def _rows(self) -> dict[Hashable, pd.DataFrame]:
         """Rows of the numbers by subset, method and metric."""
         return dict(iter(self.numbers.groupby(["subset", "method", "metric"], sort=False)))
 
@@ -146,8 +146,12 @@ class CategoryStudy(CategorySection):
 
     def curves(self, subset: Subset, method: str, metric: str = "traced_map") -> pd.DataFrame | None:
         """A number along training, steps x folds; None where it was not traced."""
+        return self.traced(subset, method, metric) if len(self._rows_of(subset, method, metric)) else None
+
+    def traced(self, subset: Subset, method: str, metric: str = "traced_map") -> pd.DataFrame:
+        """Return the same; without rows where it was not traced."""
         rows = self._rows_of(subset, method, metric)
-        return rows.pivot(index="x", columns="fold", values="value").sort_index() if len(rows) else None
+        return rows.pivot(index="x", columns="fold", values="value").sort_index()
 
     def stops(self, subset: Subset) -> pd.Series:
         """Step of each fold at which validation stops OASIS at the aggressiveness whose curves are traced."""
@@ -214,7 +218,7 @@ class CategoryStudy(CategorySection):
         """Cell of ours that has no number: ``*`` where the learner did not converge, else ``-``."""
         return STAR if (subset, method) in self.not_converged else MISSING
 
-    def judge(self, cell: Mapping[str, Any]) -> tuple[str, str] | None:
+    def judge(self, cell: Cell) -> tuple[str, str] | None:
         """Status and reason of a printed number that gets no verdict; None where it gets one."""
         if math.isnan(cell["printed"]):
             return None

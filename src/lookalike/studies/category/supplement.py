@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import product
-from typing import Any
 
 import pandas as pd
 
@@ -39,7 +38,7 @@ ENDS = {"early": "at best validation mAP", "own": "at its own end", "minimum": "
 )
 def transfer(study: CategoryStudy) -> Table:
     """Whether OASIS helps on new classes: precision, in percent, on the half that it learned from and on the other."""
-    cells: list[dict[str, Any]] = []
+    cells: list[dict[str, object]] = []
     for subset, which, metric in product(study.parts, HALVES, HALF_METRICS):
         rows = select(study.numbers, subset=subset.id, metric=f"{which}_{metric}")
         folds = {method: select(rows, method=method).set_index("fold")["value"] for method in ("euclidean", "oasis")}
@@ -55,7 +54,7 @@ def transfer(study: CategoryStudy) -> Table:
     return Table(pd.DataFrame(cells), ("classes", "metric"), "column", "subset", titles=titles, notes=notes)
 
 
-def beside(keys: Mapping[str, str], **folds: pd.Series) -> list[dict[str, Any]]:
+def beside(keys: Mapping[str, str], **folds: pd.Series) -> list[dict[str, object]]:
     """Cells of two numbers of each fold, and of the second minus the first."""
     first, second = folds.values()
     cells = {name: percent("ours", values) for name, values in folds.items()}
@@ -104,7 +103,7 @@ def _candidate_rows(study: CategoryStudy, subset: Subset) -> pd.DataFrame:
 )
 def fixed_aggressiveness(study: CategoryStudy) -> Table:
     """Whether choosing C matters: test mAP, in percent, with the C of the papers' figures and with the chosen C."""
-    cells: list[dict[str, Any]] = []
+    cells: list[dict[str, object]] = []
     notes = ["Both are stopped where validation mAP is highest for their C."]
     for subset in study.parts:
         fits = select(study.fits, subset=subset.id, method="oasis").set_index("fold")
@@ -146,7 +145,7 @@ def minima(study: CategoryStudy) -> Table:
     return Table(pd.DataFrame(records), heads=heads, blocks="subset", titles=titles, numbers=numbers, notes=notes)
 
 
-def _end_rows(study: CategoryStudy, subset: Subset, method: str) -> list[dict[str, Any]]:
+def _end_rows(study: CategoryStudy, subset: Subset, method: str) -> list[dict[str, object]]:
     """Numbers of a method at its three ends; none where it was not traced."""
     metrics = ("traced_map", "traced_train_map", "traced_validation_map", "objective")
     test, train, validation, objective = (study.curves(subset, method, metric) for metric in metrics)
@@ -174,7 +173,7 @@ def at(curves: pd.DataFrame, steps: pd.Series) -> pd.Series:
     return pd.Series({fold: curves.at[step, fold] for fold, step in steps.items()})
 
 
-def percent(name: str, folds: pd.Series, sign: str = "") -> dict[str, Any]:
+def percent(name: str, folds: pd.Series, sign: str = "") -> dict[str, object]:
     """Mean and standard deviation over folds in percent, as numbers and as a cell."""
     mean, std = 100 * folds.mean(), 100 * folds.std()
     cell = plus_minus(mean, std, f"{sign}.1f", ".1f")

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import product
-from typing import Any
 
 import pandas as pd
 
-from lookalike.exhibits.model import Table
-from lookalike.exhibits.printed import MISSING, STAR, beside_print, minutes_text, plus_minus, times_over
+from lookalike.exhibits.model import Names, Table
+from lookalike.exhibits.printed import MISSING, STAR, Cell, beside_print, minutes_text, plus_minus, times_over
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.statuses import Status
 from lookalike.ranking.statistics import summarise
 from lookalike.studies.category.study import CategoryStudy
+from lookalike.studies.metrics import rows_in
 
+Minutes = Mapping[tuple[str, str], tuple[float, float]]
+"""Subset and method to the mean and the standard deviation over folds."""
+Counts = Mapping[tuple[str, str], float]
 OTHER_MACHINE = "other machine and implementation"
 PRINTED_COLUMNS = {
     "oasis-matlab": ("oasis", "OASIS (Matlab)"),
@@ -53,8 +57,8 @@ def training_times(study: CategoryStudy) -> Table:
     titles = {"column": {column: title for column, (_, title) in named.items()}, "subset": study.titles}
     notes, below = _notes(study, cells), _ratios(cells, titles)
     titles["row"] = {"Minutes": "CPU time"}
-    best: Any = {"compared": "column", "best": {"train_time": min}}
-    return Table(cells, ("row",), "column", "subset", titles=titles, notes=notes, below=below, **best)
+    of_columns = partial(Table, cells, ("row",), "column", "subset", compared="column", best={"train_time": min})
+    return of_columns(titles=titles, notes=notes, below=below)
 
 
 def _cells(study: CategoryStudy) -> pd.DataFrame:
@@ -79,7 +83,7 @@ def _cells(study: CategoryStudy) -> pd.DataFrame:
     return cells.assign(ours_cell=ours, printed_cell=[_printed_cell(row) for row in records])
 
 
-def _our_cell(study: CategoryStudy, row: Mapping[Any, Any], columns: Sequence[str]) -> str:
+def _our_cell(study: CategoryStudy, row: Cell, columns: Sequence[str]) -> str:
     """Return our time, what stands for a missing one, or "" where ours stands in another column."""
     if not math.isnan(row["ours"]):
         return minutes_text(row["ours"], row["ours_std"])
@@ -87,7 +91,7 @@ def _our_cell(study: CategoryStudy, row: Mapping[Any, Any], columns: Sequence[st
     return "" if is_elsewhere else study.without_number(row["subset"], row["method"])
 
 
-def minutes_of(study: CategoryStudy) -> dict[tuple[str, str], tuple[float, float]]:
+def minutes_of(study: CategoryStudy) -> Minutes:
     """Mean and standard deviation over folds of the final fit's CPU minutes, by (subset, method) that converged."""
     rows = summarise(study.fits, by=("subset", "method"), value="cpu_seconds_fit").to_dict("records")
     return {
@@ -97,16 +101,16 @@ def minutes_of(study: CategoryStudy) -> dict[tuple[str, str], tuple[float, float
     }
 
 
-def triplets_of(study: CategoryStudy) -> dict[tuple[str, str], float]:
+def triplets_of(study: CategoryStudy) -> Counts:
     """Mean over folds of the triplets that the final fit saw, by (subset, method) that learns from one at a time."""
     if not {"n_updates", "n_steps"} <= set(study.fits):
         return {}
     one_at_a_time = study.fits[study.fits["n_updates"].notna()]
-    means: dict[Any, float] = one_at_a_time.groupby(["subset", "method"])["n_steps"].mean().to_dict()
-    return means
+    means = one_at_a_time.groupby(["subset", "method"])["n_steps"].mean().reset_index()
+    return {(row.subset, row.method): row.n_steps for row in rows_in(means)}
 
 
-def _judged(study: CategoryStudy, cell: Mapping[str, Any]) -> tuple[str, str] | None:
+def _judged(study: CategoryStudy, cell: Cell) -> tuple[str, str] | None:
     """No time gets a verdict: those of other machines and implementations cannot be judged."""
     if cell["column"] == MATLAB and math.isnan(cell["ours"]):
         return Status.NOT_COMPARABLE, "ours is compiled and has no such implementation"
@@ -116,7 +120,7 @@ def _judged(study: CategoryStudy, cell: Mapping[str, Any]) -> tuple[str, str] | 
     return Status.NOT_COMPARABLE, "; ".join(filter(None, (why, OTHER_MACHINE)))
 
 
-def _printed_cell(row: Mapping[Any, Any]) -> str:
+def _printed_cell(row: Cell) -> str:
     """As printed: ``*`` where the learner did not converge, ``-`` where the time is left out for other reasons."""
     if not row["status"]:
         return ""
@@ -139,7 +143,7 @@ def _with_ratios(study: CategoryStudy, cells: pd.DataFrame) -> pd.DataFrame:
     return cells
 
 
-def _ratios(cells: pd.DataFrame, titles: Mapping[str, Mapping[Any, str]]) -> Table:
+def _ratios(cells: pd.DataFrame, titles: Names) -> Table:
     """The ratios as cells, without rows that have none."""
     parts = [cells.assign(row=title, ours_cell=cells[ratio].map(times_over)) for ratio, title in RATIOS.items()]
     ratios = pd.concat(parts, ignore_index=True)[["subset", "row", "column", "ours_cell"]]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from lookalike.core.files import write_table
 from lookalike.core.settings.methods import Fit, Trace
+from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.curve import log_spaced_steps
 from lookalike.learners.gram import Seen
 from lookalike.studies.category.folds import Fold, symmetry_index
@@ -25,7 +25,7 @@ TRACED = {"test": "traced_map", "ranked training": "traced_train_map", "validati
 """What is traced to its metric; a learner without an objective or a W has no rows of it."""
 
 
-def make(fold: Fold, spec: Fit, folder: Path, names: Mapping[str, Any]) -> str:
+def make(fold: Fold, spec: Fit, folder: Path, names: Mapping[str, str | int]) -> str:
     """Trace a fold, write ``curve.parquet``, and return a line about it; `names` as of a run."""
     curve = trace_fold(fold, spec)
     write_table(curve.assign(representation=names["representation"], method=names["method"]), folder / "curve.parquet")
@@ -55,12 +55,12 @@ def trace_fold(fold: Fold, spec: Fit) -> pd.DataFrame:
     return metrics_frame(table.assign(subset=fold.subset, fold=fold.number))
 
 
-def _curve(fold: Fold, spec: Fit, trace: Trace, learned: str, scored: Sequence[str], **given: Any) -> pd.DataFrame:
+def _curve(fold: Fold, spec: Fit, trace: Trace, learned: str, scored: Sequence[str], **given: float) -> pd.DataFrame:
     """Learn from a part of the images, with what the learner has of given parameters, and score others on the way."""
     rows = {part: fold.rows(learned, part) for part in scored}
     seen = {part: (Seen(X), fold.images[part].labels) for part, (_, X) in rows.items()}
 
-    def score(model: Any, step: int) -> dict[str, float]:
+    def score(model: SimilarityLearner, step: int) -> dict[str, float]:
         stopped = as_stopped(model)
         scores = {part: X.rankings(stopped, y).mean_average_precision() for part, (X, y) in seen.items()}
         index = symmetry_index(stopped)

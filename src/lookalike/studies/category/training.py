@@ -25,6 +25,7 @@ from lookalike.studies.category.curves import (
     joined,
     mean_curve,
     panel,
+    printed_points,
     rows_of,
     series,
     top,
@@ -68,10 +69,7 @@ def training_curves(study: CategoryStudy) -> Figure:
 
     def draw(subset: Subset, own: pd.DataFrame) -> Panel:
         drawn = [series(subset, key, name, look) for key, (name, look) in names.items()]
-        drawn += [
-            series(subset, f"{key}, printed", f"{study.title_of(key)}, printed", LOOKS[key], kind="points", hollow=True)
-            for key in ("oasis", "euclidean")
-        ]
+        drawn += [printed_points(subset, key, study.title_of(key), LOOKS[key]) for key in ("oasis", "euclidean")]
         last, stop = own.loc[own["series"] == "test", "step"].max(), own.loc[own["series"] == "validation stop", "step"]
         name = f"validation stop at {traced_at(study)}"
         lines = [Line(name, float(at), Look(GREY, "", ":"), upright=True) for at in stop]
@@ -185,8 +183,7 @@ def _ranker_panel(study: CategoryStudy, subset: Subset, own: pd.DataFrame, colum
     """Curves of single rankers, thin, and of their averages, along a column of steps."""
     averages = [average for average in dict.fromkeys(own["series"]) if average != "single"]
     looks = dict(zip(averages, AVERAGES, strict=False)) | looks_of(averages[len(AVERAGES) :])
-    single = series(subset, "single", "single rankers", Look(GREY, ""), x=column, thin=True)
-    single = replace(single, low="", high="")
+    single = replace(series(subset, "single", "single rankers", Look(GREY, ""), x=column), thin=True, low="", high="")
     rankers = sorted(set(own.loc[own["series"] == "single", "ranker"]))
     drawn = [replace(single, where={**single.where, "ranker": int(ranker)}) for ranker in rankers]
     drawn += [series(subset, average, f"{average} rankers", looks[average], x=column) for average in averages]
@@ -324,7 +321,7 @@ def bound_curves(study: CategoryStudy) -> Figure:
     def draw(subset: Subset, own: pd.DataFrame) -> Panel:
         named = [(bound, bound, COMPARATORS[name]) for bound, name in BOUNDS.items()]
         named += [("mistakes", "mistakes of OASIS", LOOKS["oasis"]), ("triplets", "triplets seen", Look(GREY, "", ":"))]
-        drawn = [series(subset, key, name, look, y="value", band=True) for key, name, look in named]
+        drawn = [replace(series(subset, key, name, look, y="value"), band=True) for key, name, look in named]
         x, y = replace(LOG_STEPS, label="Triplets seen"), replace(LOG_STEPS, label="Mistakes, bound on mistakes")
         return panel(study, subset, own, drawn, x=x, y=y, why="mistakes were not counted here")
 
