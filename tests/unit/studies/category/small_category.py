@@ -52,36 +52,36 @@ METHODS |= {
 IDS = np.random.default_rng(0).permutation(np.arange(100, 124, 2)).astype(np.int32)
 LABELS = np.array(["001.mug", "002.dog", "003.fern"])[(IDS - 100) // 8]
 PALETTE = np.array([[0, 0, 0], [200, 60, 60], [60, 60, 200], [128, 128, 128]], np.float32)
-KINDS = dict.fromkeys(("representation", "subset", "method", "not_converged"), str) | {"fold": int} | dict.fromkeys(
-    ("n_classes", "cpu_seconds_fit", "symmetry_index"), float)  # fmt: skip
+KINDS = dict.fromkeys(("representation", "subset", "method", "not_converged"), str) | {"fold": int}
+KINDS |= dict.fromkeys(("n_classes", "cpu_seconds_fit", "symmetry_index"), float)
 NO_FITS = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in KINDS.items()})
 
 
-def study(
-    metrics=(), exhibit="", drawn="figure", claims=(), fits=NO_FITS, tables=None, files=None,
-    kind="caltech256", stand_in=False, representation=None, specs=None, **section,
-):  # fmt: skip
+def study(metrics=(), exhibit="", drawn="figure", claims=(), *, fits=NO_FITS, tables=None, files=None, **section):
     """The study with rows of numbers (`scores`, `curve`), tables by name, and settings that differ from the usual."""
     fits = NO_FITS if fits is None else pd.concat([NO_FITS, fits.assign(representation="words1000")])
     given = {"metrics": metrics_frame(list(metrics)), "fits": fits, **(tables or {})}
+    kind, stand_in = section.pop("kind", "caltech256"), section.pop("stand_in", False)
+    representation, specs = section.pop("representation", {}), section.pop("specs", {})
     shared = {
         "seed": 7,
         "datasets": {"toys": {"title": "toys", "kind": kind, "stand_in": stand_in}},
-        "methods": {method: {"learner": "OASIS", **spec} for method, spec in (METHODS | (specs or {})).items()},
-        "representations": {"words1000": {"descriptor": "lbp", "words": 1000, **(representation or {})}},
+        "methods": {method: {"learner": "OASIS", **spec} for method, spec in (METHODS | specs).items()},
+        "representations": {"words1000": {"descriptor": "lbp", "words": 1000, **representation}},
     }
     settings = {"study": SECTION | section, "shared": shared, "published": PUBLISHED}
     names = {name: f"{name}.parquet" for name in given} | (files or {})
-    made = study_of("category", "toys", settings).finished(names, printed("category"), list(claims))
-    drawn_exhibit = Exhibit(exhibit, "category", "", drawn, study) if exhibit else None
-    return (made if drawn_exhibit is None else made.drawing(drawn_exhibit)).with_tables(**given)
+    toys = study_of("category", "toys", settings).finished(names, printed("category"), list(claims))
+    if exhibit:
+        toys = toys.drawing(Exhibit(exhibit, "category", "", drawn, study))
+    return toys.with_tables(**given)
 
 
-def contrasted(made):
+def contrasted(toys):
     """A study with its contrasts; a comparison among its tables stands for one of rankings."""
-    compared = made._tables.get("comparison", pd.DataFrame({"difference": []}))
+    compared = toys._tables.get("comparison", pd.DataFrame({"difference": []}))
     with patch.object(contrasts, "compared", lambda _: compared):
-        return contract.contrasted("category", made)
+        return contract.contrasted("category", toys)
 
 
 def row(method, metric, fold, value, x=np.nan, subset="var10"):
@@ -124,10 +124,10 @@ def against(reach=0.004, **differences):
     for method, difference in differences.items():
         low, high = difference - reach, difference + reach
         verdict = "better" if low > 0 else "worse" if high < 0 else "not decidable"
-        rows.append({"subset": "var10", "family": "compared", "reference": "oasis", "method": method.replace("_", "-"),
-                     "difference": difference, "t_low": low, "t_high": high, "p": 0.01, "p_holm": 0.02,
-                     "bootstrap_low": difference - reach / 2, "bootstrap_high": difference + reach / 2,
-                     "n_folds": 5, "n_images": 250, "verdict": verdict})  # fmt: skip
+        ends = {"t_low": low, "t_high": high}
+        ends |= {"bootstrap_low": difference - reach / 2, "bootstrap_high": difference + reach / 2}
+        names = {"subset": "var10", "method": method.replace("_", "-"), "difference": difference}
+        rows.append(names | ends | {"p_holm": 0.02, "n_folds": 5, "n_images": 250, "verdict": verdict})
     return {"comparison": pd.DataFrame(rows)}
 
 
@@ -141,11 +141,11 @@ def images(folder):
         image = np.zeros((224, 300, 3), np.uint8)
         image[:, 150:] = rng.integers(0, 256, (224, 150, 3))
         Image.fromarray(image).save(folder / path)
-    told = {"image_id": IDS, "path": paths, "label": LABELS, "width": 300, "height": 224, "status": "ok"}
-    manifest = pd.DataFrame(told)
+    columns = {"image_id": IDS, "path": paths, "label": LABELS, "width": 300, "height": 224, "status": "ok"}
+    manifest = pd.DataFrame(columns)
     blocks = [describe_shard(manifest.iloc[part], folder, PALETTE) for part in ([0, 1, 2], [3])]
     files = {name: str(folder / f"{name}.npy") for name in ("palette", "codebook")}
-    files |= {name: [str(folder / f"{name}-{of}.npz") for of in range(2)] for name in ("blocks", "ranks")}
+    files |= {name: [str(folder / f"{name}-{number}.npz") for number in range(2)] for name in ("blocks", "ranks")}
     for block, file in zip(blocks, files["blocks"], strict=True):
         save_shard(block, file)
     np.save(files["palette"], PALETTE)

@@ -36,14 +36,14 @@ CLAIMS = {claim.id: claim for claim in claims_of(ROWS)}
 UNGATED = {"limits": (), "printed_number": "", "implementation": ""}
 
 
-def finding(claim, made, **gates):
+def finding(claim, toys, **gates):
     """What a claim's predicate answers, without gates or with those given, and what decided it."""
-    return verdict_on(replace(CLAIMS[claim], **UNGATED | gates), contrasted(made))
+    return verdict_on(replace(CLAIMS[claim], **UNGATED | gates), contrasted(toys))
 
 
 def on_both(first, second):
     """Numbers on Var10, and others on Var20."""
-    rows = [*first.get("metrics", ()), *({**one, "subset": "var20"} for one in second.get("metrics", ()))]
+    rows = [*first.get("metrics", ()), *({**row, "subset": "var20"} for row in second.get("metrics", ()))]
     fitted = pd.concat([first.get("fits", NO_FITS), second.get("fits", NO_FITS).assign(subset="var20")])
     return {"metrics": rows, "fits": fitted, "subsets": {"var10": VAR10, "var20": VAR20}}
 
@@ -55,7 +55,8 @@ def overfit(train, on_test=0.24):
 def top_k(lower_at=(), last=30):
     k = np.arange(1, last + 1)
     heights = {"oasis": 0.3 - 0.2 * np.isin(k, lower_at), "mcml": 0.25, "lego": 0.24}
-    rows = [one for of in heights for one in curve(of, heights[of] * np.exp(-k / 40), "p@k", steps=k.tolist())]
+    curves = {method: height * np.exp(-k / 40) for method, height in heights.items()}
+    rows = [row for method in curves for row in curve(method, curves[method], "p@k", steps=k.tolist())]
     return {"metrics": rows, "fits": fits(not_converged={"lmnn": UNFINISHED, "euclidean": UNFINISHED})}
 
 
@@ -75,7 +76,7 @@ def psd(**peaks):
 def ranked(average, single, spread=0.001):
     levels = {f"ranker {ranker}": np.add(single, ranker * spread) for ranker in range(4)} | {"average of 5": average}
     steps = (100, 1000, 10_000)
-    return {"metrics": [one for of in levels for one in curve(of, levels[of], "ranker_map", steps=steps)]}
+    return {"metrics": [row for name in levels for row in curve(name, levels[name], "ranker_map", steps=steps)]}
 
 
 def bounded(mistakes):
@@ -181,8 +182,8 @@ CASES = {
 
 
 def test_every_kind_of_contrast_is_tried():
-    asked = [{part.metric for claim in of for part in CLAIMS[claim].contrasts} for of in (CLAIMS, CASES)]
-    assert asked[0] == asked[1]
+    asked, tried = ({part.metric for id in ids for part in CLAIMS[id].contrasts} for ids in (CLAIMS, CASES))
+    assert asked == tried
     assert {CLAIMS[claim].predicate for claim in CASES} == {claim.predicate for claim in CLAIMS.values()} - {""}
 
 
@@ -211,8 +212,8 @@ def constrained():
 
 def unsure_at_one_k():
     """OASIS is lower than MCML at k = 5, in folds that do not agree about it."""
-    rows = [one for one in top_k()["metrics"] if (one["method"], one["x"]) != ("mcml", 5)]
-    rows += [{**one, "x": 5} for one in scores("p@k", turned=("mcml",), mcml=0.27)]
+    rows = [row for row in top_k()["metrics"] if (row["method"], row["x"]) != ("mcml", 5)]
+    rows += [{**row, "x": 5} for row in scores("p@k", turned=("mcml",), mcml=0.27)]
     return top_k() | {"metrics": rows}
 
 
@@ -317,9 +318,9 @@ def test_gates_are_met_by_what_the_study_recorded():
         # no curve was traced, which comes before the printed number
         ("jmlr-saturates", {"splits": {"train": 24, "test": 16}}, "not run"),
     )
-    for claim, numbers, gate in (*(("jmlr-lego-above-lmnn", *one) for one in of_lmnn), *others):
-        made = study(**{"metrics": scores(**FIVE), **numbers})
-        assert decide(CLAIMS[claim], contrasted(made)).reason == gate, (claim, numbers)
+    for claim, numbers, gate in (*(("jmlr-lego-above-lmnn", *gate) for gate in of_lmnn), *others):
+        gated = contrasted(study(**{"metrics": scores(**FIVE), **numbers}))
+        assert decide(CLAIMS[claim], gated).reason == gate, (claim, numbers)
 
 
 @pytest.mark.parametrize(("n_folds", "reason"), [(1, ""), (2, "limit")])
@@ -340,10 +341,9 @@ def test_the_table_has_a_row_for_every_claim():
 def test_claims_about_figure_9_fall_back_on_what_was_traced():
     numbers = psd(psd_100=0.3, psd_1000=0.33)
     ids = dict(zip(PSD, ("oasis-psd-end", "oasis-psd-20000", "oasis-psd-2000"), strict=True))
-    rows = [{**one, "method": ids[one["method"]], "subset": "var10"} for one in numbers["metrics"]]
+    rows = [{**row, "method": ids[row["method"]], "subset": "var10"} for row in numbers["metrics"]]
     specs = {ids[method]: METHODS[method] for method in PSD}
-    made = study(rows, projected=list(specs), specs=specs)
-    found, evidence = finding("jmlr-psd-rarely", made)
+    found, evidence = finding("jmlr-psd-rarely", study(rows, projected=list(specs), specs=specs))
     assert found == HOLDS
     assert evidence.startswith("peak of ")
     assert evidence.endswith("; on other classes than the claim's")
@@ -362,7 +362,7 @@ def test_differences_and_their_print_follow_the_order_of_the_methods(order):
 
 
 def test_claims_are_sentences_of_printed_subsets():
-    settings = {(one["paper"], one["setting"]) for one in printed("category")}
+    settings = {(row["paper"], row["setting"]) for row in printed("category")}
     for claim in CLAIMS.values():
         assert claim.text.endswith(".")
         # without a predicate there is a reason, and with one there are subsets (for NIPS all) and contrasts

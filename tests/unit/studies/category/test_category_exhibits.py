@@ -29,11 +29,12 @@ from lookalike.studies.category import training
 from lookalike.studies.rooms import room_exhibits
 
 EVERY = room_exhibits("category")
-PRINTED = [f"{paper}/{name}" for paper, names in ((JMLR, ("table4", "table5", "fig5", "fig6", "text")),
-           (DRAFT, ("table1", "table2", "fig3", "fig4"))) for name in names]  # fmt: skip
+PRINTED = [f"{JMLR}/{name}" for name in ("table4", "table5", "fig5", "fig6", "text")]
+PRINTED += [f"{DRAFT}/{name}" for name in ("table1", "table2", "fig3", "fig4")]
 LEVELS = {"oasis": 0.33, "lego": 0.27, "euclidean": 0.23}
 CANDIDATES = pd.DataFrame(scores(oasis=0)).drop(columns=["x", "value"]).assign(aggressiveness=0.3, step=100, map=0.25)
 SYNTHETIC = {"kind": "synthetic"}
+ROOTS_OF_500 = {"representation": {"words": 500, "hellinger": True}}
 
 
 def whole(id, tables=None, **more):
@@ -55,12 +56,12 @@ def whole(id, tables=None, **more):
         rows += curve(name, (100 * level, 1000 * level), "bound", steps=(100, 1000), noisy=False)
     fitted = ("oasis", "lego", "mcml", "lmnn-factor")
     alike = {"n_words": 1000, "nonzeros_per_image_train": 50.0, "processor": "a processor"}
-    recorded = fits(
-        cpu_seconds_fit={"oasis": 6.0, "lego": 60.0, "mcml": 600.0}, not_converged={"mcml": UNFINISHED},
-        symmetry_index=0.95, stop_at_traced_aggressiveness=1000.0, aggressiveness=0.3, n_steps=2000.0,
-        at_grid_edge=True, objective_share={"lmnn-factor": 0.012}, converged={"oasis": True, "lego": False},
-        **{name: dict.fromkeys(fitted, value) for name, value in alike.items()},
-    )  # fmt: skip
+    of_oasis = {"symmetry_index": 0.95, "stop_at_traced_aggressiveness": 1000.0, "aggressiveness": 0.3}
+    of_oasis |= {"n_steps": 2000.0, "at_grid_edge": True}
+    times, ended = {"oasis": 6.0, "lego": 60.0, "mcml": 600.0}, {"oasis": True, "lego": False}
+    some = {"cpu_seconds_fit": times, "converged": ended, "objective_share": {"lmnn-factor": 0.012}}
+    some["not_converged"] = {"mcml": UNFINISHED}
+    recorded = fits(**some, **of_oasis, **{name: dict.fromkeys(fitted, value) for name, value in alike.items()})
     manifest = pd.DataFrame({"status": ["ok", "ok", "small"], "label": ["a", "b", "b"]})
     given = against(euclidean=0.1, lego=-0.02) | {"manifest": manifest, "selections": CANDIDATES} | (tables or {})
     return contrasted(study(rows, id, EVERY[id].kind, fits=recorded, tables=given, **more))
@@ -78,11 +79,11 @@ def cell(frame, **keys):
 
 def test_every_exhibit_is_drawn_or_says_what_to_do(tmp_path):
     tables, files = images(tmp_path)
-    made = whole("learning/claims", tables=tables, files=files, claims=claims("category"))
-    check_exhibits("category", made, tmp_path / "all", printed=PRINTED)
-    made = study().finished({}, not_run="not run: put images at data/toys")
-    check_not_run("category", made, tmp_path / "not run")
-    assert headline(made) == "toys: not run: put images at data/toys\n"
+    toys = whole("learning/claims", tables=tables, files=files, claims=claims("category"))
+    check_exhibits("category", toys, tmp_path / "all", printed=PRINTED)
+    toys = study().finished({}, not_run="not run: put images at data/toys")
+    check_not_run("category", toys, tmp_path / "not run")
+    assert headline(toys) == "toys: not run: put images at data/toys\n"
 
 
 WHY = f"{UNFINISHED} (5 of 5 folds)"
@@ -158,7 +159,7 @@ def test_tables_have_the_papers_form():
     assert ratios == ["Paper / ours", "Over OASIS, ours", "Over OASIS, paper (Matlab)", "Over OASIS, paper (Matlab+C)"]
     assert any("a processor" in note for note in times.notes)
     # of several representations the own one comes first
-    other = [{**one, "representation": "a-words", "value": 0.4} for one in scores(oasis=0.3)]
+    other = [{**row, "representation": "a-words", "value": 0.4} for row in scores(oasis=0.3)]
     took = fits(nonzeros_per_image_train=60.0, cpu_seconds_fit=2.0)
     table = EVERY["representation/ablations"].draw(study([*other, *scores(oasis=0.3)], methods=["oasis"], fits=took))
     quantities = ("Mean avg. prec., percent", "Different visterms, an image", "Training time, seconds")
@@ -168,17 +169,17 @@ def test_tables_have_the_papers_form():
 
 
 def test_numbers_of_other_data_get_no_verdict():
-    made, table = whole(f"{JMLR}/table4", **SYNTHETIC), drawn(f"{JMLR}/table4", **SYNTHETIC)
+    toys, table = whole(f"{JMLR}/table4", **SYNTHETIC), drawn(f"{JMLR}/table4", **SYNTHETIC)
     assert set(table.frame["status"]) == {"not comparable", "no result"}
-    assert "Not comparable with the printed numbers: synthetic images." in made.notes(table)
+    assert "Not comparable with the printed numbers: synthetic images." in toys.notes(table)
     # no hollow markers, and a caption that says so
     assert not drawn(f"{JMLR}/fig6", **SYNTHETIC).frame["series"].str.contains("printed").any()
-    said = "Toys (images made by code), 1,000 visterms; mean ± standard deviation over 5 folds."
-    assert made.data_sentence(table) == said
+    sentence = "Toys (images made by code), 1,000 visterms; mean ± standard deviation over 5 folds."
+    assert toys.data_sentence(table) == sentence
     assert set(drawn(f"{JMLR}/text", **SYNTHETIC).frame["reason"]) == {"synthetic images"}
-    told = drawn(f"{JMLR}/text", kind="folder").frame.set_index("metric")["reason"]
-    assert [told[metric] for metric in ("images_kept", "symmetry_index")] == [
-        "other images than the paper's", "not known to be the paper's images"]  # fmt: skip
+    reasons = drawn(f"{JMLR}/text", kind="folder").frame.set_index("metric")["reason"]
+    assert reasons["images_kept"] == "other images than the paper's"
+    assert reasons["symmetry_index"] == "not known to be the paper's images"
 
 
 @pytest.mark.parametrize(
@@ -188,15 +189,13 @@ def test_numbers_of_other_data_get_no_verdict():
         ({"stand_in": True}, {}, 10, "synthetic images"),
         ({}, {"classes": ["cats", "dogs"]}, 10, "other classes than the paper's"),
         ({}, {}, 9, "9 of the paper's 10 classes"),
-        ({"splits": {"test": 10}}, {}, 10,
-         "other splits than the paper's (test 10, the paper 25)"),
-        ({"representation": {"words": 500, "hellinger": True}}, {}, 10,
-         "another representation (500 words, square roots)"),
+        ({"splits": {"test": 10}}, {}, 10, "other splits than the paper's (test 10, the paper 25)"),
+        (ROOTS_OF_500, {}, 10, "another representation (500 words, square roots)"),
     ],
-)  # fmt: skip
+)
 def test_why_a_subset_may_not_be_held_against_print(changed, subset, n_classes, why):
-    made = study(fits=fits(n_classes=n_classes), subsets={"var10": VAR10 | subset}, **changed)
-    assert [subset.why_not_comparable for subset in made.all_subsets] == [why]
+    toys = study(fits=fits(n_classes=n_classes), subsets={"var10": VAR10 | subset}, **changed)
+    assert [subset.why_not_comparable for subset in toys.all_subsets] == [why]
 
 
 def test_figures_show_what_was_run_and_printed():
@@ -205,8 +204,9 @@ def test_figures_show_what_was_run_and_printed():
     assert set(frame.loc[frame["series"] == "oasis, printed", "k"]) == {1, 10, 50}
     assert "mcml" not in set(frame["series"])
     assert any("at most 60 neighbours" in note for note in drawn(f"{JMLR}/fig6").notes)
-    of = {name: {"var10": VAR10 | {"printed": {DRAFT: name}}} for name in ("easy10", "var10")}
-    assert ["Easy10" in str(drawn(f"{DRAFT}/fig3", subsets=of[name]).notes) for name in of] == [True, False]
+    for setting in ("easy10", "var10"):
+        subsets = {"var10": VAR10 | {"printed": {DRAFT: setting}}}
+        assert ("Easy10" in str(drawn(f"{DRAFT}/fig3", subsets=subsets).notes)) == (setting == "easy10")
     assert set(drawn(f"{JMLR}/fig8").frame["series"]) == {"oasis", "oasis-proj", "chance"}
     curves = drawn(f"{JMLR}/fig5")
     assert sorted(line.at for line in curves.panels[0].lines) == pytest.approx([0.23, 1000])
@@ -222,25 +222,24 @@ def test_figures_show_what_was_run_and_printed():
 
 def test_notes_tell_ends_of_grids_and_limits_of_iterations():
     overrides = {"lego": {"note": "at most 10 steps"}, "rca": {"note": "not shown"}}
-    made = whole(f"{JMLR}/table4", subsets={"var10": VAR10 | {"overrides": overrides}, "var20": VAR20})
-    told = made.notes(EVERY[f"{JMLR}/table4"].draw(made))
-    assert f"* marks a fit that did not end within its time limit: MCML on Var10: {WHY}." in told
-    assert "LEGO on Var10: at most 10 steps." in told
-    assert "Fits were stopped at the limit of iterations: LEGO in 5 of 5 folds (Var10)." in told
-    assert "Chosen at the edge of what was tried: OASIS an end of its grid in 5 of 5 folds." in told
-    assert not any("not shown" in note for note in told)
+    toys = whole(f"{JMLR}/table4", subsets={"var10": VAR10 | {"overrides": overrides}, "var20": VAR20})
+    notes = toys.notes(EVERY[f"{JMLR}/table4"].draw(toys))
+    assert f"* marks a fit that did not end within its time limit: MCML on Var10: {WHY}." in notes
+    assert "LEGO on Var10: at most 10 steps." in notes
+    assert "Fits were stopped at the limit of iterations: LEGO in 5 of 5 folds (Var10)." in notes
+    assert "Chosen at the edge of what was tried: OASIS an end of its grid in 5 of 5 folds." in notes
+    assert not any("not shown" in note for note in notes)
 
 
 def test_settings_choose_subsets_and_the_headline_has_map_and_classes_left_out(tmp_path):
     both = {"subsets": {"var10": VAR10, "var20": VAR20}, "exhibits": {f"{JMLR}/table4": ["var20"]}}
     assert set(drawn(f"{JMLR}/table4", **both).frame["subset"]) == {"var20"}
     assert set(drawn(f"{DRAFT}/table1", **both).frame["subset"]) == {"var10", "var20"}
-    made = whole(f"{JMLR}/table4")
+    toys = whole(f"{JMLR}/table4")
     dropped = tmp_path / "var10-dropped.csv"
     dropped.write_text('label,usable,reason\ncat,12,"12 usable images, 65 are needed"\n')
-    made.files["dropped"] = [str(dropped)]
-    *lines, last = headline(made).splitlines()
-    assert [" ".join(line.split()) for line in lines[1:6]] == [
-        "mAP (%)", "OASIS 33.0 ± 0.2", "MCML *", "LEGO 27.0 ± 0.2", "LMNN -",
-    ]  # fmt: skip
+    toys.files["dropped"] = [str(dropped)]
+    *lines, last = headline(toys).splitlines()
+    cells = [" ".join(line.split()) for line in lines[1:6]]
+    assert cells == ["mAP (%)", "OASIS 33.0 ± 0.2", "MCML *", "LEGO 27.0 ± 0.2", "LMNN -"]
     assert last == "classes left out of var10: cat (12 usable: 65 are needed)"

@@ -15,11 +15,8 @@ from lookalike.features.descriptors import block_positions
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.category import lbp_example, neighbours, pictures, protocol
 
-PATCH = np.array(
-    [[90, 120, 140, 150, 160], [80, 100, 130, 155, 170], [70, 85, 125, 140, 165], [60, 75, 95, 120, 150],
-     [50, 60, 80, 110, 130]],
-    np.uint8,
-)  # fmt: skip
+ROWS = "90 120 140 150 160", "80 100 130 155 170", "70 85 125 140 165", "60 75 95 120 150", "50 60 80 110 130"
+PATCH = np.array([row.split() for row in ROWS]).astype(np.uint8)
 
 
 @pytest.fixture(scope="module")
@@ -31,20 +28,20 @@ def described(tmp_path_factory):
 def words_of(picture):
     canvas = new_figure(*picture.size)
     picture.paint(canvas)
-    shown = [text.get_text() for axis in canvas.axes for text in axis.texts]
-    return shown + [axis.get_title(loc="left") for axis in canvas.axes]
+    texts = [text.get_text() for axis in canvas.axes for text in axis.texts]
+    return texts + [axis.get_title(loc="left") for axis in canvas.axes]
 
 
 def test_the_example_shows_what_the_code_makes_of_its_pixels():
     for patch in np.random.default_rng(0).integers(0, 256, (50, 5, 5), dtype=np.uint8):
-        bits, (pattern, shown) = lbp_example.circle_values(patch) >= patch[2, 2], lbp_example.pattern_of(patch)
-        assert shown == bits.astype(int).tolist()
+        bits, (pattern, ones) = lbp_example.circle_values(patch) >= patch[2, 2], lbp_example.pattern_of(patch)
+        assert ones == bits.astype(int).tolist()
         assert pattern == lbp.lbp_patterns(patch)[2, 2] == sum(1 << i for i in range(8) if bits[i])
     canvas = new_figure(6, 3)
     lbp_example.paint(canvas, PATCH)
-    told = {text.get_text() for axis in canvas.axes for text in axis.texts}
-    assert {"pattern 11100001", "2 changes around the circle: uniform, bin 26 of 0 to 58", "158.28"} <= told
-    assert {str(value) for value in PATCH.ravel()} <= told
+    texts = {text.get_text() for axis in canvas.axes for text in axis.texts}
+    assert {"pattern 11100001", "2 changes around the circle: uniform, bin 26 of 0 to 58", "158.28"} <= texts
+    assert {str(value) for value in PATCH.ravel()} <= texts
 
 
 def test_the_example_patch_is_uniform_with_an_edge(described):
@@ -82,8 +79,8 @@ def test_visterms_are_rows_of_blocks_from_different_images(described, monkeypatc
     image = pictures.load_image(described, f"{first.image_id}.png")
     assert np.array_equal(gallery.rows[0][0].image, image[y : y + size, x : x + size])
     monkeypatch.setattr(pictures, "N_IMAGES", 2)
-    shown = set(pictures.common_visterms(described).frame["image_id"])
-    assert shown == {IDS[0], IDS[3]}, "spread evenly over all"
+    images_drawn = set(pictures.common_visterms(described).frame["image_id"])
+    assert images_drawn == {IDS[0], IDS[3]}, "spread evenly over all"
 
 
 def test_neighbours_are_those_of_the_rankings_and_all_queries_are_counted(described, monkeypatch, tmp_path):
@@ -93,15 +90,15 @@ def test_neighbours_are_those_of_the_rankings_and_all_queries_are_counted(descri
     for entry in gallery.entries:
         query = int(Path(entry.image).stem)
         assert entry.words == name_of[query][4:]
-        for shown, ranked in zip(entry.rankings, rankings, strict=True):
+        for side, ranked in zip(entry.rankings, rankings, strict=True):
             row = ranked.query_ids.tolist().index(query)
             nearest = ranked.query_ids[ranked.neighbours[row, :10]].tolist()
-            assert [int(Path(one.image).stem) for one in shown.found] == nearest
-            right = [one.words == entry.words for one in shown.found]
-            assert [one.mark.sign == RIGHT.sign for one in shown.found] == right
+            assert [int(Path(found.image).stem) for found in side.found] == nearest
+            right = [found.words == entry.words for found in side.found]
+            assert [found.mark.sign == RIGHT.sign for found in side.found] == right
             share, precision = 100 * sum(right) / len(right), 100 * ranked.average_precision()[row]
-            told = f"{sum(right)} of {len(right)} of its class ({share:.0f} %); average precision {precision:.1f} %"
-            assert shown.summary == told
+            summary = f"{sum(right)} of {len(right)} of its class ({share:.0f} %); average precision {precision:.1f} %"
+            assert side.summary == summary
     where, how, _, rule = gallery.notes
     assert where.startswith("Queries are among the 12 test images of Var10, partition 1.")
     gains = rankings[1].average_precision() - rankings[0].average_precision()

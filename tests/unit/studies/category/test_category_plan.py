@@ -50,7 +50,7 @@ def test_what_is_not_run_has_no_exhibit_and_no_numbers():
     assert "comparison" not in {exhibit.name for exhibit in alone.own_exhibits()}
 
 
-def made_by(study, batch):
+def files_of(study, batch):
     """Every file that the jobs of a batch could make for real classes."""
     values = {"dataset": ["caltech20"], "representation": [study.representation], "subset": study.subsets}
     values |= {"method": [""], "fold": study.folds()} | batch.allowed
@@ -61,13 +61,13 @@ def made_by(study, batch):
 @pytest.mark.parametrize("size", ["fold", "method", "subset"])
 def test_batches_of_every_size_make_every_run(size):
     study = study_of("caltech20", batch=size)
-    made = [made_by(study, batch) for batch in study.batches()]
+    files = [files_of(study, batch) for batch in study.batches()]
     wanted = {file for name in RUN_FILES for file in study.runs(name)}
     wanted |= {file for file in study.number_files() if file.endswith("curve.parquet")}
-    assert wanted <= set().union(*made)
-    assert sum(map(len, made)) == len(set().union(*made)), "no file is made by two rules"
+    assert wanted <= set().union(*files)
+    assert sum(map(len, files)) == len(set().union(*files)), "no file is made by two rules"
     if size == "subset":
-        assert set().union(*made) == wanted, "a job of a subset traces what exhibits show, and nothing else"
+        assert set().union(*files) == wanted, "a job of a subset traces what exhibits show, and nothing else"
 
 
 def test_a_batch_of_a_subset_takes_the_methods_that_do_not_say_otherwise(settings):

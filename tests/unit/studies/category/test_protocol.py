@@ -103,7 +103,7 @@ def test_neither_test_images_nor_the_order_of_the_table_change_what_is_learned(s
     changed, (test, _) = counts.toarray(), rows_of(split, 0, role="test")
     changed[test] = changed[test][:, ::-1]
     folds = (fold, Fold(sp.csr_array(changed), split, 0, 5, "toy"), Fold(counts, split.iloc[::-1], 0, 5, "toy"))
-    first, other, turned = (run_fold(of, spec(**CHOSEN)) for of in folds)
+    first, other, turned = (run_fold(changed, spec(**CHOSEN)) for changed in folds)
     for again in (other, turned):
         pd.testing.assert_frame_equal(first.selection, again.selection)
         np.testing.assert_array_equal(first.model.W_, again.model.W_)
@@ -158,8 +158,8 @@ def test_candidates_and_the_final_fit_share_one_limit(fold, monkeypatch, seconds
     seconds = iter(seconds)
     slow = SimpleNamespace(fit=lambda X, y: burn(next(seconds)) or Euclidean().fit(X, y))
     monkeypatch.setattr(protocol, "make_learner", lambda *_: slow)
-    told = run_fold(fold, spec("Euclidean", select={"any": [1, 2, 3]}, time_limit=1)).fit["not_converged"]
-    assert (told.endswith(stage), bool(told)) == (True, bool(stage))
+    why = run_fold(fold, spec("Euclidean", select={"any": [1, 2, 3]}, time_limit=1)).fit["not_converged"]
+    assert (why.endswith(stage), bool(why)) == (True, bool(stage))
 
 
 def test_a_fold_is_written_as_the_contract_says_twice_the_same(fold, tmp_path):
@@ -228,7 +228,7 @@ def test_new_classes_are_ranked_by_what_the_other_half_taught(fold):
         taught = run_fold(half, spec(select={"aggressiveness": [0.3]}, trace=settings))
         X = TfidfVisterms().fit(fold.counts[half.images["train"].rows]).transform(fold.counts[test])
         ranked = (taught.rankings, rank_leave_one_out(taught.model, X, labels))
-        scores.append([of.mean_average_precision() for of in ranked])
+        scores.append([rankings.mean_average_precision() for rankings in ranked])
     table = select(transfer.numbers_of(fold, Transfer(**settings)), method="oasis").set_index("metric")["value"]
     assert table[["learned_map", "new_map"]].tolist() == pytest.approx(np.mean(scores, axis=0), abs=1e-3)
 
