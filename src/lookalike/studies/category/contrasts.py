@@ -210,7 +210,7 @@ def printed_rows(gaps: Gaps) -> Iterator[Contrast]:
 
 
 def gains(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
-    """What each method gains over the Euclidean distance on its training images, and how much more than on others."""
+    """Yield the gains over the Euclidean distance on training images, and how much larger they are than on others."""
     for method in study.methods:
         if method == "euclidean" or method not in subset.methods:
             continue
@@ -259,7 +259,7 @@ def is_rising(curve: pd.Series) -> bool:
 
 
 def along_training(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
-    """When the test curve of OASIS saturates, peaks and declines, where validation stops it, and its symmetry."""
+    """Yield when the test curve of OASIS saturates, peaks and declines, where validation stops it, and its symmetry."""
     index = study.recorded(subset, "oasis", "symmetry_index").astype(np.float64)
     if len(index):
         printed = study.printed_number("symmetry_index")

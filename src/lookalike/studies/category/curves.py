@@ -31,7 +31,7 @@ def figure(
     cells: pd.DataFrame | None = None,
     notes: Sequence[str] = (),
 ) -> Figure:
-    """A figure whose panels are drawn by ``draw(subset, its rows of the frame)``."""
+    """Return a figure whose panels are drawn by ``draw(subset, its rows of the frame)``."""
     titles = lettered([study.block_title(subset) for subset in study.parts])
     panels = [draw(subset, frame[frame["subset"] == subset.id]) for subset in study.parts]
     titled = tuple(replace(panel, title=title) for panel, title in zip(panels, titles, strict=True))
@@ -50,7 +50,7 @@ def panel(
     method: str = "oasis",
     why: str = "",
 ) -> Panel:
-    """A panel of those of the series that have points, or why there are none."""
+    """Return a panel of those of the series that have points, or why there are none."""
     names = set(own["series"])
     drawn = tuple(line for line in series if line.where["series"] in names)
     ended = (subset.id, method) not in study.not_converged
@@ -73,12 +73,12 @@ def printed_points(subset: Subset, key: str, name: str, look: Look, x: str = "st
 
 
 def aside(place: int, n: int) -> float:
-    """How far one of several curves along logarithmic steps stands aside."""
+    """Return how far one of several curves along logarithmic steps stands aside."""
     return 0.03 * (place - (n - 1) / 2)
 
 
 def top(highest: pd.Series) -> float:
-    """Where an axis of precision that starts at 0 ends."""
+    """Return the end of an axis of precision that starts at 0."""
     return 1.0 if highest.isna().all() else min(1.0, 1.08 * float(highest.max()))
 
 

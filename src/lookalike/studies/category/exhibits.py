@@ -74,7 +74,7 @@ def facts_of(study: CategoryStudy, subset: Subset) -> list[tuple[str, str, str, 
 
 
 def _judged(study: CategoryStudy, subset: Subset, cell: Cell) -> tuple[str, str] | None:
-    """Why a number in running text may not be held against print; None where it may."""
+    """Say why a number in running text may not be held against print; None where it may."""
     why = ""
     if math.isnan(cell["printed"]) or math.isnan(cell["ours"]):
         return None

@@ -30,7 +30,7 @@ N_NEIGHBOURS = 50
 
 @dataclass
 class FoldResult:
-    """What one fold of one method leaves behind."""
+    """Results of one fold of one method."""
 
     model: Any = None
     """The fitted learner; None where it did not end within its time limit."""
@@ -122,7 +122,7 @@ def select(fold: Fold, spec: Fit) -> tuple[pd.DataFrame, dict[str, Any]]:
 
 
 def _selection_record(selection: pd.DataFrame, chosen: dict[str, Any], spec: Fit) -> dict[str, object]:
-    """What exhibits say about the selection: the stop at the traced aggressiveness, and whether a limit was hit."""
+    """Return the stop at the traced aggressiveness, and whether the selection hit a limit."""
     stop, last_step = None, None if selection.empty or not chosen else int(selection["step"].max())
     if last_step is not None and spec.trace is not None and "aggressiveness" in selection:
         at_traced = selection[np.isclose(selection["aggressiveness"], spec.trace.aggressiveness)]

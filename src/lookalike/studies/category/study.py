@@ -159,11 +159,11 @@ class CategoryStudy(CategorySection):
 
     @cached_property
     def fits(self) -> pd.DataFrame:
-        """What each fit in the study's own representation recorded, by fold."""
+        """Return the records of each fit in the study's own representation, by fold."""
         return self.own(self.table("fits")).sort_values("fold", kind="stable")
 
     def recorded(self, subset: Subset, method: str, column: str) -> pd.Series:
-        """What the fits of one method on one subset recorded, by fold, without folds that have none."""
+        """Return a column of the fits of one method on one subset, by fold, without folds that have none."""
         fits = select(self.fits, subset=subset.id, method=method)
         return fits[column].dropna() if column in fits else fits["fold"].iloc[:0]
 
@@ -232,7 +232,7 @@ class CategoryStudy(CategorySection):
         return (subset.unjudged, subset.why_not_comparable) if subset.why_not_comparable else None
 
     def data_sentence(self, drawn: Drawn | None) -> str:
-        """Which data, over how many folds, and what ± or error bars are."""
+        """Name the data, the number of folds, and what ± or error bars are."""
         columns = set() if drawn is None else set(drawn.frame)
         n_words = self.own_representation.words
         words = "" if "representation" in columns else f", {n_words:,} visterms"
@@ -309,7 +309,7 @@ class CategoryStudy(CategorySection):
                 yield method, note, "" if len(where) == len(notes) else f" on {' and '.join(where)}"
 
     def _of_fits(self, methods: Sequence[str], *, selected: bool) -> Iterator[tuple[str, str]]:
-        """What the fits of methods ran into: the head of a note, and what it says of a method and a subset."""
+        """Yield the limits that ended fits: the head of a note, and what it says of a method and a subset."""
         pairs = [(method, subset) for method in methods for subset in self.parts]
         for method, subset in pairs:
             if why := self.not_converged.get((subset.id, method)):
@@ -382,7 +382,11 @@ class CategoryStudy(CategorySection):
     def setting_title(self, setting: str) -> str:
         """Name a subset, or what a paper prints: ``10 classes`` of ``classes=10``."""
         named = {subset.id: subset.title for subset in self.all_subsets}
-        return named.get(setting) or _setting_title(setting)
+        if setting in named:
+            return named[setting]
+        # ``easy10`` is a name, ``classes=10`` counts
+        name, _, value = setting.partition("=")
+        return f"{value} {name}" if value else name.capitalize()
 
     def other_data(self, settings: Sequence[str]) -> str:
         """Say why some subsets are not the paper's, the first reason; "" where all are."""
@@ -468,9 +472,3 @@ class CategoryStudy(CategorySection):
 
 
 STUDY = CategoryStudy
-
-
-def _setting_title(setting: str) -> str:
-    """``10 classes`` of ``classes=10``, ``Easy10`` of ``easy10``."""
-    name, _, value = setting.partition("=")
-    return f"{value} {name}" if value else name.capitalize()

@@ -155,7 +155,7 @@ def _ratios(cells: pd.DataFrame, titles: Names) -> Table:
 
 
 def _notes(study: CategoryStudy, cells: pd.DataFrame) -> tuple[str, ...]:
-    """What is in the times, whose machines they are of, and why printed cells have no number."""
+    """Say what is in the times, whose machines they are of, and why printed cells have no number."""
     processors = sorted(set(study.table("fits").get("processor", ())))
     beside = "the paper's compiled one" if COMPILED in COLUMNS[study.paper] else "the paper's, which is of Matlab alone"
     notes = [

@@ -126,7 +126,7 @@ def _printed_map(study: CategoryStudy, cells: pd.DataFrame, frame: pd.DataFrame)
 
 
 def _stop_notes(study: CategoryStudy) -> tuple[str, ...]:
-    """How many folds' validation stop at the traced C is the last traced step, and which panel the paper only tells."""
+    """Count the folds whose validation stop is the last traced step, and name the panel that the paper only tells."""
     flags = [flag for subset in study.parts for flag in study.recorded(subset, "oasis", "traced_stop_at_last_step")]
     stop = f"the validation stop at {traced_at(study)}"
     last = (f"In {sum(flags)} of {len(flags)} folds {stop} is the last traced step.",) if any(flags) else ()
@@ -357,7 +357,7 @@ def _range_over_folds(subset: Subset, key: str, folds: pd.DataFrame) -> pd.DataF
 
 
 def _bound_notes(study: CategoryStudy, frame: pd.DataFrame) -> list[str]:
-    """Whether every bound holds, and how far the tightest is from the mistakes after the last triplet."""
+    """Tell whether every bound holds, and how far the tightest is from the mistakes after the last triplet."""
     bounds = frame[frame["series"].isin(BOUNDS)]
     if bounds.empty:
         return []
