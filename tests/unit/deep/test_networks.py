@@ -265,23 +265,49 @@ def test_a_network_comes_back_bit_for_bit(tmp_path, network):
 
 @pytest.mark.parametrize(
     ("values", "message"),
-    [({"format_version": 3}, "format version 3, and this lookalike reads 1 and 2"),
-     ({"format": "other"}, "not a lookalike network but a 'other'"), ({"configuration": {"name": "x"}}, "do not fit"),
-     ({"configuration": asdict(replace(SMALL, multiscale=False))}, "do not fit"),
-     ({"n_classes": 9}, "do not fit"), ({"linear.bias": np.zeros(3, np.float32)}, "do not fit"),
-     *[({"configuration": asdict(SMALL) | changes}, "do not fit")
-       for changes in ({"input_size": 0}, {"input_size": 1024}, {"input_size": 10**9}, {"embedding_width": 12_000_000},
-                       {"fully_connected": [128, 60_000]}, {"fully_connected": []}, {"keep_probability": np.nan},
-                       *[{"convolutions": [FIRST | wrong]}
-                         for wrong in ({"stride": 0}, {"kernel": 10**6}, {"padding": -9}, {"groups": 5}, {"kernel": 90},
-                                       {"channels": 10**7}, {"channels": 60_000}, {"pool_stride": 0})],
-                       {"low_resolution": [{"every": 0}]}, {"low_resolution": [{"every": 1, "channels": 60_000}]})],
-     ({"n_classes": 10**12}, "do not fit"), ({"n_classes": -1}, "do not fit"),
-     ({"input.deviation": np.zeros((), np.float32)}, "do not fit"), ({"linear.bias": np.zeros(64)}, "do not fit"),
-     ({"linear.bias": np.full(64, np.inf, np.float32)}, r"holds NaN or infinity in linear\.bias"),
-     *[({"about": {"shift": shift}}, "a shift of") for shift in (20_000, -1, 2.5, np.nan, "far")],
-     ({"about": [1]}, "a shift of None")],
-)  # fmt: skip
+    [
+        ({"format_version": 3}, "format version 3, and this lookalike reads 1 and 2"),
+        ({"format": "other"}, "not a lookalike network but a 'other'"),
+        ({"configuration": {"name": "x"}}, "do not fit"),
+        ({"configuration": asdict(replace(SMALL, multiscale=False))}, "do not fit"),
+        ({"n_classes": 9}, "do not fit"),
+        ({"linear.bias": np.zeros(3, np.float32)}, "do not fit"),
+        *[
+            ({"configuration": asdict(SMALL) | changes}, "do not fit")
+            for changes in (
+                {"input_size": 0},
+                {"input_size": 1024},
+                {"input_size": 10**9},
+                {"embedding_width": 12_000_000},
+                {"fully_connected": [128, 60_000]},
+                {"fully_connected": []},
+                {"keep_probability": np.nan},
+                *[
+                    {"convolutions": [FIRST | wrong]}
+                    for wrong in (
+                        {"stride": 0},
+                        {"kernel": 10**6},
+                        {"padding": -9},
+                        {"groups": 5},
+                        {"kernel": 90},
+                        {"channels": 10**7},
+                        {"channels": 60_000},
+                        {"pool_stride": 0},
+                    )
+                ],
+                {"low_resolution": [{"every": 0}]},
+                {"low_resolution": [{"every": 1, "channels": 60_000}]},
+            )
+        ],
+        ({"n_classes": 10**12}, "do not fit"),
+        ({"n_classes": -1}, "do not fit"),
+        ({"input.deviation": np.zeros((), np.float32)}, "do not fit"),
+        ({"linear.bias": np.zeros(64)}, "do not fit"),
+        ({"linear.bias": np.full(64, np.inf, np.float32)}, r"holds NaN or infinity in linear\.bias"),
+        *[({"about": {"shift": shift}}, "a shift of") for shift in (20_000, -1, 2.5, np.nan, "far")],
+        ({"about": [1]}, "a shift of None"),
+    ],
+)
 def test_what_is_not_a_network_of_this_version_is_refused_in_little_memory(saved, values, message):
     description, arrays = parts(saved)
     weights = {name: value for name, value in values.items() if name in arrays}
@@ -301,8 +327,12 @@ def test_foreign_and_broken_files_are_refused(tmp_path, saved):
     np.savez(tmp_path / "old.npz", description=np.array("{}"))
     write_parts(tmp_path / "foreign", {}, {"x": np.zeros(3)})
     (tmp_path / "half").write_bytes(saved.read_bytes()[:20_000])
-    for name, message in (("old.npz", "not a model of lookalike"), ("half", "is not a complete model"),
-                          ("none", "there is no model"), ("foreign", "not a model of lookalike")):  # fmt: skip
+    for name, message in (
+        ("old.npz", "not a model of lookalike"),
+        ("half", "is not a complete model"),
+        ("none", "there is no model"),
+        ("foreign", "not a model of lookalike"),
+    ):
         for read in (load_network, read_about):
             with pytest.raises(LookalikeError, match=message):
                 read(tmp_path / name)

@@ -34,8 +34,11 @@ def made_intervals(levels=None, *, n_triplets=14_000, pool=1_000, reach=0.8, kin
         for subset, shift in (("all", 0), *zip(kinds, (-6, 6), strict=False)):
             n = n_triplets if subset == "all" else n_triplets // 2
             score = 1000 * thousands * n / 14_000
-            numbers = {"similarity_precision": (precision + shift, reach), "score@30": (score, 2 * reach * n / 100),
-                       "score@30_per_triplet": (100 * score / n, 2 * reach)}  # fmt: skip
+            numbers = {
+                "similarity_precision": (precision + shift, reach),
+                "score@30": (score, 2 * reach * n / 100),
+                "score@30_per_triplet": (100 * score / n, 2 * reach),
+            }
             counts = (n, n // 4, 3, pool, int(0.7 * n))
             rows += [(system, subset, metric, *number, *counts) for metric, number in numbers.items()]
     columns = ["system", "subset", "metric", "value", "reach", "n_triplets", "n_queries", "n_ties"]
@@ -59,14 +62,24 @@ def made_contrasts(levels=None, *, n_triplets=14_000, reach=0.8, kinds=KINDS):
 
 def made_fits(systems=tuple(LEVELS)):
     """Settings flat, as in timing.parquet: a column for each, empty for systems without it."""
-    return pd.DataFrame([
-        {"system": system, "seconds": 10.0 + place, "images_per_second": 100.0 / (1 + place), "n_images": 4000,
-         "dimensions": 64 * (1 + place), "distance": "l1" if place % 2 else "l2", "processor": "a processor",
-         "n_triplets": 9_600.0 if system == DEEP else np.nan,
-         "codebook_from": "training images" if place > 3 else "", "settings_step": 8.0 if place < 4 else np.nan,
-         "settings_sizes": [16, 24] if place < 2 else None}
-        for place, system in enumerate(systems)
-    ])  # fmt: skip
+    return pd.DataFrame(
+        [
+            {
+                "system": system,
+                "seconds": 10.0 + place,
+                "images_per_second": 100.0 / (1 + place),
+                "n_images": 4000,
+                "dimensions": 64 * (1 + place),
+                "distance": "l1" if place % 2 else "l2",
+                "processor": "a processor",
+                "n_triplets": 9_600.0 if system == DEEP else np.nan,
+                "codebook_from": "training images" if place > 3 else "",
+                "settings_step": 8.0 if place < 4 else np.nan,
+                "settings_sizes": [16, 24] if place < 2 else None,
+            }
+            for place, system in enumerate(systems)
+        ]
+    )
 
 
 def made_curves():
@@ -77,8 +90,12 @@ def made_curves():
     curve |= {"triplet_accuracy": 0.6 + 0.3 * rise, "validation_precision": 0.6 + 0.25 * rise + noise}
     ranking = pd.DataFrame(curve)
     names = {"triplet_accuracy": "accuracy", "validation_precision": "validation_accuracy"}
-    return {"convnet": ranking.rename(columns=names), "single-scale-ranking": ranking, DEEP: ranking.copy(),
-            NONE: ranking}  # fmt: skip
+    return {
+        "convnet": ranking.rename(columns=names),
+        "single-scale-ranking": ranking,
+        DEEP: ranking.copy(),
+        NONE: ranking,
+    }
 
 
 def made_pool(source="pool"):
@@ -96,8 +113,12 @@ def given(*, kind="synthetic_triplets", title="demo triplets", seed=1, surroundi
 def made_study(folder, /, tables=None, *, files=None, claims=(), **settings):
     """The study of some tables; of all of them where none is given."""
     if tables is None:
-        tables = {"metrics": metrics_of(made_intervals(), made_curves()), "paired": made_contrasts(),
-                  "fits": made_fits(), "pool": made_pool()}  # fmt: skip
+        tables = {
+            "metrics": metrics_of(made_intervals(), made_curves()),
+            "paired": made_contrasts(),
+            "fits": made_fits(),
+            "pool": made_pool(),
+        }
     paths = {name: str(folder / f"{name}.parquet") for name in tables}
     for name, table in tables.items():
         write_table(table, paths[name])
@@ -145,8 +166,10 @@ def made_outcomes():
     shares_of = {"convnet": (0.0, 0.5, 1.0, 0.5), "deep-ranking": (1.0, 1.0, 0.0, 0.5)}
     rows = [
         (system, 2 * query + one, share if share != 0.5 else float(one))
-        for system, shares in shares_of.items() for query, share in enumerate(shares) for one in range(2)
-    ]  # fmt: skip
+        for system, shares in shares_of.items()
+        for query, share in enumerate(shares)
+        for one in range(2)
+    ]
     return pd.DataFrame(rows, columns=["system", "triplet", "outcome"])
 
 
@@ -162,8 +185,9 @@ def made_images(folder):
     return pd.DataFrame(rows, columns=["image_id", "path", "label"])
 
 
-def study_of_images(folder, /, *, systems=("convnet", "oasis", "deep-ranking"), outcomes=None, files=None, tables=None,
-                    **settings):  # fmt: skip
+def study_of_images(
+    folder, /, *, systems=("convnet", "oasis", "deep-ranking"), outcomes=None, files=None, tables=None, **settings
+):
     """The study of these images; distances rise along the pairs for OASIS, and fall for the networks."""
     pairs, distances = made_pairs(), []
     for system in systems:

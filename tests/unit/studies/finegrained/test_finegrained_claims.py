@@ -102,8 +102,11 @@ def test_filters_have_colour_where_learned_ones_have_more_of_it(tmp_path):
     study = study.finished({**study.files, "filters": str(tmp_path / "filters.npz")}, PRINTED)
 
     def found(after, before, start):
-        np.savez(study.path("filters"), **{"convnet": after, "start/convnet": before},
-                 **{"every-4th-pixel": colour, "start/every-4th-pixel": start})  # fmt: skip
+        np.savez(
+            study.path("filters"),
+            **{"convnet": after, "start/convnet": before},
+            **{"every-4th-pixel": colour, "start/every-4th-pixel": start},
+        )
         return verdict_on(CLAIMS["filters-have-colour"], contrasted("finegrained", study))[0]
 
     assert [found(colour, grey, other), found(grey, colour, colour)] == [HOLDS, FAILS]
@@ -151,14 +154,25 @@ def test_what_was_not_run_is_said_of_each_claim(tmp_path):
 
 @pytest.mark.parametrize(
     ("claim", "options", "verdict_", "evidence"),
-    [("multiscale-helps", {"without": ["single-scale-ranking"]}, NOT_TESTED, "no similarity_precision here"),
-     ("score-falls", {"without": [NONE, "multiscale-weighted-050", LAST]}, NOT_TESTED, ""),
-     # a feature that is missing does not mend a claim that another breaks
-     ("embedding-beats-features", {"changes": {"hog": (80.0, 7.0)}, "without": ["fisher"]}, FAILS,
-      "no similarity_precision here"),
-     ("oasis-knows-appearance", {"kinds": ("rated",)}, NOT_TESTED, "no similarity_precision, in-class negatives here"),
-     ("oasis-beats-embedding", {"contrasts": False}, NOT_TESTED, "no similarity_precision here")],
-)  # fmt: skip
+    [
+        ("multiscale-helps", {"without": ["single-scale-ranking"]}, NOT_TESTED, "no similarity_precision here"),
+        ("score-falls", {"without": [NONE, "multiscale-weighted-050", LAST]}, NOT_TESTED, ""),
+        # a feature that is missing does not mend a claim that another breaks
+        (
+            "embedding-beats-features",
+            {"changes": {"hog": (80.0, 7.0)}, "without": ["fisher"]},
+            FAILS,
+            "no similarity_precision here",
+        ),
+        (
+            "oasis-knows-appearance",
+            {"kinds": ("rated",)},
+            NOT_TESTED,
+            "no similarity_precision, in-class negatives here",
+        ),
+        ("oasis-beats-embedding", {"contrasts": False}, NOT_TESTED, "no similarity_precision here"),
+    ],
+)
 def test_what_is_missing_leaves_a_claim_open(claim, options, verdict_, evidence, tmp_path):
     found, told = verdict(tmp_path, claim, **options)
     assert found == verdict_

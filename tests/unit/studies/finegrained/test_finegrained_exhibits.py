@@ -33,8 +33,12 @@ def statuses(table):
 
 
 def test_every_exhibit_is_drawn_and_says_which_data_it_shows(tmp_path):
-    tables = {"metrics": metrics_of(made.made_intervals(), made.made_curves()), "paired": made.made_contrasts(),
-              "fits": made.made_fits(), "pool": made.made_pool()}  # fmt: skip
+    tables = {
+        "metrics": metrics_of(made.made_intervals(), made.made_curves()),
+        "paired": made.made_contrasts(),
+        "fits": made.made_fits(),
+        "pool": made.made_pool(),
+    }
     files = made.made_filters(tmp_path) | made.made_relevance(tmp_path)[1]
     study = made.study_of_images(
         tmp_path, tables=tables, files=files, claims=claims("finegrained"), **made.REAL | {"title": "our triplets"}
@@ -68,8 +72,14 @@ def test_ours_stand_above_the_printed_in_the_papers_order(name, systems, tmp_pat
     rows = sheets_of(table)[0].rows
     place = [row[0] for row in rows].index("DeepRanking")
     assert rows[place] == (
-        "DeepRanking", "ours", "85.7 [85.2, 86.2]", "7,004 [6,864, 7,144]", "50.0 [49.0, 51.0]", "9,800", "1,000"
-    )  # fmt: skip
+        "DeepRanking",
+        "ours",
+        "85.7 [85.2, 86.2]",
+        "7,004 [6,864, 7,144]",
+        "50.0 [49.0, 51.0]",
+        "9,800",
+        "1,000",
+    )
     assert rows[place + 1] == ("", "paper", "85.7", "7,004", "", "", "")
 
 
@@ -152,8 +162,11 @@ LACKING = {"no_torch": "not run: install torch", "no_training": "not run: put tr
 def test_systems_that_were_not_run_say_what_to_do(tmp_path):
     some = {system: made.LEVELS[system] for system in TABLE1[:6]}
     study = made.of_numbers(
-        tmp_path, made.made_intervals(some), made.made_contrasts(some), surroundings=LACKING,
-    )  # fmt: skip
+        tmp_path,
+        made.made_intervals(some),
+        made.made_contrasts(some),
+        surroundings=LACKING,
+    )
     table = made.drawn(study, "table1")
     assert row(table, "DeepRanking")[2:5] == ("not run",) * 3
     assert statuses(table).loc[("oasis", SCORE)].tolist() == [Status.NO_RESULT, "not run: put training/ there"]
@@ -206,10 +219,15 @@ def test_the_forest_has_a_row_for_every_pair_of_the_claims(tmp_path):
 
 @pytest.mark.parametrize(
     ("sizes", "settings", "why"),
-    [({}, {"score": {"k": 5}}, "top 5, the paper's of the top 30"), ({"pool": 48}, {}, "pools of 48 images"),
-     ({"n_triplets": 5_033}, {}, "a count over 5,033 triplets"), ({"n_triplets": 998}, {}, "a count over 998 triplets"),
-     ({}, {"pool": False}, "no pool/"), ({}, {}, "")],
-)  # fmt: skip
+    [
+        ({}, {"score": {"k": 5}}, "top 5, the paper's of the top 30"),
+        ({"pool": 48}, {}, "pools of 48 images"),
+        ({"n_triplets": 5_033}, {}, "a count over 5,033 triplets"),
+        ({"n_triplets": 998}, {}, "a count over 998 triplets"),
+        ({}, {"pool": False}, "no pool/"),
+        ({}, {}, ""),
+    ],
+)
 def test_a_score_is_a_count_over_as_many_triplets_and_images(sizes, settings, why, tmp_path):
     study = made.of_numbers(tmp_path, made.made_intervals(**sizes), **made.REAL, **settings)
     few = "998 triplets, and a verdict takes 1,000" if sizes == {"n_triplets": 998} else ""
@@ -273,8 +291,11 @@ def test_filters_stand_by_colour_with_zero_as_grey_and_tell_how_alike_they_are_t
     np.testing.assert_allclose(own["norm"], [2, 4 * 3**0.5, 0])
     images = pictures.filter_images(filters[own.index])
     assert [images[place].tolist() for place in ((0, 0, 0), (1, 0, 0), (2, 0, 0), (0, 1, 1))] == [
-        [0, 128, 128], [255, 255, 255], [128, 128, 128], [128, 128, 128]
-    ]  # fmt: skip
+        [0, 128, 128],
+        [255, 255, 255],
+        [128, 128, 128],
+        [128, 128, 128],
+    ]
     picture = made.drawn(made.study_of_images(tmp_path, files=made.made_filters(tmp_path)), "fig5")
     assert picture.frame["path"].drop_duplicates().tolist() == ["convnet", "every-4th-pixel"]
     np.testing.assert_allclose(picture.frame.loc[picture.frame["path"] == "convnet", "like_start"], 1)
@@ -309,8 +330,10 @@ def test_queries_gain_the_most_or_lose_the_most():
     outcomes, triplets = made.made_outcomes(), made.made_triplets()
     chosen = pictures.choose_queries(outcomes, triplets)
     assert chosen[["query", "chosen_as", "worse", "better", "n_triplets"]].to_numpy().tolist() == [
-        [0, "largest gain", 0.0, 1.0, 2], [10, "next largest gain", 0.5, 1.0, 2], [20, "largest loss", 1.0, 0.0, 2]
-    ]  # fmt: skip
+        [0, "largest gain", 0.0, 1.0, 2],
+        [10, "next largest gain", 0.5, 1.0, 2],
+        [20, "largest loss", 1.0, 0.0, 2],
+    ]
     flat = pictures.choose_queries(outcomes.assign(outcome=1.0), triplets)
     assert flat["chosen_as"].tolist() == ["smallest loss", "next smallest loss", "smallest gain"]
     assert pictures.choose_queries(outcomes[outcomes["system"] == "convnet"], triplets).empty

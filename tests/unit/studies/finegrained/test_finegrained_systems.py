@@ -279,11 +279,13 @@ def test_nothing_to_learn_from_is_said(world):
     useless = world["features"]["useless"]
     for sentence, call in (
         ("no training image with a relevance and a vector", lambda: golden_of(nothing)),
-        ("no training image with a relevance and a vector",
-         lambda: protocol.oasis_system(useless, nothing["relevance"], world["pairs"], OASIS, SAMPLING, seed=0)),
+        (
+            "no training image with a relevance and a vector",
+            lambda: protocol.oasis_system(useless, nothing["relevance"], world["pairs"], OASIS, SAMPLING, seed=0),
+        ),
         ("no L1 visual feature has a weight", lambda: hashed_of(world, {})),
         ("needs two images at least", lambda: hashed_of(world, {"good": 1.0}, [0])),
-    ):  # fmt: skip
+    ):
         with pytest.raises(LookalikeError, match=sentence):
             call()
 

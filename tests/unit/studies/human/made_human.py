@@ -41,8 +41,18 @@ IDS = np.arange(100, 124, 2, dtype=np.int32)
 # rank of the two images of its class, of each query
 RANKS = ((1, 2), (1, 2), (1, 3), (1, 4), (1, 2), (6, 7), (6, 11), (6, 11), (1, 2), (10, 11), (9, 11), (5, 6))
 STUDY = HumanStudy(ratings=Ratings(subset="ten"), representation="words", subset_title="Ten", n_folds=5)
-RATING_COLUMNS = ["rater", "query", "query_image", "position", "image", "role", "rank", "answer", "answered",
-                  "simulated"]  # fmt: skip
+RATING_COLUMNS = [
+    "rater",
+    "query",
+    "query_image",
+    "position",
+    "image",
+    "role",
+    "rank",
+    "answer",
+    "answered",
+    "simulated",
+]
 
 
 def make_rankings(ranks=RANKS):

@@ -128,8 +128,9 @@ def test_queries_are_sorted_by_the_precision_of_oasis(study):
 def test_claims_about_raters_count_queries_and_a_printed_precision_stays_open(study, tmp_path):
     claims = drawn(study, "human/claims")[0].frame.set_index("id")
     assert claims.loc["jmlr-above-a-rater", ["verdict", "evidence"]].tolist() == [
-        "holds", "OASIS reaches the lowest rater on 100% of queries"
-    ]  # fmt: skip
+        "holds",
+        "OASIS reaches the lowest rater on 100% of queries",
+    ]
     oasis, raters = study.curve("query precision")["value"], study.curve("query range", "raters")["value"]
     (row,) = study.contrasts.intervals(JMLR, "queries on which OASIS reaches the mean rater", "oasis")
     assert row.mean == pytest.approx(100 * (oasis >= raters - 0.05).mean())

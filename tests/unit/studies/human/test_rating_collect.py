@@ -88,9 +88,10 @@ def test_files_that_are_no_ratings_are_refused(tmp_path, plan):
         "there are no files of ratings": [],
         "no answer at all": [write(tmp_path, untouched)],
         "no query that is done": [write(tmp_path, lines_of(plan, "Bob", done=()), "bob.csv")],
-        r"ADA.csv and .*Ada.csv are both of the rater": [write(tmp_path, lines_of(plan, rater), f"{rater}.csv")
-                                                         for rater in ("Ada", "ADA")],
-    }  # fmt: skip
+        r"ADA.csv and .*Ada.csv are both of the rater": [
+            write(tmp_path, lines_of(plan, rater), f"{rater}.csv") for rater in ("Ada", "ADA")
+        ],
+    }
     for message, files in refused.items():
         with pytest.raises(LookalikeError, match=message):
             read_ratings(files, plan)

@@ -25,8 +25,19 @@ def random_ratings(seed, n_raters, n_queries):
             for rank, position in enumerate(places, start=1):
                 role = ("retrieved", rank) if rank <= DEPTH else ("random", 0)
                 answer = ANSWERS[rng.integers(3)]
-                rows.append((f"rater {rater}", query, 10 * query, position, 100 * query + rank, *role, answer,
-                             answer != "not_good" or rng.random() < 0.5, False))  # fmt: skip
+                rows.append(
+                    (
+                        f"rater {rater}",
+                        query,
+                        10 * query,
+                        position,
+                        100 * query + rank,
+                        *role,
+                        answer,
+                        answer != "not_good" or rng.random() < 0.5,
+                        False,
+                    )
+                )
     return pd.DataFrame(rows, columns=RATING_COLUMNS).sample(frac=1, random_state=seed)
 
 
@@ -89,15 +100,22 @@ def test_every_number_is_that_of_a_loop(seed, n_raters, n_queries):
         assert rows[key] == pytest.approx(numbers, nan_ok=True), key
 
     curve, is_random = precision.mean(), ratings["role"] == "random"
-    singles = {"n_raters": ratings["rater"].nunique(), "n_queries": n_queries, "precision_at_1": curve[0],
-               f"precision_at_{DEPTH}": curve[DEPTH - 1], "precision_peak": curve.max(),
-               "precision_peak_k": curve.round(12).idxmax() + 1, "map": average.mean(),
-               "standard_deviation_over_queries": average.groupby(level=1).apply(deviation).mean(),
-               "standard_deviation_over_raters": average.groupby(level=0).apply(deviation).mean(),
-               "human_precision": human.groupby(level=0).mean().mean(),
-               "random_good": (ratings.loc[is_random, "answer"] == "good").mean(),
-               "answered_share": ratings["answered"].mean(), "simulated": 0,
-               "cant_say_share": (ratings["answer"] == "cant_say").mean()}  # fmt: skip
+    singles = {
+        "n_raters": ratings["rater"].nunique(),
+        "n_queries": n_queries,
+        "precision_at_1": curve[0],
+        f"precision_at_{DEPTH}": curve[DEPTH - 1],
+        "precision_peak": curve.max(),
+        "precision_peak_k": curve.round(12).idxmax() + 1,
+        "map": average.mean(),
+        "standard_deviation_over_queries": average.groupby(level=1).apply(deviation).mean(),
+        "standard_deviation_over_raters": average.groupby(level=0).apply(deviation).mean(),
+        "human_precision": human.groupby(level=0).mean().mean(),
+        "random_good": (ratings.loc[is_random, "answer"] == "good").mean(),
+        "answered_share": ratings["answered"].mean(),
+        "simulated": 0,
+        "cant_say_share": (ratings["answer"] == "cant_say").mean(),
+    }
     assert summary(ratings) == pytest.approx(singles, nan_ok=True)
     written = made[made["x"].isna()].set_index("metric")["value"].to_dict()
     assert written == pytest.approx(singles | {"n_random": 2}, nan_ok=True)

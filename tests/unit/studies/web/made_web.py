@@ -104,8 +104,15 @@ def made_search():
 
 def made_study(folder, exhibit, **changed):
     """The study as one of its exhibits is given it; tables may be `changed`."""
-    made = {"precision": made_precision(), "curve": made_curve(), "counts": made_counts(), "fits": made_fits(),
-            "marginals": made_marginals(), "searched": made_search(), "runtime": made_runtime()}  # fmt: skip
+    made = {
+        "precision": made_precision(),
+        "curve": made_curve(),
+        "counts": made_counts(),
+        "fits": made_fits(),
+        "marginals": made_marginals(),
+        "searched": made_search(),
+        "runtime": made_runtime(),
+    }
     made |= changed
     tables = {name: made[name] for name in ("fits", "runtime", "searched")}
     tables["curve_times"] = made["curve"][["ranker", "step", "seconds"]]

@@ -24,8 +24,14 @@ from lookalike.exhibits.headline import headline
 from lookalike.studies.web import runtime_figure
 from lookalike.studies.web.numbers import GAIN, IRRELEVANT
 
-PRINTED = ["oasis-jmlr-2010/table1", "oasis-2009-draft/table3", "oasis-jmlr-2010/fig3a", "oasis-2009-draft/fig6",
-           "oasis-jmlr-2010/fig4", "oasis-nips-2009/fig1b"]  # fmt: skip
+PRINTED = [
+    "oasis-jmlr-2010/table1",
+    "oasis-2009-draft/table3",
+    "oasis-jmlr-2010/fig3a",
+    "oasis-2009-draft/fig6",
+    "oasis-jmlr-2010/fig4",
+    "oasis-nips-2009/fig1b",
+]
 
 
 def drawn(folder, exhibit, **changed):
@@ -138,8 +144,15 @@ def test_marginals_have_means_slopes_and_tails(tmp_path):
 def test_runtime_shows_medians_print_and_the_two_lines_that_continue_ours(tmp_path):
     figure = drawn(tmp_path, "oasis-jmlr-2010/fig4", runtime=made_runtime())
     frame = figure.frame
-    sizes = {"OASIS": 5, "LMNN": 5, "OASIS: power law": 2, "LMNN, extrapolated": 20, "OASIS, printed": 5,
-             "LMNN, printed": 2, "OASIS, printed (JMLR)": 1}  # fmt: skip
+    sizes = {
+        "OASIS": 5,
+        "LMNN": 5,
+        "OASIS: power law": 2,
+        "LMNN, extrapolated": 20,
+        "OASIS, printed": 5,
+        "LMNN, printed": 2,
+        "OASIS, printed (JMLR)": 1,
+    }
     assert frame.groupby("series").size().to_dict() == sizes
     ours = frame[(frame["series"] == "LMNN") & (frame["n_images"] == 2000)].iloc[0]
     base = 0.02 + 0.2 + 0.08

@@ -25,8 +25,17 @@ LEARNING = LogLearning(aggressiveness=1.0, steps=1024, interval=512, patience=0,
 def data(tmp_path_factory):
     """Folder of a small simulated set, prepared; the first two rankers are trained."""
     folder = tmp_path_factory.mktemp("web")
-    simulation = WebSimulation(n_images=600, seed=3, words=800, nonzeros=30, topics=6, topic_words=20, topic_share=0.2,
-                               styles=10, style_words=20)  # fmt: skip
+    simulation = WebSimulation(
+        n_images=600,
+        seed=3,
+        words=800,
+        nonzeros=30,
+        topics=6,
+        topic_words=20,
+        topic_share=0.2,
+        styles=10,
+        style_words=20,
+    )
     simulation.query_log().save(folder / "log.npz")
     simulation.write_images(folder / "images.parquet")
     simulation.write_shard(0, 1, folder / "shard-000")
@@ -42,10 +51,17 @@ def opened(folder):
 
 def trained(folder, ranker, **changes):
     return protocol.train_ranker(
-        opened(folder)[0], CompactRows(folder / "training"), Validation.load(folder / "validation.npz"),
-        LEARNING.model_copy(update=changes), ranker, seed=1, n_threads=1, checkpoint=folder / f"checkpoint-{ranker}",
-        checkpoint_seconds=1000.0, report=lambda line: None,
-    )  # fmt: skip
+        opened(folder)[0],
+        CompactRows(folder / "training"),
+        Validation.load(folder / "validation.npz"),
+        LEARNING.model_copy(update=changes),
+        ranker,
+        seed=1,
+        n_threads=1,
+        checkpoint=folder / f"checkpoint-{ranker}",
+        checkpoint_seconds=1000.0,
+        report=lambda line: None,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -99,9 +115,15 @@ def test_test_images_query_the_others_and_never_find_themselves(data):
     assert not np.array_equal(first, twin), "some negatives are relevant, and the twin has none of them"
     precision = protocol.score_retrieval(
         {"euclidean": lambda: None, "oasis": lambda: first, IRRELEVANT: lambda: twin},
-        ids, gallery, log, images["topic"].to_numpy(),
-        LogTest(queries=10_000, neighbours=10_000), seed=1, n_threads=1, report=lambda line: None,
-    )  # fmt: skip
+        ids,
+        gallery,
+        log,
+        images["topic"].to_numpy(),
+        LogTest(queries=10_000, neighbours=10_000),
+        seed=1,
+        n_threads=1,
+        report=lambda line: None,
+    )
     by_method = select(precision, metric="p@k").pivot(index="x", columns="method", values="value")
     gain = select(precision, metric=GAIN).set_index("x")
     np.testing.assert_allclose(gain["value"], by_method["oasis"] - by_method[IRRELEVANT], atol=1e-12)

@@ -13,8 +13,15 @@ from lookalike.studies.web.runtime import VARIANCE, mnist_like, score_interval, 
 from lookalike.studies.web.settings import HeldOutLog, LmnnTimes, OasisTimes
 
 TIMING, HELD_OUT = OasisTimes(steps_per_image=100, patience=3), HeldOutLog(images=40, queries=20)
-SIMULATION = {"n_images": 150, "seed": 3, "words": 300, "nonzeros": 15, "topic_words": 20, "style_words": 20,
-              "styles": 5}  # fmt: skip
+SIMULATION = {
+    "n_images": 150,
+    "seed": 3,
+    "words": 300,
+    "nonzeros": 15,
+    "topic_words": 20,
+    "style_words": 20,
+    "styles": 5,
+}
 
 
 @pytest.fixture
@@ -109,8 +116,9 @@ def test_lmnn_is_timed_until_it_converges_or_ends_at_a_limit():
     rows = [{**row, "learner": "OASIS", "n_images": n, "repeat": r} for n in (600, 60) for r in (1, 0)]
     table = runtime_table([*rows, row])
     assert table[["learner", "n_images", "repeat"]].to_numpy().tolist() == [
-        ["LMNN", 60, 0], *(["OASIS", n, r] for n in (60, 600) for r in (0, 1))
-    ]  # fmt: skip
+        ["LMNN", 60, 0],
+        *(["OASIS", n, r] for n in (60, 600) for r in (0, 1)),
+    ]
     assert all(table.dtypes[name] == kind for name, kind in RUNTIME_TYPES.items() if kind is not str)
     row = time_lmnn(60, LmnnTimes(max_iter=3), seed=1)
     assert (row["stopped"], row["steps"], row["lower_bound"]) == ("limit", 3, True)
