@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from PIL import Image
@@ -119,7 +119,7 @@ class PaintedCategories(Recipe):
         shape, ((family, colours), *_), _ = category_of(self.seed, label)
         return f"{label + 1:03d}.{colours}-{_WORDS.get(family, family)}-{shape}"
 
-    def counts(self) -> dict[Any, int]:
+    def counts(self) -> dict[tuple[int], int]:
         """Return how many images there are of each class, and of none."""
         return {(label,): self.images_per_class for label in range(self.classes)} | {(CLUTTER,): self.clutter_images}
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -398,7 +398,7 @@ class PaintedLandmarks(Recipe):
         """Return names of the landmarks, sorted."""
         return sorted(self.name_of(landmark) for landmark in range(self.landmarks))
 
-    def counts(self) -> dict[Any, int]:
+    def counts(self) -> dict[tuple[int], int]:
         """Return how many images there are of each landmark, and of none."""
         own = {(landmark,): self.images_per_landmark for landmark in range(self.landmarks)}
         return own | {(DISTRACTOR,): self.distractors}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -88,7 +87,7 @@ class PaintedTriplets(Recipe):
         """Return names of the categories; those held out come last."""
         return [self.name_of(category) for category in range(self.categories)]
 
-    def counts(self) -> dict[Any, int]:
+    def counts(self) -> dict[tuple[str, int], int]:
         """Return how many images there are of each part and category; those held out have none to be trained on."""
         trained, every = range(self.categories - self.held_out), range(self.categories)
         evaluation = {("evaluation", category): self.evaluation_images_per_category for category in every}

@@ -13,11 +13,11 @@ triplet has a name or query file of its own, as in the public release, and elsew
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -89,7 +89,7 @@ def read_release(folder: PathLike, n_threads: int = 1, progress: Progress | None
     return RatedTriplets(root, manifest, triplets, rejections.table(), pool, relevance)
 
 
-def _file_of(row: Mapping[Any, str], number: int, finder: PathFinder) -> str:
+def _file_of(row: Mapping[Hashable, str], number: int, finder: PathFinder) -> str:
     """Return the file of one of a row's two images, or where it should be."""
     text, folder = row[f"path{number}"] or row[f"name{number}"], row["file"].rpartition("/")[0]
     letter = "q" if number == 1 else "p" if int(row["sign"]) > 0 else "n"
@@ -184,7 +184,7 @@ def _triplets(rows: pd.DataFrame, manifest: pd.DataFrame, content: Longs, reject
     return triplet_table(table)
 
 
-def triplet_table(rows: Any) -> pd.DataFrame:
+def triplet_table(rows: pd.DataFrame | Sequence[object]) -> pd.DataFrame:
     """Return the table of triplets, numbered in the order given."""
     table = pd.DataFrame(rows, columns=["text_query", *_IMAGES, "kind"])
     return table.assign(triplet=np.arange(len(table)))[list(_TRIPLET_TYPES)].astype(_TRIPLET_TYPES)

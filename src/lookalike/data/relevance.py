@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from lookalike.core.arrays import Doubles, Ints, Texts
+from lookalike.core.arrays import Doubles, Ints, Matrix, Texts
 from lookalike.core.files import PathLike, reading_npz, write_npz
 from lookalike.core.row_numbers import refuse_missing_labels, row_numbers
 
@@ -41,11 +41,11 @@ class RelevanceData:
     [1.5, 1.0, 0.5]
     """
 
-    def __init__(self, image_id: ArrayLike, category: ArrayLike, category_names: ArrayLike, relevance: Any) -> None:
+    def __init__(self, image_id: ArrayLike, category: ArrayLike, category_names: ArrayLike, relevance: Matrix) -> None:
         self.category_names = np.asarray(category_names, dtype=np.str_).reshape(-1)
         self.image_id = _ids(image_id)
         self.category = row_numbers(category, self.n_categories, "places in category_names").astype(np.int32)
-        self.relevance: Any = sp.csr_array(relevance, dtype=np.float32, copy=True)
+        self.relevance: Matrix = sp.csr_array(relevance, dtype=np.float32, copy=True)
         if self.relevance.ndim != 2:
             raise ValueError("relevance must be a square matrix, a row and a column for every image")
         self.relevance.sum_duplicates()
@@ -89,7 +89,7 @@ class RelevanceData:
             np.fill_diagonal(block, 0)
             parts.append(block)
         place = np.argsort(np.argsort(category, kind="stable"))
-        matrix: Any = sp.block_diag(parts, format="csr")[place][:, place] if parts else np.zeros((0, 0))
+        matrix: Matrix = sp.block_diag(parts, format="csr")[place][:, place] if parts else np.zeros((0, 0))
         return cls(ids, category, names, matrix)
 
     @classmethod

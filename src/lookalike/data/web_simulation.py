@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from scipy.optimize import brentq
 from scipy.special import ndtri
 
-from lookalike.core.arrays import Bytes, Doubles, Floats, Ints, Longs, Truths, Words
+from lookalike.core.arrays import Bytes, Doubles, Floats, Ints, Longs, Matrix, Truths, Words
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, write_table
 from lookalike.core.seeds import generator
@@ -195,7 +195,7 @@ class WebSimulation:
         web_images.draw_images(key, first, *images, shares, tables, self.words, (indptr, words, counts))
         return indptr, words, counts
 
-    def visterms(self, first: int, stop: int) -> sp.csr_array[Any, tuple[int, int]]:
+    def visterms(self, first: int, stop: int) -> Matrix:
         """Draw the raw visterm counts of images first..stop-1: CSR of uint8, indices sorted."""
         indptr, _, _ = self._draw(first, stop, self.n_terms)
         _, words, counts = self._draw(first, stop, self.n_terms, int(indptr[-1]))

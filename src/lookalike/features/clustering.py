@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
 import faiss
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from lookalike.core.arrays import Floats, Reals
+
+if TYPE_CHECKING:
+    from sklearn.decomposition import PCA
 
 
 @contextmanager
@@ -39,7 +42,7 @@ def cluster(points: Floats, n_centres: int, seed: int, n_iterations: int, n_redo
     return np.array(kmeans.centroids, dtype=np.float32)
 
 
-def principal_components(vectors: Reals, n: int, solver: str, seed: int | None = None) -> Any:
+def principal_components(vectors: Reals, n: int, solver: str, seed: int | None = None) -> PCA:
     """Fit a PCA in float64; vectors that are all equal, as those of flat images are, have any axes."""
     from sklearn.decomposition import PCA  # slow to import
 

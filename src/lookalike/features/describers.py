@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 import faiss
 import numpy as np
 from pydantic import Field, ValidationError
 
-from lookalike.core.arrays import Array, Bytes, Floats, Reals
+from lookalike.core.arrays import Array, Bytes, Floats, Matrix, Reals
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike
 from lookalike.core.images import check_pixels, load_rgb
@@ -35,8 +35,8 @@ Arrays = Mapping[str, Array]
 Setting = bool | int | float | tuple[int, ...] | None
 StageProgress = Callable[[str, int, int], None]
 """``progress(what, done, total)``."""
-Vectors = Any
-"""CSR matrix or ndarray: a row an image."""
+Vectors = Matrix
+"""A row an image."""
 MOST_DIMENSIONS = MOST_PLACES = 2**20
 """Of the vector of an image, and of the grid on it that is described, a place of which takes about a kilobyte."""
 DESCRIBERS = {

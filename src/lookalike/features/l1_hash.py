@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,7 +18,7 @@ from scipy.linalg import eigh, inv
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from lookalike.core.arrays import Array, Doubles, Floats, Ints, Longs, Words
+from lookalike.core.arrays import Array, Doubles, Floats, Ints, Longs, Matrix, Words
 from lookalike.core.kernels import mix, njit
 from lookalike.core.seeds import RandomState, as_seed
 
@@ -59,7 +59,7 @@ def _unit_block(block: Array) -> Floats:
     return np.asarray(np.divide(block, np.where(norms > 0, norms, np.where(norms == 0, 1, np.nan))), dtype=np.float32)
 
 
-def weighted_minhash(X: Any, n_hashes: int, random_state: RandomState = None) -> Words:
+def weighted_minhash(X: Matrix, n_hashes: int, random_state: RandomState = None) -> Words:
     """Draw consistent weighted samples of non-negative rows, dense or CSR (Ioffe 2010, algorithm 1).
 
     Two rows have the same sample at a hash with probability sum_k min(a_k, b_k) / sum_k max(a_k, b_k), their weighted
@@ -67,7 +67,7 @@ def weighted_minhash(X: Any, n_hashes: int, random_state: RandomState = None) ->
     32 mixed bits of two different samples are equal once in 4 billion. The same integer as seed gives a row the same
     samples, whatever rows are beside it and however many hashes follow.
     """
-    rows = sp.csr_array(X, dtype=np.float64, copy=True)
+    rows: Matrix = sp.csr_array(X, dtype=np.float64, copy=True)
     if not np.isfinite(rows.data).all() or (rows.data < 0).any():
         raise ValueError("minhash takes finite values that are not negative: split signed blocks by l1_visual_features")
     rows.sum_duplicates()

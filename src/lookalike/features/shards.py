@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -48,7 +48,7 @@ def join_images(
     return kind(np.asarray(image_ids, np.int32), offsets, *map(np.concatenate, columns))
 
 
-def save_shard(shard: Any, path: PathLike) -> None:
+def save_shard(shard: NamedTuple, path: PathLike) -> None:
     """Write a named tuple of arrays, the same bytes each time; compressing takes longer than it saves."""
     write_npz(shard._asdict(), path, compressed=False)
 

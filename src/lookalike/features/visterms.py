@@ -5,13 +5,16 @@ A transformer of scikit-learn, because inverse document frequencies must come fr
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
 
 
 class TfidfVisterms(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -68,7 +71,7 @@ class TfidfVisterms(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
         counts.eliminate_zeros()
         return counts
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         """Tell that it takes sparse input, and only counts; the type of the result is a parameter."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True

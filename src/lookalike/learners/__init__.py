@@ -31,7 +31,7 @@ Names are imported when they are first asked for, so that the registry costs not
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lookalike.learners.registry import MODULES, learner_class
 
@@ -78,7 +78,7 @@ def warm_up() -> None:
             module.warm_up()
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Import what is asked for (PEP 562)."""
     if name == "LEARNERS":
         return {learner: learner_class(learner) for learner in MODULES}

@@ -6,7 +6,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from types import MethodType
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,6 +21,9 @@ from lookalike.core.row_numbers import refuse_missing_labels
 from lookalike.learners.model_io import is_fitted_name, save
 from lookalike.ranking.rankings import best_first, top_k
 
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
 GALLERY_BLOCK = 16_384
 QUERY_BLOCK = 1_024
 LARGEST = 1e70
@@ -33,11 +36,11 @@ IN_FLOAT32 = (1e-15, 1e15)
 class _WithReason:
     """A method that an instance lacks as long as its ``_why_no_<method>`` gives a reason, which the error says."""
 
-    def __init__(self, method: Callable[..., Any]) -> None:
+    def __init__(self, method: Callable[..., Matrix]) -> None:
         self.method = method
         self.__doc__ = method.__doc__
 
-    def __get__(self, instance: object, owner: type | None = None) -> Any:
+    def __get__(self, instance: object, owner: type | None = None) -> Callable[..., Matrix]:
         if instance is None:
             return self.method
         reason = getattr(instance, f"_why_no_{self.method.__name__}")()
@@ -193,7 +196,7 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         check_is_fitted(self)
         save(self, path, made_by)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.required = self.needs_labels
@@ -230,11 +233,11 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
     def _matrix_dtype(self) -> np.dtype:
         return self._matrix().dtype
 
-    def _fitted_values(self) -> dict[str, Any]:
+    def _fitted_values(self) -> dict[str, object]:
         """Return what is saved by name: attributes that are fitted ones by scikit-learn's convention."""
         return {name: value for name, value in vars(self).items() if is_fitted_name(name)}
 
-    def _restore(self, values: dict[str, Any]) -> None:
+    def _restore(self, values: dict[str, object]) -> None:
         """Take what `_fitted_values` returned."""
         for name, value in values.items():
             setattr(self, name, value)
@@ -257,7 +260,7 @@ class SimilarityLearner(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         self._refuse_large_matrix()
         return rows, labels
 
-    def _check_rows(self, X: Matrix, reset: bool = False, **options: Any) -> Matrix:
+    def _check_rows(self, X: Matrix, reset: bool = False, **options: object) -> Matrix:
         """Return rows, checked: for a fitted model, or with `reset` for one that is to be fitted to them."""
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset, **options)
         if reset:

@@ -6,7 +6,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -25,6 +25,8 @@ class Point(NamedTuple):
     known: Doubles | None = None
     """M, where it is known to more digits than by its root."""
     finished: bool = False
+    recorded: Callable[[], float] | None = None
+    """What the curve has in place of the objective."""
 
     @property
     def factor(self) -> Doubles:
@@ -52,12 +54,8 @@ class BatchLearner(SimilarityLearner):
     verbose: int
 
     @abstractmethod
-    def _descend(self, span: Span, y: Array) -> Iterator[Any]:
+    def _descend(self, span: Span, y: Array) -> Iterator[Point]:
         """Yield M = I, then a point a step: `matrix` M, `factor` L with LL' = M, `objective`, and if `finished`."""
-
-    def _recorded(self, point: Point) -> float:
-        """Return the objective that a row of the curve has."""
-        return float(point.objective)
 
     def _components(self, span: Span, point: Point) -> Doubles:
         return span.full_factor(point.factor)
@@ -112,7 +110,7 @@ class BatchLearner(SimilarityLearner):
 
         def record(step: int, point: Point) -> None:
             self.n_steps_ = self.n_iter_ = step
-            self.objective_ = self._recorded(point)
+            self.objective_ = float(point.objective if point.recorded is None else point.recorded())
             row = {"step": step, "objective": self.objective_}
             if trace is not None:
                 self.M_ = span.full_matrix(point.matrix)

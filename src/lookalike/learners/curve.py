@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from lookalike.core.arrays import Array, Longs
 from lookalike.core.progress import progress_lines
 
-Trace = Callable[[Any, int], "dict[str, float]"]
+Trace = Callable[..., "dict[str, float]"]
 """``trace(model, step)``: what it returns becomes columns of ``curve_``."""
 SECONDS = 5.0
 """Between two lines of progress where there is no bar."""
@@ -45,9 +45,8 @@ class Progress:
     """A bar with the present values of what is learned (lines where tqdm is not installed), nothing at `verbose` 0."""
 
     def __init__(self, total: int, verbose: int, title: str, *, many: bool = False) -> None:
-        self._bar: Any = None
         self._done, self._total = 0, total
-        self._tell: Any = None
+        self._bar, self._tell = None, None
         if verbose > 0:
             try:
                 from tqdm import tqdm

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from lookalike.core.arrays import Array, Doubles, Ints, Longs, Matrix
 from lookalike.core.kernels import njit
 from lookalike.learners.base import SimilarityLearner, _WithReason, is_sparse
-from lookalike.learners.online import Draw, OnlineTripletLearner, feed
+from lookalike.learners.online import UNTRACED, Draw, OnlineTripletLearner, Traced, feed
 from lookalike.learners.triplet_products import Products, TripletProducts
 
 ZERO = 1e-10
@@ -25,6 +25,7 @@ ZERO = 1e-10
 
 Compact = dict[str, Array]
 """Arrays with one entry for each of some features."""
+Work = tuple[TripletProducts, Compact]
 
 
 class DiagonalLearner(SimilarityLearner):
@@ -126,7 +127,7 @@ class ProductsLearner(DiagonalLearner):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class OnlineDiagonalLearner(OnlineTripletLearner, ProductsLearner):
+class OnlineDiagonalLearner(OnlineTripletLearner[Work], ProductsLearner):
     """Base of the diagonal learners that take one step a triplet; ``state_`` has what the next call goes on from."""
 
     projection: str | None = None
@@ -161,14 +162,14 @@ class OnlineDiagonalLearner(OnlineTripletLearner, ProductsLearner):
         self._start(products.n_features)
         return self._train_products(products)
 
-    def _train_on(self, X: Matrix, draw: Draw, n_steps: int, *traced: Any) -> Self:
+    def _train_on(self, X: Matrix, draw: Draw, n_steps: int, traced: Traced = UNTRACED) -> Self:
         self._settle()
-        return self._train_products(TripletProducts(X, draw(n_steps)), *traced)
+        return self._train_products(TripletProducts(X, draw(n_steps)), traced)
 
-    def _train_products(self, products: TripletProducts, *traced: Any) -> Self:
+    def _train_products(self, products: TripletProducts, traced: Traced = UNTRACED) -> Self:
         # features that occur in a query are few, and lie close together in memory
         work = products, self._load(products.columns)
-        return self._train(work, feed(products.examples), products.n_triplets, *traced)
+        return self._train(work, feed(products.examples), products.n_triplets, traced)
 
     def _start(self, d: int) -> None:
         self.metric_ = "inner_product"
@@ -177,7 +178,7 @@ class OnlineDiagonalLearner(OnlineTripletLearner, ProductsLearner):
         self.state_ = {"feature": np.empty(0, dtype=np.int64)}
         self.state_ |= {name: np.full(0, rest) for name, rest in self.fields.items()}
 
-    def _take(self, work: tuple[TripletProducts, Compact], examples: Ints) -> tuple[int, int]:
+    def _take(self, work: Work, examples: Ints) -> tuple[int, int]:
         every, present = work
         losses = updates = taken = 0
         for products, triplets in every.blocks(examples):
@@ -188,7 +189,7 @@ class OnlineDiagonalLearner(OnlineTripletLearner, ProductsLearner):
             taken += len(triplets)
         return losses, updates
 
-    def _show(self, work: tuple[TripletProducts, Compact]) -> None:
+    def _show(self, work: Work) -> None:
         products, present = work
         self._store(products.columns, present)
 

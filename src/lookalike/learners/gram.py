@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from lookalike.core.arrays import Array, Doubles, Ints, Longs, Matrix
 from lookalike.core.kernels import njit
-from lookalike.learners.base import is_sparse, psd_factor
+from lookalike.learners.base import SimilarityLearner, is_sparse, psd_factor
 from lookalike.learners.projections import nearest_psd
 from lookalike.learners.sparse_rows import canonical_csr, permuted, refuse_infinity
 from lookalike.ranking.rankings import Rankings, rank_leave_one_out
@@ -126,12 +126,12 @@ class Seen:
             self._products = gram, gram.block(own.rows), own.products
         return self._products[1:]
 
-    def scores(self, model: Any) -> Array:
+    def scores(self, model: SimilarityLearner) -> Array:
         """Return the similarities of all pairs of the rows."""
         scores = model.scores_among(self)
         return np.asarray(model.similarity(self.rows, self.rows) if scores is None else scores)
 
-    def rankings(self, model: Any, y: ArrayLike) -> Rankings:
+    def rankings(self, model: SimilarityLearner, y: ArrayLike) -> Rankings:
         """Let the rows query each other (`rank_leave_one_out`), by products of rows where the model learns on those."""
         scores = model.scores_among(self) if hasattr(model, "scores_among") else None
         if scores is None:
@@ -216,7 +216,7 @@ class RowForm(Form):
     """While it learns: all rows, of which those numbered `used` have a strength."""
     used: Longs
 
-    def __init__(self, rows: Matrix, strengths: sp.csr_array) -> None:
+    def __init__(self, rows: Matrix, strengths: Matrix) -> None:
         n, d = rows.shape
         if not is_sparse(strengths) or strengths.shape != (n, n) or rows.dtype not in (np.float32, np.float64):
             raise ValueError(f"{n} rows of {rows.dtype} have no strengths of shape {strengths.shape}")
@@ -327,7 +327,7 @@ class LearningForm(RowForm):
         self._steps, self._is_symmetric, self._moment = steps, is_symmetric, steps.moment
         self.gram, self.dtype = steps.gram, steps.gram.rows.dtype
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         """Read from the steps what is not there yet."""
         if name == "has_overflowed":
             return self._steps.has_overflowed()

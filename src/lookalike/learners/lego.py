@@ -34,7 +34,7 @@ SMALLEST_DISTANCE = 1e-12
 
 
 @dataclass(eq=False, repr=False)
-class LEGO(OnlineLearner):
+class LEGO(OnlineLearner["_LazyMatrix"]):
     """Online learning of a distance (a - b)'M(a - b) from pairs with LogDet regularisation.
 
     From M = I, each step takes a pair with z = x_i - x_j at the distance yh = z'Mz and solves

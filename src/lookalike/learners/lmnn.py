@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -129,7 +130,7 @@ class LMNN(BatchLearner):
     warm_start: bool = False
     verbose: int = 0
 
-    def _descend(self, span: Span, y: Array) -> Iterator[_Descent | Point]:
+    def _descend(self, span: Span, y: Array) -> Iterator[Point]:
         """Yield the start and the descent after every iteration."""
         coordinates, (classes, _) = span.coordinates, class_codes(y)
         targets = target_neighbours(coordinates, classes, self.n_neighbors)
@@ -139,14 +140,14 @@ class LMNN(BatchLearner):
             return
         triplets = _ActiveSet if self.solver == "active_set" else _AllTriplets
         descent = _Descent(self, triplets(coordinates, classes, targets, float(self.omega)))
-        yield descent
+        yield descent.reached()
         for step in range(1, int(self.max_iter) + 1):
             if descent.finished:
                 return
             descent.iterate()
             if step == self.max_iter:
                 descent.verify()
-            yield descent
+            yield descent.reached()
 
     def _start(self, span: Span) -> Doubles:
         """Return the L at which the factor's descent starts, (r, r)."""
@@ -158,10 +159,7 @@ class LMNN(BatchLearner):
             return np.eye(span.rank)
         return np.asarray(vectors * np.sqrt(np.maximum(values, LOST * values.max(initial=0.0))))
 
-    def _recorded(self, point: _Descent | Point) -> float:
-        return float(point.objective if isinstance(point, Point) else point.full_objective())
-
-    def _components(self, span: Span, point: _Descent | Point) -> Doubles:
+    def _components(self, span: Span, point: Point) -> Doubles:
         full = span.full_factor(psd_factor(point.matrix))
         return np.ascontiguousarray(full[:, full.any(axis=0)])
 
@@ -239,19 +237,11 @@ class _Descent:
         else:
             self._look()
 
-    @property
-    def matrix(self) -> Doubles:
-        """Return the matrix at the point."""
-        return self.point.matrix
-
-    @property
-    def objective(self) -> float:
-        """Return eq. 13 at the point, with what is in the active set."""
-        return self.point.objective
-
-    def full_objective(self) -> float:
-        """Return eq. 13 at the point over all triplets, whatever is in the active set."""
-        return self._triplets.full_objective(self.point.products)
+    def reached(self) -> Point:
+        """Return the best point; the curve has eq. 13 there over all triplets, whatever is in the active set."""
+        point = self.point
+        recorded = partial(self._triplets.full_objective, point.products)
+        return Point(point.objective, partial(psd_factor, point.matrix), point.matrix, self.finished, recorded)
 
     def verify(self) -> bool:
         """Look at all impostors and renew the active set; return whether it had left out some that have a loss."""

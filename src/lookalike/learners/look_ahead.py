@@ -16,11 +16,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
+from numba.core.base import BaseContext
+from numba.core.typing.templates import signature
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 from threadpoolctl import threadpool_limits
@@ -201,10 +203,10 @@ def add_sparse_products(first_feature: int, lists: FeatureLists, first: int, sto
 
 
 @intrinsic
-def _prefetch(typing_context: object, array: Any, row: object, column: object) -> object:
+def _prefetch(typing_context: object, array: object, row: object, column: object) -> object:
     """Ask the processor to fetch the cache line of ``array[row, column]``, a C-contiguous matrix, for later reading."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: BaseContext, builder: ir.IRBuilder, _: object, arguments: list[ir.Value]) -> object:
         matrix = make_array(array)(context, builder, arguments[0])
         width = builder.extract_value(matrix.shape, 1)
         place = builder.gep(matrix.data, [builder.add(builder.mul(arguments[1], width), arguments[2])])
@@ -216,7 +218,7 @@ def _prefetch(typing_context: object, array: Any, row: object, column: object) -
         builder.call(function, [builder.bitcast(place, byte), *hints])
         return context.get_dummy_value()
 
-    return types.void(array, types.uintp, types.uintp), generate
+    return signature(types.void, array, types.uintp, types.uintp), generate
 
 
 @njit(cache=True, nogil=True)
@@ -229,8 +231,8 @@ def _prefetch_part(W: Array, row: np.uint, first: np.uint, stop: np.uint, line: 
 
 # fastmath lets the compiler sum in vector lanes: another order than one by one, the same on every run of a machine.
 @njit(cache=True, nogil=True, fastmath=True)
-def _dot(W: Array, i: int, begin: int, end: int, index: Array, value: Array) -> Any:
-    total = value.dtype.type(0)
+def _dot(W: Array, i: int, begin: int, end: int, index: Array, value: Array) -> float:
+    total: float = value.dtype.type(0)
     # unsigned: numba tests a signed index for being negative
     for k in range(np.uintp(begin), np.uintp(end)):
         total += W[i, np.uintp(index[k])] * value[k]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from lookalike.core.arrays import Matrix
 from lookalike.core.errors import LookalikeError
@@ -72,7 +73,7 @@ def take_apart(model: SimilarityLearner) -> tuple[dict[str, Any], Arrays]:
         if isinstance(value, dict):
             values[name] = {"columns": list(value)}
             arrays |= {f"{name}/{column}": np.asarray(array) for column, array in value.items()}
-        elif hasattr(value, "indptr"):
+        elif isinstance(value, sp.csr_array):
             values[name] = {"csr": list(value.shape)}
             arrays |= {f"{name}/{part}": getattr(value, part) for part in CSR_PARTS}
         elif isinstance(value, np.ndarray) and value.dtype.kind in "OU":
@@ -121,7 +122,7 @@ def put_together(kept: dict[str, Any], arrays: Arrays, path: PathLike, kind: Kin
         own = {key: _fitted_value(value, key, arrays) for key, value in kept["fitted"].items()}
         own |= {key: array.astype(object) if array.dtype.kind == "U" else array for key, array in arrays.items()}
         # curves, which are dicts, hold NaN
-        numbers = {key: value.data if hasattr(value, "indptr") else value for key, value in own.items()}
+        numbers = {key: value.data if isinstance(value, sp.csr_array) else value for key, value in own.items()}
         check_finite({key: value for key, value in numbers.items() if isinstance(value, np.ndarray)}, path, kind.again)
         model._restore(own)
     return model
@@ -161,8 +162,6 @@ def _exceptions(array: np.ndarray) -> Arrays:
 
 def _csr(shape: list[int], data: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> Matrix:
     """Make a CSR matrix of parts from a file; raise ValueError unless they are those of one."""
-    import scipy.sparse as sp
-
     n_rows, n_columns = shape
     kinds = data.dtype in (np.float32, np.float64), indices.dtype in INDEX_TYPES, indptr.dtype in INDEX_TYPES
     if not all(kinds) or indptr.shape != (n_rows + 1,) or data.shape != indices.shape or data.ndim != 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import product
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Protocol, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,7 +28,7 @@ from lookalike.learners.gram import (
     is_finite,
     pays,
 )
-from lookalike.learners.online import OnlineTripletLearner
+from lookalike.learners.online import UNTRACED, Draw, OnlineTripletLearner, Traced
 from lookalike.learners.projections import nearest_psd
 from lookalike.learners.sparse_rows import (
     OrderedRows,
@@ -47,8 +47,18 @@ Kernel = Callable[[Array, Rows, Ints, float, Doubles], tuple[int, int]]
 """Takes one step a triplet on W in place; returns how many had a loss, and how many an update."""
 
 
+class Steps(Protocol):
+    """What takes the steps of a learner: `GramSteps`, `RowSteps`, or those of several rankers."""
+
+    def take(self, triplets: Ints, /) -> tuple[float, int]:
+        """Take one step a triplet; return how many had a loss, and how many an update."""
+
+    def form(self) -> Form:
+        """Return what was learned so far."""
+
+
 @dataclass(eq=False, repr=False)
-class PassiveAggressive(OnlineTripletLearner):
+class PassiveAggressive(OnlineTripletLearner["Steps"]):
     """Base of OASIS and its variants: passive-aggressive steps on a d x d matrix from W = I, and projections of it."""
 
     aggressiveness: float = 0.1
@@ -60,7 +70,7 @@ class PassiveAggressive(OnlineTripletLearner):
 
     kind: ClassVar[int] = PLAIN
     """Of its steps on inner products."""
-    row_kernel: ClassVar[Any]
+    row_kernel: ClassVar[Callable[..., tuple[int, int]]]
     """Its steps on W."""
     matrix_name: ClassVar[str] = "W_"
     """Attribute that holds the matrix."""
@@ -88,11 +98,11 @@ class PassiveAggressive(OnlineTripletLearner):
         self._shared = gram
         return self
 
-    def steps(self, X: Matrix, n_steps: int) -> Any:
-        """Return what takes so many steps from W = I on some rows: `GramSteps` or `RowSteps`."""
+    def steps(self, X: Matrix, n_steps: int) -> GramSteps | RowSteps:
+        """Return what takes so many steps from W = I on some rows."""
         X = self._check_rows(X, reset=True)
         self._start(X.shape[1])
-        return self._prepare(X, n_steps)
+        return self._rankers(X, n_steps)[0]
 
     def sums(self) -> tuple[float, float, float]:
         """Return the trace of the learned matrix W, the sum of W_ij^2, and the sum of W_ij W_ji."""
@@ -111,20 +121,24 @@ class PassiveAggressive(OnlineTripletLearner):
         self._form: Form = RowForm.identity(d, self.dtype)
         self.n_steps_ = self.n_updates_ = self.n_projections_ = 0
 
-    def _prepare(self, X: Matrix, n_steps: int) -> Any:
+    def _prepare(self, X: Matrix, n_steps: int) -> Steps:
+        return self._rankers(X, n_steps)[0]
+
+    def _rankers(self, X: Matrix, n_steps: int) -> Sequence[GramSteps | RowSteps]:
+        """Return what takes the steps of each ranker; of most learners there is one."""
         shared, C, n_rankers = self.__dict__.pop("_shared", None), float(self.aggressiveness), self._n_rankers()
         starts_from_identity = isinstance(self._form, RowForm) and not self._form.rows.shape[0]
         if starts_from_identity and self._takes_products(X, n_steps):
             gram = Gram.of(X, self.dtype) if shared is None else shared
             if (gram.rows.shape, gram.rows.dtype) != (X.shape, self.dtype):
                 raise ValueError(f"gram is of {gram.n_rows:,} other rows: share Gram.of(X, {self.dtype!r})")
-            return self._together([GramSteps(gram, self.kind, C, n_steps) for _ in range(n_rankers)])
+            return [GramSteps(gram, self.kind, C, n_steps) for _ in range(n_rankers)]
         super()._refuse_large_matrix()
         rows = OrderedRows(X, self._form.dtype)
         if starts_from_identity:  # which is the same in every order of features
             starts = [np.eye(X.shape[1], dtype=self.dtype) for _ in range(n_rankers)]
-            return self._together([RowSteps(rows, W, self.row_kernel, C, n_steps * C) for W in starts])
-        return RowSteps(rows, rows.ordered(self._form.matrix), self.row_kernel, C, np.inf)
+            return [RowSteps(rows, W, self.row_kernel, C, n_steps * C) for W in starts]
+        return [RowSteps(rows, rows.ordered(self._form.matrix), self.row_kernel, C, np.inf)]
 
     def _takes_products(self, X: Matrix, n_steps: int) -> bool:
         """Decide about `solver`; raise ValueError where inner products were asked for and take too much memory."""
@@ -143,21 +157,16 @@ class PassiveAggressive(OnlineTripletLearner):
     def _n_rankers(self) -> int:
         return 1
 
-    def _together(self, steps: Sequence[Any]) -> Any:
-        """Return what takes the steps of all rankers; this learner has one."""
-        return steps[0]
+    def _take(self, work: Steps, examples: Ints) -> tuple[float, int]:
+        return work.take(examples)
 
-    def _take(self, work: Any, examples: Ints) -> tuple[float, int]:
-        counts: tuple[float, int] = work.take(examples)
-        return counts
-
-    def _train(self, work: Any, *how: Any, **traced: Any) -> Self:
+    def _train(self, work: Steps, draw: Draw, n_steps: int, traced: Traced = UNTRACED) -> Self:
         try:
-            return super()._train(work, *how, **traced)
+            return super()._train(work, draw, n_steps, traced)
         finally:
             self._form = self._form.settled()
 
-    def _show(self, work: Any) -> None:
+    def _show(self, work: Steps) -> None:
         self._form = work.form()
 
     def _finish(self, traced: bool = False) -> None:
@@ -220,11 +229,11 @@ class PassiveAggressive(OnlineTripletLearner):
     def _refuse_large_matrix(self) -> None:
         """Leave it to steps on W, and to who asks for W."""
 
-    def _fitted_values(self) -> dict[str, Any]:
+    def _fitted_values(self) -> dict[str, object]:
         names = ("rows_", "strengths_") if isinstance(self._form, RowForm) else (self.matrix_name,)
         return super()._fitted_values() | {name: getattr(self, name) for name in names}
 
-    def _restore(self, values: dict[str, Any]) -> None:
+    def _restore(self, values: dict[str, object]) -> None:
         values.pop("components_", None)  # of format version 1; they are found again
         if "rows_" in values:
             self._form = RowForm(values.pop("rows_"), values.pop("strengths_"))
@@ -411,9 +420,10 @@ class OASIS(PassiveAggressive):
         interval = int(self.projection_interval)
         return min(self.chunk, interval - self.n_steps_ % interval)
 
-    def _take(self, work: Any, examples: Ints) -> tuple[float, int]:
+    def _take(self, work: Steps, examples: Ints) -> tuple[float, int]:
         counts = super()._take(work, examples)
-        if self.projection_interval is not None and (self.n_steps_ + len(examples)) % self.projection_interval == 0:
+        interval = self.projection_interval
+        if isinstance(work, GramSteps | RowSteps) and interval and (self.n_steps_ + len(examples)) % interval == 0:
             self._refuse_overflow(work.has_overflowed())
             work.project()
             self.n_projections_ += 1

@@ -16,9 +16,9 @@ from lookalike.core.kernels import njit
 from lookalike.core.seeds import RandomState, as_seed
 from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.gram import DISSIM, ONLINE_PROJ, Form, LearningForm, Moment, Seen
-from lookalike.learners.oasis import PassiveAggressive, learned_matrix, oasis_steps
+from lookalike.learners.oasis import PassiveAggressive, Steps, learned_matrix, oasis_steps
 from lookalike.learners.oasis import warm_up as warm_up_oasis
-from lookalike.learners.online import Draw
+from lookalike.learners.online import UNTRACED, Draw, Traced
 from lookalike.learners.sparse_rows import (
     Places,
     Rows,
@@ -297,18 +297,18 @@ class AveragedOASIS(PassiveAggressive):
             ranker._form = steps.form()
             yield ranker
 
-    def _train(self, work: Any, *how: Any, **more: Any) -> Self:
-        self._work = work
+    def _prepare(self, X: Matrix, n_steps: int) -> Steps:
+        self._work = AveragedSteps(self._rankers(X, n_steps), self.n_jobs)
+        return self._work
+
+    def _train(self, work: Steps, draw: Draw, n_steps: int, traced: Traced = UNTRACED) -> Self:
         try:
-            return super()._train(work, *how, **more)
+            return super()._train(work, draw, n_steps, traced)
         finally:
             del self._work
 
     def _n_rankers(self) -> int:
         return int(self.n_rankers)
-
-    def _together(self, steps: Sequence[Any]) -> Any:
-        return AveragedSteps(steps, self.n_jobs)
 
 
 class AveragedSteps:

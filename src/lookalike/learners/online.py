@@ -6,7 +6,7 @@ import copy
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,10 +21,22 @@ from lookalike.learners.triplets import TripletSampler, check_triplets
 
 Draw = Callable[[int], Ints]
 """``draw(n)``: the next n examples, rows of row numbers."""
+Work = TypeVar("Work")
+"""What steps are taken on: the rows, and the matrix as steps want them."""
+
+
+class Traced(NamedTuple):
+    """What is called along a pass, and the steps at which the curve has a point (None: by `trace_points`)."""
+
+    trace: Trace | None = None
+    steps: Iterable[int] | None = None
+
+
+UNTRACED = Traced()
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class OnlineLearner(SimilarityLearner):
+class OnlineLearner(SimilarityLearner, Generic[Work]):
     """Base of learners that take one step an example; a subclass has the parameters ``n_steps`` and ``dtype`` too."""
 
     chunk: ClassVar[int] = 16_384
@@ -50,15 +62,16 @@ class OnlineLearner(SimilarityLearner):
     def _sampler(self, X: Matrix, y: Array, seed: int) -> Draw:
         """Return what draws examples from labelled rows."""
 
-    def _prepare(self, X: Matrix, n_steps: int) -> Any:
-        """Return what `_take` works on for so many steps: the rows, and the matrix as it is now, as steps want them."""
+    def _prepare(self, X: Matrix, n_steps: int) -> Work:
+        """Return what `_take` works on for so many steps; one that prepares otherwise has a `_train_on` of its own."""
+        raise NotImplementedError
 
     @abstractmethod
-    def _take(self, work: Any, examples: Ints) -> tuple[float, int]:
+    def _take(self, work: Work, examples: Ints) -> tuple[float, int]:
         """Take one step per example; return how many had a loss, and how many changed the matrix."""
 
     @abstractmethod
-    def _show(self, work: Any) -> None:
+    def _show(self, work: Work) -> None:
         """Set the fitted matrix to what was learned so far, in the user's order of features."""
 
     def _room(self) -> int:
@@ -115,17 +128,15 @@ class OnlineLearner(SimilarityLearner):
         if trace_steps is not None:
             trace_steps = [step for step in trace_steps if step <= n_steps]
         self._start(X.shape[1])
-        return self._train_on(X, draw, n_steps, trace, trace_steps)
+        return self._train_on(X, draw, n_steps, Traced(trace, trace_steps))
 
-    def _train_on(self, X: Matrix, draw: Draw, n_steps: int, *traced: Any) -> Self:
+    def _train_on(self, X: Matrix, draw: Draw, n_steps: int, traced: Traced = UNTRACED) -> Self:
         """Take `n_steps` steps on examples of these rows that `draw` gives."""
-        return self._train(self._prepare(X, n_steps), draw, n_steps, *traced)
+        return self._train(self._prepare(X, n_steps), draw, n_steps, traced)
 
-    def _train(
-        self, work: Any, draw: Draw, n_steps: int, trace: Trace | None = None, trace_steps: Iterable[int] | None = None
-    ) -> Self:
+    def _train(self, work: Work, draw: Draw, n_steps: int, traced: Traced = UNTRACED) -> Self:
         """Take `n_steps` steps on examples that `draw` gives, with a point of the curve at each trace step."""
-        points = curve_points(n_steps, trace_steps, self.trace_points)
+        points = curve_points(n_steps, traced.steps, self.trace_points)
         curve: list[dict[str, float]] = []
         taken = 0
         with Progress(n_steps, self.verbose, type(self).__name__, many=True) as progress:
@@ -142,9 +153,9 @@ class OnlineLearner(SimilarityLearner):
                         progress.advance(len(examples), loss_rate=new_losses / len(examples))
                     if len(curve) < len(points):
                         record = {"step": point, "loss_rate": losses / (point - before) if point > before else np.nan}
-                        if trace is not None:
+                        if traced.trace is not None:
                             self._show(work)
-                            record |= trace(self, point)
+                            record |= traced.trace(self, point)
                         curve.append(record)
             finally:  # of an interrupted fit the user keeps what was learned
                 self._show(work)
@@ -166,7 +177,7 @@ class OnlineLearner(SimilarityLearner):
         return int(model.curve_["step"][np.argmax(model.curve_["map"])])
 
 
-class OnlineTripletLearner(OnlineLearner):
+class OnlineTripletLearner(OnlineLearner[Work]):
     """Base of the online learners that take one step a triplet, drawn from labels or given."""
 
     accepts = frozenset({"labels", "triplets", "online"})

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import math
 import zlib
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -317,7 +317,7 @@ def _keeps_margin(positive: np.floating, negative: np.floating, margin: float) -
 
 
 @njit(cache=True, nogil=True)
-def _end_of_negatives(rows: Relevance, start: int, positive: int, margin: float) -> Any:
+def _end_of_negatives(rows: Relevance, start: int, positive: int, margin: float) -> int:
     """Return where the negatives that keep the margin to the entry `positive` of its row end."""
     low, high = start, positive
     while low < high:
@@ -344,27 +344,27 @@ def _is_found(states: States, share: float, tries: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _draw_unlisted(states: States, rows: Relevance, members: Ints, query: int) -> Any:
+def _draw_unlisted(states: States, rows: Relevance, members: Ints, query: int) -> int:
     """Draw uniformly from those of `members` whose relevance to the query is 0, of which there is one at least."""
     while True:
-        image = members[below(states, members.shape[0])]
+        image = int(members[below(states, members.shape[0])])
         if image != query and _relevance_of(rows, query, image) == 0.0:
             return image
 
 
 @njit(cache=True, nogil=True)
-def _out_of_class_negative(states: States, categories: Categories, query: int) -> Any:
+def _out_of_class_negative(states: States, categories: Categories, query: int) -> int:
     """Draw uniformly from the images of all other categories."""
     category = categories.by_image[query]
     start, end = categories.start[category], categories.start[category + 1]
     place = below(states, categories.members.shape[0] - (end - start))
-    return categories.members[place + (end - start if place >= start else 0)]
+    return int(categories.members[place + (end - start if place >= start else 0)])
 
 
 @njit(cache=True, nogil=True)
 def _in_class_negative(
     states: States, rows: Relevance, categories: Categories, choice: TripletRule, query: int, positive: int
-) -> Any:
+) -> int:
     """Draw a negative of the query's category for the entry `positive` of the query's row; -1 where it is given up."""
     start = rows.start[query]
     end = _end_of_negatives(rows, start, positive, choice.margin)
@@ -374,7 +374,7 @@ def _in_class_negative(
         share = rows.cumulative[end - 1] / rows.cumulative[rows.start[query + 1] - 1]
         if not _is_found(states, share, choice.tries):
             return -1
-        return rows.images[pick(states, rows.cumulative, start, end)]
+        return int(rows.images[pick(states, rows.cumulative, start, end)])
     category = categories.by_image[query]
     first = categories.start[category]
     size = categories.start[category + 1] - first
@@ -386,7 +386,7 @@ def _in_class_negative(
         return -1
     number = below(states, n_possible)
     if number < end - start:
-        return rows.images[start + number]
+        return int(rows.images[start + number])
     return _draw_unlisted(states, rows, categories.members[first : first + size], query)
 
 
@@ -470,7 +470,7 @@ def _total_in_buffer(rows: Relevance, place: Ints, start: int, end: int, choice:
 @njit(cache=True, nogil=True)
 def _pick_in_buffer(
     chance: float, rows: Relevance, place: Ints, start: int, end: int, total: float, choice: TripletRule
-) -> Any:
+) -> int:
     """Return an entry of [start, end) whose image is in its buffer, by weight; `total` is the sum of the weights."""
     target = chance * total
     last = start
@@ -494,7 +494,7 @@ def _in_buffer_negative(
     query: int,
     positive: int,
     total: float,
-) -> Any:
+) -> int:
     """Draw a negative of the query's own buffer for the entry `positive` of the query's row; -1: given up."""
     start = rows.start[query]
     end = _end_of_negatives(rows, start, positive, choice.margin)
@@ -511,18 +511,18 @@ def _in_buffer_negative(
         return -1
     if unlisted > 0.0 and uniform(states) * possible >= listed:
         return _draw_unlisted(states, rows, buffers.members[category, :size], query)
-    return rows.images[_pick_in_buffer(uniform(states), rows, buffers.place, start, end, listed, choice)]
+    return int(rows.images[_pick_in_buffer(uniform(states), rows, buffers.place, start, end, listed, choice)])
 
 
 @njit(cache=True, nogil=True)
-def _out_of_buffer_negative(states: States, buffers: Buffers, buffer_start: Longs, category: int) -> Any:
+def _out_of_buffer_negative(states: States, buffers: Buffers, buffer_start: Longs, category: int) -> int:
     """Draw uniformly from the images of all other buffers; `buffer_start` are the running sums of their sizes."""
     size = buffers.sizes[category]
     number = below(states, buffer_start[-1] - size)
     if number >= buffer_start[category]:
         number += size
     other = first_above(buffer_start, 0, buffer_start.shape[0], number) - 1
-    return buffers.members[other, number - buffer_start[other]]
+    return int(buffers.members[other, number - buffer_start[other]])
 
 
 @njit(cache=True, nogil=True)
@@ -550,9 +550,9 @@ def draw_triplets(
         seed_row(states, key, first + i)
         outside = uniform(states) < choice.out_of_class
         for _ in range(discards):
-            negative: Any = np.int64(-1)
+            negative = -1
             if buffers.sizes.shape[0] == 0:
-                query: Any = np.int64(queries.images[pick(states, queries.sums, 0, queries.sums.shape[0])])
+                query = int(queries.images[pick(states, queries.sums, 0, queries.sums.shape[0])])
                 positive = pick(states, rows.cumulative, rows.start[query], rows.start[query + 1])
                 if outside:
                     negative = _out_of_class_negative(states, categories, query)
@@ -561,7 +561,7 @@ def draw_triplets(
             else:
                 _offer_next(offering, offers, categories, buffers)
                 category = pick(states, queries.category_sums, 0, queries.category_sums.shape[0])
-                query = np.int64(buffers.members[category, below(states, buffers.sizes[category])])
+                query = int(buffers.members[category, below(states, buffers.sizes[category])])
                 start, end = rows.start[query], rows.start[query + 1]
                 total = _total_in_buffer(rows, buffers.place, start, end, choice)
                 if total == 0.0:

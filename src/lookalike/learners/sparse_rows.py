@@ -5,7 +5,7 @@ So what most steps touch of a row of W is a short dense head; the rest, the tail
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 from lookalike.core.arrays import Array, Doubles, Longs, Matrix
 from lookalike.core.kernels import njit
+
+if TYPE_CHECKING:
+    from lookalike.learners.triplet_products import Products
 
 Places = NDArray[np.uint32]
 
@@ -115,7 +118,7 @@ def add_scaled(
 
 
 @njit(cache=True, nogil=True)
-def row_of(rows: Any, number: int) -> tuple[Places, Array]:
+def row_of(rows: Rows | Products, number: int) -> tuple[Places, Array]:
     """Return the features and the values of one of `Rows`, or of products of rows."""
     start, stop = rows.indptr[number], rows.indptr[number + 1]
     return rows.indices[start:stop], rows.data[start:stop]
@@ -158,17 +161,17 @@ def fill_head(index: Places, value: Array, head: Array) -> int:
 
 # fastmath lets the compiler sum in vector lanes: another order than one by one, the same on every run of a machine.
 @njit(cache=True, nogil=True, fastmath=True)
-def _dot_head(row: Array, head: Array) -> Any:
-    total = head.dtype.type(0)
+def _dot_head(row: Array, head: Array) -> float:
+    total: float = head.dtype.type(0)
     for k in range(head.shape[0]):
         total += row[k] * head[k]
     return total
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def sparse_dot(row: Array, index: Places, value: Array) -> Any:
+def sparse_dot(row: Array, index: Places, value: Array) -> float:
     """Return the inner product of a dense and a sparse vector."""
-    total = value.dtype.type(0)
+    total: float = value.dtype.type(0)
     for k in range(index.shape[0]):
         total += row[index[k]] * value[k]
     return total

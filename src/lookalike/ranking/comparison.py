@@ -6,8 +6,8 @@ resampled t-test asks whether another partition would agree, a bootstrap cluster
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -179,10 +179,10 @@ def compare_methods(
     return pd.concat(filled, ignore_index=True) if filled else pd.DataFrame(columns=list(COLUMNS))
 
 
-def average_precisions(rankings: Iterable[tuple[Mapping[str, Any], Rankings]]) -> pd.DataFrame:
+def average_precisions(rankings: Iterable[tuple[Mapping[str, object], Rankings]]) -> pd.DataFrame:
     """Return average precision (0..1) of every query of many runs, named by ``subset``, ``method`` and ``fold``."""
     tables = [
-        pd.DataFrame({"image_id": ranks.query_ids, "average_precision": ranks.average_precision()}).assign(**names)
+        pd.DataFrame({"image_id": ranks.query_ids, "average_precision": ranks.average_precision(), **names})
         for names, ranks in rankings
     ]
     return pd.concat(tables, ignore_index=True)[["subset", "method", "fold", "image_id", "average_precision"]]
@@ -217,7 +217,7 @@ def _evidence(paired: pd.DataFrame, n_train: float, n_test: float, stream: np.ra
     return counts | dict(zip(NUMBERS, found, strict=True))
 
 
-def verdict(row: Mapping[Any, Any]) -> str:
+def verdict(row: Mapping[Hashable, float]) -> str:
     """Compare with 0 such that a NaN anywhere is not decidable."""
     if row["p_holm"] < LEVEL and row["t_low"] > 0 and row["bootstrap_low"] > 0:
         return BETTER

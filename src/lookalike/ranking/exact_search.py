@@ -14,12 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import types
+from numba.core.base import BaseContext
+from numba.core.typing.templates import signature
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 from numpy.typing import ArrayLike, NDArray
@@ -180,18 +182,24 @@ def project_rows(W: Array, rows: WordRows, members: Longs, block: Floats) -> Non
 
 @intrinsic
 def _score_row(
-    typing_context: Any, block: Any, indices: Any, data: Any, start: Any, stop: Any, thresholds: Any, scores: Any
-) -> Any:
+    typing_context: object,
+    block: object,
+    indices: object,
+    data: object,
+    start: object,
+    stop: object,
+    thresholds: object,
+    scores: object,
+) -> object:
     """Write the scores of the gallery row [start, stop) for all lanes; return whether one is above its threshold."""
     # arrays are C-contiguous; every lane is summed in the order of the row, whatever the other lanes hold
-    signature = types.boolean(block, indices, data, start, stop, thresholds, scores)
+    kind = signature(types.boolean, block, indices, data, start, stop, thresholds, scores)
 
-    def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
-        def pointer(position: int) -> Any:
-            array: Any = make_array(signature.args[position])(context, builder, arguments[position])
-            return array.data
+    def generate(context: BaseContext, builder: ir.IRBuilder, _: object, arguments: list[ir.Value]) -> ir.Value:
+        def pointer(position: int) -> ir.Value:
+            return make_array(kind.args[position])(context, builder, arguments[position]).data
 
-        def load_lanes(address: Any) -> Any:
+        def load_lanes(address: ir.Value) -> ir.Value:
             return builder.load(builder.bitcast(address, lanes.as_pointer()), align=4)
 
         integer, lanes = ir.IntType(64), ir.VectorType(ir.FloatType(), LANES)
@@ -227,7 +235,7 @@ def _score_row(
         mask = builder.bitcast(above, ir.IntType(LANES))
         return builder.icmp_unsigned("!=", mask, ir.Constant(ir.IntType(LANES), 0))
 
-    return signature, generate
+    return kind, generate
 
 
 @njit(cache=True, nogil=True)
@@ -272,7 +280,7 @@ def top_k_of_block(block: Floats, rows: WordRows, own: Longs, found: Ints, found
 
 
 @njit(cache=True, nogil=True)
-def _bucket(score: float, best: float, per_score: Any) -> int:
+def _bucket(score: float, best: float, per_score: float | np.floating) -> int:
     """Return a number from 0 to BUCKETS - 1 that never falls where the score falls."""
     place = (best - score) * per_score
     if not place > 0:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -108,7 +108,7 @@ class Rankings:
 
     def save(self, path: PathLike) -> None:
         """Write ``.npz``; the same rankings give the same bytes."""
-        arrays: dict[str, Any] = {
+        arrays: dict[str, ArrayLike] = {
             "offsets": np.asarray(self.offsets, dtype=np.int64),
             "ranks": np.asarray(self.ranks, dtype=np.int32),
             "n_gallery": np.int64(self.n_gallery),

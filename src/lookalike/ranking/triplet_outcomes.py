@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -121,8 +121,9 @@ class _Places(NamedTuple):
 
 
 def _places(triplets: pd.DataFrame, pairs: pd.DataFrame) -> _Places:
-    factorized: Any = pd.MultiIndex.from_frame(pairs[["text_query", "query"]]).factorize()
-    group_of_pair, queries = factorized
+    asked = pd.MultiIndex.from_frame(pairs[["text_query", "query"]])
+    queries = asked.drop_duplicates()
+    group_of_pair = queries.get_indexer(asked)
     group = queries.get_indexer(pd.MultiIndex.from_frame(triplets[["text_query", "query"]]))
     measured = _keys(group_of_pair, pairs["candidate"])
     pool = np.flatnonzero(pairs["in_pool"].to_numpy())
@@ -143,9 +144,10 @@ def _places(triplets: pd.DataFrame, pairs: pd.DataFrame) -> _Places:
     )
 
 
-def _keys(groups: Longs, images: object) -> Any:
+def _keys(groups: Longs, images: object) -> pd.Index:
     """Return an index of one whole number for a group and an image of it."""
-    return pd.Index((groups.astype(np.int64) << 32) + np.asarray(images, dtype=np.int64))
+    keys: pd.Index = pd.Index((groups.astype(np.int64) << 32) + np.asarray(images, dtype=np.int64))
+    return keys
 
 
 def _n_nearer(places: _Places, distances: NDArray[np.floating]) -> Longs:
