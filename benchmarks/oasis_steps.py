@@ -77,7 +77,7 @@ def whole_fits(X: sp.csr_array, y: np.ndarray, n_steps: int, repeat: int) -> dic
             OASIS(AGGRESSIVENESS, n_steps, solver=solver, random_state=0).fit(X, y)
             seconds[solver].append(time.process_time() - start)
         start = time.process_time()
-        assert gram.Gram.of(X, "float32").products.size
+        assert gram.Gram.copied(X, "float32").products.size
         seconds["products"].append(time.process_time() - start)
     auto = "gram" if gram.pays(X.shape[0], X.nnz, X.shape[1], n_steps) else "rows"
     return {name: min(values) for name, values in seconds.items()} | {"auto": auto, "steps": n_steps}

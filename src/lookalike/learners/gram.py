@@ -70,7 +70,7 @@ class Gram:
         self.n_rows = int(rows.shape[0])
 
     @classmethod
-    def of(cls, X: Matrix, dtype: DTypeLike) -> Gram:
+    def copied(cls, X: Matrix, dtype: DTypeLike) -> Gram:
         """Copy rows in a dtype, as CSR unless many of their values are not zero."""
         if is_sparse(X) or np.count_nonzero(X) < SPARSE_BELOW * X.size:
             return cls(canonical_csr(X, np.dtype(dtype)))
@@ -100,7 +100,7 @@ class Gram:
     @cached_property
     def columns(self) -> Parts:
         """Return CSR rows column by column."""
-        return Parts.of(self.rows.tocsc())
+        return Parts.taken_from(self.rows.tocsc())
 
     def block(self, rows: Matrix) -> Array:
         """Return the inner products of some rows with these."""
@@ -108,7 +108,7 @@ class Gram:
             products = rows @ self.rows.T
             return np.asarray(products.toarray() if is_sparse(products) else products)
         products = np.zeros((rows.shape[0], self.n_rows), self.rows.dtype)
-        _add_product(Parts.of(rows), self.columns, products, rows is self.rows)
+        _add_product(Parts.taken_from(rows), self.columns, products, rows is self.rows)
         return products
 
 
@@ -122,7 +122,7 @@ class Seen:
     def products(self, gram: Gram) -> tuple[Array, Array]:
         """Return the inner products of these rows with the rows of `gram`, and with each other."""
         if self._products is None or self._products[0] is not gram:
-            own = Gram.of(self.rows, gram.rows.dtype)
+            own = Gram.copied(self.rows, gram.rows.dtype)
             self._products = gram, gram.block(own.rows), own.products
         return self._products[1:]
 
@@ -241,7 +241,7 @@ class RowForm(Form):
         W = np.eye(rows.shape[1], dtype=self.dtype)
         if is_sparse(rows):
             products = np.zeros(rows.shape)
-            _add_product(Parts.of(A), Parts.of(rows), products, False)
+            _add_product(Parts.taken_from(A), Parts.taken_from(rows), products, False)
             _add_in_tiles(W, self._own.columns, products.astype(self.dtype, copy=False), is_symmetric)
         else:
             W += rows.T @ (A @ rows).astype(self.dtype, copy=False)
@@ -439,7 +439,7 @@ class Parts(NamedTuple):
     values: Array
 
     @classmethod
-    def of(cls, matrix: Matrix) -> Parts:
+    def taken_from(cls, matrix: Matrix) -> Parts:
         """Take them from a matrix of SciPy's."""
         return cls(matrix.indptr.astype(np.int64), matrix.indices.astype(np.uint32), matrix.data)
 

@@ -28,22 +28,22 @@ SAMPLED = 997
 """One of so many values is looked at to see whether nearly all of an array are equal."""
 
 
-def save(model: SimilarityLearner, path: PathLike, made_by: Mapping[str, object] | None = None) -> None:
+def save(model: SimilarityLearner, path: PathLike, origin: Mapping[str, object] | None = None) -> None:
     """Write a fitted learner as a model file; the same model gives the same bytes."""
     kept, arrays = take_apart(model)
-    _write(path, kept, arrays, made_by)
+    _write(path, kept, arrays, origin)
 
 
-def save_reason(reason: str, path: PathLike, made_by: Mapping[str, object] | None = None) -> None:
+def save_reason(reason: str, path: PathLike, origin: Mapping[str, object] | None = None) -> None:
     """Write in place of a model why there is none, which `load` says."""
-    _write(path, {"reason": reason}, {}, made_by)
+    _write(path, {"reason": reason}, {}, origin)
 
 
-def _write(path: PathLike, kept: dict[str, Any], arrays: Arrays, made_by: Mapping[str, object] | None) -> None:
+def _write(path: PathLike, kept: dict[str, Any], arrays: Arrays, origin: Mapping[str, object] | None) -> None:
     from lookalike import __version__
 
     versions = {"lookalike": __version__, "numpy": np.__version__}
-    write_model(path, LEARNER, {**kept, "made_by": versions | dict(made_by or {})}, arrays)
+    write_model(path, LEARNER, {**kept, "made_by": versions | dict(origin or {})}, arrays)
 
 
 def load(path: PathLike) -> SimilarityLearner:

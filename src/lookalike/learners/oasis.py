@@ -94,7 +94,7 @@ class PassiveAggressive(OnlineTripletLearner["Steps"]):
         self._require(self.solver in ("auto", "gram", "rows"), "solver", "'auto', 'gram' or 'rows'")
 
     def share(self, gram: Gram) -> Self:
-        """Take inner products of the rows of the next fit from `gram`, ``Gram.of(X, dtype)``, as other fits do too."""
+        """Take inner products of the rows of the next fit from ``Gram.copied(X, dtype)``, as other fits do too."""
         self._shared = gram
         return self
 
@@ -129,9 +129,9 @@ class PassiveAggressive(OnlineTripletLearner["Steps"]):
         shared, C, n_rankers = self.__dict__.pop("_shared", None), float(self.aggressiveness), self._n_rankers()
         starts_from_identity = isinstance(self._form, RowForm) and not self._form.rows.shape[0]
         if starts_from_identity and self._takes_products(X, n_steps):
-            gram = Gram.of(X, self.dtype) if shared is None else shared
+            gram = Gram.copied(X, self.dtype) if shared is None else shared
             if (gram.rows.shape, gram.rows.dtype) != (X.shape, self.dtype):
-                raise ValueError(f"gram is of {gram.n_rows:,} other rows: share Gram.of(X, {self.dtype!r})")
+                raise ValueError(f"gram is of {gram.n_rows:,} other rows: share Gram.copied(X, {self.dtype!r})")
             return [GramSteps(gram, self.kind, C, n_steps) for _ in range(n_rankers)]
         super()._refuse_large_matrix()
         rows = OrderedRows(X, self._form.dtype)

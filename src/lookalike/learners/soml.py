@@ -263,16 +263,16 @@ class SOMLDA(OnlineDiagonalLearner):
         self, state: Compact, products: Products, triplets: Ints, n_steps: int, n_updates: int
     ) -> tuple[int, int]:
         averages = Averages(state["sum"], state["used"], state["touched_after"])
-        made_with = self.made_with_.copy()  # that of a copy of the model stays as it is
+        constants = self.made_with_.copy()  # that of a copy of the model stays as it is
         sign = 1.0 if self.literal_sign else -1.0
         every_step = bool(self.average_every_step)
         # an earlier pass may have added on every step where this one does not
         some_unseen = every_step or bool(np.any(averages.touched_after == self.last_update_))
-        changing = made_with, self._strengths(), sign, every_step, some_unseen
+        changing = constants, self._strengths(), sign, every_step, some_unseen
         losses, self.last_update_ = dual_averaging_steps(
             averages, n_steps, self.last_update_, products, triplets, *changing
         )
-        self.made_with_ = made_with
+        self.made_with_ = constants
         return losses, losses
 
     def _strengths(self) -> Doubles:
@@ -294,7 +294,7 @@ def dual_averaging_steps(
     last_update: int,
     products: Products,
     triplets: Ints,
-    made_with: Doubles,
+    constants: Doubles,
     strengths: Doubles,
     gradient_sign: float,
     every_step: bool,
@@ -303,7 +303,7 @@ def dual_averaging_steps(
     """Take one step of SOML-DA (Algorithm 2) per triplet, in place; return losses and the step of the last of them."""
     losses = 0
     # w is -truncate(sum, s lambda_s) / (gamma sqrt(s)) of the sums up to s, the last step with a loss (eq. 16, times s)
-    gamma, rho, regularization = made_with[0], made_with[1], made_with[2]
+    gamma, rho, regularization = constants[0], constants[1], constants[2]
     for t in range(triplets.shape[0]):
         plus_places, plus_values = row_of(products, triplets[t, 0])
         minus_places, minus_values = row_of(products, triplets[t, 1])
@@ -328,7 +328,7 @@ def dual_averaging_steps(
         elif every_step:
             _add_unused(averages, last_update, plus_places, plus_values, gradient_sign)
             _add_unused(averages, last_update, minus_places, minus_values, -gradient_sign)
-    made_with[0], made_with[1], made_with[2] = gamma, rho, regularization
+    constants[0], constants[1], constants[2] = gamma, rho, regularization
     return losses, last_update
 
 

@@ -32,7 +32,7 @@ def trace_candidates(
     steps: Integers | None,
 ) -> pd.DataFrame:
     """Train each candidate and score it on the validation images, which query each other: rows by step."""
-    seen, products = Seen(X_val), {dtype: Gram.of(X_train, dtype) for dtype in ("float32", "float64")}
+    seen, products = Seen(X_val), {dtype: Gram.copied(X_train, dtype) for dtype in ("float32", "float64")}
 
     def validation_map(model: SimilarityLearner, step: int = 0) -> dict[str, float]:
         return {"map": seen.rankings(as_stopped(model), y_val).mean_average_precision()}

@@ -124,7 +124,7 @@ def test_a_trace_on_shared_products_scores_seen_rows_and_copies_stay_as_they_wer
     if projection not in learner().projections:
         return
     X, y = sparse_rows(40, 150, 3)
-    seen, gram, traced = Seen(X[:25] + X[5:30]), Gram.of(X, "float64"), {}
+    seen, gram, traced = Seen(X[:25] + X[5:30]), Gram.copied(X, "float64"), {}
 
     def trace(model, step):
         traced[step] = model.as_stopped().scores_among(seen), copy.copy(model), copy.copy(model.as_stopped())
@@ -138,7 +138,7 @@ def test_a_trace_on_shared_products_scores_seen_rows_and_copies_stay_as_they_wer
         np.testing.assert_allclose(learned(stopped), learned(expected), atol=1e-10)
         np.testing.assert_allclose(learned(plain), learned(make(step).fit(X, y)), atol=1e-12)
     assert not np.allclose(traced[650][0], traced[0][0], atol=0.1)
-    with pytest.raises(ValueError, match=r"gram is of 40 other rows: share Gram.of\(X, 'float64'\)"):
+    with pytest.raises(ValueError, match=r"gram is of 40 other rows: share Gram.copied\(X, 'float64'\)"):
         make().share(gram).fit(X[1:], y[1:])
 
 
