@@ -65,7 +65,7 @@ supervised = over([learner for learner in first if learner.needs_labels])
 tracing = over([learner for learner in learners() if "trace" in inspect.signature(learner.fit).parameters])
 
 
-def made_rows():
+def rows_of_four_classes():
     """60 sparse rows of 24 features in 4 classes, two of them equal."""
     random = np.random.default_rng(3)
     y = np.repeat(np.arange(4), 15)
@@ -74,7 +74,7 @@ def made_rows():
     return X / np.linalg.norm(X, axis=1, keepdims=True), y
 
 
-X, Y = made_rows()
+X, Y = rows_of_four_classes()
 FITTED = {}
 
 

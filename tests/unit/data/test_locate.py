@@ -28,14 +28,14 @@ class Place:
     """A folder in which a user puts data, and small archives like the published ones that no server has."""
 
     def __init__(self, root):
-        self.folder, self.made, self.counts = root / "data", root / "made", root / "counts.csv"
+        self.folder, self.packed, self.counts = root / "data", root / "made", root / "counts.csv"
         self.folder.mkdir()
         self.counts.write_text("folder,images\n001.ak47,2\n056.dog,1\n")
         self.archives = {}
         for name, published in load_archives(RESOURCES / "archives.yaml").items():
             top = "" if published.flat else f"{published.top_folder}/"
             members = [member(f"{top}{file}", b"abc") for file in FILES[name]]
-            content = make_tar(self.made / published.filename, *members, mode="w:gz").read_bytes()
+            content = make_tar(self.packed / published.filename, *members, mode="w:gz").read_bytes()
             self.archives[name] = replace(
                 published,
                 url=f"http://127.0.0.1:9/{published.filename}",
@@ -46,7 +46,7 @@ class Place:
 
     def put(self, *names):
         for name in names:
-            shutil.copy(self.made / self.archives[name].filename, self.folder)
+            shutil.copy(self.packed / self.archives[name].filename, self.folder)
 
     def asked(self, kind, fetch=False, **options):
         """Why a data set is not there, and how to obtain it."""

@@ -19,7 +19,7 @@ N_WORDS = 40
 FILES = ("indptr.npy", "words.npy", "counts.npy", WEIGHTS)
 
 
-def made_store(folder, counts, n_shards=3):
+def small_store(folder, counts, n_shards=3):
     folders = [folder / f"shard-{shard}" for shard in range(n_shards)]
     for path, part in zip(folders, np.array_split(counts, n_shards), strict=True):
         write_store(path, sp.csr_array(part))
@@ -30,7 +30,7 @@ def dense(rows):
     return sp.csr_array((rows[2], rows[1], rows[0]), shape=(len(rows[0]) - 1, N_WORDS)).toarray()
 
 
-def made_counts():
+def small_counts():
     """Counts with a word that no image has (3), one that all have (5), and an image that has no other one (11)."""
     random = np.random.default_rng(4)
     counts = random.integers(1, 9, (60, N_WORDS)) * (random.random((60, N_WORDS)) < random.random(N_WORDS) * 0.6)
@@ -39,12 +39,12 @@ def made_counts():
     return counts
 
 
-IDS, COUNTS = np.flatnonzero(np.arange(60) % 7 != 2), made_counts()
+IDS, COUNTS = np.flatnonzero(np.arange(60) % 7 != 2), small_counts()
 
 
 @pytest.fixture
 def rows(tmp_path):
-    return CompactRows.build(made_store(tmp_path / "store", COUNTS), IDS, tmp_path / "rows")
+    return CompactRows.build(small_store(tmp_path / "store", COUNTS), IDS, tmp_path / "rows")
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -84,7 +84,7 @@ def test_other_images_are_weighted_by_the_same_frequencies(rows):
 @pytest.mark.parametrize(("size", "n_shards"), [(1, 2), (4, 5), (1000, 1)])
 def test_shards_and_slices_change_nothing(tmp_path, rows, size, n_shards, monkeypatch):
     monkeypatch.setattr(compact_rows, "SLICE", size)
-    CompactRows.build(made_store(tmp_path / "other", COUNTS, n_shards), IDS, tmp_path / "other-rows")
+    CompactRows.build(small_store(tmp_path / "other", COUNTS, n_shards), IDS, tmp_path / "other-rows")
     for name in FILES:
         there, other = (tmp_path / folder / name for folder in ("rows", "other-rows"))
         assert there.read_bytes() == other.read_bytes(), name
@@ -110,7 +110,7 @@ def test_word_numbers_take_two_bytes_where_they_are_enough_and_stored_zeros_are_
 @pytest.mark.parametrize("ids", [[], [1, 0], [2, 2], [-1, 3], [0, 60]])
 def test_images_must_be_ascending_numbers_of_the_store(tmp_path, ids):
     with pytest.raises(ValueError, match="ascending image numbers from 0 to 59"):
-        CompactRows.build(made_store(tmp_path / "store", COUNTS), ids, tmp_path / "rows")
+        CompactRows.build(small_store(tmp_path / "store", COUNTS), ids, tmp_path / "rows")
     assert not (tmp_path / "rows").exists()
 
 
@@ -136,7 +136,7 @@ def test_what_a_full_disk_left_is_no_whole_folder(rows, tmp_path, monkeypatch, f
     def refuse(*arguments, **options):
         raise LookalikeError(os.strerror(errno.ENOSPC))
 
-    store = made_store(tmp_path / "store", COUNTS)
+    store = small_store(tmp_path / "store", COUNTS)
     monkeypatch.setattr(compact_rows, full, refuse)
     with pytest.raises(LookalikeError, match="No space left"):
         CompactRows.build(store, np.arange(50), tmp_path / "rows")
@@ -146,7 +146,7 @@ def test_what_a_full_disk_left_is_no_whole_folder(rows, tmp_path, monkeypatch, f
 
 def test_a_damaged_store_leaves_what_was_there(rows, tmp_path):
     there = {path.name: path.read_bytes() for path in (tmp_path / "rows").iterdir()}
-    store = made_store(tmp_path / "store", COUNTS)
+    store = small_store(tmp_path / "store", COUNTS)
     store.n_words = 20  # fewer than the store has
     with pytest.raises(LookalikeError, match="give the number of words"):
         CompactRows.build(store, np.arange(50), tmp_path / "rows")
@@ -154,7 +154,7 @@ def test_a_damaged_store_leaves_what_was_there(rows, tmp_path):
 
 
 def test_rows_are_replaced_whole(rows, tmp_path):
-    again = CompactRows.build(made_store(tmp_path / "store", COUNTS), np.arange(10), tmp_path / "rows")
+    again = CompactRows.build(small_store(tmp_path / "store", COUNTS), np.arange(10), tmp_path / "rows")
     assert sorted(path.name for path in (tmp_path / "rows").iterdir()) == sorted(FILES)
     assert len(again) == 10
     assert dense(rows.take(np.arange(51), np.dtype(np.float32))).any()  # rows that were open keep their images

@@ -34,7 +34,7 @@ class Source:
         return triplets
 
 
-def made_rows(folder, seed=0):
+def random_rows(folder, seed=0):
     random = np.random.default_rng(seed)
     present = random.random((N_IMAGES, 30)) < 0.3 * random.random(30)
     write_store(folder / "store", sp.csr_array(random.integers(1, 5, present.shape) * present))
@@ -48,7 +48,7 @@ def wavy(W):
 
 @pytest.fixture
 def rows(tmp_path):
-    return made_rows(tmp_path)
+    return random_rows(tmp_path)
 
 
 @pytest.fixture(autouse=True)
@@ -200,7 +200,7 @@ def test_the_checkpoint_of_something_else_is_replaced(rows, tmp_path, other):
     train(rows, Source(), PLAN, wavy, checkpoint=checkpoint)
     plan = replace(PLAN, **other) if isinstance(other, dict) else PLAN
     source = Source(5) if other == "triplets" else Source()
-    rows = made_rows(tmp_path / "others", seed=3) if other == "rows" else rows
+    rows = random_rows(tmp_path / "others", seed=3) if other == "rows" else rows
     run = train(rows, source, plan, wavy, checkpoint=checkpoint)
     assert run.resumed == 0
     assert result(run) == result(train(rows, source, plan, wavy))

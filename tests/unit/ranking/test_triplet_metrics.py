@@ -12,19 +12,19 @@ from lookalike.ranking.triplet_metrics import CONTRAST_COLUMNS, INTERVAL_COLUMNS
 from lookalike.ranking.triplet_outcomes import OUTCOME_COLUMNS, PAIR_COLUMNS, candidate_pairs, outcomes
 
 
-def made_manifest(contents):
+def manifest_of(contents):
     """Return a manifest whose images with equal numbers are copies; -1 is an image without a checksum."""
     sha256 = ["" if content < 0 else f"{content:064x}" for content in contents]
     return pd.DataFrame({"image_id": np.arange(len(contents), dtype=np.int32), "sha256": sha256})
 
 
-def made_triplets(rows, texts=None, kind="rated"):
+def triplet_rows(rows, texts=None, kind="rated"):
     query, positive, negative = np.array(rows, dtype=np.int32).reshape(-1, 3).T
     columns = {"triplet": np.arange(len(rows), dtype=np.int32), "query": query, "positive": positive}
     return pd.DataFrame(columns | {"negative": negative, "text_query": texts or ["a"] * len(rows), "kind": kind})
 
 
-def made_pool(images):
+def pool_rows(images):
     rows = [(text, image, "pool") for text, ids in images.items() for image in ids]
     return pd.DataFrame(rows, columns=["text_query", "image_id", "source"]).astype({"image_id": "int32"})
 
@@ -42,10 +42,10 @@ def collections(draw):
     for text in "ab":
         chosen = draw(st.lists(image, unique_by=lambda i: contents[i] if contents[i] >= 0 else -1 - i, max_size=n))
         pools[text] = chosen or [0]
-    manifest = made_manifest(contents)
+    manifest = manifest_of(contents)
     by_content = {content: draw(st.integers(0, 5)) for content in sorted(set(contents))}
     vectors = np.array([[by_content[c] if c >= 0 else draw(st.integers(0, 5))] for c in contents], dtype=np.float32)
-    return made_triplets(rows, texts), made_pool(pools), manifest, vectors
+    return triplet_rows(rows, texts), pool_rows(pools), manifest, vectors
 
 
 @settings(deadline=None, max_examples=50)
@@ -83,31 +83,31 @@ def test_pairs_and_outcomes_are_the_definition(tables, k):
 
 def test_a_copy_in_the_pool_does_not_stand_before_the_image_itself():
     # image 4 is a copy of the positive 1 that a network puts a hair nearer to the query
-    triplets, near = made_triplets([(0, 1, 2)]), np.float32([0.5, 0.9, 0.7, 0.4999])
+    triplets, near = triplet_rows([(0, 1, 2)]), np.float32([0.5, 0.9, 0.7, 0.4999])
     for content, in_top in ((1, True), (4, False)):
-        pairs = candidate_pairs(triplets, made_pool({"a": [3, 4]}), made_manifest([0, 1, 2, 3, content]))
+        pairs = candidate_pairs(triplets, pool_rows({"a": [3, 4]}), manifest_of([0, 1, 2, 3, content]))
         assert pairs["candidate"].tolist() == [1, 2, 3, 4]
         assert outcomes(triplets, pairs, {"x": near}, k=1)["in_top"].tolist() == [in_top]
     # nor is a copy of the query in its pool
-    pairs = candidate_pairs(triplets, made_pool({"a": [1, 2, 3]}), made_manifest([0, 1, 2, 0]))
+    pairs = candidate_pairs(triplets, pool_rows({"a": [1, 2, 3]}), manifest_of([0, 1, 2, 0]))
     assert pairs["candidate"].tolist() == [1, 2]
 
 
-ONE = made_triplets([(0, 1, 2)])
-MANIFEST = made_manifest([0, 1, 2, 3])
-PAIRS = candidate_pairs(ONE, made_pool({"a": [3]}), MANIFEST)
+ONE = triplet_rows([(0, 1, 2)])
+MANIFEST = manifest_of([0, 1, 2, 3])
+PAIRS = candidate_pairs(ONE, pool_rows({"a": [3]}), MANIFEST)
 RIGHT = np.float32([1, 2, 3])
 
 
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: candidate_pairs(ONE, made_pool({"b": [3]}), MANIFEST), "'a' has triplets but no pool"),
-        (lambda: candidate_pairs(ONE, made_pool({"a": [9]}), MANIFEST), "image 9 is not in the manifest"),
+        (lambda: candidate_pairs(ONE, pool_rows({"b": [3]}), MANIFEST), "'a' has triplets but no pool"),
+        (lambda: candidate_pairs(ONE, pool_rows({"a": [9]}), MANIFEST), "image 9 is not in the manifest"),
         (lambda: outcomes(ONE, PAIRS, {}), "no system"),
         (lambda: outcomes(ONE, PAIRS, {"x": RIGHT[:2]}), "x has 2 distances for 3 pairs"),
         (lambda: outcomes(ONE, PAIRS, {"x": RIGHT * [1, np.nan, np.nan]}), "no distance to 2 images, .* image 2"),
-        (lambda: outcomes(made_triplets([(0, 1, 0), (1, 0, 2)]), PAIRS, {"x": RIGHT}), "not among the pairs"),
+        (lambda: outcomes(triplet_rows([(0, 1, 0), (1, 0, 2)]), PAIRS, {"x": RIGHT}), "not among the pairs"),
         (lambda: outcomes(ONE, PAIRS, {"x": RIGHT}, k=0), "at least 1"),
     ],
 )
@@ -120,13 +120,13 @@ def rated(n_queries=40, systems=None):
     """Return triplets, pairs and outcomes of systems that are right with a given probability, five a query image."""
     random, n = np.random.default_rng(0), 5 * n_queries
     rows = [(i // 5, n_queries + i, n_queries + n + i) for i in range(n)]
-    triplets = made_triplets(rows, ["a"] * n, np.where(np.arange(n) % 4 == 0, "out-of-class", "in-class"))
+    triplets = triplet_rows(rows, ["a"] * n, np.where(np.arange(n) % 4 == 0, "out-of-class", "in-class"))
     frames = []
     for system, share in (systems or {"good": 0.8, "bad": 0.6}).items():
         outcome = np.where(random.random(n) < 0.1, 0.5, random.random(n) < share).astype(np.float32)
         columns = {"system": system, "outcome": outcome, "in_top": random.random(n) < 0.5}
         frames.append(pd.DataFrame(columns).assign(triplet=triplets["triplet"]))
-    pairs = candidate_pairs(triplets, made_pool({"a": list(range(40))}), made_manifest(list(range(n_queries + 2 * n))))
+    pairs = candidate_pairs(triplets, pool_rows({"a": list(range(40))}), manifest_of(list(range(n_queries + 2 * n))))
     return triplets, pairs, pd.concat(frames, ignore_index=True)
 
 
@@ -175,10 +175,10 @@ def test_intervals_are_those_of_a_mean_over_query_images():
 def test_copies_of_a_query_image_are_resampled_as_one():
     triplets, pairs, table = rated()
     n_images = int(triplets["negative"].max()) + 1
-    halves = made_manifest([i // 2 if i < 40 else i for i in range(n_images)])
+    halves = manifest_of([i // 2 if i < 40 else i for i in range(n_images)])
     found = intervals(table, triplets, pairs, seed=1, n_resamples=20, manifest=halves)
     assert set(found["n_queries"]) == {20}
-    copies = made_manifest([0] * n_images)
+    copies = manifest_of([0] * n_images)
     single = intervals(table, triplets, pairs, seed=1, n_resamples=20, manifest=copies)
     assert single[["low", "high"]].isna().all(axis=None)
     systems = tuple(table["system"].unique()[:2])
