@@ -102,18 +102,16 @@ class RelevanceTripletSampler:
         tries: int = 50,
         random_state: RandomState = None,
     ) -> None:
-        for holds, sentence in (
-            (0 <= out_of_class <= 1, f"out_of_class is a share, from 0 to 1, not {out_of_class}"),
-            (
-                positive_threshold > 0,
-                f"positive_threshold must be above 0, not {positive_threshold}: no positive is left",
-            ),
-            (0 <= margin < math.inf, f"margin must be a number that is not negative, not {margin}"),
-            (tries >= 1, f"tries must be at least 1, not {tries}"),
-            (capacity is None or capacity >= 1, f"capacity must be at least 1, or None for all images, not {capacity}"),
-        ):
-            if not holds:
-                raise ValueError(sentence)
+        rules = {
+            f"out_of_class is a share, from 0 to 1, not {out_of_class}": 0 <= out_of_class <= 1,
+            f"positive_threshold must be above 0, not {positive_threshold}: no positive is left": positive_threshold
+            > 0,
+            f"margin must be a number that is not negative, not {margin}": 0 <= margin < math.inf,
+            f"tries must be at least 1, not {tries}": tries >= 1,
+            f"capacity must be at least 1, or None for all images, not {capacity}": capacity is None or capacity >= 1,
+        }
+        for broken in (sentence for sentence, holds in rules.items() if not holds):
+            raise ValueError(broken)
         seed = as_seed(random_state)
         self._choice = TripletRule(
             float(out_of_class), bool(weighted), float(positive_threshold), float(margin), int(tries)
