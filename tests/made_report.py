@@ -90,7 +90,7 @@ def times(study) -> Figure:
 
 
 def claims(study) -> Table:
-    """What the papers say, and whether it holds here."""
+    """The papers' claims, and whether they hold here."""
     rows = [
         ("sparse", SOML, "Table 1", f"{SOML}/table1", "It is sparse.", "undecided", "", [], [], ""),
         ("best", JMLR, "section 5, Table 4", f"{JMLR}/table4", "OASIS is best.", "holds", "+5.5 points", [], [],
@@ -120,7 +120,7 @@ def neighbours(study) -> Gallery:
 
 
 def broken(study) -> Table:
-    """What cannot be drawn."""
+    """Something that cannot be drawn."""
     raise KeyError("map")
 
 

@@ -33,7 +33,7 @@ def opened(tab, report):
 
 
 def overflow(page):
-    """What reaches past the right edge of a page that scrolls sideways; nothing where it does not."""
+    """Return what reaches past the right edge of a page that scrolls sideways; nothing where it does not."""
     found = page.evaluate(
         """() => {
           const root = document.documentElement

@@ -30,7 +30,7 @@ def apply_edits(page, folder):
 
 
 def sides(diff):
-    """What a diff finds and what it puts there; a blank line belongs to both."""
+    """Return what a diff finds and what it puts there; a blank line belongs to both."""
     lines = diff.splitlines()
     old = [line[1:] for line in lines if line[:1] in (" ", "-", "")]
     new = [line[1:] for line in lines if line[:1] in (" ", "+", "")]

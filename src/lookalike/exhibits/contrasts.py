@@ -73,7 +73,7 @@ class Contrast:
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """What names it; several intervals of one difference have one key."""
+        """Return what names it; several intervals of one difference have one key."""
         return self.setting, self.metric, self.first, self.second
 
     @property

@@ -106,7 +106,7 @@ class Exhibit:
 
     @property
     def label(self) -> str:
-        """What the paper calls it, such as ``Table 4``; "" for an exhibit of our own, and for numbers in the text."""
+        """Return what the paper calls it, such as ``Table 4``; "" for one of our own, and for numbers in the text."""
         kind, number, letter = self._numbered
         return f"{kind} {number}{letter.upper()}" if kind else ""
 

@@ -178,7 +178,7 @@ class Study(Section):
 
     @property
     def corner(self) -> str:
-        """What stands in the corner of a picture whose data are not real; "" where they are."""
+        """Return what stands in the corner of a picture whose data are not real; "" where they are."""
         return "Synthetic images" if self.synthetic else ""
 
     @property
@@ -247,7 +247,7 @@ class Study(Section):
 
     @cached_property
     def contrasts(self) -> Contrasts:
-        """What its numbers say of methods, and of one beside another."""
+        """Return what its numbers say of methods, and of one beside another."""
         return Contrasts.read(*(self.table(name) for name in ("contrasts", "time_contrasts") if self.has(name)))
 
     def title_of(self, method: str) -> str:
@@ -297,7 +297,7 @@ class Study(Section):
 
     @property
     def size(self) -> str:
-        """What the data set has, counted, such as ``1,080 images of 12 classes``; "" where that is not known."""
+        """Return what the data set has, counted, such as ``1,080 images of 12 classes``; "" where that is not known."""
         return ""
 
     def main_numbers(self) -> tuple[str, list[str], dict[str, list[str]], list[str]]:

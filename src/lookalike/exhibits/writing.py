@@ -70,7 +70,7 @@ class Sidecar:
 
     @property
     def heading(self) -> str:
-        """What it is called: ``Table 4: ...``."""
+        """Return what it is called: ``Table 4: ...``."""
         return f"{self.label}: {self.title}" if self.label else self.title
 
 

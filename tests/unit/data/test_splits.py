@@ -75,7 +75,7 @@ def test_splits_are_disjoint_complete_and_free_of_the_pool(n_folds, roles, spare
 
 
 def drawn(counts, classes, **changes):
-    """What classes have in pool and splits: path, label, fold, role and whether an image validates."""
+    """Return what classes have in pool and splits: path, label, fold, role and whether an image validates."""
     manifest = manifest_of(counts)
     pool = draw_codebook_pool(manifest, share=0.1, keep=65, seed=0).assign(fold=-1, role="pool", validation=False)
     rows = pd.concat([pool[pool["label"].isin(classes)], make_splits(manifest, pool, classes, **PAPER | changes)])

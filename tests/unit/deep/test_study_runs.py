@@ -95,7 +95,7 @@ def test_fingerprints_tell_sources_apart(files):
     assert len(set(marks)) == 4
 
 
-def made_run(**changes):
+def small_run(**changes):
     random = np.random.default_rng(0)
     upper = {name: np.triu(random.uniform(0.1, 1, (8, 8)), 1) for name in ("a", "b")}
     blocks = {name: block + block.T for name, block in upper.items()}
@@ -110,7 +110,7 @@ def made_run(**changes):
 
 
 def test_every_row_is_measured_by_its_own_vectors_and_rated_images_teach_nothing(tmp_path):
-    run = made_run()
+    run = small_run()
     learned, validation = run.held_out
     assert set(learned.image_id).isdisjoint(validation.ravel())
     assert set(learned.image_id) | set(validation.ravel()) <= set(range(N_TRAINING))
@@ -138,7 +138,7 @@ def test_every_row_is_measured_by_its_own_vectors_and_rated_images_teach_nothing
 
 def test_pretraining_takes_a_folder_of_images_or_given_weights(tmp_path):
     def pretrained(**given):
-        return run_pretraining(made_run(settings=SETTINGS | {"pretraining": TRAINING | given}))
+        return run_pretraining(small_run(settings=SETTINGS | {"pretraining": TRAINING | given}))
 
     classes = tmp_path / "classes"
     for place, image in enumerate(np.random.default_rng(1).integers(0, 256, (18, 70, 80, 3), dtype=np.uint8)):
@@ -152,7 +152,7 @@ def test_pretraining_takes_a_folder_of_images_or_given_weights(tmp_path):
     np.testing.assert_array_equal(given.vectors, found.vectors)
     assert (given.fit["n_steps"], len(given.curve)) == (0, 0)
     given.save(tmp_path / "again.lookalike")
-    run_ranking(made_run(), "x", tmp_path / "again.lookalike").save(tmp_path / "ranked.lookalike")
+    run_ranking(small_run(), "x", tmp_path / "again.lookalike").save(tmp_path / "ranked.lookalike")
     with pytest.raises(LookalikeError, match="no network for classification"):
         pretrained(weights=str(tmp_path / "ranked.lookalike"))
     with pytest.raises(LookalikeError, match="one for each class"):
@@ -169,7 +169,7 @@ def test_pretraining_takes_a_folder_of_images_or_given_weights(tmp_path):
 )
 def test_what_cannot_be_trained_is_told_in_a_sentence(changes, said):
     with pytest.raises(LookalikeError, match=said):
-        made_run(**changes).sampler()
+        small_run(**changes).sampler()
 
 
 def nearer(meaning, first, last, seed, n):

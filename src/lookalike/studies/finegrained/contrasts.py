@@ -49,7 +49,7 @@ def differences(study: FinegrainedStudy) -> Iterator[Contrast]:
 
 
 def levels(study: FinegrainedStudy) -> Iterator[Contrast]:
-    """What every system reaches on all triplets."""
+    """Return what every system reaches on all triplets."""
     for (system, subset, metric), found in study.values.items():
         if subset == ALL:
             ends = (found.value, found.low, found.high)

@@ -262,7 +262,7 @@ def _system_row(study: FinegrainedStudy, system: str, metric: str) -> dict[str, 
 
 
 def _system_notes(study: FinegrainedStudy, there: set[str]) -> tuple[str, ...]:
-    """What columns are, what is ranked, and what to know of single systems."""
+    """Return what columns are, what is ranked, and what to know of single systems."""
     ties = any(study.value(system, PRECISION).n_ties for system in there)
     notes = _metric_notes(study, "; a tie counts half" if ties else "")
     notes += [f"The paper ranks {PAPER_POOL:,} images."] if study.median_pool else []
@@ -300,7 +300,7 @@ def _learning_notes(study: FinegrainedStudy, there: set[str]) -> list[str]:
 
 
 def _metric_notes(study: FinegrainedStudy, ties: str = "") -> list[str]:
-    """What both metrics are, and what scores rank."""
+    """Return what both metrics are, and what scores rank."""
     k, pool = study.k, study.median_pool
     notes = [
         f"Similarity precision: the share of triplets whose positive is nearer to the query than the negative{ties}.",
@@ -321,7 +321,7 @@ def _kinds_note(study: FinegrainedStudy, found: Sequence[str]) -> str:
 
 
 def _cost(study: FinegrainedStudy, system: str, fit: Mapping[Any, Any]) -> dict[str, Any]:
-    """What one system recorded, as numbers and as cells."""
+    """Return what one system recorded, as numbers and as cells."""
     row: dict[str, Any] = {"system": system}
     for column in FIT_COLUMNS:
         missing = math.nan if column in ("dimensions", *FIT_NUMBERS) else ""

@@ -158,7 +158,7 @@ class FinegrainedSection(Study):
 
     @property
     def surroundings(self) -> Surroundings:
-        """What planning finds besides the settings, at the first look."""
+        """Return what planning finds besides the settings, at the first look."""
         # a plan asks many times, and folders are read for it
         if self._surroundings is None:
             self._surroundings = self._found()

@@ -106,7 +106,7 @@ class FinegrainedStudy(FinegrainedSection):
 
     @property
     def corner(self) -> str:
-        """What stands in the corner of a picture: that no people rated the triplets."""
+        """Return what stands in the corner of a picture: that no people rated the triplets."""
         return {SYNTHETIC: "Synthetic images and ratings", BY_CLASS: "Triplets rated by machine"}.get(self.kind, "")
 
     def title_of(self, method: str) -> str:
@@ -224,7 +224,7 @@ class FinegrainedStudy(FinegrainedSection):
 
     @cached_property
     def has_pool(self) -> bool:
-        """Whether the pools are images of their own and not just those of the triplets."""
+        """Tell whether the pools are images of their own and not just those of the triplets."""
         return self.has("pool") and len(self.table("pool")) > 0 and bool((self.table("pool")["source"] == "pool").all())
 
     def why_not_run(self, system: str) -> str:

@@ -62,12 +62,12 @@ def sampled_share(system: str, chosen_percent: int = PAPER_PERCENT) -> tuple[str
 
 
 def is_network(system: str) -> bool:
-    """Whether a system needs torch."""
+    """Tell whether a system needs torch."""
     return system in TABLE2 or sampled_share(system) is not None
 
 
 def is_learned(system: str) -> bool:
-    """Whether a system learns from training relevance, or from what such a system has learned."""
+    """Tell whether a system learns from training relevance, or from what such a system has learned."""
     return is_network(system) or system in (EMBEDDED, OASIS, GOLDEN)
 
 

@@ -153,6 +153,6 @@ def simulated_panel(
 
 
 def same_class(plan: pd.DataFrame, manifest: pd.DataFrame) -> npt.NDArray[np.bool_]:
-    """Whether each row's candidate has the class of its query image: bool, shape (rows of the plan,)."""
+    """Tell whether each row's candidate has the class of its query image: bool, shape (rows of the plan,)."""
     label = manifest.set_index("image_id")["label"]
     return np.asarray(label.loc[plan["query_image"]].to_numpy() == label.loc[plan["image"]].to_numpy())

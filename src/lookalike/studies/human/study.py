@@ -127,7 +127,7 @@ class HumanStudy(Study):
 
     @property
     def corner(self) -> str:
-        """What stands in the corner of a picture: that images, raters or both are not real."""
+        """Return what stands in the corner of a picture: that images, raters or both are not real."""
         raters = "simulated raters" if self.simulated and not self.shows_images else ""
         return ", ".join(filter(None, (super().corner, raters))).capitalize()
 

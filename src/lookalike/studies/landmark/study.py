@@ -353,7 +353,7 @@ class LandmarkStudy(LandmarkSection):
 
     @property
     def corner(self) -> str:
-        """What stands in the corner of a picture whose data are not real."""
+        """Return what stands in the corner of a picture whose data are not real."""
         return "Simulated rows" if self._is_simulated else super().corner
 
     @property

@@ -114,7 +114,7 @@ class WebStudy(Study):
 
     @property
     def simulation(self) -> Simulation:
-        """What the simulated data set is like; its title and its shards change no byte of it."""
+        """Return what the simulated data set is like; its title and its shards change no byte of it."""
         return self.data_set.simulation
 
     @property
@@ -124,7 +124,7 @@ class WebStudy(Study):
 
     @property
     def learning(self) -> LogLearning:
-        """What decides a ranker; threads, checkpoints and the number of rankers do not."""
+        """Return what decides a ranker; threads, checkpoints and the number of rankers do not."""
         return only(LogLearning, self.training)
 
     @property
@@ -194,7 +194,7 @@ class WebStudy(Study):
 
     @property
     def corner(self) -> str:
-        """What stands in the corner of every picture."""
+        """Return what stands in the corner of every picture."""
         return "Simulated data"
 
     @cached_property

@@ -108,7 +108,7 @@ def curve(method, values, metric="traced_map", subset="var10", steps=None, noisy
 
 
 def fits(subset="var10", **columns):
-    """What five fits of OASIS recorded, or, with a mapping of methods, of these."""
+    """Return what five fits of OASIS recorded, or, with a mapping of methods, of these."""
     rows = [
         {"subset": subset, "method": method.replace("_", "-"), "fold": fold, column: value}
         for column, values in columns.items()

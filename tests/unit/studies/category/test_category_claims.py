@@ -37,7 +37,7 @@ UNGATED = {"limits": (), "printed_number": "", "implementation": ""}
 
 
 def finding(claim, toys, **gates):
-    """What a claim's predicate answers, without gates or with those given, and what decided it."""
+    """Return what a claim's predicate answers, without gates or with those given, and what decided it."""
     return verdict_on(replace(CLAIMS[claim], **UNGATED | gates), contrasted(toys))
 
 

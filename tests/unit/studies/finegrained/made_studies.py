@@ -27,7 +27,7 @@ REAL = {"kind": "triplets", "title": "rated triplets"}
 """Settings of triplets that people rated."""
 
 
-def made_intervals(levels=None, *, n_triplets=14_000, pool=1_000, reach=0.8, kinds=KINDS):
+def toy_intervals(levels=None, *, n_triplets=14_000, pool=1_000, reach=0.8, kinds=KINDS):
     """Rows of every system; precision differs by 6 points on either side between the kinds of negatives."""
     rows = []
     for system, (precision, thousands) in (levels or LEVELS).items():
@@ -46,8 +46,8 @@ def made_intervals(levels=None, *, n_triplets=14_000, pool=1_000, reach=0.8, kin
     return frame.assign(low=frame["value"] - frame["reach"], high=frame["value"] + frame["reach"])
 
 
-def made_contrasts(levels=None, *, n_triplets=14_000, reach=0.8, kinds=KINDS):
-    """Differences of `made_intervals` for every pair that a claim needs."""
+def toy_contrasts(levels=None, *, n_triplets=14_000, reach=0.8, kinds=KINDS):
+    """Differences of `toy_intervals` for every pair that a claim needs."""
     levels, rows = levels or LEVELS, []
     for (a, b), subset in product(contrast_pairs(levels), ("all", *kinds)):
         points, score = levels[a][0] - levels[b][0], (levels[a][1] - levels[b][1]) * n_triplets / 14
@@ -60,7 +60,7 @@ def made_contrasts(levels=None, *, n_triplets=14_000, reach=0.8, kinds=KINDS):
     return frame.assign(low=value - reach, high=value + reach, p_value=p, n_queries=n_triplets // 4)
 
 
-def made_fits(systems=tuple(LEVELS)):
+def toy_fits(systems=tuple(LEVELS)):
     """Settings flat, as in timing.parquet: a column for each, empty for systems without it."""
     return pd.DataFrame(
         [
@@ -82,7 +82,7 @@ def made_fits(systems=tuple(LEVELS)):
     )
 
 
-def made_curves():
+def toy_curves():
     """Curves of a network that classifies and of three that rank, by system."""
     place = np.arange(1, 21)
     rise, noise = 1 - np.exp(-place / 5), np.random.default_rng(1).normal(0, 0.006, 20)
@@ -98,7 +98,7 @@ def made_curves():
     }
 
 
-def made_pool(source="pool"):
+def toy_pool(source="pool"):
     return pd.DataFrame({"text_query": ["a", "a", "b"], "image_id": [0, 1, 2], "source": source})
 
 
@@ -110,14 +110,14 @@ def given(*, kind="synthetic_triplets", title="demo triplets", seed=1, surroundi
     return study_of("finegrained", "made", {"study": section, "shared": shared, "surroundings": found})
 
 
-def made_study(folder, /, tables=None, *, files=None, claims=(), **settings):
+def toy_study(folder, /, tables=None, *, files=None, claims=(), **settings):
     """The study of some tables; of all of them where none is given."""
     if tables is None:
         tables = {
-            "metrics": metrics_of(made_intervals(), made_curves()),
-            "paired": made_contrasts(),
-            "fits": made_fits(),
-            "pool": made_pool(),
+            "metrics": metrics_of(toy_intervals(), toy_curves()),
+            "paired": toy_contrasts(),
+            "fits": toy_fits(),
+            "pool": toy_pool(),
         }
     paths = {name: str(folder / f"{name}.parquet") for name in tables}
     for name, table in tables.items():
@@ -128,13 +128,13 @@ def made_study(folder, /, tables=None, *, files=None, claims=(), **settings):
 def of_numbers(folder, /, intervals, contrasts=None, *, curves=None, pool=True, **settings):
     tables = {"metrics": metrics_of(intervals, curves or {})}
     tables |= {"paired": contrasts} if contrasts is not None else {}
-    tables |= {"pool": made_pool()} if pool else {}
-    return made_study(folder, tables, **settings)
+    tables |= {"pool": toy_pool()} if pool else {}
+    return toy_study(folder, tables, **settings)
 
 
 def drawn(study, name):
-    """What one exhibit of a study is, by the name of its files."""
-    exhibit = next(one for one in room_exhibits("finegrained").values() if one.name == name)
+    """Return what one exhibit of a study is, by the name of its files."""
+    exhibit = next(item for item in room_exhibits("finegrained").values() if item.name == name)
     return exhibit.draw(study.drawing(exhibit))
 
 
@@ -143,7 +143,7 @@ PER_CATEGORY = 10
 N_MADE = len(CATEGORIES) * PER_CATEGORY
 
 
-def made_triplets():
+def toy_triplets():
     """Two triplets of the first image of each category, one of each kind."""
     rows = []
     for query, label in zip(range(0, N_MADE, PER_CATEGORY), CATEGORIES, strict=True):
@@ -152,7 +152,7 @@ def made_triplets():
     return pd.DataFrame(rows, columns=["triplet", "query", "positive", "negative", "text_query", "kind"])
 
 
-def made_pairs():
+def toy_pairs():
     """The pool of a text query: the first five images of its category and one of the next; one pair beside it."""
     rows = []
     for query, label in zip(range(0, N_MADE, PER_CATEGORY), CATEGORIES, strict=True):
@@ -161,19 +161,19 @@ def made_pairs():
     return pd.DataFrame(rows, columns=["text_query", "query", "candidate", "in_pool"])
 
 
-def made_outcomes():
+def toy_outcomes():
     """Which triplets two systems have right: shares of 0, 1/2 and 1 of the queries 0, 10, 20, 30."""
     shares_of = {"convnet": (0.0, 0.5, 1.0, 0.5), "deep-ranking": (1.0, 1.0, 0.0, 0.5)}
     rows = [
-        (system, 2 * query + one, share if share != 0.5 else float(one))
+        (system, 2 * query + item, share if share != 0.5 else float(item))
         for system, shares in shares_of.items()
         for query, share in enumerate(shares)
-        for one in range(2)
+        for item in range(2)
     ]
     return pd.DataFrame(rows, columns=["system", "triplet", "outcome"])
 
 
-def made_images(folder):
+def toy_images(folder):
     """Draw ten plain images of each of four categories; their manifest."""
     rows = []
     for code, label in enumerate(CATEGORIES):
@@ -189,23 +189,25 @@ def study_of_images(
     folder, /, *, systems=("convnet", "oasis", "deep-ranking"), outcomes=None, files=None, tables=None, **settings
 ):
     """The study of these images; distances rise along the pairs for OASIS, and fall for the networks."""
-    pairs, distances = made_pairs(), []
+    pairs, distances = toy_pairs(), []
     for system in systems:
         path = folder / "systems" / system / "distances.npy"
         write_array(np.arange(len(pairs), dtype=np.float32)[:: 1 if system == "oasis" else -1], path)
         distances.append(str(path))
-    made = {"manifest": made_images(folder / "images"), "triplets": made_triplets(), "pairs": pairs}
-    made |= {"outcomes": made_outcomes() if outcomes is None else outcomes}
-    made |= tables or {"metrics": metrics_of(made_intervals({"oasis": (80.0, 7.0)}), {})}
+    result = {"manifest": toy_images(folder / "images"), "triplets": toy_triplets(), "pairs": pairs}
+    result |= {"outcomes": toy_outcomes() if outcomes is None else outcomes}
+    result |= tables or {"metrics": metrics_of(toy_intervals({"oasis": (80.0, 7.0)}), {})}
     found = {"folder": str(folder / "images")} | settings.pop("surroundings", {})
     files = {"distances": distances, **(files or {})}
-    return made_study(folder, made, files=files, surroundings=found, **{"kind": BY_CLASS} | settings)
+    return toy_study(folder, result, files=files, surroundings=found, **{"kind": BY_CLASS} | settings)
 
 
-def made_relevance(folder, *, graded=True):
+def toy_relevance(folder, *, graded=True):
     """Graded relevance within each category, image ids as in the manifest; or none. Returns it, and its file."""
     drawn = np.random.default_rng(3).uniform(0.1, 1, (len(CATEGORIES), PER_CATEGORY, PER_CATEGORY))
-    blocks = {label: (one + one.T) * (1 - np.eye(PER_CATEGORY)) for label, one in zip(CATEGORIES, drawn, strict=True)}
+    blocks = {
+        label: (item + item.T) * (1 - np.eye(PER_CATEGORY)) for label, item in zip(CATEGORIES, drawn, strict=True)
+    }
     data = RelevanceData.from_blocks(np.arange(N_MADE), np.repeat(CATEGORIES, PER_CATEGORY), blocks)
     if not graded:
         data = RelevanceData.from_pairs([0, 1], ["a", "b"], [], [], [])
@@ -213,7 +215,7 @@ def made_relevance(folder, *, graded=True):
     return data, {"relevance": str(folder / "relevance.npz")}
 
 
-def made_filters(folder):
+def toy_filters(folder):
     """File of the filters of two paths, of which the ConvNet's are those before training."""
     random = np.random.default_rng(0)
     filters = {path: random.normal(size=(5, 3, 3, 3)).astype(np.float32) for path in ("every-4th-pixel", "convnet")}

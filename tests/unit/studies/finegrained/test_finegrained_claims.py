@@ -14,9 +14,9 @@ from made_studies import (
     UNIFORM,
     drawn,
     given,
-    made_contrasts,
-    made_intervals,
     of_numbers,
+    toy_contrasts,
+    toy_intervals,
 )
 
 from lookalike.exhibits.claims import by_means, claims_of
@@ -32,8 +32,8 @@ CLAIMS = {claim.id: claim for claim in claims_of(claims("finegrained"))}
 def study_with(folder, changes=None, *, reach=0.3, without=(), kinds=KINDS, contrasts=True, **settings):
     """A study with the levels of print but for some."""
     levels = {system: level for system, level in (LEVELS | (changes or {})).items() if system not in without}
-    pairs = made_contrasts(levels, reach=reach, kinds=kinds) if contrasts else None
-    return of_numbers(folder, made_intervals(levels, reach=reach, kinds=kinds), pairs, **settings)
+    pairs = toy_contrasts(levels, reach=reach, kinds=kinds) if contrasts else None
+    return of_numbers(folder, toy_intervals(levels, reach=reach, kinds=kinds), pairs, **settings)
 
 
 def verdict(folder, claim, changes=None, **more):
@@ -78,9 +78,9 @@ def test_printed_numbers_stand_beside_the_same_systems(tmp_path):
 
 
 def test_evidence_has_both_metrics_of_a_pair_with_intervals(tmp_path):
-    _, told = verdict(tmp_path, "oasis-beats-embedding")
-    assert told.startswith("OASIS minus L1HashKPCA +3.0 points [+2.7, +3.3], p 0.001; ")
-    assert "OASIS minus L1HashKPCA +457 triplets [+415, +499] at the top" in told
+    _, words = verdict(tmp_path, "oasis-beats-embedding")
+    assert words.startswith("OASIS minus L1HashKPCA +3.0 points [+2.7, +3.3], p 0.001; ")
+    assert "OASIS minus L1HashKPCA +457 triplets [+415, +499] at the top" in words
     assert "−1.2% of triplets [−1.5, −0.9]" in verdict(tmp_path, "golden-at-the-top")[1]
     assert "7,300" in verdict(tmp_path, "score-falls")[1]
 
@@ -98,7 +98,7 @@ def test_numbers_speak_beside_intervals_that_decide_nothing(tmp_path):
 def test_filters_have_colour_where_learned_ones_have_more_of_it(tmp_path):
     random = np.random.default_rng(0)
     colour, other, noise = random.normal(size=(3, 9, 4, 4, 3))
-    grey, study = np.repeat(colour[..., :1], 3, axis=3) + 0.1 * noise, of_numbers(tmp_path, made_intervals())
+    grey, study = np.repeat(colour[..., :1], 3, axis=3) + 0.1 * noise, of_numbers(tmp_path, toy_intervals())
     study = study.finished({**study.files, "filters": str(tmp_path / "filters.npz")}, PRINTED)
 
     def found(after, before, start):
@@ -115,16 +115,18 @@ def test_filters_have_colour_where_learned_ones_have_more_of_it(tmp_path):
 
 
 def test_the_golden_feature_that_makes_the_relevance_decides_its_claims(tmp_path):
-    made = {"golden": {"ratings": 0.4}}
-    assert verdict(tmp_path, "deep-beats-golden", **made)[0] == HOLDS
-    assert verdict(tmp_path, "golden-at-the-top", {"golden-features": (80.3, 7.6)}, **made)[0] == FAILS
+    result = {"golden": {"ratings": 0.4}}
+    assert verdict(tmp_path, "deep-beats-golden", **result)[0] == HOLDS
+    assert verdict(tmp_path, "golden-at-the-top", {"golden-features": (80.3, 7.6)}, **result)[0] == FAILS
 
 
 def test_one_difference_of_several_refutes_only_after_holms_adjustment():
     def found(*differences):
         names = [str(place) for place in range(len(differences))]
         study = given(**REAL)
-        study.differences = {("a", name, "all", "score@30"): one for name, one in zip(names, differences, strict=True)}
+        study.differences = {
+            ("a", name, "all", "score@30"): item for name, item in zip(names, differences, strict=True)
+        }
         study.values = {(system, "all", "score@30"): Measured(1.0) for system in ("a", *names)}
         value, low, high, p = differences[0]
         assert study.difference("0", "a", "score@30") == (-value, -high, -low, p), "the other way round"
@@ -143,7 +145,7 @@ def test_what_was_not_run_is_said_of_each_claim(tmp_path):
     some = {system: LEVELS[system] for system in TABLE1[:7]}
     lacking = {"no_torch": "not run: install torch", "no_training": "not run: put training/ there"}
     study = of_numbers(
-        tmp_path, made_intervals(some), made_contrasts(some), claims=claims("finegrained"), **REAL, surroundings=lacking
+        tmp_path, toy_intervals(some), toy_contrasts(some), claims=claims("finegrained"), **REAL, surroundings=lacking
     )
     frame = drawn(study, "claims").frame.set_index("id")
     assert frame.loc["embedding-beats-features", "verdict"] == HOLDS
@@ -174,13 +176,13 @@ def test_what_was_not_run_is_said_of_each_claim(tmp_path):
     ],
 )
 def test_what_is_missing_leaves_a_claim_open(claim, options, verdict_, evidence, tmp_path):
-    found, told = verdict(tmp_path, claim, **options)
+    found, words = verdict(tmp_path, claim, **options)
     assert found == verdict_
-    assert evidence in told
+    assert evidence in words
 
 
 def test_the_table_counts_verdicts_and_holds_print_against_the_same_rules(tmp_path):
-    study = of_numbers(tmp_path, made_intervals(), made_contrasts(reach=0.3), claims=claims("finegrained"))
+    study = of_numbers(tmp_path, toy_intervals(), toy_contrasts(reach=0.3), claims=claims("finegrained"))
     table = drawn(study, "claims")
     counts = table.frame["verdict"].value_counts()
     assert (counts[HOLDS], counts[FAILS], counts[OPEN]) == (15, 2, 2)

@@ -34,18 +34,18 @@ def statuses(table):
 
 def test_every_exhibit_is_drawn_and_says_which_data_it_shows(tmp_path):
     tables = {
-        "metrics": metrics_of(made.made_intervals(), made.made_curves()),
-        "paired": made.made_contrasts(),
-        "fits": made.made_fits(),
-        "pool": made.made_pool(),
+        "metrics": metrics_of(made.toy_intervals(), made.toy_curves()),
+        "paired": made.toy_contrasts(),
+        "fits": made.toy_fits(),
+        "pool": made.toy_pool(),
     }
-    files = made.made_filters(tmp_path) | made.made_relevance(tmp_path)[1]
+    files = made.toy_filters(tmp_path) | made.toy_relevance(tmp_path)[1]
     study = made.study_of_images(
         tmp_path, tables=tables, files=files, claims=claims("finegrained"), **made.REAL | {"title": "our triplets"}
     )
     printed = [f"deep-ranking-cvpr-2014/table{number}" for number in (1, 2)]
-    for told in check_exhibits("finegrained", study, tmp_path / "all", printed=printed).values():
-        assert "Data: our triplets (rated by people), 14,000 triplets of 3,500 query images" in told["caption"][1]
+    for sentence in check_exhibits("finegrained", study, tmp_path / "all", printed=printed).values():
+        assert "Data: our triplets (rated by people), 14,000 triplets of 3,500 query images" in sentence["caption"][1]
     lines = headline(study).splitlines()
     assert lines[1].split() == ["precision", "(%)", "score-30"]
     assert lines[2].split()[:4] == ["HOG", "68.4", "[67.6,", "69.2]"]
@@ -59,15 +59,15 @@ def test_every_exhibit_is_drawn_and_says_which_data_it_shows(tmp_path):
 
 @pytest.mark.parametrize(("name", "systems"), [("table1", TABLE1), ("table2", TABLE2)])
 def test_ours_stand_above_the_printed_in_the_papers_order(name, systems, tmp_path):
-    study = made.of_numbers(tmp_path, made.made_intervals(reach=0.5), made.made_contrasts(), **made.REAL)
+    study = made.of_numbers(tmp_path, made.toy_intervals(reach=0.5), made.toy_contrasts(), **made.REAL)
     table = made.drawn(study, name)
     assert tuple(dict.fromkeys(table.frame["system"])) == systems
     assert "brackets: 95% bootstrap intervals" in study.data_sentence(table)
-    rivals = {one.rival for one in table.margins if one.metric == "precision" and one.kind}
+    rivals = {item.rival for item in table.margins if item.metric == "precision" and item.kind}
     assert rivals == ({"HOG (hand-crafted)"} if name == "table1" else set())
     found = statuses(table).reset_index()
     learned = found["system"].map(is_learned)
-    assert set(zip(learned, found["status"], strict=True)) == {(is_learned(one), status_of(one)) for one in systems}
+    assert set(zip(learned, found["status"], strict=True)) == {(is_learned(item), status_of(item)) for item in systems}
     assert found.loc[learned, "reason"].eq("learned from other images than the paper's").all()
     rows = sheets_of(table)[0].rows
     place = [row[0] for row in rows].index("DeepRanking")
@@ -91,13 +91,13 @@ def test_a_printed_number_agrees_within_our_interval_and_half_its_digit(tmp_path
         (61.9, 0.2, Status.LOWER),
         (62.5, 0.2, Status.HIGHER),
     ):
-        study = made.of_numbers(tmp_path, made.made_intervals({"wavelet": (value, 2.7)}, reach=reach), **made.REAL)
+        study = made.of_numbers(tmp_path, made.toy_intervals({"wavelet": (value, 2.7)}, reach=reach), **made.REAL)
         assert statuses(made.drawn(study, "table1")).loc[("wavelet", PRECISION), "status"] == expected
 
 
 @pytest.mark.parametrize("kind", ["synthetic_triplets", "class_triplets"])
 def test_what_nobody_rated_is_never_held_against_print(kind, tmp_path):
-    renamed = made.made_intervals().assign(metric=lambda rows: rows["metric"].str.replace("@30", "@5"))
+    renamed = made.toy_intervals().assign(metric=lambda rows: rows["metric"].str.replace("@30", "@5"))
     study = made.of_numbers(tmp_path, renamed, kind=kind, score={"k": 5})
     table = made.drawn(study, "table1")
     assert set(statuses(table)["status"]) == {Status.NOT_COMPARABLE}
@@ -109,9 +109,9 @@ def test_what_nobody_rated_is_never_held_against_print(kind, tmp_path):
 
 
 def test_the_spread_is_the_standard_error_of_the_interval_without_which_there_is_no_verdict(tmp_path):
-    frame = made.drawn(made.of_numbers(tmp_path, made.made_intervals(reach=1.96)), "table1").frame
+    frame = made.drawn(made.of_numbers(tmp_path, made.toy_intervals(reach=1.96)), "table1").frame
     np.testing.assert_allclose(frame.loc[frame["metric"] == PRECISION, "ours_std"], 1.0, rtol=1e-4)
-    bare = made.made_intervals().assign(low=np.nan, high=np.nan)
+    bare = made.toy_intervals().assign(low=np.nan, high=np.nan)
     found = statuses(made.drawn(made.of_numbers(tmp_path, bare, **made.REAL), "table1")).loc[list(FEATURES)]
     assert set(zip(found["status"], found["reason"], strict=True)) == {
         (Status.NOT_COMPARABLE, "too few query images for an interval")
@@ -119,32 +119,32 @@ def test_the_spread_is_the_standard_error_of_the_interval_without_which_there_is
 
 
 def test_kinds_stand_beside_each_other(tmp_path):
-    table = made.drawn(made.of_numbers(tmp_path, made.made_intervals()), "kinds")
+    table = made.drawn(made.of_numbers(tmp_path, made.toy_intervals()), "kinds")
     assert sheets_of(table)[0].heads == ("", "in-class negatives", "out-of-class negatives", "all triplets")
     assert row(table, "Wavelet") == ("Wavelet", "56.2 [55.4, 57.0]", "68.2 [67.4, 69.0]", "62.2 [61.4, 63.0]")
     assert row(table, "Multiscale, uniform, 0% out-of-class")[-1].startswith("84.2")
     assert "7,000 in-class, 7,000 out-of-class" in table.notes[0]
-    rated = made.drawn(made.of_numbers(tmp_path, made.made_intervals(kinds=("rated",)), **made.REAL), "kinds")
+    rated = made.drawn(made.of_numbers(tmp_path, made.toy_intervals(kinds=("rated",)), **made.REAL), "kinds")
     assert "do not say of which kind" in rated.notes[0]
 
 
 def test_costs_tell_dimensions_speed_and_settings(tmp_path):
-    fits = {"fits": made.made_fits(TABLE1[:6])}
-    table = made.drawn(made.made_study(tmp_path, fits, surroundings={"no_torch": "not run: install torch"}), "features")
+    fits = {"fits": made.toy_fits(TABLE1[:6])}
+    table = made.drawn(made.toy_study(tmp_path, fits, surroundings={"no_torch": "not run: install torch"}), "features")
     assert row(table, "Wavelet") == ("Wavelet", "64", "Euclidean", "100", "10 s", "", "step 8, sizes 16/24")
-    told = row(table, "HOG")[5], row(table, "ConvNet")[-1], row(table, "OASIS")[-1]
-    assert told == ("training images", "not run: install torch", Status.NO_RESULT)
+    sentence = row(table, "HOG")[5], row(table, "ConvNet")[-1], row(table, "OASIS")[-1]
+    assert sentence == ("training images", "not run: install torch", Status.NO_RESULT)
     assert "Measured on a processor." in table.notes
     long = {f"settings_number_{place}": place for place in range(40)} | {"settings_none": np.nan}
     fits = pd.DataFrame([{"system": "hog", "dimensions": 3, **long}])
-    table = made.drawn(made.made_study(tmp_path, {"fits": fits}), "features")
-    shown = row(table, "HOG")[-1]
-    assert len(shown) <= 165
-    assert shown.endswith(", ..."), "cut between two settings"
+    table = made.drawn(made.toy_study(tmp_path, {"fits": fits}), "features")
+    visible = row(table, "HOG")[-1]
+    assert len(visible) <= 165
+    assert visible.endswith(", ..."), "cut between two settings"
 
 
 def test_figure_6_shows_both_metrics_over_the_share(tmp_path):
-    figure = made.drawn(made.of_numbers(tmp_path, made.made_intervals(), sampler={"out_of_class": 0.4}), "fig6")
+    figure = made.drawn(made.of_numbers(tmp_path, made.toy_intervals(), sampler={"out_of_class": 0.4}), "fig6")
     names = ("multiscale-weighted-000", "deep-ranking", "multiscale-weighted-050", "multiscale-weighted-100")
     for metric, place, scale in ((PRECISION, 0, 1), (SCORE, 1, 1000)):
         own = figure.frame[figure.frame["metric"].eq(metric) & figure.frame["series"].eq("weighted")]
@@ -163,8 +163,8 @@ def test_systems_that_were_not_run_say_what_to_do(tmp_path):
     some = {system: made.LEVELS[system] for system in TABLE1[:6]}
     study = made.of_numbers(
         tmp_path,
-        made.made_intervals(some),
-        made.made_contrasts(some),
+        made.toy_intervals(some),
+        made.toy_contrasts(some),
         surroundings=LACKING,
     )
     table = made.drawn(study, "table1")
@@ -175,15 +175,15 @@ def test_systems_that_were_not_run_say_what_to_do(tmp_path):
     assert [panel.empty for panel in figure.panels] == ["not run", "not run"]
     assert figure.notes == ("DeepRanking: not run: install torch.",)
     assert made.drawn(study, "curves").notes == ("not run: install torch",)
-    shown = made.drawn(study, "contrasts").frame
-    assert shown["difference"].isna().all()
+    visible = made.drawn(study, "contrasts").frame
+    assert visible["difference"].isna().all()
     assert "ConvNet, Single-scale Ranking, DeepRanking: not run: install torch." in " ".join(headline(study).split())
 
 
 def test_curves_of_each_network_are_in_panels_of_their_own_on_axes_that_its_phase_shares(tmp_path):
-    curves = made.made_curves()
+    curves = made.toy_curves()
     curves["deep-ranking"].loc[1::2, ["validation_loss", "validation_precision"]] = np.nan
-    figure = made.drawn(made.of_numbers(tmp_path, made.made_intervals(), curves=curves), "curves")
+    figure = made.drawn(made.of_numbers(tmp_path, made.toy_intervals(), curves=curves), "curves")
     frame = figure.frame
     assert set(frame.loc[frame["phase"] == "classification", "system"]) == {"convnet"}
     titles = ["ConvNet", "Single-scale Ranking", "DeepRanking", "weighted 0%"]
@@ -195,12 +195,12 @@ def test_curves_of_each_network_are_in_panels_of_their_own_on_axes_that_its_phas
     ends = [(panel.y.low, panel.y.high) for panel in figure.panels]
     assert ends[2:4] == ends[4:6] == ends[6:8]
     bare = {"deep-ranking": curves["deep-ranking"].drop(columns=["validation_loss", "validation_precision"])}
-    figure = made.drawn(made.of_numbers(tmp_path, made.made_intervals(), curves=bare), "curves")
+    figure = made.drawn(made.of_numbers(tmp_path, made.toy_intervals(), curves=bare), "curves")
     assert [[series.name for series in panel.series] for panel in figure.panels] == [["training"]] * 2
 
 
 def test_the_forest_has_a_row_for_every_pair_of_the_claims(tmp_path):
-    figure = made.drawn(made.of_numbers(tmp_path, made.made_intervals(), made.made_contrasts()), "contrasts")
+    figure = made.drawn(made.of_numbers(tmp_path, made.toy_intervals(), made.toy_contrasts()), "contrasts")
     own = figure.frame[figure.frame["metric"] == PRECISION]
     assert list(zip(own["system_a"], own["system_b"], strict=True)) == list(contrast_pairs(made.LEVELS))
     found = own.set_index(["system_a", "system_b"]).loc[("oasis-on-single-scale-ranking", "single-scale-ranking")]
@@ -210,7 +210,7 @@ def test_the_forest_has_a_row_for_every_pair_of_the_claims(tmp_path):
     # scores count triplets, so that print is drawn only where as many were rated
     assert figure.frame.loc[figure.frame["metric"] == SCORE, "printed"].isna().all()
     frame = made.drawn(
-        made.of_numbers(tmp_path, made.made_intervals(), made.made_contrasts(reach=2.0), **made.REAL), "contrasts"
+        made.of_numbers(tmp_path, made.toy_intervals(), made.toy_contrasts(reach=2.0), **made.REAL), "contrasts"
     ).frame
     assert frame.loc[frame["metric"] == SCORE, "printed"].notna().any()
     assert frame["excludes_0"].equals((frame["low"] > 0) | (frame["high"] < 0))
@@ -229,18 +229,18 @@ def test_the_forest_has_a_row_for_every_pair_of_the_claims(tmp_path):
     ],
 )
 def test_a_score_is_a_count_over_as_many_triplets_and_images(sizes, settings, why, tmp_path):
-    study = made.of_numbers(tmp_path, made.made_intervals(**sizes), **made.REAL, **settings)
+    study = made.of_numbers(tmp_path, made.toy_intervals(**sizes), **made.REAL, **settings)
     few = "998 triplets, and a verdict takes 1,000" if sizes == {"n_triplets": 998} else ""
     assert study.why_not_comparable(PRECISION) == few
     found = statuses(made.drawn(study, "table1")).xs(SCORE, level="metric").loc[list(FEATURES)]
     assert set(found["status"]) == {Status.NOT_COMPARABLE if why else Status.AGREES}
     assert found["reason"].str.contains(why).all()
-    mixed = made.made_pool().assign(source=["pool", "pool", "triplets"])
-    assert not made.made_study(tmp_path, {"pool": mixed}).has_pool
+    mixed = made.toy_pool().assign(source=["pool", "pool", "triplets"])
+    assert not made.toy_study(tmp_path, {"pool": mixed}).has_pool
 
 
 def test_each_column_of_figure_1_is_a_triplet_of_the_data(tmp_path):
-    gallery, triplets = made.drawn(made.study_of_images(tmp_path), "fig1"), made.made_triplets()
+    gallery, triplets = made.drawn(made.study_of_images(tmp_path), "fig1"), made.toy_triplets()
     frame = gallery.frame
     columns = frame.pivot(index="triplet", columns="role", values="image_id")
     # few text queries give their next triplets
@@ -252,7 +252,7 @@ def test_each_column_of_figure_1_is_a_triplet_of_the_data(tmp_path):
 
 
 def test_the_drawing_is_a_real_step_of_the_sampler_and_depends_on_its_seed_alone(tmp_path):
-    data, files = made.made_relevance(tmp_path)
+    data, files = made.toy_relevance(tmp_path)
     settings = {"files": files, "sampler": {"margin": 0.1, "capacity": 1500}}
     picture, again, other = (
         made.drawn(made.study_of_images(tmp_path, **settings, seed=seed), "fig4") for seed in (4, 4, 2)
@@ -271,9 +271,9 @@ def test_the_drawing_is_a_real_step_of_the_sampler_and_depends_on_its_seed_alone
     # what is kept are the largest keys, all of them larger than what had to go
     assert (kept["key"].diff().dropna() <= 0).all()
     assert kept["key"].between(out["key"], 0, inclusive="neither").all()
-    for one in (query, positive, negative):
-        own = role["buffer"][role["buffer"]["category"] == one["category"]]
-        assert one["image_id"] in set(own["image_id"])
+    for item in (query, positive, negative):
+        own = role["buffer"][role["buffer"]["category"] == item["category"]]
+        assert item["image_id"] in set(own["image_id"])
     np.testing.assert_allclose(frame["total_relevance"], data.total[frame["image_id"]])
     assert role["buffer"].groupby("category").size().tolist() == [5] * 4
     assert "buffers of 5 images so that they can be shown. The study itself has buffers of 1,500" in picture.notes[2]
@@ -296,38 +296,38 @@ def test_filters_stand_by_colour_with_zero_as_grey_and_tell_how_alike_they_are_t
         [128, 128, 128],
         [128, 128, 128],
     ]
-    picture = made.drawn(made.study_of_images(tmp_path, files=made.made_filters(tmp_path)), "fig5")
+    picture = made.drawn(made.study_of_images(tmp_path, files=made.toy_filters(tmp_path)), "fig5")
     assert picture.frame["path"].drop_duplicates().tolist() == ["convnet", "every-4th-pixel"]
     np.testing.assert_allclose(picture.frame.loc[picture.frame["path"] == "convnet", "like_start"], 1)
     assert picture.notes[-1].endswith("by ranking: ConvNet 1.00.")
 
 
 def test_tables_note_triplets_seen_and_whether_shallow_filters_moved(tmp_path):
-    files, filters = made.made_filters(tmp_path), dict(np.load(tmp_path / "filters.npz"))
-    study = made.made_study(tmp_path, files=files)
+    files, filters = made.toy_filters(tmp_path), dict(np.load(tmp_path / "filters.npz"))
+    study = made.toy_study(tmp_path, files=files)
     assert "Number of triplets that each learned from: DeepRanking 9,600." in made.drawn(study, "table1").notes
-    for noise, told in ((0.01, "hardly moved"), (0.5, "moved")):
+    for noise, sentence in ((0.01, "hardly moved"), (0.5, "moved")):
         start = filters["every-4th-pixel"] + noise * np.random.default_rng(1).normal(size=(5, 3, 3, 3))
         np.savez(tmp_path / "filters.npz", **filters, **{"start/every-4th-pixel": start})
         for name in ("table1", "table2"):
-            assert f"Training {told} the filters of DeepRanking's" in made.drawn(study, name).notes[-1]
+            assert f"Training {sentence} the filters of DeepRanking's" in made.drawn(study, name).notes[-1]
 
 
 def test_buffers_stand_beside_exact_sampling(tmp_path):
     numbers = {"at_hand": 0.25, "variation": 0.0512, "precision": 0.731, "n_triplets": 960}
     found = [{**numbers, "n_drawn": 2_000, "capacity": capacity} for capacity in (12.0, None)]
-    fits = made.made_fits().assign(buffers=[found if one == "oasis" else None for one in made.LEVELS])
-    study = made.made_study(tmp_path, {"fits": fits})
+    fits = made.toy_fits().assign(buffers=[found if item == "oasis" else None for item in made.LEVELS])
+    study = made.toy_study(tmp_path, {"fits": fits})
     assert row(made.drawn(study, "buffers"), "12") == ("12", "25%", "0.051", "73.1")
     assert row(made.drawn(study, "buffers"), "all images")[0] == "all images"
-    bare = made.made_study(
-        tmp_path, {"fits": made.made_fits()}, surroundings={"no_training": "not run: put training/ there"}
+    bare = made.toy_study(
+        tmp_path, {"fits": made.toy_fits()}, surroundings={"no_training": "not run: put training/ there"}
     )
     assert made.drawn(bare, "buffers").notes == ("not run: put training/ there",)
 
 
 def test_queries_gain_the_most_or_lose_the_most():
-    outcomes, triplets = made.made_outcomes(), made.made_triplets()
+    outcomes, triplets = made.toy_outcomes(), made.toy_triplets()
     chosen = pictures.choose_queries(outcomes, triplets)
     assert chosen[["query", "chosen_as", "worse", "better", "n_triplets"]].to_numpy().tolist() == [
         [0, "largest gain", 0.0, 1.0, 2],
@@ -340,7 +340,7 @@ def test_queries_gain_the_most_or_lose_the_most():
 
 
 def test_rankings_are_of_the_pool_by_distance():
-    pairs, chosen = made.made_pairs(), pd.DataFrame({"query": [10], "text_query": ["002.dog"]})
+    pairs, chosen = made.toy_pairs(), pd.DataFrame({"query": [10], "text_query": ["002.dog"]})
     distances = np.zeros(len(pairs), dtype=np.float32)
     for candidate, distance in ((13, -1), (11, np.nan), (19, -5)):
         distances[pairs["candidate"] == candidate] = distance
@@ -366,15 +366,15 @@ def test_search_noise_is_marked_where_categories_are_known(tmp_path):
 
 
 def test_what_was_not_run_says_why(tmp_path):
-    told = {"surroundings": {"no_torch": "not run: install torch"}}
-    some = made.made_outcomes().query("system != 'oasis'")
+    sentence = {"surroundings": {"no_torch": "not run: install torch"}}
+    some = made.toy_outcomes().query("system != 'oasis'")
     gallery = made.drawn(made.study_of_images(tmp_path, systems=["convnet", "deep-ranking"], outcomes=some), "fig7")
     assert [tile.words for row in gallery.rows for tile in row].count("not measured here") == 3
-    fewer = made.study_of_images(tmp_path, systems=["oasis"], outcomes=made.made_outcomes().iloc[:0], **told)
+    fewer = made.study_of_images(tmp_path, systems=["oasis"], outcomes=made.toy_outcomes().iloc[:0], **sentence)
     assert made.drawn(fewer, "fig7").notes == ("not run: install torch",)
     for name in ("fig4", "fig5"):
-        assert made.drawn(made.study_of_images(tmp_path, **told), name).notes == ("not run: install torch",)
-    _, none = made.made_relevance(tmp_path, graded=False)
+        assert made.drawn(made.study_of_images(tmp_path, **sentence), name).notes == ("not run: install torch",)
+    _, none = made.toy_relevance(tmp_path, graded=False)
     assert "relevance above 0" in made.drawn(made.study_of_images(tmp_path, files=none), "fig4").notes[0]
     assert "no two systems" in made.drawn(made.study_of_images(tmp_path, systems=["oasis"]), "gallery").notes[0]
 

@@ -124,17 +124,17 @@ def test_C_is_chosen_by_folds_that_are_left_out_and_is_the_smallest_of_equals():
 
 
 def test_the_golden_feature_weighs_what_is_good(world, golden):
-    of, pairs = pd.DataFrame(golden.fit["components"]), world["pairs"]
-    assert len(of) == 2 * 4 + 3
-    weights = of.groupby("feature")["weight"].sum()
+    subject, pairs = pd.DataFrame(golden.fit["components"]), world["pairs"]
+    assert len(subject) == 2 * 4 + 3
+    weights = subject.groupby("feature")["weight"].sum()
     assert weights["good"] > 3 * weights["useless"]
-    assert of["weight"].min() >= 0
+    assert subject["weight"].min() >= 0
     assert precision(golden.distances) > 0.6
-    chosen = max(golden.fit["validation"], key=lambda one: (one["precision"], -one["C"]))
+    chosen = max(golden.fit["validation"], key=lambda item: (item["precision"], -item["C"]))
     assert golden.fit["C"] == chosen["C"]
     # distances are the weighted sum of those of the components, divided by their scales
-    own = of[of["feature"].isin(["good", "useless"])]
-    components = [Component(one.feature, world["features"][one.feature], one.distance) for one in own.itertuples()]
+    own = subject[subject["feature"].isin(["good", "useless"])]
+    components = [Component(item.feature, world["features"][item.feature], item.distance) for item in own.itertuples()]
     table = component_distances(components, pairs["query"], pairs["candidate"])
     assert (golden.distances >= table @ (own["weight"] / own["scale"]).to_numpy() - 1e-4).all()
     json.dumps(golden.fit, allow_nan=False)
@@ -189,7 +189,7 @@ def test_embeddings_are_learned_from_other_folds_and_l1_weights_make_up_for_norm
     twins = golden_of(world, {"a": good, "b": 1000 * good}, settings, n_principal=4)
     # an embedding looks better on the images that it was learned from
     *folds, (learned, _) = seen
-    assert all(not of & wanted for of, wanted in folds)
+    assert all(not subject & wanted for subject, wanted in folds)
     assert set().union(*(wanted for _, wanted in folds)) == learned == set(TRAINING)
     # vectors are divided by their norms before they are hashed
     assert twins.fit["l1_weights"] == pytest.approx({"a": 0.5, "b": 0.5}, rel=0.05)
@@ -219,7 +219,7 @@ def test_embeddings_tell_unseen_rows_apart_whatever_the_units_and_blocks(monkeyp
     monkeypatch.setattr(golden_feature, "EMBEDDED_ROWS", 7)
     other = {"second": features["second"] * 1000, "first": features["first"]}
     again = embed_categories(other, seen, y[seen], unseen, n_components=10, seed=0)["lda"][unseen][:9]
-    distances = [cdist(one, one) for one in (vectors["lda"][unseen][:9], again)]
+    distances = [cdist(item, item) for item in (vectors["lda"][unseen][:9], again)]
     np.testing.assert_allclose(*distances, rtol=1e-3, atol=1e-3)
 
 
@@ -247,15 +247,15 @@ def test_oasis_learns_on_training_images_and_is_better_than_its_start(world):
     np.testing.assert_allclose(np.linalg.norm(units, axis=1), 1, rtol=1e-5)
     start = -protocol.pair_similarities(units, None, *world["pairs"][["query", "candidate"]].to_numpy().T)
     assert precision(result.distances) > precision(start) + 0.05
-    assert [one["n_steps"] for one in result.fit["validation"]] == [0, 200, 1000]
-    assert result.fit["n_steps"] == max(result.fit["validation"], key=lambda one: one["precision"])["n_steps"]
+    assert [item["n_steps"] for item in result.fit["validation"]] == [0, 200, 1000]
+    assert result.fit["n_steps"] == max(result.fit["validation"], key=lambda item: item["precision"])["n_steps"]
     json.dumps(result.fit, allow_nan=False)
     assert result.fit["buffers"] == []
     small, exact = learned(vectors, buffers=[3]).fit["buffers"]
     assert (small["capacity"], exact["capacity"]) == (3, None)
     assert 0 < small["at_hand"] < exact["at_hand"] == 1
     assert small["variation"] > exact["variation"] + 0.02
-    assert exact["precision"] == pytest.approx(max(one["precision"] for one in result.fit["validation"]), abs=0.05)
+    assert exact["precision"] == pytest.approx(max(item["precision"] for item in result.fit["validation"]), abs=0.05)
     changed = vectors.copy()
     changed[HELD_OUT] = 7.0
     assert learned(changed).fit["validation"] == result.fit["validation"], "evaluation images teach it nothing"
@@ -310,8 +310,8 @@ def test_codebooks_see_usable_training_images_and_others_only_without_any():
     rows = [("a", "evaluation", "ok"), ("b", "training", "ok"), ("c", "training", "unreadable")]
     mixed = pd.DataFrame(rows, columns=["path", "part", "status"])
     assert codebook_images(mixed) == ([1], "training images")
-    chosen, told = codebook_images(mixed[mixed["part"] == "evaluation"])
-    assert (chosen.tolist(), "without their ratings" in told) == ([0], True)
+    chosen, text = codebook_images(mixed[mixed["part"] == "evaluation"])
+    assert (chosen.tolist(), "without their ratings" in text) == ([0], True)
     with pytest.raises(LookalikeError, match="no image of the manifest can be used"):
         codebook_images(mixed.iloc[2:])
 
@@ -333,8 +333,8 @@ def test_a_hand_crafted_feature_is_described_and_measured(tmp_path):
     assert np.isnan(result.vectors[2]).all()
     expected = np.abs(result.vectors[[0, 1, 0]] - result.vectors[[1, 3, 0]]).sum(axis=1)
     np.testing.assert_allclose(result.distances, expected, atol=1e-6)
-    told = {"n_fit_images": 3, "n_images": 5, "codebook_from": "some", "n_pairs": 3}
-    assert {name: result.fit[name] for name in told} == told
+    text = {"n_fit_images": 3, "n_images": 5, "codebook_from": "some", "n_pairs": 3}
+    assert {name: result.fit[name] for name in text} == text
     assert result.fit["settings"]["n_words"] == 5
     json.dumps(result.fit, allow_nan=False)
     with pytest.raises(LookalikeError, match="codebook"):

@@ -15,8 +15,8 @@ BEST, WORST = f"{JMLR}/table2", f"{JMLR}/table3"
 NOBODY = Rankings(np.zeros(1, np.int64), np.empty(0, np.int32), 0, np.empty(0, np.int32))
 
 
-def queries(made):
-    return list(made.frame.loc[made.frame["role"] == "query", "image_id"])
+def queries(output):
+    return list(output.frame.loc[output.frame["role"] == "query", "image_id"])
 
 
 def test_every_exhibit_is_drawn_or_says_what_to_do(study, tmp_path):
@@ -37,11 +37,11 @@ def test_every_exhibit_is_drawn_or_says_what_to_do(study, tmp_path):
         (WORST, [118, 112, 110]),
     ],
 )
-def test_a_gallery_shows_the_queries_of_its_rule_and_their_first_five(study, id, shown):
-    made, one = drawn(study, id)
+def test_a_gallery_shows_the_queries_of_its_rule_and_their_first_five(study, id, visible):
+    output, entry = drawn(study, id)
     labels, found = dict(zip(IDS, LABELS, strict=True)), study.rankings
-    assert queries(made) == shown
-    for row, (_, images) in zip(made.rows, made.frame.groupby("row"), strict=True):
+    assert queries(output) == visible
+    for row, (_, images) in zip(output.rows, output.frame.groupby("row"), strict=True):
         query, results = images.iloc[0], images.iloc[1:]
         own = int(np.flatnonzero(found.query_ids == query["image_id"])[0])
         assert list(results["image_id"]) == list(found.query_ids[found.neighbours[own, :5]])
@@ -54,8 +54,8 @@ def test_a_gallery_shows_the_queries_of_its_rule_and_their_first_five(study, id,
         4: "picked by hand: of all (12), these are the 4 of highest average precision (AP), at most one of each class",
         3: "of those without an image of their class among the first five (5), these are the 3 of lowest",
     }
-    assert rule.get(len(shown), "the 2 of highest") in made.notes[0]
-    assert one.notes(made)[0] == "Each of the 12 test images queries all others (Ten, partition 1 of 5)."
+    assert rule.get(len(visible), "the 2 of highest") in output.notes[0]
+    assert entry.notes(output)[0] == "Each of the 12 test images queries all others (Ten, partition 1 of 5)."
 
 
 @pytest.mark.parametrize(
@@ -68,11 +68,11 @@ def test_a_gallery_shows_the_queries_of_its_rule_and_their_first_five(study, id,
         (BEST, replace(make_rankings(), offsets=np.array([0, 0, *range(4, 25, 2)])), [102, 108, 116, 122], ""),
     ],
 )
-def test_queries_that_cannot_be_shown_are_left_out_and_a_note_says_so(tmp_path, id, rankings, shown, note):
-    made, _ = drawn(make_study(tmp_path, rankings=rankings), id)
-    assert (queries(made), len(made.rows)) == (shown, len(shown))
-    assert note in made.notes[0]
-    assert id == WORST or "of all (11)" in made.notes[0]
+def test_queries_that_cannot_be_shown_are_left_out_and_a_note_says_so(tmp_path, id, rankings, visible, note):
+    output, _ = drawn(make_study(tmp_path, rankings=rankings), id)
+    assert (queries(output), len(output.rows)) == (visible, len(visible))
+    assert note in output.notes[0]
+    assert id == WORST or "of all (11)" in output.notes[0]
 
 
 def test_images_that_are_not_there_are_said(tmp_path):
@@ -85,25 +85,25 @@ def test_images_that_are_not_there_are_said(tmp_path):
 
 
 def test_the_mean_curve_is_over_queries_and_raters_beside_what_is_printed(study, tmp_path):
-    made, _ = drawn(study, f"{JMLR}/fig3b")
-    own, curve = made.frame[made.frame["series"] == "oasis"].set_index("k"), study.curve("p@k")
+    output, _ = drawn(study, f"{JMLR}/fig3b")
+    own, curve = output.frame[output.frame["series"] == "oasis"].set_index("k"), study.curve("p@k")
     assert own["precision"].tolist() == curve["value"].tolist()
     assert own["error"].tolist() == (curve["high"] - curve["value"]).tolist()
     assert own.loc[10, "error_over_queries"] > own.loc[10, "error"]
-    levels = made.frame.set_index("series")["precision"]
+    levels = output.frame.set_index("series")["precision"]
     assert levels["random"] == study.number("random_good")
     assert (levels["oasis, printed"], levels["oasis, printed peak"]) == (0.35, 0.42)
-    assert list(made.cells["status"]) == ["not comparable"] * 2
+    assert list(output.cells["status"]) == ["not comparable"] * 2
     ours = [100 * study.number(name) for name in ("precision_at_10", "precision_peak")]
-    assert list(made.cells["ours"]) == pytest.approx(ours)
+    assert list(output.cells["ours"]) == pytest.approx(ours)
     few, _ = drawn(make_study(tmp_path, ratings=make_ratings(n_queries=2, n_found=4)), f"{JMLR}/fig3b")
     assert "oasis, printed" not in set(few.frame["series"]), "the axis ends before k = 10"
     assert list(few.cells["status"]) == ["no result", "not comparable"]
 
 
 def test_selected_queries_are_those_of_five_ranks_by_falling_map(study, tmp_path):
-    made, _ = drawn(study, f"{JMLR}/fig3c")
-    maps = made.frame.drop_duplicates("series").set_index("series")["map"]
+    output, _ = drawn(study, f"{JMLR}/fig3c")
+    maps = output.frame.drop_duplicates("series").set_index("series")["map"]
     all_maps = np.sort(study.curve("query map")["value"])[::-1]
     assert maps.to_dict() == {f"rank {rank}": all_maps[rank - 1] for rank in (1, 6, 11, 16, 21)}
     few, _ = drawn(make_study(tmp_path, ratings=make_ratings(n_queries=7)), f"{JMLR}/fig3c")
@@ -152,13 +152,13 @@ def test_deviations_stand_beside_print_and_are_never_held_against_it(study, tmp_
     # what NIPS prints is of more raters than what JMLR prints
     (tmp_path / "nips").mkdir()
     more = make_study(tmp_path / "nips", ratings=make_ratings(n_raters=30, n_queries=2))
-    made, precision = drawn(more, "human/deviations")[0].frame, drawn(more, f"{NIPS}/fig1a")[0]
-    assert made["n_raters"].tolist() == [20] * 4 + [30]
+    output, precision = drawn(more, "human/deviations")[0].frame, drawn(more, f"{NIPS}/fig1a")[0]
+    assert output["n_raters"].tolist() == [20] * 4 + [30]
     assert set(precision.frame["n_raters"]) == {30, 0}
-    assert made["ours"].iloc[4] == pytest.approx(precision.cells["ours"].item()) != made["ours"].iloc[3]
+    assert output["ours"].iloc[4] == pytest.approx(precision.cells["ours"].item()) != output["ours"].iloc[3]
     # a single rater has nobody to be compared with
     alone = make_study(tmp_path, ratings=make_ratings(n_raters=1, n_queries=3))
-    assert [one.name for one in drawn(alone, f"{JMLR}/fig3d")[0].panels[0].series] == ["OASIS"]
+    assert [entry.name for entry in drawn(alone, f"{JMLR}/fig3d")[0].panels[0].series] == ["OASIS"]
     table = drawn(alone, "human/deviations")[0].frame.set_index("metric")
     assert table.loc["map_std_over_evaluators", ["ours_cell", "status"]].to_list() == ["-", "no result"]
 
@@ -174,12 +174,12 @@ def test_deviations_stand_beside_print_and_are_never_held_against_it(study, tmp_
 def test_what_is_not_real_is_said(tmp_path, synthetic, simulated, corner, reason):
     kind = "synthetic" if synthetic else "folder"
     study = make_study(tmp_path, ratings=make_ratings(n_queries=2, simulated=simulated), kind=kind)
-    made, one = drawn(study, f"{JMLR}/fig3b")
-    assert one.corner == corner
-    assert set(made.cells["reason"]) == {reason}
-    assert any("No person rated" in note for note in one.notes(made)) == simulated
-    assert any(note.startswith("Raters answered 95.0% of the images.") for note in one.notes(made))
-    assert f", 6 {'simulated ' if simulated else ''}raters; error bars: standard error" in one.data_sentence(made)
-    gallery, one = drawn(study, BEST)
-    assert one.corner == ("Synthetic images" if synthetic else "")
-    assert one.notes(gallery)[1:] == ["The papers show images of the web."]
+    output, entry = drawn(study, f"{JMLR}/fig3b")
+    assert entry.corner == corner
+    assert set(output.cells["reason"]) == {reason}
+    assert any("No person rated" in note for note in entry.notes(output)) == simulated
+    assert any(note.startswith("Raters answered 95.0% of the images.") for note in entry.notes(output))
+    assert f", 6 {'simulated ' if simulated else ''}raters; error bars: standard error" in entry.data_sentence(output)
+    gallery, entry = drawn(study, BEST)
+    assert entry.corner == ("Synthetic images" if synthetic else "")
+    assert entry.notes(gallery)[1:] == ["The papers show images of the web."]

@@ -42,9 +42,9 @@ def test_every_query_has_its_neighbours_and_unrelated_images(seed):
 def test_the_most_relevant_come_first_and_draws_decide_between_equal_ones_and_mix_candidates():
     relevance = dict(zip(NEIGHBOURS, [1.0, 5.0, 3.0, 5.0, 0.0, 2.0], strict=True))
     plans = [draw(seed, relevance=relevance) for seed in range(12)]
-    shown = [plan["query_image"].unique().tolist() for plan in plans]
-    assert {(frozenset(queries[:2]), queries[2]) for queries in shown} == {(frozenset((101, 103)), 102)}
-    assert {queries[0] for queries in shown} == {101, 103}
+    drawn = [plan["query_image"].unique().tolist() for plan in plans]
+    assert {(frozenset(queries[:2]), queries[2]) for queries in drawn} == {(frozenset((101, 103)), 102)}
+    assert {queries[0] for queries in drawn} == {101, 103}
     assert len({tuple(plan.loc[plan["query"] == 1, "role"]) for plan in plans}) > 6
 
 
@@ -70,8 +70,8 @@ def test_a_picture_that_is_shown_is_not_drawn_again_under_another_id():
 
 
 def test_a_plan_of_a_run_relates_images_of_one_class():
-    told = {"image_id": [4, 5, 7, 9], "path": list("abcd"), "label": list("xxyx"), "sha256": list("wxyz")}
-    manifest = pd.DataFrame(told)
+    words = {"image_id": [4, 5, 7, 9], "path": list("abcd"), "label": list("xxyx"), "sha256": list("wxyz")}
+    manifest = pd.DataFrame(words)
     bare = Rankings(np.arange(5), np.ones(4), 3, np.array([7, 9, 4, 5]))
     run = {"seed": 0, "n_queries": 3, "n_retrieved": 1, "n_random": 1}
     with pytest.raises(LookalikeError, match="OASIS has no result that could be rated"):
@@ -92,10 +92,10 @@ def test_a_plan_from_a_users_own_neighbours():
     table = pd.DataFrame([*rows, rows[0]], columns=["query_path", "path", "rank"])
     plan = plan_from_neighbours(table, n_queries=2, n_retrieved=3, n_random=5)
     for query, rows_of in plan.groupby("query_path"):
-        shown = rows_of.sort_values("rank")["path"].tolist()
-        assert shown[5:] == [f"i{query[1:]}0{rank}" for rank in (1, 2, 3)]
+        drawn = rows_of.sort_values("rank")["path"].tolist()
+        assert drawn[5:] == [f"i{query[1:]}0{rank}" for rank in (1, 2, 3)]
         # the last neighbour is related, although it is not shown
-        assert f"i{query[1:]}11" not in shown
+        assert f"i{query[1:]}11" not in drawn
 
 
 @pytest.mark.parametrize(

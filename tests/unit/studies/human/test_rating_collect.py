@@ -31,8 +31,8 @@ def test_ratings_are_read_with_their_roles(tmp_path, plan):
     assert tuple(ratings.columns) == COLUMNS
     assert ratings["rater"].unique().tolist() == ["Ada", "Čapek"]
     ada = ratings[ratings["rater"] == "Ada"].reset_index(drop=True)
-    shown = ["query", "query_image", "position", "image", "role", "rank"]
-    pd.testing.assert_frame_equal(ada[shown], plan[shown], check_dtype=False)
+    drawn = ["query", "query_image", "position", "image", "role", "rank"]
+    pd.testing.assert_frame_equal(ada[drawn], plan[drawn], check_dtype=False)
     rows = {name: rows.index.tolist() for name, rows in ada.groupby("answer")}
     assert (rows["good"], rows["cant_say"], ada.index[ada["answered"]].tolist()) == ([0, 5], [1, 6], [0, 1, 3, 5, 6])
     assert (ratings["answered"].dtype, ratings["simulated"].any()) == (bool, False)
@@ -99,9 +99,9 @@ def test_files_that_are_no_ratings_are_refused(tmp_path, plan):
 
 def test_queries_that_are_not_done_are_left_out(tmp_path, plan):
     bob = write(tmp_path, lines_of(plan, "Bob", good=(0, 9), done=(1, 3)), "bob.csv")
-    with pytest.warns(UserWarning, match=r"bob.csv: Bob has done 2 of 3 queries; left out: 1") as told:
+    with pytest.warns(UserWarning, match=r"bob.csv: Bob has done 2 of 3 queries; left out: 1") as text:
         ratings = read_ratings([write(tmp_path, lines_of(plan)), bob], plan)
-    assert len(told) == 1
+    assert len(text) == 1
     assert ratings.groupby("rater")["query"].unique().map(list).to_dict() == {"Ada": [1, 2, 3], "Bob": [1, 3]}
 
 

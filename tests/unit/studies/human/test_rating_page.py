@@ -24,11 +24,11 @@ def test_the_page_holds_numbered_pictures_and_nothing_of_the_network_or_of_ids(t
     # other ids of the same pictures give the same page, but for the plan's name
     renumbered, title = plan.assign(image=plan["image"] + 10**6, query_image=plan["query_image"] + 10**6), "A </script>"
     contents = []
-    for made in (plan, renumbered):
-        write_page(made, images, tmp_path / "page.html", title=f"{title} & @@CONTENT@@")
+    for result in (plan, renumbered):
+        write_page(result, images, tmp_path / "page.html", title=f"{title} & @@CONTENT@@")
         contents.append(content_of(tmp_path / "page.html"))
     page, content = (tmp_path / "page.html").read_text(), contents[0]
-    assert [one["plan"] for one in contents] == [plan_fingerprint(plan), plan_fingerprint(renumbered)]
+    assert [item["plan"] for item in contents] == [plan_fingerprint(plan), plan_fingerprint(renumbered)]
     assert content == contents[1] | {"plan": content["plan"]}
     assert content["title"] == "A </script> & @@CONTENT@@"
     assert page.count("</script>") == 2
@@ -51,9 +51,9 @@ def test_pictures_are_small_upright_and_without_metadata(tmp_path, plan, images)
         Image.fromarray(halves).save(images / path, "PNG", exif=exif)
     write_page(plan, images, tmp_path / "page.html")
     content = content_of(tmp_path / "page.html")
-    shown = [content["pictures"][0], content["query_pictures"][0]]
-    assert {uri.partition(",")[0] for uri in shown} == {"data:image/jpeg;base64"}
-    small, large = (Image.open(io.BytesIO(base64.b64decode(uri.partition(",")[2]))) for uri in shown)
+    drawn = [content["pictures"][0], content["query_pictures"][0]]
+    assert {uri.partition(",")[0] for uri in drawn} == {"data:image/jpeg;base64"}
+    small, large = (Image.open(io.BytesIO(base64.b64decode(uri.partition(",")[2]))) for uri in drawn)
     assert (small.size, large.size) == ((100, 200), (200, 400))
     assert not small.getexif()
     pixels = np.asarray(small)

@@ -51,8 +51,8 @@ def by_loops(ratings):
         precision[query, rater] = [np.mean(found[:k]) for k in range(1, DEPTH + 1)]
         hits = [value for value, good in zip(precision[query, rater], found, strict=True) if good]
         average[query, rater] = np.mean(hits) if hits else 0.0
-        others = [of for (same, other), of in answers.items() if same == query and other != rater]
-        agreed = [np.mean([of[place] for of in others]) for place, good in own.items() if good and others]
+        others = [name for (same, other), name in answers.items() if same == query and other != rater]
+        agreed = [np.mean([name[place] for name in others]) for place, good in own.items() if good and others]
         human[query, rater] = np.mean(agreed) if agreed else np.nan
     return pd.DataFrame(precision).T, pd.Series(average), pd.Series(human)
 
@@ -61,7 +61,7 @@ def deviation(values):
     return np.std(values, ddof=1) if len(values) > 1 else np.nan
 
 
-def told(values):
+def text(values):
     """Mean of what is known, and the mean less and plus its standard error."""
     known = [value for value in values if value == value]
     mean, error = np.mean(known or np.nan), deviation(known) / np.sqrt(max(1, len(known)))
@@ -72,19 +72,20 @@ def told(values):
 @given(seed=st.integers(0, 10**6), n_raters=st.integers(1, 4), n_queries=st.integers(1, 3))
 def test_every_number_is_that_of_a_loop(seed, n_raters, n_queries):
     ratings = random_ratings(seed, n_raters, n_queries)
-    made = rating_metrics(ratings, representation="words", subset="ten", fold=2)
-    assert made[["representation", "subset", "fold"]].drop_duplicates().to_numpy().tolist() == [["words", "ten", 2]]
+    result = rating_metrics(ratings, representation="words", subset="ten", fold=2)
+    assert result[["representation", "subset", "fold"]].drop_duplicates().to_numpy().tolist() == [["words", "ten", 2]]
     rows = {
-        (row.metric, row.method, row.x): [row.value, row.low, row.high] for row in made.dropna(subset="x").itertuples()
+        (row.metric, row.method, row.x): [row.value, row.low, row.high]
+        for row in result.dropna(subset="x").itertuples()
     }
     precision, average, human = by_loops(ratings)
     expected = {}
     for k in range(1, DEPTH + 1):
         at = precision[k - 1]
-        mean, *_ = expected["p@k", "oasis", k] = told(at)
-        _, low, high = told(at.groupby(level=0).mean())
+        mean, *_ = expected["p@k", "oasis", k] = text(at)
+        _, low, high = text(at.groupby(level=0).mean())
         expected["p@k by query", "oasis", k] = [mean, mean - (high - low) / 2, mean + (high - low) / 2]
-        expected |= {(f"query p@{k}", "oasis", query): told(of) for query, of in at.groupby(level=0)}
+        expected |= {(f"query p@{k}", "oasis", query): text(name) for query, name in at.groupby(level=0)}
     for query in range(1, n_queries + 1):
         agreed, none = human[query], [np.nan] * 2
         expected["query map", "oasis", query] = [average[query].mean(), *none]
@@ -93,7 +94,7 @@ def test_every_number_is_that_of_a_loop(seed, n_raters, n_queries):
         expected["query raters", "raters", query] = [agreed.notna().sum(), *none]
         # an image counts with the share of raters who call it good
         expected["query precision", "oasis", query] = [precision.loc[query][DEPTH - 1].mean(), *none]
-        expected["query precision", "raters", query] = told(agreed)
+        expected["query precision", "raters", query] = text(agreed)
         expected["query range", "raters", query] = [agreed.mean(), agreed.min(), agreed.max()]
     assert set(rows) == set(expected)
     for key, numbers in expected.items():
@@ -117,7 +118,7 @@ def test_every_number_is_that_of_a_loop(seed, n_raters, n_queries):
         "cant_say_share": (ratings["answer"] == "cant_say").mean(),
     }
     assert summary(ratings) == pytest.approx(singles, nan_ok=True)
-    written = made[made["x"].isna()].set_index("metric")["value"].to_dict()
+    written = result[result["x"].isna()].set_index("metric")["value"].to_dict()
     assert written == pytest.approx(singles | {"n_random": 2}, nan_ok=True)
     with pytest.raises(LookalikeError, match="no ratings of retrieved candidates"):
         summary(ratings[is_random])

@@ -23,7 +23,7 @@ ASKED = {claim.id: replace(claim, **UNGATED) for claim in claims_of(CLAIMS)}
 
 
 def decide(claim, study, place=0):
-    """What the predicate of a claim answers with one codebook, or with all, without gates."""
+    """Return what the predicate of a claim answers with one codebook, or with all, without gates."""
     asked = ASKED[claim]
     return verdict_on(replace(asked, settings=("codebook=10k",)) if place is not None else asked, study)
 

@@ -30,7 +30,7 @@ def web_study(*without, rankers=2, **changes):
     return checked({"datasets": {"made": DATA}, "web": {"made": section}}).web["made"]
 
 
-def made_precision():
+def toy_precision():
     k, parts = np.array([1, 2, 5, 10, 20, 50]), []
     for method, level in (("oasis", 0.016), ("oasis-averaged", 0.0175), ("euclidean", 0.006)):
         value = level / k**0.5
@@ -43,7 +43,7 @@ def made_precision():
     return metrics_frame(pd.concat(parts).assign(representation="visterms", subset="test"))
 
 
-def made_curve(rankers=(0, 1)):
+def toy_curve(rankers=(0, 1)):
     step = np.arange(0, 90, 10)
     parts = [
         pd.DataFrame({"ranker": ranker, "step": step, "seconds": 60.0 * step, "map": 0.02 + step / 1e4 + ranker / 1e3})
@@ -53,7 +53,7 @@ def made_curve(rankers=(0, 1)):
     return curve.assign(loss_rate=np.where(curve["step"] > 0, 0.5, np.nan))
 
 
-def made_fits():
+def toy_fits():
     fit = {"method": "oasis", "mode": "look-ahead", "n_threads": 1, "n_steps": 80, "seconds_fit": 4800.0}
     fit |= {"cpu_seconds_fit": 2400.0, "steps_per_second": 2000.0, "loss_rate": 0.4, "peak_memory_bytes": 2e9}
     fit |= {"n_train": 2_292_259, "resumed": 0, "processor": "a processor", "n_validation": 20_000}
@@ -64,7 +64,7 @@ def made_fits():
     return pd.DataFrame([fit | end for end in ends])
 
 
-def made_runtime(largest=2_292_259):
+def toy_runtime(largest=2_292_259):
     rows = []
     for n_images in (60, 600, 10_000, 100_000, largest):
         rows.append(("OASIS", n_images, 0, 50 * n_images, FACTOR * n_images**EXPONENT, "saturated"))
@@ -76,7 +76,7 @@ def made_runtime(largest=2_292_259):
     return table.assign(seconds=1.1 * table["cpu_seconds"], n_threads=1, lower_bound=False, own_run=False)
 
 
-def made_counts():
+def toy_counts():
     rows = []
     for part, (queries, images) in COUNTS.items():
         rows += [(part, "queries", queries), (part, "images", images), (part, "pairs", 2.2 * images)]
@@ -84,7 +84,7 @@ def made_counts():
     return pd.DataFrame(rows, columns=["part", "quantity", "value"])
 
 
-def made_marginals():
+def toy_marginals():
     parts = []
     for part in ("train", "test"):
         for quantity in ("nonzeros_per_image", "images_per_query", "queries_per_image", "relevant_per_image"):
@@ -94,7 +94,7 @@ def made_marginals():
     return pd.concat(parts, ignore_index=True)
 
 
-def made_search():
+def toy_search():
     rows = [("exact", 0, 0, k, 1.0, 210.0) for k in (1, 10)]
     rows += [("Flat", 64, 0, k, 0.7, 6.0) for k in (1, 10)]
     rows += [("IVF64,Flat", 64, n, k, 0.5 + n / 100 - k / 1000, 0.05 * n) for n in (1, 4, 16) for k in (1, 10)]
@@ -102,22 +102,22 @@ def made_search():
     return pd.DataFrame(rows, columns=columns).assign(n_queries=200, n_gallery=2_090)
 
 
-def made_study(folder, exhibit, **changed):
+def toy_study(folder, exhibit, **changed):
     """The study as one of its exhibits is given it; tables may be `changed`."""
-    made = {
-        "precision": made_precision(),
-        "curve": made_curve(),
-        "counts": made_counts(),
-        "fits": made_fits(),
-        "marginals": made_marginals(),
-        "searched": made_search(),
-        "runtime": made_runtime(),
+    found = {
+        "precision": toy_precision(),
+        "curve": toy_curve(),
+        "counts": toy_counts(),
+        "fits": toy_fits(),
+        "marginals": toy_marginals(),
+        "searched": toy_search(),
+        "runtime": toy_runtime(),
     }
-    made |= changed
-    tables = {name: made[name] for name in ("fits", "runtime", "searched")}
-    tables["curve_times"] = made["curve"][["ranker", "step", "seconds"]]
+    found |= changed
+    tables = {name: found[name] for name in ("fits", "runtime", "searched")}
+    tables["curve_times"] = found["curve"][["ranker", "step", "seconds"]]
     names = ("precision", "curve", "counts", "marginals", "searched")
-    tables["metrics"] = study_metrics(*(made[name] for name in names))
+    tables["metrics"] = study_metrics(*(found[name] for name in names))
     for name, table in tables.items():
         write_table(table, folder / f"{name}.parquet")
     study = given().finished({name: str(folder / f"{name}.parquet") for name in tables}, printed("web"), claims("web"))

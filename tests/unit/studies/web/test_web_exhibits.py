@@ -10,11 +10,11 @@ from made_web import (
     EXPONENT,
     FACTOR,
     SECTION,
-    made_curve,
-    made_fits,
-    made_runtime,
-    made_search,
-    made_study,
+    toy_curve,
+    toy_fits,
+    toy_runtime,
+    toy_search,
+    toy_study,
     web_study,
 )
 from scipy.stats import linregress, t
@@ -35,15 +35,15 @@ PRINTED = [
 
 
 def drawn(folder, exhibit, **changed):
-    study = made_study(folder, exhibit, **changed)
+    study = toy_study(folder, exhibit, **changed)
     return study.exhibit.draw(study)
 
 
 def test_every_exhibit_is_drawn_and_says_that_it_is_simulated(tmp_path):
-    study = made_study(tmp_path, "web/speed")
-    for told in check_exhibits("web", study, tmp_path / "all", printed=PRINTED).values():
-        assert "Data: made web images (query log and images made by code): 2,292,259 training" in told["caption"][1]
-        assert ("Not comparable with the printed numbers: simulated." in told["notes"]) == (told["id"] in PRINTED)
+    study = toy_study(tmp_path, "web/speed")
+    for words in check_exhibits("web", study, tmp_path / "all", printed=PRINTED).values():
+        assert "Data: made web images (query log and images made by code): 2,292,259 training" in words["caption"][1]
+        assert ("Not comparable with the printed numbers: simulated." in words["notes"]) == (words["id"] in PRINTED)
     nothing = made_web.given().finished({}, not_run="not run: why")
     check_not_run("web", nothing, tmp_path / "not run")
     assert headline(nothing) == "made web images: not run: why\n"
@@ -76,8 +76,8 @@ def test_precision_is_in_percent_with_its_standard_error_chance_and_print(tmp_pa
     assert (cell["ours"], cell["printed"], cell["status"]) == (pytest.approx(1.6), 1.5, "not comparable")
     table = drawn(tmp_path, "web/negatives")
     cells = table.frame.pivot(index="negatives", columns="k", values="ours_cell")[1]
-    told = {"any image": "1.60 ± 0.10", "irrelevant images": "0.50 ± 0.20", "difference": "+0.10 ± 0.05"}
-    assert cells.to_dict() == told
+    words = {"any image": "1.60 ± 0.10", "irrelevant images": "0.50 ± 0.20", "difference": "+0.10 ± 0.05"}
+    assert cells.to_dict() == words
     assert "relevant negatives; 0.0042% of the training images" in table.notes[1]
     figure = drawn(tmp_path, "web/topics")
     assert figure.frame["precision"].iloc[0] == pytest.approx(19.2)
@@ -85,7 +85,7 @@ def test_precision_is_in_percent_with_its_standard_error_chance_and_print(tmp_pa
 
 
 def test_training_shows_the_mean_of_the_steps_that_all_rankers_have(tmp_path):
-    curve = made_curve()[lambda table: ~((table["ranker"] == 1) & (table["step"] == 80))]
+    curve = toy_curve()[lambda table: ~((table["ranker"] == 1) & (table["step"] == 80))]
     figure = drawn(tmp_path, "web/learning", curve=curve)
     mean = figure.frame[figure.frame["series"] == "mean"].set_index("step")
     assert 80 not in mean.index
@@ -93,9 +93,9 @@ def test_training_shows_the_mean_of_the_steps_that_all_rankers_have(tmp_path):
     single = figure.frame[figure.frame["ranker"] == 1].set_index("step")
     assert single.loc[10, ["hours", "map", "loss_rate"]].tolist() == pytest.approx([1 / 6, 2.2, 50])
     assert sorted({line.at for line in figure.panels[0].lines}) == [70, 80]
-    for told in ("20,000 training images that are held", "of ranker 0 ended at its limit", "took 1.3 h for 80 steps"):
-        assert told in " ".join(figure.notes)
-    alone = drawn(tmp_path, "web/learning", curve=made_curve((0,)), fits=made_fits().iloc[:1])
+    for words in ("20,000 training images that are held", "of ranker 0 ended at its limit", "took 1.3 h for 80 steps"):
+        assert words in " ".join(figure.notes)
+    alone = drawn(tmp_path, "web/learning", curve=toy_curve((0,)), fits=toy_fits().iloc[:1])
     assert set(alone.frame["series"]) == {"ranker", "stop"}
     assert [series.name for series in alone.panels[0].series] == ["OASIS"]
 
@@ -109,7 +109,7 @@ def test_speed_is_the_mean_over_rankers_beside_the_papers(tmp_path):
     assert ours.loc["steps_per_cpu_second", "value"] == pytest.approx(80 / 2400)
     assert printed.loc["steps_per_second", "value"] == pytest.approx(160e6 / 4000 / 60)
     assert printed.loc["loss_rate", "ours_cell"] == "-"
-    said = headline(made_study(tmp_path, "web/speed"))
+    said = headline(toy_study(tmp_path, "web/speed"))
     assert "P@1 (%)" in said
     assert "OASIS 1.6 ± 0.1" in " ".join(said.split())
     assert "over 10,000 test images" in said
@@ -126,7 +126,7 @@ def test_recall_is_set_beside_the_time_of_the_same_index_and_parameter(tmp_path)
     line = next(points for series, points in points_of(panel, figure.frame) if series.name.startswith("IVF"))
     assert [*line.x, *line.y] == pytest.approx([0.05, 0.2, 0.8, 50, 53, 65])
     assert [label.text for label in panel.labels] == ["1 cluster", "4 clusters", "16 clusters"]
-    without = drawn(tmp_path, "web/recall", searched=made_search().query("k == 1"))
+    without = drawn(tmp_path, "web/recall", searched=toy_search().query("k == 1"))
     assert "first 1 " in without.panels[0].y.label
 
 
@@ -142,7 +142,7 @@ def test_marginals_have_means_slopes_and_tails(tmp_path):
 
 
 def test_runtime_shows_medians_print_and_the_two_lines_that_continue_ours(tmp_path):
-    figure = drawn(tmp_path, "oasis-jmlr-2010/fig4", runtime=made_runtime())
+    figure = drawn(tmp_path, "oasis-jmlr-2010/fig4", runtime=toy_runtime())
     frame = figure.frame
     sizes = {
         "OASIS": 5,
@@ -186,23 +186,23 @@ def test_a_power_law_has_the_interval_of_a_slope_and_no_extrapolation_falls():
 
 
 def test_the_studys_own_run_is_a_series_that_no_line_goes_through(tmp_path):
-    table = made_runtime(100_001)
+    table = toy_runtime(100_001)
     own = table.iloc[[0, 0]].assign(
         n_images=2_292_259, cpu_seconds=[7.0, 8.0], own_run=True, stopped="limit", lower_bound=True, n_threads=8
     )
     figure = drawn(tmp_path, "oasis-jmlr-2010/fig4", runtime=pd.concat([table, own], ignore_index=True))
-    shown = figure.frame[figure.frame["source"] == "own run"].iloc[0]
-    assert (shown["series"], shown["seconds"], shown["n_repeats"]) == ("OASIS, the study's own run", 7.5, 2)
+    visible = figure.frame[figure.frame["source"] == "own run"].iloc[0]
+    assert (visible["series"], visible["seconds"], visible["n_repeats"]) == ("OASIS, the study's own run", 7.5, 2)
     assert "↑" in [label.text for label in figure.panels[0].labels]
-    for told in (f"^{EXPONENT:.2f} ± 0.00", "over all threads (1 and 8) on a processor."):
-        assert told in " ".join(figure.notes)
+    for words in (f"^{EXPONENT:.2f} ± 0.00", "over all threads (1 and 8) on a processor."):
+        assert words in " ".join(figure.notes)
     cell = figure.cells.iloc[0]
     assert (cell["ours"], cell["unit"]) == (pytest.approx(7.5 / 60), "minutes")
     assert cell["reason"].startswith("the study's own run; stopped: limit; simulated")
 
 
 def test_runs_that_learned_nothing_or_were_cut_off_decide_no_line(tmp_path):
-    table = made_runtime()
+    table = toy_runtime()
     table.loc[table["n_images"] == 600, ["steps", "cpu_seconds"]] = 0
     largest = table["n_images"] == 2_292_259
     table.loc[largest, ["stopped", "cpu_seconds"]] = "limit", 1.0
@@ -220,24 +220,24 @@ def test_runs_that_learned_nothing_or_were_cut_off_decide_no_line(tmp_path):
 
 
 def test_every_printed_time_stands_beside_ours_of_about_that_size(tmp_path):
-    cells = drawn(tmp_path, "oasis-nips-2009/fig1b", runtime=made_runtime()).cells.set_index(["method", "n_images"])
+    cells = drawn(tmp_path, "oasis-nips-2009/fig1b", runtime=toy_runtime()).cells.set_index(["method", "n_images"])
     assert cells["status"].tolist() == [*["not comparable"] * 6, "no result"], "LMNN is continued only so far"
     assert cells.loc[("oasis", 2_300_000), "printed"] == 2880
     assert cells.loc[("oasis", 2_300_000), "ours"] == pytest.approx(FACTOR * 2_292_259**EXPONENT / 60)
     assert cells.loc[("fast-lmnn", 60_000), "reason"].startswith("extrapolated; synthetic vectors")
-    small = drawn(tmp_path, "oasis-nips-2009/fig1b", runtime=made_runtime(largest=50_000)).cells
+    small = drawn(tmp_path, "oasis-nips-2009/fig1b", runtime=toy_runtime(largest=50_000)).cells
     assert small.set_index(["method", "n_images"]).loc[("oasis", 2_300_000), "status"] == "no result"
 
 
 def seconds(learner, power):
     """Times of a learner that grow as a power of its number of images or rows."""
-    table = made_runtime()
+    table = toy_runtime()
     return table.assign(cpu_seconds=np.where(table["learner"] == learner, 1e-4 * table["n_images"] ** power, 1e-4))
 
 
 def precision(method, metric, percent):
     """Precision in which one method has so many percent of a metric, with a standard error of 0.1."""
-    table = made_web.made_precision()
+    table = made_web.toy_precision()
     rows = (table["method"] == method) & (table["metric"] == metric)
     table.loc[rows, ["low", "value", "high"]] = [percent / 100 + step for step in (-0.001, 0, 0.001)]
     return table
@@ -248,7 +248,7 @@ def precision(method, metric, percent):
     [
         ("jmlr-linear-time", {}, "holds", "power by which the time of OASIS grows: 0.95 ["),
         ("jmlr-linear-time", {"runtime": seconds("OASIS", 1.5)}, "does not hold", "1.5 [1.5, 1.5]"),
-        ("jmlr-linear-time", {"runtime": made_runtime().iloc[:2]}, "undecided", "OASIS: too few sizes"),
+        ("jmlr-linear-time", {"runtime": toy_runtime().iloc[:2]}, "undecided", "OASIS: too few sizes"),
         ("jmlr-lmnn-steeper", {"runtime": seconds("LMNN", 2)}, "holds", "time of LMNN grows minus that of OASIS: "),
         (
             "nips-lmnn-steeper",
@@ -256,17 +256,17 @@ def precision(method, metric, percent):
             "does not hold",
             "time of LMNN grows minus that of OASIS: −2 [",
         ),
-        ("nips-lmnn-steeper", {"runtime": made_runtime().iloc[:5]}, "not tested", "LMNN not run."),
+        ("nips-lmnn-steeper", {"runtime": toy_runtime().iloc[:5]}, "not tested", "LMNN not run."),
         ("draft-log-misses", {}, "not tested", "the simulated log is made that way"),
         ("jmlr-negatives", {}, "holds", "+0.10 points [0.00, +0.20]"),
         ("jmlr-negatives", {"precision": precision(IRRELEVANT, GAIN, -0.8)}, "does not hold", "[−1.0, −0.6]"),
         ("jmlr-negatives", {"precision": precision(IRRELEVANT, GAIN, -0.4)}, "undecided", "[−0.60, −0.20]"),
     ],
 )
-def test_claims_are_decided_by_intervals(tmp_path, claim, changed, verdict, told):
+def test_claims_are_decided_by_intervals(tmp_path, claim, changed, verdict, words):
     found = drawn(tmp_path, "web/claims", **changed).frame.set_index("id").loc[claim]
     assert found["verdict"] == verdict
-    assert told in found["evidence"]
+    assert words in found["evidence"]
 
 
 def test_every_ranker_size_and_shard_is_planned_one_by_one_or_in_one_job():

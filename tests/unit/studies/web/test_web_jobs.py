@@ -185,7 +185,7 @@ def store(tmp_path_factory):
 
 
 @pytest.fixture
-def made(log, store, tmp_path):
+def result(log, store, tmp_path):
     held_out = hold_out(log, np.arange(N_IMAGES), 20, 3)
     rows = CompactRows.build(store, np.setdiff1d(np.arange(N_IMAGES), held_out), tmp_path / "rows")
     return Validation.make(rows, store, log, held_out, 10, 4), rows, held_out
@@ -226,8 +226,8 @@ def dense_mean_average_precision(validation, held_out, store, rows, log, W):
     return float(np.mean(values))
 
 
-def test_score_is_that_of_a_dense_ranking_and_a_file_keeps_it(made, store, log, tmp_path):
-    validation, rows, held_out = made
+def test_score_is_that_of_a_dense_ranking_and_a_file_keeps_it(result, store, log, tmp_path):
+    validation, rows, held_out = result
     assert (validation.rows.shape[0], len(validation.queries)) == (len(held_out), 10)
     W = np.random.default_rng(1).standard_normal((N_WORDS, N_WORDS)).astype(np.float32)
     expected = dense_mean_average_precision(validation, held_out, store, rows, log, W)

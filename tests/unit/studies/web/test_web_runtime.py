@@ -67,7 +67,7 @@ def test_a_run_is_counted_up_to_its_best_score_and_saturates_or_is_cut(runs, tmp
     assert list(tmp_path.iterdir()) == [], "nothing is left behind"
 
 
-def made_run(scores, stopped):
+def toy_run(scores, stopped):
     curve = [{"step": 64 * i, "seconds": 2.0 * i, "map": score, "loss_rate": 1.0} for i, score in enumerate(scores)]
     run = {"curve": curve, "seconds": 2.0 * (len(scores) - 1), "cpu_seconds": 3.0 * (len(scores) - 1)}
     return TrainingRun(W=np.eye(1, dtype=np.float32), **run, n_steps=64 * (len(scores) - 1), stopped=stopped)
@@ -86,7 +86,7 @@ def made_run(scores, stopped):
 def test_the_first_of_the_best_scores_counts_and_processor_time_is_shared_out_by_the_clock(
     tmp_path, monkeypatch, stopped, scores, steps, is_bound
 ):
-    monkeypatch.setattr(runtime, "_learn", lambda *arguments: made_run(scores, stopped))
+    monkeypatch.setattr(runtime, "_learn", lambda *arguments: toy_run(scores, stopped))
     row = timed(tmp_path)
     names = ("steps", "seconds", "cpu_seconds", "lower_bound")
     assert [row[name] for name in names] == [steps, steps / 32, steps / 32 * 1.5, is_bound]
@@ -108,8 +108,8 @@ def test_synthetic_rows_have_impostors_and_are_nested_and_seeded():
 def test_lmnn_is_timed_until_it_converges_or_ends_at_a_limit():
     row = time_lmnn(60, LmnnTimes(time_limit=100), seed=1)
     assert list(row) == list(RUNTIME_TYPES)
-    told = ("learner", "n_images", "stopped", "lower_bound", "own_run")
-    assert [row[name] for name in told] == ["LMNN", 60, "converged", False, False]
+    text = ("learner", "n_images", "stopped", "lower_bound", "own_run")
+    assert [row[name] for name in text] == ["LMNN", 60, "converged", False, False]
     assert 0 < row["steps"] < 1000
     assert min(row["seconds"], row["cpu_seconds"]) > 0
     # the table is by learner, size and repeat, in the types of the file
