@@ -16,10 +16,8 @@ KNOWN = {
     # a cell of claims.csv, and an element of an SVG
     "exhibits/claims.py": {": "},
     "report/pictures.py": {'<circle cx="[\\d.]+" cy="[\\d.]+" r="3" fill="transparent"><title>[^<]*</title></circle>'},
-    # names of series, which want columns of their own
+    # a note of reference-values.csv
     "studies/category/times.py": {"converge"},
-    "studies/human/exhibits.py": {"printed"},
-    "studies/web/runtime_figure.py": {"limit"},
 }
 """Literals that are searched for and are no part of a sentence of ours."""
 

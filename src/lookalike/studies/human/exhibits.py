@@ -34,6 +34,9 @@ QUANTITIES = {
 """Printed metric to its title, the single number of ours, by what ours is multiplied, and its format."""
 PRINTED_IN = {JMLR: "JMLR 2010, draft 2009", NIPS: "NIPS 2009"}
 """Where a printed number stands; the draft prints those of JMLR too."""
+
+PRINTED_PEAK, PRINTED_AT_K = "oasis, printed peak", "oasis, printed"
+"""Series of the precisions that JMLR prints: the largest of any k, and that of the first ten."""
 BEST_QUERIES = ("oasis-jmlr-2010/table2", "oasis-2009-draft/table4", "oasis-nips-2009/table1")
 PRECISION_OF_QUERIES = ("oasis-jmlr-2010/fig3d", "oasis-nips-2009/fig1a")
 """Exhibits of several papers that one function draws."""
@@ -148,21 +151,21 @@ def _of_all_queries(study: HumanStudy) -> tuple[str, pd.DataFrame, Panel]:
     errors = {"error": curve["high"] - curve["value"], "error_over_queries": over_queries["high"] - curve["value"]}
     own = curve.rename(columns={"value": "precision"}).assign(series="oasis", query_image=None, **errors)
     levels = [("random", study.number("random_good"), math.nan)]
-    levels.append(("oasis, printed peak", study.printed_share("human_precision_peak"), math.nan))
+    levels.append((PRINTED_PEAK, study.printed_share("human_precision_peak"), math.nan))
     if study.n_retrieved >= K_MAX:
-        levels.append(("oasis, printed", study.printed_share("human_p@10"), K_MAX))
+        levels.append((PRINTED_AT_K, study.printed_share("human_p@10"), K_MAX))
     others = pd.DataFrame(levels, columns=["series", "precision", "k"])
     frame = pd.concat([own.rename_axis("k").reset_index(), others], ignore_index=True)
-    is_printed = frame["series"].str.contains("printed")
+    is_printed = frame["series"].isin([PRINTED_PEAK, PRINTED_AT_K])
     counts = {name: int(study.number(name)) * ~is_printed for name in ("n_queries", "n_raters")}
     frame = frame.assign(**counts, simulated=study.simulated & ~is_printed).dropna(subset="precision")
     look, at = LOOKS["oasis"], ("k", "precision")
     series = [Series(study.title_of("oasis"), {"series": "oasis"}, *at, look, "low", "high")]
-    if "oasis, printed" in set(frame["series"]):
-        where = {"series": "oasis, printed"}
+    if PRINTED_AT_K in set(frame["series"]):
+        where = {"series": PRINTED_AT_K}
         series.append(Series("printed, at k = 10", where, *at, look, kind="points", hollow=True))
     names = {"random": ("random images", Look(GREY, "", "--"))}
-    names["oasis, printed peak"] = ("printed peak (its k is not printed)", Look(look.colour, "", ":"))
+    names[PRINTED_PEAK] = ("printed peak (its k is not printed)", Look(look.colour, "", ":"))
     lines = _levels(frame, names)
     return "All queries", frame, Panel("", *_axes(study), tuple(series), lines)
 

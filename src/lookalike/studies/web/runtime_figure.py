@@ -43,6 +43,9 @@ EXTRAPOLATED_POINTS = 20
 SIZE = (5.4, 3.65)
 """Width and height of the panel, in inches."""
 
+LIMITS = ("limit", "time limit")
+"""How a run ends that its own rule has not ended: at a limit of steps or of time."""
+
 Floats = npt.NDArray[np.float64]
 
 
@@ -62,16 +65,19 @@ def runtime(study: WebStudy) -> Figure:
     frame = pd.concat([measured, *(part for part in beside if len(part))], ignore_index=True)
     frame["note"] = [note_of(row) for row in rows_in(frame)]
     cells, notes = times_beside_print(study, measured), notes_of(study, frame)
-    figure = Figure(frame, (panel_of(frame),), cells, tuple(notes), size=SIZE)
+    figure = Figure(frame.drop(columns="cut_off"), (panel_of(frame),), cells, tuple(notes), size=SIZE)
     return on_free_sides(figure, times_in_words(frame))
 
 
 def measured_times(runtime: pd.DataFrame) -> pd.DataFrame:
     """Median, least and largest processor seconds of each learner and size, without runs that learned nothing."""
-    groups = runtime[~is_unlearned(runtime)].groupby(["own_run", "learner", "n_images"], sort=True)
+    learned = runtime[~is_unlearned(runtime)]
+    # whether a repeat ended at a limit: no line is fitted through such a time
+    learned = learned.assign(cut_off=learned["stopped"].isin(LIMITS))
+    groups = learned.groupby(["own_run", "learner", "n_images"], sort=True)
     times = groups["cpu_seconds"].agg(seconds="median", low="min", high="max", n_repeats="size")
     ends = groups["stopped"].agg(lambda ends: ", ".join(dict.fromkeys(ends)))
-    others = groups.agg({"steps": "median", "lower_bound": "any", "n_threads": "max"})
+    others = groups.agg({"steps": "median", "lower_bound": "any", "n_threads": "max", "cut_off": "any"})
     rows: pd.DataFrame = times.assign(steps=others.pop("steps"), stopped=ends).join(others).reset_index()
     is_own = rows.pop("own_run").to_numpy(dtype=bool)
     rows.insert(0, "series", np.where(is_own, OWN_SERIES, rows["learner"]))
@@ -84,11 +90,6 @@ def is_unlearned(runtime: pd.DataFrame) -> pd.Series:
     return (runtime["cpu_seconds"] <= 0) | ((runtime["learner"] == OASIS) & (runtime["steps"] == 0))
 
 
-def was_cut_off(times: pd.DataFrame) -> pd.Series:
-    """Tell of each time whether a repeat ended at a limit, of steps or of time: no line is fitted through it."""
-    return times["stopped"].str.contains("limit")
-
-
 def printed_times(study: WebStudy) -> pd.DataFrame:
     """Times of NIPS Figure 1b and of JMLR section 5.2.1, in seconds."""
     nips, jmlr = (printed_sizes(study, paper) for paper in (NIPS, JMLR))
@@ -96,7 +97,7 @@ def printed_times(study: WebStudy) -> pd.DataFrame:
     nips = nips.assign(series=learners + ", printed", learner=learners)
     rows = pd.concat([nips, jmlr.assign(series="OASIS, printed (JMLR)", learner=OASIS)], ignore_index=True)
     rows = rows.assign(seconds=MINUTE * rows["value"])[["series", "learner", "n_images", "seconds"]]
-    return rows.assign(source=PRINTED, n_repeats=0, stopped="", lower_bound=False, n_threads=0)
+    return rows.assign(source=PRINTED, n_repeats=0, stopped="", lower_bound=False, n_threads=0, cut_off=False)
 
 
 def printed_sizes(study: WebStudy, paper: str) -> pd.DataFrame:
@@ -132,7 +133,7 @@ def power_law(times: pd.DataFrame) -> PowerLaw | None:
     """Fit how time grows with the number of images, over fits that ended by their own rule; None below three sizes."""
     from scipy.special import stdtrit
 
-    times = times[~was_cut_off(times)]
+    times = times[~times["cut_off"]]
     x, y = (np.log(times[column].to_numpy(dtype=np.float64)) for column in ("n_images", "seconds"))
     if len(np.unique(x)) < LEAST_SIZES:
         return None
@@ -160,7 +161,7 @@ def law_line(measured: pd.DataFrame) -> pd.DataFrame:
 
 def continued_through(measured: pd.DataFrame) -> pd.DataFrame:
     """LMNN's times through which it is continued: of `FIT_FROM` rows or more and not cut off; none if too few."""
-    chosen = measured[(measured["series"] == LMNN) & (measured["n_images"] >= FIT_FROM) & ~was_cut_off(measured)]
+    chosen = measured[(measured["series"] == LMNN) & (measured["n_images"] >= FIT_FROM) & ~measured["cut_off"]]
     return chosen if len(chosen) >= LEAST_SIZES else chosen.iloc[:0]
 
 
@@ -190,7 +191,7 @@ def _drawn(series: str, n_images: Any, seconds: Any, source: str) -> pd.DataFram
     """Points of a line that was not measured."""
     learner = OASIS if series == POWER_LAW else LMNN
     points = {"series": series, "learner": learner, "n_images": np.asarray(n_images, dtype=np.int64)}
-    nothing = {"n_repeats": 0, "stopped": "", "lower_bound": False, "n_threads": 0}
+    nothing = {"n_repeats": 0, "stopped": "", "lower_bound": False, "n_threads": 0, "cut_off": False}
     return pd.DataFrame({**points, "seconds": seconds, "source": source, **nothing})
 
 
@@ -215,7 +216,7 @@ def time_at(measured: pd.DataFrame, learner: str, n_images: int) -> tuple[float,
     if len(near):
         found = near.loc[[(near["n_images"] - n_images).abs().idxmin()]]
         remarks = ["the study's own run"] if (found["source"] == OWN_RUN).any() else []
-        remarks += [f"stopped: {found['stopped'].item()}"] if was_cut_off(found).any() else []
+        remarks += [f"stopped: {found['stopped'].item()}"] if found["cut_off"].item() else []
         return float(found["seconds"].item()), "; ".join(remarks)
     through = continued_through(measured)
     if learner != LMNN or through.empty or n_images > BELIEVED * through["n_images"].max():
@@ -223,7 +224,7 @@ def time_at(measured: pd.DataFrame, learner: str, n_images: int) -> tuple[float,
     return float(polyval(n_images, second_degree(through))), "extrapolated"
 
 
-def _without_verdict(cell: Any) -> tuple[str, str]:
+def _without_verdict(cell: Mapping[str, Any]) -> tuple[str, str]:
     """Status and reason of a printed time."""
     learner = LEARNER_OF[cell["method"]]
     if math.isnan(cell["ours"]):
@@ -297,7 +298,7 @@ def notes_of(study: WebStudy, frame: pd.DataFrame) -> list[str]:
         for (series, stopped), rows in measured.groupby(["series", "stopped"], sort=False)
     ]
     notes.append(f"How each training ended: {'; '.join(ends)}.")
-    if was_cut_off(measured).any():
+    if measured["cut_off"].any():
         notes.append("No line is fitted through runs that ended at a limit.")
     if measured["lower_bound"].any():
         notes.append("Arrows mark lower bounds: mAP still grew (OASIS), or the fit had not converged (LMNN).")

@@ -176,7 +176,7 @@ def test_runtime_shows_medians_print_and_the_two_lines_that_continue_ours(tmp_pa
 def test_a_power_law_has_the_interval_of_a_slope_and_no_extrapolation_falls():
     sizes = np.array([60, 600, 10_000, 100_000, 2_300_000])
     seconds = 3e-4 * sizes**0.9 * np.exp([0.2, -0.1, 0.3, -0.2, 0.05])
-    table = pd.DataFrame({"n_images": sizes, "seconds": seconds, "stopped": "saturated"})
+    table = pd.DataFrame({"n_images": sizes, "seconds": seconds, "cut_off": False})
     law, line = runtime_figure.power_law(table), linregress(np.log(sizes), np.log(seconds))
     assert (law.exponent, law.half_width) == pytest.approx((line.slope, t.ppf(0.975, 3) * line.stderr))
     assert runtime_figure.power_law(table.iloc[:2]) is None, "a line goes through any two points"
