@@ -147,7 +147,7 @@ class FileImages(ImageSource):
         return zlib.crc32(repr((sizes, self.stored_size)).encode(), zlib.crc32("\0".join(self._paths).encode()))
 
 
-def _unchanged(batch: Any) -> Any:
+def _unchanged(batch: object) -> object:
     """Return what `ImageSource.__getitems__` made: it is a batch already."""
     return batch
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from lookalike.core.arrays import Array, Integers, Reals
 from lookalike.deep.devices import choose_device, repeatable
 from lookalike.deep.loop import optimiser_of
 from lookalike.deep.loss import triplet_hinges
@@ -54,7 +54,7 @@ class LinearEmbedding:
         return embedded
 
 
-def join_parts(parts: Sequence[NDArray[np.floating[Any]]]) -> NDArray[np.float32]:
+def join_parts(parts: Sequence[Reals]) -> NDArray[np.float32]:
     """Put vectors (n, d_i) of the same n images side by side, each part at Euclidean length 1; NaN and zeros stay."""
     lengths = [np.sqrt(np.square(part, dtype=np.float64).sum(axis=1, keepdims=True)) for part in parts]
     scaled = (part / np.maximum(length, SHORTEST) for part, length in zip(parts, lengths, strict=True))
@@ -67,8 +67,8 @@ def train_linear_embedding(
     settings: RankingSettings,
     *,
     width: int,
-    validation: NDArray[np.integer[Any]],
-    rows: NDArray[np.integer[Any]] | None = None,
+    validation: Integers,
+    rows: Integers | None = None,
     learning_rates: Sequence[float] = LEARNING_RATES,
     random_state: int = 0,
     device: str | torch.device = "auto",
@@ -149,9 +149,7 @@ def _embed(rows: Tensor, matrix: Tensor) -> Tensor:
     return at_length_one(rows @ matrix)
 
 
-def _start(
-    vectors: NDArray[np.float32], training_rows: NDArray[Any], width: int, random_state: int
-) -> NDArray[np.float32]:
+def _start(vectors: NDArray[np.float32], training_rows: Array, width: int, random_state: int) -> NDArray[np.float32]:
     """Return orthonormal columns of shape (d, width): singular vectors, and random ones where those are too few."""
     random = np.random.default_rng(random_state)
     if len(training_rows) > _ROWS_OF_THE_START:

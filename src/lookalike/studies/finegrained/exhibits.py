@@ -354,7 +354,7 @@ def _setting(value: Any, thousands: str = "") -> str:
     return {True: "yes", False: "no"}.get(value, str(value)) if thousands else str(value)
 
 
-def _is_there(value: Any) -> bool:
+def _is_there(value: object) -> bool:
     return value is not None and not (isinstance(value, float) and math.isnan(value))
 
 

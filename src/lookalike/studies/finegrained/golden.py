@@ -12,12 +12,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from lookalike.core.arrays import Integers
 from lookalike.core.errors import LookalikeError
 from lookalike.core.machine import processor_name
 from lookalike.core.seeds import generator, integer_seed
@@ -38,7 +38,7 @@ ANNOTATION = (("lda", "l2"), ("lda", "cosine"), ("logistic", "l2"))
 """Embedding and distance of the components learned from categories, see `embed_categories`."""
 
 Array = npt.NDArray[np.float64]
-Ids = npt.NDArray[np.integer[Any]]
+Ids = Integers
 Fold = tuple[Ids, Ids, Ids]
 """Triplets, images that embeddings for them are learned from, and images that these embed."""
 

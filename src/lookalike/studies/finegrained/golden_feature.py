@@ -15,7 +15,7 @@ SVM", ICML 2008), kept from being negative and without a bias, since a triplet h
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +23,7 @@ from sklearn.covariance import ledoit_wolf_shrinkage
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
 
+from lookalike.core.arrays import Array
 from lookalike.core.kernels import njit
 from lookalike.features.clustering import principal_components
 from lookalike.ranking.distances import distances_of_rows
@@ -56,7 +57,7 @@ def component_distances(components: Sequence[Component], left_rows: ArrayLike, r
 
 
 def embed_categories(
-    features: Mapping[str, NDArray[Any]],
+    features: Mapping[str, Array],
     learned_from: ArrayLike,
     labels: ArrayLike,
     wanted: ArrayLike,
@@ -73,7 +74,7 @@ def embed_categories(
     # each feature on its own components, at one mean variance, so that one of many dimensions does not drown the others
     projections = {name: _projection(features[name][rows], n_components, seed) for name in sorted(features)}
 
-    def projected(some: NDArray[Any]) -> Floats:
+    def projected(some: Array) -> Floats:
         return np.hstack([(features[name][some] - mean) @ axes for name, (mean, axes) in projections.items()])
 
     X = projected(rows)
@@ -93,7 +94,7 @@ def embed_categories(
     return found
 
 
-def _projection(vectors: NDArray[Any], n_components: int, seed: int) -> tuple[Floats, Floats]:
+def _projection(vectors: Array, n_components: int, seed: int) -> tuple[Floats, Floats]:
     """Return the mean of vectors, and their principal axes as columns, scaled to a mean variance of 1."""
     wanted = max(1, min(n_components, len(vectors) - 1, vectors.shape[1]))
     solver = "randomized" if wanted < 0.5 * min(vectors.shape) else "full"
@@ -102,7 +103,7 @@ def _projection(vectors: NDArray[Any], n_components: int, seed: int) -> tuple[Fl
     return pca.mean_, pca.components_.T / (spread if spread > 0 else 1.0)
 
 
-def _shrinkage(rows: Floats, labels: NDArray[Any]) -> float:
+def _shrinkage(rows: Floats, labels: Array) -> float:
     """Return Ledoit and Wolf's share of a round covariance in that within categories."""
     _, inverse = np.unique(labels, return_inverse=True)
     sums = np.zeros((inverse.max() + 1, rows.shape[1]))

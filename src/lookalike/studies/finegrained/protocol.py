@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from lookalike.core.arrays import Array
 from lookalike.core.errors import LookalikeError
 from lookalike.core.machine import processor_name
 from lookalike.core.seeds import generator, integer_seed
@@ -212,9 +213,7 @@ def similarity_precision(rows: Floats, model: oasis.OASIS | None, triplets: npt.
     return float(np.mean((nearer > farther) + 0.5 * (nearer == farther)))
 
 
-def pair_similarities(
-    rows: Floats, model: oasis.OASIS | None, queries: npt.NDArray[Any], candidates: npt.NDArray[Any]
-) -> Floats:
+def pair_similarities(rows: Floats, model: oasis.OASIS | None, queries: Array, candidates: Array) -> Floats:
     """Similarities q'Wc of pairs of image ids, shape (n,); without a model W = I."""
     distinct, at = np.unique(queries, return_inverse=True)
     projected = rows[distinct] if model is None else rows[distinct] @ model.W_

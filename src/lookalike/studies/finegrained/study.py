@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 import pandas as pd
 
 from lookalike.exhibits.claims import Claim, Scope
-from lookalike.exhibits.model import Figure, Table
+from lookalike.exhibits.model import Drawn, Figure, Table
 from lookalike.exhibits.printed import MISSING, plus_minus
 from lookalike.exhibits.statuses import Status
 from lookalike.studies.finegrained.numbers import COUNTS
@@ -269,7 +269,7 @@ class FinegrainedStudy(FinegrainedSection):
             return Status.NOT_RUN if self.why_not_run(system) else MISSING
         return with_interval(found, FORMS[metric])
 
-    def data_sentence(self, drawn: Any) -> str:
+    def data_sentence(self, drawn: Drawn | None) -> str:
         """Which data, how many triplets, and what brackets or bars are."""
         origin = MADE.get(self.kind, "rated by people")
         n_queries = self._largest("n_queries")
@@ -279,7 +279,7 @@ class FinegrainedStudy(FinegrainedSection):
         what = "brackets" if isinstance(drawn, Table) else "bars and bands"
         return f"Data: {self.title} ({origin}){size}; {what}: 95% bootstrap intervals over query images."
 
-    def notes(self, drawn: Any) -> list[str]:
+    def notes(self, drawn: Drawn | None) -> list[str]:
         """Systems that were not run, and why numbers may not be held against print."""
         if self.not_run or drawn is None:
             return []

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from lookalike.core.arrays import Array
 from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.model import Section
 from lookalike.data.relevance import RelevanceData
@@ -63,7 +63,7 @@ def usable_rows(features: Features) -> npt.NDArray[np.bool_]:
     return np.asarray(np.logical_and.reduce(masks))
 
 
-def stratified_folds(category: npt.NDArray[Any], n_folds: float, random: np.random.Generator) -> npt.NDArray[np.int64]:
+def stratified_folds(category: Array, n_folds: float, random: np.random.Generator) -> npt.NDArray[np.int64]:
     """Deal the images of every category into folds in turn, in random order: every n-th image to the same fold."""
     folds = np.empty(len(category), dtype=np.int64)
     for label in np.unique(category):

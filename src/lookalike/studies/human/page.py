@@ -8,7 +8,6 @@ import io
 import json
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 from PIL import Image
@@ -65,7 +64,7 @@ def _data_uri(root: Path, path: str, size: int) -> str:
     return "data:image/jpeg;base64," + base64.b64encode(stream.getvalue()).decode("ascii")
 
 
-def _json_for_html(content: Any) -> str:
+def _json_for_html(content: object) -> str:
     """JSON that no text inside it can close the script element of."""
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

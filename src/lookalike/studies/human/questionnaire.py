@@ -58,9 +58,9 @@ def draw_plan(
     # lexsort: the last key counts first
     order = [queries[place] for place in np.lexsort((rng.permutation(len(queries)), falling))]
     # contents are digests of the images' bytes: a picture that has two ids is shown once, as in the paper
-    picture_of: Mapping[int, Any] = contents or {image: image for image in paths}
+    picture_of: Mapping[int, object] = contents or {image: image for image in paths}
     found = {query: list(neighbours[query])[:n_retrieved] for query in order}
-    rows: list[tuple[Any, ...]] = []
+    rows: list[tuple[object, ...]] = []
     for number, query in enumerate(_chosen(found, picture_of, n_queries), start=1):
         unrelated = _unrelated([query, *found[query]], paths, related[query], picture_of)
         if len(unrelated) < n_random:
@@ -77,7 +77,7 @@ def draw_plan(
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype(dict.fromkeys(INTEGERS, "int64"))
 
 
-def _chosen(found: Mapping[int, Sequence[int]], picture_of: Mapping[int, Any], n_queries: int) -> list[int]:
+def _chosen(found: Mapping[int, Sequence[int]], picture_of: Mapping[int, object], n_queries: int) -> list[int]:
     """First queries that show no picture twice; all of them, with a warning, where there are fewer."""
     n_pictures = {query: len({picture_of[image] for image in (query, *images)}) for query, images in found.items()}
     queries = [query for query, images in found.items() if n_pictures[query] == 1 + len(images)]
@@ -94,11 +94,11 @@ def _chosen(found: Mapping[int, Sequence[int]], picture_of: Mapping[int, Any], n
 
 
 def _unrelated(
-    chosen: Sequence[int], images: Collection[int], related: Collection[int], picture_of: Mapping[int, Any]
+    chosen: Sequence[int], images: Collection[int], related: Collection[int], picture_of: Mapping[int, object]
 ) -> list[int]:
     """Images without relevance to the query whose pictures are not shown yet; of equal pictures the first."""
     related, pictures = set(related), {picture_of[image] for image in chosen}
-    first: dict[Any, int] = {}
+    first: dict[object, int] = {}
     for image in images:
         if image not in related and picture_of[image] not in pictures:
             first.setdefault(picture_of[image], image)

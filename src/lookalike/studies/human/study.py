@@ -14,7 +14,7 @@ from lookalike.core.files import read_json
 from lookalike.core.settings.model import plain
 from lookalike.core.settings.ratings import Ratings
 from lookalike.exhibits.claims import Claim, Scope
-from lookalike.exhibits.model import Figure
+from lookalike.exhibits.model import Drawn, Figure
 from lookalike.exhibits.statuses import Status
 from lookalike.exhibits.study import Files, Study
 from lookalike.ranking.rankings import Rankings
@@ -140,13 +140,13 @@ class HumanStudy(Study):
         images = "synthetic images" if self.synthetic else "other images than the paper's"
         return f"{images}, simulated raters" if self.simulated else images
 
-    def judge(self, cell: Any) -> tuple[str, str]:
+    def judge(self, cell: Mapping[str, Any]) -> tuple[str, str]:
         """Return status and reason of a printed number: never a verdict."""
         if cell["ours"] != cell["ours"]:
             return Status.NO_RESULT, "too few images, queries or raters for it"
         return Status.NOT_COMPARABLE, self.other_data()
 
-    def data_sentence(self, drawn: Any) -> str:
+    def data_sentence(self, drawn: Drawn | None) -> str:
         """Say which data, how many queries and raters, and what error bars are."""
         if drawn is None or self.shows_images:
             return f"{self.data}{'' if drawn is None else f', {self.rankings.n_queries:,} test images'}."
@@ -155,7 +155,7 @@ class HumanStudy(Study):
         queries, raters = counted(self.number("n_queries"), "query image"), counted(self.number("n_raters"), kind)
         return f"{self.data}, {queries}, {raters}{bars}."
 
-    def notes(self, drawn: Any) -> list[str]:
+    def notes(self, drawn: Drawn | None) -> list[str]:
         """Say which images, how the ratings came about, and why they may not be held against print."""
         where = f"{self.subset_title}, partition {self.ratings.fold + 1} of {self.n_folds}"
         if self.shows_images:

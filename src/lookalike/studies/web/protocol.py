@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from lookalike.core.arrays import Array, Integers
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, write_array, write_json, write_table
 from lookalike.core.machine import processor_name
@@ -152,14 +153,14 @@ def write_ranker(run: TrainingRun, fit: Mapping[str, Any], folder: PathLike, nam
     write_json({**fit, **names}, folder / "fit.json")
 
 
-def averaged(matrices: Sequence[PathLike]) -> NDArray[Any]:
+def averaged(matrices: Sequence[PathLike]) -> Array:
     """Return the mean of the rankers' W, read one at a time (JMLR section 5.4)."""
     if len(matrices) == 1:
         return np.asarray(np.load(matrices[0], mmap_mode="r", allow_pickle=False))
     return average_matrices(np.load(file, mmap_mode="r", allow_pickle=False) for file in matrices)
 
 
-def as_model(W: NDArray[Any], fits: Sequence[Mapping[str, Any]], learning: LogLearning) -> OASIS:
+def as_model(W: Array, fits: Sequence[Mapping[str, Any]], learning: LogLearning) -> OASIS:
     """Return the learner that holds what the rankers learned on average, to be saved and used."""
     model = OASIS(aggressiveness=learning.aggressiveness, n_steps=learning.steps)
     model.W_ = np.ascontiguousarray(W)
@@ -177,11 +178,11 @@ def test_rows(rows: CompactRows, store: VistermStore, images: pd.DataFrame) -> t
 
 
 def score_retrieval(
-    systems: Mapping[str, Callable[[], NDArray[Any] | None]],
+    systems: Mapping[str, Callable[[], Array | None]],
     gallery_ids: NDArray[np.int32],
     gallery: Any,
     log: QueryLog,
-    topics: NDArray[Any],
+    topics: Array,
     test: LogTest,
     *,
     seed: int,
@@ -216,7 +217,7 @@ def draw_query_images(
 
 
 def precision_of_retrieval(
-    found: NDArray[np.integer[Any]],
+    found: Integers,
     query_ids: ArrayLike,
     gallery_ids: ArrayLike,
     log: QueryLog,
@@ -238,7 +239,7 @@ def precision_of_retrieval(
     return metrics_frame(table.assign(representation=VISTERMS, subset=TEST, method=method))
 
 
-def _mean_shares(metric: str, hits: NDArray[Any]) -> pd.DataFrame:
+def _mean_shares(metric: str, hits: Array) -> pd.DataFrame:
     """Mean share of hits among the first k over the query images, and one standard error of it on both sides."""
     ks = np.arange(1, hits.shape[1] + 1)
     # taken by columns, which lie together then: sums over the queries round by that

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from lookalike.core.arrays import Array
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, write_npz
 from lookalike.ranking.exact_search import average_precision
@@ -94,7 +95,7 @@ class Validation:
         weighted = rows.weighted(store.rows(ids), internal=True)
         return cls(weighted, queries.astype(np.int64), indptr, np.concatenate(chosen))
 
-    def score(self, W: npt.NDArray[Any]) -> float:
+    def score(self, W: Array) -> float:
         """Mean average precision of every query's ranking of the others; W has its features in the order of `rows`."""
         values = average_precision(
             W, self.rows, self.relevant_indptr, self.relevant_indices, self.queries, n_threads=self.n_threads
