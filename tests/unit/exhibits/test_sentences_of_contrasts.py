@@ -39,6 +39,11 @@ def test_amounts_have_a_proper_sign_and_none_at_zero(value, unit, text):
     assert words.amount(value, unit) == text
 
 
+def test_a_number_stands_with_the_widest_of_its_intervals():
+    rows = [margin(2.0, *ends).contrast for ends in ((1.0, 3.0), (-1.0, 2.5), (0.5, 4.0))]
+    assert words.gap(rows) == "+2.0 points [−1.0, +4.0]"
+
+
 def test_print_has_the_digits_that_are_printed():
     texts = [words.printed_words(margin(1, 0, 2, printed)) for printed in (4.0, 5.4, -6.000001, NAN)]
     assert texts == ["+4", "+5.4", "−6", words.NO_NUMBER]
