@@ -70,7 +70,7 @@ nitpick_ignore_regex = [
     # a type variable
     (r"py:obj", r"lookalike\.core\.settings\.model\.Entry"),
     # bases that share code and have no page of their own
-    (r"py:class", r"lookalike\..*\._.*"),
+    (r"py:class", r"(lookalike\..*\.)?_\w+"),
     # the entry of a list, of any type
     (r"py:obj", r"lookalike\.core\.settings\.model\.Entry"),
     # bases that Python itself defines

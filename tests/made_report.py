@@ -90,7 +90,7 @@ def times(study) -> Figure:
 
 
 def claims(study) -> Table:
-    """The papers' claims, and whether they hold here."""
+    """Claims of the papers, and whether they hold here."""
     rows = [
         ("sparse", SOML, "Table 1", f"{SOML}/table1", "It is sparse.", "undecided", "", [], [], ""),
         ("best", JMLR, "section 5, Table 4", f"{JMLR}/table4", "OASIS is best.", "holds", "+5.5 points", [], [],

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from lookalike.core.arrays import Matrix
 from lookalike.core.errors import LookalikeError
@@ -67,13 +66,16 @@ def load(path: PathLike) -> SimilarityLearner:
 
 def take_apart(model: SimilarityLearner) -> tuple[dict[str, Any], Arrays]:
     """Return all that is kept of a fitted learner: plain values, as JSON holds them, and arrays."""
+    # heavy, and `lookalike info` reads a model file without it
+    from scipy.sparse import csr_array
+
     arrays: Arrays = {}
     values: dict[str, Any] = {}
     for name, value in sorted(model._fitted_values().items()):
         if isinstance(value, dict):
             values[name] = {"columns": list(value)}
             arrays |= {f"{name}/{column}": np.asarray(array) for column, array in value.items()}
-        elif isinstance(value, sp.csr_array):
+        elif isinstance(value, csr_array):
             values[name] = {"csr": list(value.shape)}
             arrays |= {f"{name}/{part}": getattr(value, part) for part in CSR_PARTS}
         elif isinstance(value, np.ndarray) and value.dtype.kind in "OU":
@@ -122,7 +124,9 @@ def put_together(kept: dict[str, Any], arrays: Arrays, path: PathLike, kind: Kin
         own = {key: _fitted_value(value, key, arrays) for key, value in kept["fitted"].items()}
         own |= {key: array.astype(object) if array.dtype.kind == "U" else array for key, array in arrays.items()}
         # curves, which are dicts, hold NaN
-        numbers = {key: value.data if isinstance(value, sp.csr_array) else value for key, value in own.items()}
+        numbers = {
+            key: getattr(value, "data", value) if hasattr(value, "indptr") else value for key, value in own.items()
+        }
         check_finite({key: value for key, value in numbers.items() if isinstance(value, np.ndarray)}, path, kind.again)
         model._restore(own)
     return model
@@ -171,7 +175,9 @@ def _csr(shape: list[int], data: np.ndarray, indices: np.ndarray, indptr: np.nda
         raise ValueError("the rows of a sparse matrix do not follow each other")
     if len(data) and not 0 <= indices.min() <= indices.max() < n_columns:
         raise ValueError(f"a sparse matrix has no column beyond {n_columns}")
-    return sp.csr_array((data, indices, indptr), shape=(n_rows, n_columns))
+    from scipy.sparse import csr_array
+
+    return csr_array((data, indices, indptr), shape=(n_rows, n_columns))
 
 
 def is_fitted_name(name: str) -> bool:

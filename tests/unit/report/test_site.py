@@ -134,7 +134,7 @@ def test_the_front_page_says_how_well_the_methods_do_and_what_went_against_the_p
     assert '<p class="note">Demo title. One seed decides nothing.</p>' in opposing
     assert front.count("One seed decides nothing") == 1
     assert "3 claims</a> on every data set that has its numbers: 3 verdicts" in front
-    assert "demo title: The papers' claims" in pages["claims.html"].partition("One seed decides nothing.")[0]
+    assert "demo title: Claims of the papers" in pages["claims.html"].partition("One seed decides nothing.")[0]
 
 
 def test_the_front_page_has_five_states_and_says_what_was_not_run(pages, results):

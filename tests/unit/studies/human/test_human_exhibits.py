@@ -28,7 +28,7 @@ def test_every_exhibit_is_drawn_or_says_what_to_do(study, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("id", "shown"),
+    ("id", "visible"),
     [
         # of equal ones the lower id: 100 before 102; 106 is worse than 108
         (f"{DRAFT}/table4", [100, 108, 116, 122]),
@@ -59,7 +59,7 @@ def test_a_gallery_shows_the_queries_of_its_rule_and_their_first_five(study, id,
 
 
 @pytest.mark.parametrize(
-    ("id", "rankings", "shown", "note"),
+    ("id", "rankings", "visible", "note"),
     [
         (WORST, make_rankings((*RANKS[:5], (6, 7), *[(1, 2)] * 6)), [110], "; the paper shows 3. "),
         (WORST, make_rankings(((1, 2),) * 12), [], "every query has an image of its class among its first 5."),

@@ -244,7 +244,7 @@ def precision(method, metric, percent):
 
 
 @pytest.mark.parametrize(
-    ("claim", "changed", "verdict", "told"),
+    ("claim", "changed", "verdict", "words"),
     [
         ("jmlr-linear-time", {}, "holds", "power by which the time of OASIS grows: 0.95 ["),
         ("jmlr-linear-time", {"runtime": seconds("OASIS", 1.5)}, "does not hold", "1.5 [1.5, 1.5]"),
