@@ -100,6 +100,9 @@ def take_apart(model: SimilarityLearner) -> tuple[dict[str, Any], Arrays]:
 
 def put_together(kept: dict[str, Any], arrays: Arrays, path: PathLike, kind: Kind = LEARNER) -> SimilarityLearner:
     """Make a learner of what `take_apart` returned, which a file holds."""
+    # heavy, as above
+    from scipy.sparse import csr_array
+
     with fits_together(path, kind):
         name = kept["learner"]
         if name not in MODULES:
@@ -124,9 +127,7 @@ def put_together(kept: dict[str, Any], arrays: Arrays, path: PathLike, kind: Kin
         own = {key: _fitted_value(value, key, arrays) for key, value in kept["fitted"].items()}
         own |= {key: array.astype(object) if array.dtype.kind == "U" else array for key, array in arrays.items()}
         # curves, which are dicts, hold NaN
-        numbers = {
-            key: getattr(value, "data", value) if hasattr(value, "indptr") else value for key, value in own.items()
-        }
+        numbers = {key: value.data if isinstance(value, csr_array) else value for key, value in own.items()}
         check_finite({key: value for key, value in numbers.items() if isinstance(value, np.ndarray)}, path, kind.again)
         model._restore(own)
     return model
