@@ -29,6 +29,17 @@ MARGIN = 1.0
 """Differences up to this are none in practice: one point of mAP, the last digit that the papers print."""
 
 
+class Kind(StrEnum):
+    """What a claim is about."""
+
+    PRECISION = "precision"
+    """How well a method ranks."""
+    QUALITY = "quality"
+    """Something else of a method or of what it learns, such as sparsity, symmetry or when it saturates."""
+    IMPLEMENTATION = "implementation"
+    """What a program takes: the verdict is of our programs, on the machine of the run."""
+
+
 class Reason(StrEnum):
     """Why a claim has its outcome."""
 
@@ -64,6 +75,7 @@ class Claim:
     exhibit: str
     text: str
     study: str
+    kind: Kind
     settings: tuple[str, ...]
     contrasts: tuple[Sought, ...]
     predicate: str
@@ -113,7 +125,7 @@ def claims_of(rows: Iterable[Mapping[str, str]]) -> list[Claim]:
         parts: dict[str, Any] = {**row, "contrasts": tuple(map(sought, filter(None, row["contrasts"].split(";"))))}
         for name in ("settings", "limits"):
             parts[name] = tuple(part for part in row[name].split(";") if part)
-        found.append(Claim(**{**parts, "parameters": json.loads(row["parameters"] or "{}")}))
+        found.append(Claim(**{**parts, "kind": Kind(row["kind"]), "parameters": json.loads(row["parameters"] or "{}")}))
     return found
 
 
@@ -147,7 +159,7 @@ def decide(claim: Claim, study: Study) -> Verdict:
         return replace(found, reason=Reason.NOT_RUN)
     limited = {limit for row in found.rows for _, limit in row.codes}
     for reason, stops in (
-        (Reason.IMPLEMENTATION, claim.implementation),
+        (Reason.IMPLEMENTATION, claim.implementation and claim.kind is not Kind.IMPLEMENTATION),
         (Reason.PROTOCOL, claim.protocol and not study.follows_protocol() and found.outcome is not Outcome.OPEN),
         (Reason.PRINTED_NUMBER, claim.printed_number and study.other_data(scope.settings)),
         (Reason.LIMIT, limited & {*claim.limits}),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from lookalike.exhibits.claims import MARGIN, Claim, Reason, Verdict, methods_of, unknown
+from lookalike.exhibits.claims import MARGIN, Claim, Kind, Reason, Verdict, methods_of, unknown
 from lookalike.exhibits.contrasts import (
     GRID,
     ITERATIONS,
@@ -107,6 +107,8 @@ NO_NUMBER = "–"
 """Stands where print has no number, or no order of methods."""
 OVER_PARTS = ("sparsity over codebooks", "training time over words")
 """Metrics of changes from one part to another, which are always named."""
+VERDICTS_ON = {False: "Verdicts on methods", True: "Verdicts on our programs"}
+"""Whether verdicts are of kind `Kind.IMPLEMENTATION` to what they are called together."""
 LIMITS = {
     ITERATIONS: "stopped at its limit of iterations",
     TIME: "ran into its time limit",
@@ -197,9 +199,27 @@ def tried_on(verdict: Verdict, study: Study) -> tuple[str, str]:
     return (where, elsewhere) if where else ("", "")
 
 
-def scope_words(tried: str, untried: str = "") -> str:
-    """Say which parts a claim was tried on: ``tried on 10 classes, not on 20 classes and 50 classes``."""
-    return f"tried on {tried}{f', not on {untried}' if untried else ''}" if tried else ""
+def scope_words(tried: str) -> str:
+    """Say which parts a claim was tried on: ``tried on 10 classes and 20 classes``."""
+    return f"tried on {tried}" if tried else ""
+
+
+def reach_words(kind: str, tried: str, untried: str) -> str:
+    """Say how far a verdict reaches: ``on 10 classes, not tried on 50 classes, for our programs``.
+
+    A claim about every set is not borne out by those that were tried, so its verdict names these.
+    """
+    where = f"on {tried}, not tried on {untried}" if tried and untried else ""
+    return ", ".join(filter(None, (where, "for our programs" if kind == Kind.IMPLEMENTATION else "")))
+
+
+def program_words(claim: Claim) -> str:
+    """Say that a claim is about our programs, and why; "" where it is not."""
+    if claim.kind is not Kind.IMPLEMENTATION:
+        return ""
+    return (
+        f"it tells of our programs on the machine of this run{': ' * bool(claim.implementation)}{claim.implementation}"
+    )
 
 
 def evidence(verdict: Verdict, study: Study) -> list[str]:

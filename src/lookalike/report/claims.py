@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from lookalike.exhibits import words
+from lookalike.exhibits.claims import Kind
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.statuses import Badge, Outcome
 from lookalike.report.pages import address_of
@@ -23,6 +24,9 @@ FURTHER = {
     "printed_evidence": "Printed evidence",
 }
 """Columns of claims that tell more than the verdict, and what they are called."""
+
+TEXTS = ("id", "paper", "place", "claim", "kind", "tried", "untried", "evidence")
+"""Columns that a `DecidedClaim` has as they are."""
 
 
 class Choice(NamedTuple):
@@ -44,6 +48,7 @@ class DecidedClaim:
     paper: str
     place: str
     claim: str
+    kind: str
     part: str
     """Title of the part of a study that it is about; "" where it is about all."""
     verdict: Outcome
@@ -65,8 +70,18 @@ class DecidedClaim:
 
     @property
     def scope(self) -> str:
-        """Say which parts it was tried on."""
-        return words.scope_words(self.tried, self.untried)
+        """Say which parts it was tried on, where its verdict does not."""
+        return "" if self.untried else words.scope_words(self.tried)
+
+    @property
+    def reach(self) -> str:
+        """Say how far its verdict reaches."""
+        return words.reach_words(self.kind, self.tried, self.untried)
+
+    @property
+    def behind_verdict(self) -> str:
+        """Return what stands behind its verdict."""
+        return f"{' ' if self.reach else ''}{self.reach}{self.in_this_run}"
 
     @property
     def paper_title(self) -> str:
@@ -91,7 +106,7 @@ def claims_of(results: Results) -> list[DecidedClaim]:
         names = about[0].titles.get("representation", {}) if about else {}
         claims.append(
             DecidedClaim(
-                **{name: row[name] for name in ("id", "paper", "place", "claim", "tried", "untried", "evidence")},
+                **{name: row[name] for name in TEXTS},
                 dataset=table.dataset,
                 dataset_title=results[table.dataset].title,
                 part=names.get(row["setting"], row["setting"]) if about else "",
@@ -126,6 +141,14 @@ def paper_choices(claims: Iterable[DecidedClaim]) -> list[Choice]:
     """Return the papers that there are with their counts, in their order."""
     counts = Counter((claim.paper, claim.paper_title) for claim in claims)
     return [Choice(slug(paper), title, n) for (paper, title), n in counts.items()]
+
+
+def counts_by_kind(claims: Iterable[DecidedClaim]) -> dict[str, list[Choice]]:
+    """Return the verdicts on methods with their counts, and those on our programs."""
+    sides: dict[str, list[DecidedClaim]] = {}
+    for claim in claims:
+        sides.setdefault(words.VERDICTS_ON[claim.kind == Kind.IMPLEMENTATION], []).append(claim)
+    return {title: verdict_choices(sides[title]) for title in words.VERDICTS_ON.values() if title in sides}
 
 
 def verdict_choices(claims: Iterable[DecidedClaim]) -> list[Choice]:

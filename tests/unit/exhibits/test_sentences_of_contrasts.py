@@ -92,7 +92,14 @@ class Parts:
 def test_a_claim_was_tried_on_the_parts_that_have_its_numbers(scope, tried):
     rows = (Contrast("10", "map", "a", "b", 1.0), Contrast("20", "map", "a", "b"))
     assert words.tried_on(Verdict(Outcome.HOLDS, rows, scope=scope), Parts()) == tried
-    assert words.scope_words("10 classes", "20 classes") == "tried on 10 classes, not on 20 classes"
+
+
+def test_a_verdict_names_the_sets_of_a_claim_about_every_set_and_whose_programs_it_is_about():
+    assert words.reach_words("precision", "10 classes", "") == ""
+    assert words.reach_words("precision", "10 classes", "20 classes") == "on 10 classes, not tried on 20 classes"
+    assert words.reach_words("implementation", "10 classes", "") == "for our programs"
+    both = words.reach_words("implementation", "10 classes", "20 classes")
+    assert both == "on 10 classes, not tried on 20 classes, for our programs"
 
 
 def test_statuses_and_outcomes_are_counted_in_words():
