@@ -11,18 +11,18 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lookalike.core.errors import LookalikeError
+from lookalike.exhibits.certainty import LEVEL, at_level, smallest_level
 from lookalike.exhibits.contrasts import NO_RESULT, NOT_RUN, PRINT, Contrast, printed_setting
 from lookalike.exhibits.statuses import Outcome
 
 if TYPE_CHECKING:
     from lookalike.exhibits.study import Study
 
-LEVEL = 0.05
-"""A p-value below it is small."""
 T_TESTED = ("folds", "landmarks")
 """Intervals that are of t-tests."""
 MARGIN = 1.0
@@ -50,6 +50,8 @@ class Reason(StrEnum):
     PRINTED_NUMBER = "printed number"
     PROTOCOL = "protocol"
     LIMIT = "limit"
+    AMONG_OTHERS = "not sure among others"
+    """It is sure by itself, and not among all verdicts of its paper; only the report, which reads all, says so."""
 
 
 class Sought(NamedTuple):
@@ -112,6 +114,9 @@ class Verdict:
     """The rows behind it, those that decided first."""
     reason: Reason = Reason.DECIDED
     scope: Scope = NOWHERE
+    p: float = math.nan
+    """How sure it is: the smallest level of intervals at which it comes out so, or at all where it is open by its
+    predicate; NaN where chance has no part in it."""
 
 
 Group = list[Contrast]
@@ -151,8 +156,8 @@ def decide(claim: Claim, study: Study) -> Verdict:
     if not all(any(map(study.was_run, methods)) for methods in methods_of(claim, study)):
         return Verdict(Outcome.NOT_TESTED, reason=Reason.NOT_RUN)
     scope = study.scope_of(claim)
-    groups = groups_in(claim, study, scope.settings)
-    found = replace(PREDICATES[claim.predicate](groups, **claim.parameters), scope=scope)
+    groups, ask = groups_in(claim, study, scope.settings), partial(PREDICATES[claim.predicate], **claim.parameters)
+    found = replace(ask(groups), scope=scope)
     if found.outcome is Outcome.LEFT_OUT:
         found = replace(found, outcome=Outcome.OPEN)
     if found.outcome is Outcome.NOT_TESTED:
@@ -166,7 +171,15 @@ def decide(claim: Claim, study: Study) -> Verdict:
     ):
         if stops:
             return replace(found, outcome=Outcome.OPEN, reason=reason)
-    return found
+    return replace(found, p=p_of(groups, ask, found.outcome))
+
+
+def p_of(groups: Sequence[Group], ask: Callable[[Sequence[Group]], Verdict], outcome: Outcome) -> float:
+    """Return how sure an outcome is, or how near an open one is to being decided."""
+    wanted = {Outcome.HOLDS, Outcome.FAILS} if outcome is Outcome.OPEN else {outcome}
+    return smallest_level(
+        lambda level: ask([[at_level(row, level) for row in group] for group in groups]).outcome in wanted
+    )
 
 
 def methods_of(claim: Claim, study: Study) -> list[list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,12 +21,13 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     *("id", "paper", "place", "exhibit", "claim", "kind", "setting"),
-    *("verdict", "tried", "untried", "reason", "evidence", "further", "rows"),
+    *("verdict", "tried", "untried", "reason", "p", "power", "evidence", "further", "rows"),
     *("our_means", "printed_means", "printed_verdict", "printed_evidence", "decided_by", "simulated"),
 )
 """Columns of every table of claims, all of them text. ``tried`` and ``untried`` name parts of a study, of several.
-``evidence`` is what decided; ``further`` is a JSON list of what stands beside it, and ``rows`` one of the keys of all
-contrasts behind a verdict. ``simulated`` is "yes" where it is of simulated rows."""
+``p`` says how sure a verdict is by itself, "" where chance has no part in it; ``power`` which difference the run could
+have told. ``evidence`` is what decided; ``further`` is a JSON list of what stands beside it, and ``rows`` one of the
+keys of all contrasts behind a verdict. ``simulated`` is "yes" where it is of simulated rows."""
 HEADS = {name: name for name in ("paper", "place", "claim", "kind", "verdict", "tried", "evidence", "decided_by")}
 """Columns that are read as a table, and their heads."""
 HEADS |= {"tried": "tried on", "decided_by": "decided by"}
@@ -60,6 +62,8 @@ def _record(study: Study, claim: Claim, setting: str) -> dict[str, str]:
         "verdict": verdict.outcome,
         **dict(zip(("tried", "untried"), words.tried_on(verdict, study), strict=True)),
         "reason": verdict.reason,
+        "p": "" if math.isnan(verdict.p) else f"{verdict.p:.3g}",
+        "power": words.power_words(verdict, study),
         "evidence": evidence,
         "further": json.dumps(further, ensure_ascii=False),
         "rows": json.dumps(list(dict.fromkeys(row.key for row in verdict.rows))),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
+from lookalike.exhibits.certainty import POWER, detectable
 from lookalike.exhibits.claims import MARGIN, Claim, Kind, Reason, Verdict, methods_of, unknown
 from lookalike.exhibits.contrasts import (
     GRID,
@@ -199,17 +200,18 @@ def tried_on(verdict: Verdict, study: Study) -> tuple[str, str]:
     return (where, elsewhere) if where else ("", "")
 
 
-def scope_words(tried: str) -> str:
-    """Say which parts a claim was tried on: ``tried on 10 classes and 20 classes``."""
-    return f"tried on {tried}" if tried else ""
+def scope_words(tried: str, untried: str = "") -> str:
+    """Say which parts a claim was tried on: ``tried on 10 classes, not on 20 classes and 50 classes``."""
+    return f"tried on {tried}{f', not on {untried}' if untried else ''}" if tried else ""
 
 
-def reach_words(kind: str, tried: str, untried: str) -> str:
+def reach_words(verdict: str, kind: str, tried: str, untried: str) -> str:
     """Say how far a verdict reaches: ``on 10 classes, not tried on 50 classes, for our programs``.
 
     A claim about every set is not borne out by those that were tried, so its verdict names these.
     """
-    where = f"on {tried}, not tried on {untried}" if tried and untried else ""
+    is_decided = verdict in (Outcome.HOLDS, Outcome.FAILS)
+    where = f"on {tried}, not tried on {untried}" if is_decided and tried and untried else ""
     return ", ".join(filter(None, (where, "for our programs" if kind == Kind.IMPLEMENTATION else "")))
 
 
@@ -222,19 +224,62 @@ def program_words(claim: Claim) -> str:
     )
 
 
+def names_parts(verdict: Verdict) -> bool:
+    """Tell whether numbers behind a verdict stand with the parts of a study that they are of."""
+    return len({row.setting for row in verdict.rows}) > 1 or any(row.metric in OVER_PARTS for row in verdict.rows)
+
+
 def evidence(verdict: Verdict, study: Study) -> list[str]:
     """Say what decided a claim, a part each with its setting; what several settings say alike is said once."""
     said: dict[str, dict[str, None]] = {}
     for (setting, *_), rows in groupby(verdict.rows, lambda row: row.key):
         said.setdefault(contrast_words(list(rows), study.title_of), {})[setting] = None
-    several = len({row.setting for row in verdict.rows}) > 1 or any(row.metric in OVER_PARTS for row in verdict.rows)
     parts = [
-        f"{' and '.join(map(study.setting_title, settings))}: {words}" if several else words
+        f"{' and '.join(map(study.setting_title, settings))}: {words}" if names_parts(verdict) else words
         for words, settings in said.items()
     ]
     if verdict.scope.is_elsewhere:
         parts.append("on other classes than the claim's")
     return parts
+
+
+def power_words(verdict: Verdict, study: Study) -> str:
+    """Say the smallest difference that a run could have told, of what a claim is about; "" where it has no numbers.
+
+    Of several contrasts in one unit it is the largest: a claim that asks something of all is as weak as the weakest.
+    """
+    # of single values of k only p is asked
+    groups = [list(rows) for _, rows in groupby(verdict.rows, lambda row: row.key)]
+    rows = [row for group in groups for row in (group[:1] if group[0].metric == "p@k" else group)]
+    able = [row for row in rows if not math.isnan(detectable(row))]
+    if not able:
+        is_known = any(not math.isnan(row.mean) for row in rows)
+        return "No smallest difference can be named: its numbers have no interval." if is_known else ""
+    weakest = max((row for row in able if row.unit == able[0].unit), key=detectable)
+    where = [" and ".join(study.title_of(name) for name in (weakest.first, weakest.second) if name)]
+    where += [study.setting_title(weakest.setting)] if names_parts(verdict) else []
+    size = distance(detectable(weakest), weakest.unit)
+    return f"{size} from its bound would be told by {POWER:.0%} of such runs ({', '.join(where)})."
+
+
+def distance(size: float, unit: Unit) -> str:
+    """Write how far two numbers are apart, of ratios the factor."""
+    if unit == "ratio":
+        return f"a factor of {significant(size)}"
+    form: Unit = "small points" if unit == "points" and size < SMALL else unit
+    return AMOUNTS[form].size(size) + NAMED.get(unit, "")
+
+
+def among_words(outcome: str, p: float, adjusted: float, n_verdicts: int) -> str:
+    """Say that a verdict is sure by itself and not among the others of its paper."""
+    among = f"among the {n_verdicts} tested verdicts of its paper this may be chance (p {p_value(adjusted)})"
+    return f"By itself it {outcome} (p {p_value(p)}), but {among}."
+
+
+def certainty_words(p: float, adjusted: float, n_verdicts: int) -> str:
+    """Say how sure a verdict is, by itself and among the others of its paper."""
+    others = f"after Holm's adjustment over the {n_verdicts} tested verdicts of its paper"
+    return f"{p_value(p)} by itself, {p_value(adjusted)} {others}."
 
 
 def gate_words(claim: Claim, verdict: Verdict, study: Study) -> str:
@@ -405,4 +450,4 @@ def counts_words(outcomes: Sequence[Outcome]) -> str:
     order = (Outcome.HOLDS, Outcome.FAILS, Outcome.OPEN, Outcome.NOT_TESTED)
     holds, fails, undecided, untested = map(outcomes.count, order)
     ends = f"{undecided} are undecided and {untested} were not tested"
-    return f"Of {len(outcomes)} verdicts {holds} hold, {fails} do not, {ends}."
+    return f"Of {len(outcomes)} verdicts, each by itself, {holds} hold, {fails} do not, {ends}."
