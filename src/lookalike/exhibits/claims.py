@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.certainty import LEVEL, at_level, smallest_level
-from lookalike.exhibits.contrasts import NO_RESULT, NOT_RUN, PRINT, Contrast, printed_setting
+from lookalike.exhibits.contrasts import NO_RESULT, NOT_RUN, PRINT, VACUOUS, Contrast, printed_setting
 from lookalike.exhibits.statuses import Outcome
 
 if TYPE_CHECKING:
@@ -266,11 +266,11 @@ def together(groups: Sequence[Group], ask: Callable[[Group], Outcome]) -> Verdic
 
 
 def unknown(group: Group) -> Outcome | None:
-    """Say of a contrast without a number that a method did not end, that it was not run, or nothing."""
+    """Say of a contrast without a number that nothing could have come of it, that it was not run, or nothing."""
     absent = [{limit for _, limit in row.codes} for row in group if math.isnan(row.mean)]
     if not absent:
         return None
-    if any(NO_RESULT in limits for limits in absent):
+    if any({NO_RESULT, VACUOUS} & limits for limits in absent):
         return Outcome.LEFT_OUT
     return Outcome.NOT_TESTED if all(NOT_RUN in limits for limits in absent) else Outcome.OPEN
 

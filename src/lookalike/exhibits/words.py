@@ -18,6 +18,7 @@ from lookalike.exhibits.contrasts import (
     STEPS,
     TIME,
     TOO_FEW,
+    VACUOUS,
     Contrast,
     Unit,
 )
@@ -45,7 +46,7 @@ SAID = {
     "rise of the symmetry index": "rose by at most {gap} on the way",
     "steps to the best single ranker": "{first} need {gap} the steps that {second} needs to be as good",
     "standard deviation of rankers": "standard deviation over rankers {gap}",
-    "mistakes beyond the bound": "mistakes minus the bound of {second} at most {gap}",
+    "mistakes beyond the bound": "mistakes minus the bound of {second}, where that is below the steps, at most {gap}",
     "aggressiveness": "median C {gap}",
     "standard deviation over folds by candidates": "validation mAP varies {gap} as much over folds as over candidates",
     "training time": "{first} takes {gap}",
@@ -161,6 +162,8 @@ def contrast_words(rows: Sequence[Contrast], title_of: Callable[[str], str]) -> 
         few = [title_of(side) for side, limit in row.codes if limit == TOO_FEW]
         if few:
             return f"{' and '.join(few)}: too few {row.interval}"
+        if any(limit == VACUOUS for _, limit in row.codes):
+            return f"the bound of {second} lies above the number of steps, so no number of mistakes could break it"
         return f"{' and '.join(absent)} not run" if absent else f"no {row.metric} here"
     if row.metric == "p@k" and len(rows) > 1:
         return at_every_k(rows, first, second)
