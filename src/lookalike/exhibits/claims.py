@@ -49,6 +49,7 @@ class Reason(StrEnum):
     IMPLEMENTATION = "implementation"
     PRINTED_NUMBER = "printed number"
     PROTOCOL = "protocol"
+    SIMULATED = "simulated raters"
     LIMIT = "limit"
     AMONG_OTHERS = "not sure among others"
     """It is sure by itself, and not among all verdicts of its paper; only the report, which reads all, says so."""
@@ -167,6 +168,7 @@ def decide(claim: Claim, study: Study) -> Verdict:
         (Reason.IMPLEMENTATION, claim.implementation and claim.kind is not Kind.IMPLEMENTATION),
         (Reason.PROTOCOL, claim.protocol and not study.follows_protocol() and found.outcome is not Outcome.OPEN),
         (Reason.PRINTED_NUMBER, claim.printed_number and study.other_data(scope.settings)),
+        (Reason.SIMULATED, study.simulated),
         (Reason.LIMIT, limited & {*claim.limits}),
     ):
         if stops:

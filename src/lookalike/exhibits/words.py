@@ -59,8 +59,9 @@ SAID = {
     "similarity_precision, out-of-class negatives": "{first} minus {second} on out-of-class negatives {gap}",
     "growth of time": "{growth} {gap}",
     "precision of the first 10 by raters": "raters call {gap} of the first 10 images relevant",
-    "queries on which OASIS reaches the mean rater": "OASIS reaches the mean rater less 0.05 on {gap} of queries",
-    "queries on which OASIS reaches the lowest rater": "OASIS reaches the lowest rater on {gap} of queries",
+    "queries that reach the mean rater": "queries that reach the mean rater less 0.05: {first} minus {second} {gap}",
+    "queries that reach the lowest rater": "queries that reach the lowest rater: {first} minus {second} {gap}",
+    "standard deviation over queries beyond that over raters": "mAP varies by {gap} more over queries than over raters",
     "sparsity": "sparsity of {first} minus that of {second} {gap}",
     "sparsity over codebooks": "sparsity of {first} changes by {gap}",
     "largest sparsity of a landmark": "{first} makes {gap} of the weights zero on the landmark where it makes most",
@@ -294,6 +295,8 @@ def gate_words(claim: Claim, verdict: Verdict, study: Study) -> str:
     if verdict.reason is Reason.PRINTED_NUMBER:
         where = f"and these are not the paper's data ({study.other_data(verdict.scope.settings)})"
         return f"The claim is about a printed number ({claim.printed_number}), {where}."
+    if verdict.reason is Reason.SIMULATED:
+        return "Its raters are simulated, so it tells of the simulation and of no person."
     if verdict.reason is Reason.LIMIT:
         limits = [(row.setting, *code) for row in verdict.rows for code in row.codes if code[1] in claim.limits]
         ended = [

@@ -117,6 +117,7 @@ class Study:
     """A study of two parts, without LMNN."""
 
     not_run = ""
+    simulated = False
 
     def __init__(self, *rows, **more):
         self.contrasts = Contrasts.read(contrasts_frame(rows))
