@@ -74,7 +74,7 @@ Gaps = Mapping[tuple[str, str, str, str], Gap]
 def contrasts(study: CategoryStudy) -> list[Contrast]:
     """Every contrast of a study but those of times."""
     by_images, gaps_in_print = image_by_image(study), in_print(study)
-    parts = (gains, precisions, along_training, rankers, mistakes, projections, choices)
+    parts = (gains, precisions, along_training, rankers, mistakes, transfers, projections, choices)
     rows = [row for subset in study.all_subsets for row in maps(study, subset, by_images, gaps_in_print)]
     rows += printed_rows(gaps_in_print)
     return rows + [row for subset in study.all_subsets for part in parts for row in part(study, subset)]
@@ -324,7 +324,10 @@ def rankers(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
         ratio = float(reached[0] / single.idxmax()) if len(reached) else math.inf
         found = level(study, subset, "steps to the best single ranker", (average, SINGLE), ratio, "ratio")
         # the best of rankers that still improve is not known
-        yield replace(found, low=0.0, high=math.inf, interval=SO_FAR) if is_rising(single) else found
+        found = replace(found, low=0.0, high=math.inf, interval=SO_FAR) if is_rising(single) else found
+        times = study.averages[average]
+        ends: Columns = {"mean": times * found.mean, "low": times * found.low, "high": times * found.high}
+        yield from (found, replace(found, metric="steps of all rankers to the best single ranker", **ends))
     last = rows[(rows["series"] == SINGLE) & (rows["x"] == rows["x"].max())]
     spread = 100 * float(last.groupby("fold")["value"].std().mean())
     yield level(study, subset, "standard deviation of rankers", SINGLE, spread, "points", n=last["method"].nunique())
@@ -344,6 +347,18 @@ def mistakes(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
             yield level(study, subset, BEYOND_BOUND, names, max(gaps), "steps", n=len(gaps))
         else:
             yield replace(row_of(study, subset, BEYOND_BOUND, *names), limits=f"{names[1]}:{VACUOUS}")
+
+
+def transfers(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
+    """Yield the gain of OASIS over the Euclidean distance on the half of the classes that it did not learn from."""
+    rows = select(study.numbers, subset=subset.id, metric="new_map")
+    if len(rows):
+        folds = rows.pivot(index="fold", columns="method", values="value")
+        found = over_folds(
+            study, subset, "map of new classes", ("oasis", "euclidean"), folds["oasis"] - folds["euclidean"]
+        )
+        # its own validation images choose its steps
+        yield replace(found, limits="")
 
 
 def projections(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
