@@ -37,8 +37,6 @@ from lookalike.studies.metrics import rows_in, select
 FOLDS, IMAGES = "folds", "images"
 SATURATED = 0.95
 """A curve has saturated where it has made this share of its rise."""
-PRINTED_TRIPLETS = 2_800_000
-"""Triplets of 10 classes as JMLR's Figure 5 counts them."""
 AFTER_PEAK = 2
 """A decline can be called slow only where the trace goes on to so many times the step of the peak."""
 NEAR = 1.5
@@ -276,12 +274,9 @@ def along_training(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
     in_print = study.printed_number("var10_saturation_steps")
     # a longer trace of a curve that still rises could only saturate later
     yield level(study, subset, "saturation", "oasis", step, "steps", printed=in_print).so_far(above=rising)
-    # of c classes with n training images each JMLR counts cn (n - 1) (c - 1)n / 2 triplets
-    n_train = study.splits.train
-    n_images = subset.n_classes * n_train
-    n_triplets = n_images * (n_train - 1) * (n_images - n_train) // 2
+    n_triplets = study.n_triplets(subset)
     if n_triplets > 0:
-        share, in_print = 100 * step / n_triplets, 100 * in_print / PRINTED_TRIPLETS
+        share, in_print = 100 * step / n_triplets, 100 * in_print / study.printed_number("triplets_of_ten_classes")
         found = level(study, subset, "share of triplets at saturation", "oasis", share, "percent", printed=in_print)
         yield found.so_far(above=rising)
     lost = 100 * (1 - float(curve.iloc[-1] / peak))
