@@ -190,7 +190,7 @@ def _against(row: Row, main: Sequence[Row], in_claims: set[tuple[str, ...]]) -> 
 
 def _claim(claim: DecidedClaim, several: bool) -> Item:
     """Return a claim with its evidence, the parts that it was tried on, and of several data sets its own."""
-    parts = (claim.dataset_title if several else "", claim.part, claim.reach or claim.scope)
+    parts = (claim.dataset_title if several else "", claim.part, claim.reach, claim.scope)
     place = ", ".join(filter(None, parts))
     return Item(place, f"claims.html#{claim.anchor}", claim.claim, words.sentence(claim.evidence))
 
