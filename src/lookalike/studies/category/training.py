@@ -36,6 +36,8 @@ from lookalike.studies.category.study import JMLR, CategoryStudy, Subset
 from lookalike.studies.metrics import select
 
 STOP_IS_NO_SATURATION = "the paper reads saturation off its test curve; ours is the validation stop"
+TEN_CLASSES = {"classes=10", "var10"}
+"""Printed settings whose saturation the papers tell."""
 EASY10 = "The caption of the paper's figure names Var10 and Var20; its text tells of Easy10 as well (section 5.2.3)."
 RANKER_STEPS = {"step": "Training steps of each ranker", "total_steps": "Training steps of all rankers together"}
 AVERAGES = (Look(BLUE, "s"), Look(VERMILLION, "o"))
@@ -96,11 +98,11 @@ def _training_rows(study: CategoryStudy, subset: Subset) -> list[pd.DataFrame]:
 
 def _stop_cells(study: CategoryStudy) -> pd.DataFrame:
     """The step at which validation stops OASIS beside the printed one at which test precision saturates, on Var10."""
-    keys, ten_classes = ("oasis", "var10_saturation_steps"), ("classes=10", "var10")
+    keys = ("oasis", "var10_saturation_steps")
     rows = [
         (subset.id, study.setting_of(subset), *keys, study.stops(subset).mean(), study.stops(subset).std())
         for subset in study.parts
-        if study.setting_of(subset) in ten_classes
+        if study.setting_of(subset) in TEN_CLASSES
     ]
     ours = pd.DataFrame(rows, columns=["subset", "setting", "method", "metric", "ours", "ours_std"])
     cells = beside_print(
@@ -126,11 +128,16 @@ def _printed_map(study: CategoryStudy, cells: pd.DataFrame, frame: pd.DataFrame)
 
 
 def _stop_notes(study: CategoryStudy) -> tuple[str, ...]:
-    """Count the folds whose validation stop is the last traced step, and name the panel that the paper only tells."""
+    """Count the folds whose validation stop is the last traced step, and say where print differs from print."""
     flags = [flag for subset in study.parts for flag in study.recorded(subset, "oasis", "traced_stop_at_last_step")]
-    stop = f"the validation stop at {traced_at(study)}"
-    last = (f"In {sum(flags)} of {len(flags)} folds {stop} is the last traced step.",) if any(flags) else ()
-    return (*last, EASY10) if "easy10" in map(study.setting_of, study.parts) else last
+    stop, settings = f"the validation stop at {traced_at(study)}", set(map(study.setting_of, study.parts))
+    notes = [f"In {sum(flags)} of {len(flags)} folds {stop} is the last traced step."] if any(flags) else []
+    steps = [study.printed_number(name) for name in ("var10_saturation_steps", "saturation_steps_in_caption")]
+    if settings & TEN_CLASSES and not any(map(math.isnan, steps)):
+        notes.append(
+            "In print test precision saturates after {:,.0f} steps by the text, {:,.0f} by the caption.".format(*steps)
+        )
+    return (*notes, *([EASY10] if "easy10" in settings else []))
 
 
 @exhibit(
@@ -342,10 +349,11 @@ def _bound_rows(study: CategoryStudy, subset: Subset) -> list[pd.DataFrame]:
     for name, rows in select(study.numbers, subset=subset.id, metric="bound").groupby("method", sort=False):
         bound = rows.pivot(index="x", columns="fold", values="value")
         ratio = (bound / mistakes.where(mistakes > 0)).mean(axis=1, skipna=False)
-        below = (bound < mistakes).sum(axis=1)
+        below, can_break = (bound < mistakes).sum(axis=1), bound.lt(bound.index, axis=0).sum(axis=1)
         part = _range_over_folds(subset, f"bound, U = {name}", bound)
-        parts.append(part.assign(ratio=ratio.to_numpy(), n_folds_below=below.to_numpy()))
-    counted = _range_over_folds(subset, "mistakes", mistakes).assign(n_folds_below=0)
+        counts = {"n_folds_below": below.to_numpy(), "n_folds_can_break": can_break.to_numpy()}
+        parts.append(part.assign(ratio=ratio.to_numpy(), **counts))
+    counted = _range_over_folds(subset, "mistakes", mistakes).assign(n_folds_below=0, n_folds_can_break=0)
     seen = counted.assign(series="triplets", **dict.fromkeys(("value", "low", "high"), counted["step"]))
     return [*parts, counted, seen]
 
@@ -357,12 +365,13 @@ def _range_over_folds(subset: Subset, key: str, folds: pd.DataFrame) -> pd.DataF
 
 
 def _bound_notes(study: CategoryStudy, frame: pd.DataFrame) -> list[str]:
-    """Tell whether every bound holds, and how far the tightest is from the mistakes after the last triplet."""
+    """Tell whether bounds that could be broken hold, and how far the tightest is from the mistakes at the end."""
     bounds = frame[frame["series"].isin(BOUNDS)]
     if bounds.empty:
         return []
-    n_below, n_points = int(bounds["n_folds_below"].sum()), int(bounds["n_folds"].sum())
-    notes = [f"OASIS makes more mistakes than a bound at {n_below} of {n_points} points of single folds."]
+    n_below, n_points = int(bounds["n_folds_below"].sum()), int(bounds["n_folds_can_break"].sum())
+    where = "points of single folds at which the bound is below the triplets seen"
+    notes = [f"OASIS makes more mistakes than a bound at {n_below} of {n_points} {where}."]
     for subset in study.parts:
         rows = bounds[bounds["subset"] == subset.id]
         ends = rows[rows["step"] == rows["step"].max()].sort_values("value", kind="stable").to_dict("records")

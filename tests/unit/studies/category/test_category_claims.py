@@ -79,10 +79,13 @@ def ranked(average, single, spread=0.001):
     return {"metrics": [row for name in levels for row in curve(name, levels[name], "ranker_map", steps=steps)]}
 
 
-def bounded(mistakes):
-    steps = (100, 1000)
-    counted = curve("oasis", [mistakes * x // 100 for x in steps], "mistakes", steps=steps, noisy=False)
-    return {"metrics": counted + curve("I", [0.6 * x for x in steps], "bound", steps=steps, noisy=False)}
+def bounded(mistakes, **bounds):
+    """So many mistakes of 100 steps, and bounds as shares of the steps."""
+    steps, bounds = (100, 1000), bounds or {"I": 0.6}
+    rows = curve("oasis", [mistakes * x // 100 for x in steps], "mistakes", steps=steps, noisy=False)
+    for name, share in bounds.items():
+        rows += curve(name, [share * x for x in steps], "bound", steps=steps, noisy=False)
+    return {"metrics": rows}
 
 
 def candidates(by_candidate, by_fold):
@@ -160,6 +163,12 @@ CASES = {
     "jmlr-lego-eta": (candidates(0.001, 0.01), candidates(0.01, 0.001)),
     "jmlr-averages": (ranked((0.3, 0.31, 0.32), (0.27,) * 3), ranked((0.25,) * 3, (0.27,) * 3)),
     "jmlr-averages-steps": (ranked((0.3, 0.31, 0.32), (0.2, 0.27, 0.25)), ranked((0.2, 0.2, 0.3), (0.2, 0.27, 0.25))),
+    # together 5 x 100 of 1,000 steps, and 5 x 1,000
+    "jmlr-averages-total": (
+        ranked((0.2, 0.3, 0.32), (0.2, 0.27, 0.25)),
+        ranked((0.3, 0.31, 0.32), (0.2, 0.27, 0.25)),
+    ),
+    "jmlr-transfer": tuple({"metrics": scores("new_map", oasis=new, euclidean=0.23)} for new in (0.25, 0.22)),
     "jmlr-runs-agree": (ranked((0.3,) * 3, (0.3,) * 3), ranked((0.3,) * 3, (0.3,) * 3, spread=0.02)),
     "jmlr-theorem-1": (bounded(50), bounded(61)),
     "jmlr-almost-symmetric": (recorded(symmetry_index=0.91), recorded(symmetry_index=0.85)),
@@ -274,6 +283,10 @@ LAST_STOP = {"stop_at_traced_aggressiveness": 1000.0, "traced_stop_at_last_step"
          n_steps={"oasis": 1e5, "oasis_dissim": 2e5}), OPEN, "2.0x the time of OASIS; 1.0x by the triplet"),
         ("jmlr-dissim-time", recorded(cpu_seconds_fit={"oasis": 1.0, "oasis_dissim": 2.0}, n_updates=MANY,
          n_steps={"oasis": 0.0, "oasis_dissim": 2e5}), OPEN, "2.0x so far"),
+        # a bound above the number of steps bears nothing out, and does not hide one that is broken
+        ("jmlr-theorem-1", bounded(100, I=1.2), OPEN, "the bound of U = I lies above the number of steps"),
+        ("jmlr-theorem-1", bounded(61, I=1.2, W=0.6), FAILS, "U = W, where that is below the steps, at most 10"),
+        ("jmlr-theorem-1", bounded(50, I=1.2, W=0.6), HOLDS, "U = W, where that is below the steps, at most −10"),
         # 400 queries, 39 of the same class, 360 of others, halved
         ("jmlr-few-triplets", RISES, HOLDS, "after 0.071% (1.2% in print) of the triplets"),
         ("jmlr-psd-decline", psd(oasis=(0.3, 0.299), psd_100=(0.3, 0.299)), OPEN, "lost 0.0 points so far"),
@@ -314,7 +327,8 @@ def test_gates_are_met_by_what_the_study_recorded():
     others = (
         ("jmlr-index", index, ""),
         ("jmlr-index", index | {"splits": {"train": 24, "test": 16}}, "printed number"),
-        ("jmlr-active-set-small", {}, "implementation"),
+        # a claim about programs is decided as one
+        ("jmlr-active-set-small", took(lmnn=1, lmnn_naive=2), ""),
         # no curve was traced, which comes before the printed number
         ("jmlr-saturates", {"splits": {"train": 24, "test": 16}}, "not run"),
     )
@@ -336,6 +350,22 @@ def test_the_table_has_a_row_for_every_claim():
     assert list(frame.index) == list(CLAIMS)
     assert (frame["evidence"] != "").all()
     assert frame.loc["jmlr-active-set-large", "evidence"] == "None of its parts was run."
+
+
+def test_a_claim_about_every_set_names_those_that_it_was_tried_on_and_fails_by_a_single_one():
+    both = {"var10": VAR10, "var20": VAR20}
+    every = {row["id"]: row for row in ROWS}["draft-better-map"]
+
+    def row_of(on_var20):
+        table = against(**FOUR)["comparison"]
+        gaps = [table, against(**on_var20)["comparison"].assign(subset="var20")] if on_var20 else [table]
+        given = {"comparison": pd.concat(gaps)}
+        found = contrasted(study(tables=given, subsets=both if on_var20 else {"var10": VAR10}, claims=[every]))
+        return claims_table(found).frame.iloc[0]
+
+    one, broken = row_of({}), row_of(FOUR | {"lego": -0.05})
+    assert (one["verdict"], one["tried"], one["untried"]) == (HOLDS, "Var10", "Easy10 and Var20")
+    assert (broken["verdict"], broken["evidence"][:6], broken["untried"]) == (FAILS, "Var20:", "Easy10")
 
 
 def test_claims_about_figure_9_fall_back_on_what_was_traced():
