@@ -15,6 +15,8 @@ from lookalike.learners.gram import Gram, Seen
 from lookalike.learners.oasis import PassiveAggressive
 
 MEASURED = ("step", "map", "loss_rate")
+LIMITS = ("n_steps", "max_iter")
+"""Parameters by which a learner of triplets or pairs, and one of a batch, ends after so many steps."""
 
 
 def grid(choices: Mapping[str, Sequence[object]]) -> list[dict[str, object]]:
@@ -44,7 +46,8 @@ def trace_candidates(
             measured = {"step": [int(getattr(model, "n_steps_", 0))], **validation_map(model)}
         else:
             # step 0 is traced too: not to learn is a choice
-            learner = make_learner({**candidate, "n_steps": int(steps[-1])})
+            learner = make_learner(dict(candidate))
+            learner.set_params(**{limit_of_steps(learner): int(steps[-1])})
             if isinstance(learner, PassiveAggressive):
                 learner.share(products[learner.dtype])
             measured = learner.fit(X_train, y_train, trace=validation_map, trace_steps=steps).curve_
@@ -53,6 +56,11 @@ def trace_candidates(
             table.insert(position, name, [value] * len(table))
         tables.append(table.astype({"step": np.int64}))
     return pd.concat(tables, ignore_index=True)
+
+
+def limit_of_steps(learner: SimilarityLearner) -> str:
+    """Return the parameter of a learner that ends it after so many steps."""
+    return LIMITS[0] if LIMITS[0] in learner.get_params() else LIMITS[1]
 
 
 def as_stopped(model: SimilarityLearner) -> SimilarityLearner:

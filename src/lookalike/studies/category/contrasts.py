@@ -368,7 +368,7 @@ def at_validation_stop(study: CategoryStudy, subset: Subset, first: str, second:
     steps = curves[0].index.intersection(curves[1].index).to_numpy(dtype=np.int64)
     if stops.empty or not len(steps):
         return
-    at_end = study.recorded(subset, "oasis", "traced_stop_at_last_step").astype(bool)
+    at_end = study.late_stops(subset)
     nearest = int(steps[np.abs(steps - stops.mean()).argmin()])
     found = over_folds(study, subset, AT_STOP, (first, second), curves[0].T[nearest] - curves[1].T[nearest])
     late = at_end.sum() >= max(1, LIMITED * len(at_end))
@@ -380,9 +380,10 @@ def at_validation_stop(study: CategoryStudy, subset: Subset, first: str, second:
 
 def choices(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
     """The C that validation chooses, and how much validation mAP varies over folds beside candidates."""
-    chosen = study.recorded(subset, "oasis", "aggressiveness")
-    if len(chosen):
-        yield level(study, subset, "aggressiveness", "oasis", float(chosen.median()), n=len(chosen))
+    for run in ("oasis", study.twins.get("oasis", "")):
+        chosen = study.recorded(subset, run, "selected_aggressiveness")
+        if len(chosen):
+            yield level(study, subset, "aggressiveness", run, float(chosen.median()), n=len(chosen))
     if not study.has("selections"):
         return
     selections = select(study.own(study.table("selections")), subset=subset.id)

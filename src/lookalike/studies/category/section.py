@@ -37,6 +37,8 @@ from lookalike.studies.method_study import MethodStudy, fit_of, without_batches
 RESOURCES = Path(__file__).resolve().parents[4] / "workflow" / "resources"
 ROLES = ("methods", "variants", "timed", "set_aside", "projected", "minima")
 """Settings that list methods by what they are run for; a method has one role in a study."""
+SHOWN_BY = {"minima": "learning/minimum", "twins": "oasis-jmlr-2010/table4"}
+"""Methods that one exhibit shows to this exhibit: they run on its subsets alone."""
 SIDES = ("rankers", "loss_bound", "transfer")
 """Parts of the settings that are run for an exhibit of their own, each by the module of its name."""
 RUN_FILES = ("model.lookalike", "fit.json", "selection.parquet", "metrics.parquet", "ranks.npz")
@@ -92,6 +94,9 @@ class CategorySection(MethodStudy):
     minima: Distinct[str] = Field([])
     """Ids of `mcml-factor` and `lmnn-factor`, which go to the minimum of what `mcml` and `lmnn` descend. Only
     `learning/minimum` shows them."""
+    equal: dict[str, str] = Field({})
+    """Method of `methods` to the id under which it runs a second time, with as many settings to choose from as every
+    other method and a stop chosen on the same validation images. One that is not named chooses so anyway."""
     rankers: Absent[Rankers] = ABSENT
     loss_bound: Absent[LossBound] = ABSENT
     transfer: Absent[Transfer] = ABSENT
@@ -128,7 +133,7 @@ class CategorySection(MethodStudy):
     def _check_methods(self, place: str) -> None:
         """Refuse methods that do not exist, have two roles, or cannot take theirs, and those of a subset alone."""
         known = self._shared.methods
-        refer_once(place, {role: getattr(self, role) for role in ROLES}, known)
+        refer_once(place, {role: getattr(self, role) for role in ROLES} | {"equal": [*self.equal.values()]}, known)
         for method in self.ablation_methods or ():
             refer(f"{place}.ablation_methods", method, self.methods)
         for method in self.projected:
@@ -226,7 +231,12 @@ class CategorySection(MethodStudy):
 
     def named_methods(self) -> list[str]:
         """Return the methods that are run, for whatever they are run."""
-        return [method for role in ROLES for method in getattr(self, role)]
+        return [*(method for role in ROLES for method in getattr(self, role)), *self.twins.values()]
+
+    @property
+    def twins(self) -> dict[str, str]:
+        """Methods that are run to the ids of their `equal` runs."""
+        return {method: twin for method, twin in self.equal.items() if method in self.methods}
 
     def run_methods(self) -> list[str]:
         """Return the methods that are selected, fitted and ranked."""
@@ -237,10 +247,12 @@ class CategorySection(MethodStudy):
         return [method for method in self.named_methods() if self.spec(method).trace is not None]
 
     def on_subset(self, subset: str, methods: Iterable[str]) -> list[str]:
-        """Return those of some methods that run on a subset; minima only where `learning/minimum` shows them."""
-        chosen = self.subsets[subset].methods
-        unshown = () if subset in (self.exhibits or {}).get("learning/minimum", [subset]) else self.minima
-        return [method for method in methods if (chosen is None or method in chosen) and method not in unshown]
+        """Return those of some methods that run on a subset; those of `SHOWN_BY` only where it shows them."""
+        chosen, originals = self.subsets[subset].methods, {twin: method for method, twin in self.twins.items()}
+        shown = {role: subset in (self.exhibits or {}).get(exhibit, [subset]) for role, exhibit in SHOWN_BY.items()}
+        unshown = {*(() if shown["minima"] else self.minima), *(() if shown["twins"] else originals)}
+        known = [method for method in methods if method not in unshown]
+        return [method for method in known if chosen is None or originals.get(method, method) in chosen]
 
     def families(self) -> dict[str, list[str]]:
         """Return the methods to compare OASIS with, by question: competitors, its variants, and what was set aside."""
@@ -310,9 +322,9 @@ class CategorySection(MethodStudy):
         return {self.representation: self.run_methods()} | others
 
     def runs(self, file: str, *, ablations: bool = True, timed: bool = True) -> list[str]:
-        """Return one file of every run, or without further representations, or what is run for times or a minimum."""
+        """Return one file of every run, or without further representations, or without what no ranking compares."""
         by_representation = self.methods_by_representation()
-        without = () if timed else (*self.timed, *self.minima)
+        without = () if timed else (*self.timed, *self.minima, *self.twins.values())
         return [
             self._run_file(representation, subset, method, fold, file)
             for representation in (by_representation if ablations else [self.representation])

@@ -127,7 +127,7 @@ def _printed_map(study: CategoryStudy, cells: pd.DataFrame, frame: pd.DataFrame)
 
 def _stop_notes(study: CategoryStudy) -> tuple[str, ...]:
     """Count the folds whose validation stop is the last traced step, and name the panel that the paper only tells."""
-    flags = [flag for subset in study.parts for flag in study.recorded(subset, "oasis", "traced_stop_at_last_step")]
+    flags = [flag for subset in study.parts for flag in study.late_stops(subset)]
     stop = f"the validation stop at {traced_at(study)}"
     last = (f"In {sum(flags)} of {len(flags)} folds {stop} is the last traced step.",) if any(flags) else ()
     return (*last, EASY10) if "easy10" in map(study.setting_of, study.parts) else last

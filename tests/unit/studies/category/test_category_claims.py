@@ -69,7 +69,7 @@ def psd(**peaks):
     rows = []
     for method, peak in peaks.items():
         rows += curve(method, (0.2, *(peak if isinstance(peak, tuple) else (peak, 0.9 * peak))), subset="var20")
-    stops = fits("var20", stop_at_traced_aggressiveness=1000.0)
+    stops = fits("var20", aggressiveness=0.1, n_steps=1000.0, at_last_step=False)
     return {"metrics": rows, "fits": stops, "subsets": {"var20": VAR20}}
 
 
@@ -173,7 +173,7 @@ CASES = {
     "jmlr-psd-rarely": (psd(psd_100=0.3, psd_1000=0.33), psd(psd_100=0.3, psd_1000=0.3)),
     "jmlr-psd-end": tuple(psd(psd_100=0.3, psd_1000=peak, psd_end=0.33) for peak in (0.31, 0.34)),
     "draft-var20-aggressiveness": tuple(
-        on_both(recorded(aggressiveness=0.1), recorded(aggressiveness=C)) for C in (0.03, 0.1)
+        on_both(*(recorded(selected_aggressiveness={"oasis-equal": value}) for value in (0.1, C))) for C in (0.03, 0.1)
     ),
     "jmlr-early-stop": (oasis(*EARLY, and_=scores(oasis=0.3)), oasis(*EARLY, and_=scores(oasis=0.25))),
     "jmlr-identity": (oasis(0.23, 0.3, and_=scores(euclidean=0.23)), oasis(0.23, 0.3, and_=scores(euclidean=0.24))),
@@ -223,8 +223,8 @@ ETAS = {"regularization": [0.005, 0.02, 0.08, 0.32]}
 """Those of the papers and one more."""
 MANY = {"oasis": 9.0, "oasis_dissim": 9.0}
 FAST, SLOW = took(oasis=1, mcml=100), took(oasis=1, mcml=10)
-LATE_STOP = {"stop_at_traced_aggressiveness": 4000.0}
-LAST_STOP = {"stop_at_traced_aggressiveness": 1000.0, "traced_stop_at_last_step": True}
+LATE_STOP = {"aggressiveness": 0.1, "n_steps": 4000.0, "at_last_step": False}
+LAST_STOP = {"aggressiveness": 0.1, "n_steps": 1000.0, "at_last_step": True}
 
 
 @pytest.mark.parametrize(
