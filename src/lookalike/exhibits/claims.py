@@ -11,22 +11,33 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lookalike.core.errors import LookalikeError
-from lookalike.exhibits.contrasts import NO_RESULT, NOT_RUN, PRINT, Contrast, printed_setting
+from lookalike.exhibits.certainty import LEVEL, at_level, smallest_level
+from lookalike.exhibits.contrasts import NO_RESULT, NOT_RUN, PRINT, VACUOUS, Contrast, printed_setting
 from lookalike.exhibits.statuses import Outcome
 
 if TYPE_CHECKING:
     from lookalike.exhibits.study import Study
 
-LEVEL = 0.05
-"""A p-value below it is small."""
 T_TESTED = ("folds", "landmarks")
 """Intervals that are of t-tests."""
 MARGIN = 1.0
 """Differences up to this are none in practice: one point of mAP, the last digit that the papers print."""
+
+
+class Kind(StrEnum):
+    """What a claim is about."""
+
+    PRECISION = "precision"
+    """How well a method ranks."""
+    QUALITY = "quality"
+    """Something else of a method or of what it learns, such as sparsity, symmetry or when it saturates."""
+    IMPLEMENTATION = "implementation"
+    """What a program takes: the verdict is of our programs, on the machine of the run."""
 
 
 class Reason(StrEnum):
@@ -38,7 +49,10 @@ class Reason(StrEnum):
     IMPLEMENTATION = "implementation"
     PRINTED_NUMBER = "printed number"
     PROTOCOL = "protocol"
+    SIMULATED = "simulated raters"
     LIMIT = "limit"
+    AMONG_OTHERS = "not sure among others"
+    """It is sure by itself, and not among all verdicts of its paper; only the report, which reads all, says so."""
 
 
 class Sought(NamedTuple):
@@ -64,6 +78,7 @@ class Claim:
     exhibit: str
     text: str
     study: str
+    kind: Kind
     settings: tuple[str, ...]
     contrasts: tuple[Sought, ...]
     predicate: str
@@ -100,6 +115,9 @@ class Verdict:
     """The rows behind it, those that decided first."""
     reason: Reason = Reason.DECIDED
     scope: Scope = NOWHERE
+    p: float = math.nan
+    """How sure it is: the smallest level of intervals at which it comes out so, or at all where it is open by its
+    predicate; NaN where chance has no part in it."""
 
 
 Group = list[Contrast]
@@ -113,7 +131,7 @@ def claims_of(rows: Iterable[Mapping[str, str]]) -> list[Claim]:
         parts: dict[str, Any] = {**row, "contrasts": tuple(map(sought, filter(None, row["contrasts"].split(";"))))}
         for name in ("settings", "limits"):
             parts[name] = tuple(part for part in row[name].split(";") if part)
-        found.append(Claim(**{**parts, "parameters": json.loads(row["parameters"] or "{}")}))
+        found.append(Claim(**{**parts, "kind": Kind(row["kind"]), "parameters": json.loads(row["parameters"] or "{}")}))
     return found
 
 
@@ -139,22 +157,31 @@ def decide(claim: Claim, study: Study) -> Verdict:
     if not all(any(map(study.was_run, methods)) for methods in methods_of(claim, study)):
         return Verdict(Outcome.NOT_TESTED, reason=Reason.NOT_RUN)
     scope = study.scope_of(claim)
-    groups = groups_in(claim, study, scope.settings)
-    found = replace(PREDICATES[claim.predicate](groups, **claim.parameters), scope=scope)
+    groups, ask = groups_in(claim, study, scope.settings), partial(PREDICATES[claim.predicate], **claim.parameters)
+    found = replace(ask(groups), scope=scope)
     if found.outcome is Outcome.LEFT_OUT:
         found = replace(found, outcome=Outcome.OPEN)
     if found.outcome is Outcome.NOT_TESTED:
         return replace(found, reason=Reason.NOT_RUN)
     limited = {limit for row in found.rows for _, limit in row.codes}
     for reason, stops in (
-        (Reason.IMPLEMENTATION, claim.implementation),
+        (Reason.IMPLEMENTATION, claim.implementation and claim.kind is not Kind.IMPLEMENTATION),
         (Reason.PROTOCOL, claim.protocol and not study.follows_protocol() and found.outcome is not Outcome.OPEN),
         (Reason.PRINTED_NUMBER, claim.printed_number and study.other_data(scope.settings)),
+        (Reason.SIMULATED, study.simulated),
         (Reason.LIMIT, limited & {*claim.limits}),
     ):
         if stops:
             return replace(found, outcome=Outcome.OPEN, reason=reason)
-    return found
+    return replace(found, p=p_of(groups, ask, found.outcome))
+
+
+def p_of(groups: Sequence[Group], ask: Callable[[Sequence[Group]], Verdict], outcome: Outcome) -> float:
+    """Return how sure an outcome is, or how near an open one is to being decided."""
+    wanted = {Outcome.HOLDS, Outcome.FAILS} if outcome is Outcome.OPEN else {outcome}
+    return smallest_level(
+        lambda level: ask([[at_level(row, level) for row in group] for group in groups]).outcome in wanted
+    )
 
 
 def methods_of(claim: Claim, study: Study) -> list[list[str]]:
@@ -241,11 +268,11 @@ def together(groups: Sequence[Group], ask: Callable[[Group], Outcome]) -> Verdic
 
 
 def unknown(group: Group) -> Outcome | None:
-    """Say of a contrast without a number that a method did not end, that it was not run, or nothing."""
+    """Say of a contrast without a number that nothing could have come of it, that it was not run, or nothing."""
     absent = [{limit for _, limit in row.codes} for row in group if math.isnan(row.mean)]
     if not absent:
         return None
-    if any(NO_RESULT in limits for limits in absent):
+    if any({NO_RESULT, VACUOUS} & limits for limits in absent):
         return Outcome.LEFT_OUT
     return Outcome.NOT_TESTED if all(NOT_RUN in limits for limits in absent) else Outcome.OPEN
 

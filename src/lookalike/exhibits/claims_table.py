@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,14 +20,15 @@ if TYPE_CHECKING:
     from lookalike.exhibits.study import Study
 
 COLUMNS = (
-    *("id", "paper", "place", "exhibit", "claim", "setting"),
-    *("verdict", "tried", "untried", "reason", "evidence", "further", "rows"),
+    *("id", "paper", "place", "exhibit", "claim", "kind", "setting"),
+    *("verdict", "tried", "untried", "reason", "p", "power", "evidence", "further", "rows"),
     *("our_means", "printed_means", "printed_verdict", "printed_evidence", "decided_by", "simulated"),
 )
 """Columns of every table of claims, all of them text. ``tried`` and ``untried`` name parts of a study, of several.
-``evidence`` is what decided; ``further`` is a JSON list of what stands beside it, and ``rows`` one of the keys of all
-contrasts behind a verdict. ``simulated`` is "yes" where it is of simulated rows."""
-HEADS = {name: name for name in ("paper", "place", "claim", "verdict", "tried", "evidence", "decided_by")}
+``p`` says how sure a verdict is by itself, "" where chance has no part in it; ``power`` which difference the run could
+have told. ``evidence`` is what decided; ``further`` is a JSON list of what stands beside it, and ``rows`` one of the
+keys of all contrasts behind a verdict. ``simulated`` is "yes" where it is of simulated rows."""
+HEADS = {name: name for name in ("paper", "place", "claim", "kind", "verdict", "tried", "evidence", "decided_by")}
 """Columns that are read as a table, and their heads."""
 HEADS |= {"tried": "tried on", "decided_by": "decided by"}
 
@@ -46,7 +48,8 @@ def _record(study: Study, claim: Claim, setting: str) -> dict[str, str]:
     about = replace(claim, settings=(setting,)) if setting else claim
     verdict = decide(about, study)
     gate, parts = words.gate_words(about, verdict, study), words.evidence(verdict, study)
-    evidence, *further = [*filter(None, [gate]), *parts] or [""]
+    programs = words.program_words(claim) if parts else ""
+    evidence, *further = [*filter(None, [gate, *parts, programs])] or [""]
     is_made = study.simulated or any(row.data == SIMULATED for row in verdict.rows)
     by_numbers = {"our_means": by_means, "printed_means": by_print} if claim.predicate else {}
     printed = by_print(about, study, intervals=True) if claim.predicate else Verdict(Outcome.NOT_TESTED)
@@ -54,10 +57,13 @@ def _record(study: Study, claim: Claim, setting: str) -> dict[str, str]:
     return {
         **{name: getattr(claim, name) for name in ("id", "paper", "place", "exhibit")},
         "claim": claim.text,
+        "kind": claim.kind,
         "setting": setting,
         "verdict": verdict.outcome,
         **dict(zip(("tried", "untried"), words.tried_on(verdict, study), strict=True)),
         "reason": verdict.reason,
+        "p": "" if math.isnan(verdict.p) else f"{verdict.p:.3g}",
+        "power": words.power_words(verdict, study),
         "evidence": evidence,
         "further": json.dumps(further, ensure_ascii=False),
         "rows": json.dumps(list(dict.fromkeys(row.key for row in verdict.rows))),

@@ -36,8 +36,9 @@ SO_FAR = "so far"
 """Interval of what a limit of ours leaves open."""
 LIMITED = 0.4
 """A limit of ours counts that ended at least this share of the fits of a method: 2 of 5 folds."""
-NO_RESULT, NOT_RUN, TOO_FEW = "no result", "not run", "too few"
-"""Why a row has no number: a fit did not end in time, there is no fit, or too few of what its interval is over."""
+NO_RESULT, NOT_RUN, TOO_FEW, VACUOUS = "no result", "not run", "too few", "vacuous"
+"""Why a row has no number: a fit did not end in time, there is no fit, too few of what its interval is over, or nothing
+could be against what it asks."""
 
 
 @dataclass(frozen=True)

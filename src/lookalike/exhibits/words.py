@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from lookalike.exhibits.claims import MARGIN, Claim, Reason, Verdict, methods_of, unknown
+from lookalike.exhibits.certainty import POWER, detectable
+from lookalike.exhibits.claims import MARGIN, Claim, Kind, Reason, Verdict, methods_of, unknown
 from lookalike.exhibits.contrasts import (
     GRID,
     ITERATIONS,
@@ -17,6 +18,7 @@ from lookalike.exhibits.contrasts import (
     STEPS,
     TIME,
     TOO_FEW,
+    VACUOUS,
     Contrast,
     Unit,
 )
@@ -44,7 +46,7 @@ SAID = {
     "rise of the symmetry index": "rose by at most {gap} on the way",
     "steps to the best single ranker": "{first} need {gap} the steps that {second} needs to be as good",
     "standard deviation of rankers": "standard deviation over rankers {gap}",
-    "mistakes beyond the bound": "mistakes minus the bound of {second} at most {gap}",
+    "mistakes beyond the bound": "mistakes minus the bound of {second}, where that is below the steps, at most {gap}",
     "aggressiveness": "median C {gap}",
     "standard deviation over folds by candidates": "validation mAP varies {gap} as much over folds as over candidates",
     "training time": "{first} takes {gap}",
@@ -57,8 +59,9 @@ SAID = {
     "similarity_precision, out-of-class negatives": "{first} minus {second} on out-of-class negatives {gap}",
     "growth of time": "{growth} {gap}",
     "precision of the first 10 by raters": "raters call {gap} of the first 10 images relevant",
-    "queries on which OASIS reaches the mean rater": "OASIS reaches the mean rater less 0.05 on {gap} of queries",
-    "queries on which OASIS reaches the lowest rater": "OASIS reaches the lowest rater on {gap} of queries",
+    "queries that reach the mean rater": "queries that reach the mean rater less 0.05: {first} minus {second} {gap}",
+    "queries that reach the lowest rater": "queries that reach the lowest rater: {first} minus {second} {gap}",
+    "standard deviation over queries beyond that over raters": "mAP varies by {gap} more over queries than over raters",
     "sparsity": "sparsity of {first} minus that of {second} {gap}",
     "sparsity over codebooks": "sparsity of {first} changes by {gap}",
     "largest sparsity of a landmark": "{first} makes {gap} of the weights zero on the landmark where it makes most",
@@ -107,6 +110,8 @@ NO_NUMBER = "–"
 """Stands where print has no number, or no order of methods."""
 OVER_PARTS = ("sparsity over codebooks", "training time over words")
 """Metrics of changes from one part to another, which are always named."""
+VERDICTS_ON = {False: "Verdicts on methods", True: "Verdicts on our programs"}
+"""Whether verdicts are of kind `Kind.IMPLEMENTATION` to what they are called together."""
 LIMITS = {
     ITERATIONS: "stopped at its limit of iterations",
     TIME: "ran into its time limit",
@@ -158,6 +163,8 @@ def contrast_words(rows: Sequence[Contrast], title_of: Callable[[str], str]) -> 
         few = [title_of(side) for side, limit in row.codes if limit == TOO_FEW]
         if few:
             return f"{' and '.join(few)}: too few {row.interval}"
+        if any(limit == VACUOUS for _, limit in row.codes):
+            return f"the bound of {second} lies above the number of steps, so no number of mistakes could break it"
         return f"{' and '.join(absent)} not run" if absent else f"no {row.metric} here"
     if row.metric == "p@k" and len(rows) > 1:
         return at_every_k(rows, first, second)
@@ -202,19 +209,81 @@ def scope_words(tried: str, untried: str = "") -> str:
     return f"tried on {tried}{f', not on {untried}' if untried else ''}" if tried else ""
 
 
+def reach_words(verdict: str, kind: str, tried: str, untried: str) -> str:
+    """Say how far a verdict reaches: ``on 10 classes, not tried on 50 classes, for our programs``.
+
+    A claim about every set is not borne out by those that were tried, so its verdict names these.
+    """
+    is_decided = verdict in (Outcome.HOLDS, Outcome.FAILS)
+    where = f"on {tried}, not tried on {untried}" if is_decided and tried and untried else ""
+    return ", ".join(filter(None, (where, "for our programs" if kind == Kind.IMPLEMENTATION else "")))
+
+
+def program_words(claim: Claim) -> str:
+    """Say that a claim is about our programs, and why; "" where it is not."""
+    if claim.kind is not Kind.IMPLEMENTATION:
+        return ""
+    return (
+        f"it tells of our programs on the machine of this run{': ' * bool(claim.implementation)}{claim.implementation}"
+    )
+
+
+def names_parts(verdict: Verdict) -> bool:
+    """Tell whether numbers behind a verdict stand with the parts of a study that they are of."""
+    return len({row.setting for row in verdict.rows}) > 1 or any(row.metric in OVER_PARTS for row in verdict.rows)
+
+
 def evidence(verdict: Verdict, study: Study) -> list[str]:
     """Say what decided a claim, a part each with its setting; what several settings say alike is said once."""
     said: dict[str, dict[str, None]] = {}
     for (setting, *_), rows in groupby(verdict.rows, lambda row: row.key):
         said.setdefault(contrast_words(list(rows), study.title_of), {})[setting] = None
-    several = len({row.setting for row in verdict.rows}) > 1 or any(row.metric in OVER_PARTS for row in verdict.rows)
     parts = [
-        f"{' and '.join(map(study.setting_title, settings))}: {words}" if several else words
+        f"{' and '.join(map(study.setting_title, settings))}: {words}" if names_parts(verdict) else words
         for words, settings in said.items()
     ]
     if verdict.scope.is_elsewhere:
         parts.append("on other classes than the claim's")
     return parts
+
+
+def power_words(verdict: Verdict, study: Study) -> str:
+    """Say the smallest difference that a run could have told, of what a claim is about; "" where it has no numbers.
+
+    Of several contrasts in one unit it is the largest: a claim that asks something of all is as weak as the weakest.
+    """
+    # of single values of k only p is asked
+    groups = [list(rows) for _, rows in groupby(verdict.rows, lambda row: row.key)]
+    rows = [row for group in groups for row in (group[:1] if group[0].metric == "p@k" else group)]
+    able = [row for row in rows if not math.isnan(detectable(row))]
+    if not able:
+        is_known = any(not math.isnan(row.mean) for row in rows)
+        return "No smallest difference can be named: its numbers have no interval." if is_known else ""
+    weakest = max((row for row in able if row.unit == able[0].unit), key=detectable)
+    where = [" and ".join(study.title_of(name) for name in (weakest.first, weakest.second) if name)]
+    where += [study.setting_title(weakest.setting)] if names_parts(verdict) else []
+    size = distance(detectable(weakest), weakest.unit)
+    return f"{size} from its bound would be told by {POWER:.0%} of such runs ({', '.join(where)})."
+
+
+def distance(size: float, unit: Unit) -> str:
+    """Write how far two numbers are apart, of ratios the factor."""
+    if unit == "ratio":
+        return f"a factor of {significant(size)}"
+    form: Unit = "small points" if unit == "points" and size < SMALL else unit
+    return AMOUNTS[form].size(size) + NAMED.get(unit, "")
+
+
+def among_words(outcome: str, p: float, adjusted: float, n_verdicts: int) -> str:
+    """Say that a verdict is sure by itself and not among the others of its paper."""
+    among = f"among the {n_verdicts} tested verdicts of its paper this may be chance (p {p_value(adjusted)})"
+    return f"By itself it {outcome} (p {p_value(p)}), but {among}."
+
+
+def certainty_words(p: float, adjusted: float, n_verdicts: int) -> str:
+    """Say how sure a verdict is, by itself and among the others of its paper."""
+    others = f"after Holm's adjustment over the {n_verdicts} tested verdicts of its paper"
+    return f"{p_value(p)} by itself, {p_value(adjusted)} {others}."
 
 
 def gate_words(claim: Claim, verdict: Verdict, study: Study) -> str:
@@ -226,6 +295,8 @@ def gate_words(claim: Claim, verdict: Verdict, study: Study) -> str:
     if verdict.reason is Reason.PRINTED_NUMBER:
         where = f"and these are not the paper's data ({study.other_data(verdict.scope.settings)})"
         return f"The claim is about a printed number ({claim.printed_number}), {where}."
+    if verdict.reason is Reason.SIMULATED:
+        return "Its raters are simulated, so it tells of the simulation and of no person."
     if verdict.reason is Reason.LIMIT:
         limits = [(row.setting, *code) for row in verdict.rows for code in row.codes if code[1] in claim.limits]
         ended = [
@@ -385,4 +456,4 @@ def counts_words(outcomes: Sequence[Outcome]) -> str:
     order = (Outcome.HOLDS, Outcome.FAILS, Outcome.OPEN, Outcome.NOT_TESTED)
     holds, fails, undecided, untested = map(outcomes.count, order)
     ends = f"{undecided} are undecided and {untested} were not tested"
-    return f"Of {len(outcomes)} verdicts {holds} hold, {fails} do not, {ends}."
+    return f"Of {len(outcomes)} verdicts, each by itself, {holds} hold, {fails} do not, {ends}."

@@ -5,24 +5,32 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from lookalike.exhibits import words
+from lookalike.exhibits.certainty import LEVEL
+from lookalike.exhibits.claims import Kind, Reason
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.statuses import Badge, Outcome
+from lookalike.ranking.comparison import holm
 from lookalike.report.pages import address_of
 from lookalike.report.results import CLAIMS, Exhibit, Results
 
 FURTHER = {
     "reason": "Gate",
     "decided_by": "Rule",
+    "certainty": "p",
+    "power": "Power",
     "our_means": "By our means alone",
     "printed_verdict": "Of the printed numbers, with their intervals",
     "printed_evidence": "Printed evidence",
 }
 """Columns of claims that tell more than the verdict, and what they are called."""
+
+TEXTS = ("id", "paper", "place", "claim", "kind", "tried", "untried", "evidence")
+"""Columns that a `DecidedClaim` has as they are."""
 
 
 class Choice(NamedTuple):
@@ -44,6 +52,7 @@ class DecidedClaim:
     paper: str
     place: str
     claim: str
+    kind: str
     part: str
     """Title of the part of a study that it is about; "" where it is about all."""
     verdict: Outcome
@@ -65,8 +74,19 @@ class DecidedClaim:
 
     @property
     def scope(self) -> str:
-        """Say which parts it was tried on."""
-        return words.scope_words(self.tried, self.untried)
+        """Say which parts it was tried on, where its verdict does not."""
+        is_said = self.untried and self.verdict in (Outcome.HOLDS, Outcome.FAILS)
+        return "" if is_said else words.scope_words(self.tried, self.untried)
+
+    @property
+    def reach(self) -> str:
+        """Say how far its verdict reaches."""
+        return words.reach_words(self.verdict, self.kind, self.tried, self.untried)
+
+    @property
+    def behind_verdict(self) -> str:
+        """Return what stands behind its verdict."""
+        return f"{' ' if self.reach else ''}{self.reach}{self.in_this_run}"
 
     @property
     def paper_title(self) -> str:
@@ -83,6 +103,8 @@ def claims_of(results: Results) -> list[DecidedClaim]:
     """Return the claims of all data sets, paper by paper, the same claim on several one beneath the other."""
     tables = [exhibit for exhibit in results.exhibits() if exhibit.name == CLAIMS and exhibit.was_drawn]
     rows = [(table, row) for table in tables for row in table.verdicts()]
+    for paper in {row["paper"] for _, row in rows}:
+        adjust([row for _, row in rows if row["paper"] == paper])
     found = {(exhibit.dataset, exhibit.id): exhibit for exhibit in results.exhibits()}
     papers, order = list(PAPERS), list(dict.fromkeys(row["id"] for _, row in rows))
     claims = []
@@ -91,14 +113,14 @@ def claims_of(results: Results) -> list[DecidedClaim]:
         names = about[0].titles.get("representation", {}) if about else {}
         claims.append(
             DecidedClaim(
-                **{name: row[name] for name in ("id", "paper", "place", "claim", "tried", "untried", "evidence")},
+                **{name: row[name] for name in TEXTS},
                 dataset=table.dataset,
                 dataset_title=results[table.dataset].title,
                 part=names.get(row["setting"], row["setting"]) if about else "",
                 verdict=Outcome(row["verdict"] or Outcome.NOT_TESTED),
                 in_this_run=" in this run" if table.synthetic or row["simulated"] == "yes" else "",
                 parts=tuple(json.loads(row["further"] or "[]")),
-                further=tuple((term, row[column]) for column, term in FURTHER.items() if row[column]),
+                further=tuple((term, row[column]) for column, term in FURTHER.items() if row.get(column)),
                 keys=tuple(map(tuple, json.loads(row["rows"] or "[]"))),
                 printed_means=row["printed_means"],
                 anchor=slug(f"claim {table.dataset} {row['id']} {row['setting']}"),
@@ -106,6 +128,24 @@ def claims_of(results: Results) -> list[DecidedClaim]:
             )
         )
     return sorted(claims, key=lambda claim: ([*papers, claim.paper].index(claim.paper), order.index(claim.id)))
+
+
+def adjust(verdicts: Sequence[dict[str, str]]) -> None:
+    """Adjust the p of all verdicts of a paper on all data (Holm); what is then no longer sure is undecided.
+
+    Here alone it is known what else a paper claims and where: a table of claims has those of one study.
+    """
+    tested = [row for row in verdicts if row["p"]]
+    for row, adjusted in zip(tested, holm([float(row["p"]) for row in tested]), strict=True):
+        numbers = float(row["p"]), float(adjusted), len(tested)
+        row["certainty"] = words.certainty_words(*numbers)
+        if row["verdict"] in (Outcome.HOLDS, Outcome.FAILS) and adjusted >= LEVEL:
+            row["further"] = json.dumps([row["evidence"], *json.loads(row["further"] or "[]")])
+            row |= {"evidence": words.among_words(row["verdict"], *numbers), "verdict": Outcome.OPEN}
+            row["reason"] = Reason.AMONG_OTHERS
+    for row in verdicts:
+        # what is decided was told
+        row["power"] *= row["verdict"] == Outcome.OPEN
 
 
 def _exhibits_about(
@@ -126,6 +166,14 @@ def paper_choices(claims: Iterable[DecidedClaim]) -> list[Choice]:
     """Return the papers that there are with their counts, in their order."""
     counts = Counter((claim.paper, claim.paper_title) for claim in claims)
     return [Choice(slug(paper), title, n) for (paper, title), n in counts.items()]
+
+
+def counts_by_kind(claims: Iterable[DecidedClaim]) -> dict[str, list[Choice]]:
+    """Return the verdicts on methods with their counts, and those on our programs."""
+    sides: dict[str, list[DecidedClaim]] = {}
+    for claim in claims:
+        sides.setdefault(words.VERDICTS_ON[claim.kind == Kind.IMPLEMENTATION], []).append(claim)
+    return {title: verdict_choices(sides[title]) for title in words.VERDICTS_ON.values() if title in sides}
 
 
 def verdict_choices(claims: Iterable[DecidedClaim]) -> list[Choice]:

@@ -21,7 +21,7 @@ from lookalike.exhibits.model import Axis, Figure, Line, Margin, Panel, Series
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.statuses import Outcome
 from lookalike.exhibits.style import BLACK, BLUE, GREY, ORANGE, Look, paper_style
-from lookalike.report.claims import Choice, DecidedClaim, verdict_choices
+from lookalike.report.claims import Choice, DecidedClaim, counts_by_kind
 from lookalike.report.pages import address_of, twin_of
 from lookalike.report.results import Exhibit, Results
 
@@ -65,8 +65,8 @@ class Sides(NamedTuple):
     holding: list[Item]
     """Claims that hold."""
     failing: list[Item]
-    counts: list[Choice]
-    """Verdicts on claims, counted."""
+    counts: dict[str, list[Choice]]
+    """Verdicts on methods and on our programs, counted."""
     words: str
     """What stands behind these verdicts."""
     caveats: list[str]
@@ -168,7 +168,7 @@ def outcome(results: Results, claims: Sequence[DecidedClaim], *, synthetic: bool
         opposing,
         [_claim(claim, several) for claim in holding.values()],
         [_claim(claim, several) for claim in failing.values()],
-        verdict_choices(verdicts),
+        counts_by_kind(verdicts),
         " in this run" * synthetic,
         [f"{words.sentence(title)} {caveat}" for title, caveat in caveats.items()],
     )
@@ -190,7 +190,7 @@ def _against(row: Row, main: Sequence[Row], in_claims: set[tuple[str, ...]]) -> 
 
 def _claim(claim: DecidedClaim, several: bool) -> Item:
     """Return a claim with its evidence, the parts that it was tried on, and of several data sets its own."""
-    parts = (claim.dataset_title if several else "", claim.part, words.scope_words(claim.tried))
+    parts = (claim.dataset_title if several else "", claim.part, claim.reach or claim.scope)
     place = ", ".join(filter(None, parts))
     return Item(place, f"claims.html#{claim.anchor}", claim.claim, words.sentence(claim.evidence))
 

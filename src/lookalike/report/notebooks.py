@@ -113,7 +113,7 @@ class PaperReader:
         sources = {dataset.id: dataset.source for dataset in self.datasets}
         rows = []
         for claim in claims:
-            verdict = f"{claim.verdict.badge.sign} {claim.verdict}{claim.in_this_run}"
+            verdict = f"{claim.verdict.badge.sign} {claim.verdict}{claim.behind_verdict}"
             parts = sources.get(claim.dataset, claim.dataset), claim.part, claim.scope
             basis = f"{', '.join(filter(None, parts))}: {claim.evidence}"
             rows.append((verdict, f"{claim.claim} ({claim.place})", basis))

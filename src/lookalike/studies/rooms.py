@@ -11,7 +11,7 @@ from typing import Any
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.tables import read_cells
-from lookalike.exhibits.claims import Claim
+from lookalike.exhibits.claims import Claim, Kind
 from lookalike.exhibits.contrasts import Contrast
 from lookalike.exhibits.printed import COLUMNS as PRINTED_COLUMNS
 from lookalike.exhibits.registry import ROOMS, Exhibit, exhibits_of
@@ -56,7 +56,7 @@ def printed_rows(path: Path, room: str) -> list[dict[str, str]]:
 
 def claim_rows(path: Path, room: str) -> list[dict[str, str]]:
     """Return the rows of claims.csv that a study decides."""
-    rows = _rows(path, [field.name for field in fields(Claim)], {"parameters": json.loads})
+    rows = _rows(path, [field.name for field in fields(Claim)], {"parameters": json.loads, "kind": Kind})
     return [row for row in rows if row["study"] == room]
 
 

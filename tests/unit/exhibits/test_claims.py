@@ -117,6 +117,7 @@ class Study:
     """A study of two parts, without LMNN."""
 
     not_run = ""
+    simulated = False
 
     def __init__(self, *rows, **more):
         self.contrasts = Contrasts.read(contrasts_frame(rows))
@@ -144,6 +145,7 @@ class Study:
 def claim(contrasts="map: oasis - mcml", predicate="within", parameters='{"low": 0}', **more):
     row = dict.fromkeys(("id", "paper", "place", "exhibit", "text", "study", "settings", "limits", "printed_number",
                          "implementation", "protocol", "note"), "")  # fmt: skip
+    row["kind"] = "precision"
     (found,) = claims_of([{**row, "contrasts": contrasts, "predicate": predicate, "parameters": parameters, **more}])
     return found
 
@@ -163,6 +165,7 @@ ROW = gap(1, 2, limits="mcml:grid")
         (claim(limits="steps"), Study(ROW), HOLDS, Reason.DECIDED, "ten classes"),
         (claim(implementation="it is ours"), Study(ROW), OPEN, Reason.IMPLEMENTATION,
          "It tells of our implementation, not of the method: it is ours."),
+        (claim(implementation="it is ours", kind="implementation"), Study(ROW), HOLDS, Reason.DECIDED, "ten classes"),
         (claim(printed_number="7"), Study(ROW), OPEN, Reason.PRINTED_NUMBER, "The claim is about a printed number (7)"),
         (claim("map: oasis - lmnn"), Study(ROW), NOT_TESTED, Reason.NOT_RUN, "LMNN not run."),
         (claim("map: oasis - lmnn|mcml"), Study(ROW), HOLDS, Reason.DECIDED, "ten classes: OASIS minus MCML"),

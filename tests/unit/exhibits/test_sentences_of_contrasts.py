@@ -92,13 +92,22 @@ class Parts:
 def test_a_claim_was_tried_on_the_parts_that_have_its_numbers(scope, tried):
     rows = (Contrast("10", "map", "a", "b", 1.0), Contrast("20", "map", "a", "b"))
     assert words.tried_on(Verdict(Outcome.HOLDS, rows, scope=scope), Parts()) == tried
-    assert words.scope_words("10 classes", "20 classes") == "tried on 10 classes, not on 20 classes"
+
+
+def test_a_verdict_names_the_sets_of_a_claim_about_every_set_and_whose_programs_it_is_about():
+    assert words.reach_words("holds", "precision", "10 classes", "") == ""
+    named = "on 10 classes, not tried on 20 classes"
+    assert words.reach_words("holds", "precision", "10 classes", "20 classes") == named
+    assert words.reach_words("undecided", "implementation", "10 classes", "20 classes") == "for our programs"
+    assert (
+        words.reach_words("does not hold", "implementation", "10 classes", "20 classes") == f"{named}, for our programs"
+    )
 
 
 def test_statuses_and_outcomes_are_counted_in_words():
     assert words.status_counts({Status.AGREES: 2, Status.HIGHER: 1}) == "2 agree, 1 higher"
     counts = words.counts_words([Outcome.HOLDS, Outcome.OPEN, Outcome.HOLDS])
-    assert counts == "Of 3 verdicts 2 hold, 0 do not, 1 are undecided and 0 were not tested."
+    assert counts == "Of 3 verdicts, each by itself, 2 hold, 0 do not, 1 are undecided and 0 were not tested."
     assert words.listed(["a", "b", "c"]) == "a, b and c"
 
 

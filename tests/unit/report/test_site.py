@@ -253,6 +253,30 @@ def test_evidence_begins_with_what_decided_and_what_a_study_adds_is_kept(folder)
     assert notes(Results(folder))[1] == "demo title: Lead. Rest. One seed decides nothing. A note."
 
 
+def test_a_verdict_that_is_sure_alone_and_not_among_those_of_its_paper_is_undecided(folder):
+    path = folder / "demo" / "exhibits" / "learning" / "claims.csv"
+    sure, *_ = pd.read_csv(path).query("id == 'best'").to_dict("records")
+    texts = {"kind": "precision", "power": "3 points from its bound would be told.", "reason": "", "paper": JMLR}
+
+    def verdicts(*p_values):
+        rows = [{**sure, **texts, "id": f"claim {place}", "p": p} for place, p in enumerate(p_values)]
+        # chance has no part in the last, which counts for none of the others
+        pd.DataFrame([*rows, {**sure, **texts, "p": ""}]).to_csv(path, index=False)
+        return claims_of(Results(folder))
+
+    assert [claim.verdict for claim in verdicts("0.03")] == [Outcome.HOLDS, Outcome.HOLDS]
+    first, second, *_, last = verdicts("0.03", "0.001", "0.7")
+    assert [claim.verdict for claim in (first, second, last)] == [Outcome.OPEN, Outcome.HOLDS, Outcome.HOLDS]
+    assert first.evidence == (
+        "By itself it holds (p 0.030), but among the 3 tested verdicts of its paper this may be chance (p 0.060)."
+    )
+    assert first.parts == ("+5.5 points",)
+    told = dict(first.further)
+    assert (told["Gate"], told["Power"]) == ("not sure among others", texts["power"])
+    assert told["p"] == "0.030 by itself, 0.060 after Holm's adjustment over the 3 tested verdicts of its paper."
+    assert "Power" not in dict(second.further), "what is decided was told"
+
+
 @pytest.mark.parametrize(("simulated", "words"), [("yes", " in this run"), ("", "")])
 def test_a_claim_on_real_images_is_about_this_run_where_it_is_simulated(folder, simulated, words):
     path = folder / "demo" / "exhibits" / "learning" / "claims.csv"

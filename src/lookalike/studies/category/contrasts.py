@@ -22,6 +22,7 @@ from lookalike.exhibits.contrasts import (
     REAL,
     SO_FAR,
     SYNTHETIC,
+    VACUOUS,
     Contrast,
     Unit,
     printed_setting,
@@ -44,6 +45,7 @@ NEAR = 1.5
 """Up to so many times a validation stop, or a part of it, a traced step stands for it."""
 NO_DECLINE = 0.01
 """Curves that have lost less of their peak by the last traced step do not decline."""
+BEYOND_BOUND = "mistakes beyond the bound"
 AT_STOP, BEST_STOP, START, SINGLE = "map at stop", "best stop", "OASIS at its start", "single"
 
 
@@ -329,18 +331,19 @@ def rankers(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
 
 
 def mistakes(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
-    """Mistakes of OASIS beyond each bound of Theorem 1, the most at any step of a fold."""
+    """Yield the mistakes of OASIS beyond each bound of Theorem 1, the most at any step where the bound is below it."""
     counted = study.curves(subset, "oasis", "mistakes")
     limits = select(study.numbers, subset=subset.id, metric="bound")
     if counted is None or limits.empty:
         return
     for name, own in limits.groupby("method", sort=False):
-        gaps = [
-            counted.loc[x, fold] - bound for x, fold, bound in zip(own["x"], own["fold"], own["value"], strict=True)
-        ]
-        most = float(max(gaps))
         names = ("oasis", f"U = {name}")
-        yield level(study, subset, "mistakes beyond the bound", names, most, "steps", n=len(gaps))
+        steps = zip(own["x"], own["fold"], own["value"], strict=True)
+        gaps = [float(counted.loc[x, fold] - bound) for x, fold, bound in steps if bound < x]
+        if gaps:
+            yield level(study, subset, BEYOND_BOUND, names, max(gaps), "steps", n=len(gaps))
+        else:
+            yield replace(row_of(study, subset, BEYOND_BOUND, *names), limits=f"{names[1]}:{VACUOUS}")
 
 
 def projections(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:

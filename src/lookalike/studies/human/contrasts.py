@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import partial
+from typing import NamedTuple
 
+import pandas as pd
+
+from lookalike.core.arrays import Truths
 from lookalike.exhibits.contrasts import REAL, SIMULATED, SYNTHETIC, TOO_FEW, Contrast
+from lookalike.studies.human.statistics import BEYOND, OASIS, RANDOM
 from lookalike.studies.human.study import NIPS, HumanStudy
 
 PAPERS = ("oasis-jmlr-2010", "oasis-2009-draft", NIPS)
 """Papers with raters, each a setting of its own: JMLR and the draft have the same ones."""
 K = 10
 """First images whose precision the papers print."""
+QUERIES, RANDOM_IMAGES = "queries", "random images"
 MARGIN = 0.05
 """About as precise as the mean rater is up to so much less."""
 
@@ -31,20 +38,63 @@ def of_raters(study: HumanStudy, paper: str) -> Iterator[Contrast]:
     data = SIMULATED if study.simulated else SYNTHETIC if study.synthetic else REAL
     row = partial(Contrast, paper, first="oasis", second="", unit="percent", data=data)
     without = partial(row, limits=f"oasis:{TOO_FEW}")
+    n_queries = int(study.number("n_queries", paper))
     metric, printed = f"precision of the first {K} by raters", 100 * study.printed_share(f"human_p@{K}", paper)
     curve = study.curve("p@k by query", paper=paper)
     if K in curve.index:
         mean, high = (100 * float(curve[end].loc[K]) for end in ("value", "high"))
         low, high = mean - 2 * (high - mean), mean + 2 * (high - mean)
-        n_queries = int(study.number("n_queries", paper))
-        yield row(metric, mean=mean, low=low, high=high, n=n_queries, interval="queries", printed=printed)
+        yield row(metric, mean=mean, low=low, high=high, n=n_queries, interval=QUERIES, printed=printed)
     else:
         yield without(metric, interval="rated images", printed=printed)
-    oasis, human = (study.curve(*names, paper) for names in (("query precision", "oasis"), ("query range", "raters")))
-    for rater, levels in (("mean rater", human["value"] - MARGIN), ("lowest rater", human["low"])):
-        metric, known = f"queries on which OASIS reaches the {rater}", levels.dropna()
-        if len(known):
-            share = 100 * float((oasis.loc[known.index, "value"] >= known).mean())
-            yield row(metric, mean=share, low=share, high=share, n=len(known))
+    reached = partial(row, second=RANDOM_IMAGES, unit="points")
+    for rater, share in shares_that_reach(study, paper).items():
+        metric = f"queries that reach the {rater}"
+        if share is None:
+            yield without(metric, second=RANDOM_IMAGES, interval="raters")
         else:
-            yield without(metric, interval="raters")
+            mean, low, high = (100 * end for end in share[:3])
+            yield reached(metric, mean=mean, low=low, high=high, n=share.n, interval=QUERIES)
+    spread = study.curve(BEYOND, paper=paper).dropna()
+    for mean, low, high in spread.to_numpy():
+        yield row(BEYOND, mean=mean, low=low, high=high, n=n_queries, interval=QUERIES, unit="")
+    if spread.empty:
+        yield without(BEYOND, interval="raters")
+
+
+class Share(NamedTuple):
+    """The difference of two shares of the same queries, with its 95% interval."""
+
+    mean: float
+    low: float
+    high: float
+    n: int
+
+
+def shares_that_reach(study: HumanStudy, paper: str) -> dict[str, Share | None]:
+    """Return on how many more queries OASIS reaches raters than random images do; None without raters to reach.
+
+    Random images are judged by the same raters of the same queries. They reach raters where these hardly agree, so a
+    ranker's precision is near that of people by what it reaches beyond them.
+    """
+    levels = study.curve("query range", "raters", paper)
+    bars = {"mean rater": levels["value"] - MARGIN, "lowest rater": levels["low"]}
+    found = pd.DataFrame({name: study.curve("query precision", name, paper)["value"] for name in (OASIS, RANDOM)})
+    shares: dict[str, Share | None] = {}
+    for rater, bar in bars.items():
+        known = found.assign(bar=bar).dropna()
+        reach = [(known[name] >= known["bar"]).to_numpy() for name in (OASIS, RANDOM)]
+        shares[rater] = paired_shares(*reach) if len(known) else None
+    return shares
+
+
+def paired_shares(first: Truths, second: Truths) -> Share:
+    """Contrast the shares of queries that are true of the first and of the second.
+
+    The interval adds half a query to each of the four kinds (Agresti and Min, Statistics in Medicine 24, 2005), so that
+    it is not empty where all queries are alike.
+    """
+    n, gained, lost = len(first), int((first & ~second).sum()), int((second & ~first).sum())
+    middle = (gained - lost) / (n + 2)
+    reach = 1.959964 * math.sqrt((gained + lost + 1) / (n + 2) ** 2 - middle**2 / (n + 2))
+    return Share((gained - lost) / n, middle - reach, middle + reach, n)

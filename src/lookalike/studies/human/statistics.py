@@ -5,6 +5,7 @@ Only "good" counts as relevant, precision is over the retrieved candidates, and 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ import pandas as pd
 from lookalike.core.errors import LookalikeError
 from lookalike.studies.metrics import metrics_frame
 
-OASIS, RATERS = "oasis", "raters"
+OASIS, RATERS, RANDOM = "oasis", "raters", "random"
+BEYOND = "standard deviation over queries beyond that over raters"
 
 
 def rating_metrics(ratings: pd.DataFrame, *, representation: str, subset: str, fold: int) -> pd.DataFrame:
@@ -32,6 +34,7 @@ def rating_metrics(ratings: pd.DataFrame, *, representation: str, subset: str, f
         _rows("query raters", human.count(), method=RATERS),
         # an image counts with the share of raters who call it good
         _rows("query precision", retrieved.groupby("query")["good"].mean()),
+        _rows("query precision", _random(ratings).groupby("query")["good"].mean(), method=RANDOM),
         _rows("query precision", human.mean(), human.sem(), method=RATERS),
         _rows("query range", human.mean(), method=RATERS).assign(
             low=human.min().to_numpy(), high=human.max().to_numpy()
@@ -41,6 +44,8 @@ def rating_metrics(ratings: pd.DataFrame, *, representation: str, subset: str, f
         means = rows.groupby("query")["precision"].agg(["mean", "sem"])
         parts.append(_rows(f"query p@{k}", means["mean"], means["sem"]))
     random = ratings[ratings["role"] == "random"].drop_duplicates(["query", "position"])
+    spread, error = queries_beyond_raters(ratings)
+    parts.append(_rows(BEYOND, pd.Series([spread]), pd.Series([2 * error])))
     singles = summary(ratings) | {"n_random": len(random) // ratings["query"].nunique()}
     parts.append(pd.DataFrame([{"metric": name, "value": value} for name, value in singles.items()]))
     table = pd.concat(parts, ignore_index=True).fillna({"method": ""})
@@ -83,6 +88,24 @@ def leave_one_rater_out(ratings: pd.DataFrame) -> pd.Series:
     return precision
 
 
+def queries_beyond_raters(ratings: pd.DataFrame) -> tuple[float, float]:
+    """By how much average precision varies more over queries than over raters (JMLR 5.2.3), with its standard error.
+
+    The error is that of leaving out one query at a time (the jackknife); NaN with fewer than three.
+    """
+    table = average_precisions(ratings).unstack("rater")
+    found = _spreads(table)
+    if len(table) < 3:
+        return found, math.nan
+    left = np.array([_spreads(table.drop(index=query)) for query in table.index])
+    return found, float(np.sqrt((len(left) - 1) * left.var()))
+
+
+def _spreads(table: pd.DataFrame) -> float:
+    """Mean standard deviation of each rater over queries, minus that of each query over raters."""
+    return float(table.std(axis=0).mean() - table.std(axis=1).mean())
+
+
 def summary(ratings: pd.DataFrame) -> dict[str, float]:
     """Everything in single numbers, for a text or a table."""
     curve = precision_curves(ratings).groupby("k")["precision"].mean()
@@ -98,7 +121,7 @@ def summary(ratings: pd.DataFrame) -> dict[str, float]:
         "standard_deviation_over_queries": average.groupby("rater").std().mean(),
         "standard_deviation_over_raters": average.groupby("query").std().mean(),
         "human_precision": leave_one_rater_out(ratings).groupby("query").mean().mean(),
-        "random_good": _good(ratings[ratings["role"] == "random"])["good"].mean(),
+        "random_good": _random(ratings)["good"].mean(),
         "answered_share": ratings["answered"].mean(),
         "cant_say_share": (ratings["answer"] == "cant_say").mean(),
         "simulated": ratings["simulated"].any(),
@@ -108,6 +131,11 @@ def summary(ratings: pd.DataFrame) -> dict[str, float]:
 
 def _good(ratings: pd.DataFrame) -> pd.DataFrame:
     return ratings.assign(good=(ratings["answer"] == "good").astype(np.int64))
+
+
+def _random(ratings: pd.DataFrame) -> pd.DataFrame:
+    """The random candidates, with ``good``."""
+    return _good(ratings[ratings["role"] == "random"])
 
 
 def _retrieved(ratings: pd.DataFrame) -> pd.DataFrame:

@@ -187,7 +187,7 @@ def test_the_table_has_a_row_a_codebook_and_print_beside_it():
         "as claimed",
     ]
     assert frame.loc[("oasis-grows", ""), "printed_means"] == "as claimed"
-    assert table.notes[0].startswith(f"Of 40 verdicts {frame['verdict'].eq(HOLDS).sum()} hold, ")
+    assert table.notes[0].startswith(f"Of 40 verdicts, each by itself, {frame['verdict'].eq(HOLDS).sum()} hold, ")
     gates = {id: frame.loc[(id, "codebook=1m"), "reason"] for id in ("oasis-dense", "learning-helps")}
     assert gates == {"oasis-dense": "implementation", "learning-helps": ""}
     stopped = study(tables(fits=fits().assign(converged=lambda fits: fits["method"] != "qpao")), codebooks=SMALL)
