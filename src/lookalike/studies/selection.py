@@ -32,12 +32,15 @@ def trace_candidates(
     X_val: Matrix,
     y_val: Array,
     steps: Integers | None,
+    *,
+    as_learned: bool = False,
 ) -> pd.DataFrame:
     """Train each candidate and score it on the validation images, which query each other: rows by step."""
     seen, products = Seen(X_val), {dtype: Gram.copied(X_train, dtype) for dtype in ("float32", "float64")}
 
     def validation_map(model: SimilarityLearner, step: int = 0) -> dict[str, float]:
-        return {"map": seen.rankings(as_stopped(model), y_val).mean_average_precision()}
+        scored = model if as_learned else as_stopped(model)
+        return {"map": seen.rankings(scored, y_val).mean_average_precision()}
 
     tables = []
     for candidate in candidates:

@@ -30,6 +30,7 @@ from lookalike.exhibits.contrasts import (
 from lookalike.ranking.comparison import average_precisions, compare_methods, corrected_t_test, holm
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.category.precision import K_MAX
+from lookalike.studies.category.section import FEW
 from lookalike.studies.category.study import PRINTED_TABLE, CategoryStudy, Subset
 from lookalike.studies.category.times import minutes_of, triplets_of
 from lookalike.studies.metrics import rows_in, select
@@ -74,7 +75,8 @@ Gaps = Mapping[tuple[str, str, str, str], Gap]
 def contrasts(study: CategoryStudy) -> list[Contrast]:
     """Every contrast of a study but those of times."""
     by_images, gaps_in_print = image_by_image(study), in_print(study)
-    parts = (gains, precisions, along_training, rankers, mistakes, projections, choices)
+    along = (along_training, rankers, mistakes, projections)
+    parts = (gains, precisions, *along, choices, few_images, rotations)
     rows = [row for subset in study.all_subsets for row in maps(study, subset, by_images, gaps_in_print)]
     rows += printed_rows(gaps_in_print)
     return rows + [row for subset in study.all_subsets for part in parts for row in part(study, subset)]
@@ -402,6 +404,25 @@ def choices(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
             "standard deviation over folds by candidates",
         )
         yield level(study, subset, metric, str(method), ratio, "ratio", n=len(scores))
+
+
+def few_images(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
+    """Test mAP of each pair of methods that learn from fewer images of each class."""
+    rows = select(study.numbers, subset=subset.id, metric="map of few images")
+    for n_images, own in rows.groupby("x"):
+        values = own.pivot(index="fold", columns="method", values="value")
+        known = [method for method in study.learned_in(FEW) if method in values]
+        for names in combinations(known, 2):
+            metric = f"map of {n_images:.0f} images a class"
+            yield over_folds(study, subset, metric, names, values[names[0]] - values[names[1]])
+
+
+def rotations(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
+    """Test mAP of LMNN on rotated images minus that on the images as they are."""
+    metric, names = "map of rotated images", ("rotated", "lmnn")
+    rotated, plain = (study.values(subset, name, metric) for name in names)
+    if len(rotated):
+        yield over_folds(study, subset, metric, names, rotated - plain)
 
 
 # Times ----------------------------------------------------------------------------------------------------------------

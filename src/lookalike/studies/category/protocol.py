@@ -118,7 +118,8 @@ def select(fold: Fold, spec: Fit) -> tuple[pd.DataFrame, dict[str, Any]]:
     learn, score = (fold.images[part].labels for part in ("learn", "validation"))
     # all candidates share one seed, never a hyper-parameter
     make = partial(make_learner, spec, fold.seed("selection"))
-    selection = trace_candidates(make, candidates, X_learn, learn, X_score, score, steps)
+    as_learned = trace is not None and trace.as_learned
+    selection = trace_candidates(make, candidates, X_learn, learn, X_score, score, steps, as_learned=as_learned)
     chosen, best_step = best_candidate(selection)
     return selection, chosen | ({} if trace is None else {limit_of_steps(make()): best_step})
 

@@ -26,9 +26,12 @@ from lookalike.studies.category.images import reads_of_images
 from lookalike.studies.category.settings import (
     ChosenClasses,
     ClassSubset,
+    FewImages,
+    FewImagesOfMethods,
     LossBound,
     OneAggressiveness,
     Rankers,
+    Rotation,
     Splits,
     Transfer,
 )
@@ -39,7 +42,9 @@ ROLES = ("methods", "variants", "timed", "set_aside", "projected", "minima")
 """Settings that list methods by what they are run for; a method has one role in a study."""
 SHOWN_BY = {"minima": "learning/minimum", "twins": "oasis-jmlr-2010/table4"}
 """Methods that one exhibit shows to this exhibit: they run on its subsets alone."""
-SIDES = ("rankers", "loss_bound", "transfer")
+ONE_AGGRESSIVENESS = ("rankers", "loss_bound", "transfer")
+FEW = "few_images"
+SIDES = (*ONE_AGGRESSIVENESS, FEW, "rotation")
 """Parts of the settings that are run for an exhibit of their own, each by the module of its name."""
 RUN_FILES = ("model.lookalike", "fit.json", "selection.parquet", "metrics.parquet", "ranks.npz")
 MAKERS = {"protocol": RUN_FILES, "traces": ("curve.parquet",)}
@@ -100,6 +105,8 @@ class CategorySection(MethodStudy):
     rankers: Absent[Rankers] = ABSENT
     loss_bound: Absent[LossBound] = ABSENT
     transfer: Absent[Transfer] = ABSENT
+    few_images: Absent[FewImages] = ABSENT
+    rotation: Absent[Rotation] = ABSENT
     ablations: Distinct[str] = Field([])
     """Ids of further representations to run with the same subsets."""
     ablation_methods: Absent[Distinct[str]] = Field(ABSENT, min_length=1)
@@ -139,6 +146,8 @@ class CategorySection(MethodStudy):
         for method in self.projected:
             if known[method].trace is None:
                 raise LookalikeError(f"config: {place}.projected names {method!r}, which needs a `trace` to be drawn")
+        for method in self.few_images.methods if self.few_images is not None else ():
+            refer(f"{place}.few_images", method, known)
         for method in self.overrides:
             refer(f"{place}.overrides", method, known)
         for id, subset in self.subsets.items():
@@ -179,7 +188,8 @@ class CategorySection(MethodStudy):
                 side = names["side"]
                 # rankers may be trained on fewer folds
                 n_folds = self.rankers.folds if side == "rankers" and self.rankers is not None else None
-                return {"side": self.sides[side], "folds": self.folds()[:n_folds], "seed": self.seed}
+                own = self._few_images_on(names["subset"]) if side == FEW else getattr(self, side)
+                return {"side": own, "folds": self.folds()[:n_folds], "seed": self.seed}
         return {**super().reads(job, fitted, **names), "published": self.published}
 
     def section(self) -> dict[str, Any]:
@@ -221,9 +231,19 @@ class CategorySection(MethodStudy):
 
     @property
     def sides(self) -> dict[str, OneAggressiveness]:
-        """Those of `SIDES` that are run."""
-        sides = {side: getattr(self, side) for side in SIDES}
+        """Those of `ONE_AGGRESSIVENESS` that are run."""
+        sides = {side: getattr(self, side) for side in ONE_AGGRESSIVENESS}
         return {side: settings for side, settings in sides.items() if settings is not None}
+
+    def _few_images_on(self, subset: str) -> FewImagesOfMethods:
+        """Return what decides the numbers of few images on a subset."""
+        fits = {method: fit_of(self.spec(method, subset)) for method in self.on_subset(subset, self.learned_in(FEW))}
+        return FewImagesOfMethods(images=[] if self.few_images is None else self.few_images.images, fits=fits)
+
+    def learned_in(self, side: str) -> list[str]:
+        """Return the methods whose learners one of `SIDES` finds by name: those of its own that the study runs."""
+        named = self.few_images.methods if side == FEW and self.few_images is not None else []
+        return [method for method in named if method in self.run_methods()]
 
     def spec(self, method: str, subset: str = "") -> Method:
         """Return a method as the study, and a subset of it, changes it."""
@@ -364,7 +384,8 @@ class CategorySection(MethodStudy):
         curves = [
             self._run_file(own, *trace, fold, "curve.parquet") for trace, fold in product(self.traces(), self.folds())
         ]
-        pairs = [(side, subset) for side, subset in product(SIDES, self.subsets) if (subset, Side(side)) in asked]
+        sides = [side for side in SIDES if getattr(self, side) is not None]
+        pairs = [(side, subset) for side, subset in product(sides, self.subsets) if (subset, Side(side)) in asked]
         sides = [f"{self.folder}/{side}/{own}/{subset}.parquet" for side, subset in pairs]
         return [*self.runs("metrics.parquet"), *curves, *sides]
 

@@ -8,12 +8,12 @@ from itertools import product
 
 import pandas as pd
 
-from lookalike.exhibits.model import Figure, Panel, Table
+from lookalike.exhibits.model import Axis, Figure, Panel, Table
 from lookalike.exhibits.printed import MISSING, plus_minus, significant
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, Look, looks_of
 from lookalike.studies.category.curves import ASIDE, LOG_STEPS, MAP, aside, figure, joined, mean_curve, panel, series
-from lookalike.studies.category.section import Side
+from lookalike.studies.category.section import FEW, Side
 from lookalike.studies.category.study import CategoryStudy, Subset
 from lookalike.studies.metrics import select
 
@@ -96,9 +96,86 @@ def _candidate_rows(study: CategoryStudy, subset: Subset) -> pd.DataFrame:
 
 
 @exhibit(
+    "learning/few_images",
+    title="Few training images",
+    needs=("metrics", "fits"),
+    asks=(Side(FEW),),
+    when=lambda study: study.few_images,
+)
+def few_images(study: CategoryStudy) -> Figure:
+    """Whether constraints on W help when images are few: test mAP of each method over training images of a class."""
+    methods = study.learned_in(FEW)
+    looks, frame = looks_of(methods), joined([_few_rows(study, *pair) for pair in product(study.parts, methods)])
+    counts = sorted(set(frame["step"]))
+    ticks = tuple((float(n), f"{n:.0f}") for n in counts)
+
+    def draw(subset: Subset, own: pd.DataFrame) -> Panel:
+        drawn = [
+            series(subset, method, study.title_of(method), looks[method], aside=aside(place, len(methods)))
+            for place, method in enumerate(methods)
+        ]
+        x = Axis("Training images of a class", "log", ticks=ticks, text="{:.0f}")
+        return panel(study, subset, own, drawn, x=x, why="not run here")
+
+    notes = (
+        "Each method chooses as in Table 4. Smaller sets are parts of larger ones, and test images are the same.",
+        "A fifth of the images chooses, and at least two of each class.",
+        ASIDE,
+    )
+    return figure(study, frame, draw, notes=notes)
+
+
+def _few_rows(study: CategoryStudy, subset: Subset, method: str) -> pd.DataFrame:
+    """A curve over numbers of images, up to all training images."""
+    rows = select(study.numbers, subset=subset.id, method=method, metric="map of few images")
+    every = study.values(subset, method).reset_index().assign(x=float(study.splits.train))
+    return mean_curve(subset, method, pd.concat([rows[["fold", "x", "value"]], every])) if len(rows) else joined([])
+
+
+@exhibit(
+    "learning/budget",
+    title="Precision over training time",
+    needs=("fits", "selections"),
+    when=lambda study: study.twins,
+)
+def budget(study: CategoryStudy) -> Figure:
+    """How precise each method is after as much training: validation mAP over processor seconds."""
+    learned = [method for method in study.methods if study.n_settings(study.twins.get(method, method)) > 1]
+    looks, frame = looks_of(learned), joined([_budget_rows(study, *pair) for pair in product(study.parts, learned)])
+
+    def draw(subset: Subset, own: pd.DataFrame) -> Panel:
+        drawn = [series(subset, method, study.title_of(method), looks[method], x="seconds") for method in learned]
+        x = Axis("Processor seconds of training", "log", text="{:.3g}")
+        return panel(study, subset, own, drawn, x=x, y=VALIDATION_MAP, why="not run here")
+
+    notes = (
+        "Validation images rank each other, and a learner has the other training images. Each fold's curve has the "
+        "value of the parameter that the fold chose with equal settings.",
+        "Seconds are steps or iterations, each as long as in the method's fit on all training images on average.",
+    )
+    return figure(study, frame, draw, notes=notes)
+
+
+def _budget_rows(study: CategoryStudy, subset: Subset, method: str) -> pd.DataFrame:
+    """A curve of the chosen values, from the first step on: the axis is logarithmic."""
+    run = study.twins.get(method, method)
+    fits = select(study.fits, subset=subset.id, method=method)
+    rows = select(study.own(study.table("selections")), subset=subset.id, method=run)
+    if rows.empty or not fits["n_steps"].sum() > 0:
+        return joined([])
+    by_fold = select(study.fits, subset=subset.id, method=run).set_index("fold")
+    for name in study.spec(run, subset.id).select:
+        rows = rows[rows[name] == rows["fold"].map(by_fold[f"selected_{name}"])]
+    seconds = fits["cpu_seconds_fit"].sum() / fits["n_steps"].sum()
+    curve = mean_curve(subset, method, rows[rows["step"] > 0].rename(columns={"step": "x", "map": "value"}))
+    return curve.assign(seconds=seconds * curve["step"])
+
+
+@exhibit(
     "learning/minimum",
     title="MCML and LMNN stopped early and at their minimum",
     needs=("metrics", "fits"),
+    asks=(Side("rotation"),),
     when=lambda study: study.minima,
 )
 def minima(study: CategoryStudy) -> Table:

@@ -42,6 +42,8 @@ SECTION = {
     "rankers": {"averages": [2, 5]},
     "loss_bound": {},
     "transfer": {},
+    "few_images": {"images": [5, 20], "methods": ["oasis", "oasis-psd"]},
+    "rotation": {},
 }
 METHODS = {method: {} for role in SECTION.values() if isinstance(role, list) for method in role}
 METHODS |= {method: {"trace": {}} for method in ("oasis", "mcml", *SECTION["equal"].values())}

@@ -47,6 +47,7 @@ def whole(id, tables=None, **more):
     for method, level in {**LEVELS, "oasis-proj": 0.32}.items():
         rows += curve(method, 1.5 * level * np.exp(-k / 80), "p@k", steps=k.tolist())
     rows += scores("new_map", oasis=0.29, euclidean=0.3)
+    rows += curve("oasis", (0.2, 0.25), "map of few images", steps=(5, 20))
     rows += scores(oasis_equal=0.34, lmnn_equal=0.3) + scores("train_map", lmnn_equal=0.5)
     for method in ("oasis", "mcml", "lmnn", *PSD):
         rows += curve(method, (0.23, 0.3, 0.33)) + curve(method, (0.23, 0.5, 0.9), "traced_train_map")
@@ -128,6 +129,10 @@ WHY = f"{UNFINISHED} (5 of 5 folds)"
          {"map": 0.3, "n_rankers": 2, "ranker": -1, "aggressiveness": 0.1, "total_steps": 4000}),
         ("learning/transfer", {"classes": "new", "metric": "map", "column": "gain"}, {"ours_cell": "-1.0 ± 0.0"}),
         ("learning/aggressiveness", {"series": "C = 0.3", "step": 100}, {"map": 0.25, "n_folds": 5}),
+        ("learning/few_images", {"series": "oasis", "step": 5}, {"map": 0.2, "n_folds": 5}),
+        ("learning/few_images", {"series": "oasis", "step": 40}, {"map": 0.33}),
+        # 6 seconds for 1,000 steps
+        ("learning/budget", {"series": "oasis", "step": 100}, {"map": 0.25, "seconds": 0.6}),
         ("learning/minimum", {"method": "lmnn", "end": "early"}, {"train": 50, "ours": 30, "objective": "40"}),
         ("learning/minimum", {"method": "lmnn", "end": "minimum"}, {"train": 20, "ours": 20, "objective": "1.2"}),
         ("learning/loss_bound", {"series": "bound, U = W", "step": 1000},

@@ -41,6 +41,9 @@ def test_every_run_of_every_fold_is_asked_for(settings):
     assert curves == {("easy10", "oasis")} | traced | projected
     sides = [tuple(file.split("/")[2::2]) for file in files if "/runs/" not in file]
     assert sides[:2] == [("rankers", "classes249.parquet"), ("loss_bound", "var10.parquet")]
+    assert ("few_images", "var20.parquet") in sides
+    learned = study.params("run_side_study", side="few_images", subset="var20")["side"]["fits"]
+    assert list(learned) == ["oasis", "oasis-psd", "mcml", "lego", "euclidean"]
 
 
 def test_with_equal_settings_every_learned_method_has_as_many(settings):

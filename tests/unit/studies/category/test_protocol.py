@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,11 +17,11 @@ from lookalike.core.settings.methods import Fit
 from lookalike.features.visterms import TfidfVisterms
 from lookalike.learners import OASIS, AveragedOASIS, Euclidean, load
 from lookalike.ranking.rankings import Rankings, rank_leave_one_out
-from lookalike.studies.category import protocol, rankers, traces, transfer
+from lookalike.studies.category import few_images, protocol, rankers, rotation, traces, transfer
 from lookalike.studies.category.folds import Fold
 from lookalike.studies.category.protocol import run_fold
 from lookalike.studies.category.section import RUN_FILES
-from lookalike.studies.category.settings import Rankers, Transfer
+from lookalike.studies.category.settings import FewImagesOfMethods, Rankers, Rotation, Transfer
 from lookalike.studies.category.traces import trace_fold
 from lookalike.studies.metrics import COLUMNS, select
 
@@ -226,6 +227,38 @@ def test_a_learner_of_a_batch_stops_where_validation_says(study):
     fixed = run_fold(fold, spec("MCML", parameters={"tol": 0.0, "max_iter": chosen}))
     assert (result.fit["n_steps"], result.fit["converged"]) == (chosen, None), "a chosen stop is no limit"
     np.testing.assert_array_equal(result.rankings.ranks, fixed.rankings.ranks)
+
+
+def test_fewer_images_are_parts_of_more_and_choose_by_at_least_two(fold):
+    smaller, larger = (few_images.with_images(fold, n) for n in (3, 6))
+    parts = [part.images for part in (smaller, larger, fold)]
+    for few, more in pairwise(parts):
+        assert set(few["train"].rows) < set(more["train"].rows)
+        assert set(few["test"].rows) == set(more["test"].rows)
+    assert {name: len(parts[0][name].rows) for name in ("learn", "validation")} == {"learn": 4, "validation": 8}
+    settings = FewImagesOfMethods(images=[6], fits={"oasis": spec(**CHOSEN)})
+    table = few_images.numbers_of(fold, settings)
+    expected = run_fold(larger, spec(**CHOSEN)).rankings.mean_average_precision()
+    assert table[["method", "metric", "x", "value"]].to_numpy().tolist() == [
+        ["oasis", "map of few images", 6, expected]
+    ]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_rotation_changes_nothing_of_lmnn(fold):
+    table = rotation.numbers_of(fold, Rotation(iterations=4)).set_index("method")["value"]
+    own = run_fold(fold, spec("LMNN", parameters={"solver": "active_set", "tol": 0.0, "max_iter": 4}))
+    assert table["lmnn"] == pytest.approx(own.rankings.mean_average_precision(), abs=0.02)
+    assert table["rotated"] == pytest.approx(table["lmnn"], abs=0.02)
+
+
+def test_scores_before_a_projection_choose_the_stop_of_oasis(fold):
+    projected = {"parameters": {"projection": "psd", "aggressiveness": 0.3}, "trace": TRACE | {"as_learned": True}}
+    plain = spec(parameters={"aggressiveness": 0.3}, trace=TRACE)
+    first, second = run_fold(fold, spec(**projected)), run_fold(fold, plain)
+    pd.testing.assert_frame_equal(first.selection, second.selection)
+    assert first.fit["n_steps"] == second.fit["n_steps"]
+    assert first.fit["symmetry_index"] == pytest.approx(1) != second.fit["symmetry_index"]
 
 
 def test_new_classes_are_ranked_by_what_the_other_half_taught(fold):
