@@ -411,6 +411,13 @@ def at_least(groups: Sequence[Group], times: float) -> Verdict:
     return together([[row for row in rows if not math.isnan(row.mean)] or rows[:1] for rows in pairs], ask)
 
 
+def not_always(groups: Sequence[Group], most: float) -> Verdict:
+    """Holds if one number is above a bound, which is against a guarantee that none is; fails if all are within it."""
+    guaranteed = within(groups, high=most)
+    turned = {Outcome.HOLDS: Outcome.FAILS, Outcome.FAILS: Outcome.HOLDS}
+    return replace(guaranteed, outcome=turned.get(guaranteed.outcome, guaranteed.outcome))
+
+
 def at_every_k(groups: Sequence[Group]) -> Verdict:
     """Holds if the first is higher at every k, and on average for sure; fails if it is lower for sure at one, or so."""
 
@@ -523,7 +530,7 @@ def both_ways(
 PREDICATES: dict[str, Callable[..., Verdict]] = {
     predicate.__name__: predicate
     for predicate in (
-        *(within, above, near_print, at_most_print, around_print, on_average, at_least, at_every_k),
+        *(within, above, near_print, at_most_print, around_print, on_average, at_least, not_always, at_every_k),
         *(increases, largest, does_not_end, overfits, falls, falls_from_one, both_ways),
     )
 }

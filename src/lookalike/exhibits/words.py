@@ -48,6 +48,8 @@ SAID = {
     "symmetry index at the start": "symmetry index {gap} at the start",
     "change of the symmetry index": "changed by {gap} until test mAP peaks",
     "rise of the symmetry index": "rose by at most {gap} on the way",
+    "map of new classes": "{first} minus {second} {gap} on classes that it did not learn from",
+    "steps of all rankers to the best single ranker": "all rankers of {first} need {gap} the steps of {second}",
     "steps to the best single ranker": "{first} need {gap} the steps that {second} needs to be as good",
     "standard deviation of rankers": "standard deviation over rankers {gap}",
     "mistakes beyond the bound": "mistakes minus the bound of {second}, where that is below the steps, at most {gap}",
@@ -399,6 +401,7 @@ BOUNDS = {
     "at_least": "Holds if every ratio, in total and by the triplet, is {least}; fails if none of a part is.",
     "on_average": "Holds if the geometric mean of the ratios, in total and by the triplet, is at least {times:g}; "
     "fails if neither is.",
+    "not_always": "Holds if one ratio is above {most:g}; fails if all are at most {most:g}.",
     "at_every_k": "Holds if the first is higher at every k, and by its 95% interval on average over k; fails if it is "
     "lower at one k, with p below 0.05 after Holm's adjustment, or on average.",
     "increases": "Holds if the number of the largest part is {side} that of each smaller one; else fails.",

@@ -67,6 +67,10 @@ CASES = [
     ("at_least", {"times": 10}, [[ratio(12, 0.0, INF)]], OPEN),
     ("on_average", {"times": 1.9}, [[ratio(1.2)], [ratio(3.1)]], HOLDS),
     ("on_average", {"times": 2}, [[ratio(1.2)], [ratio(3.1)]], FAILS),
+    # one above the bound is against a guarantee
+    ("not_always", {"most": 1}, [[ratio(0.5)], [ratio(1.2)]], HOLDS),
+    ("not_always", {"most": 1}, [[ratio(0.5)], [ratio(0.9)]], FAILS),
+    ("not_always", {"most": 1}, [[ratio(0.5)], [ratio(2, 0.0, INF)]], OPEN),
     ("at_every_k", {}, [[gap(1, 2), gap(-1, 3, mean=1), gap(0, 2, mean=1)]], HOLDS),
     ("at_every_k", {}, [[gap(1, 2), gap(-3, 1, 0.3, mean=-1)]], OPEN),
     ("at_every_k", {}, [[gap(1, 2), gap(-3, -1, 0.01, mean=-2)]], FAILS),

@@ -38,8 +38,6 @@ from lookalike.studies.metrics import rows_in, select
 FOLDS, IMAGES = "folds", "images"
 SATURATED = 0.95
 """A curve has saturated where it has made this share of its rise."""
-PRINTED_TRIPLETS = 2_800_000
-"""Triplets of 10 classes as JMLR's Figure 5 counts them."""
 AFTER_PEAK = 2
 """A decline can be called slow only where the trace goes on to so many times the step of the peak."""
 NEAR = 1.5
@@ -75,7 +73,7 @@ Gaps = Mapping[tuple[str, str, str, str], Gap]
 def contrasts(study: CategoryStudy) -> list[Contrast]:
     """Every contrast of a study but those of times."""
     by_images, gaps_in_print = image_by_image(study), in_print(study)
-    along = (along_training, rankers, mistakes, projections)
+    along = (along_training, rankers, mistakes, transfers, projections)
     parts = (gains, precisions, *along, choices, few_images, rotations)
     rows = [row for subset in study.all_subsets for row in maps(study, subset, by_images, gaps_in_print)]
     rows += printed_rows(gaps_in_print)
@@ -278,12 +276,9 @@ def along_training(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
     in_print = study.printed_number("var10_saturation_steps")
     # a longer trace of a curve that still rises could only saturate later
     yield level(study, subset, "saturation", "oasis", step, "steps", printed=in_print).so_far(above=rising)
-    # of c classes with n training images each JMLR counts cn (n - 1) (c - 1)n / 2 triplets
-    n_train = study.splits.train
-    n_images = subset.n_classes * n_train
-    n_triplets = n_images * (n_train - 1) * (n_images - n_train) // 2
+    n_triplets = study.n_triplets(subset)
     if n_triplets > 0:
-        share, in_print = 100 * step / n_triplets, 100 * in_print / PRINTED_TRIPLETS
+        share, in_print = 100 * step / n_triplets, 100 * in_print / study.printed_number("triplets_of_ten_classes")
         found = level(study, subset, "share of triplets at saturation", "oasis", share, "percent", printed=in_print)
         yield found.so_far(above=rising)
     lost = 100 * (1 - float(curve.iloc[-1] / peak))
@@ -326,7 +321,10 @@ def rankers(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
         ratio = float(reached[0] / single.idxmax()) if len(reached) else math.inf
         found = level(study, subset, "steps to the best single ranker", (average, SINGLE), ratio, "ratio")
         # the best of rankers that still improve is not known
-        yield replace(found, low=0.0, high=math.inf, interval=SO_FAR) if is_rising(single) else found
+        found = replace(found, low=0.0, high=math.inf, interval=SO_FAR) if is_rising(single) else found
+        times = study.averages[average]
+        ends: Columns = {"mean": times * found.mean, "low": times * found.low, "high": times * found.high}
+        yield from (found, replace(found, metric="steps of all rankers to the best single ranker", **ends))
     last = rows[(rows["series"] == SINGLE) & (rows["x"] == rows["x"].max())]
     spread = 100 * float(last.groupby("fold")["value"].std().mean())
     yield level(study, subset, "standard deviation of rankers", SINGLE, spread, "points", n=last["method"].nunique())
@@ -346,6 +344,18 @@ def mistakes(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
             yield level(study, subset, BEYOND_BOUND, names, max(gaps), "steps", n=len(gaps))
         else:
             yield replace(row_of(study, subset, BEYOND_BOUND, *names), limits=f"{names[1]}:{VACUOUS}")
+
+
+def transfers(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
+    """Yield the gain of OASIS over the Euclidean distance on the half of the classes that it did not learn from."""
+    rows = select(study.numbers, subset=subset.id, metric="new_map")
+    if len(rows):
+        folds = rows.pivot(index="fold", columns="method", values="value")
+        found = over_folds(
+            study, subset, "map of new classes", ("oasis", "euclidean"), folds["oasis"] - folds["euclidean"]
+        )
+        # its own validation images choose its steps
+        yield replace(found, limits="")
 
 
 def projections(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:

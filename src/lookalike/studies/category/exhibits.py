@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 
-import pandas as pd
-
 from lookalike.exhibits.claims_table import claims_table
+from lookalike.exhibits.in_text import Fact, numbers_in_text
 from lookalike.exhibits.model import Table
-from lookalike.exhibits.printed import Cell, beside_print, plus_minus
+from lookalike.exhibits.printed import Cell
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.statuses import Status
 from lookalike.studies.category import comparison as comparison
@@ -18,41 +17,25 @@ from lookalike.studies.category import precision as precision
 from lookalike.studies.category import supplement as supplement
 from lookalike.studies.category import times as times
 from lookalike.studies.category import training as training
-from lookalike.studies.category.study import PAPERS_OTHER_CLASSES, CategoryStudy, Subset
+from lookalike.studies.category.study import PAPER_SPLITS, PAPERS_OTHER_CLASSES, CategoryStudy, Subset
 
-TEXT_ROWS = {
-    "images_kept": ("Images kept after dropping too small ones", ",.0f"),
-    "categories_kept": ("Categories kept", ",.0f"),
-    "nonzeros_per_image": ("Mean non-zeros per image", ".1f"),
-    "symmetry_index": ("Symmetry index of OASIS", ".3f"),
-}
-"""Metric to its title and the format of ours."""
+TEN = 10
+"""Classes of the subsets whose triplets the papers count."""
 WORDS_IN_TEXT = 10_000
 """Size of the codebook for which the paper prints the non-zeros per image (JMLR section 3)."""
 
 
-@exhibit("oasis-jmlr-2010/text", title="Numbers in the running text", needs=("fits", "manifest"))
-def numbers_in_text(study: CategoryStudy) -> Table:
+@exhibit("oasis-jmlr-2010/text", "oasis-2009-draft/text", title="Numbers in its text", needs=("fits", "manifest"))
+def numbers_of_text(study: CategoryStudy) -> Table:
     """What the paper says in its text: images kept, visterms of an image, and how symmetric W is after training."""
     # the first subset that the paper of the text prints, else the first
     among = study.parts or study.all_subsets
     subset = next((part for part in among if study.setting_of(part)), among[0])
-    ours = pd.DataFrame(facts_of(study, subset), columns=["method", "metric", "subset", "ours", "ours_std", "words"])
-    on = ("method", "metric")
-    cells = beside_print(ours, study.printed_in(), on=on, judge=lambda cell: _judged(study, subset, cell))
-    cells = cells[cells["status"] != ""].assign(unit="")
-    records = cells.to_dict("records")
-    words = [f" ({row['words']:,} words)" if row["words"] else "" for row in records]
-    cells["title"] = [TEXT_ROWS[row["metric"]][0] + scope for row, scope in zip(records, words, strict=True)]
-    cells["ours_cell"] = [plus_minus(row["ours"], row["ours_std"], TEXT_ROWS[row["metric"]][1]) for row in records]
-    cells["printed_cell"] = [plus_minus(row["printed"], row["printed_std"], ",g") for row in records]
-    cells["told"] = [": ".join(filter(None, (row["status"], row["reason"]))) for row in records]
-    heads = {"title": study.title, "ours_cell": "ours", "printed_cell": "paper", "told": "status"}
-    return Table(cells, heads=heads, numbers=frozenset(("ours_cell", "printed_cell")))
+    return numbers_in_text(study, facts_of(study, subset), lambda cell: _judged(study, subset, cell))
 
 
-def facts_of(study: CategoryStudy, subset: Subset) -> list[tuple[str, str, str, float, float, int]]:
-    """Numbers of the running text, as this run has them, and the words of the codebook or 0."""
+def facts_of(study: CategoryStudy, subset: Subset) -> list[Fact]:
+    """Numbers of the running text, as this run has them."""
     manifest = study.table("manifest")
     kept = manifest[manifest["status"] == "ok"]
     fits = study.table("fits")
@@ -65,11 +48,15 @@ def facts_of(study: CategoryStudy, subset: Subset) -> list[tuple[str, str, str, 
     nonzeros = fits.drop_duplicates("fold")["nonzeros_per_image_train"].dropna()
     words = 0 if nonzeros.empty else int(fits["n_words"].iloc[0])
     index = study.recorded(subset, "oasis", "symmetry_index").astype(float)
+    tens = [study.n_triplets(part) for part in study.all_subsets if part.n_classes == TEN]
+    ten = float(tens[0]) if tens else math.nan
+    means = [(float(values.mean()), form, float(values.std())) for values, form in ((nonzeros, ".1f"), (index, ".3f"))]
     return [
-        ("", "images_kept", "", float(len(kept)), math.nan, 0),
-        ("", "categories_kept", "", float(kept["label"].nunique()), math.nan, 0),
-        ("", "nonzeros_per_image", subset.id, float(nonzeros.mean()), float(nonzeros.std()), words),
-        ("oasis", "symmetry_index", subset.id, float(index.mean()), float(index.std()), 0),
+        Fact("images_kept", "Images kept after dropping too small ones", len(kept)),
+        Fact("categories_kept", "Categories kept", kept["label"].nunique()),
+        Fact("triplets_of_ten_classes", "Triplets of ten classes", ten),
+        Fact("nonzeros_per_image", "Mean non-zeros per image", *means[0], subset=subset.id, words=words),
+        Fact("symmetry_index", "Symmetry index of OASIS", *means[1], method="oasis", subset=subset.id),
     ]
 
 
@@ -80,6 +67,8 @@ def _judged(study: CategoryStudy, subset: Subset, cell: Cell) -> tuple[str, str]
         return None
     if study.synthetic:
         why = "synthetic images"
+    elif cell["metric"] == "triplets_of_ten_classes":
+        why = "" if study.splits.train == PAPER_SPLITS["train"] else "another number of training images"
     elif cell["metric"] == "symmetry_index":
         why = subset.why_not_comparable or ("" if study.setting_of(subset) else PAPERS_OTHER_CLASSES)
     elif study.data_set.kind != "caltech256":

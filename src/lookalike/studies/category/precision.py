@@ -33,6 +33,10 @@ QUANTITIES = {
     "cpu_seconds_fit": ("Training time", "seconds"),
 }
 """What representations are compared by: metric, or column of the fits, to its title and unit."""
+DRAFTS_SIGN = (
+    "The draft names no ± in its tables, and standard errors in its figures. JMLR prints the same numbers as standard "
+    "deviations over folds, and so they are read here."
+)
 K_MAX = 60
 """Neighbours that precision curves show; the papers' text does not say how many they show."""
 
@@ -52,7 +56,8 @@ def main_table(study: CategoryStudy) -> Table:
     others = [method for method in named if method != "oasis"]
     below = comparison_below(study, others) if study.has("contrasts") and study.can_compare() else None
     orders = [] if study.synthetic else [study.order_beside_print(subset, study.paper) for subset in study.parts]
-    notes = (*filter(None, orders), *protocol_notes(study), *(() if below is None else below.notes))
+    sign = [DRAFTS_SIGN] if study.paper == DRAFT else []
+    notes = (*filter(None, orders), *sign, *protocol_notes(study), *(() if below is None else below.notes))
     cells_of_methods = partial(Table, cells, ("metric",), "method", "subset", compared="method", best=BEST)
     return cells_of_methods(titles=titles, notes=notes, below=below, margins=margins(study))
 

@@ -182,9 +182,9 @@ class CategoryStudy(CategorySection):
         return not_converged(self.fits, ["subset", "method"], "folds") if self.has("fits") else {}
 
     def printed_number(self, metric: str) -> float:
-        """A number of OASIS that the running text of JMLR prints; NaN where it is not at hand."""
+        """A number of OASIS or its data that the text of JMLR prints; NaN where it is not at hand."""
         text = self.printed_in("text", JMLR)
-        rows = text.loc[(text["metric"] == metric) & (text["method"] == "oasis"), "value"]
+        rows = text.loc[text["metric"] == metric, "value"]
         return float(rows.iloc[0]) if len(rows) else math.nan
 
     def n_settings(self, method: str) -> int:
@@ -195,6 +195,12 @@ class CategoryStudy(CategorySection):
             return n_values
         # not to learn is a choice
         return n_values * (1 + len(log_spaced_steps(trace.steps, trace.points, trace.first)))
+
+    def n_triplets(self, subset: Subset) -> int:
+        """Count the triplets of a subset as JMLR's Figure 5 does: cn (n - 1) (c - 1)n / 2 of c classes of n images."""
+        n_train = self.splits.train
+        n_images = subset.n_classes * n_train
+        return n_images * (n_train - 1) * (n_images - n_train) // 2
 
     def maps(self, subset: Subset) -> dict[str, float]:
         """Mean average precision of each compared method on a subset, in percent; none where a fit did not end."""

@@ -36,6 +36,8 @@ from lookalike.studies.category.study import JMLR, CategoryStudy, Subset
 from lookalike.studies.metrics import select
 
 STOP_IS_NO_SATURATION = "the paper reads saturation off its test curve; ours is the validation stop"
+TEN_CLASSES = {"classes=10", "var10"}
+"""Printed settings whose saturation the papers tell."""
 EASY10 = "The caption of the paper's figure names Var10 and Var20; its text tells of Easy10 as well (section 5.2.3)."
 RANKER_STEPS = {"step": "Training steps of each ranker", "total_steps": "Training steps of all rankers together"}
 AVERAGES = (Look(BLUE, "s"), Look(VERMILLION, "o"))
@@ -96,11 +98,11 @@ def _training_rows(study: CategoryStudy, subset: Subset) -> list[pd.DataFrame]:
 
 def _stop_cells(study: CategoryStudy) -> pd.DataFrame:
     """The step at which validation stops OASIS beside the printed one at which test precision saturates, on Var10."""
-    keys, ten_classes = ("oasis", "var10_saturation_steps"), ("classes=10", "var10")
+    keys = ("oasis", "var10_saturation_steps")
     rows = [
         (subset.id, study.setting_of(subset), *keys, study.stops(subset).mean(), study.stops(subset).std())
         for subset in study.parts
-        if study.setting_of(subset) in ten_classes
+        if study.setting_of(subset) in TEN_CLASSES
     ]
     ours = pd.DataFrame(rows, columns=["subset", "setting", "method", "metric", "ours", "ours_std"])
     cells = beside_print(
@@ -126,11 +128,16 @@ def _printed_map(study: CategoryStudy, cells: pd.DataFrame, frame: pd.DataFrame)
 
 
 def _stop_notes(study: CategoryStudy) -> tuple[str, ...]:
-    """Count the folds whose validation stop is the last traced step, and name the panel that the paper only tells."""
+    """Count the folds whose validation stop is the last traced step, and say where print differs from print."""
     flags = [flag for subset in study.parts for flag in study.late_stops(subset)]
-    stop = f"the validation stop at {traced_at(study)}"
-    last = (f"In {sum(flags)} of {len(flags)} folds {stop} is the last traced step.",) if any(flags) else ()
-    return (*last, EASY10) if "easy10" in map(study.setting_of, study.parts) else last
+    stop, settings = f"the validation stop at {traced_at(study)}", set(map(study.setting_of, study.parts))
+    notes = [f"In {sum(flags)} of {len(flags)} folds {stop} is the last traced step."] if any(flags) else []
+    steps = [study.printed_number(name) for name in ("var10_saturation_steps", "saturation_steps_in_caption")]
+    if settings & TEN_CLASSES and not any(map(math.isnan, steps)):
+        notes.append(
+            "In print test precision saturates after {:,.0f} steps by the text, {:,.0f} by the caption.".format(*steps)
+        )
+    return (*notes, *([EASY10] if "easy10" in settings else []))
 
 
 @exhibit(

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from lookalike.exhibits.claims_table import claims_table
+from lookalike.exhibits.in_text import Fact, numbers_in_text
 from lookalike.exhibits.margins import margin
 from lookalike.exhibits.model import Axis, Figure, Line, Margin, Panel, Series, Table
 from lookalike.exhibits.printed import MISSING, beside_print, human_time, plus_minus, significant
@@ -28,6 +29,7 @@ from lookalike.studies.finegrained.systems import (
     ALL,
     CONVNET,
     DEEP,
+    EMBEDDED,
     FEATURES,
     GOLDEN,
     OASIS,
@@ -49,6 +51,7 @@ from lookalike.studies.finegrained.systems import (
 
 BESIDE = ("pool", "fits", "filters")
 """What tables of systems show, or note, where it is there."""
+OTHER_COLLECTION = "another collection than the paper's"
 MOVED = 0.99
 """Filters whose correlation with their start is higher have hardly been moved by the training."""
 SPREAD_OF_INTERVAL = 2 * 1.959963985
@@ -88,6 +91,18 @@ def sampling(study: FinegrainedStudy) -> Figure:
     titles = {PRECISION: "Similarity precision (%)", SCORE: f"Score at top {study.k} (triplets)"}
     panels = [_sampling_panel(study, frame[frame["metric"] == metric], title) for metric, title in titles.items()]
     return Figure(frame, tuple(panels), notes=_sampling_notes(study, frame))
+
+
+@exhibit(f"{PAPER}/text", title="Numbers in its text", needs=("fits", "metrics"))
+def numbers_of_text(study: FinegrainedStudy) -> Table:
+    """What the paper says in its text: triplets that train a network, those that judge it, and an embedding's size."""
+    fits = study.table("fits").set_index("system").reindex([DEEP, EMBEDDED])
+    facts = [
+        Fact("training_triplets", "Triplets that a network draws", float(fits["n_triplets"].iloc[0])),
+        Fact("evaluation_triplets", "Rated triplets", study.n_triplets),
+        Fact("embedding_dimensions", "Dimensions of L1HashKPCA", float(fits["dimensions"].iloc[1])),
+    ]
+    return numbers_in_text(study, facts, lambda cell: (Status.NOT_COMPARABLE, OTHER_COLLECTION))
 
 
 @exhibit("finegrained/kinds", title="Precision by kind of negative", needs=("metrics",))

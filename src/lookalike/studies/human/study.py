@@ -91,8 +91,8 @@ class HumanStudy(Study):
         return table
 
     def printed_share(self, metric: str, paper: str = "") -> float:
-        """Return a printed percentage about raters as a fraction; NaN where there is none. The draft prints JMLR's."""
-        printed = self.printed_in("text", (paper or self.paper).replace("oasis-2009-draft", "oasis-jmlr-2010"))
+        """Return a printed percentage about raters as a fraction; NaN where there is none."""
+        printed = self.printed_in("text", paper or self.paper)
         values = printed.loc[printed["metric"] == metric, "value"]
         return float(values.iloc[0]) / 100 if len(values) else float("nan")
 

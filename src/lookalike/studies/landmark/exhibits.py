@@ -14,11 +14,12 @@ import pandas as pd
 
 from lookalike.exhibits.claims_table import claims_table
 from lookalike.exhibits.drawing import lettered
+from lookalike.exhibits.in_text import Fact, numbers_in_text
 from lookalike.exhibits.margins import margin
 from lookalike.exhibits.model import Axis, Drawn, Figure, Gallery, Line, Margin, Names, Panel, Series, Table
 from lookalike.exhibits.printed import beside_print, plus_minus, significant
 from lookalike.exhibits.registry import exhibit
-from lookalike.exhibits.statuses import Outcome
+from lookalike.exhibits.statuses import Outcome, Status
 from lookalike.exhibits.style import BLACK, GREY, Look, looks_of
 from lookalike.studies.landmark import montage, times
 from lookalike.studies.landmark.rankings import COST, LAMBDA, MAP, MAP_FULL, ORDERS, SPARSITY
@@ -93,6 +94,20 @@ def sparsity_of_weights(study: LandmarkStudy) -> Table:
 def training_time(study: LandmarkStudy) -> Table:
     """How long each method trains, in seconds of processor time of one thread."""
     return quantity_table(study, TRAIN_TIME)
+
+
+@exhibit(f"{PAPER}/text", title="Numbers in its text", needs=("manifest", "fits"))
+def numbers_of_text(study: LandmarkStudy) -> Table:
+    """What the paper says in its text: how many images there are, are learned from as triplets, and are ranked."""
+    fits, why = study.table("fits"), study.other_data(study.codebooks)
+    # OASIS draws as many as it takes steps
+    triplets = fits.loc[fits["method"] != "oasis-diagonal", "n_triplets"]
+    facts = [
+        Fact("images", "Images", len(study.table("manifest"))),
+        Fact("triplets_per_landmark", "Triplets of a landmark", float(triplets.median())),
+        Fact("retrieved_images", "Images that are ranked", float(fits["n_test"].median())),
+    ]
+    return numbers_in_text(study, facts, lambda cell: (Status.NOT_COMPARABLE, why) if why else None)
 
 
 def quantity_table(study: LandmarkStudy, quantity: str) -> Table:

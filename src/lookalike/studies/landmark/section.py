@@ -311,9 +311,10 @@ class LandmarkSection(Sweeps, MethodStudy):
 
     def planned_files(self) -> Files:
         """Return the files that exhibits are drawn from."""
-        names, pair = {"metrics": "landmark/metrics", "fits": "landmark/timing"}, self.compared_methods()
+        names = {"metrics": "landmark/metrics", "fits": "landmark/timing", "manifest": "manifest"}
+        pair = self.compared_methods()
         names |= {"dimensions": "dimensions"} if self.dimensions is not None else {}
-        names |= {name: name for name in ("manifest", "queries", "relevance") if pair}
+        names |= {name: name for name in ("queries", "relevance") if pair}
         files: dict[str, str | list[str]] = {name: f"{self.folder}/{file}.parquet" for name, file in names.items()}
         if pair:
             files["images"] = f"{self.folder}/images.json"

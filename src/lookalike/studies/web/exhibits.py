@@ -52,15 +52,14 @@ def collection(study: WebStudy) -> Table:
     ours = pd.DataFrame(list(product(PARTS, QUANTITIES)), columns=["part", "metric"])
     ours.insert(1, "setting", ours["part"].map(PARTS).where(ours["metric"].isin(IN_TABLE), ""))
     ours["ours"] = [study.counts.get(place, math.nan) for place in zip(ours["part"], ours["metric"], strict=True)]
-    printed = study.printed[study.printed["exhibit"].isin(["table1", "text"])]
+    printed = select(study.printed, paper=study.paper or JMLR, exhibit=["table1", "table3", "text"])
     cells = beside_print(ours.assign(ours_std=math.nan), printed, on=("setting", "metric"), judge=study.judge)
     values = zip(cells["ours"], cells["metric"], strict=True)
     cells["ours_cell"] = [plus_minus(value, math.nan, QUANTITIES[quantity][1]) for value, quantity in values]
     cells["printed_cell"] = ["" if math.isnan(value) else f"{value:,.10g}" for value in cells["printed"]]
     parts = {part: name.capitalize() for part, name in PARTS.items()}
     headings = {quantity: heading for quantity, (heading, _) in QUANTITIES.items()}
-    notes = ["Printed numbers are those of JMLR Table 1."] if study.paper != JMLR else []
-    notes += [
+    notes = [
         "Non-zeros: how many different visterms an image has. The paper prints the mean of all (JMLR section 3).",
         "Relevant images share a query with an image and are of its part. They are counted for a sample where there "
         f"are many; the paper says {ABOUT_RELEVANT}.",
@@ -200,7 +199,7 @@ ZIPF_RANKS = (10, 1000)
 def marginal_records(study: WebStudy, marginal: Marginal) -> list[tuple[str, str, str, float, float]]:
     """Return what is drawn of a marginal in both parts, its mean or slope, and the printed mean."""
     records = []
-    quantity, printed = marginal.quantity, study.printed
+    quantity, printed = marginal.quantity, select(study.printed, paper=JMLR)
     for part in PARTS:
         rows = select(study.table("metrics"), metric=SHARE_BY + quantity, subset=part).sort_values("x", kind="stable")
         shares, values = rows["value"].to_numpy(), rows["x"].to_numpy()

@@ -105,7 +105,8 @@ def printed_sizes(study: WebStudy, paper: str) -> pd.DataFrame:
     if paper == NIPS:
         rows = study.printed_in("fig1b", NIPS)
         return rows.assign(n_images=rows["setting"].str.removeprefix("images=").astype(int))
-    rows = study.printed[study.printed["metric"] == "web_training_time"]
+    text = study.printed_in("text", paper)
+    rows = text[text["metric"] == "web_training_time"]
     return rows.assign(metric="train_time", n_images=paper_images(study))
 
 

@@ -167,6 +167,12 @@ CASES = {
     "jmlr-lego-eta": (candidates(0.001, 0.01), candidates(0.01, 0.001)),
     "jmlr-averages": (ranked((0.3, 0.31, 0.32), (0.27,) * 3), ranked((0.25,) * 3, (0.27,) * 3)),
     "jmlr-averages-steps": (ranked((0.3, 0.31, 0.32), (0.2, 0.27, 0.25)), ranked((0.2, 0.2, 0.3), (0.2, 0.27, 0.25))),
+    # together 5 x 100 of 1,000 steps, and 5 x 1,000
+    "jmlr-averages-total": (
+        ranked((0.2, 0.3, 0.32), (0.2, 0.27, 0.25)),
+        ranked((0.3, 0.31, 0.32), (0.2, 0.27, 0.25)),
+    ),
+    "jmlr-transfer": tuple({"metrics": scores("new_map", oasis=new, euclidean=0.23)} for new in (0.25, 0.22)),
     "jmlr-runs-agree": (ranked((0.3,) * 3, (0.3,) * 3), ranked((0.3,) * 3, (0.3,) * 3, spread=0.02)),
     "jmlr-theorem-1": (bounded(50), bounded(61)),
     "jmlr-almost-symmetric": (recorded(symmetry_index=0.91), recorded(symmetry_index=0.85)),

@@ -30,7 +30,7 @@ from lookalike.studies.rooms import room_exhibits
 
 EVERY = room_exhibits("category")
 PRINTED = [f"{JMLR}/{name}" for name in ("table4", "table5", "fig5", "fig6", "text")]
-PRINTED += [f"{DRAFT}/{name}" for name in ("table1", "table2", "fig3", "fig4")]
+PRINTED += [f"{DRAFT}/{name}" for name in ("table1", "table2", "fig3", "fig4", "text")]
 LEVELS = {"oasis": 0.33, "lego": 0.27, "euclidean": 0.23}
 CANDIDATES = (
     pd.DataFrame(scores(oasis_equal=0)).drop(columns=["x", "value"]).assign(aggressiveness=0.3, step=100, map=0.25)

@@ -43,7 +43,7 @@ def test_every_exhibit_is_drawn_and_says_which_data_it_shows(tmp_path):
     study = made.study_of_images(
         tmp_path, tables=tables, files=files, claims=claims("finegrained"), **made.REAL | {"title": "our triplets"}
     )
-    printed = [f"deep-ranking-cvpr-2014/table{number}" for number in (1, 2)]
+    printed = [f"deep-ranking-cvpr-2014/{name}" for name in ("table1", "table2", "text")]
     for sentence in check_exhibits("finegrained", study, tmp_path / "all", printed=printed).values():
         assert "Data: our triplets (rated by people), 14,000 triplets of 3,500 query images" in sentence["caption"][1]
     lines = headline(study).splitlines()

@@ -95,7 +95,8 @@ def fits(*, draws=DRAWS):
     columns = ["representation", "subset", "method", "fold", "cpu_seconds_fit", "n_updates"]
     recorded = {"not_converged": "", "converged": None, "processor": "a processor", "n_steps": 21_000.0}
     table = pd.DataFrame(rows, columns=columns).assign(**recorded, nonzeros_per_image_train=2000.0)
-    return table.assign(n_triplets=np.where(table["method"] == "oasis-diagonal", 100_000, 21_000))
+    triplets = np.where(table["method"] == "oasis-diagonal", 100_000, 21_000)
+    return table.assign(n_triplets=triplets, n_test=4555)
 
 
 def dimensions():

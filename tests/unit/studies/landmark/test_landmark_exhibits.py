@@ -40,13 +40,15 @@ def test_every_exhibit_is_drawn_and_says_which_data_it_shows(tmp_path):
     missing = study({}, not_run=NOT_RUN)
     check_not_run("landmark", missing, tmp_path / "not run")
     assert headline(missing) == f"Oxford5K: {NOT_RUN}\n"
-    sidecars = check_exhibits("landmark", study({**tables(), **given}, files), tmp_path / "oxford", printed=TABLES)
+    sidecars = check_exhibits(
+        "landmark", study({**tables(), **given}, files), tmp_path / "oxford", printed=[*TABLES, "soml-aaai-2014/text"]
+    )
     assert [sum(sidecars[id]["statuses"].values()) for id in TABLES] == [40] * 3 + [28] * 6
     assert [sidecars[id]["state"] == "not comparable" for id in TABLES] == [False] * 6 + [True] * 3
     for id, sidecar in sidecars.items():
         assert ("simulated rows" if id == "landmark/time" else "Oxford5K") in sidecar["caption"][1]
         ours = any(note.startswith("QPAO (reconstructed): ours") for note in sidecar["notes"])
-        assert ours == (sidecar["name"] not in ("literal", "order", "montage")), id
+        assert ours == (sidecar["name"] not in ("literal", "order", "montage", "text")), id
 
 
 def test_print_stands_beside_synthetic_landmarks_in_rows_of_its_own_without_a_verdict():

@@ -84,7 +84,7 @@ def test_every_file_that_an_exhibit_needs_is_planned(dataset, tables):
     found, files = check_plan(study), study.planned_files()
     own = {f"landmark/{name}" for name in ("query_region", "literal", "claims", "time", "montage")}
     own |= {f"landmark/{name}" for name in ("sparsity", "cost", "order")}
-    assert found == own | {f"soml-aaai-2014/table{number}" for number in tables}
+    assert found == own | {"soml-aaai-2014/text", *(f"soml-aaai-2014/table{number}" for number in tables)}
     assert found - check_plan(study_of(dataset, "dimensions")) == {"landmark/time"}
     last = study.codebooks[-1]
     assert {tuple(path.split("/")[3:6:2]) for path in files["ranks"]} == {(last, "tfidf"), (last, "soml-da")}

@@ -58,7 +58,6 @@ def test_counts_stand_beside_those_of_jmlr_without_a_verdict(tmp_path):
         assert set(cells.loc[(slice(None), "nonzeros_per_image"), "printed"]) == {70}
         assert cells["status"].value_counts().to_dict() == {"not comparable": 6, "": 4}
         assert cells.loc[("train", "images"), "printed_cell"] == "2,292,259"
-    assert "Printed numbers are those of JMLR Table 1." in table.notes
 
 
 def test_precision_is_in_percent_with_its_standard_error_chance_and_print(tmp_path):
