@@ -9,12 +9,13 @@ with logged(snakemake):
 
     from lookalike.core.files import read_csr, read_table, write_table
     from lookalike.studies.category.folds import Fold
-    from lookalike.studies.category.settings import LossBound, Rankers, Transfer
+    from lookalike.studies.category.settings import FewImagesOfMethods, LossBound, Rankers, Rotation, Transfer
 
     params, wildcards = snakemake.params.settings, snakemake.wildcards
     counts, splits = read_csr(snakemake.input.counts), read_table(snakemake.input.splits)
     module = import_module(f"lookalike.studies.category.{wildcards.side}")
-    side = {"rankers": Rankers, "loss_bound": LossBound, "transfer": Transfer}[wildcards.side](**params["side"])
+    own = {"rankers": Rankers, "loss_bound": LossBound, "transfer": Transfer, "rotation": Rotation}
+    side = (own | {"few_images": FewImagesOfMethods})[wildcards.side](**params["side"])
     folds = [Fold(counts, splits, number, params["seed"], wildcards.subset) for number in params["folds"]]
     table = pd.concat([module.numbers_of(fold, side) for fold in folds], ignore_index=True)
     write_table(table.assign(representation=wildcards.representation), snakemake.output[0])

@@ -34,6 +34,10 @@ SAID = {
     "map at stop": "{first} minus {second} {gap} at the validation stop",
     "map at the peak": "peak of {first} minus that of {second} {gap}",
     "map of rankers": "{first} minus {second} {gap}",
+    **{
+        f"map of {n} images a class": f"{{first}} minus {{second}} {{gap}} with {n} images a class" for n in (5, 10, 20)
+    },
+    "map of rotated images": "LMNN on rotated images minus LMNN {gap}",
     "map of training images": "{first} minus {second} {gap} on training images",
     "gain on training beyond test images": "so much more than on test images {gap}",
     "largest difference of map": "{first} and {second} differ by at most {gap} in a fold",

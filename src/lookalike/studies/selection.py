@@ -15,6 +15,8 @@ from lookalike.learners.gram import Gram, Seen
 from lookalike.learners.oasis import PassiveAggressive
 
 MEASURED = ("step", "map", "loss_rate")
+LIMITS = ("n_steps", "max_iter")
+"""Parameters by which a learner of triplets or pairs, and one of a batch, ends after so many steps."""
 
 
 def grid(choices: Mapping[str, Sequence[object]]) -> list[dict[str, object]]:
@@ -30,12 +32,15 @@ def trace_candidates(
     X_val: Matrix,
     y_val: Array,
     steps: Integers | None,
+    *,
+    as_learned: bool = False,
 ) -> pd.DataFrame:
     """Train each candidate and score it on the validation images, which query each other: rows by step."""
     seen, products = Seen(X_val), {dtype: Gram.copied(X_train, dtype) for dtype in ("float32", "float64")}
 
     def validation_map(model: SimilarityLearner, step: int = 0) -> dict[str, float]:
-        return {"map": seen.rankings(as_stopped(model), y_val).mean_average_precision()}
+        scored = model if as_learned else as_stopped(model)
+        return {"map": seen.rankings(scored, y_val).mean_average_precision()}
 
     tables = []
     for candidate in candidates:
@@ -44,7 +49,8 @@ def trace_candidates(
             measured = {"step": [int(getattr(model, "n_steps_", 0))], **validation_map(model)}
         else:
             # step 0 is traced too: not to learn is a choice
-            learner = make_learner({**candidate, "n_steps": int(steps[-1])})
+            learner = make_learner(dict(candidate))
+            learner.set_params(**{limit_of_steps(learner): int(steps[-1])})
             if isinstance(learner, PassiveAggressive):
                 learner.share(products[learner.dtype])
             measured = learner.fit(X_train, y_train, trace=validation_map, trace_steps=steps).curve_
@@ -53,6 +59,11 @@ def trace_candidates(
             table.insert(position, name, [value] * len(table))
         tables.append(table.astype({"step": np.int64}))
     return pd.concat(tables, ignore_index=True)
+
+
+def limit_of_steps(learner: SimilarityLearner) -> str:
+    """Return the parameter of a learner that ends it after so many steps."""
+    return LIMITS[0] if LIMITS[0] in learner.get_params() else LIMITS[1]
 
 
 def as_stopped(model: SimilarityLearner) -> SimilarityLearner:

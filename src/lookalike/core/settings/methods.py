@@ -18,6 +18,8 @@ class Trace(Section):
     stop: bool = True
     """`true`: the final fit stops at the best traced step. `false`: the learner runs to its own end, and the trace is
     only for figures."""
+    as_learned: bool = False
+    """`true`: the stop is chosen by scores of the model before the projection that ends a fit, and not after it."""
     first: int = Field(100, ge=1, description="First traced step after 0.")
     steps: int = Field(250000, ge=1, description="Longest run, in training steps.")
     points: int = Field(60, ge=2, description="Number of log-spaced points at which mAP is traced.")

@@ -30,6 +30,7 @@ from lookalike.exhibits.contrasts import (
 from lookalike.ranking.comparison import average_precisions, compare_methods, corrected_t_test, holm
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.category.precision import K_MAX
+from lookalike.studies.category.section import FEW
 from lookalike.studies.category.study import PRINTED_TABLE, CategoryStudy, Subset
 from lookalike.studies.category.times import minutes_of, triplets_of
 from lookalike.studies.metrics import rows_in, select
@@ -72,7 +73,8 @@ Gaps = Mapping[tuple[str, str, str, str], Gap]
 def contrasts(study: CategoryStudy) -> list[Contrast]:
     """Every contrast of a study but those of times."""
     by_images, gaps_in_print = image_by_image(study), in_print(study)
-    parts = (gains, precisions, along_training, rankers, mistakes, transfers, projections, choices)
+    along = (along_training, rankers, mistakes, transfers, projections)
+    parts = (gains, precisions, *along, choices, few_images, rotations)
     rows = [row for subset in study.all_subsets for row in maps(study, subset, by_images, gaps_in_print)]
     rows += printed_rows(gaps_in_print)
     return rows + [row for subset in study.all_subsets for part in parts for row in part(study, subset)]
@@ -381,7 +383,7 @@ def at_validation_stop(study: CategoryStudy, subset: Subset, first: str, second:
     steps = curves[0].index.intersection(curves[1].index).to_numpy(dtype=np.int64)
     if stops.empty or not len(steps):
         return
-    at_end = study.recorded(subset, "oasis", "traced_stop_at_last_step").astype(bool)
+    at_end = study.late_stops(subset)
     nearest = int(steps[np.abs(steps - stops.mean()).argmin()])
     found = over_folds(study, subset, AT_STOP, (first, second), curves[0].T[nearest] - curves[1].T[nearest])
     late = at_end.sum() >= max(1, LIMITED * len(at_end))
@@ -393,9 +395,10 @@ def at_validation_stop(study: CategoryStudy, subset: Subset, first: str, second:
 
 def choices(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
     """The C that validation chooses, and how much validation mAP varies over folds beside candidates."""
-    chosen = study.recorded(subset, "oasis", "aggressiveness")
-    if len(chosen):
-        yield level(study, subset, "aggressiveness", "oasis", float(chosen.median()), n=len(chosen))
+    for run in ("oasis", study.twins.get("oasis", "")):
+        chosen = study.recorded(subset, run, "selected_aggressiveness")
+        if len(chosen):
+            yield level(study, subset, "aggressiveness", run, float(chosen.median()), n=len(chosen))
     if not study.has("selections"):
         return
     selections = select(study.own(study.table("selections")), subset=subset.id)
@@ -411,6 +414,25 @@ def choices(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
             "standard deviation over folds by candidates",
         )
         yield level(study, subset, metric, str(method), ratio, "ratio", n=len(scores))
+
+
+def few_images(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
+    """Test mAP of each pair of methods that learn from fewer images of each class."""
+    rows = select(study.numbers, subset=subset.id, metric="map of few images")
+    for n_images, own in rows.groupby("x"):
+        values = own.pivot(index="fold", columns="method", values="value")
+        known = [method for method in study.learned_in(FEW) if method in values]
+        for names in combinations(known, 2):
+            metric = f"map of {n_images:.0f} images a class"
+            yield over_folds(study, subset, metric, names, values[names[0]] - values[names[1]])
+
+
+def rotations(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
+    """Test mAP of LMNN on rotated images minus that on the images as they are."""
+    metric, names = "map of rotated images", ("rotated", "lmnn")
+    rotated, plain = (study.values(subset, name, metric) for name in names)
+    if len(rotated):
+        yield over_folds(study, subset, metric, names, rotated - plain)
 
 
 # Times ----------------------------------------------------------------------------------------------------------------

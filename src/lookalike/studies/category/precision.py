@@ -24,7 +24,9 @@ from lookalike.studies.metrics import rows_in, select
 TABLE_METHODS = ("oasis", "mcml", "lego", "lmnn", "euclidean")
 """Columns of these tables, in their order."""
 TABLE_METRICS = {"map": "Mean avg. prec.", "p@1": "Top 1 prec.", "p@10": "Top 10 prec.", "p@50": "Top 50 prec."}
-BEST = {**dict.fromkeys(TABLE_METRICS, max), "cpu_seconds_fit": min}
+EQUAL_METRICS = {f"{metric}, equal": f"{title}, equal settings" for metric, title in TABLE_METRICS.items()}
+"""The same of methods that all choose from as many settings."""
+BEST = {**dict.fromkeys((*TABLE_METRICS, *EQUAL_METRICS), max), "cpu_seconds_fit": min}
 QUANTITIES = {
     "map": ("Mean avg. prec.", "percent"),
     "nonzeros_per_image_train": ("Different visterms", "an image"),
@@ -48,14 +50,14 @@ K_MAX = 60
 )
 def main_table(study: CategoryStudy) -> Table:
     """How precise each method is: mean average precision (mAP) and precision at top 1, 10 and 50."""
-    cells = main_cells(study)
+    cells = pd.concat([main_cells(study), equal_cells(study)], ignore_index=True)
     named = {method: study.title_of(method) for method in dict.fromkeys(cells["method"])}
-    titles = {"metric": TABLE_METRICS, "method": named, "subset": study.titles}
+    titles = {"metric": TABLE_METRICS | EQUAL_METRICS, "method": named, "subset": study.titles}
     others = [method for method in named if method != "oasis"]
     below = comparison_below(study, others) if study.has("contrasts") and study.can_compare() else None
     orders = [] if study.synthetic else [study.order_beside_print(subset, study.paper) for subset in study.parts]
     sign = [DRAFTS_SIGN] if study.paper == DRAFT else []
-    notes = (*filter(None, orders), *sign, *(() if below is None else below.notes))
+    notes = (*filter(None, orders), *sign, *protocol_notes(study), *(() if below is None else below.notes))
     cells_of_methods = partial(Table, cells, ("metric",), "method", "subset", compared="method", best=BEST)
     return cells_of_methods(titles=titles, notes=notes, below=below, margins=margins(study))
 
@@ -149,6 +151,37 @@ def main_cells(study: CategoryStudy) -> pd.DataFrame:
     ]
     cells["printed_cell"] = [_printed_cell(row, fraction) for row in cells.to_dict("records")]
     return cells
+
+
+def equal_cells(study: CategoryStudy) -> pd.DataFrame:
+    """Return the same cells of the equal protocol, where a subset runs it; a method without a twin is its own."""
+    summary = summary_of(study)
+    parts = [
+        summary[(summary["subset"] == subset.id) & (summary["method"] == study.twins.get(method, method))].assign(
+            method=method, n_classes=subset.n_classes
+        )
+        for subset in study.parts
+        for method in study.methods
+        if set(study.twins.values()) & set(subset.methods)
+    ]
+    cells = pd.concat([summary.iloc[:0], *parts], ignore_index=True)
+    ours = [percent_cell(row.ours, row.ours_std, study.paper == DRAFT) for row in rows_in(cells)]
+    cells = cells.assign(metric=cells["metric"] + ", equal", unit="percent", status="", printed=math.nan)
+    return cells.assign(ours_cell=ours, printed_cell="")
+
+
+def protocol_notes(study: CategoryStudy) -> list[str]:
+    """Say what each method chooses from in the paper's protocol and in the equal one."""
+    if not any(set(study.twins.values()) & set(subset.methods) for subset in study.parts):
+        return []
+    counts = {study.n_settings(study.twins.get(method, method)) for method in study.methods} - {1}
+    return [
+        "Rows without a word on settings are of the paper's protocol: OASIS has C = "
+        f"{study.traced_aggressiveness:g} and chooses its stop, LEGO and LMNN choose one value of three, and MCML runs "
+        "to its own end.",
+        f"With equal settings each learned method chooses one of {' or '.join(map(str, sorted(counts)))} settings, "
+        "values of its parameter and stops, on the same validation images.",
+    ]
 
 
 def percent_cell(mean: float, std: float, fraction: bool) -> str:

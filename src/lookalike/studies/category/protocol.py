@@ -19,7 +19,7 @@ from lookalike.ranking.rankings import Rankings, rank_leave_one_out
 from lookalike.studies.category.folds import Fold, symmetry_index
 from lookalike.studies.fits import Clock, make_learner, plain_number, warm_up, write_model
 from lookalike.studies.metrics import metrics_frame
-from lookalike.studies.selection import MEASURED, best_candidate, grid, trace_candidates
+from lookalike.studies.selection import LIMITS, MEASURED, best_candidate, grid, limit_of_steps, trace_candidates
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
 
 NOTHING = pd.DataFrame({name: pd.Series(dtype=np.float64) for name in MEASURED})
@@ -58,7 +58,7 @@ def run_fold(fold: Fold, spec: Fit) -> FoldResult:
     train, test = fold.images["train"], fold.images["test"]
     warm_up(spec.learner)
     clock, result = Clock(), FoldResult()
-    chosen: dict[str, object] = {}
+    chosen: dict[str, Any] = {}
     not_converged = ""
     # document frequencies are of the fold's own training images: of 80% of them while choosing, of all in the final fit
     with clock("features"):
@@ -81,7 +81,7 @@ def run_fold(fold: Fold, spec: Fit) -> FoldResult:
             (_, X_seen), ranked = fold.rows("train", "ranked training"), fold.images["ranked training"]
             seen = rank_leave_one_out(model, X_seen, ranked.labels, n_neighbours=0)
             result.train_map = seen.mean_average_precision()
-    recorded = ("aggressiveness", "n_updates_", "objective_", "converged_")
+    recorded = ("aggressiveness", "n_updates_", "objective_")
     objective = getattr(model, "curve_", {}).get("objective")  # of a learner of a batch
     result.fit = {
         "n_train": int(X_train.shape[0]),
@@ -91,8 +91,10 @@ def run_fold(fold: Fold, spec: Fit) -> FoldResult:
         "nonzeros_per_image": {"train": X_train.nnz / X_train.shape[0], "test": X_test.nnz / X_test.shape[0]},
         "learner": spec.learner,
         "parameters": {**spec.parameters, **chosen},
-        "n_steps": plain_number(getattr(model, "n_steps_", chosen.get("n_steps"))),
+        "n_steps": plain_number(getattr(model, "n_steps_", stop_of(chosen))),
         **{name.removesuffix("_"): plain_number(getattr(model, name, None)) for name in recorded},
+        # a stop that was chosen is no limit of ours
+        "converged": None if "max_iter" in chosen else plain_number(getattr(model, "converged_", None)),
         "objective_share": None if objective is None else float(objective[-1] / objective[0]),
         "symmetry_index": symmetry_index(model),
         "not_converged": not_converged,
@@ -116,25 +118,26 @@ def select(fold: Fold, spec: Fit) -> tuple[pd.DataFrame, dict[str, Any]]:
     learn, score = (fold.images[part].labels for part in ("learn", "validation"))
     # all candidates share one seed, never a hyper-parameter
     make = partial(make_learner, spec, fold.seed("selection"))
-    selection = trace_candidates(make, candidates, X_learn, learn, X_score, score, steps)
+    as_learned = trace is not None and trace.as_learned
+    selection = trace_candidates(make, candidates, X_learn, learn, X_score, score, steps, as_learned=as_learned)
     chosen, best_step = best_candidate(selection)
-    return selection, chosen | ({} if trace is None else {"n_steps": best_step})
+    return selection, chosen | ({} if trace is None else {limit_of_steps(make()): best_step})
+
+
+def stop_of(chosen: Mapping[str, Any]) -> int | None:
+    """Return the step to stop at among chosen parameters; None where none was chosen."""
+    return next((chosen[limit] for limit in LIMITS if limit in chosen), None)
 
 
 def _selection_record(selection: pd.DataFrame, chosen: dict[str, Any], spec: Fit) -> dict[str, object]:
-    """Return the stop at the traced aggressiveness, and whether the selection hit a limit."""
-    stop, last_step = None, None if selection.empty or not chosen else int(selection["step"].max())
-    if last_step is not None and spec.trace is not None and "aggressiveness" in selection:
-        at_traced = selection[np.isclose(selection["aggressiveness"], spec.trace.aggressiveness)]
-        stop = None if at_traced.empty else best_candidate(at_traced)[1]
+    """Return whether the selection hit a limit."""
+    last_step = None if selection.empty or not chosen else int(selection["step"].max())
     # of two values, both are ends
     grids = {name: values for name, values in spec.select.items() if len(values) > 2}
     ends = [chosen[name] in (min(values), max(values)) for name, values in grids.items() if last_step is not None]
     return {
-        "stop_at_traced_aggressiveness": stop,
-        "traced_stop_at_last_step": stop is not None and stop == last_step,
         "at_grid_edge": any(ends),
-        "at_last_step": last_step is not None and chosen.get("n_steps") == last_step,
+        "at_last_step": last_step is not None and stop_of(chosen) == last_step,
     }
 
 

@@ -26,9 +26,12 @@ from lookalike.studies.category.images import reads_of_images
 from lookalike.studies.category.settings import (
     ChosenClasses,
     ClassSubset,
+    FewImages,
+    FewImagesOfMethods,
     LossBound,
     OneAggressiveness,
     Rankers,
+    Rotation,
     Splits,
     Transfer,
 )
@@ -37,7 +40,11 @@ from lookalike.studies.method_study import MethodStudy, fit_of, without_batches
 RESOURCES = Path(__file__).resolve().parents[4] / "workflow" / "resources"
 ROLES = ("methods", "variants", "timed", "set_aside", "projected", "minima")
 """Settings that list methods by what they are run for; a method has one role in a study."""
-SIDES = ("rankers", "loss_bound", "transfer")
+SHOWN_BY = {"minima": "learning/minimum", "twins": "oasis-jmlr-2010/table4"}
+"""Methods that one exhibit shows to this exhibit: they run on its subsets alone."""
+ONE_AGGRESSIVENESS = ("rankers", "loss_bound", "transfer")
+FEW = "few_images"
+SIDES = (*ONE_AGGRESSIVENESS, FEW, "rotation")
 """Parts of the settings that are run for an exhibit of their own, each by the module of its name."""
 RUN_FILES = ("model.lookalike", "fit.json", "selection.parquet", "metrics.parquet", "ranks.npz")
 MAKERS = {"protocol": RUN_FILES, "traces": ("curve.parquet",)}
@@ -92,9 +99,14 @@ class CategorySection(MethodStudy):
     minima: Distinct[str] = Field([])
     """Ids of `mcml-factor` and `lmnn-factor`, which go to the minimum of what `mcml` and `lmnn` descend. Only
     `learning/minimum` shows them."""
+    equal: dict[str, str] = Field({})
+    """Method of `methods` to the id under which it runs a second time, with as many settings to choose from as every
+    other method and a stop chosen on the same validation images. One that is not named chooses so anyway."""
     rankers: Absent[Rankers] = ABSENT
     loss_bound: Absent[LossBound] = ABSENT
     transfer: Absent[Transfer] = ABSENT
+    few_images: Absent[FewImages] = ABSENT
+    rotation: Absent[Rotation] = ABSENT
     ablations: Distinct[str] = Field([])
     """Ids of further representations to run with the same subsets."""
     ablation_methods: Absent[Distinct[str]] = Field(ABSENT, min_length=1)
@@ -128,12 +140,14 @@ class CategorySection(MethodStudy):
     def _check_methods(self, place: str) -> None:
         """Refuse methods that do not exist, have two roles, or cannot take theirs, and those of a subset alone."""
         known = self._shared.methods
-        refer_once(place, {role: getattr(self, role) for role in ROLES}, known)
+        refer_once(place, {role: getattr(self, role) for role in ROLES} | {"equal": [*self.equal.values()]}, known)
         for method in self.ablation_methods or ():
             refer(f"{place}.ablation_methods", method, self.methods)
         for method in self.projected:
             if known[method].trace is None:
                 raise LookalikeError(f"config: {place}.projected names {method!r}, which needs a `trace` to be drawn")
+        for method in self.few_images.methods if self.few_images is not None else ():
+            refer(f"{place}.few_images", method, known)
         for method in self.overrides:
             refer(f"{place}.overrides", method, known)
         for id, subset in self.subsets.items():
@@ -174,7 +188,8 @@ class CategorySection(MethodStudy):
                 side = names["side"]
                 # rankers may be trained on fewer folds
                 n_folds = self.rankers.folds if side == "rankers" and self.rankers is not None else None
-                return {"side": self.sides[side], "folds": self.folds()[:n_folds], "seed": self.seed}
+                own = self._few_images_on(names["subset"]) if side == FEW else getattr(self, side)
+                return {"side": own, "folds": self.folds()[:n_folds], "seed": self.seed}
         return {**super().reads(job, fitted, **names), "published": self.published}
 
     def section(self) -> dict[str, Any]:
@@ -216,9 +231,19 @@ class CategorySection(MethodStudy):
 
     @property
     def sides(self) -> dict[str, OneAggressiveness]:
-        """Those of `SIDES` that are run."""
-        sides = {side: getattr(self, side) for side in SIDES}
+        """Those of `ONE_AGGRESSIVENESS` that are run."""
+        sides = {side: getattr(self, side) for side in ONE_AGGRESSIVENESS}
         return {side: settings for side, settings in sides.items() if settings is not None}
+
+    def _few_images_on(self, subset: str) -> FewImagesOfMethods:
+        """Return what decides the numbers of few images on a subset."""
+        fits = {method: fit_of(self.spec(method, subset)) for method in self.on_subset(subset, self.learned_in(FEW))}
+        return FewImagesOfMethods(images=[] if self.few_images is None else self.few_images.images, fits=fits)
+
+    def learned_in(self, side: str) -> list[str]:
+        """Return the methods whose learners one of `SIDES` finds by name: those of its own that the study runs."""
+        named = self.few_images.methods if side == FEW and self.few_images is not None else []
+        return [method for method in named if method in self.run_methods()]
 
     def spec(self, method: str, subset: str = "") -> Method:
         """Return a method as the study, and a subset of it, changes it."""
@@ -226,7 +251,12 @@ class CategorySection(MethodStudy):
 
     def named_methods(self) -> list[str]:
         """Return the methods that are run, for whatever they are run."""
-        return [method for role in ROLES for method in getattr(self, role)]
+        return [*(method for role in ROLES for method in getattr(self, role)), *self.twins.values()]
+
+    @property
+    def twins(self) -> dict[str, str]:
+        """Methods that are run to the ids of their `equal` runs."""
+        return {method: twin for method, twin in self.equal.items() if method in self.methods}
 
     def run_methods(self) -> list[str]:
         """Return the methods that are selected, fitted and ranked."""
@@ -237,10 +267,12 @@ class CategorySection(MethodStudy):
         return [method for method in self.named_methods() if self.spec(method).trace is not None]
 
     def on_subset(self, subset: str, methods: Iterable[str]) -> list[str]:
-        """Return those of some methods that run on a subset; minima only where `learning/minimum` shows them."""
-        chosen = self.subsets[subset].methods
-        unshown = () if subset in (self.exhibits or {}).get("learning/minimum", [subset]) else self.minima
-        return [method for method in methods if (chosen is None or method in chosen) and method not in unshown]
+        """Return those of some methods that run on a subset; those of `SHOWN_BY` only where it shows them."""
+        chosen, originals = self.subsets[subset].methods, {twin: method for method, twin in self.twins.items()}
+        shown = {role: subset in (self.exhibits or {}).get(exhibit, [subset]) for role, exhibit in SHOWN_BY.items()}
+        unshown = {*(() if shown["minima"] else self.minima), *(() if shown["twins"] else originals)}
+        known = [method for method in methods if method not in unshown]
+        return [method for method in known if chosen is None or originals.get(method, method) in chosen]
 
     def families(self) -> dict[str, list[str]]:
         """Return the methods to compare OASIS with, by question: competitors, its variants, and what was set aside."""
@@ -310,9 +342,9 @@ class CategorySection(MethodStudy):
         return {self.representation: self.run_methods()} | others
 
     def runs(self, file: str, *, ablations: bool = True, timed: bool = True) -> list[str]:
-        """Return one file of every run, or without further representations, or what is run for times or a minimum."""
+        """Return one file of every run, or without further representations, or without what no ranking compares."""
         by_representation = self.methods_by_representation()
-        without = () if timed else (*self.timed, *self.minima)
+        without = () if timed else (*self.timed, *self.minima, *self.twins.values())
         return [
             self._run_file(representation, subset, method, fold, file)
             for representation in (by_representation if ablations else [self.representation])
@@ -352,7 +384,8 @@ class CategorySection(MethodStudy):
         curves = [
             self._run_file(own, *trace, fold, "curve.parquet") for trace, fold in product(self.traces(), self.folds())
         ]
-        pairs = [(side, subset) for side, subset in product(SIDES, self.subsets) if (subset, Side(side)) in asked]
+        sides = [side for side in SIDES if getattr(self, side) is not None]
+        pairs = [(side, subset) for side, subset in product(sides, self.subsets) if (subset, Side(side)) in asked]
         sides = [f"{self.folder}/{side}/{own}/{subset}.parquet" for side, subset in pairs]
         return [*self.runs("metrics.parquet"), *curves, *sides]
 

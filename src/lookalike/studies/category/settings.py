@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 from pydantic_core import PydanticCustomError
 
-from lookalike.core.settings.methods import Changes
+from lookalike.core.settings.methods import Changes, Fit
 from lookalike.core.settings.model import Absent, Distinct, Number, Section, left_out, names_or
 
 
@@ -70,6 +70,29 @@ class LossBound(OneAggressiveness):
 
 class Transfer(OneAggressiveness):
     """OASIS that learns from one half of a subset's classes and ranks the other half; not run if left out."""
+
+
+class Rotation(Section):
+    """LMNN with and without a rotation to principal components; not run if left out."""
+
+    iterations: int = Field(20, ge=1, description="Iterations of both descents.")
+
+
+class FewImages(Section):
+    """Methods that learn from fewer images of each class; not run if left out."""
+
+    images: Distinct[Annotated[int, Field(ge=3)]] = Field([5, 10, 20], min_length=1)
+    """Training images of each class, besides all of them, from which Table 4 is made."""
+    methods: Distinct[str] = Field(
+        min_length=1, description="Ids of the methods; those that the study does not run are left out."
+    )
+
+
+class FewImagesOfMethods(Section):
+    """What decides the numbers of few images: their counts, and the methods as the study changes them."""
+
+    images: list[int] = Field()
+    fits: dict[str, Fit] = Field()
 
 
 class Splits(Section):

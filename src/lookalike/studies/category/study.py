@@ -21,6 +21,7 @@ from lookalike.exhibits.model import Drawn, Figure
 from lookalike.exhibits.printed import MISSING, STAR, Cell, plus_minus, swapped
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.statuses import Status
+from lookalike.learners.curve import log_spaced_steps
 from lookalike.studies.category.section import CategorySection
 from lookalike.studies.metrics import not_converged, rows_in, select
 
@@ -154,8 +155,16 @@ class CategoryStudy(CategorySection):
         return rows.pivot(index="x", columns="fold", values="value").sort_index()
 
     def stops(self, subset: Subset) -> pd.Series:
-        """Step of each fold at which validation stops OASIS at the aggressiveness whose curves are traced."""
-        return self.recorded(subset, "oasis", "stop_at_traced_aggressiveness")
+        """Step of each fold at which validation stops OASIS, where its aggressiveness is the one that is traced."""
+        return self._at_traced(subset, "n_steps")
+
+    def late_stops(self, subset: Subset) -> pd.Series:
+        """Tell of each of these folds whether its stop is the last that could be chosen."""
+        return self._at_traced(subset, "at_last_step").astype(bool)
+
+    def _at_traced(self, subset: Subset, column: str) -> pd.Series:
+        chosen, recorded = (self.recorded(subset, "oasis", name) for name in ("aggressiveness", column))
+        return recorded[recorded.index.isin(chosen.index[chosen == self.traced_aggressiveness])]
 
     @cached_property
     def fits(self) -> pd.DataFrame:
@@ -177,6 +186,15 @@ class CategoryStudy(CategorySection):
         text = self.printed_in("text", JMLR)
         rows = text.loc[text["metric"] == metric, "value"]
         return float(rows.iloc[0]) if len(rows) else math.nan
+
+    def n_settings(self, method: str) -> int:
+        """Count what a fold chooses from: combinations of values, by steps to stop at where these are chosen."""
+        spec = self.spec(method)
+        n_values, trace = math.prod(map(len, spec.select.values())), spec.trace
+        if trace is None or not trace.stop:
+            return n_values
+        # not to learn is a choice
+        return n_values * (1 + len(log_spaced_steps(trace.steps, trace.points, trace.first)))
 
     def n_triplets(self, subset: Subset) -> int:
         """Count the triplets of a subset as JMLR's Figure 5 does: cn (n - 1) (c - 1)n / 2 of c classes of n images."""

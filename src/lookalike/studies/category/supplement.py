@@ -1,4 +1,4 @@
-"""What the OASIS papers talk about and never show: new classes, other values of C, and the minima of competitors."""
+"""What the OASIS papers talk about and never show: new classes, values of C, and the minima of competitors."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from itertools import product
 
 import pandas as pd
 
-from lookalike.exhibits.model import Figure, Panel, Table
+from lookalike.exhibits.model import Axis, Figure, Panel, Table
 from lookalike.exhibits.printed import MISSING, plus_minus, significant
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, Look, looks_of
 from lookalike.studies.category.curves import ASIDE, LOG_STEPS, MAP, aside, figure, joined, mean_curve, panel, series
-from lookalike.studies.category.section import Side, Traces
+from lookalike.studies.category.section import FEW, Side
 from lookalike.studies.category.study import CategoryStudy, Subset
-from lookalike.studies.category.training import traced_at
 from lookalike.studies.metrics import select
 
 VALIDATION_MAP = replace(MAP, label="Validation mAP")
@@ -89,44 +88,94 @@ def aggressiveness_curves(study: CategoryStudy) -> Figure:
 
 def _candidate_rows(study: CategoryStudy, subset: Subset) -> pd.DataFrame:
     """A curve of each C, from the first step on: the axis is logarithmic."""
-    rows = select(study.own(study.table("selections")), subset=subset.id, method="oasis")
+    method = study.twins.get("oasis", "oasis")
+    rows = select(study.own(study.table("selections")), subset=subset.id, method=method)
     rows = rows[rows["step"] > 0].rename(columns={"step": "x", "map": "value"})
     curves = rows.groupby("aggressiveness") if "aggressiveness" in rows else ()
     return joined([mean_curve(subset, f"C = {C:g}", own) for C, own in curves])
 
 
 @exhibit(
-    "learning/fixed_aggressiveness",
-    title="A fixed C beside the chosen one",
+    "learning/few_images",
+    title="Few training images",
     needs=("metrics", "fits"),
-    when=lambda study: "oasis" in study.traced_methods(),
+    asks=(Side(FEW),),
+    when=lambda study: study.few_images,
 )
-def fixed_aggressiveness(study: CategoryStudy) -> Table:
-    """Whether choosing C matters: test mAP, in percent, with the C of the papers' figures and with the chosen C."""
-    cells: list[dict[str, object]] = []
-    notes = ["Both are stopped where validation mAP is highest for their C."]
-    for subset in study.parts:
-        fits = select(study.fits, subset=subset.id, method="oasis").set_index("fold")
-        curves = study.curves(subset, "oasis")
-        stops = fits.get("stop_at_traced_aggressiveness", pd.Series(dtype=float)).dropna()
-        if curves is None or stops.empty:
-            continue
-        counts = fits["aggressiveness"].value_counts().sort_index()
-        chosen = ", ".join(f"{C:g} ({n})" for C, n in counts.items())
-        cells.append({"subset": subset.id, "column": "C", "ours_cell": chosen})
-        cells += beside({"subset": subset.id}, fixed=at(curves, stops), chosen=study.values(subset, "oasis"))
-        steps = f"{stops.mean():,.0f} at {traced_at(study)}, {fits['n_steps'].mean():,.0f} at the chosen C"
-        notes.append(f"Mean steps over folds ({subset.title}): {steps}.")
-    columns = {"C": "C chosen (folds)", "fixed": traced_at(study), "chosen": "C chosen", "gain": "chosen minus fixed"}
-    titles = {"subset": study.titles, "column": columns}
-    return Table(pd.DataFrame(cells), ("subset",), "column", titles=titles, notes=tuple(notes))
+def few_images(study: CategoryStudy) -> Figure:
+    """Whether constraints on W help when images are few: test mAP of each method over training images of a class."""
+    methods = study.learned_in(FEW)
+    looks, frame = looks_of(methods), joined([_few_rows(study, *pair) for pair in product(study.parts, methods)])
+    counts = sorted(set(frame["step"]))
+    ticks = tuple((float(n), f"{n:.0f}") for n in counts)
+
+    def draw(subset: Subset, own: pd.DataFrame) -> Panel:
+        drawn = [
+            series(subset, method, study.title_of(method), looks[method], aside=aside(place, len(methods)))
+            for place, method in enumerate(methods)
+        ]
+        x = Axis("Training images of a class", "log", ticks=ticks, text="{:.0f}")
+        return panel(study, subset, own, drawn, x=x, why="not run here")
+
+    notes = (
+        "Each method chooses as in Table 4. Smaller sets are parts of larger ones, and test images are the same.",
+        "A fifth of the images chooses, and at least two of each class.",
+        ASIDE,
+    )
+    return figure(study, frame, draw, notes=notes)
+
+
+def _few_rows(study: CategoryStudy, subset: Subset, method: str) -> pd.DataFrame:
+    """A curve over numbers of images, up to all training images."""
+    rows = select(study.numbers, subset=subset.id, method=method, metric="map of few images")
+    every = study.values(subset, method).reset_index().assign(x=float(study.splits.train))
+    return mean_curve(subset, method, pd.concat([rows[["fold", "x", "value"]], every])) if len(rows) else joined([])
+
+
+@exhibit(
+    "learning/budget",
+    title="Precision over training time",
+    needs=("fits", "selections"),
+    when=lambda study: study.twins,
+)
+def budget(study: CategoryStudy) -> Figure:
+    """How precise each method is after as much training: validation mAP over processor seconds."""
+    learned = [method for method in study.methods if study.n_settings(study.twins.get(method, method)) > 1]
+    looks, frame = looks_of(learned), joined([_budget_rows(study, *pair) for pair in product(study.parts, learned)])
+
+    def draw(subset: Subset, own: pd.DataFrame) -> Panel:
+        drawn = [series(subset, method, study.title_of(method), looks[method], x="seconds") for method in learned]
+        x = Axis("Processor seconds of training", "log", text="{:.3g}")
+        return panel(study, subset, own, drawn, x=x, y=VALIDATION_MAP, why="not run here")
+
+    notes = (
+        "Validation images rank each other, and a learner has the other training images. Each fold's curve has the "
+        "value of the parameter that the fold chose with equal settings.",
+        "Seconds are steps or iterations, each as long as in the method's fit on all training images on average.",
+    )
+    return figure(study, frame, draw, notes=notes)
+
+
+def _budget_rows(study: CategoryStudy, subset: Subset, method: str) -> pd.DataFrame:
+    """A curve of the chosen values, from the first step on: the axis is logarithmic."""
+    run = study.twins.get(method, method)
+    fits = select(study.fits, subset=subset.id, method=method)
+    rows = select(study.own(study.table("selections")), subset=subset.id, method=run)
+    if rows.empty or not fits["n_steps"].sum() > 0:
+        return joined([])
+    by_fold = select(study.fits, subset=subset.id, method=run).set_index("fold")
+    for name in study.spec(run, subset.id).select:
+        rows = rows[rows[name] == rows["fold"].map(by_fold[f"selected_{name}"])]
+    seconds = fits["cpu_seconds_fit"].sum() / fits["n_steps"].sum()
+    curve = mean_curve(subset, method, rows[rows["step"] > 0].rename(columns={"step": "x", "map": "value"}))
+    return curve.assign(seconds=seconds * curve["step"])
 
 
 @exhibit(
     "learning/minimum",
     title="MCML and LMNN stopped early and at their minimum",
     needs=("metrics", "fits"),
-    asks=(Traces(tuple(DESCENTS)),),
+    asks=(Side("rotation"),),
     when=lambda study: study.minima,
 )
 def minima(study: CategoryStudy) -> Table:
@@ -136,41 +185,26 @@ def minima(study: CategoryStudy) -> Table:
     heads |= {"train_cell": "mAP, training images, %", "ours_cell": "mAP, test images, %"}
     titles = {"subset": study.titles, "end": ENDS, "method": {method: study.title_of(method) for method in DESCENTS}}
     notes = (
-        "The best validation mAP is looked for up to the learner's own end, and not beyond it.",
         "The papers' descent makes the first two rows of a method (LMNN's with an active set). The minimum of the same "
         "objective is found by L-BFGS on a factor of M. With fewer images than words many matrices reach it.",
-        "Early stopping has the default omega of LMNN. The other rows have the omega that each fold chose.",
+        "Each row of LMNN has the omega that each fold chose for this end.",
     )
     numbers = frozenset(heads) - {"method", "end"}
     return Table(pd.DataFrame(records), heads=heads, blocks="subset", titles=titles, numbers=numbers, notes=notes)
 
 
 def _end_rows(study: CategoryStudy, subset: Subset, method: str) -> list[dict[str, object]]:
-    """Numbers of a method at its three ends; none where it was not traced."""
-    metrics = ("traced_map", "traced_train_map", "traced_validation_map", "objective")
-    test, train, validation, objective = (study.curves(subset, method, metric) for metric in metrics)
-    if test is None or train is None or validation is None or objective is None:
-        return []
-    early = validation.reindex(test.index).where(test.notna()).idxmax()
-    folds = {"early": (early, at(objective / objective.loc[0], early), at(train, early), at(test, early))}
-    for end, run in (("own", method), ("minimum", DESCENTS[method])):
-        shares = study.recorded(subset, run, "objective_share")
-        precision = study.values(subset, run, "train_map"), study.values(subset, run)
-        folds[end] = (study.recorded(subset, run, "n_steps"), shares, *precision)
-    return [
-        {"subset": subset.id, "method": method, "end": end}
-        | {"objective": significant(100 * shares.mean()) if len(shares) else MISSING}
-        | {"steps_cell": significant(steps.mean()).removesuffix(".0")}
-        | percent("train", seen)
-        | percent("ours", new)
-        for end, (steps, shares, seen, new) in folds.items()
-        if len(new)
-    ]
-
-
-def at(curves: pd.DataFrame, steps: pd.Series) -> pd.Series:
-    """Number of each fold at its own step."""
-    return pd.Series({fold: curves.at[step, fold] for fold, step in steps.items()})
+    """Numbers of a method at those of its three ends that were run."""
+    records: list[dict[str, object]] = []
+    for end, run in (("early", study.twins.get(method, "")), ("own", method), ("minimum", DESCENTS[method])):
+        new, shares = study.values(subset, run), study.recorded(subset, run, "objective_share")
+        if not len(new):
+            continue
+        steps = significant(study.recorded(subset, run, "n_steps").mean()).removesuffix(".0")
+        share = significant(100 * shares.mean()) if len(shares) else MISSING
+        keys = {"subset": subset.id, "method": method, "end": end, "steps_cell": steps, "objective": share}
+        records.append(keys | percent("train", study.values(subset, run, "train_map")) | percent("ours", new))
+    return records
 
 
 def percent(name: str, folds: pd.Series, sign: str = "") -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -16,12 +16,12 @@ from lookalike.learners.gram import Seen
 from lookalike.studies.category.folds import Fold, symmetry_index
 from lookalike.studies.fits import make_learner, warm_up
 from lookalike.studies.metrics import metrics_frame
-from lookalike.studies.selection import as_stopped
+from lookalike.studies.selection import as_stopped, limit_of_steps
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
 
-TRACED = {"test": "traced_map", "ranked training": "traced_train_map", "validation": "traced_validation_map"} | {
-    name: name for name in ("loss_rate", "objective", "symmetry_index")
-}
+SCORED = {"test": "traced_map", "ranked training": "traced_train_map"}
+"""Parts of the images that are ranked along training, to the metrics."""
+TRACED = SCORED | {name: name for name in ("loss_rate", "objective", "symmetry_index")}
 """What is traced to its metric; a learner without an objective or a W has no rows of it."""
 
 
@@ -35,29 +35,20 @@ def make(fold: Fold, spec: Fit, folder: Path, names: Mapping[str, str | int]) ->
 def trace_fold(fold: Fold, spec: Fit) -> pd.DataFrame:
     """Numbers along training, at the fixed parameters of the figures; no rows where a trace reaches its time limit.
 
-    A learner that stops by itself is traced past its stop, towards its minimum. Validation images are scored up to its
-    own end, in a run of its own on the other images of the cut: early stopping would choose from these numbers.
+    A learner that stops by itself is traced past its stop, towards its minimum.
     """
     warm_up(spec.learner)
-    trace = spec.trace or Trace()
-    # past the stop means, for a learner that stops by itself, without its tolerance
-    fixed = {"aggressiveness": float(trace.aggressiveness), "tol": 0.0}
-    fixed |= dict.fromkeys(("n_steps", "max_iter"), trace.steps)
     try:
         with cpu_time_limit(spec.time_limit, "the trace"):
-            table = _curve(fold, spec, trace, "train", ("ranked training", "test"), **fixed)
-            if not trace.stop:
-                own = min(trace.steps, spec.parameters.get("max_iter", trace.steps))
-                validated = _curve(fold, spec, trace, "learn", ("validation",), max_iter=own)
-                table = pd.concat([table, validated[validated["metric"] == TRACED["validation"]]])
+            table = _curve(fold, spec, spec.trace or Trace())
     except TimeLimitReachedError:
         return metrics_frame([])
     return metrics_frame(table.assign(subset=fold.subset, fold=fold.number))
 
 
-def _curve(fold: Fold, spec: Fit, trace: Trace, learned: str, scored: Sequence[str], **given: float) -> pd.DataFrame:
-    """Learn from a part of the images, with what the learner has of given parameters, and score others on the way."""
-    rows = {part: fold.rows(learned, part) for part in scored}
+def _curve(fold: Fold, spec: Fit, trace: Trace) -> pd.DataFrame:
+    """Learn from the training images, and rank them and the test images on the way."""
+    rows = {part: fold.rows("train", part) for part in SCORED}
     seen = {part: (Seen(X), fold.images[part].labels) for part, (_, X) in rows.items()}
 
     def score(model: SimilarityLearner, step: int) -> dict[str, float]:
@@ -68,9 +59,11 @@ def _curve(fold: Fold, spec: Fit, trace: Trace, learned: str, scored: Sequence[s
 
     # the learner sees the stream of its fold's final fit
     learner = make_learner(spec, fold.seed("fit"))
-    learner.set_params(**{name: value for name, value in given.items() if name in learner.get_params()})
+    # past the stop means, for a learner that stops by itself, without its tolerance
+    fixed = {"aggressiveness": float(trace.aggressiveness), "tol": 0.0, limit_of_steps(learner): trace.steps}
+    learner.set_params(**{name: value for name, value in fixed.items() if name in learner.get_params()})
     steps = log_spaced_steps(trace.steps, trace.points, trace.first)
-    X, _ = rows[scored[0]]
-    traced = learner.fit(X, fold.images[learned].labels, trace=score, trace_steps=steps).curve_
+    X, _ = rows["test"]
+    traced = learner.fit(X, fold.images["train"].labels, trace=score, trace_steps=steps).curve_
     numbers = pd.DataFrame({metric: traced[name] for name, metric in TRACED.items() if name in traced})
     return numbers.assign(x=traced["step"]).melt("x", var_name="metric").dropna(subset="value")

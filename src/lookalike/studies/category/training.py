@@ -129,7 +129,7 @@ def _printed_map(study: CategoryStudy, cells: pd.DataFrame, frame: pd.DataFrame)
 
 def _stop_notes(study: CategoryStudy) -> tuple[str, ...]:
     """Count the folds whose validation stop is the last traced step, and say where print differs from print."""
-    flags = [flag for subset in study.parts for flag in study.recorded(subset, "oasis", "traced_stop_at_last_step")]
+    flags = [flag for subset in study.parts for flag in study.late_stops(subset)]
     stop, settings = f"the validation stop at {traced_at(study)}", set(map(study.setting_of, study.parts))
     notes = [f"In {sum(flags)} of {len(flags)} folds {stop} is the last traced step."] if any(flags) else []
     steps = [study.printed_number(name) for name in ("var10_saturation_steps", "saturation_steps_in_caption")]

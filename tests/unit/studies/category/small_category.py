@@ -37,13 +37,16 @@ SECTION = {
     "variants": ["oasis-proj", "oasis-online-proj", "oasis-dissim", "oasis-psd"],
     "timed": ["lmnn-naive"],
     "minima": ["lmnn-factor"],
+    "equal": {"oasis": "oasis-equal", "lmnn": "lmnn-equal"},
     "projected": list(PSD),
     "rankers": {"averages": [2, 5]},
     "loss_bound": {},
     "transfer": {},
+    "few_images": {"images": [5, 20], "methods": ["oasis", "oasis-psd"]},
+    "rotation": {},
 }
 METHODS = {method: {} for role in SECTION.values() if isinstance(role, list) for method in role}
-METHODS |= {method: {"trace": {}} for method in ("oasis", "mcml", "lmnn")}
+METHODS |= {method: {"trace": {}} for method in ("oasis", "mcml", *SECTION["equal"].values())}
 METHODS |= {
     method: {"trace": {}, "parameters": {"projection_interval": interval} if interval else {}}
     for method, interval in PSD.items()

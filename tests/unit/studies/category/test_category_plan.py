@@ -23,22 +23,39 @@ def study_of(dataset, *without, data=None, **changes):
 def test_every_run_of_every_fold_is_asked_for(settings):
     study = settings.category["caltech256"]
     runs = study.runs("fit.json")
-    # 13 methods on 5 subsets and 5 folds, 2 of them in two further representations, and minima where they are shown
-    assert len(set(runs)) == len(runs) == 13 * 25 + 2 * 2 * 25 + 2 * 2 * 5
+    # 13 methods on 5 subsets and 5 folds, 2 of them in two further representations, minima and what has equal settings
+    # where they are shown
+    assert len(set(runs)) == len(runs) == 13 * 25 + 2 * 2 * 25 + 2 * 2 * 5 + 3 * 3 * 5
     assert {file.split("/")[4] for file in runs if "-factor" in file} == {"var10", "var20"}
+    assert {file.split("/")[4] for file in runs if "-equal" in file} == {"var10", "var20", "classes50"}
     assert "results/caltech256/runs/words1000-hellinger/var10/oasis/4/fit.json" in runs
     untimed = study.runs("ranks.npz", ablations=False, timed=False)
     assert len(untimed) == 12 * 25
-    assert not any("lmnn-naive" in file for file in untimed)
+    assert not any(name in file for file in untimed for name in ("lmnn-naive", "-equal"))
     assert study.inputs("contrasts")["rankings"] == untimed
     # the table of numbers is made of what exhibits show
     files = study.number_files()
     curves = {tuple(file.split("/")[4:6]) for file in files if file.endswith("curve.parquet")}
     projected = {("var20", method) for method in study.projected}
-    traced = set(product(("var10", "var20"), ("oasis", "mcml", "lmnn")))
+    traced = set(product(("var10", "var20"), ("oasis", "mcml")))
     assert curves == {("easy10", "oasis")} | traced | projected
     sides = [tuple(file.split("/")[2::2]) for file in files if "/runs/" not in file]
     assert sides[:2] == [("rankers", "classes249.parquet"), ("loss_bound", "var10.parquet")]
+    assert ("few_images", "var20.parquet") in sides
+    learned = study.params("run_side_study", side="few_images", subset="var20")["side"]["fits"]
+    assert list(learned) == ["oasis", "oasis-psd", "mcml", "lego", "euclidean"]
+
+
+def test_with_equal_settings_every_learned_method_has_as_many(settings):
+    for dataset, n_settings in {"caltech256": 183, "caltech20": 21}.items():
+        study = settings.category[dataset]
+        counts = {method: study.n_settings(study.twins.get(method, method)) for method in study.methods}
+        assert counts == dict.fromkeys(("oasis", "mcml", "lego", "lmnn"), n_settings) | {"euclidean": 1}
+        # the paper's protocol: OASIS its stop alone, LEGO and LMNN three values each, MCML its own end
+        assert not study.spec("oasis").select
+        assert {method: study.n_settings(method) for method in ("mcml", "lmnn")} == {"mcml": 1, "lmnn": 3}
+    # a file laid over it may run fewer methods
+    assert study_of("caltech256", methods=["oasis", "euclidean"]).twins == {"oasis": "oasis-equal"}
 
 
 def test_what_is_not_run_has_no_exhibit_and_no_numbers():
@@ -112,7 +129,9 @@ def test_exhibits_have_settings_and_files(settings):
     assert {f"oasis-jmlr-2010/fig{number}" for number in range(5, 10)} <= drawn["caltech20"]
     papers = settings.category["caltech256"]
     assert papers.all_subsets[-1].n_classes == len(papers.params("exhibits")["published"]["classes249"]) == 249
-    assert papers.traced_methods() == ["oasis", "mcml", "lego", "lmnn", *papers.variants, *papers.projected]
+    assert papers.traced_methods() == [
+        *("oasis", "mcml", "lego", *papers.variants, *papers.projected, *papers.twins.values())
+    ]
     demo, ratings = settings.category["demo"], settings.category["demo"].ratings
     assert demo.example_fold() == (ratings.subset, ratings.fold)
     unrated = settings.category["caltech20"]

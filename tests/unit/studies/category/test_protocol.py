@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,11 +17,11 @@ from lookalike.core.settings.methods import Fit
 from lookalike.features.visterms import TfidfVisterms
 from lookalike.learners import OASIS, AveragedOASIS, Euclidean, load
 from lookalike.ranking.rankings import Rankings, rank_leave_one_out
-from lookalike.studies.category import protocol, rankers, traces, transfer
+from lookalike.studies.category import few_images, protocol, rankers, rotation, traces, transfer
 from lookalike.studies.category.folds import Fold
 from lookalike.studies.category.protocol import run_fold
 from lookalike.studies.category.section import RUN_FILES
-from lookalike.studies.category.settings import Rankers, Transfer
+from lookalike.studies.category.settings import FewImagesOfMethods, Rankers, Rotation, Transfer
 from lookalike.studies.category.traces import trace_fold
 from lookalike.studies.metrics import COLUMNS, select
 
@@ -93,9 +94,6 @@ def test_oasis_is_chosen_on_the_cut_and_refitted_on_all(study, fold):
     expected.fit(TfidfVisterms().fit_transform(counts[train]), labels)
     np.testing.assert_array_equal(result.model.W_, expected.W_)
     assert (result.fit["n_updates"], result.fit["seeds"]) == (expected.n_updates_, seeds)
-    # the stop of the aggressiveness that figures trace, among its own steps
-    own = table[table["aggressiveness"] == 0.3].sort_values(["map", "step"], ascending=[False, True])
-    assert result.fit["stop_at_traced_aggressiveness"] == own["step"].iloc[0]
 
 
 def test_neither_test_images_nor_the_order_of_the_table_change_what_is_learned(study, fold):
@@ -212,11 +210,55 @@ def test_a_learner_that_stops_by_itself_is_traced_past_its_stop(study):
     assert (np.diff(traced(curve, "objective")) <= 0).all()
     assert own.fit["n_steps"] == 4
     assert traced(curve)[4] == pytest.approx(own.rankings.mean_average_precision(), abs=1e-12)
-    # validation images up to its own end, as if they were the test images of a fold that learns from the cut's others
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_learner_of_a_batch_stops_where_validation_says(study):
+    fold = Fold(*study, 1, 5, "toy")
+    result = run_fold(fold, spec("MCML", parameters={"tol": 0.0}, trace={"steps": 6, "points": 50, "first": 1}))
+    table = result.selection
+    assert table["step"].tolist() == [*range(7)]
+    # validation images, as if they were the test images of a fold that learns from the cut's others
     cut = fold.split[fold.split["role"] == "train"]
     cut = cut.assign(role=np.where(cut["validation"], "test", "train"), validation=False)
-    expected = run_fold(replace(fold, split=cut), few).rankings.mean_average_precision()
-    assert traced(curve, "traced_validation_map").loc[4:].tolist() == pytest.approx([expected], abs=1e-12)
+    other = run_fold(replace(fold, split=cut), spec("MCML", parameters={"tol": 0.0, "max_iter": 4}))
+    assert table["map"][4] == pytest.approx(other.rankings.mean_average_precision(), abs=1e-12)
+    chosen = int(table["map"].argmax())
+    fixed = run_fold(fold, spec("MCML", parameters={"tol": 0.0, "max_iter": chosen}))
+    assert (result.fit["n_steps"], result.fit["converged"]) == (chosen, None), "a chosen stop is no limit"
+    np.testing.assert_array_equal(result.rankings.ranks, fixed.rankings.ranks)
+
+
+def test_fewer_images_are_parts_of_more_and_choose_by_at_least_two(fold):
+    smaller, larger = (few_images.with_images(fold, n) for n in (3, 6))
+    parts = [part.images for part in (smaller, larger, fold)]
+    for few, more in pairwise(parts):
+        assert set(few["train"].rows) < set(more["train"].rows)
+        assert set(few["test"].rows) == set(more["test"].rows)
+    assert {name: len(parts[0][name].rows) for name in ("learn", "validation")} == {"learn": 4, "validation": 8}
+    settings = FewImagesOfMethods(images=[6], fits={"oasis": spec(**CHOSEN)})
+    table = few_images.numbers_of(fold, settings)
+    expected = run_fold(larger, spec(**CHOSEN)).rankings.mean_average_precision()
+    assert table[["method", "metric", "x", "value"]].to_numpy().tolist() == [
+        ["oasis", "map of few images", 6, expected]
+    ]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_rotation_changes_nothing_of_lmnn(fold):
+    table = rotation.numbers_of(fold, Rotation(iterations=4)).set_index("method")["value"]
+    own = run_fold(fold, spec("LMNN", parameters={"solver": "active_set", "tol": 0.0, "max_iter": 4}))
+    assert table["lmnn"] == pytest.approx(own.rankings.mean_average_precision(), abs=0.02)
+    assert table["rotated"] == pytest.approx(table["lmnn"], abs=0.02)
+
+
+def test_scores_before_a_projection_choose_the_stop_of_oasis(fold):
+    projected = {"parameters": {"projection": "psd", "aggressiveness": 0.3}, "trace": TRACE | {"as_learned": True}}
+    plain = spec(parameters={"aggressiveness": 0.3}, trace=TRACE)
+    first, second = run_fold(fold, spec(**projected)), run_fold(fold, plain)
+    pd.testing.assert_frame_equal(first.selection, second.selection)
+    assert first.fit["n_steps"] == second.fit["n_steps"]
+    assert first.fit["symmetry_index"] == pytest.approx(1) != second.fit["symmetry_index"]
 
 
 def test_new_classes_are_ranked_by_what_the_other_half_taught(fold):
