@@ -17,10 +17,10 @@ with logged(snakemake):
     data = landmark_data(counts, query_counts, queries, relevance, image_ids)
     folders = {tuple(Path(file).parts[-4:-1]): Path(file).parent for file in snakemake.output}
     landmarks = list(dict.fromkeys(landmark for landmark, _, _ in folders))
+    shared = {"seed": params["seed"], "passes": params["passes"]}
     for method, spec in params["specs"].items():
         for landmark, draw in draws_of(learning_images, landmarks):
-            fit, seed = Fit(**spec), params["seed"]
-            result = run_landmark(data, learning_images, landmark, draw, fit, seed=seed, method=method)
+            result = run_landmark(data, learning_images, landmark, draw, Fit(**spec), method=method, **shared)
             folder = folders[landmark, method, str(draw)]
             write_landmark(result, folder, dataset=names.dataset, representation=names.representation)
             done = result.metrics.get("map", result.fit["not_converged"])

@@ -20,6 +20,7 @@ from lookalike.exhibits.contrasts import NO_RESULT, PRINT, REAL, SIMULATED, SYNT
 from lookalike.ranking.comparison import clustered_bootstrap, corrected_t_test
 from lookalike.studies.landmark.rankings import MAP, SPARSITY
 from lookalike.studies.landmark.study import (
+    CHOSEN,
     NONZEROS,
     PAPER,
     TABLE_METHODS,
@@ -39,6 +40,7 @@ ON_MOST, LARGEST = "{} on most landmarks", "largest {} of a landmark"
 OVER_CODEBOOKS, OVER_WORDS = "sparsity over codebooks", "training time over words"
 RANKED = ("soml-da", "soml-tg", "qpao", "oasis-diagonal", "tfidf")
 """Order in which the paper's claims take one method's precision from another's."""
+AS_IN_PRINT = {chosen: method for method, chosen in CHOSEN.items()}
 SHORTEST = 1e-9
 """Seconds that a time counts as at least, which has a logarithm."""
 
@@ -58,8 +60,12 @@ def beside_print(study: LandmarkStudy, rows_of: Callable[[LandmarkStudy], Iterab
     in_print = list(rows_of(study.as_printed()))
     printed = {row.key: row.mean for row in in_print}
     places = {codebook.id: printed_setting(PAPER, codebook.setting) for codebook in study.vocabularies}
-    keys = ((row, (places.get(row.setting, ""), *row.key[1:])) for row in rows_of(study))
-    return [replace(row, printed=printed.get(key, math.nan)) for row, key in keys] + in_print
+    found = []
+    for row in rows_of(study):
+        first, second = (AS_IN_PRINT.get(side, side) for side in (row.first, row.second))
+        key = (places.get(row.setting, ""), row.metric, first, second)
+        found.append(replace(row, printed=printed.get(key, math.nan)))
+    return found + in_print
 
 
 def row_of(
@@ -78,7 +84,18 @@ def row_of(
 
 def ran(study: LandmarkStudy, methods: Sequence[str]) -> list[str]:
     """Return the study's methods in an order; its variants stand before those that they vary."""
-    return [*study.variants, *(method for method in methods if method in study.methods)]
+    ordered = (*methods, *(CHOSEN[method] for method in methods if method in CHOSEN))
+    return [*study.variants, *(method for method in ordered if method in study.methods)]
+
+
+def pairs_of(study: LandmarkStudy, methods: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the pairs that are contrasted: of printed constants, of chosen ones, and each beside what it varies."""
+    ordered = [method for method in methods if method in study.methods]
+    alike = [CHOSEN.get(method, method) for method in ordered]
+    beside = [(variant, method) for method in ordered for variant in study.variants if variant.startswith(method)]
+    beside += [(CHOSEN[method], method) for method in ordered if method in CHOSEN]
+    pairs = dict.fromkeys((*beside, *combinations(ordered, 2), *combinations(alike, 2)))
+    return [pair for pair in pairs if {*pair} <= {*study.run_methods()}]
 
 
 def over_landmarks(study: LandmarkStudy, row: Contrast, gaps: pd.Series, stream: str, metric: str) -> list[Contrast]:
@@ -116,10 +133,10 @@ def gaps_of(study: LandmarkStudy, codebook: Vocabulary, metric: str, *pair: str)
 
 def precision_and_sparsity(study: LandmarkStudy) -> Iterator[Contrast]:
     """Contrast methods in mAP, and those that learn in the share of weights that they make zero."""
-    methods = ran(study, RANKED)
-    learned = [method for method in methods if method != "tfidf"]
-    for codebook, (metric, compared) in product(study.vocabularies, ((MAP, methods), (SPARSITY, learned))):
-        for pair in combinations(compared, 2):
+    learned = [method for method in ran(study, RANKED) if method != "tfidf"]
+    compared = ((MAP, RANKED), (SPARSITY, RANKED[:-1]))
+    for codebook, (metric, methods) in product(study.vocabularies, compared):
+        for pair in pairs_of(study, methods):
             row, gaps = row_of(study, [codebook], metric, *pair), gaps_of(study, codebook, metric, *pair)
             yield from over_landmarks(study, row, gaps, " ".join((codebook.id, *pair)), metric)
             # more than half of the landmarks reach at least this
@@ -155,7 +172,7 @@ def sparsity_over_codebooks(study: LandmarkStudy, method: str) -> Iterator[Contr
 def training_times(study: LandmarkStudy) -> Iterator[Contrast]:
     """Contrast the times of methods that learn with each other, and those of each over numbers of words."""
     learned = ran(study, TABLE_METHODS[1:])
-    for codebook, pair, metric in product(study.vocabularies, combinations(learned, 2), TIMES):
+    for codebook, pair, metric in product(study.vocabularies, pairs_of(study, TABLE_METHODS[1:]), TIMES):
         # the paper prints no counts of triplets
         if metric == TRAIN_TIME or not study.is_print:
             row, gaps = row_of(study, [codebook], TIMES[metric], *pair), gaps_of(study, codebook, metric, *pair)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -21,7 +22,7 @@ from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.statuses import Outcome
 from lookalike.exhibits.style import BLACK, GREY, Look, looks_of
 from lookalike.studies.landmark import montage, times
-from lookalike.studies.landmark.rankings import COST, LAMBDA, MAP, MAP_FULL, ORDERS, SPARSITY
+from lookalike.studies.landmark.rankings import COST, GAMMA, LAMBDA, MAP, MAP_FULL, ORDERS, SPARSITY
 from lookalike.studies.landmark.study import (
     LANDMARKS,
     LITERAL_OF,
@@ -108,14 +109,17 @@ def quantity_table(study: LandmarkStudy, quantity: str) -> Table:
     notes = time_notes(study) if quantity == TRAIN_TIME else ()
     cells = table_cells(study, codebook, quantity, methods)
     pairs = {(method, "oasis-diagonal"): "" for method in LITERAL_OF} if quantity == MAP else {}
+    pairs = {(study.deciding(first), study.deciding(second)): note for (first, second), note in pairs.items()}
     table = Table(cells, ("landmark",), "method", "representation", titles=titles, notes=notes)
     return replace(table, compared="method", best=BEST, margins=margins(study, codebook, pairs))
 
 
 def margins(study: LandmarkStudy, codebook: Vocabulary, pairs: Mapping[tuple[str, str], str]) -> tuple[Margin, ...]:
     """Set the first method of each pair beside the second, in mAP over landmarks and in print, with a pair's note."""
-    ours = {method: study.mean(codebook, method, MAP).mean for method in (*TABLE_METHODS, *study.variants)}
-    printed = {method: study.printed_mean(codebook, method, MAP) for method in TABLE_METHODS}
+    deciding = {method: study.deciding(method) for method in TABLE_METHODS}
+    methods = dict.fromkeys((*deciding.values(), *(method for pair in pairs for method in pair)))
+    ours = {method: study.mean(codebook, method, MAP).mean for method in methods}
+    printed = {own: study.printed_mean(codebook, method, MAP) for method, own in deciding.items()}
     found = []
     for pair, note in pairs.items():
         rows = study.contrasts.intervals(codebook.id, MAP, *pair)
@@ -341,7 +345,8 @@ def _sparsity_points(study: LandmarkStudy, codebook: Vocabulary) -> pd.DataFrame
 def swept_means(study: LandmarkStudy, *kinds: str) -> pd.DataFrame:
     """Return means along sweeps in percent, over landmarks first, so that draws count alike; a row a value of ``x``."""
     rows = study.own(study.table("metrics"))
-    rows = rows.assign(**rows["metric"].str.extract(rf"^(?P<kind>{'|'.join(kinds)})_(?P<metric>{MAP}|{SPARSITY})$"))
+    named = "|".join(map(re.escape, kinds))
+    rows = rows.assign(**rows["metric"].str.extract(rf"^(?P<kind>{named})_(?P<metric>{MAP}|{SPARSITY})$"))
     rows, keys = rows[rows["kind"].notna()], ["representation", "kind", "method", "x"]
     of_draws = rows.groupby([*keys, "metric", "fold"], sort=False)["value"].mean()
     means = 100 * of_draws.groupby([*keys, "metric"], sort=False).mean().unstack("metric", sort=False)
@@ -384,6 +389,32 @@ def _sparsity_axis(frame: pd.DataFrame) -> Axis:
     ticks = tuple((float(share), f"{100 - share:g}") for share in shares if share >= low)
     text = "{:.3g}% of weights are not zero"
     return Axis("Weights that are zero (%)", "log", low, high, ticks, reversed=True, text=text)
+
+
+@exhibit(
+    "landmark/gamma",
+    title="S-DA over gamma and rho",
+    needs=("metrics",),
+    when=lambda study: study.gamma_sweep,
+)
+def precision_over_gamma(study: LandmarkStudy) -> Figure:
+    """How the step of S-DA, which is 1 / (gamma sqrt t), and its threshold rho change its precision and sparsity."""
+    sweep = study.gamma_sweep
+    kinds = {GAMMA.format(rho): rho for rho in (sweep.rho if sweep is not None else ())}
+    frame = swept_means(study, *kinds)
+    methods = list(dict.fromkeys(frame["method"]))
+    looks = looks_of([f"{method} {kind}" for method, kind in product(methods, kinds)])
+    drawn = {
+        f"{study.title_of(method)}, rho = {rho:g}": ({"kind": kind, "method": method}, looks[f"{method} {kind}"])
+        for method, (kind, rho) in product(methods, kinds.items())
+    }
+    lines: list[Line] = []
+    if (own := study.parameters("soml-da").get("gamma")) is not None:
+        lines.append(Line("gamma in print", own, Look(GREY, "", "-."), upright=True))
+    titles = {MAP: "Mean average precision (%)", SPARSITY: "Weights that are zero (%)"}
+    notes = (*study.chosen_words("soml-da"), "The larger gamma, the smaller are the weights that a triplet makes.")
+    others = ("tfidf", study.deciding("oasis-diagonal"))
+    return _sweep_figure(study, frame, "gamma", titles, drawn, lines, notes, others)
 
 
 @exhibit("landmark/cost", title="QPAO over C", needs=("metrics",), when=lambda study: study.cost_sweep)
@@ -435,8 +466,12 @@ def _sweep_figure(
     drawn: Mapping[str, tuple[dict[str, str], Look]],
     lines: Sequence[Line],
     notes: tuple[str, ...],
+    others: Sequence[str] = ("tfidf",),
 ) -> Figure:
-    """Return a row of panels a column, a panel a codebook; `drawn` names each series with its rows and its look."""
+    """Return a row of panels a column, a panel a codebook; `drawn` names each series with its rows and its look.
+
+    Of precision there are the levels of `others` too, which are not varied.
+    """
     cells = list(product(columns.items(), study.vocabularies))
     titles = lettered([f"{codebook.title} words" for _, codebook in cells])
     panels = []
@@ -446,17 +481,18 @@ def _sweep_figure(
         series = [Series(name, here | where, "x", column, look) for name, (where, look) in drawn.items()]
         ticks = tuple((value, f"{value:g}") for value in sorted(set(places["x"])))
         y = Axis("" if codebook.place else name, text="{:.1f}%")
-        levels = _unlearned(study, codebook, places) if column == MAP else ()
+        levels = _levels(study, codebook, places, others) if column == MAP else ()
         panels.append(Panel(title, Axis(label, "log", ticks=ticks), y, tuple(series), (*levels, *lines)))
     return Figure(frame, tuple(panels), notes=notes, n_columns=len(study.vocabularies), size=(3.2, 2.4))
 
 
-def _unlearned(study: LandmarkStudy, codebook: Vocabulary, places: pd.DataFrame) -> Iterable[Line]:
-    """Yield the level of TF-IDF on the landmarks and draws of a sweep, which are the first ones."""
+def _levels(study: LandmarkStudy, codebook: Vocabulary, places: pd.DataFrame, methods: Sequence[str]) -> Iterable[Line]:
+    """Yield the levels of methods on the landmarks and draws of a sweep, which are the first ones."""
     landmarks, draws = list(study.landmark_titles)[: places["n_landmarks"].max()], list(range(places["n_draws"].max()))
-    rows = select(study.values, representation=codebook.id, method="tfidf", metric=MAP, subset=landmarks, fold=draws)
-    if len(rows):
-        yield Line(study.title_of("tfidf"), float(rows["value"].mean()), Look(BLACK, "", "--"))
+    for method, line in zip(methods, ("--", ":"), strict=False):
+        rows = select(study.values, representation=codebook.id, method=method, metric=MAP, subset=landmarks, fold=draws)
+        if len(rows):
+            yield Line(study.title_of(method), float(rows["value"].mean()), Look(BLACK, "", line))
 
 
 @exhibit(

@@ -29,10 +29,12 @@ RUN_FILES = ("model.lookalike", "fit.json", "metrics.parquet", "ranks.npz")
 DIAGONAL = ("TFIDF", "QPAO", "DiagonalOASIS", "SOMLTG", "SOMLDA")
 """Learners of a diagonal metric: the only ones that a codebook of the landmark study leaves room for."""
 ONLINE = ("SOMLTG", "SOMLDA")
-SWEPT = {"sweep": ONLINE, "cost_sweep": ("QPAO",), "triplet_order": ONLINE}
+SWEPT = {"sweep": ONLINE, "gamma_sweep": ("SOMLDA",), "cost_sweep": ("QPAO",), "triplet_order": ONLINE}
 """Part of the settings to the learners that it varies."""
-BEFORE, AFTER = "tfidf", "soml-da"
-"""Methods whose first results the montage shows."""
+BEFORE, AFTER = "tfidf", ("soml-da-chosen", "soml-da")
+"""Methods whose first results the montage shows: of those after learning the first that was run."""
+LEAST_TO_CHOOSE = 4
+"""Positives that leave two to learn from, and two to find each other, where constants are chosen."""
 Landmarks = Annotated[str | list[str], names_or("all", 1, "`all` or a list of different landmarks")]
 
 # a plan asks many times, and the lists of a large data set are read for seconds
@@ -124,7 +126,13 @@ class LandmarkSection(Sweeps, MethodStudy):
                     )
         used = [*self.run_methods(), *(method for methods in parts.values() for method in methods)]
         for method, codebook in product(dict.fromkeys(used), ("", *self.codebooks)):
-            _check_method(place, method, self.spec(method, codebook))
+            spec = self.spec(method, codebook)
+            _check_method(place, method, spec)
+            if spec.select and self.learning.positives < LEAST_TO_CHOOSE:
+                raise LookalikeError(
+                    f"config: {place}.learning.positives must be at least {LEAST_TO_CHOOSE}: {method!r} has a "
+                    "`select`, which holds out half of them"
+                )
         for part, learners in SWEPT.items():
             for method in parts.get(part, []):
                 learner = self.spec(method).learner
@@ -157,7 +165,8 @@ class LandmarkSection(Sweeps, MethodStudy):
             case "count_words":
                 return {"words": codebook.words}
             case "run":
-                return {"specs": {method: fit_of(self.spec(method, id)) for method in fitted}, **seed}
+                passes = {"passes": self.learning.passes}
+                return {"specs": {method: fit_of(self.spec(method, id)) for method in fitted}, **passes, **seed}
             case "draw_learning_images":
                 return {"landmarks": self.named_landmarks(), "learning": self.learning, **seed}
             case "sweep_settings":
@@ -303,11 +312,11 @@ class LandmarkSection(Sweeps, MethodStudy):
         return [*self.runs("metrics.parquet"), *swept]
 
     def compared_methods(self) -> tuple[str, str] | None:
-        """Return what the montage shows: TF-IDF, and S-DA or else the last learned method; None without two."""
+        """Return what the montage shows: TF-IDF, and one of `AFTER` or else the last that learns; None without two."""
         learned = [method for method in self.methods if method != BEFORE]
         if BEFORE not in self.methods or not learned:
             return None
-        return BEFORE, AFTER if AFTER in learned else learned[-1]
+        return BEFORE, next((method for method in AFTER if method in learned), learned[-1])
 
     def planned_files(self) -> Files:
         """Return the files that exhibits are drawn from."""
@@ -329,9 +338,8 @@ def _check_method(place: str, method: str, spec: Method) -> None:
         raise LookalikeError(
             f"{place}, whose learner {spec.learner} has no diagonal metric: name methods of {', '.join(DIAGONAL)}"
         )
-    for key in ("select", "trace"):
-        if getattr(spec, key):
-            raise LookalikeError(
-                f"{place}, which has a `{key}`, and the landmark study has no validation cut for it: take `{key}` out, "
-                "or give the study a method of its own without it"
-            )
+    if spec.trace:
+        raise LookalikeError(
+            f"{place}, which has a `trace`, and the landmark study stops no learner early: take `trace` out, or give "
+            "the study a method of its own without it"
+        )

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from lookalike.core.settings.model import ABSENT, Absent, Distinct, Number, Section
+from lookalike.core.settings.model import ABSENT, Absent, Distinct, Number, Section, left_out
 
 
 class LearningImages(Section):
@@ -15,6 +15,9 @@ class LearningImages(Section):
     positives: int = Field(7, ge=2, description="Images of the landmark, none of them a query.")
     negatives: int = Field(500, ge=1, description="Images of other things.")
     draws: int = Field(5, ge=1, le=100, description="How often they are drawn; the paper prints one draw.")
+    passes: Absent[Number] = left_out(gt=0)
+    """Steps for each triplet of learners that draw triplets at random (OASIS: 100,000 steps of 21,000 triplets are 4.76
+    passes); their `n_steps` if left out."""
 
 
 class Sweep(Section):
@@ -22,6 +25,15 @@ class Sweep(Section):
 
     methods: Distinct[str] = Field(min_length=1, description="Ids of the methods whose regularisation is varied.")
     regularization: Distinct[Annotated[Number, Field(ge=0)]] = Field(min_length=2, description="Values of lambda.")
+
+
+class GammaSweep(Section):
+    """Gamma and rho of S-DA against sparsity and mAP; not run if left out."""
+
+    methods: Distinct[str] = Field(min_length=1, description="Ids of the methods whose gamma and rho are varied.")
+    gamma: Distinct[Annotated[Number, Field(gt=0)]] = Field(min_length=2, description="Values of gamma.")
+    rho: Distinct[Annotated[Number, Field(ge=0)]] = Field(min_length=1, description="Values of rho, a curve each.")
+    draws: int = Field(1, ge=1, description="Draws of learning images that it is run on.")
 
 
 class CostSweep(Section):
@@ -57,9 +69,11 @@ class Sweeps(Section):
     """What a study varies besides its methods."""
 
     sweep: Absent[Sweep] = ABSENT
+    gamma_sweep: Absent[GammaSweep] = ABSENT
     cost_sweep: Absent[CostSweep] = ABSENT
     triplet_order: Absent[TripletOrder] = ABSENT
 
-    def varied(self) -> list[Sweep | CostSweep | TripletOrder]:
+    def varied(self) -> list[Sweep | GammaSweep | CostSweep | TripletOrder]:
         """Return those that are run."""
-        return [sweep for sweep in (self.sweep, self.cost_sweep, self.triplet_order) if sweep is not None]
+        sweeps = (self.sweep, self.gamma_sweep, self.cost_sweep, self.triplet_order)
+        return [sweep for sweep in sweeps if sweep is not None]

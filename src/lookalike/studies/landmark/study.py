@@ -34,6 +34,8 @@ PAPER_LEARNING = {"positives": 7, "negatives": 500}
 """Images of a landmark, and of others, that a metric is learned from (Experimental Testbed and Setup)."""
 TABLE_METHODS = ("tfidf", "qpao", "oasis-diagonal", "soml-tg", "soml-da")
 """Methods that the paper's tables have columns of, in their order."""
+CHOSEN = {"oasis-diagonal": "oasis-chosen", "soml-tg": "soml-tg-chosen", "soml-da": "soml-da-chosen"}
+"""Methods to the same with constants that are chosen among several, by images to learn from."""
 PRINTED_METHOD = {"oasis": "oasis-diagonal"}
 """The paper's id of a method to ours, where they differ."""
 RECONSTRUCTED = "qpao"
@@ -129,8 +131,24 @@ class LandmarkStudy(LandmarkSection):
         return self.data_set.kind == "oxford5k"
 
     @property
+    def has_choice(self) -> bool:
+        """Tell whether all of `CHOSEN` were run."""
+        return {*CHOSEN.values()} <= {*self.methods}
+
+    def deciding(self, method: str) -> str:
+        """Return the method that decides claims about one: on collections of another size that of `CHOSEN`."""
+        is_apart = self.has_choice and not self.shows_printed and not self.is_print
+        return CHOSEN.get(method, method) if is_apart else method
+
+    def follows_protocol(self) -> bool:
+        """Tell whether constants are of this collection: the paper's own, or chosen."""
+        return self.shows_printed or self.has_choice
+
+    @property
     def undecided(self) -> str:
         """Sentence on SOML with the constants of another collection; "" on that collection, or with others."""
+        if self.has_choice:
+            return ""
         changed = {*self.overrides, *(method for changes in self.codebook_overrides.values() for method in changes)}
         as_there = [method for method in LITERAL_OF if method in self.methods and method not in changed]
         if self.shows_printed or not as_there:
@@ -310,7 +328,9 @@ class LandmarkStudy(LandmarkSection):
 
     def role(self, name: str) -> list[str]:
         """Return the methods that a name in claims.csv stands for."""
-        return [method for method in TABLE_METHODS[1:] if method in self.methods] if name == "learned" else [name]
+        if name == "learned":
+            return [self.deciding(method) for method in TABLE_METHODS[1:] if method in self.methods]
+        return [self.deciding(name)]
 
     def parts_of(self, claim: Claim) -> list[str]:
         """Return the codebooks on each of which a claim is decided by itself; "" where on all together."""
@@ -319,7 +339,8 @@ class LandmarkStudy(LandmarkSection):
 
     def was_run(self, method: str, setting: str = "") -> bool:
         """Tell whether the study runs a method; what is no method counts as run."""
-        return method in self.run_methods() or method not in (*TABLE_METHODS, *self.named_methods())
+        named = (*TABLE_METHODS, *CHOSEN.values(), *self.named_methods())
+        return method in self.run_methods() or method not in named
 
     def other_data(self, settings: Sequence[str]) -> str:
         """Say why the data of some codebooks are not the paper's, the first reason; "" where they are."""
@@ -378,6 +399,22 @@ class LandmarkStudy(LandmarkSection):
             return f"{data}, one draw."
         spread = "± standard deviation" if isinstance(drawn, Table) and not drawn.heads else "means"
         return f"{data}; {spread} over {n_draws} draws."
+
+    def chosen_words(self, method: str) -> list[str]:
+        """Return a note on the constants that a method's twin of `CHOSEN` took most often; none if it was not run."""
+        fits = self.own(self.table("fits")) if self.has("fits") else pd.DataFrame(columns=["method"])
+        fits = fits[fits["method"] == CHOSEN.get(method)]
+        names = [name for name in self.spec(CHOSEN[method]).select if f"selected_{name}" in fits] if len(fits) else []
+        if not names:
+            return []
+        counts = fits.groupby([f"selected_{name}" for name in names]).size()
+        key = counts.idxmax()
+        values = key if isinstance(key, tuple) else (key,)
+        settings = " and ".join(f"{name} = {value:g}" for name, value in zip(names, values, strict=True))
+        return [
+            f"Held-out images to learn from chose {settings} most often ({int(counts.max())} of {len(fits)} fits of "
+            f"{self.title_of(CHOSEN[method])})."
+        ]
 
     def of_printed_sign(self) -> list[str]:
         """Return a note on what the printed sign of the update gives beside the true one; none if that was not run."""
