@@ -17,13 +17,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from lookalike.core.arrays import Integers, Ints, Matrix, Truths
+from lookalike.core.arrays import Doubles, Integers, Ints, Matrix, Truths
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, write_json, write_table
 from lookalike.core.machine import processor_name
@@ -218,28 +219,25 @@ def run_landmark(
     *,
     seed: int,
     method: str,
+    chosen: Mapping[str, object] = MappingProxyType({}),
     passes: float | None = None,
     n_top: int = 50,
 ) -> LandmarkResult:
-    """Learn a landmark's metric from one draw; its queries rank the other images, of which `n_top` are kept."""
-    fit_seed = fold_seed(seed, landmark, draw, "fit")
+    """Learn a landmark's metric from one draw, with `chosen` constants; its queries rank the other images.
+
+    Of each ranking the first `n_top` images are kept.
+    """
+    learner = make_learner(spec, fold_seed(seed, landmark, draw, "fit"), chosen)
     warm_up(spec.learner)
     clock = Clock()
     with clock("features"):
         task = landmark_task(data, learning_images, landmark, draw, seed=seed)
     model, rankings, not_converged = None, LandmarkRankings.none(), ""
     metrics: dict[str, float] = {}
-    chosen: Mapping[str, object] = {}
-    learner = make_learner(spec, fit_seed)
     triplets = triplets_for(learner, task.triplets, task.seeds["steps"], passes)
     try:
-        with cpu_time_limit(spec.time_limit, "the fit"):
-            if spec.select:
-                with clock("select"):
-                    chosen = chosen_constants(spec, task, fit_seed, passes)
-                learner = make_learner(spec, fit_seed, chosen)
-            with clock("fit"):
-                model = learner.fit_triplets(task.X, triplets)
+        with clock("fit"), cpu_time_limit(spec.time_limit, "the fit"):
+            model = learner.fit_triplets(task.X, triplets)
     except TimeLimitReachedError as error:
         not_converged = str(error)
     if model is not None:
@@ -269,7 +267,7 @@ def run_landmark(
         **{name: plain_number(getattr(model, f"{name}_", None)) for name in recorded},
         "sparsity": metrics.get(SPARSITY),
         "not_converged": not_converged,
-        "seeds": {**task.seeds, "fit": fit_seed},
+        "seeds": {**task.seeds, "fit": fold_seed(seed, landmark, draw, "fit")},
         "seconds": clock.seconds,
         "cpu_seconds": clock.cpu_seconds,
         "processor": processor_name(),
@@ -327,8 +325,32 @@ def triplets_for(learner: SimilarityLearner, triplets: Ints, seed: int, passes: 
     return np.asarray(triplets[rng.integers(len(triplets), size=n_steps)])
 
 
-def chosen_constants(spec: Fit, task: LandmarkTask, seed: int, passes: float | None = None) -> dict[str, object]:
-    """Return the first of a method's settings that ranks images best which are held out of those to learn from.
+def chosen_constants(
+    data: LandmarkData,
+    learning_images: pd.DataFrame,
+    landmarks: Sequence[str],
+    draw: int,
+    spec: Fit,
+    *,
+    seed: int,
+    passes: float | None = None,
+) -> dict[str, object]:
+    """Return the first of a method's settings that ranks images best which landmarks hold out of those to learn from.
+
+    One landmark alone has too few of them to tell settings apart. Nothing is chosen where there is one setting.
+    """
+    settings = grid(spec.select)
+    scores = np.zeros(len(settings))
+    for landmark in landmarks if len(settings) > 1 else ():
+        task = landmark_task(data, learning_images, landmark, draw, seed=seed)
+        scores += held_out_scores(spec, settings, task, fold_seed(seed, landmark, draw, "fit"), passes)
+    return settings[int(np.argmax(scores))]
+
+
+def held_out_scores(
+    spec: Fit, settings: Sequence[Mapping[str, object]], task: LandmarkTask, seed: int, passes: float | None = None
+) -> Doubles:
+    """Return the sum of average precisions of held-out positives with each setting.
 
     Each cut holds out half of the positives and a fifth of the negatives; each held-out positive asks for the others.
     """
@@ -337,7 +359,6 @@ def chosen_constants(spec: Fit, task: LandmarkTask, seed: int, passes: float | N
     n_asked, n_others = n_positives // 2, max(1, n_negatives // 5)
     random = np.random.Generator(np.random.PCG64(task.seeds["validation"]))
     positives, negatives = random.permutation(n_positives), n_positives + random.permutation(n_negatives)
-    settings = grid(spec.select)
     scores = np.zeros(len(settings))
     for cut in range(CUTS):
         asked, others = (np.roll(rows, -cut * n)[:n] for rows, n in ((positives, n_asked), (negatives, n_others)))
@@ -349,7 +370,7 @@ def chosen_constants(spec: Fit, task: LandmarkTask, seed: int, passes: float | N
         for place, setting in enumerate(settings):
             model = make_learner(spec, seed, setting).fit_products(products)
             scores[place] += sum(_precisions(model.similarity(task.X[asked], task.X[gallery]), asked, gallery))
-    return settings[int(np.argmax(scores))]
+    return scores
 
 
 def _precisions(similarities: Matrix, asked: Integers, gallery: Integers) -> Iterator[float]:

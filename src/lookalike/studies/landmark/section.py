@@ -165,8 +165,8 @@ class LandmarkSection(Sweeps, MethodStudy):
             case "count_words":
                 return {"words": codebook.words}
             case "run":
-                passes = {"passes": self.learning.passes}
-                return {"specs": {method: fit_of(self.spec(method, id)) for method in fitted}, **passes, **seed}
+                shared = {"landmarks": self.named_landmarks(), "passes": self.learning.passes, **seed}
+                return {"specs": {method: fit_of(self.spec(method, id)) for method in fitted}, **shared}
             case "draw_learning_images":
                 return {"landmarks": self.named_landmarks(), "learning": self.learning, **seed}
             case "sweep_settings":
