@@ -19,8 +19,8 @@ from lookalike.core.seeds import generator
 from lookalike.exhibits.contrasts import NO_RESULT, PRINT, REAL, SIMULATED, SYNTHETIC, Contrast, printed_setting
 from lookalike.ranking.comparison import clustered_bootstrap, corrected_t_test
 from lookalike.studies.landmark.rankings import MAP, SPARSITY
+from lookalike.studies.landmark.section import CHOSEN
 from lookalike.studies.landmark.study import (
-    CHOSEN,
     NONZEROS,
     PAPER,
     TABLE_METHODS,

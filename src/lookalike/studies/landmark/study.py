@@ -22,7 +22,7 @@ from lookalike.exhibits.printed import MISSING, STAR, Judge, plus_minus
 from lookalike.exhibits.statuses import Status
 from lookalike.ranking.statistics import summarise
 from lookalike.studies.landmark.rankings import MAP, SPARSITY
-from lookalike.studies.landmark.section import LandmarkSection
+from lookalike.studies.landmark.section import CHOSEN, LandmarkSection
 from lookalike.studies.metrics import not_converged, rows_in, select
 
 PAPER = "soml-aaai-2014"
@@ -34,8 +34,6 @@ PAPER_LEARNING = {"positives": 7, "negatives": 500}
 """Images of a landmark, and of others, that a metric is learned from (Experimental Testbed and Setup)."""
 TABLE_METHODS = ("tfidf", "qpao", "oasis-diagonal", "soml-tg", "soml-da")
 """Methods that the paper's tables have columns of, in their order."""
-CHOSEN = {"oasis-diagonal": "oasis-chosen", "soml-tg": "soml-tg-chosen", "soml-da": "soml-da-chosen"}
-"""Methods to the same with constants that are chosen among several, by images to learn from."""
 PRINTED_METHOD = {"oasis": "oasis-diagonal"}
 """The paper's id of a method to ours, where they differ."""
 RECONSTRUCTED = "qpao"
@@ -130,15 +128,9 @@ class LandmarkStudy(LandmarkSection):
         """Tell whether the paper's numbers stand beside ours: they are of these landmarks and of no others."""
         return self.data_set.kind == "oxford5k"
 
-    @property
-    def has_choice(self) -> bool:
-        """Tell whether all of `CHOSEN` were run."""
-        return {*CHOSEN.values()} <= {*self.methods}
-
     def deciding(self, method: str) -> str:
-        """Return the method that decides claims about one: on collections of another size that of `CHOSEN`."""
-        is_apart = self.has_choice and not self.shows_printed and not self.is_print
-        return CHOSEN.get(method, method) if is_apart else method
+        """Return the method that decides claims about one; in print that is itself."""
+        return method if self.is_print else super().deciding(method)
 
     def follows_protocol(self) -> bool:
         """Tell whether constants are of this collection: the paper's own, or chosen."""

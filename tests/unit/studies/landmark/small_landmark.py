@@ -10,6 +10,7 @@ from PIL import Image
 from lookalike.core.files import write_json
 from lookalike.exhibits.style import METHODS
 from lookalike.studies.landmark.rankings import LandmarkRankings
+from lookalike.studies.landmark.section import CHOSEN
 from lookalike.studies.landmark.study import LANDMARKS
 from lookalike.studies.metrics import metrics_frame
 from lookalike.studies.rooms import study_of
@@ -23,18 +24,22 @@ SECONDS = {"tfidf": 0.0, "qpao": 60.0, "oasis-diagonal": 0.8, "soml-tg": 0.06, "
 LAMBDAS = (0.0, 1e-6, 1e-5, 1e-3)
 ORDERED = {"shuffled": 0.0, "by_positive": -0.05, "by_negative": -0.1}
 DRAWS = 5
-PARAMETERS = {"qpao": {"C": 10.0}, "soml-tg": {"regularization": 1e-5}, "soml-da": {"regularization": 1e-6}}
+PARAMETERS = {"qpao": {"C": 10.0}, "soml-tg": {"regularization": 1e-5}}
+PARAMETERS |= {"soml-da": {"regularization": 1e-6, "gamma": 1e-4}}
 TITLES = {method: METHODS[method][0] for method in ("tfidf", *LEARNED)} | {"soml-tg-literal": "S-TG, sign as printed"}
+TITLES |= {chosen: f"{METHODS[method][0]}, chosen" for method, chosen in CHOSEN.items()}
 PAPERS_METHODS = {
     method: {"learner": "SOMLTG", "title": title, "parameters": PARAMETERS.get(method, {})}
     for method, title in TITLES.items()
 }
+PAPERS_METHODS["soml-da-chosen"]["select"] = {"gamma": [1e-4, 1e-2]}
 SECTION = {
     "landmarks": list(LANDMARKS),
     "methods": ["tfidf", *LEARNED],
     "variants": ["soml-tg-literal"],
     "learning": {"draws": DRAWS},
     "sweep": {"methods": ["soml-tg"], "regularization": [0, 1]},
+    "gamma_sweep": {"methods": ["soml-da"], "gamma": [1e-4, 1e-2], "rho": [1.0]},
     "cost_sweep": {"methods": ["qpao"], "C": [1, 2]},
     "triplet_order": {"methods": ["soml-tg"], "negatives": [50, 500]},
     "dimensions": {"methods": ["soml-tg"], "words": [100, 200]},
@@ -76,6 +81,10 @@ def metrics(gain=None, sparsity=None, *, draws=DRAWS, landmarks=LANDMARKS, codeb
                 found += [("sweep_map", x, value - 0.02 * step**2), ("sweep_sparsity", x, 1 - 0.5 * 0.1**step)]
             for order, x in product(ORDERED if draw < 2 else (), (50, 500)):
                 found += [(f"{order}_map", x, value + ORDERED[order]), (f"{order}_sparsity", x, 0.5)]
+        if method == "soml-da" and draw == 0:
+            found += [
+                (f"gamma at rho 1_{metric}", x, x**0.5) for metric, x in product(("map", "sparsity"), (1e-4, 1e-2))
+            ]
         if method == "qpao" and draw == 0 and number < 3:
             found += [(f"cost_{metric}", x, x / 100) for metric, x in product(("map", "sparsity"), (1.0, 10.0))]
         rows += [(codebook, landmark, draw, method, *number) for number in found]
