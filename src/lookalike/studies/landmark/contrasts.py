@@ -17,11 +17,11 @@ import pandas as pd
 
 from lookalike.core.seeds import generator
 from lookalike.exhibits.contrasts import NO_RESULT, PRINT, REAL, SIMULATED, SYNTHETIC, Contrast, printed_setting
-from lookalike.ranking.comparison import clustered_bootstrap, corrected_t_test
-from lookalike.studies.landmark.rankings import MAP, SPARSITY
+from lookalike.ranking.comparison import CorrectedT, clustered_bootstrap, corrected_t_test
+from lookalike.studies.landmark import bags, photographs
+from lookalike.studies.landmark.rankings import MAP, NONZEROS, SPARSITY, UPDATE_SHARE
 from lookalike.studies.landmark.section import CHOSEN
 from lookalike.studies.landmark.study import (
-    NONZEROS,
     PAPER,
     TABLE_METHODS,
     TRAIN_TIME,
@@ -47,12 +47,13 @@ SHORTEST = 1e-9
 
 def contrasts(study: LandmarkStudy) -> list[Contrast]:
     """Every contrast of a study but those of times."""
-    return beside_print(study, precision_and_sparsity)
+    own = beside_print(study, precision_and_sparsity) if study.codebooks else ()
+    return [*own, *on_photographs(study), *on_bags(study)]
 
 
 def time_contrasts(study: LandmarkStudy) -> list[Contrast]:
     """Training time of each pair of methods, in total and by the triplet seen, and of each over numbers of words."""
-    return beside_print(study, training_times)
+    return [*(beside_print(study, training_times) if study.codebooks else ()), *times_on_bags(study)]
 
 
 def beside_print(study: LandmarkStudy, rows_of: Callable[[LandmarkStudy], Iterable[Contrast]]) -> list[Contrast]:
@@ -103,8 +104,7 @@ def over_landmarks(study: LandmarkStudy, row: Contrast, gaps: pd.Series, stream:
     if gaps.empty:
         return [row]
     of_landmarks = gaps.groupby(level="subset").mean()
-    # landmarks are not partitions of one set of images, so there is nothing to correct: the ordinary paired test
-    test = corrected_t_test(of_landmarks, n_train=1, n_test=0)
+    test = t_test(of_landmarks)
     random = generator(study.seed, "landmark claims", study.dataset, stream, metric)
     clusters = gaps.rename("difference").rename_axis(["image_id", "fold"]).reset_index()
     sampled = clustered_bootstrap(clusters, random_state=random)
@@ -114,6 +114,11 @@ def over_landmarks(study: LandmarkStudy, row: Contrast, gaps: pd.Series, stream:
         mean, low, high = map(math.exp, numbers) if row.unit == "ratio" else numbers
         rows.append(replace(row, mean=mean, low=low, high=high, n=len(of_landmarks), interval=interval))
     return rows
+
+
+def t_test(of_landmarks: pd.Series) -> CorrectedT:
+    """Return the ordinary paired test: landmarks are not partitions of one set of images that it had to correct for."""
+    return corrected_t_test(of_landmarks, n_train=1, n_test=0)
 
 
 def gaps_of(study: LandmarkStudy, codebook: Vocabulary, metric: str, *pair: str) -> pd.Series:
@@ -164,6 +169,78 @@ def sparsity_over_codebooks(study: LandmarkStudy, method: str) -> Iterator[Contr
         row = row_of(study, [small, large], OVER_CODEBOOKS, method, setting=f"{small.title} to {large.title} words")
         gaps = study.number(large, method, SPARSITY) - study.number(small, method, SPARSITY)
         yield from over_landmarks(study, row, gaps.dropna(), f"{method} {small.id} {large.id}", SPARSITY)
+
+
+# Apart from the study's images ----------------------------------------------------------------------------------------
+
+
+def apart(row: Contrast, numbers: pd.DataFrame) -> Contrast:
+    """Return a row with its mean over landmarks, in percent, of one method's number or of that minus another's."""
+    first, *others = (
+        100 * select(numbers, method=side).set_index(["subset", "fold"])["value"] for side in row.key[2:] if side
+    )
+    values = first if not others else (first - others[0]).dropna()
+    if values.empty:
+        return row
+    # of another simulated collection, a landmark is another one too
+    of_landmarks = values if row.data == SIMULATED else values.groupby(level="subset").mean()
+    test, mean = t_test(of_landmarks), float(of_landmarks.mean())
+    return replace(row, mean=mean, low=test.low, high=test.high, n=len(of_landmarks), interval=LANDMARKS)
+
+
+def on_photographs(study: LandmarkStudy) -> Iterator[Contrast]:
+    """Contrast every method with TF-IDF on photographs, and tell its precision, sparsity and share of updates."""
+    if study.photographs is None or not study.has(photographs.NAME):
+        return
+    numbers = study.table(photographs.NAME)
+    of_map = select(numbers, metric=MAP)
+    for method in study.photographs.methods:
+        if method != "tfidf":
+            yield apart(Contrast(photographs.NAME, MAP, method, "tfidf"), of_map)
+        for metric in (MAP, SPARSITY, UPDATE_SHARE):
+            row = Contrast(photographs.NAME, metric, method, "", unit="percent")
+            if len(own := select(numbers, metric=metric, method=method)):
+                yield apart(row, own)
+    nonzeros = float(select(numbers, metric=NONZEROS)["value"].iloc[0])
+    yield level(Contrast(photographs.NAME, NONZEROS, "", "", unit="count"), nonzeros, 1)
+
+
+def on_bags(study: LandmarkStudy) -> Iterator[Contrast]:
+    """Contrast methods on simulated bags in the order of print, S-DA with each gamma too, and tell sparsities."""
+    readings = study.readings
+    if readings is None or not study.has("readings"):
+        return
+    ordered = [method for method in RANKED if method in readings.methods]
+    for words, burstiness in product(readings.words, readings.burstiness):
+        setting = bags.setting_of(words, burstiness)
+        numbers = select(study.table("readings"), representation=setting)
+        of_map = select(numbers, metric=MAP)
+        for pair in combinations(ordered, 2):
+            yield apart(Contrast(setting, MAP, *pair, data=SIMULATED), of_map)
+        for method, metric in product(readings.methods, (MAP, SPARSITY)):
+            printed = study.printed_means(metric, method).get(words, math.nan)
+            row = Contrast(setting, metric, method, "", unit="percent", printed=printed, data=SIMULATED)
+            if len(own := select(numbers, metric=metric, method=method)):
+                yield apart(row, own)
+        others = of_map[of_map["method"] != readings.varied]
+        for gamma in readings.gamma:
+            own = select(numbers, method=readings.varied, metric=f"{bags.OVER_GAMMA}_{MAP}", x=gamma)
+            for other in (method for method in ordered if method != readings.varied):
+                row = Contrast(bags.gamma_setting(setting, gamma), MAP, readings.varied, other, data=SIMULATED)
+                yield apart(row, pd.concat([own, others]))
+
+
+def times_on_bags(study: LandmarkStudy) -> Iterator[Contrast]:
+    """Tell how long each method trains with each size of codebook, over landmarks and burstiness, beside print."""
+    if study.readings is None or not study.has("reading_times"):
+        return
+    times = study.table("reading_times")
+    for words, method in product(study.readings.words, study.readings.methods):
+        seconds = select(times, n_words=words, method=method, gamma=0.0)["cpu_seconds"]
+        printed = study.printed_means(TRAIN_TIME, method).get(words, math.nan)
+        row = Contrast(bags.words_setting(words), TIMES[TRAIN_TIME], method, "", printed=printed, data=SIMULATED)
+        row = replace(row, n=len(seconds), interval=LEAST_TO_LARGEST.format(LANDMARKS), unit="seconds")
+        yield replace(row, mean=float(seconds.median()), low=float(seconds.min()), high=float(seconds.max()))
 
 
 # Times ----------------------------------------------------------------------------------------------------------------

@@ -21,8 +21,18 @@ from lookalike.exhibits.printed import beside_print, plus_minus, significant
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.statuses import Outcome
 from lookalike.exhibits.style import BLACK, GREY, Look, looks_of
+from lookalike.studies.landmark import apart_exhibits as apart_exhibits
 from lookalike.studies.landmark import montage, times
-from lookalike.studies.landmark.rankings import COST, GAMMA, LAMBDA, MAP, MAP_FULL, ORDERS, SPARSITY
+from lookalike.studies.landmark.rankings import (
+    COST,
+    GAMMA,
+    LAMBDA,
+    MAP,
+    MAP_FULL,
+    ORDERS,
+    SPARSITY,
+    UPDATE_SHARE,
+)
 from lookalike.studies.landmark.study import (
     LANDMARKS,
     LITERAL_OF,
@@ -35,7 +45,6 @@ from lookalike.studies.landmark.study import (
     RECONSTRUCTED,
     TABLE_METHODS,
     TRAIN_TIME,
-    UPDATE_SHARE,
     Form,
     LandmarkStudy,
     Number,
@@ -181,7 +190,20 @@ percent = partial(plus_minus, form=".2f")
 FORMS: Mapping[str, Form] = {MAP: percent, SPARSITY: percent, TRAIN_TIME: significant}
 
 
-@exhibit("landmark/query_region", title="Rectangle or whole image as query", needs=("metrics", "fits"))
+def _has_images(study: LandmarkStudy) -> bool:
+    return bool(study.codebooks)
+
+
+IMAGES = "images, and not simulated bags of words alone"
+
+
+@exhibit(
+    "landmark/query_region",
+    title="Rectangle or whole image as query",
+    needs=("metrics", "fits"),
+    when=_has_images,
+    condition=IMAGES,
+)
 def query_region(study: LandmarkStudy) -> Table:
     """What it changes to ask with the whole query image and not with its rectangle: mAP over landmarks, in percent."""
     keys = product(zip(REGIONS, (MAP, MAP_FULL), strict=True), columns_of(study))
@@ -190,7 +212,9 @@ def query_region(study: LandmarkStudy) -> Table:
     return means_table(study, cells, {"region": REGIONS}, note)
 
 
-@exhibit("landmark/literal", title="SOML as it is printed", needs=("metrics", "fits"))
+@exhibit(
+    "landmark/literal", title="SOML as it is printed", needs=("metrics", "fits"), when=_has_images, condition=IMAGES
+)
 def literal_forms(study: LandmarkStudy) -> Table:
     """What both SOML algorithms give with the update as it is printed, beside the true one of all other exhibits."""
     methods = ["tfidf"] if "tfidf" in study.methods else []
@@ -220,7 +244,13 @@ def means_table(study: LandmarkStudy, cells: Sequence[tuple[dict[str, str], str]
     return replace(table, compared="method", best={MAP: max, "": max})
 
 
-@exhibit("landmark/claims", title="Claims of the paper", needs=("contrasts", "time_contrasts"))
+@exhibit(
+    "landmark/claims",
+    title="Claims of the paper",
+    needs=("contrasts", "time_contrasts"),
+    when=_has_images,
+    condition=IMAGES,
+)
 def claims_of_paper(study: LandmarkStudy) -> Table:
     """Which claims of the paper about its methods hold in this run, by number of visterms."""
     table = claims_table(study)

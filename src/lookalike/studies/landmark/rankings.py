@@ -17,6 +17,8 @@ from lookalike.ranking.oxford import average_precision
 
 MAP, MAP_FULL, SPARSITY = "map", "map_full", "sparsity"
 """Metrics of a run: mean average precision by the query's rectangle and by its whole image, share of zero weights."""
+NONZEROS, UPDATE_SHARE = "nonzeros", "update_share"
+"""Words that an image has, and steps after which w was computed anew, as a share of all."""
 LAMBDA, COST, GAMMA = "sweep", "cost", "gamma at rho {:g}"
 """Sweeps of lambda, QPAO's C and gamma, which are the ``x`` of their metrics: ``sweep_map``, ``cost_sparsity``, ..."""
 ORDERS = {"shuffled": "shuffled", "by_positive": "by pair of positives", "by_negative": "by negative"}

@@ -21,7 +21,8 @@ from lookalike.exhibits.model import Drawn, Figure, Gallery, Table
 from lookalike.exhibits.printed import MISSING, STAR, Judge, plus_minus
 from lookalike.exhibits.statuses import Status
 from lookalike.ranking.statistics import summarise
-from lookalike.studies.landmark.rankings import MAP, SPARSITY
+from lookalike.studies.landmark.bags import setting_of
+from lookalike.studies.landmark.rankings import MAP, NONZEROS, SPARSITY, UPDATE_SHARE
 from lookalike.studies.landmark.section import CHOSEN, LandmarkSection
 from lookalike.studies.metrics import not_converged, rows_in, select
 
@@ -41,8 +42,6 @@ TRAIN_TIME, TRIPLET_TIME = "train_time", "triplet_time"
 """Seconds of CPU time to learn, and of these by the triplet seen."""
 QUANTITIES = (MAP, SPARSITY, TRAIN_TIME)
 """What the paper's tables show, three tables each, one a codebook."""
-NONZEROS, UPDATE_SHARE = "nonzeros", "update_share"
-"""Words that an image to learn from has, and steps after which w was computed anew, in percent."""
 MEAN = "mean"
 """Row of the mean over landmarks, which the paper prints for mean average precision alone."""
 PRINTED = "printed"
@@ -61,6 +60,13 @@ LEARNED_FROM = (
     "A metric is learned for each landmark from {positives} of its images and {negatives} others, which then leave the "
     "gallery. A draw is one random choice of them."
 )
+
+APART = {
+    "dimensions": "Data: simulated rows, with no images behind them.",
+    "readings": "Data: simulated bags of words of Oxford5K's kind, with no images behind them.",
+    "photographs": "Data: visterms of photographs, {photographs}.",
+}
+"""Tables that are not of the study's images, to the second sentence of captions."""
 
 Form = Callable[[float, float], str]
 
@@ -347,12 +353,17 @@ class LandmarkStudy(LandmarkSection):
 
     @property
     def size(self) -> str:
-        """Landmarks, and all images that are ranked or learned from."""
+        """Landmarks, and all images that are ranked or learned from; of simulated bags, how many there are."""
+        if self.readings is not None and not self.codebooks:
+            bags, cells = self.readings.bags, len(self.readings.words) * len(self.readings.burstiness)
+            return f"{bags.images:,} simulated images, {bags.landmarks} landmarks, in {cells} kinds"
         n_landmarks = len(self.landmark_titles)
         return f"{len(self.table('manifest')):,} images, {n_landmarks} landmarks" if self.has("manifest") else ""
 
     def main_numbers(self) -> tuple[str, list[str], dict[str, list[str]], list[str]]:
         """Return the mean average precision of every method and codebook, over landmarks."""
+        if not self.codebooks:
+            return self._main_readings()
         form = partial(plus_minus, form=".1f")
         rows = {
             method: [str(self.cell(id, MEAN, method, MAP, form)["ours_cell"]) for id in self.codebooks]
@@ -364,20 +375,38 @@ class LandmarkStudy(LandmarkSection):
         notes = [f"Means over {len(self.landmark_titles)} landmarks{origin}{spread}."]
         return "retrieval of landmarks (SOML, AAAI 2014, Table 1)", columns, rows, notes
 
+    def _main_readings(self) -> tuple[str, list[str], dict[str, list[str]], list[str]]:
+        """Return the mean average precision of every method and reading with the most words, by burstiness."""
+        readings = self.readings
+        if readings is None:
+            return "", [], {}, []
+        settings = [setting_of(readings.words[-1], burstiness) for burstiness in readings.burstiness]
+        rows = {}
+        for method in readings.methods:
+            found = [self.contrasts.intervals(setting, MAP, method) for setting in settings]
+            rows[method] = [f"{rows[0].mean:.1f}" if rows else MISSING for rows in found]
+        columns = [f"mAP (%), burstiness {burstiness:g}" for burstiness in readings.burstiness]
+        n_landmarks = readings.bags.landmarks * readings.learning.draws
+        notes = [f"Means over {n_landmarks} simulated landmarks, {readings.words[-1]:,} words."]
+        return "simulated bags of words (SOML, AAAI 2014)", columns, rows, notes
+
     @property
     def corner(self) -> str:
         """Return what stands in the corner of a picture whose data are not real."""
-        return "Simulated rows" if self._is_simulated else super().corner
+        return {"": super().corner, "dimensions": "Simulated rows", "readings": "Simulated bags"}.get(self._apart, "")
 
     @property
-    def _is_simulated(self) -> bool:
-        """Tell whether the exhibit at hand shows simulated rows, and no images."""
-        return self.exhibit is not None and self.exhibit.needs == ("dimensions",)
+    def _apart(self) -> str:
+        """Return the table that the exhibit at hand shows in the place of the study's images; "" for these."""
+        needs = self.exhibit.needs if self.exhibit is not None else ()
+        return next((name for name in APART if name in needs), "")
 
     def data_sentence(self, drawn: Drawn | None) -> str:
         """Say which data, how many landmarks and draws, and what ± is; of times over d, that rows are simulated."""
-        if self._is_simulated:
-            return "Data: simulated rows, with no images behind them."
+        if self._apart:
+            other = self._shared.datasets[self.photographs.data] if self.photographs is not None else None
+            titles = {"photographs": (other.title or "photographs") if other is not None else ""}
+            return APART[self._apart].format(**titles)
         # a sweep may be of fewer
         n_landmarks, n_draws = (
             int(drawn.frame[name].max()) if isinstance(drawn, Figure) and name in drawn.frame else every
@@ -428,7 +457,7 @@ class LandmarkStudy(LandmarkSection):
         own = ((method, self.spec(method).note) for method in self.run_methods())
         said = [*ABOUT_METHODS.items(), *((method, note) for method, note in own if note)]
         notes = [f"{self.title_of(method)}: {note.rstrip('.')}." for method, note in said if method in methods]
-        notes += [LEARNED_FROM.format(**dict(self.learning))] if not self._is_simulated else []
+        notes += [LEARNED_FROM.format(**dict(self.learning))] if not self._apart else []
         if self.exhibit is not None and "fits" in self.exhibit.needs:
             notes += self._stopped_notes(codebooks, methods) + self._not_converged_notes(codebooks, methods)
         why = dict.fromkeys(codebook.why_not_comparable for codebook in codebooks if codebook.why_not_comparable)
