@@ -64,5 +64,7 @@ def learn_photographs(
                     numbers[UPDATE_SHARE] = getattr(result.model, "n_updates_", 0) / n_steps
                 names = {"subset": label, "fold": draw, "method": method}
                 rows += [{**names, "metric": metric, "value": value} for metric, value in numbers.items()]
-    rows.append({"subset": "", "fold": 0, "method": "", "metric": NONZEROS, "value": data.rows.nnz / data.rows.shape[0]})
+    rows.append(
+        {"subset": "", "fold": 0, "method": "", "metric": NONZEROS, "value": data.rows.nnz / data.rows.shape[0]}
+    )
     return metrics_frame(rows).assign(representation=NAME)

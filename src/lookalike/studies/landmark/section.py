@@ -15,7 +15,7 @@ from lookalike.core.files import read_table
 from lookalike.core.settings.data_sets import BAG_KINDS, LANDMARK_KINDS, VISTERM_KINDS
 from lookalike.core.settings.methods import Changes, Fit, Method, qpao_blocks
 from lookalike.core.settings.model import ABSENT, Absent, Distinct, names_or, only, plain
-from lookalike.core.settings.schema import CodebookTraining
+from lookalike.core.settings.schema import Codebook, CodebookTraining
 from lookalike.core.settings.sentences import refer, refer_kind, refer_once
 from lookalike.data.ground_truth import OXFORD_LANDMARKS, landmarks_with, painted_truth
 from lookalike.data.locate import listing_fingerprint
@@ -175,7 +175,8 @@ class LandmarkSection(Sweeps, MethodStudy):
         from lookalike.studies.recipes import reads_of_drawing
 
         data, id, seed = self.data_set, names.get("representation", ""), {"seed": self.seed}
-        codebook = self._shared.codebooks[id or next(iter(self._shared.codebooks))]
+        if job in ("train_words", "assign_words", "read_published_words", "count_words"):
+            return self._reads_of_words(job, self._shared.codebooks[id])
         match job:
             case "draw_images":
                 return reads_of_drawing(self._shared, self.dataset)
@@ -188,14 +189,6 @@ class LandmarkSection(Sweeps, MethodStudy):
                 return {"photographs": self.photographs, "specs": self.apart_fits(self.photographs), **seed}
             case "read_algorithms":
                 return {"readings": self.readings, "specs": self.apart_fits(self.readings), **seed}
-            case "train_words":
-                return {"codebook": only(CodebookTraining, codebook), **seed}
-            case "assign_words":
-                return {"root": codebook.root}
-            case "read_published_words":
-                return {"words": codebook.words, "n_shards": data.shards}
-            case "count_words":
-                return {"words": codebook.words}
             case "run":
                 shared = {"landmarks": self.named_landmarks(), "passes": self.learning.passes, **seed}
                 return {"specs": {method: fit_of(self.spec(method, id)) for method in fitted}, **shared}
@@ -207,6 +200,17 @@ class LandmarkSection(Sweeps, MethodStudy):
             case "time_dimensions":
                 return {"dimensions": self.dimensions, "learning": self.learning, "specs": self.timed_fits(), **seed}
         return {**super().reads(job, fitted, **names), "landmarks": self.named_landmarks()}
+
+    def _reads_of_words(self, job: str, codebook: Codebook) -> Mapping[str, object]:
+        """Return what a job on the words of one codebook reads."""
+        match job:
+            case "train_words":
+                return {"codebook": only(CodebookTraining, codebook), "seed": self.seed}
+            case "assign_words":
+                return {"root": codebook.root}
+            case "read_published_words":
+                return {"words": codebook.words, "n_shards": self.data_set.shards}
+        return {"words": codebook.words}
 
     def shared(self) -> dict[str, Any]:
         """Return what contrasts and exhibits read of other sections: methods and codebooks, too."""
