@@ -242,10 +242,12 @@ rule learn_photographs:
 
 rule read_algorithms:
     output:
-        numbers=f"{RESULTS}/readings.parquet",
-        times=f"{RESULTS}/reading_times.parquet",
+        numbers=f"{RESULTS}/readings/{{cell}}.parquet",
+        times=f"{RESULTS}/reading_times/{{cell}}.parquet",
     log:
-        f"{LOGS}/read_algorithms.log",
+        f"{LOGS}/read_algorithms/{{cell}}.log",
+    wildcard_constraints:
+        cell="[0-9]+",
     conda:
         "../../envs/learning.yaml"
     resources:

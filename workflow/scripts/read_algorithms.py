@@ -10,7 +10,8 @@ with logged(snakemake):
 
     params = snakemake.params.settings
     specs = {method: Fit(**spec) for method, spec in params["specs"].items()}
-    numbers, times = read_algorithms(Readings(**params["readings"]), specs, seed=params["seed"])
+    readings = Readings(**params["readings"])
+    numbers, times = read_algorithms(readings, specs, **params["cell"], seed=params["seed"])
     print(numbers.groupby(["representation", "metric", "method"], sort=False)["value"].mean().to_string())
     write_table(numbers, snakemake.output.numbers)
     write_table(times, snakemake.output.times)

@@ -98,9 +98,8 @@ def order_of_methods(study: LandmarkStudy) -> Figure:
     if readings is None:
         return Figure(pd.DataFrame(), ())
     methods = [method for method in reversed(RANKED) if method in readings.methods]
-    places = [(size, burstiness) for size in readings.words for burstiness in readings.burstiness]
     records: list[dict[str, object]] = []
-    for size, burstiness in places:
+    for size, burstiness in readings.cells():
         setting = bags.setting_of(size, burstiness)
         here = {"words": size, "burstiness": burstiness}
         for row in (row for method in methods for row in study.contrasts.intervals(setting, MAP, method)):

@@ -121,29 +121,29 @@ def gamma_setting(setting: str, gamma: float) -> str:
     return f"{setting}, gamma {gamma:g}"
 
 
-def read_algorithms(readings: Readings, specs: Mapping[str, Fit], *, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Learn every method, and S-DA with every gamma, on every collection: numbers as of a study, and times of fits."""
+def read_algorithms(
+    readings: Readings, specs: Mapping[str, Fit], words: int, burstiness: float, *, seed: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Learn every method, and one with every gamma, on the collections of a cell: numbers, and times of the fits."""
     rows, times = [], []
     fits = {(method, math.nan): specs[method] for method in readings.methods}
     spec = specs[readings.varied]
     for gamma in readings.gamma:
         fits[readings.varied, gamma] = spec.model_copy(update={"parameters": {**spec.parameters, "gamma": gamma}})
     landmarks = list(LANDMARKS)[: readings.bags.landmarks]
-    for words, burstiness in product(readings.words, readings.burstiness):
-        for number in range(readings.learning.draws):
-            collection = simulated_bags(readings.bags, words, burstiness, seed, number)
-            data = protocol.landmark_data(*collection)
-            alone = readings.learning.model_copy(update={"draws": 1})
-            given = (collection.queries, collection.relevance, data.image_ids, landmarks, alone)
-            learning_images = protocol.draw_learning_images(*given, seed=seed + number)
-            for landmark, ((method, gamma), spec) in product(landmarks, fits.items()):
-                result = protocol.run_landmark(data, learning_images, landmark, 0, spec, seed=seed, method=method)
-                names = {"representation": setting_of(words, burstiness), "subset": landmark, "fold": number}
-                names |= {"method": method, "x": gamma}
-                kind = "" if math.isnan(gamma) else f"{OVER_GAMMA}_"
-                for metric in (MAP, SPARSITY):
-                    if metric in result.metrics:
-                        rows.append({**names, "metric": f"{kind}{metric}", "value": result.metrics[metric]})
-                took = {"n_words": words, "gamma": 0.0 if kind == "" else gamma, "cpu_seconds": result.seconds}
-                times.append({**names, **took})
-    return metrics_frame(rows), pd.DataFrame(times).drop(columns="x")
+    for number in range(readings.learning.draws):
+        collection = simulated_bags(readings.bags, words, burstiness, seed, number)
+        data = protocol.landmark_data(*collection)
+        alone = readings.learning.model_copy(update={"draws": 1})
+        given = (collection.queries, collection.relevance, data.image_ids, landmarks, alone)
+        learning_images = protocol.draw_learning_images(*given, seed=seed + number)
+        for landmark, ((method, gamma), fit) in product(landmarks, fits.items()):
+            result = protocol.run_landmark(data, learning_images, landmark, 0, fit, seed=seed, method=method)
+            names = {"representation": setting_of(words, burstiness), "subset": landmark, "fold": number}
+            names |= {"method": method, "x": gamma}
+            kind = "" if math.isnan(gamma) else f"{OVER_GAMMA}_"
+            for metric in (MAP, SPARSITY):
+                if metric in result.metrics:
+                    rows.append({**names, "metric": f"{kind}{metric}", "value": result.metrics[metric]})
+            times.append({**names, "n_words": words, "cpu_seconds": result.seconds})
+    return metrics_frame(rows), pd.DataFrame(times).rename(columns={"x": "gamma"})

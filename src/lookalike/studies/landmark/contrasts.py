@@ -211,7 +211,7 @@ def on_bags(study: LandmarkStudy) -> Iterator[Contrast]:
     if readings is None or not study.has("readings"):
         return
     ordered = [method for method in RANKED if method in readings.methods]
-    for words, burstiness in product(readings.words, readings.burstiness):
+    for words, burstiness in readings.cells():
         setting = bags.setting_of(words, burstiness)
         numbers = select(study.table("readings"), representation=setting)
         of_map = select(numbers, metric=MAP)
@@ -236,7 +236,7 @@ def times_on_bags(study: LandmarkStudy) -> Iterator[Contrast]:
         return
     times = study.table("reading_times")
     for words, method in product(study.readings.words, study.readings.methods):
-        seconds = select(times, n_words=words, method=method, gamma=0.0)["cpu_seconds"]
+        seconds = select(times[times["gamma"].isna()], n_words=words, method=method)["cpu_seconds"]
         printed = study.printed_means(TRAIN_TIME, method).get(words, math.nan)
         row = Contrast(bags.words_setting(words), TIMES[TRAIN_TIME], method, "", printed=printed, data=SIMULATED)
         row = replace(row, n=len(seconds), interval=LEAST_TO_LARGEST.format(LANDMARKS), unit="seconds")

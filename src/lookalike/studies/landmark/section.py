@@ -188,7 +188,9 @@ class LandmarkSection(Sweeps, MethodStudy):
             case "learn_photographs":
                 return {"photographs": self.photographs, "specs": self.apart_fits(self.photographs), **seed}
             case "read_algorithms":
-                return {"readings": self.readings, "specs": self.apart_fits(self.readings), **seed}
+                words, burstiness = self.cells()[int(names["cell"])]
+                cell = {"words": words, "burstiness": burstiness}
+                return {"readings": self.readings, "cell": cell, "specs": self.apart_fits(self.readings), **seed}
             case "run":
                 shared = {"landmarks": self.named_landmarks(), "passes": self.learning.passes, **seed}
                 return {"specs": {method: fit_of(self.spec(method, id)) for method in fitted}, **shared}
@@ -257,6 +259,10 @@ class LandmarkSection(Sweeps, MethodStudy):
         """Return the methods that exhibits name: those that sweeps fit, too."""
         apart = (*self.apart_fits(self.photographs), *self.apart_fits(self.readings))
         return list(dict.fromkeys([*self.run_methods(), *self.sweep_fits(), *apart]))
+
+    def cells(self) -> list[tuple[int, float]]:
+        """Return the codebook's size and the burstiness of each job on simulated bags of words."""
+        return self.readings.cells() if self.readings is not None else []
 
     def apart_fits(self, part: Photographs | Readings | None) -> dict[str, Fit]:
         """Return what decides the fits of methods on photographs, or on simulated bags of words."""
@@ -379,10 +385,11 @@ class LandmarkSection(Sweeps, MethodStudy):
         """Return the files that exhibits are drawn from."""
         names = {"metrics": "landmark/metrics", "fits": "landmark/timing"} if self.codebooks else {}
         pair = self.compared_methods()
-        names |= {part: part for part in ("dimensions", "photographs", "readings") if getattr(self, part) is not None}
-        names |= {"reading_times": "reading_times"} if self.readings is not None else {}
+        names |= {part: part for part in ("dimensions", "photographs") if getattr(self, part) is not None}
         names |= {name: name for name in ("manifest", "queries", "relevance") if pair}
         files: dict[str, str | list[str]] = {name: f"{self.folder}/{file}.parquet" for name, file in names.items()}
+        for name in ("readings", "reading_times") if self.readings is not None else ():
+            files[name] = [f"{self.folder}/{name}/{cell}.parquet" for cell in range(len(self.cells()))]
         if pair:
             files["images"] = f"{self.folder}/images.json"
             files["ranks"] = self.runs("ranks.npz", representation=self.codebooks[-1:], method=pair)

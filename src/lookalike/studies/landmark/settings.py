@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Annotated
 
 from pydantic import Field
@@ -101,6 +102,10 @@ class Readings(Section):
     bags: Bags = Bags()
     learning: LearningImages = LearningImages(draws=1)
     """Images to learn from; a draw is a collection."""
+
+    def cells(self) -> list[tuple[int, float]]:
+        """Return every size of the codebook with every burstiness; each is a job."""
+        return list(product(self.words, self.burstiness))
 
 
 class Sweeps(Section):

@@ -355,7 +355,7 @@ class LandmarkStudy(LandmarkSection):
     def size(self) -> str:
         """Landmarks, and all images that are ranked or learned from; of simulated bags, how many there are."""
         if self.readings is not None and not self.codebooks:
-            bags, cells = self.readings.bags, len(self.readings.words) * len(self.readings.burstiness)
+            bags, cells = self.readings.bags, len(self.cells())
             return f"{bags.images:,} simulated images, {bags.landmarks} landmarks, in {cells} kinds"
         n_landmarks = len(self.landmark_titles)
         return f"{len(self.table('manifest')):,} images, {n_landmarks} landmarks" if self.has("manifest") else ""
