@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 import pandas as pd
@@ -113,7 +113,7 @@ def order_of_methods(study: LandmarkStudy) -> Figure:
     sizes = [f"{size:,} words" for size in readings.words]
     titles = iter(lettered([*sizes, *(sizes if readings.gamma else ())]))
     ticks = tuple((value, f"{value:g}") for value in readings.burstiness)
-    label = "Burstiness (times that a feature stands in an image)"
+    label = "Burstiness"
     for size in readings.words:
         series = [
             Series(study.title_of(method), {"series": method, "words": size}, "burstiness", "map", looks[method])
@@ -130,11 +130,12 @@ def order_of_methods(study: LandmarkStudy) -> Figure:
         panels.append(Panel(next(titles), Axis(label, "log", ticks=ticks), y, tuple(series)))
     n = readings.bags.landmarks * readings.learning.draws
     notes = (
-        f"Means over {n} simulated landmarks, with the printed constants; below, gamma of S-DA varies.",
+        f"Means over {n} simulated landmarks. Burstiness is how often a feature of an image stands in it on average.",
+        "Curves are of the printed constants; in the other panels gamma of S-DA varies.",
         "The order is that of means; the pointer tells differences with 95% intervals (t-test over landmarks).",
         "Each landmark is learned from {positives} images and {negatives} others.".format(**dict(readings.learning)),
     )
-    return Figure(frame, tuple(panels), notes=notes, n_columns=len(readings.words), size=(3.2, 2.6))
+    return Figure(frame, tuple(panels), notes=notes, n_columns=max(2, len(readings.words)), size=(3.2, 2.6))
 
 
 def order_at(study: LandmarkStudy, with_gamma: str, setting: str, varied: str) -> tuple[str, str]:
@@ -177,21 +178,21 @@ def fingerprint(study: LandmarkStudy) -> Figure:
         series = _lines(study, own, SPARSITY, looks)
         panels.append(Panel(next(titles), x, y, (*series, _in_print(study, base, SPARSITY, looks[base]))))
     own = [method for method in ("oasis-diagonal", "soml-tg", "soml-da") if method in looks]
-    series = [line for method in own for line in (*_lines(study, [method], TRAIN_TIME, looks),)]
+    series = _lines(study, own, TRAIN_TIME, looks)
     in_print = [_in_print(study, method, TRAIN_TIME, looks[method]) for method in own]
     y = Axis("Seconds of processor time", "log", tick_form="short", text="{:.3g} s")
     panels.append(Panel(next(titles), x, y, (*series, *in_print)))
     return Figure(frame, tuple(panels), notes=tuple(_fingerprint_notes(study, frame)), n_columns=3, size=(3.2, 2.8))
 
 
-def _lines(study: LandmarkStudy, methods: Iterable[str], metric: str, looks: dict[str, Look]) -> list[Series]:
+def _lines(study: LandmarkStudy, methods: Sequence[str], metric: str, looks: Mapping[str, Look]) -> list[Series]:
     """Return a line for each method: its median over burstiness, with the least and the largest."""
-    return [
-        Series(
-            study.title_of(method), {"series": method, "metric": metric}, "words", "value", looks[method], "low", "high"
-        )
-        for method in methods
-    ]
+    found = []
+    for place, method in enumerate(methods):
+        where, aside = {"series": method, "metric": metric}, 0.06 * (place - (len(methods) - 1) / 2)
+        line = Series(study.title_of(method), where, "words", "value", looks[method], "low", "high", aside=aside)
+        found.append(line)
+    return found
 
 
 def _in_print(study: LandmarkStudy, method: str, metric: str, look: Look) -> Series:

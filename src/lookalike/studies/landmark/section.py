@@ -35,6 +35,7 @@ BEFORE, AFTER = "tfidf", "soml-da"
 """Methods whose first results the montage shows."""
 CHOSEN = {"oasis-diagonal": "oasis-chosen", "soml-tg": "soml-tg-chosen", "soml-da": "soml-da-chosen"}
 """Methods to the same with constants that are chosen among several, by images to learn from."""
+AS_IN_PRINT = {chosen: method for method, chosen in CHOSEN.items()}
 LEAST_TO_CHOOSE = 4
 """Positives that leave two to learn from, and two to find each other, where constants are chosen."""
 Landmarks = Annotated[str | list[str], names_or("all", 1, "`all` or a list of different landmarks")]
