@@ -217,7 +217,8 @@ def on_bags(study: LandmarkStudy) -> Iterator[Contrast]:
         for pair in combinations(ordered, 2):
             yield apart(Contrast(setting, MAP, *pair, data=SIMULATED), of_map)
         for method, metric in product(readings.methods, (MAP, SPARSITY)):
-            printed = study.printed_means(metric, method).get(words, math.nan)
+            read = next((base for base in TABLE_METHODS if method.startswith(base)), method)
+            printed = study.printed_means(metric, read).get(words, math.nan)
             row = Contrast(setting, metric, method, "", unit="percent", printed=printed, data=SIMULATED)
             if len(own := select(numbers, metric=metric, method=method)):
                 yield apart(row, own)

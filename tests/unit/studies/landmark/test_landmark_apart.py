@@ -87,11 +87,14 @@ def test_the_diagram_names_the_order_of_means_and_its_differences():
 def test_the_fingerprint_says_which_reading_is_nearest_to_print():
     drawn = apart_exhibits.fingerprint(study(tables()))
     frame = drawn.frame.set_index(["series", "words", "metric"])
-    assert frame.loc[("soml-da", 10_000, "sparsity"), "value"] == pytest.approx(100 * (0.7 + 0.05))
+    assert frame.loc[("soml-da", 10_000, "sparsity"), "value"] == pytest.approx(100 * (0.7 + 0.02))
     assert frame.loc[("soml-da, printed", 10_000, "sparsity"), "value"] == pytest.approx(71.33, abs=0.01)
     nearest = [note for note in drawn.notes if note.startswith("Mean distance from the printed sparsities")]
     assert [note.partition("points: ")[2].partition(" ")[0] for note in nearest] == ["S-TG", "S-DA"]
-    assert nearest[0].endswith("S-TG 28.0, S-TG, sign as printed 57.3.")
+    assert nearest[0].endswith("S-TG 28.0, S-TG, sign as printed 60.3.")
+    assert "burstiness 1, with which S-TG is nearest" in drawn.notes[0]
+    # bars are over burstiness
+    assert frame.loc[("soml-da", 10_000, "sparsity"), ["low", "high"]].tolist() == pytest.approx([72, 78])
     took = frame.loc[("soml-tg", 100_000, "train_time")]
     assert took["value"] == pytest.approx(1.0)
     assert frame.loc[("soml-tg, printed", 1_000_000, "train_time"), "value"] == pytest.approx(1.44, abs=0.01)
