@@ -7,21 +7,25 @@ with logged(snakemake):
 
     from lookalike.core.files import read_csr, read_table
     from lookalike.core.settings.methods import Fit
-    from lookalike.studies.landmark.protocol import draws_of, landmark_data, run_landmark, write_landmark
+    from lookalike.studies.landmark import protocol
 
     given, names, params = snakemake.input, snakemake.wildcards, snakemake.params.settings
     counts, query_counts = read_csr(given.counts), read_csr(given.query_counts)
     queries, relevance, learning_images = (read_table(given[n]) for n in ("queries", "relevance", "learning_images"))
     manifest = read_table(given.manifest)
     image_ids = manifest.loc[manifest["status"] == "ok", "image_id"].to_numpy()
-    data = landmark_data(counts, query_counts, queries, relevance, image_ids)
+    data = protocol.landmark_data(counts, query_counts, queries, relevance, image_ids)
     folders = {tuple(Path(file).parts[-4:-1]): Path(file).parent for file in snakemake.output}
     landmarks = list(dict.fromkeys(landmark for landmark, _, _ in folders))
-    for method, spec in params["specs"].items():
-        for landmark, draw in draws_of(learning_images, landmarks):
-            fit, seed = Fit(**spec), params["seed"]
-            result = run_landmark(data, learning_images, landmark, draw, fit, seed=seed, method=method)
+    shared = {"seed": params["seed"], "passes": params["passes"]}
+    for method, spec in ((method, Fit(**spec)) for method, spec in params["specs"].items()):
+        draws = sorted(set(learning_images["draw"]))
+        own = (data, learning_images, params["landmarks"])
+        chosen = {draw: protocol.chosen_constants(*own, draw, spec, **shared) for draw in draws}
+        for landmark, draw in protocol.draws_of(learning_images, landmarks):
+            about = {"method": method, "chosen": chosen[draw], **shared}
+            result = protocol.run_landmark(data, learning_images, landmark, draw, spec, **about)
             folder = folders[landmark, method, str(draw)]
-            write_landmark(result, folder, dataset=names.dataset, representation=names.representation)
+            protocol.write_landmark(result, folder, dataset=names.dataset, representation=names.representation)
             done = result.metrics.get("map", result.fit["not_converged"])
             print(f"{method}, {landmark}, draw {draw}: mAP {done}, {result.fit['seconds']}", flush=True)

@@ -224,7 +224,7 @@ def by_print(claim: Claim, study: Study, *, intervals: bool = False) -> Verdict:
     rows = [row for row in study.contrasts.rows if row.data == PRINT and row.metric in metrics]
     every = dict.fromkeys(row.setting for row in rows if row.setting.startswith(printed_setting(claim.paper, "")))
     settings = [printed_setting(claim.paper, setting) for setting in claim.settings] or [*every]
-    groups = [group for group in groups_in(asked, study, settings) if group[0].data == PRINT]
+    groups = [group for group in groups_in(asked, study.as_in_print(), settings) if group[0].data == PRINT]
     if {part.metric for part in asked.contrasts if part.plain} - {group[0].metric for group in groups}:
         return Verdict(Outcome.NOT_TESTED)
     return PREDICATES[claim.predicate](

@@ -240,9 +240,10 @@ class Study(Section):
         return self.paths(name)[0]
 
     def table(self, name: str) -> pd.DataFrame:
-        """Return one of the study's tables, read once."""
+        """Return one of the study's tables, read once; of several files, all of them one below the other."""
         if name not in self._tables:
-            self._tables[name] = read_table(self.path(name))
+            first, *others = map(read_table, self.paths(name))
+            self._tables[name] = pd.concat([first, *others], ignore_index=True) if others else first
         return self._tables[name]
 
     @cached_property

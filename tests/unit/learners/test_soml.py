@@ -19,28 +19,32 @@ def algorithm_1(X, passes):
     """Algorithm 1 on dense vectors, with the parameters of each pass; a literal sign is what line 6 prints."""
     w, updates = np.zeros(X.shape[1]), 0
     for model, triplets in passes:
+        amount = model.learning_rate * model.regularization
         for query, positive, negative in triplets:
             g = (1 if model.literal_sign else -1) * X[query] * (X[positive] - X[negative])
             if 1 - w @ (X[query] * X[positive]) + w @ (X[query] * X[negative]) > 0:
-                w = truncate(w - model.learning_rate * g, model.learning_rate * model.regularization)
+                w = truncate(w - model.learning_rate * g, amount)
                 updates += 1
+            elif model.truncate_every_step:
+                w = truncate(w, amount)
     return w, updates
 
 
 def algorithm_2(X, passes):
     """Algorithm 2 on dense vectors, as `algorithm_1`; averaging every step is what line 8 prints."""
-    w, total, t, updates = np.zeros(X.shape[1]), np.zeros(X.shape[1]), 0, 0
+    w, total, steps, updates = np.zeros(X.shape[1]), np.zeros(X.shape[1]), 0, 0
     for model, triplets in passes:
         for query, positive, negative in triplets:
-            t += 1
+            steps += 1
             v = X[query] * (X[positive] - X[negative])
             loss = max(0, 1 - w @ v)
             if loss > 0 or model.average_every_step:
                 total = total + (v if model.literal_sign else -v)
-            if loss > 0:
+            updates += loss > 0
+            if loss > 0 or model.update_every_step:
+                t = updates if model.count_updates else steps
                 threshold = model.regularization + model.gamma * model.rho / np.sqrt(t)
                 w = -np.sqrt(t) / model.gamma * truncate(total / t, threshold)
-                updates += 1
     return w, updates
 
 
@@ -49,6 +53,7 @@ tg = st.builds(
     learning_rate=st.just(1.0) | st.floats(0.01, 30),
     regularization=st.sampled_from([0.0, 1e-5]) | st.floats(1e-7, 0.03),
     literal_sign=st.booleans(),
+    truncate_every_step=st.booleans(),
 )
 da = st.builds(
     SOMLDA,
@@ -57,6 +62,8 @@ da = st.builds(
     regularization=st.sampled_from([0.0, 1e-6]) | st.floats(1e-7, 0.01),
     literal_sign=st.booleans(),
     average_every_step=st.booleans(),
+    update_every_step=st.booleans(),
+    count_updates=st.booleans(),
 )
 
 

@@ -17,10 +17,11 @@ import pandas as pd
 
 from lookalike.core.seeds import generator
 from lookalike.exhibits.contrasts import NO_RESULT, PRINT, REAL, SIMULATED, SYNTHETIC, Contrast, printed_setting
-from lookalike.ranking.comparison import clustered_bootstrap, corrected_t_test
-from lookalike.studies.landmark.rankings import MAP, SPARSITY
+from lookalike.ranking.comparison import CorrectedT, clustered_bootstrap, corrected_t_test
+from lookalike.studies.landmark import bags, photographs
+from lookalike.studies.landmark.rankings import MAP, NONZEROS, SPARSITY, UPDATE_SHARE
+from lookalike.studies.landmark.section import AS_IN_PRINT, CHOSEN
 from lookalike.studies.landmark.study import (
-    NONZEROS,
     PAPER,
     TABLE_METHODS,
     TRAIN_TIME,
@@ -45,12 +46,13 @@ SHORTEST = 1e-9
 
 def contrasts(study: LandmarkStudy) -> list[Contrast]:
     """Every contrast of a study but those of times."""
-    return beside_print(study, precision_and_sparsity)
+    own = beside_print(study, precision_and_sparsity) if study.codebooks else ()
+    return [*own, *on_photographs(study), *on_bags(study)]
 
 
 def time_contrasts(study: LandmarkStudy) -> list[Contrast]:
     """Training time of each pair of methods, in total and by the triplet seen, and of each over numbers of words."""
-    return beside_print(study, training_times)
+    return [*(beside_print(study, training_times) if study.codebooks else ()), *times_on_bags(study)]
 
 
 def beside_print(study: LandmarkStudy, rows_of: Callable[[LandmarkStudy], Iterable[Contrast]]) -> list[Contrast]:
@@ -58,8 +60,12 @@ def beside_print(study: LandmarkStudy, rows_of: Callable[[LandmarkStudy], Iterab
     in_print = list(rows_of(study.as_printed()))
     printed = {row.key: row.mean for row in in_print}
     places = {codebook.id: printed_setting(PAPER, codebook.setting) for codebook in study.vocabularies}
-    keys = ((row, (places.get(row.setting, ""), *row.key[1:])) for row in rows_of(study))
-    return [replace(row, printed=printed.get(key, math.nan)) for row, key in keys] + in_print
+    found = []
+    for row in rows_of(study):
+        first, second = (AS_IN_PRINT.get(side, side) for side in (row.first, row.second))
+        key = (places.get(row.setting, ""), row.metric, first, second)
+        found.append(replace(row, printed=printed.get(key, math.nan)))
+    return found + in_print
 
 
 def row_of(
@@ -78,7 +84,18 @@ def row_of(
 
 def ran(study: LandmarkStudy, methods: Sequence[str]) -> list[str]:
     """Return the study's methods in an order; its variants stand before those that they vary."""
-    return [*study.variants, *(method for method in methods if method in study.methods)]
+    ordered = (*methods, *(CHOSEN[method] for method in methods if method in CHOSEN))
+    return [*study.variants, *(method for method in ordered if method in study.methods)]
+
+
+def pairs_of(study: LandmarkStudy, methods: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the pairs that are contrasted: of printed constants, of chosen ones, and each beside what it varies."""
+    ordered = [method for method in methods if method in study.methods]
+    alike = [CHOSEN.get(method, method) for method in ordered]
+    beside = [(variant, method) for method in ordered for variant in study.variants if variant.startswith(method)]
+    beside += [(CHOSEN[method], method) for method in ordered if method in CHOSEN]
+    pairs = dict.fromkeys((*beside, *combinations(ordered, 2), *combinations(alike, 2)))
+    return [pair for pair in pairs if {*pair} <= {*study.run_methods()}]
 
 
 def over_landmarks(study: LandmarkStudy, row: Contrast, gaps: pd.Series, stream: str, metric: str) -> list[Contrast]:
@@ -86,8 +103,7 @@ def over_landmarks(study: LandmarkStudy, row: Contrast, gaps: pd.Series, stream:
     if gaps.empty:
         return [row]
     of_landmarks = gaps.groupby(level="subset").mean()
-    # landmarks are not partitions of one set of images, so there is nothing to correct: the ordinary paired test
-    test = corrected_t_test(of_landmarks, n_train=1, n_test=0)
+    test = t_test(of_landmarks)
     random = generator(study.seed, "landmark claims", study.dataset, stream, metric)
     clusters = gaps.rename("difference").rename_axis(["image_id", "fold"]).reset_index()
     sampled = clustered_bootstrap(clusters, random_state=random)
@@ -97,6 +113,11 @@ def over_landmarks(study: LandmarkStudy, row: Contrast, gaps: pd.Series, stream:
         mean, low, high = map(math.exp, numbers) if row.unit == "ratio" else numbers
         rows.append(replace(row, mean=mean, low=low, high=high, n=len(of_landmarks), interval=interval))
     return rows
+
+
+def t_test(of_landmarks: pd.Series) -> CorrectedT:
+    """Return the ordinary paired test: landmarks are not partitions of one set of images that it had to correct for."""
+    return corrected_t_test(of_landmarks, n_train=1, n_test=0)
 
 
 def gaps_of(study: LandmarkStudy, codebook: Vocabulary, metric: str, *pair: str) -> pd.Series:
@@ -116,10 +137,10 @@ def gaps_of(study: LandmarkStudy, codebook: Vocabulary, metric: str, *pair: str)
 
 def precision_and_sparsity(study: LandmarkStudy) -> Iterator[Contrast]:
     """Contrast methods in mAP, and those that learn in the share of weights that they make zero."""
-    methods = ran(study, RANKED)
-    learned = [method for method in methods if method != "tfidf"]
-    for codebook, (metric, compared) in product(study.vocabularies, ((MAP, methods), (SPARSITY, learned))):
-        for pair in combinations(compared, 2):
+    learned = [method for method in ran(study, RANKED) if method != "tfidf"]
+    compared = ((MAP, RANKED), (SPARSITY, RANKED[:-1]))
+    for codebook, (metric, methods) in product(study.vocabularies, compared):
+        for pair in pairs_of(study, methods):
             row, gaps = row_of(study, [codebook], metric, *pair), gaps_of(study, codebook, metric, *pair)
             yield from over_landmarks(study, row, gaps, " ".join((codebook.id, *pair)), metric)
             # more than half of the landmarks reach at least this
@@ -149,13 +170,86 @@ def sparsity_over_codebooks(study: LandmarkStudy, method: str) -> Iterator[Contr
         yield from over_landmarks(study, row, gaps.dropna(), f"{method} {small.id} {large.id}", SPARSITY)
 
 
+# Apart from the study's images ----------------------------------------------------------------------------------------
+
+
+def apart(row: Contrast, numbers: pd.DataFrame) -> Contrast:
+    """Return a row with its mean over landmarks, in percent, of one method's number or of that minus another's."""
+    first, *others = (
+        100 * select(numbers, method=side).set_index(["subset", "fold"])["value"] for side in row.key[2:] if side
+    )
+    values = first if not others else (first - others[0]).dropna()
+    if values.empty:
+        return row
+    # of another simulated collection, a landmark is another one too
+    of_landmarks = values if row.data == SIMULATED else values.groupby(level="subset").mean()
+    test, mean = t_test(of_landmarks), float(of_landmarks.mean())
+    return replace(row, mean=mean, low=test.low, high=test.high, n=len(of_landmarks), interval=LANDMARKS)
+
+
+def on_photographs(study: LandmarkStudy) -> Iterator[Contrast]:
+    """Contrast every method with TF-IDF on photographs, and tell its precision, sparsity and share of updates."""
+    if study.photographs is None or not study.has(photographs.NAME):
+        return
+    numbers = study.table(photographs.NAME)
+    of_map = select(numbers, metric=MAP)
+    for method in study.photographs.methods:
+        if method != "tfidf":
+            yield apart(Contrast(photographs.NAME, MAP, method, "tfidf"), of_map)
+        for metric in (MAP, SPARSITY, UPDATE_SHARE):
+            row = Contrast(photographs.NAME, metric, method, "", unit="percent")
+            if len(own := select(numbers, metric=metric, method=method)):
+                yield apart(row, own)
+    nonzeros = float(select(numbers, metric=NONZEROS)["value"].iloc[0])
+    yield level(Contrast(photographs.NAME, NONZEROS, "", "", unit="count"), nonzeros, 1)
+
+
+def on_bags(study: LandmarkStudy) -> Iterator[Contrast]:
+    """Contrast methods on simulated bags in the order of print, S-DA with each gamma too, and tell sparsities."""
+    readings = study.readings
+    if readings is None or not study.has("readings"):
+        return
+    ordered = [method for method in RANKED if method in readings.methods]
+    for words, burstiness in readings.cells():
+        setting = bags.setting_of(words, burstiness)
+        numbers = select(study.table("readings"), representation=setting)
+        of_map = select(numbers, metric=MAP)
+        for pair in combinations(ordered, 2):
+            yield apart(Contrast(setting, MAP, *pair, data=SIMULATED), of_map)
+        for method, metric in product(readings.methods, (MAP, SPARSITY)):
+            read = next((base for base in TABLE_METHODS if method.startswith(base)), method)
+            printed = study.printed_means(metric, read).get(words, math.nan)
+            row = Contrast(setting, metric, method, "", unit="percent", printed=printed, data=SIMULATED)
+            if len(own := select(numbers, metric=metric, method=method)):
+                yield apart(row, own)
+        others = of_map[of_map["method"] != readings.varied]
+        for gamma in readings.gamma:
+            own = select(numbers, method=readings.varied, metric=f"{bags.OVER_GAMMA}_{MAP}", x=gamma)
+            for other in (method for method in ordered if method != readings.varied):
+                row = Contrast(bags.gamma_setting(setting, gamma), MAP, readings.varied, other, data=SIMULATED)
+                yield apart(row, pd.concat([own, others]))
+
+
+def times_on_bags(study: LandmarkStudy) -> Iterator[Contrast]:
+    """Tell how long each method trains with each size of codebook, over landmarks and burstiness, beside print."""
+    if study.readings is None or not study.has("reading_times"):
+        return
+    times = study.table("reading_times")
+    for words, method in product(study.readings.words, study.readings.methods):
+        seconds = select(times[times["gamma"].isna()], n_words=words, method=method)["cpu_seconds"]
+        printed = study.printed_means(TRAIN_TIME, method).get(words, math.nan)
+        row = Contrast(bags.words_setting(words), TIMES[TRAIN_TIME], method, "", printed=printed, data=SIMULATED)
+        row = replace(row, n=len(seconds), interval=LEAST_TO_LARGEST.format(LANDMARKS), unit="seconds")
+        yield replace(row, mean=float(seconds.median()), low=float(seconds.min()), high=float(seconds.max()))
+
+
 # Times ----------------------------------------------------------------------------------------------------------------
 
 
 def training_times(study: LandmarkStudy) -> Iterator[Contrast]:
     """Contrast the times of methods that learn with each other, and those of each over numbers of words."""
     learned = ran(study, TABLE_METHODS[1:])
-    for codebook, pair, metric in product(study.vocabularies, combinations(learned, 2), TIMES):
+    for codebook, pair, metric in product(study.vocabularies, pairs_of(study, TABLE_METHODS[1:]), TIMES):
         # the paper prints no counts of triplets
         if metric == TRAIN_TIME or not study.is_print:
             row, gaps = row_of(study, [codebook], TIMES[metric], *pair), gaps_of(study, codebook, metric, *pair)
@@ -194,7 +288,8 @@ def time_over_words(study: LandmarkStudy, method: str) -> Contrast:
 def times_by_words(study: LandmarkStudy, method: str) -> tuple[pd.DataFrame, bool]:
     """Return CPU seconds and non-zeros by words and repeat, or landmark; and whether they are of simulated rows."""
     if study.has("dimensions"):
-        rows = select(study.table("dimensions"), learner=method).drop(columns="seconds")
+        # the time of a step is that of the printed constants
+        rows = select(study.table("dimensions"), learner=AS_IN_PRINT.get(method, method)).drop(columns="seconds")
         rows = rows.rename(columns={"n_features": "n_words", "repeat": "unit", "cpu_seconds": "seconds"})
         rows = rows.dropna(subset="seconds")
         if rows["n_words"].nunique() > 1:

@@ -102,7 +102,8 @@ def time_learners(
                     timing = Timing(reason=given_up[name])
                 else:
                     model = make_learner(spec, fold_seed(seed, "dimensions", 0, "fit"))
-                    timing = _time_fit(model, X, triplets_for(model, triplets, seeds["steps"]), limit)
+                    seen = triplets_for(model, triplets, seeds["steps"], learning.passes)
+                    timing = _time_fit(model, X, seen, limit)
                 rows.append({"learner": name, "repeat": repeat, **sizes, **timing._asdict()})
                 # broken off, or ended after its time in a compiled call, which cannot be broken off
                 if name not in given_up and (timing.reason or timing.cpu_seconds > limit):

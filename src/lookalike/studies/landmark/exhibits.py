@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -21,8 +22,19 @@ from lookalike.exhibits.printed import beside_print, plus_minus, significant
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.statuses import Outcome, Status
 from lookalike.exhibits.style import BLACK, GREY, Look, looks_of
+from lookalike.studies.landmark import apart_exhibits as apart_exhibits
 from lookalike.studies.landmark import montage, times
-from lookalike.studies.landmark.rankings import COST, LAMBDA, MAP, MAP_FULL, ORDERS, SPARSITY
+from lookalike.studies.landmark.rankings import (
+    COST,
+    GAMMA,
+    LAMBDA,
+    MAP,
+    MAP_FULL,
+    ORDERS,
+    SPARSITY,
+    UPDATE_SHARE,
+)
+from lookalike.studies.landmark.section import AS_IN_PRINT, CHOSEN
 from lookalike.studies.landmark.study import (
     LANDMARKS,
     LITERAL_OF,
@@ -35,7 +47,6 @@ from lookalike.studies.landmark.study import (
     RECONSTRUCTED,
     TABLE_METHODS,
     TRAIN_TIME,
-    UPDATE_SHARE,
     Form,
     LandmarkStudy,
     Number,
@@ -52,6 +63,7 @@ TABLES = {quantity: range(first, first + 3) for quantity, first in zip(QUANTITIE
 """Numbers of the paper's tables of each quantity, one a codebook."""
 INTERVAL = "95%, the wider of a t-test and a bootstrap over landmarks"
 PRINTED_TIMES = "Hollow markers are means of the paper's Tables 7 to 9 over its landmarks, from another machine."
+CONSTANTS_CHOSEN = "S-TG, S-DA and OASIS each have the best of eight settings, by held-out images to learn from."
 SHARES = (100, 50, 10, 1, 0.1, 0.01, 0.001)
 """Ticks of an axis of sparsity, as the share of weights that are not zero, in percent."""
 
@@ -96,12 +108,25 @@ def training_time(study: LandmarkStudy) -> Table:
     return quantity_table(study, TRAIN_TIME)
 
 
-@exhibit(f"{PAPER}/text", title="Numbers in its text", needs=("manifest", "fits"))
+def _has_images(study: LandmarkStudy) -> bool:
+    return bool(study.codebooks)
+
+
+IMAGES = "images, and not simulated bags of words alone"
+
+
+@exhibit(
+    f"{PAPER}/text",
+    title="Numbers in its text",
+    needs=("manifest", "fits"),
+    when=_has_images,
+    condition=IMAGES,
+)
 def numbers_of_text(study: LandmarkStudy) -> Table:
     """What the paper says in its text: how many images there are, are learned from as triplets, and are ranked."""
     fits, why = study.table("fits"), study.other_data(study.codebooks)
     # OASIS draws as many as it takes steps
-    triplets = fits.loc[fits["method"] != "oasis-diagonal", "n_triplets"]
+    triplets = fits.loc[~fits["method"].isin(["oasis-diagonal", CHOSEN["oasis-diagonal"]]), "n_triplets"]
     facts = [
         Fact("images", "Images", len(study.table("manifest"))),
         Fact("triplets_per_landmark", "Triplets of a landmark", float(triplets.median())),
@@ -123,21 +148,30 @@ def quantity_table(study: LandmarkStudy, quantity: str) -> Table:
     notes = time_notes(study) if quantity == TRAIN_TIME else ()
     cells = table_cells(study, codebook, quantity, methods)
     pairs = {(method, "oasis-diagonal"): "" for method in LITERAL_OF} if quantity == MAP else {}
+    pairs = {(study.deciding(first), study.deciding(second)): note for (first, second), note in pairs.items()}
+    if study.has_choice and not study.shows_printed:
+        pairs = dict.fromkeys(pairs, CONSTANTS_CHOSEN)
     table = Table(cells, ("landmark",), "method", "representation", titles=titles, notes=notes)
     return replace(table, compared="method", best=BEST, margins=margins(study, codebook, pairs))
 
 
 def margins(study: LandmarkStudy, codebook: Vocabulary, pairs: Mapping[tuple[str, str], str]) -> tuple[Margin, ...]:
     """Set the first method of each pair beside the second, in mAP over landmarks and in print, with a pair's note."""
-    ours = {method: study.mean(codebook, method, MAP).mean for method in (*TABLE_METHODS, *study.variants)}
-    printed = {method: study.printed_mean(codebook, method, MAP) for method in TABLE_METHODS}
-    found = []
+    is_chosen = any(method in AS_IN_PRINT for pair in pairs for method in pair)
+    deciding = {method: CHOSEN.get(method, method) if is_chosen else method for method in TABLE_METHODS}
+    methods = dict.fromkeys((*deciding.values(), *(method for pair in pairs for method in pair)))
+    ours = {method: study.mean(codebook, method, MAP).mean for method in methods}
+    printed = {own: study.printed_mean(codebook, method, MAP) for method, own in deciding.items()}
+    plain, found = {study.title_of(own): study.title_of(method) for method, own in deciding.items()}, []
     for pair, note in pairs.items():
         rows = study.contrasts.intervals(codebook.id, MAP, *pair)
         # a mean over the landmarks at hand is not one over all
         if rows and not math.isnan(ours[pair[0]] + ours[pair[1]] + rows[0].mean):
-            titled = {"setting": f"{codebook.title} visual words", "metric": "mAP", "interval": INTERVAL}
-            found.append(margin(study, rows, ours, printed, note=note, **titled))
+            constants = ", chosen constants" if is_chosen else ""
+            titled = {"setting": f"{codebook.title} visual words{constants}", "metric": "mAP", "interval": INTERVAL}
+            row = margin(study, rows, ours, printed, note=note, **titled)
+            method, other, best = (plain.get(title, title) for title in (row.method, row.other, row.best))
+            found.append(replace(row, method=method, other=other, best=best))
     return tuple(found)
 
 
@@ -192,7 +226,13 @@ percent = partial(plus_minus, form=".2f")
 FORMS: Mapping[str, Form] = {MAP: percent, SPARSITY: percent, TRAIN_TIME: significant}
 
 
-@exhibit("landmark/query_region", title="Rectangle or whole image as query", needs=("metrics", "fits"))
+@exhibit(
+    "landmark/query_region",
+    title="Rectangle or whole image as query",
+    needs=("metrics", "fits"),
+    when=_has_images,
+    condition=IMAGES,
+)
 def query_region(study: LandmarkStudy) -> Table:
     """What it changes to ask with the whole query image and not with its rectangle: mAP over landmarks, in percent."""
     keys = product(zip(REGIONS, (MAP, MAP_FULL), strict=True), columns_of(study))
@@ -201,7 +241,9 @@ def query_region(study: LandmarkStudy) -> Table:
     return means_table(study, cells, {"region": REGIONS}, note)
 
 
-@exhibit("landmark/literal", title="SOML as it is printed", needs=("metrics", "fits"))
+@exhibit(
+    "landmark/literal", title="SOML as it is printed", needs=("metrics", "fits"), when=_has_images, condition=IMAGES
+)
 def literal_forms(study: LandmarkStudy) -> Table:
     """What both SOML algorithms give with the update as it is printed, beside the true one of all other exhibits."""
     methods = ["tfidf"] if "tfidf" in study.methods else []
@@ -231,7 +273,13 @@ def means_table(study: LandmarkStudy, cells: Sequence[tuple[dict[str, str], str]
     return replace(table, compared="method", best={MAP: max, "": max})
 
 
-@exhibit("landmark/claims", title="Claims of the paper", needs=("contrasts", "time_contrasts"))
+@exhibit(
+    "landmark/claims",
+    title="Claims of the paper",
+    needs=("contrasts", "time_contrasts"),
+    when=_has_images,
+    condition=IMAGES,
+)
 def claims_of_paper(study: LandmarkStudy) -> Table:
     """Which claims of the paper about its methods hold in this run, by number of visterms."""
     table = claims_table(study)
@@ -356,7 +404,8 @@ def _sparsity_points(study: LandmarkStudy, codebook: Vocabulary) -> pd.DataFrame
 def swept_means(study: LandmarkStudy, *kinds: str) -> pd.DataFrame:
     """Return means along sweeps in percent, over landmarks first, so that draws count alike; a row a value of ``x``."""
     rows = study.own(study.table("metrics"))
-    rows = rows.assign(**rows["metric"].str.extract(rf"^(?P<kind>{'|'.join(kinds)})_(?P<metric>{MAP}|{SPARSITY})$"))
+    named = "|".join(map(re.escape, kinds))
+    rows = rows.assign(**rows["metric"].str.extract(rf"^(?P<kind>{named})_(?P<metric>{MAP}|{SPARSITY})$"))
     rows, keys = rows[rows["kind"].notna()], ["representation", "kind", "method", "x"]
     of_draws = rows.groupby([*keys, "metric", "fold"], sort=False)["value"].mean()
     means = 100 * of_draws.groupby([*keys, "metric"], sort=False).mean().unstack("metric", sort=False)
@@ -399,6 +448,32 @@ def _sparsity_axis(frame: pd.DataFrame) -> Axis:
     ticks = tuple((float(share), f"{100 - share:g}") for share in shares if share >= low)
     text = "{:.3g}% of weights are not zero"
     return Axis("Weights that are zero (%)", "log", low, high, ticks, reversed=True, text=text)
+
+
+@exhibit(
+    "landmark/gamma",
+    title="S-DA over gamma and rho",
+    needs=("metrics",),
+    when=lambda study: study.gamma_sweep,
+)
+def precision_over_gamma(study: LandmarkStudy) -> Figure:
+    """How the step of S-DA, which is 1 / (gamma sqrt t), and its threshold rho change its precision and sparsity."""
+    sweep = study.gamma_sweep
+    kinds = {GAMMA.format(rho): rho for rho in (sweep.rho if sweep is not None else ())}
+    frame = swept_means(study, *kinds)
+    methods = list(dict.fromkeys(frame["method"]))
+    looks = looks_of([f"{method} {kind}" for method, kind in product(methods, kinds)])
+    drawn = {
+        f"{study.title_of(method)}, rho = {rho:g}": ({"kind": kind, "method": method}, looks[f"{method} {kind}"])
+        for method, (kind, rho) in product(methods, kinds.items())
+    }
+    lines: list[Line] = []
+    if (own := study.parameters("soml-da").get("gamma")) is not None:
+        lines.append(Line("gamma in print", own, Look(GREY, "", "-."), upright=True))
+    titles = {MAP: "Mean average precision (%)", SPARSITY: "Weights that are zero (%)"}
+    notes = (*study.chosen_words("soml-da"), "The larger gamma, the smaller are the weights that a triplet makes.")
+    others = ("tfidf", study.deciding("oasis-diagonal"))
+    return _sweep_figure(study, frame, "gamma", titles, drawn, lines, notes, others)
 
 
 @exhibit("landmark/cost", title="QPAO over C", needs=("metrics",), when=lambda study: study.cost_sweep)
@@ -450,8 +525,12 @@ def _sweep_figure(
     drawn: Mapping[str, tuple[dict[str, str], Look]],
     lines: Sequence[Line],
     notes: tuple[str, ...],
+    others: Sequence[str] = ("tfidf",),
 ) -> Figure:
-    """Return a row of panels a column, a panel a codebook; `drawn` names each series with its rows and its look."""
+    """Return a row of panels a column, a panel a codebook; `drawn` names each series with its rows and its look.
+
+    Of precision there are the levels of `others` too, which are not varied.
+    """
     cells = list(product(columns.items(), study.vocabularies))
     titles = lettered([f"{codebook.title} words" for _, codebook in cells])
     panels = []
@@ -461,17 +540,18 @@ def _sweep_figure(
         series = [Series(name, here | where, "x", column, look) for name, (where, look) in drawn.items()]
         ticks = tuple((value, f"{value:g}") for value in sorted(set(places["x"])))
         y = Axis("" if codebook.place else name, text="{:.1f}%")
-        levels = _unlearned(study, codebook, places) if column == MAP else ()
+        levels = _levels(study, codebook, places, others) if column == MAP else ()
         panels.append(Panel(title, Axis(label, "log", ticks=ticks), y, tuple(series), (*levels, *lines)))
     return Figure(frame, tuple(panels), notes=notes, n_columns=len(study.vocabularies), size=(3.2, 2.4))
 
 
-def _unlearned(study: LandmarkStudy, codebook: Vocabulary, places: pd.DataFrame) -> Iterable[Line]:
-    """Yield the level of TF-IDF on the landmarks and draws of a sweep, which are the first ones."""
+def _levels(study: LandmarkStudy, codebook: Vocabulary, places: pd.DataFrame, methods: Sequence[str]) -> Iterable[Line]:
+    """Yield the levels of methods on the landmarks and draws of a sweep, which are the first ones."""
     landmarks, draws = list(study.landmark_titles)[: places["n_landmarks"].max()], list(range(places["n_draws"].max()))
-    rows = select(study.values, representation=codebook.id, method="tfidf", metric=MAP, subset=landmarks, fold=draws)
-    if len(rows):
-        yield Line(study.title_of("tfidf"), float(rows["value"].mean()), Look(BLACK, "", "--"))
+    for method, line in zip(methods, ("--", ":"), strict=False):
+        rows = select(study.values, representation=codebook.id, method=method, metric=MAP, subset=landmarks, fold=draws)
+        if len(rows):
+            yield Line(study.title_of(method), float(rows["value"].mean()), Look(BLACK, "", line))
 
 
 @exhibit(

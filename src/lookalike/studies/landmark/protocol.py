@@ -13,17 +13,18 @@ sorted by landmark, so no tie may be broken by name.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from lookalike.core.arrays import Integers, Ints, Truths
+from lookalike.core.arrays import Doubles, Integers, Ints, Matrix, Truths
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, write_json, write_table
 from lookalike.core.machine import processor_name
@@ -31,14 +32,19 @@ from lookalike.core.seeds import generator, integer_seed
 from lookalike.core.settings.methods import Fit
 from lookalike.features.visterms import TfidfVisterms
 from lookalike.learners.base import SimilarityLearner
+from lookalike.learners.triplet_products import TripletProducts
+from lookalike.ranking.oxford import average_precision
 from lookalike.studies.fits import Clock, fold_seed, make_learner, plain_number, warm_up, write_model
 from lookalike.studies.landmark.rankings import JUNK, MAP, MAP_FULL, RELEVANCE, SPARSITY, LandmarkRankings
 from lookalike.studies.landmark.settings import LearningImages
 from lookalike.studies.metrics import metrics_frame, select
+from lookalike.studies.selection import grid
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
 
 STEPS_AT_RANDOM = frozenset({"DiagonalOASIS", "OASIS"})
 """Learners whose every step takes one of the triplets at random (JMLR section 2.1); all others see each once."""
+CUTS = 2
+"""How often constants are tried on images that are held out."""
 
 
 def draw_learning_images(
@@ -178,6 +184,8 @@ class LandmarkResult:
     """``map``, ``map_full``, ``sparsity`` and ``ap:<query>``; none without a model."""
     rankings: LandmarkRankings
     """Of no query without a model."""
+    seconds: float
+    """Processor time of the fit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,17 +221,22 @@ def run_landmark(
     *,
     seed: int,
     method: str,
+    chosen: Mapping[str, object] = MappingProxyType({}),
+    passes: float | None = None,
     n_top: int = 50,
 ) -> LandmarkResult:
-    """Learn a landmark's metric from one draw; its queries rank the other images, of which `n_top` are kept."""
-    learner = make_learner(spec, fold_seed(seed, landmark, draw, "fit"))
+    """Learn a landmark's metric from one draw, with `chosen` constants; its queries rank the other images.
+
+    Of each ranking the first `n_top` images are kept.
+    """
+    learner = make_learner(spec, fold_seed(seed, landmark, draw, "fit"), chosen)
     warm_up(spec.learner)
     clock = Clock()
     with clock("features"):
         task = landmark_task(data, learning_images, landmark, draw, seed=seed)
     model, rankings, not_converged = None, LandmarkRankings.none(), ""
     metrics: dict[str, float] = {}
-    triplets = triplets_for(learner, task.triplets, task.seeds["steps"])
+    triplets = triplets_for(learner, task.triplets, task.seeds["steps"], passes)
     try:
         with clock("fit"), cpu_time_limit(spec.time_limit, "the fit"):
             model = learner.fit_triplets(task.X, triplets)
@@ -250,7 +263,8 @@ def run_landmark(
         "method": method,
         "subset": landmark,
         "fold": int(draw),
-        "parameters": dict(spec.parameters),
+        "parameters": {**spec.parameters, **chosen},
+        "selected": dict(chosen),
         "n_triplets": len(triplets),
         **{name: plain_number(getattr(model, f"{name}_", None)) for name in recorded},
         "sparsity": metrics.get(SPARSITY),
@@ -260,7 +274,7 @@ def run_landmark(
         "cpu_seconds": clock.cpu_seconds,
         "processor": processor_name(),
     }
-    return LandmarkResult(model, fit, metrics, rankings)
+    return LandmarkResult(model, fit, metrics, rankings, clock.cpu_seconds["fit"])
 
 
 def write_landmark(result: LandmarkResult, folder: PathLike, *, dataset: str, representation: str) -> None:
@@ -291,7 +305,7 @@ def landmark_task(
         )
     # without the method: triplets and ties are the same for all
     names = ("landmark", landmark, "draw", int(draw))
-    seeds = {purpose: integer_seed(seed, *names, purpose) for purpose in ("triplets", "steps", "ties")}
+    seeds = {purpose: integer_seed(seed, *names, purpose) for purpose in ("triplets", "steps", "ties", "validation")}
     gallery = np.setdiff1d(np.arange(len(data.image_ids)), rows)
     queries = np.flatnonzero((data.queries["landmark"] == landmark).to_numpy())
     return LandmarkTask(
@@ -304,12 +318,69 @@ def landmark_task(
     )
 
 
-def triplets_for(learner: SimilarityLearner, triplets: Ints, seed: int) -> Ints:
+def triplets_for(learner: SimilarityLearner, triplets: Ints, seed: int, passes: float | None = None) -> Ints:
     """Return what a learner sees: each triplet once, in order, or of `STEPS_AT_RANDOM` one a step, with replacement."""
     if type(learner).__name__ not in STEPS_AT_RANDOM:
         return triplets
     rng = np.random.Generator(np.random.PCG64(seed))
-    return np.asarray(triplets[rng.integers(len(triplets), size=learner.n_steps)])
+    n_steps = learner.n_steps if passes is None else round(passes * len(triplets))
+    return np.asarray(triplets[rng.integers(len(triplets), size=n_steps)])
+
+
+def chosen_constants(
+    data: LandmarkData,
+    learning_images: pd.DataFrame,
+    landmarks: Sequence[str],
+    draw: int,
+    spec: Fit,
+    *,
+    seed: int,
+    passes: float | None = None,
+) -> dict[str, object]:
+    """Return the first of a method's settings that ranks images best which landmarks hold out of those to learn from.
+
+    One landmark alone has too few of them to tell settings apart. Nothing is chosen where there is one setting.
+    """
+    settings = grid(spec.select)
+    scores = np.zeros(len(settings))
+    for landmark in landmarks if len(settings) > 1 else ():
+        task = landmark_task(data, learning_images, landmark, draw, seed=seed)
+        scores += held_out_scores(spec, settings, task, fold_seed(seed, landmark, draw, "fit"), passes)
+    return settings[int(np.argmax(scores))]
+
+
+def held_out_scores(
+    spec: Fit, settings: Sequence[Mapping[str, object]], task: LandmarkTask, seed: int, passes: float | None = None
+) -> Doubles:
+    """Return the sum of average precisions of held-out positives with each setting.
+
+    Each cut holds out half of the positives and a fifth of the negatives; each held-out positive asks for the others.
+    """
+    n_positives = int(task.triplets[:, 0].max()) + 1
+    n_negatives = task.X.shape[0] - n_positives
+    n_asked, n_others = n_positives // 2, max(1, n_negatives // 5)
+    random = np.random.Generator(np.random.PCG64(task.seeds["validation"]))
+    positives, negatives = random.permutation(n_positives), n_positives + random.permutation(n_negatives)
+    scores = np.zeros(len(settings))
+    for cut in range(CUTS):
+        asked, others = (np.roll(rows, -cut * n)[:n] for rows, n in ((positives, n_asked), (negatives, n_others)))
+        learned = np.setdiff1d(np.arange(task.X.shape[0]), [*asked, *others])
+        triplets = landmark_triplets(n_positives - n_asked, n_negatives - n_others, task.seeds["triplets"])
+        seen = triplets_for(make_learner(spec, seed), triplets, task.seeds["steps"], passes)
+        products = TripletProducts(task.X[learned], seen)
+        gallery = random.permutation([*asked, *others])
+        for place, setting in enumerate(settings):
+            model = make_learner(spec, seed, setting).fit_products(products)
+            scores[place] += sum(_precisions(model.similarity(task.X[asked], task.X[gallery]), asked, gallery))
+    return scores
+
+
+def _precisions(similarities: Matrix, asked: Integers, gallery: Integers) -> Iterator[float]:
+    """Yield the average precision of each asked image, with the other ones to find; its own counts as junk."""
+    is_wanted = np.isin(gallery, asked)
+    for image, order in zip(asked, np.argsort(-np.asarray(similarities), axis=1, kind="stable"), strict=True):
+        found, is_own = is_wanted[order], gallery[order] == image
+        yield average_precision(1 + np.flatnonzero(found & ~is_own), 1 + np.flatnonzero(is_own))
 
 
 def rank_task(model: SimilarityLearner, data: LandmarkData, task: LandmarkTask, *, n_top: int = 50) -> LandmarkRankings:

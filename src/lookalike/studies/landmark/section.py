@@ -12,27 +12,32 @@ from pydantic import Field
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_table
-from lookalike.core.settings.data_sets import LANDMARK_KINDS
+from lookalike.core.settings.data_sets import BAG_KINDS, LANDMARK_KINDS, VISTERM_KINDS
 from lookalike.core.settings.methods import Changes, Fit, Method, qpao_blocks
 from lookalike.core.settings.model import ABSENT, Absent, Distinct, names_or, only, plain
-from lookalike.core.settings.schema import CodebookTraining
+from lookalike.core.settings.schema import Codebook, CodebookTraining
 from lookalike.core.settings.sentences import refer, refer_kind, refer_once
 from lookalike.data.ground_truth import OXFORD_LANDMARKS, landmarks_with, painted_truth
 from lookalike.data.locate import listing_fingerprint
 from lookalike.exhibits.study import Files
 from lookalike.learners.registry import MODULES
 from lookalike.studies.batches import SIZES, Batch, run_files
-from lookalike.studies.landmark.settings import Dimensions, LearningImages, Sweeps
+from lookalike.studies.landmark.settings import Dimensions, LearningImages, Photographs, Readings, Sweeps
 from lookalike.studies.method_study import MethodStudy, fit_of
 
 RUN_FILES = ("model.lookalike", "fit.json", "metrics.parquet", "ranks.npz")
 DIAGONAL = ("TFIDF", "QPAO", "DiagonalOASIS", "SOMLTG", "SOMLDA")
 """Learners of a diagonal metric: the only ones that a codebook of the landmark study leaves room for."""
 ONLINE = ("SOMLTG", "SOMLDA")
-SWEPT = {"sweep": ONLINE, "cost_sweep": ("QPAO",), "triplet_order": ONLINE}
+SWEPT = {"sweep": ONLINE, "gamma_sweep": ("SOMLDA",), "cost_sweep": ("QPAO",), "triplet_order": ONLINE}
 """Part of the settings to the learners that it varies."""
 BEFORE, AFTER = "tfidf", "soml-da"
 """Methods whose first results the montage shows."""
+CHOSEN = {"oasis-diagonal": "oasis-chosen", "soml-tg": "soml-tg-chosen", "soml-da": "soml-da-chosen"}
+"""Methods to the same with constants that are chosen among several, by images to learn from."""
+AS_IN_PRINT = {chosen: method for method, chosen in CHOSEN.items()}
+LEAST_TO_CHOOSE = 4
+"""Positives that leave two to learn from, and two to find each other, where constants are chosen."""
 Landmarks = Annotated[str | list[str], names_or("all", 1, "`all` or a list of different landmarks")]
 
 # a plan asks many times, and the lists of a large data set are read for seconds
@@ -43,12 +48,12 @@ class LandmarkSection(Sweeps, MethodStudy):
     """The section of the landmark study: what its jobs read and write."""
 
     room: ClassVar = "landmark"
-    contrasted: ClassVar = ("metrics", "fits", "dimensions")
+    contrasted: ClassVar = ("metrics", "fits", "dimensions", "photographs", "readings", "reading_times")
 
-    codebooks: Distinct[str] = Field(min_length=1, max_length=3)
+    codebooks: Distinct[str] = Field([], max_length=3)
     """Ids of the codebooks, from small to large; the first fills Tables 1, 4 and 7 of the paper, the second 2, 5 and 8,
-    the third 3, 6 and 9."""
-    methods: Distinct[str] = Field(min_length=1, description="Ids of the methods to run, in the order of the exhibits.")
+    the third 3, 6 and 9. None for a data set of kind `simulated_bags`, which has `readings` alone."""
+    methods: Distinct[str] = Field([], description="Ids of the methods to run, in the order of the exhibits.")
     variants: Distinct[str] = Field([])
     """Ids of methods to run too. They show what the paper's equations do as printed."""
     landmarks: Landmarks = "all"
@@ -56,6 +61,8 @@ class LandmarkSection(Sweeps, MethodStudy):
     images; `oxford5k` must list them."""
     learning: LearningImages = LearningImages()
     dimensions: Absent[Dimensions] = ABSENT
+    photographs: Absent[Photographs] = ABSENT
+    readings: Absent[Readings] = ABSENT
     codebook_overrides: dict[str, dict[str, Changes]] = Field({})
     """Further changes for one codebook, by codebook id and method id; those for a codebook that the study does not use
     are ignored."""
@@ -65,13 +72,37 @@ class LandmarkSection(Sweeps, MethodStudy):
     def check(self) -> None:
         """Refuse settings that name what does not exist or cannot work together."""
         place, most = f"landmark.{self.dataset}", self.learning.negatives
-        refer_kind(place, self.data_set.kind, LANDMARK_KINDS, "ground truth")
+        refer_kind(place, self.data_set.kind, (*LANDMARK_KINDS, *BAG_KINDS), "ground truth")
+        self._check_apart(place)
+        if self.data_set.kind in BAG_KINDS:
+            return
+        for key in ("codebooks", "methods"):
+            if not getattr(self, key):
+                raise LookalikeError(f"config: {place} needs `{key}`")
         self._check_codebooks(f"{place}.codebooks")
         self._check_landmarks(f"{place}.landmarks")
         self._check_methods(place)
         if self.triplet_order is not None and max(self.triplet_order.negatives) > most:
             raise LookalikeError(
                 f"config: {place}.triplet_order.negatives must not be larger than learning.negatives, {most}"
+            )
+
+    def _check_apart(self, place: str) -> None:
+        """Refuse photographs and readings that name what does not exist, and bags with anything but readings."""
+        parts = {"photographs": self.photographs, "readings": self.readings}
+        for part, methods in ((part, section.methods) for part, section in parts.items() if section is not None):
+            for method in methods:
+                refer(f"{place}.{part}", method, self._shared.methods)
+                _check_method(place, method, self.spec(method))
+        if self.photographs is not None:
+            refer(f"{place}.photographs.data", self.photographs.data, self._shared.datasets)
+            kind = self._shared.datasets[self.photographs.data].kind
+            refer_kind(f"{place}.photographs.data", kind, VISTERM_KINDS, "visterm counts")
+        if self.readings is not None:
+            refer(f"{place}.readings.varied", self.readings.varied, self.readings.methods)
+        if self.data_set.kind in BAG_KINDS and (self.readings is None or self.codebooks or self.methods):
+            raise LookalikeError(
+                f"config: {place} is of simulated bags, and takes `readings` and neither `codebooks` nor `methods`"
             )
 
     def _check_codebooks(self, place: str) -> None:
@@ -124,7 +155,13 @@ class LandmarkSection(Sweeps, MethodStudy):
                     )
         used = [*self.run_methods(), *(method for methods in parts.values() for method in methods)]
         for method, codebook in product(dict.fromkeys(used), ("", *self.codebooks)):
-            _check_method(place, method, self.spec(method, codebook))
+            spec = self.spec(method, codebook)
+            _check_method(place, method, spec)
+            if spec.select and self.learning.positives < LEAST_TO_CHOOSE:
+                raise LookalikeError(
+                    f"config: {place}.learning.positives must be at least {LEAST_TO_CHOOSE}: {method!r} has a "
+                    "`select`, which holds out half of them"
+                )
         for part, learners in SWEPT.items():
             for method in parts.get(part, []):
                 learner = self.spec(method).learner
@@ -139,7 +176,8 @@ class LandmarkSection(Sweeps, MethodStudy):
         from lookalike.studies.recipes import reads_of_drawing
 
         data, id, seed = self.data_set, names.get("representation", ""), {"seed": self.seed}
-        codebook = self._shared.codebooks[id or self.codebooks[0]]
+        if job in ("train_words", "assign_words", "read_published_words", "count_words"):
+            return self._reads_of_words(job, self._shared.codebooks[id])
         match job:
             case "draw_images":
                 return reads_of_drawing(self._shared, self.dataset)
@@ -148,16 +186,15 @@ class LandmarkSection(Sweeps, MethodStudy):
                 return {"data": located, "drawn": self.drawn_folders(), "wants_words": self.wants_words()}
             case "extract_keypoints":
                 return {"keypoints": self._shared.keypoints[names["keypoints"]], "n_shards": data.shards}
-            case "train_words":
-                return {"codebook": only(CodebookTraining, codebook), **seed}
-            case "assign_words":
-                return {"root": codebook.root}
-            case "read_published_words":
-                return {"words": codebook.words, "n_shards": data.shards}
-            case "count_words":
-                return {"words": codebook.words}
+            case "learn_photographs":
+                return {"photographs": self.photographs, "specs": self.apart_fits(self.photographs), **seed}
+            case "read_algorithms":
+                words, burstiness = self.cells()[int(names["cell"])]
+                cell = {"words": words, "burstiness": burstiness}
+                return {"readings": self.readings, "cell": cell, "specs": self.apart_fits(self.readings), **seed}
             case "run":
-                return {"specs": {method: fit_of(self.spec(method, id)) for method in fitted}, **seed}
+                shared = {"landmarks": self.named_landmarks(), "passes": self.learning.passes, **seed}
+                return {"specs": {method: fit_of(self.spec(method, id)) for method in fitted}, **shared}
             case "draw_learning_images":
                 return {"landmarks": self.named_landmarks(), "learning": self.learning, **seed}
             case "sweep_settings":
@@ -167,9 +204,24 @@ class LandmarkSection(Sweeps, MethodStudy):
                 return {"dimensions": self.dimensions, "learning": self.learning, "specs": self.timed_fits(), **seed}
         return {**super().reads(job, fitted, **names), "landmarks": self.named_landmarks()}
 
+    def _reads_of_words(self, job: str, codebook: Codebook) -> Mapping[str, object]:
+        """Return what a job on the words of one codebook reads."""
+        match job:
+            case "train_words":
+                return {"codebook": only(CodebookTraining, codebook), "seed": self.seed}
+            case "assign_words":
+                return {"root": codebook.root}
+            case "read_published_words":
+                return {"words": codebook.words, "n_shards": self.data_set.shards}
+        return {"words": codebook.words}
+
     def shared(self) -> dict[str, Any]:
         """Return what contrasts and exhibits read of other sections: methods and codebooks, too."""
-        return {**super().shared(), "codebooks": {id: self._shared.codebooks[id] for id in self.codebooks}}
+        shared = {**super().shared(), "codebooks": {id: self._shared.codebooks[id] for id in self.codebooks}}
+        if self.photographs is not None:
+            other = self.photographs.data
+            shared["datasets"][other] = plain(self._shared.datasets[other], include=self.data_keys)
+        return shared
 
     @classmethod
     def given(cls, dataset: str, settings: Mapping[str, Any]) -> Self:
@@ -186,6 +238,16 @@ class LandmarkSection(Sweeps, MethodStudy):
             return spec.model_copy(update={"parameters": {**spec.parameters, "n_blocks": qpao_blocks(words)}})
         return spec
 
+    @property
+    def has_choice(self) -> bool:
+        """Tell whether all of `CHOSEN` were run."""
+        return {*CHOSEN.values()} <= {*self.methods}
+
+    def deciding(self, method: str) -> str:
+        """Return the method that decides claims about one: on other data than the paper's that of `CHOSEN`."""
+        is_apart = self.has_choice and self.data_set.kind != "oxford5k"
+        return CHOSEN.get(method, method) if is_apart else method
+
     def parameters(self, method: str) -> Mapping[str, Any]:
         """Return the parameters of a method's learner; none of one that is not run."""
         return self.spec(method).parameters if method in self.run_methods() else {}
@@ -196,7 +258,16 @@ class LandmarkSection(Sweeps, MethodStudy):
 
     def named_methods(self) -> list[str]:
         """Return the methods that exhibits name: those that sweeps fit, too."""
-        return list(dict.fromkeys([*self.run_methods(), *self.sweep_fits()]))
+        apart = (*self.apart_fits(self.photographs), *self.apart_fits(self.readings))
+        return list(dict.fromkeys([*self.run_methods(), *self.sweep_fits(), *apart]))
+
+    def cells(self) -> list[tuple[int, float]]:
+        """Return the codebook's size and the burstiness of each job on simulated bags of words."""
+        return self.readings.cells() if self.readings is not None else []
+
+    def apart_fits(self, part: Photographs | Readings | None) -> dict[str, Fit]:
+        """Return what decides the fits of methods on photographs, or on simulated bags of words."""
+        return {method: fit_of(self.spec(method)) for method in (part.methods if part is not None else ())}
 
     def sweep_fits(self) -> dict[str, Fit]:
         """Return what decides the fits of sweeps, by method."""
@@ -239,6 +310,8 @@ class LandmarkSection(Sweeps, MethodStudy):
             return self.landmarks
         if self.data_set.kind == "synthetic_landmarks":
             return self._painted_names()
+        if self.data_set.kind in BAG_KINDS:
+            return []
         learned, folder = Path(self.folder, "learning_images.parquet"), str(self.data_set.ground_truth)
         if Path(folder).is_dir():
             return _landmarks_with(folder, self.learning.positives)
@@ -303,19 +376,22 @@ class LandmarkSection(Sweeps, MethodStudy):
         return [*self.runs("metrics.parquet"), *swept]
 
     def compared_methods(self) -> tuple[str, str] | None:
-        """Return what the montage shows: TF-IDF, and S-DA or else the last learned method; None without two."""
+        """Return what the montage shows: TF-IDF, and S-DA or else the last that learns; None without two."""
         learned = [method for method in self.methods if method != BEFORE]
         if BEFORE not in self.methods or not learned:
             return None
-        return BEFORE, AFTER if AFTER in learned else learned[-1]
+        return BEFORE, next((method for method in (self.deciding(AFTER), AFTER) if method in learned), learned[-1])
 
     def planned_files(self) -> Files:
         """Return the files that exhibits are drawn from."""
         names = {"metrics": "landmark/metrics", "fits": "landmark/timing", "manifest": "manifest"}
+        names = names if self.codebooks else {}
         pair = self.compared_methods()
-        names |= {"dimensions": "dimensions"} if self.dimensions is not None else {}
+        names |= {part: part for part in ("dimensions", "photographs") if getattr(self, part) is not None}
         names |= {name: name for name in ("queries", "relevance") if pair}
         files: dict[str, str | list[str]] = {name: f"{self.folder}/{file}.parquet" for name, file in names.items()}
+        for name in ("readings", "reading_times") if self.readings is not None else ():
+            files[name] = [f"{self.folder}/{name}/{cell}.parquet" for cell in range(len(self.cells()))]
         if pair:
             files["images"] = f"{self.folder}/images.json"
             files["ranks"] = self.runs("ranks.npz", representation=self.codebooks[-1:], method=pair)
@@ -330,9 +406,8 @@ def _check_method(place: str, method: str, spec: Method) -> None:
         raise LookalikeError(
             f"{place}, whose learner {spec.learner} has no diagonal metric: name methods of {', '.join(DIAGONAL)}"
         )
-    for key in ("select", "trace"):
-        if getattr(spec, key):
-            raise LookalikeError(
-                f"{place}, which has a `{key}`, and the landmark study has no validation cut for it: take `{key}` out, "
-                "or give the study a method of its own without it"
-            )
+    if spec.trace:
+        raise LookalikeError(
+            f"{place}, which has a `trace`, and the landmark study stops no learner early: take `trace` out, or give "
+            "the study a method of its own without it"
+        )

@@ -21,8 +21,9 @@ from lookalike.exhibits.model import Drawn, Figure, Gallery, Table
 from lookalike.exhibits.printed import MISSING, STAR, Judge, plus_minus
 from lookalike.exhibits.statuses import Status
 from lookalike.ranking.statistics import summarise
-from lookalike.studies.landmark.rankings import MAP, SPARSITY
-from lookalike.studies.landmark.section import LandmarkSection
+from lookalike.studies.landmark.bags import setting_of
+from lookalike.studies.landmark.rankings import MAP, NONZEROS, SPARSITY, UPDATE_SHARE
+from lookalike.studies.landmark.section import CHOSEN, LandmarkSection
 from lookalike.studies.metrics import not_converged, rows_in, select
 
 PAPER = "soml-aaai-2014"
@@ -41,8 +42,6 @@ TRAIN_TIME, TRIPLET_TIME = "train_time", "triplet_time"
 """Seconds of CPU time to learn, and of these by the triplet seen."""
 QUANTITIES = (MAP, SPARSITY, TRAIN_TIME)
 """What the paper's tables show, three tables each, one a codebook."""
-NONZEROS, UPDATE_SHARE = "nonzeros", "update_share"
-"""Words that an image to learn from has, and steps after which w was computed anew, in percent."""
 MEAN = "mean"
 """Row of the mean over landmarks, which the paper prints for mean average precision alone."""
 PRINTED = "printed"
@@ -61,6 +60,13 @@ LEARNED_FROM = (
     "A metric is learned for each landmark from {positives} of its images and {negatives} others, which then leave the "
     "gallery. A draw is one random choice of them."
 )
+
+APART = {
+    "dimensions": "Data: simulated rows, with no images behind them.",
+    "readings": "Data: simulated bags of words of Oxford5K's kind, with no images behind them.",
+    "photographs": "Data: visterms of photographs, {photographs}.",
+}
+"""Tables that are not of the study's images, to the second sentence of captions."""
 
 Form = Callable[[float, float], str]
 
@@ -128,9 +134,19 @@ class LandmarkStudy(LandmarkSection):
         """Tell whether the paper's numbers stand beside ours: they are of these landmarks and of no others."""
         return self.data_set.kind == "oxford5k"
 
+    def deciding(self, method: str) -> str:
+        """Return the method that decides claims about one; in print that is itself."""
+        return method if self.is_print else super().deciding(method)
+
+    def follows_protocol(self) -> bool:
+        """Tell whether constants are of this collection: the paper's own, or chosen."""
+        return self.shows_printed or self.has_choice
+
     @property
     def undecided(self) -> str:
         """Sentence on SOML with the constants of another collection; "" on that collection, or with others."""
+        if self.has_choice:
+            return ""
         changed = {*self.overrides, *(method for changes in self.codebook_overrides.values() for method in changes)}
         as_there = [method for method in LITERAL_OF if method in self.methods and method not in changed]
         if self.shows_printed or not as_there:
@@ -310,7 +326,9 @@ class LandmarkStudy(LandmarkSection):
 
     def role(self, name: str) -> list[str]:
         """Return the methods that a name in claims.csv stands for."""
-        return [method for method in TABLE_METHODS[1:] if method in self.methods] if name == "learned" else [name]
+        if name == "learned":
+            return [self.deciding(method) for method in TABLE_METHODS[1:] if method in self.methods]
+        return [self.deciding(name)]
 
     def parts_of(self, claim: Claim) -> list[str]:
         """Return the codebooks on each of which a claim is decided by itself; "" where on all together."""
@@ -319,7 +337,8 @@ class LandmarkStudy(LandmarkSection):
 
     def was_run(self, method: str, setting: str = "") -> bool:
         """Tell whether the study runs a method; what is no method counts as run."""
-        return method in self.run_methods() or method not in (*TABLE_METHODS, *self.named_methods())
+        named = (*TABLE_METHODS, *CHOSEN.values(), *self.named_methods())
+        return method in self.run_methods() or method not in named
 
     def other_data(self, settings: Sequence[str]) -> str:
         """Say why the data of some codebooks are not the paper's, the first reason; "" where they are."""
@@ -334,12 +353,17 @@ class LandmarkStudy(LandmarkSection):
 
     @property
     def size(self) -> str:
-        """Landmarks, and all images that are ranked or learned from."""
+        """Landmarks, and all images that are ranked or learned from; of simulated bags, how many there are."""
+        if self.readings is not None and not self.codebooks:
+            bags, cells = self.readings.bags, len(self.cells())
+            return f"{bags.images:,} simulated images, {bags.landmarks} landmarks, in {cells} kinds"
         n_landmarks = len(self.landmark_titles)
         return f"{len(self.table('manifest')):,} images, {n_landmarks} landmarks" if self.has("manifest") else ""
 
     def main_numbers(self) -> tuple[str, list[str], dict[str, list[str]], list[str]]:
         """Return the mean average precision of every method and codebook, over landmarks."""
+        if not self.codebooks:
+            return self._main_readings()
         form = partial(plus_minus, form=".1f")
         rows = {
             method: [str(self.cell(id, MEAN, method, MAP, form)["ours_cell"]) for id in self.codebooks]
@@ -351,20 +375,38 @@ class LandmarkStudy(LandmarkSection):
         notes = [f"Means over {len(self.landmark_titles)} landmarks{origin}{spread}."]
         return "retrieval of landmarks (SOML, AAAI 2014, Table 1)", columns, rows, notes
 
+    def _main_readings(self) -> tuple[str, list[str], dict[str, list[str]], list[str]]:
+        """Return the mean average precision of every method and reading with the most words, by burstiness."""
+        readings = self.readings
+        if readings is None:
+            return "", [], {}, []
+        settings = [setting_of(readings.words[-1], burstiness) for burstiness in readings.burstiness]
+        rows = {}
+        for method in readings.methods:
+            found = [self.contrasts.intervals(setting, MAP, method) for setting in settings]
+            rows[method] = [f"{rows[0].mean:.1f}" if rows else MISSING for rows in found]
+        columns = [f"mAP (%), burstiness {burstiness:g}" for burstiness in readings.burstiness]
+        n_landmarks = readings.bags.landmarks * readings.learning.draws
+        notes = [f"Means over {n_landmarks} simulated landmarks, {readings.words[-1]:,} words."]
+        return "simulated bags of words (SOML, AAAI 2014)", columns, rows, notes
+
     @property
     def corner(self) -> str:
         """Return what stands in the corner of a picture whose data are not real."""
-        return "Simulated rows" if self._is_simulated else super().corner
+        return {"": super().corner, "dimensions": "Simulated rows", "readings": "Simulated bags"}.get(self._apart, "")
 
     @property
-    def _is_simulated(self) -> bool:
-        """Tell whether the exhibit at hand shows simulated rows, and no images."""
-        return self.exhibit is not None and self.exhibit.needs == ("dimensions",)
+    def _apart(self) -> str:
+        """Return the table that the exhibit at hand shows in the place of the study's images; "" for these."""
+        needs = self.exhibit.needs if self.exhibit is not None else ()
+        return next((name for name in APART if name in needs), "")
 
     def data_sentence(self, drawn: Drawn | None) -> str:
         """Say which data, how many landmarks and draws, and what ± is; of times over d, that rows are simulated."""
-        if self._is_simulated:
-            return "Data: simulated rows, with no images behind them."
+        if self._apart:
+            other = self._shared.datasets[self.photographs.data] if self.photographs is not None else None
+            titles = {"photographs": (other.title or "photographs") if other is not None else ""}
+            return APART[self._apart].format(**titles)
         # a sweep may be of fewer
         n_landmarks, n_draws = (
             int(drawn.frame[name].max()) if isinstance(drawn, Figure) and name in drawn.frame else every
@@ -378,6 +420,22 @@ class LandmarkStudy(LandmarkSection):
             return f"{data}, one draw."
         spread = "± standard deviation" if isinstance(drawn, Table) and not drawn.heads else "means"
         return f"{data}; {spread} over {n_draws} draws."
+
+    def chosen_words(self, method: str) -> list[str]:
+        """Return a note on the constants that a method's twin of `CHOSEN` took most often; none if it was not run."""
+        fits = self.own(self.table("fits")) if self.has("fits") else pd.DataFrame(columns=["method"])
+        fits = fits[fits["method"] == CHOSEN.get(method)]
+        names = [name for name in self.spec(CHOSEN[method]).select if f"selected_{name}" in fits] if len(fits) else []
+        if not names:
+            return []
+        counts = fits.groupby([f"selected_{name}" for name in names]).size()
+        key = counts.idxmax()
+        values = key if isinstance(key, tuple) else (key,)
+        settings = " and ".join(f"{name} = {value:g}" for name, value in zip(names, values, strict=True))
+        return [
+            f"Held-out images to learn from chose {settings} most often ({int(counts.max())} of {len(fits)} fits of "
+            f"{self.title_of(CHOSEN[method])})."
+        ]
 
     def of_printed_sign(self) -> list[str]:
         """Return a note on what the printed sign of the update gives beside the true one; none if that was not run."""
@@ -399,7 +457,7 @@ class LandmarkStudy(LandmarkSection):
         own = ((method, self.spec(method).note) for method in self.run_methods())
         said = [*ABOUT_METHODS.items(), *((method, note) for method, note in own if note)]
         notes = [f"{self.title_of(method)}: {note.rstrip('.')}." for method, note in said if method in methods]
-        notes += [LEARNED_FROM.format(**dict(self.learning))] if not self._is_simulated else []
+        notes += [LEARNED_FROM.format(**dict(self.learning))] if not self._apart else []
         if self.exhibit is not None and "fits" in self.exhibit.needs:
             notes += self._stopped_notes(codebooks, methods) + self._not_converged_notes(codebooks, methods)
         why = dict.fromkeys(codebook.why_not_comparable for codebook in codebooks if codebook.why_not_comparable)

@@ -1,4 +1,4 @@
-"""What the papers fix or leave open, varied: lambda (1e-5 S-TG, 1e-6 S-DA), C of QPAO, order of triplets, negatives."""
+"""What the papers fix or leave open, varied: lambda, gamma and rho, C of QPAO, order of triplets, negatives."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from lookalike.core.settings.methods import Fit
 from lookalike.learners.triplet_products import TripletProducts
 from lookalike.studies.fits import fold_seed, make_learner
 from lookalike.studies.landmark import protocol
-from lookalike.studies.landmark.rankings import COST, LAMBDA, MAP, ORDERS, SPARSITY
-from lookalike.studies.landmark.settings import CostSweep, Sweep, Sweeps, TripletOrder
+from lookalike.studies.landmark.rankings import COST, GAMMA, LAMBDA, MAP, ORDERS, SPARSITY
+from lookalike.studies.landmark.settings import CostSweep, GammaSweep, Sweep, Sweeps, TripletOrder
 from lookalike.studies.metrics import metrics_frame
 
-Trials = tuple[str, Ints, Mapping[float, Mapping[str, float]]]
-"""What the metrics are called after, the triplets of all fits, and value (the ``x``) to a fit's own parameters."""
+Trials = tuple[Ints, Mapping[tuple[str, float], Mapping[str, float]]]
+"""The triplets of some fits, and what the metrics of each are called after and value (the ``x``) to its parameters."""
 
 
 def sweep_settings(
@@ -40,9 +40,9 @@ def sweep_settings(
         for landmark, draw in protocol.draws_of(drawn, landmarks[: getattr(sweep, "landmarks", None)]):
             task = protocol.landmark_task(data, learning_images, landmark, draw, seed=seed)
             random = generator(seed, "landmark", landmark, "draw", draw, "fewer negatives")
-            for kind, triplets, changed in trials_of(sweep, task, random):
+            for triplets, changed in trials_of(sweep, task, random):
                 products = TripletProducts(task.X, triplets)
-                for method, (value, changes) in product(sweep.methods, changed.items()):
+                for method, ((kind, value), changes) in product(sweep.methods, changed.items()):
                     learner = make_learner(specs[method], fold_seed(seed, landmark, draw, "fit"), changes)
                     # to the bit what fit_triplets learns
                     model = learner.fit_products(products)
@@ -56,19 +56,22 @@ def sweep_settings(
 
 
 def trials_of(
-    sweep: Sweep | CostSweep | TripletOrder, task: protocol.LandmarkTask, random: np.random.Generator
+    sweep: Sweep | GammaSweep | CostSweep | TripletOrder, task: protocol.LandmarkTask, random: np.random.Generator
 ) -> list[Trials]:
     """Return what one sweep of the settings fits on one draw."""
     if isinstance(sweep, Sweep):
-        return [(LAMBDA, task.triplets, {value: {"regularization": value} for value in sweep.regularization})]
+        return [(task.triplets, {(LAMBDA, value): {"regularization": value} for value in sweep.regularization})]
+    if isinstance(sweep, GammaSweep):
+        values = product(sweep.rho, sweep.gamma)
+        return [(task.triplets, {(GAMMA.format(rho), gamma): {"gamma": gamma, "rho": rho} for rho, gamma in values})]
     if isinstance(sweep, CostSweep):
         # in one block QPAO is at its minimum: no number depends on how blocks are drawn
-        return [(COST, task.triplets, {value: {"C": value, "n_blocks": 1} for value in sweep.C})]
+        return [(task.triplets, {(COST, value): {"C": value, "n_blocks": 1} for value in sweep.C})]
     # rows of positives come first; the first so many negatives are in every larger number of them
     n_positives, n_rows = int(task.triplets[:, 0].max()) + 1, task.X.shape[0]
     places = np.concatenate([np.arange(n_positives), random.permutation(n_rows - n_positives)])
     fewer = {n: task.triplets[places[task.triplets[:, 2]] < n] for n in sweep.negatives}
-    return [(order, ordered(fewer[n], order, places), {n: {}}) for order, n in product(ORDERS, fewer)]
+    return [(ordered(fewer[n], order, places), {(order, n): {}}) for order, n in product(ORDERS, fewer)]
 
 
 def ordered(triplets: Ints, order: str, places: Integers) -> Ints:

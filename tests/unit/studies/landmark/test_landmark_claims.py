@@ -9,7 +9,8 @@ import pytest
 from contract import check_printed, verdict_on
 from small_landmark import CLAIMS, LANDMARKS, SMALL, WORDS, dimensions, fits, metrics, study, tables
 
-from lookalike.exhibits.claims import by_means, by_print, claims_of
+from lookalike.exhibits.claims import Reason, by_means, by_print, claims_of
+from lookalike.exhibits.claims import decide as decided
 from lookalike.exhibits.claims_table import claims_table
 from lookalike.exhibits.statuses import Outcome
 from lookalike.studies.landmark.study import PAPER
@@ -154,6 +155,28 @@ def with_a_small_size(times):
 def test_growth_is_of_sizes_whose_rows_are_alike_and_of_cpu_time(change, verdict, evidence):
     found, sentence = decide("soml-flat", study(tables(dimensions=change(dimensions()))), None)
     assert (found, evidence in sentence) == (verdict, True)
+
+
+def test_claims_are_decided_by_chosen_constants_where_a_collection_has_another_size():
+    gain = BEATS | {"soml-tg": -0.1, "soml-da": -0.1} | {"oasis-chosen": 0.05, "soml-tg-chosen": 0.1}
+    settings = {"codebooks": SMALL, "kind": "landmarks"}
+
+    def verdict(gain, **changes):
+        given = study(tables(metrics=metrics(gain, codebooks=SMALL)), methods=list(gain), **settings | changes)
+        claim = replace(ASKED["soml-above-oasis"], settings=("codebook=10k",))
+        return decided(claim, given), by_print(claim, given).outcome, given
+
+    # printed constants of another size decide nothing, whatever they give
+    found, _, without = verdict(gain)
+    assert (found.outcome, found.reason, bool(without.undecided)) == (OPEN, Reason.PROTOCOL, True)
+    for own, outcome in ((0.1, HOLDS), (-0.2, FAILS)):
+        found, in_print, given = verdict(gain | {"soml-da-chosen": own})
+        assert (found.outcome, in_print, given.undecided) == (outcome, HOLDS, "")
+        assert ("soml-da-chosen", "oasis-chosen") in {(row.first, row.second) for row in found.rows}
+        printed = next(row.printed for row in found.rows if row.first == "soml-da-chosen")
+        assert printed == pytest.approx(48.08 - 45.85)
+        # on Oxford5K the printed ones decide
+        assert verdict(gain | {"soml-da-chosen": own}, kind="oxford5k")[0].outcome == FAILS
 
 
 def test_means_stand_beside_verdicts():

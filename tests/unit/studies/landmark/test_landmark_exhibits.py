@@ -13,6 +13,10 @@ from lookalike.studies.landmark.rankings import MAP
 from lookalike.studies.metrics import select
 
 TABLES = [f"soml-aaai-2014/table{number}" for number in range(1, 10)]
+APART = ("photographs", "diagram", "fingerprint")
+DATA = {"landmark/time": "simulated rows", "landmark/photographs": "visterms of photographs, 20 classes"}
+DATA |= {"landmark/montage": "Oxford5K"} | {f"landmark/{name}": "simulated bags of words" for name in APART[1:]}
+"""What the second sentence of a caption has, where the exhibit is of other data than the study's."""
 NOT_RUN = "not run: put oxbuild_images-v1.tgz at data/oxford5k"
 
 
@@ -46,9 +50,9 @@ def test_every_exhibit_is_drawn_and_says_which_data_it_shows(tmp_path):
     assert [sum(sidecars[id]["statuses"].values()) for id in TABLES] == [40] * 3 + [28] * 6
     assert [sidecars[id]["state"] == "not comparable" for id in TABLES] == [False] * 6 + [True] * 3
     for id, sidecar in sidecars.items():
-        assert ("simulated rows" if id == "landmark/time" else "Oxford5K") in sidecar["caption"][1]
+        assert DATA.get(id, "Oxford5K, ") in sidecar["caption"][1]
         ours = any(note.startswith("QPAO (reconstructed): ours") for note in sidecar["notes"])
-        assert ours == (sidecar["name"] not in ("literal", "order", "montage", "text")), id
+        assert ours == (sidecar["name"] not in ("literal", "gamma", "order", "montage", "text", *APART)), id
 
 
 def test_print_stands_beside_synthetic_landmarks_in_rows_of_its_own_without_a_verdict():
@@ -195,6 +199,18 @@ def test_sweeps_of_few_landmarks_and_draws_say_so_and_stand_beside_tf_idf_of_the
         assert all(size in oxford.data_sentence(drawn) for size in sizes)
     shuffled, sorted_ = (select(order.frame, kind=kind)["map"].to_numpy() for kind in ("shuffled", "by_negative"))
     assert shuffled - sorted_ == pytest.approx(10)
+
+
+def test_gamma_is_varied_beside_what_was_chosen():
+    methods = [*study(tables()).methods, "oasis-chosen", "soml-tg-chosen", "soml-da-chosen"]
+    chosen = fits().query("method == 'soml-da'").assign(method="soml-da-chosen", selected_gamma=1e-2)
+    chosen.loc[chosen["fold"] == 0, "selected_gamma"] = 1e-4
+    numbers = {"metrics": metrics(), "fits": pd.concat([fits(), chosen])}
+    drawn = exhibits.precision_over_gamma(study(tables(**numbers), methods=methods))
+    assert drawn.notes[0].startswith("Held-out images to learn from chose gamma = 0.01 most often (84 of 105 fits")
+    assert [series.name for series in drawn.panels[0].series] == ["S-DA, rho = 1"]
+    assert {line.name for line in drawn.panels[0].lines} == {"TF-IDF", "OASIS", "gamma in print"}
+    assert select(drawn.frame, representation="sift-1m")["map"].tolist() == pytest.approx([1.0, 10.0])
 
 
 def test_a_study_of_few_methods_has_their_points_alone():

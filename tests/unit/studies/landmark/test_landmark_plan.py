@@ -34,10 +34,10 @@ def demo():
 
 def test_runs_are_every_codebook_landmark_method_and_draw_once(oxford):
     found = oxford.runs("metrics.parquet")
-    assert len(set(found)) == 3 * 7 * 8 * 5
+    assert len(set(found)) == 3 * 7 * 11 * 5
     assert "results/oxford5k/runs/sift-1m/bodleian/soml-da-every-step/4/metrics.parquet" in found
     assert oxford.number_files() == [*found, "results/oxford5k/landmark/sweep.parquet"]
-    assert study_of(OXFORD, "sweep", "cost_sweep", "triplet_order").number_files() == found
+    assert study_of(OXFORD, "sweep", "gamma_sweep", "cost_sweep", "triplet_order").number_files() == found
 
 
 @pytest.mark.parametrize("size", ["fold", "method", "subset"])
@@ -45,7 +45,7 @@ def test_batches_of_every_size_make_every_run_once(oxford, demo, size):
     study = study_of(DEMO, batch=size, overrides={})
     (batch,) = study.batches()
     assert (batch.name, batch.fitted_by({})) == (size, demo.run_methods())
-    assert [(batch.name, len(batch.fitted)) for batch in oxford.batches()] == [("fold", 1), ("method", 7)]
+    assert [(batch.name, len(batch.fitted)) for batch in oxford.batches()] == [("fold", 1), ("method", 10)]
     files = [
         file.format(dataset=DEMO, representation=codebook, subset=landmark, method=method)
         for file in batch.files
@@ -83,11 +83,16 @@ def test_every_file_that_an_exhibit_needs_is_planned(dataset, tables):
     study = study_of(dataset)
     found, files = check_plan(study), study.planned_files()
     own = {f"landmark/{name}" for name in ("query_region", "literal", "claims", "time", "montage")}
-    own |= {f"landmark/{name}" for name in ("sparsity", "cost", "order")}
+    own |= {f"landmark/{name}" for name in ("sparsity", "gamma", "cost", "order")}
+    own |= {f"landmark/{name}" for name in ("photographs", "diagram", "fingerprint") if dataset == DEMO}
     assert found == own | {"soml-aaai-2014/text", *(f"soml-aaai-2014/table{number}" for number in tables)}
     assert found - check_plan(study_of(dataset, "dimensions")) == {"landmark/time"}
     last = study.codebooks[-1]
-    assert {tuple(path.split("/")[3:6:2]) for path in files["ranks"]} == {(last, "tfidf"), (last, "soml-da")}
+    assert {tuple(path.split("/")[3:6:2]) for path in files["ranks"]} == {
+        (last, "tfidf"),
+        (last, study.deciding("soml-da")),
+    }
+    assert study.deciding("soml-da") == {OXFORD: "soml-da", DEMO: "soml-da-chosen"}[dataset]
     named = study.synthetic, len(study.named_landmarks()), study.parameters("soml-tg")["regularization"]
     assert named == (dataset == DEMO, 7, 1e-5)
 
@@ -107,6 +112,7 @@ def test_a_users_landmarks_are_those_of_the_ground_truth_or_of_the_results(demo,
     own = {"kind": "landmarks", "path": "photographs", "ground_truth": "truth", "shards": 1}
     config["datasets"]["mine"] = own
     config["landmark"]["mine"] = config["landmark"][DEMO] | {"landmarks": "all", "learning": {"positives": 2}}
+    config["landmark"]["mine"]["methods"] = ["tfidf", "soml-tg"]
     del config["landmark"]["mine"]["triplet_order"]
     mine = checked(config).landmark["mine"]
     assert mine.named_landmarks() == []

@@ -3,6 +3,7 @@
 import contextlib
 import json
 from collections import namedtuple
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -21,7 +22,15 @@ from lookalike.studies.landmark import protocol
 from lookalike.studies.landmark.dimensions import COLUMNS as TIMED
 from lookalike.studies.landmark.dimensions import simulated_rows, time_learners
 from lookalike.studies.landmark.rankings import RELEVANCE, LandmarkRankings, read_top_images
-from lookalike.studies.landmark.settings import CostSweep, Dimensions, LearningImages, Sweep, Sweeps, TripletOrder
+from lookalike.studies.landmark.settings import (
+    CostSweep,
+    Dimensions,
+    GammaSweep,
+    LearningImages,
+    Sweep,
+    Sweeps,
+    TripletOrder,
+)
 from lookalike.studies.landmark.sweeps import sweep_settings, trials_of
 from lookalike.studies.metrics import COLUMNS
 from lookalike.studies.time_limit import TimeLimitReachedError
@@ -91,7 +100,7 @@ def data():
 
 
 def run(data, learning_images, landmark="castle", draw=0, method="soml-da", **changes):
-    known = {name: changes.pop(name) for name in ("n_top",) if name in changes}
+    known = {name: changes.pop(name) for name in ("n_top", "passes", "chosen") if name in changes}
     spec = SPECS.get(method, Fit()).model_copy(update=changes)
     return protocol.run_landmark(data, learning_images, landmark, draw, spec, seed=3, method=method, **known)
 
@@ -342,6 +351,7 @@ def test_sweeps_have_a_row_per_fit_which_is_that_of_the_study_and_sparser_with_l
     specs, sparse = SPECS | {"qpao": Fit(learner="QPAO", parameters={"C": 1.0})}, ["soml-tg", "soml-da"]
     sweeps = Sweeps(
         sweep=Sweep(methods=sparse, regularization=[0.0, 1e-3, 1e-1]),
+        gamma_sweep=GammaSweep(methods=["soml-da"], gamma=[1e-4, 1e-2], rho=[0.1, 1.0], draws=2),
         cost_sweep=CostSweep(methods=["qpao"], C=[1.0, 10.0], landmarks=1, draws=1),
         triplet_order=TripletOrder(methods=sparse, negatives=[5, 40]),
     )
@@ -351,7 +361,9 @@ def test_sweeps_have_a_row_per_fit_which_is_that_of_the_study_and_sparser_with_l
     counts = numbers.count()
     assert [counts[f"{kind}_map"] for kind in ("sweep", "cost", "by_positive")] == [2 * 2 * 2 * 3, 2, 2 * 2 * 2 * 2]
     changed = {"parameters": {"learning_rate": 1.0, "regularization": 1e-3}}
-    for method, changes, x, kind in (("soml-tg", changed, 1e-3, "sweep"), ("soml-da", {}, 40, "shuffled")):
+    other = {"parameters": {"gamma": 1e-2, "rho": 0.1, "regularization": 1e-6}}
+    cases = (("soml-tg", changed, 1e-3, "sweep"), ("soml-da", {}, 40, "shuffled"))
+    for method, changes, x, kind in (*cases, ("soml-da", other, 1e-2, "gamma at rho 0.1")):
         alone = run(data, learning_images, "castle", 1, method, **changes).metrics
         row = numbers.loc["castle", 1, method, x]
         assert (row[f"{kind}_map"], row[f"{kind}_sparsity"]) == (alone["map"], alone["sparsity"])
@@ -363,12 +375,45 @@ def test_sweeps_have_a_row_per_fit_which_is_that_of_the_study_and_sparser_with_l
 def test_fewer_negatives_are_among_more_and_every_order_has_the_same_triplets(data, learning_images):
     task = protocol.landmark_task(data, learning_images, "abbey", 0, seed=3)
     trials = trials_of(TripletOrder(methods=["soml-tg"], negatives=[5, 9]), task, np.random.default_rng(0))
-    seen = {(kind, *changes): triplets for kind, triplets, changes in trials}
+    seen = {key: triplets for triplets, changes in trials for key in changes}
     assert set(seen["shuffled", 5][:, 2]) < set(seen["shuffled", 9][:, 2])
     for kind, columns, n in (("shuffled", slice(3), 20 * 9), ("by_positive", slice(2), 20), ("by_negative", [2], 9)):
         assert set(map(tuple, seen[kind, 9])) == set(map(tuple, seen["shuffled", 9]))
         changed = np.any(np.diff(seen[kind, 9][:, columns], axis=0) != 0, axis=1)
         assert changed.sum() + 1 == n, "each pair of positives, or negative, is in one run"
+
+
+def test_constants_are_chosen_by_images_held_out_of_those_to_learn_from(data, learning_images):
+    choices = {"gamma": [1e-4, 1e-2, 10.0], "rho": [0.1]}
+    spec = SPECS["soml-da"].model_copy(update={"select": choices})
+
+    def chosen(study=data, images=learning_images, **changes):
+        given = spec.model_copy(update=changes)
+        return protocol.chosen_constants(study, images, LANDMARKS, 0, given, seed=3)
+
+    found = chosen()
+    task = protocol.landmark_task(data, learning_images, "castle", 0, seed=3)
+    scores = protocol.held_out_scores(spec, protocol.grid(choices), task, 1, None)
+    # a gamma of 10 leaves no weight, so that images come in a random order
+    assert scores[2] < scores[:2].min()
+    assert found in ({"gamma": 1e-4, "rho": 0.1}, {"gamma": 1e-2, "rho": 0.1})
+    assert chosen(select={"gamma": [7.0]}) == {"gamma": 7.0}, "one setting is no choice"
+    assert chosen(select={"gamma": [20.0, 10.0]}) == {"gamma": 20.0}, "ties go to the first"
+    # what is retrieved from changes nothing: only images to learn from are read
+    own = set(learning_images.loc[learning_images["draw"] == 0, "image_id"])
+    emptied = data.rows.toarray()
+    emptied[[row for row, image in enumerate(data.image_ids) if image not in own]] = 1.0
+    assert chosen(replace(data, rows=sp.csr_array(emptied))) == found
+    result = run(data, learning_images, chosen=found)
+    assert result.fit["selected"] == found
+    assert result.fit["parameters"] == SPECS["soml-da"].parameters | found
+
+
+def test_passes_follow_the_number_of_triplets(data, learning_images):
+    n_triplets = 5 * 4 * 40
+    for method, passes, steps in (("oasis-diagonal", None, 4000), ("oasis-diagonal", 1.5, 1.5 * n_triplets)):
+        assert run(data, learning_images, method=method, passes=passes).fit["n_triplets"] == steps
+    assert run(data, learning_images, method="soml-tg", passes=1.5).fit["n_triplets"] == n_triplets
 
 
 @pytest.mark.parametrize(("n_features", "nonzeros"), [(400, 200), (100_000, 1_000)])

@@ -1,0 +1,254 @@
+"""Exhibits of the landmark study that are not of its images: photographs, and simulated bags of words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+import pandas as pd
+
+from lookalike.exhibits import words
+from lookalike.exhibits.contrasts import Contrast
+from lookalike.exhibits.drawing import lettered
+from lookalike.exhibits.model import Axis, Figure, Panel, Series, Table
+from lookalike.exhibits.registry import exhibit
+from lookalike.exhibits.style import BLACK, BLUE, GREEN, ORANGE, VERMILLION, Look, looks_of
+from lookalike.studies.landmark import bags, photographs
+from lookalike.studies.landmark.contrasts import RANKED, TIMES
+from lookalike.studies.landmark.rankings import MAP, NONZEROS, SPARSITY, UPDATE_SHARE
+from lookalike.studies.landmark.study import PRINTED, TRAIN_TIME, LandmarkStudy
+from lookalike.studies.metrics import select
+
+ORDERS = {
+    "S-DA > S-TG > OASIS > TF-IDF (Tables 2 and 3)": ("soml-da", "soml-tg", "oasis-diagonal", "tfidf"),
+    "S-TG > S-DA > OASIS > TF-IDF (Table 1)": ("soml-tg", "soml-da", "oasis-diagonal", "tfidf"),
+}
+"""Orders of the paper's means, best first."""
+SOME_BELOW, NONE_HELPS = "OASIS above S-TG or S-DA, TF-IDF last", "TF-IDF not last"
+ORDER_LOOKS = {
+    **dict(zip(ORDERS, (Look(GREEN, "s"), Look(BLUE, "D")), strict=True)),
+    SOME_BELOW: Look(ORANGE, "v"),
+    NONE_HELPS: Look(VERMILLION, "X"),
+}
+
+
+@exhibit(
+    "landmark/photographs",
+    title="The same methods on photographs",
+    needs=("photographs", "metrics", "fits", "contrasts"),
+    when=lambda study: study.photographs,
+)
+def on_photographs(study: LandmarkStudy) -> Table:
+    """What one pass of each method gains on the sparse bags of words of real photographs, each class a landmark."""
+    methods = study.photographs.methods if study.photographs is not None else []
+    records = []
+    for method in methods:
+        levels = {metric: level_of(study, photographs.NAME, metric, method) for metric in (MAP, SPARSITY, UPDATE_SHARE)}
+        gaps = study.contrasts.intervals(photographs.NAME, MAP, method, "tfidf")
+        cells = {f"{metric}_cell": "-" if math.isnan(value) else f"{value:.1f}" for metric, value in levels.items()}
+        gap, ends = (gaps[0].mean, (gaps[0].low, gaps[0].high)) if gaps else (math.nan, (math.nan, math.nan))
+        numbers = {**levels, "gap": gap, "low": ends[0], "high": ends[1]}
+        records.append({"method": method, **cells, "gap_cell": words.gap(gaps) if gaps else "-", **numbers})
+    heads = {"method": "", f"{MAP}_cell": "mAP (%)", "gap_cell": "mAP minus that of TF-IDF"}
+    heads |= {f"{SPARSITY}_cell": "zero weights (%)", f"{UPDATE_SHARE}_cell": "steps with an update (%)"}
+    titles = {"method": {method: study.title_of(method) for method in methods}}
+    columns = frozenset(name for name in heads if name.endswith("_cell"))
+    notes = tuple(_photograph_notes(study))
+    return Table(pd.DataFrame(records), heads=heads, titles=titles, numbers=columns, notes=notes)
+
+
+def _photograph_notes(study: LandmarkStudy) -> Iterator[str]:
+    """Say what these bags of words are, and whether any method that learns is above TF-IDF for sure."""
+    settings = study.photographs
+    if settings is None:
+        return
+    nonzeros, learning = level_of(study, photographs.NAME, NONZEROS, ""), settings.learning
+    first = study.vocabularies[0]
+    in_table = float(select(study.values, representation=first.id, metric=NONZEROS)["value"].mean())
+    yield (
+        f"An image has {nonzeros:.0f} of {settings.words:,} words, one of Table 1 {in_table:.0f} of {first.title}. "
+        f"Each class is learned from {learning.positives} of its images and {learning.negatives} others."
+    )
+    gaps = {method: study.contrasts.intervals(photographs.NAME, MAP, method, "tfidf") for method in settings.methods}
+    sure = [study.title_of(method) for method, rows in gaps.items() if rows and rows[0].low > 0]
+    yield (
+        f"Above TF-IDF beyond its interval: {', '.join(sure)}."
+        if sure
+        else "No method that learns is above TF-IDF beyond its interval: one pass needs denser bags of words."
+    )
+    yield "Intervals are of a t-test over classes."
+
+
+def level_of(study: LandmarkStudy, setting: str, metric: str, method: str) -> float:
+    """Return a number that contrasts hold; NaN where there is none."""
+    rows = study.contrasts.intervals(setting, metric, method)
+    return rows[0].mean if rows else math.nan
+
+
+@exhibit(
+    "landmark/diagram",
+    title="Where the printed order of methods comes out",
+    needs=("readings", "contrasts"),
+    when=lambda study: study.readings,
+)
+def order_of_methods(study: LandmarkStudy) -> Figure:
+    """In which order methods come on simulated bags of words, by codebook, burstiness and gamma of S-DA."""
+    readings = study.readings
+    if readings is None:
+        return Figure(pd.DataFrame(), ())
+    methods = [method for method in reversed(RANKED) if method in readings.methods]
+    records: list[dict[str, object]] = []
+    for size, burstiness in readings.cells():
+        setting = bags.setting_of(size, burstiness)
+        here = {"words": size, "burstiness": burstiness}
+        for row in (row for method in methods for row in study.contrasts.intervals(setting, MAP, method)):
+            records.append({**here, "series": row.first, "map": row.mean, "low": row.low, "high": row.high})
+        for gamma in readings.gamma:
+            order, gaps = order_at(study, bags.gamma_setting(setting, gamma), setting, readings.varied)
+            records.append({**here, "series": order, "gamma": gamma, "gaps": gaps})
+    frame = pd.DataFrame(records)
+    looks = looks_of(methods)
+    panels = []
+    sizes = [f"{size:,} words" for size in readings.words]
+    titles = iter(lettered([*sizes, *(sizes if readings.gamma else ())]))
+    ticks = tuple((value, f"{value:g}") for value in readings.burstiness)
+    label = "Burstiness"
+    for size in readings.words:
+        series = [
+            Series(study.title_of(method), {"series": method, "words": size}, "burstiness", "map", looks[method])
+            for method in methods
+        ]
+        y = Axis("Mean average precision (%)" if size == readings.words[0] else "", text="{:.1f}%")
+        panels.append(Panel(next(titles), Axis(label, "log", ticks=ticks), y, tuple(series)))
+    for size in readings.words if readings.gamma else ():
+        series = [
+            Series(order, {"series": order, "words": size}, "burstiness", "gamma", look, kind="points", note="gaps")
+            for order, look in ORDER_LOOKS.items()
+        ]
+        y = Axis("gamma of S-DA" if size == readings.words[0] else "", "log", text="gamma {:g}")
+        panels.append(Panel(next(titles), Axis(label, "log", ticks=ticks), y, tuple(series)))
+    n = readings.bags.landmarks * readings.learning.draws
+    notes = (
+        f"Means over {n} simulated landmarks. Burstiness is how often a feature of an image stands in it on average.",
+        "Curves are of the printed constants; in the other panels gamma of S-DA varies.",
+        "The order is that of means; the pointer tells differences with 95% intervals (t-test over landmarks).",
+        "Each landmark is learned from {positives} images and {negatives} others.".format(**dict(readings.learning)),
+    )
+    return Figure(frame, tuple(panels), notes=notes, n_columns=max(2, len(readings.words)), size=(3.2, 2.6))
+
+
+def order_at(study: LandmarkStudy, with_gamma: str, setting: str, varied: str) -> tuple[str, str]:
+    """Return which of `ORDERS` the means have, where S-DA has some gamma, and the differences between neighbours."""
+
+    def rows_of(first: str, second: str) -> Sequence[Contrast]:
+        return study.contrasts.intervals(with_gamma if varied in (first, second) else setting, MAP, first, second)
+
+    every = {method: level_of(study, setting, MAP, method) for method in ORDERS[next(iter(ORDERS))]}
+    (beside,) = rows_of(varied, "tfidf")
+    every[varied] = every["tfidf"] + beside.mean
+    ordered = tuple(sorted(every, key=lambda method: -every[method]))
+    found = [name for name, order in ORDERS.items() if order == ordered]
+    order = found[0] if found else SOME_BELOW if ordered[-1] == "tfidf" else NONE_HELPS
+    gaps = [words.contrast_words(rows_of(*pair), study.title_of) for pair in pairwise(ordered)]
+    return order, "; ".join(gaps)
+
+
+@exhibit(
+    "landmark/fingerprint",
+    title="Readings of the algorithms beside the printed sparsities and times",
+    needs=("readings", "contrasts", "time_contrasts"),
+    when=lambda study: study.readings,
+)
+def fingerprint(study: LandmarkStudy) -> Figure:
+    """Which reading of the algorithms gives the sparsities and times of the paper's Tables 4 to 9."""
+    readings = study.readings
+    if readings is None:
+        return Figure(pd.DataFrame(), ())
+    frame = pd.DataFrame(_readings_beside_print(study))
+    looks = looks_of([method for method in readings.methods if method != "tfidf"])
+    panels = []
+    titles = iter(lettered(["Sparsity, S-TG", "Sparsity, S-DA", "Training time"]))
+    sizes = sorted(set(frame["words"]))
+    ticks = tuple((size, f"{size / 1000:,.0f}k") for size in sizes)
+    x = Axis("Number of visterms", "log", ticks=ticks, text="{:,.0f} words")
+    for base in ("soml-tg", "soml-da"):
+        own = [method for method in looks if method.startswith(base) and not method.endswith("-chosen")]
+        y = Axis("Weights that are zero (%)" if base == "soml-tg" else "", text="{:.1f}%")
+        series = _lines(study, own, SPARSITY, looks)
+        panels.append(Panel(next(titles), x, y, (*series, _in_print(study, base, SPARSITY, looks[base]))))
+    own = [method for method in ("oasis-diagonal", "soml-tg", "soml-da") if method in looks]
+    series = _lines(study, own, TRAIN_TIME, looks)
+    in_print = [_in_print(study, method, TRAIN_TIME, looks[method]) for method in own]
+    y = Axis("Seconds of processor time", "log", tick_form="short", text="{:.3g} s")
+    panels.append(Panel(next(titles), x, y, (*series, *in_print)))
+    return Figure(frame, tuple(panels), notes=tuple(_fingerprint_notes(study)), n_columns=3, size=(3.2, 2.8))
+
+
+def _lines(study: LandmarkStudy, methods: Sequence[str], metric: str, looks: Mapping[str, Look]) -> list[Series]:
+    """Return a line for each method, with the least and the largest over burstiness."""
+    found = []
+    for place, method in enumerate(methods):
+        where, aside = {"series": method, "metric": metric}, 0.06 * (place - (len(methods) - 1) / 2)
+        line = Series(study.title_of(method), where, "words", "value", looks[method], "low", "high", aside=aside)
+        found.append(line)
+    return found
+
+
+def _in_print(study: LandmarkStudy, method: str, metric: str, look: Look) -> Series:
+    title, where = f"{study.title_of(method)}, printed", {"series": f"{method}, {PRINTED}", "metric": metric}
+    grey = Look(BLACK if metric == SPARSITY else look.colour, look.marker)
+    return Series(title, where, "words", "value", grey, kind="points", hollow=True)
+
+
+def _readings_beside_print(study: LandmarkStudy) -> Iterator[dict[str, object]]:
+    """Yield the frame's rows: each method's sparsity over burstiness and its time, and the printed means."""
+    readings = study.readings
+    if readings is None:
+        return
+    nearest = nearest_burstiness(study)
+    for method in (method for method in readings.methods if method != "tfidf"):
+        for size in readings.words:
+            cells = {burstiness: bags.setting_of(size, burstiness) for burstiness in readings.burstiness}
+            values = pd.Series({key: level_of(study, cell, SPARSITY, method) for key, cell in cells.items()}).dropna()
+            names = {"series": method, "words": size}
+            if len(values):
+                ends = {"low": values.min(), "high": values.max()}
+                yield {**names, "metric": SPARSITY, "value": values[nearest], **ends}
+            for row in study.contrasts.intervals(bags.words_setting(size), TIMES[TRAIN_TIME], method):
+                yield {**names, "metric": TRAIN_TIME, "value": row.mean, "low": row.low, "high": row.high}
+        for metric in (SPARSITY, TRAIN_TIME):
+            for size, value in study.printed_means(metric, method).items():
+                yield {"series": f"{method}, {PRINTED}", "words": size, "metric": metric, "value": value}
+
+
+def distance_from_print(study: LandmarkStudy, method: str, burstiness: float) -> float:
+    """Return the mean distance of a reading's sparsities from the printed ones over codebooks, in points."""
+    sizes = study.readings.words if study.readings is not None else []
+    cells = [study.contrasts.intervals(bags.setting_of(size, burstiness), SPARSITY, method) for size in sizes]
+    return float(pd.Series([abs(rows[0].mean - rows[0].printed) for rows in cells if rows]).mean())
+
+
+def nearest_burstiness(study: LandmarkStudy) -> float:
+    """Return the burstiness with which S-TG, whose readings hardly differ, is nearest to the printed sparsities."""
+    every = study.readings.burstiness if study.readings is not None else [math.nan]
+    distances = {burstiness: distance_from_print(study, "soml-tg", burstiness) for burstiness in every}
+    return min(every, key=lambda burstiness: (math.isnan(distances[burstiness]), distances[burstiness]))
+
+
+def _fingerprint_notes(study: LandmarkStudy) -> Iterator[str]:
+    """Say what stands in the panels, and which reading is nearest to the printed sparsities."""
+    nearest, methods = nearest_burstiness(study), study.readings.methods if study.readings is not None else []
+    yield (
+        f"Sparsities are of burstiness {nearest:g}, with which S-TG is nearest to print; bars are the least and the "
+        "largest over burstiness. Hollow markers are means of the paper."
+    )
+    for base in ("soml-tg", "soml-da"):
+        own = [method for method in methods if method.startswith(base)]
+        gaps = {method: distance_from_print(study, method, nearest) for method in own}
+        said = ", ".join(f"{study.title_of(name)} {gaps[name]:.1f}" for name in sorted(own, key=gaps.__getitem__))
+        yield f"Mean distance from the printed sparsities in points: {said}."
+    yield (
+        "Times are medians over landmarks and burstiness, of one thread here and of the authors' machine in print: "
+        "their course over words can be compared."
+    )
