@@ -91,7 +91,7 @@ def train_ranking(
         weight=settings.batch,
     )
     trained = train(task, settings, where, dropout)
-    n_triplets = settings.n_steps * settings.batch
+    n_triplets = trained.kept_step * settings.batch
     trained.fit.update(n_images=len(known), n_triplets=n_triplets, n_validation_triplets=len(held_out), seed=seed)
     return trained
 

@@ -202,7 +202,7 @@ def run_pretraining(run: NetworkRun) -> NetworkSystem:
             DeepRankingNetwork(configuration).take_pretrained(network)
         curve = Curve("accuracy", "validation_accuracy").table().astype(float)
         fit = {"settings": {"weights": given.weights}, "n_steps": 0, "seconds": 0.0, "images_per_second": 0.0}
-        trained = Trained(network, curve, fit)
+        trained = Trained(network, curve, fit | {"finished": True}, 0)
     else:
         images = _images_of(run, given.images) if given.images else _training_images(run)
         seed = run.seed_of("convnet")
@@ -288,7 +288,8 @@ def run_linear_embedding(run: RankingRun, parts: Sequence[Floats]) -> TrainedSys
         "seconds": time.perf_counter() - started,
         "n_images": len(learned.image_id),
         "n_steps": embedding.step,
-        "n_triplets": settings.n_steps * settings.batch,
+        "n_triplets": embedding.step * settings.batch,
+        "finished": embedding.finished,
         "learning_rate": embedding.learning_rate,
         "settings": {"learning_rates": list(LEARNING_RATES), "n_steps": settings.n_steps, "batch": settings.batch},
     }
