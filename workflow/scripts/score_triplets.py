@@ -24,11 +24,14 @@ with logged(snakemake):
         "k": score.k,
         "n_resamples": score.resamples,
         "manifest": read_table(given.manifest),
+        "trainings": params["trainings"],
     }
     scores = intervals(ranked, triplets, pairs, **bootstrap)
     curves = {Path(file).parent.name: read_table(file) for file in given.curves}
     asked = [tuple(pair) for pair in params["pairs"]]
     write_table(ranked, target.outcomes)
     write_table(contrasts(ranked, triplets, **bootstrap, pairs_of_systems=asked), target.contrasts)
-    write_table(metrics_of(scores, curves), target.metrics)
-    write_table(pd.json_normalize([read_json(file) for file in given.fits], sep="_"), target.fits)
+    fits = {Path(file).parent.name: read_json(file) for file in given.fits}
+    finished = {name: fit["finished"] for name, fit in fits.items() if "finished" in fit}
+    write_table(metrics_of(scores, curves, finished), target.metrics)
+    write_table(pd.json_normalize(list(fits.values()), sep="_"), target.fits)

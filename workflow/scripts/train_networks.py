@@ -12,13 +12,16 @@ with logged(snakemake):
     from lookalike.deep.runs import NetworkRun, run_ranking
     from lookalike.deep.settings import NetworkSettings, Sampling
     from lookalike.studies.finegrained.files import write_system
+    from lookalike.studies.finegrained.systems import system_and_seed
 
     params = snakemake.params.settings
     pixels = np.load(snakemake.input.pixels, mmap_mode="r")
     relevance, pairs = RelevanceData.load(snakemake.input.relevance), read_table(snakemake.input.pairs)
     checkpoints = []
-    for system, sampling in params["samplings"].items():
-        print(f"{system}:", flush=True)
+    for name, sampling in params["samplings"].items():
+        print(f"{name}:", flush=True)
+        system, repeat = system_and_seed(name)
+        pretrained = snakemake.input.pretrained[repeat - 1]
         run = NetworkRun(
             pixels=pixels,
             relevance=relevance,
@@ -26,13 +29,14 @@ with logged(snakemake):
             settings=NetworkSettings(**params["network"]),
             sampling=Sampling(**sampling),
             seed=params["seed"],
+            repeat=repeat,
             n_threads=snakemake.threads,
-            checkpoint=Path(snakemake.input.pretrained).parents[1] / system / "checkpoint.pt",
+            checkpoint=Path(pretrained).parents[1] / name / "checkpoint.pt",
             checkpoint_seconds=params["checkpoint_seconds"],
             report=lambda line: print(line, flush=True),
         )
         checkpoints.append(run.checkpoint)
-        result = run_ranking(run, system, snakemake.input.pretrained)
+        result = run_ranking(run, system, pretrained)
         write_system(result, snakemake.output, model=result.save, filters=result.save_filters)
     # only now: the outputs of a job that was killed go, and what is finished comes back from its last checkpoint
     for checkpoint in checkpoints:

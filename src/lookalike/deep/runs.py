@@ -85,17 +85,19 @@ class RankingRun:
     settings: NetworkSettings
     sampling: Sampling
     seed: int
+    repeat: int = 1
+    """Number of the seed, from 1: each gives other weights, batches and triplets, of the same images."""
     n_threads: int = 1
     report: Callable[[str], None] | None = field(default=None, compare=False)
 
     def seed_of(self, purpose: str) -> int:
-        """Return the seed of one purpose, the same for all networks: only what their names say differs."""
-        return integer_seed(self.seed, "networks", purpose)
+        """Return the seed of one purpose, the same for all networks of a repeat: only what their names say differs."""
+        return integer_seed(self.seed, "networks", purpose, self.repeat)
 
     @cached_property
     def held_out(self) -> tuple[RelevanceData, npt.NDArray[np.int32]]:
         """Relevance of the images that are learned from, and triplets of image ids of the others."""
-        wanted, seed = self.settings.validation, self.seed_of("validation")
+        wanted, seed = self.settings.validation, integer_seed(self.seed, "networks", "validation")
         with refused_in_a_sentence("validation"):
             sampling = wanted.sampling.given()
             return hold_out(self.relevance, wanted.share, wanted.triplets, random_state=seed, **sampling)
@@ -111,6 +113,7 @@ class RankingRun:
         """Return what `fit` says of every system."""
         return {
             "system": system,
+            "repeat": self.repeat,
             "dimensions": vectors.shape[1],
             "distance": "l2",
             "codebook_from": "training relevance",

@@ -13,10 +13,12 @@ from lookalike.exhibits.contrasts import (
     ITERATIONS,
     NO_RESULT,
     NOT_RUN,
+    SEEDS,
     SIMULATED,
     STEPS,
     TIME,
     TOO_FEW,
+    TRAINING,
     Contrast,
     Unit,
 )
@@ -51,6 +53,7 @@ SAID = {
     "training time by the triplet": "{gap} by the triplet",
     "time to choose and train": "{first} {gap}",
     "colour of filters": "share of colour of {first}'s filters minus that of {second}'s {gap}",
+    "colour of filters beyond their start": "shallow filters of {first} gained {gap} of colour over their random start",
     "score@30": "{first} minus {second} {gap} at the top",
     "score@30_per_triplet": "{first} minus {second} {gap} at the top",
     "similarity_precision, in-class negatives": "{first} minus {second} on in-class negatives {gap}",
@@ -112,6 +115,8 @@ LIMITS = {
     TIME: "ran into its time limit",
     STEPS: "chose the last traced step",
     GRID: "chose an end of its grid",
+    TRAINING: "still learned when its training ended",
+    SEEDS: "was trained with fewer than three seeds",
 }
 """What a method did that a limit of ours ended."""
 

@@ -23,7 +23,7 @@ from lookalike.exhibits.words import means_counted
 from lookalike.studies.finegrained import pictures as pictures
 from lookalike.studies.finegrained import sampler_drawing as sampler_drawing
 from lookalike.studies.finegrained.numbers import COUNTS
-from lookalike.studies.finegrained.study import FORMS, ONCE, PAPER_POOL, FinegrainedStudy
+from lookalike.studies.finegrained.study import FORMS, PAPER_POOL, FinegrainedStudy
 from lookalike.studies.finegrained.systems import (
     ALL,
     CONVNET,
@@ -111,7 +111,7 @@ def kinds(study: FinegrainedStudy) -> Table:
 @exhibit("finegrained/features", title="Systems and what they cost", needs=("fits",), optional=("metrics",))
 def costs(study: FinegrainedStudy) -> Table:
     """What each system costs: its size, distance and speed, and what it learned from."""
-    fits = {str(fit["system"]): fit for fit in study.table("fits").to_dict("records")}
+    fits = {str(system): fit for system, fit in study.fits.to_dict("index").items()}
     systems = ordered_systems({*fits, *study.systems(), *TABLE1, *TABLE2})
     frame = pd.DataFrame([_cost(study, system, fits.get(system, {})) for system in systems])
     processors = sorted(set(frame["processor"]) - {""})
@@ -136,7 +136,7 @@ def costs(study: FinegrainedStudy) -> Table:
 )
 def buffers(study: FinegrainedStudy) -> Table:
     """What is lost if triplets come from buffers of some images of each category (Figure 4) and not from all images."""
-    fits = study.table("fits").set_index("system")
+    fits = study.fits
     found = fits["buffers"].get(OASIS) if "buffers" in fits else None
     heads = {"size": "buffer", "hand": "images at hand", "far": "total variation", "right": "precision of OASIS (%)"}
     if found is None or not len(found):
@@ -174,7 +174,7 @@ def contrasts(study: FinegrainedStudy) -> Figure:
     notes = (
         "Each row is the first system minus the second on the same triplets (paired bootstrap). Intervals are not "
         "adjusted for their number.",
-        ONCE,
+        *study.trainings_notes(system for pair in drawn for system in pair),
         _sampling_names(study),
         "Hollow markers are differences of the numbers in Tables 1 and 2 of the paper.",
     )
@@ -196,7 +196,8 @@ def training_curves(study: FinegrainedStudy) -> Figure:
         return Figure(frame, (Panel("", Axis(), Axis(), empty="not run"),), notes=nothing)
     notes = (
         "Training: the triplets that a network learns from, in its own mix of negatives, as they go by. Held out: "
-        "triplets of other training images, the same for all networks. None of them was rated.",
+        "triplets of other training images. None of them was rated. A training ends when they no longer improve at two "
+        "learning rates, or after all its steps, and is then unfinished.",
         "ConvNet classifies images: its curve is the share of images that it classifies rightly, and its loss is "
         "cross-entropy. A ranking network starts from its weights.",
         "A step follows the gradient of all its triplets at once. The paper's machines update the weights "
@@ -239,7 +240,7 @@ def _margins(study: FinegrainedStudy, systems: Sequence[str], metric: str) -> li
     # the best of those that learned nothing too, wherever what learned is ahead of it
     rivals += sorted(set(others) & set(FEATURES), key=ours.__getitem__)[-1:]
     contrasts = {other: study.contrasts.intervals(ALL, metric, DEEP, other) for other in rivals}
-    titled = {"setting": "", "metric": name, "interval": "95%, of a paired bootstrap over query images"}
+    titled = {"setting": "", "metric": name, "interval": f"95%, of a paired bootstrap over {study.resampled}"}
     return [
         margin(study, rows, ours, printed, kind="hand-crafted" if other in FEATURES else "", **titled)
         for other, rows in contrasts.items()
@@ -273,14 +274,15 @@ def _system_notes(study: FinegrainedStudy, there: set[str]) -> tuple[str, ...]:
     elif GOLDEN in there:
         notes.append("Golden Features learn from the same training relevance as the others; in the paper they made it.")
     if {SINGLE, DEEP} <= there:
-        notes.append(f"{ONCE} The single-scale one has no linear layer, so its last activations are its features.")
+        notes += study.trainings_notes(there)
+        notes.append("The single-scale network has no linear layer, so its last activations are its features.")
     return (*notes, *_learning_notes(study, there))
 
 
 def _learning_notes(study: FinegrainedStudy, there: set[str]) -> list[str]:
     """How many triplets each system learned from, and whether training moved the filters of shallow paths."""
-    fits = study.table("fits") if study.has("fits") else pd.DataFrame()
-    seen = dict(zip(fits["system"], fits["n_triplets"], strict=True)) if "n_triplets" in fits else {}
+    fits = study.fits if study.has("fits") else pd.DataFrame()
+    seen = dict(fits["n_triplets"]) if "n_triplets" in fits else {}
     counts = [
         f"{study.title_of(system)} {seen[system]:,.0f}"
         for system in ordered_systems(there)
@@ -288,7 +290,7 @@ def _learning_notes(study: FinegrainedStudy, there: set[str]) -> list[str]:
     ]
     notes = [f"Number of triplets that each learned from: {', '.join(counts)}."] if counts else []
     if DEEP in there and study.has("filters"):
-        filters = pictures.filters_of(study)
+        filters = pictures.filters_of(study.path("filters"))
         alike = filters[filters["path"] != CONVNET].groupby("path", sort=False)["like_start"].median()
         values = ", ".join(f"{pictures.PATH_TITLES.get(str(path), path)} {value:.2f}" for path, value in alike.items())
         moved = "moved" if alike.max() < MOVED else "hardly moved"
@@ -397,7 +399,7 @@ def _sampling_panel(study: FinegrainedStudy, rows: pd.DataFrame, title: str) -> 
 def _sampling_notes(study: FinegrainedStudy, frame: pd.DataFrame) -> tuple[str, ...]:
     if frame.empty:
         return (f"{study.title_of(DEEP)}: {study.why_not_run(DEEP) or 'no such network was trained'}.",)
-    notes = [*_metric_notes(study), ONCE]
+    notes = [*_metric_notes(study), *study.trainings_notes(frame["system"])]
     if (frame["series"] == UNIFORM).any():
         notes.append("Weighted sampling draws images by their relevance, uniform sampling draws all alike.")
     return (*notes, "The printed curves have no numbers.")
@@ -445,19 +447,19 @@ def _contrast_panel(frame: pd.DataFrame, metric: str, title: str, names: Sequenc
 
 
 def _curve_rows(study: FinegrainedStudy) -> pd.DataFrame:
-    """Every curve: ``system, phase, seen, quantity, part, value``; one with an accuracy is of classification."""
+    """Every curve: ``system, seed, phase, seen, quantity, part, value``; one with an accuracy is of classification."""
     curves = study.numbers[study.numbers["x"].notna()]
     classifies = curves["method"].isin(curves.loc[curves["metric"] == "accuracy", "method"])
-    frame = curves.rename(columns={"method": "system", "subset": "part"}).assign(
+    frame = curves.rename(columns={"method": "system", "subset": "part", "fold": "seed"}).assign(
         phase=np.where(classifies, "classification", "ranking"),
         seen=curves["x"].astype(np.int64),
         quantity=curves["metric"].replace({"accuracy": "precision"}),
     )
-    return frame[["system", "phase", "seen", "quantity", "part", "value"]].reset_index(drop=True)
+    return frame[["system", "seed", "phase", "seen", "quantity", "part", "value"]].reset_index(drop=True)
 
 
 def _curve_panel(study: FinegrainedStudy, frame: pd.DataFrame, system: str, quantity: str) -> Panel:
-    """One quantity of one network, on the axis that all networks of its phase share."""
+    """One quantity of one network, a line a seed, on the axis that all networks of its phase share."""
     phase = frame.loc[frame["system"] == system, "phase"].iloc[0]
     alike = frame.loc[(frame["phase"] == phase) & (frame["quantity"] == quantity), "value"]
     low, high = float(alike.min()), float(alike.max())
@@ -465,8 +467,12 @@ def _curve_panel(study: FinegrainedStudy, frame: pd.DataFrame, system: str, quan
     own = frame[(frame["system"] == system) & (frame["quantity"] == quantity)]
     where = {"system": system, "quantity": quantity}
     drawn = [part for part in CURVES if part in set(own["part"])]
-    series = [Series(CURVES[part][0], where | {"part": part}, "seen", "value", CURVES[part][1]) for part in drawn]
-    title = "\n".join(wrap(system_title(system, short=True), 22))
+    series = [
+        Series(CURVES[part][0], where | {"part": part, "seed": seed}, "seen", "value", CURVES[part][1])
+        for part, seed in product(drawn, sorted(set(own["seed"])))
+    ]
+    unfinished = " (unfinished)" if system in study.unfinished else ""
+    title = "\n".join(wrap(f"{system_title(system, short=True)}{unfinished}", 22))
     return Panel(
         title if quantity == "precision" else "",
         Axis("Images seen" if phase == "classification" else "Triplets seen", low=0, tick_form="short"),
@@ -481,9 +487,9 @@ def _claim_notes(study: FinegrainedStudy, frame: pd.DataFrame) -> list[str]:
     if study.not_run:
         return [of_print]
     return [
-        "A verdict asks whether other query images would show the same. Brackets are 95% intervals of paired "
-        "differences, by a bootstrap over query images; points are of precision.",
-        ONCE,
+        "A verdict asks whether other query images, and other seeds of networks, would show the same. Brackets are 95% "
+        f"intervals of paired differences, by a bootstrap over {study.resampled}; points are of precision.",
+        *study.trainings_notes(study.measured),
         "A claim about several differences holds if all of them do. It fails if one of them fails, with p below 0.05 "
         "after Holm's adjustment. Our means: what the differences say without their intervals.",
         of_print,

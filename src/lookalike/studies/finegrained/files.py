@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from lookalike.core.files import PathLike, write_array, write_json, write_table
 from lookalike.data.relevance import RelevanceData
+from lookalike.studies.finegrained.systems import training_name
 
 Floats = npt.NDArray[np.float32]
 
@@ -35,7 +36,8 @@ def vectors_by_system(files: Iterable[PathLike]) -> dict[str, Floats]:
 
 def write_system(result: Any, outputs: Iterable[PathLike], **writers: Callable[[Path], None]) -> None:
     """Write each file of the system as its name says, such as ``vectors.npy``; `writers` write those of other stems."""
-    for output in (path for path in map(Path, outputs) if path.parent.name == result.fit["system"]):
+    folder = training_name(result.fit["system"], result.fit.get("repeat", 1))
+    for output in (path for path in map(Path, outputs) if path.parent.name == folder):
         if output.stem in writers:
             writers[output.stem](output)
             continue

@@ -97,11 +97,16 @@ def oasis_system(
     *,
     seed: int,
     system: str = "oasis",
+    repeat: int = 1,
     held_out_images: npt.ArrayLike | None = None,
     buffers: Sequence[int] = (),
     n_validation: int = N_VALIDATION,
 ) -> SystemResult:
-    """Learn OASIS on vectors from training relevance, by itself and from `buffers` of sizes; measure by -similarity."""
+    """Learn OASIS on vectors from training relevance, by itself and from `buffers` of sizes; measure by -similarity.
+
+    `repeat` is the number of the seed of the network that gave the vectors; the first draws from `seed` itself.
+    """
+    seed = seed if repeat == 1 else integer_seed(seed, "finegrained", system, repeat)
     relevance = training.with_vectors(relevance, np.asarray(np.isfinite(vectors).all(axis=1)))
     # compiles kernels of float32 alone, which vectors are
     oasis.OASIS().fit_triplets(np.eye(3), [[0, 1, 2]])
@@ -128,6 +133,7 @@ def oasis_system(
     validation = {"validation_share": VALIDATION_SHARE, "n_validation_triplets": n_validation}
     fit = {
         "system": system,
+        "repeat": repeat,
         "seconds": fit_seconds,
         "distance_seconds": time.perf_counter() - start,
         "dimensions": vectors.shape[1],

@@ -47,10 +47,14 @@ from lookalike.studies.finegrained.systems import (
     SYNTHETIC,
     UNIFORM_SYSTEM,
     contrast_pairs,
+    is_network,
+    system_and_seed,
+    training_name,
 )
 
-FEATURE_FILES = ("vectors.npy", "distances.npy", "fit.json")
-NETWORK_FILES = ("model.lookalike", "filters.npz", "vectors.npy", "distances.npy", "curve.parquet", "fit.json")
+MEASURED = ("distances.npy", "fit.json")
+FEATURE_FILES = ("vectors.npy", *MEASURED)
+NETWORK_FILES = ("model.lookalike", "filters.npz", "vectors.npy", "curve.parquet", *MEASURED)
 NO_TORCH = "not run: install torch with `.venv/bin/python -m pip install torch`, or `make demo` in the project's folder"
 
 
@@ -62,8 +66,8 @@ class FinegrainedSection(Study):
     without_effect: ClassVar = {"batch": True, "network": {"threads", "checkpoint_seconds"}}
 
     batch: Literal["method", "subset"] = "method"
-    """`method`: a job for every hand-crafted feature and every network; `subset`: one for all features, and one for all
-    networks trained by the ranking loss."""
+    """`method`: a job for every hand-crafted feature and every network; `subset`: one for all features, and one for
+    each seed of the networks trained by the ranking loss."""
     features: Features = Features()
     score: Score = Score()
     sampler: Sampler = Sampler()
@@ -127,20 +131,20 @@ class FinegrainedSection(Study):
                 own = {"golden": self.golden, "l1hashkpca": self.l1hashkpca, "oasis": self.oasis, **sampling}
                 own["buffers"] = self.buffers or []
             case "learn_oasis_on_network":
-                own = {"oasis": self.oasis, **sampling}
+                own = {"oasis": self.oasis, **sampling, "seeds": network.seeds}
             case "pretrain_network":
-                own = {"network": {**trained, "pretraining": network.pretraining}, **sampling}
+                own = {"network": {**trained, "pretraining": network.pretraining}, **sampling, "seeds": network.seeds}
                 own |= {"checkpoint_seconds": network.checkpoint_seconds, "folder": self.images_folder()}
             case "train_networks":
-                networks = [names["system"]] if "system" in names else self.ranking_networks()
                 own = {"network": {**trained, "ranking": network.ranking, "gap": network.gap}}
-                own["samplings"] = {system: self.sampling(system) for system in networks}
+                own["samplings"] = {name: self.sampling(system_and_seed(name)[0]) for name in fitted}
                 own["checkpoint_seconds"] = network.checkpoint_seconds
             case "train_linear_embedding":
                 layer = {"ranking": network.ranking, "gap": network.gap, "linear_embedding": network.linear_embedding}
-                own = {"network": {**trained, **layer}, **sampling}
+                own = {"network": {**trained, **layer}, **sampling, "seeds": network.seeds}
             case "score_triplets":
                 own = {"score": self.score, "pairs": self.compared_pairs()}
+                own["trainings"] = {system: self.trainings(system) for system in self.systems()}
             case _:
                 return {**super().reads(job, fitted, **names), "surroundings": self.surroundings}
         return {**own, "seed": self.seed}
@@ -232,15 +236,40 @@ class FinegrainedSection(Study):
         files = [f"systems/{{}}/{file}" for file in FEATURE_FILES]
         return batch_of_fits(self.dataset, self.batch, "describe_images", "{system}", FEATURES, files)
 
-    def network_batch(self) -> Batch:
-        """Return the jobs that train networks by the ranking loss."""
+    def network_batches(self) -> list[Batch]:
+        """Return the jobs that train networks by the ranking loss: with `method` one each, else one for each seed."""
         files = [f"systems/{{}}/{file}" for file in NETWORK_FILES]
-        return batch_of_fits(self.dataset, self.batch, "train_networks", "{system}", self.ranking_networks(), files)
+        by_seed = [[training_name(system, seed) for system in self.ranking_networks()] for seed in self.seeds]
+        if self.batch == "method":
+            by_seed = [[name for names in by_seed for name in names]]
+        return [
+            batch_of_fits(self.dataset, self.batch, f"train_networks_{seed}", "{system}", names, files)
+            for seed, names in enumerate(by_seed, start=1)
+        ]
+
+    @property
+    def seeds(self) -> range:
+        """Numbers of the seeds that networks are trained with."""
+        return range(1, self.network.seeds + 1)
+
+    def trainings(self, system: str) -> list[str]:
+        """Return the folders of a system: one for each seed where it is a network, or learns from one."""
+        return [training_name(system, seed) for seed in self.seeds] if is_network(system) else [system]
+
+    def of_trainings(self, file: str, system: str) -> list[str]:
+        """Return one file of a system for every seed."""
+        return [f"{self.folder}/systems/{name}/{file}" for name in self.trainings(system)]
+
+    def network_files(self, system: str) -> list[str]:
+        """Return what is written of a network, or of what learns from one, with all seeds, of any data set."""
+        own = {OASIS_ON_TOP: MEASURED, EMBEDDING_ON_TOP: ("vectors.npy", "curve.parquet", *MEASURED)}
+        files = own.get(system, NETWORK_FILES)
+        return [f"results/{{dataset}}/systems/{name}/{file}" for name in self.trainings(system) for file in files]
 
     def of_systems(self, file: str, systems: Iterable[str] | None = None) -> list[str]:
-        """Return one file of some systems, or of every one that is run."""
+        """Return one file of some systems, or of every one that is run, with all their seeds."""
         names = self.systems() if systems is None else systems
-        return [f"{self.folder}/systems/{system}/{file}" for system in names]
+        return [path for system in names for path in self.of_trainings(file, system)]
 
     def curve_files(self) -> list[str]:
         """Return the training curves of the systems that are networks and are run."""
@@ -249,9 +278,8 @@ class FinegrainedSection(Study):
 
     def learned_files(self) -> list[str]:
         """Return the files of what is learned on features, of any data set; relevance too where one makes that."""
-        measured = ["distances.npy", "fit.json"]
         relevance = ["relevance.npz"] if self.golden.ratings else []
-        files = {GOLDEN: [*measured, *relevance], EMBEDDED: ["vectors.npy", *measured], OASIS: measured}
+        files = {GOLDEN: [*MEASURED, *relevance], EMBEDDED: ["vectors.npy", *MEASURED], OASIS: MEASURED}
         return [f"results/{{dataset}}/systems/{system}/{file}" for system, own in files.items() for file in own]
 
     def relevance_path(self) -> str:
@@ -265,9 +293,10 @@ class FinegrainedSection(Study):
         tables |= {name: name for name in ("pool", "manifest", "triplets", "pairs", "outcomes")}
         ranked = [system for system in self.systems() if system in (*COMPARED, *BEFORE, *AFTER)]
         files: dict[str, str | list[str]] = {name: f"{self.folder}/{file}.parquet" for name, file in tables.items()}
-        files |= {"relevance": self.relevance_path(), "distances": self.of_systems("distances.npy", ranked)}
+        rankings = [f"{self.folder}/systems/{system}/distances.npy" for system in ranked]
+        files |= {"relevance": self.relevance_path(), "distances": rankings}
         if DEEP in self.systems():
-            files["filters"] = f"{self.folder}/systems/{DEEP}/filters.npz"
+            files["filters"] = self.of_trainings("filters.npz", DEEP)
         return {**files, **super().planned_files()}
 
 

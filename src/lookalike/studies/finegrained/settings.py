@@ -15,11 +15,14 @@ Given = dict[str, Any]
 class NetworkTraining(Section):
     """How a network is trained."""
 
-    n_steps: int = Field(2000, ge=1, description="Steps of the optimiser.")
+    n_steps: int = Field(2000, ge=1, description="Steps of the optimiser at most.")
     batch: int = Field(64, ge=2, description="Images (pre-training) or triplets (ranking) of a step.")
-    learning_rate: Number = Field(0.01, gt=0, description="Learning rate; it falls along half a cosine.")
+    learning_rate: Number = Field(0.01, gt=0, description="Learning rate of the first step.")
     momentum: Number = Field(0.9, ge=0, lt=1, description="Nesterov's momentum.")
     validation_interval: int = Field(200, ge=1, description="Steps between two scores on held-out training images.")
+    patience: int = Field(5, ge=1)
+    """Scores in a row without a smaller loss of held-out images, after which the learning rate falls to a tenth."""
+    drops: int = Field(1, ge=0, description="How often it falls; where it would fall once more, training ends.")
 
 
 class Pretraining(NetworkTraining):
@@ -36,7 +39,7 @@ class RankingTraining(NetworkTraining):
     """Fine-tuning by the ranking loss (eq. 4)."""
 
     learning_rate: Number = Field(0.0003, gt=0)
-    """Learning rate of the sum of a step's hinges, so one for each triplet; it falls along half a cosine."""
+    """Learning rate of the sum of a step's hinges, so one for each triplet."""
     regularisation: Number = Field(0.001, ge=0, description="lambda of eq. 4.")
 
 
@@ -128,7 +131,7 @@ class LinearEmbedding(Section):
     """The linear embedding of single-scale and visual features."""
 
     width: int = Field(4096, ge=1, description="Dimensions of the embedding.")
-    n_steps: int = Field(2000, ge=1, description="Steps.")
+    n_steps: int = Field(2000, ge=1, description="Steps at most.")
 
 
 class Network(Section):
@@ -148,6 +151,9 @@ class Networks(Network):
     """Threads of a network that trains on processors. More than one changes the result."""
     checkpoint_seconds: Number = Field(60, gt=0)
     """Seconds between two checkpoints. A kill loses no more than this."""
+    seeds: int = Field(1, ge=1, le=99)
+    """Seeds that every network is trained with, its pre-training too. With fewer than three no claim about networks is
+    decided."""
     pretraining: Pretraining = Field(default_factory=Pretraining)
     ranking: RankingTraining = Field(default_factory=RankingTraining)
     gap: Number = Field(0.5, gt=0, description="g of the ranking loss (eq. 3), which is not printed.")

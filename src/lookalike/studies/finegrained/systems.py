@@ -51,6 +51,7 @@ TITLES = {
 WEIGHTED, UNIFORM = "weighted", "uniform"
 """How the sampler draws images (section 6.6)."""
 _SAMPLED = re.compile(r"multiscale-(weighted|uniform)-(\d{3})")
+_TRAINING = re.compile(r"(.+)-seed(\d+)")
 
 
 def sampled_share(system: str, chosen_percent: int = PAPER_PERCENT) -> tuple[str, int] | None:
@@ -59,6 +60,17 @@ def sampled_share(system: str, chosen_percent: int = PAPER_PERCENT) -> tuple[str
         return WEIGHTED, chosen_percent
     found = _SAMPLED.fullmatch(system)
     return (found[1], int(found[2])) if found else None
+
+
+def training_name(system: str, seed: int) -> str:
+    """Return the folder of what a system gave with one seed, counted from 1; the first has the system's own name."""
+    return system if seed == 1 else f"{system}-seed{seed}"
+
+
+def system_and_seed(training: str) -> tuple[str, int]:
+    """Return the system and the number of the seed of a `training_name`."""
+    found = _TRAINING.fullmatch(training)
+    return (found[1], int(found[2])) if found else (training, 1)
 
 
 def is_network(system: str) -> bool:
