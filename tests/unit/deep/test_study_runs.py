@@ -230,7 +230,7 @@ def test_parts_are_joined_at_length_1_each():
     joined = join_parts(parts)
     assert joined.dtype == np.float32
     assert joined[:2] == pytest.approx(np.array([[0.6, 0.8, 1.0], [0.0, 0.0, -1.0]]))
-    embedding = LinearEmbedding(np.eye(3, 2, dtype=np.float32), [], 0.1, 0)
+    embedding = LinearEmbedding(np.eye(3, 2, dtype=np.float32), [], 0.1, 0, True)
     assert np.isnan(embedding.transform(joined)).any(axis=1).tolist() == [False, False, True]
 
 

@@ -17,6 +17,7 @@ from lookalike.studies.finegrained.systems import (
     is_network,
     ordered_systems,
     sampled_share,
+    system_and_seed,
     system_title,
     weighted_systems,
 )
@@ -42,7 +43,7 @@ def study_of(dataset, **changes):
 
 @pytest.fixture
 def demo():
-    return study_of(DEMO)
+    return study_of(DEMO, sampling_study={"out_of_class": [0.0, 0.2, 0.6, 1.0]})
 
 
 @pytest.fixture
@@ -51,18 +52,30 @@ def rated():
 
 
 def test_the_systems_are_those_of_both_tables_and_of_figure_6(demo):
+    assert set(study_of(DEMO).systems()) == {*TABLE1, *TABLE2}
     assert set(demo.systems()) == {*TABLE1, *TABLE2, *SHARES, "multiscale-uniform-000"}
     ranked = ["single-scale-ranking", "deep-ranking", *SHARES, "multiscale-uniform-000"]
     assert demo.ranking_networks() == ranked
     assert ("deep-ranking", "convnet") in demo.compared_pairs()
 
 
-@pytest.mark.parametrize("batch", ["feature_batch", "network_batch"])
-def test_systems_have_a_job_each_or_share_one(demo, rated, batch):
-    alone, together = (getattr(study, batch)() for study in (rated, demo))
+def test_systems_have_a_job_each_or_share_one(demo, rated):
+    alone, together = (study.feature_batch() for study in (rated, demo))
     each = [file.replace("{system}", system) for system in together.fitted for file in alone.files]
     assert each == together.files
     assert set(alone.allowed) - set(together.allowed) == {"system"}
+
+
+def test_networks_have_a_job_each_or_one_for_every_seed(demo):
+    by_seed = demo.network_batches()
+    (alone,) = study_of(DEMO, batch="method", sampling_study=plain(demo.sampling_study)).network_batches()
+    assert [name for batch in by_seed for name in batch.fitted] == alone.fitted == alone.allowed["system"]
+    each = [file.replace("{system}", name) for name in alone.fitted for file in alone.files]
+    assert each == [file for batch in by_seed for file in batch.files]
+    assert [batch.fitted[0] for batch in by_seed] == demo.trainings("single-scale-ranking")
+    assert [system_and_seed(batch.fitted[1]) for batch in by_seed] == [("deep-ranking", seed) for seed in (1, 2, 3)]
+    assert demo.trainings("oasis") == ["oasis"]
+    assert len(demo.curve_files()) == 3 * 8
 
 
 def test_without_torch_there_are_no_networks(monkeypatch):
@@ -99,13 +112,13 @@ def test_what_a_release_holds_decides_what_is_learned_from_it(demo, rated):
 
 
 def test_a_network_depends_on_its_own_sampling_and_training_alone(demo):
-    params = demo.params("train_networks")
+    params = demo.params("train_networks", demo.network_batches()[1].fitted)
     samplings, network, own = params["samplings"], params["network"], plain(demo.sampling())
-    assert samplings["multiscale-weighted-060"] == own | {"out_of_class": 0.6}
-    assert samplings["multiscale-uniform-000"]["weighted"] is False
-    assert samplings["deep-ranking"] == own == network["validation"]["sampling"]
+    assert samplings["multiscale-weighted-060-seed2"] == own | {"out_of_class": 0.6}
+    assert samplings["multiscale-uniform-000-seed2"]["weighted"] is False
+    assert samplings["deep-ranking-seed2"] == own == network["validation"]["sampling"]
     assert set(network) == {"size", "shift", "device", "validation", "ranking", "gap"}
-    alone = demo.params("train_networks", system="deep-ranking")
+    alone = demo.params("train_networks", ["deep-ranking"], system="deep-ranking")
     assert alone == params | {"samplings": {"deep-ranking": own}}
 
 
@@ -118,9 +131,9 @@ def test_files_lie_where_settings_say(demo, rated):
     assert demo.params("read_triplets")["synthetic_triplets"]["categories"] > 0
     assert len(check_plan(demo)) == 14
     assert "results/demo_triplets/systems/convnet/distances.npy" in demo.planned_files()["distances"]
-    by_people = study_of(DEMO, golden={"ratings": 0.4})
-    assert [study.relevance_path().split("/")[-2] for study in (demo, by_people)] == [DEMO, "golden-features"]
-    makes = set(by_people.learned_files()) - set(demo.learned_files())
+    without = study_of(DEMO, golden={})
+    assert [study.relevance_path().split("/")[-2] for study in (without, demo)] == [DEMO, "golden-features"]
+    makes = set(demo.learned_files()) - set(without.learned_files())
     assert makes == {"results/{dataset}/systems/golden-features/relevance.npz"}
     for feature in FEATURES:
         assert (ROOT / "src" / "lookalike" / describer_module(feature)).is_file()
