@@ -125,7 +125,7 @@ for studied_dataset, study in FINEGRAINED.items():
             relevance=lambda wildcards: FINEGRAINED[wildcards.dataset].relevance_path(),
             pairs=f"{RESULTS}/pairs.parquet",
         output:
-            study.network_files(CONVNET),
+            [file for system in (CONVNET, *study.on_fewer_images(CONVNET)) for file in study.network_files(system)],
             pixels=f"{RESULTS}/pixels.npy",
         log:
             f"{LOGS}/networks/convnet.log",
@@ -149,7 +149,7 @@ for studied_dataset, batch in [(name, batch) for name, study in FINEGRAINED.item
             f"{batch.name}_{studied_dataset}"
         input:
             pixels=f"{RESULTS}/pixels.npy",
-            pretrained=lambda wildcards: FINEGRAINED[wildcards.dataset].of_trainings("model.lookalike", CONVNET),
+            pretrained=lambda wildcards: FINEGRAINED[wildcards.dataset].convnet_files(),
             relevance=lambda wildcards: FINEGRAINED[wildcards.dataset].relevance_path(),
             pairs=f"{RESULTS}/pairs.parquet",
         output:
@@ -202,6 +202,7 @@ rule score_triplets:
         distances=lambda wildcards: FINEGRAINED[wildcards.dataset].of_systems("distances.npy"),
         fits=lambda wildcards: FINEGRAINED[wildcards.dataset].of_systems("fit.json"),
         curves=lambda wildcards: FINEGRAINED[wildcards.dataset].curve_files(),
+        traces=lambda wildcards: FINEGRAINED[wildcards.dataset].traced_files(),
     output:
         outcomes=f"{RESULTS}/outcomes.parquet",
         contrasts=f"{RESULTS}/contrasts.parquet",

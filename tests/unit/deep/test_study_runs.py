@@ -117,7 +117,10 @@ def test_every_row_is_measured_by_its_own_vectors_and_rated_images_teach_nothing
     assert run.sampler().draw(50).max() < learned.n_images
     convnet = run_pretraining(run)
     convnet.save(tmp_path / "convnet.lookalike")
-    single, multi = (run_ranking(run, name, tmp_path / "convnet.lookalike") for name in ("single-scale-ranking", "x"))
+    single, multi = (
+        run_ranking(run, name, tmp_path / "convnet.lookalike", multiscale=name == "x")
+        for name in ("single-scale-ranking", "x")
+    )
     assert [run.trained.network.configuration.multiscale for run in (single, multi)] == [False, True]
     top = run_linear_embedding(run, [single.vectors, np.eye(N_IMAGES, 30, dtype=np.float32)])
     for result in (convnet, single, multi, top):
@@ -133,7 +136,7 @@ def test_every_row_is_measured_by_its_own_vectors_and_rated_images_teach_nothing
     paths = {"convnet", "every-4th-pixel", "every-8th-pixel"}
     assert set(np.load(tmp_path / "filters.npz")) == paths | {f"start/{path}" for path in paths}
     with pytest.raises(LookalikeError, match="no network for classification"):
-        run_ranking(run, "x", tmp_path / "x.lookalike")
+        run_ranking(run, "x", tmp_path / "x.lookalike", multiscale=True)
 
 
 def test_pretraining_takes_a_folder_of_images_or_given_weights(tmp_path):
@@ -152,7 +155,7 @@ def test_pretraining_takes_a_folder_of_images_or_given_weights(tmp_path):
     np.testing.assert_array_equal(given.vectors, found.vectors)
     assert (given.fit["n_steps"], len(given.curve)) == (0, 0)
     given.save(tmp_path / "again.lookalike")
-    run_ranking(small_run(), "x", tmp_path / "again.lookalike").save(tmp_path / "ranked.lookalike")
+    run_ranking(small_run(), "x", tmp_path / "again.lookalike", multiscale=True).save(tmp_path / "ranked.lookalike")
     with pytest.raises(LookalikeError, match="no network for classification"):
         pretrained(weights=str(tmp_path / "ranked.lookalike"))
     with pytest.raises(LookalikeError, match="one for each class"):

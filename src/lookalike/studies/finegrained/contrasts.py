@@ -15,9 +15,20 @@ import numpy as np
 
 from lookalike.core.arrays import Doubles
 from lookalike.exhibits.contrasts import PRINT, REAL, SYNTHETIC, Contrast, Unit, printed_setting
+from lookalike.studies.finegrained.numbers import TRACED
 from lookalike.studies.finegrained.pictures import SHARE, filters_of, started_from
-from lookalike.studies.finegrained.study import FinegrainedStudy
-from lookalike.studies.finegrained.systems import ALL, CONVNET, DEEP, PAPER, PER_TRIPLET, PRECISION, SCORE
+from lookalike.studies.finegrained.study import FinegrainedStudy, after_steps
+from lookalike.studies.finegrained.systems import (
+    ALL,
+    CONVNET,
+    DEEP,
+    GOLDEN,
+    PAPER,
+    PER_TRIPLET,
+    PRECISION,
+    SCORE,
+    SINGLE,
+)
 
 QUERIES, SEEDS_AND_QUERIES, OVER_SEEDS = "query images", "seeds and query images", "seeds"
 UNITS: dict[str, Unit] = {PRECISION: "points", SCORE: "triplets", PER_TRIPLET: "% of triplets"}
@@ -32,7 +43,7 @@ def contrasts(study: FinegrainedStudy) -> list[Contrast]:
     # counts of other triplets than print's do not stand beside its own
     found = {row.key[1:]: row.mean for row in printed if row.unit != "count"}
     found |= {(metric, second, first): -mean for (metric, first, second), mean in found.items() if second}
-    ours = {row.key: row for row in (*differences(study), *levels(study), *colours(study))}
+    ours = {row.key: row for row in (*differences(study), *levels(study), *along_steps(study), *colours(study))}
     return [*(replace(row, printed=found.get(key[1:], math.nan)) for key, row in ours.items()), *printed]
 
 
@@ -109,6 +120,22 @@ def colours(study: FinegrainedStudy) -> Iterator[Contrast]:
             mean, low, high = over_seeds(100 * np.array(gaps))
             row = Contrast(ALL, metric, DEEP, second, mean, low, high, n=len(gaps))
             yield replace(limited(study, row), interval=OVER_SEEDS, data=SYNTHETIC if study.synthetic else REAL)
+
+
+def along_steps(study: FinegrainedStudy) -> Iterator[Contrast]:
+    """Return what networks reach after steps that all seeds took, also beyond the golden feature; over seeds alone."""
+    rows, data = study.numbers[study.numbers["subset"] == TRACED], SYNTHETIC if study.synthetic else REAL
+    for (step, metric), found in rows.groupby(["x", "metric"]):
+        values = found.pivot(index="fold", columns="method", values="value").reindex(list(study.seeds))
+        values = values.assign(**{GOLDEN: study.value(GOLDEN, str(metric)).value, "": 0.0})
+        for first, second in ((DEEP, ""), (SINGLE, ""), (DEEP, GOLDEN), (SINGLE, GOLDEN), (DEEP, SINGLE)):
+            if {first, second} <= set(values):
+                gaps = (values[first] - values[second]).to_numpy()
+                row = Contrast(after_steps(float(str(step))), str(metric), first, second, n=len(gaps), data=data)
+                mean, low, high = over_seeds(gaps)
+                unit = UNITS[row.metric] if second else LEVELS[row.metric]
+                if not math.isnan(mean):
+                    yield replace(row, mean=mean, low=low, high=high, interval=OVER_SEEDS, unit=unit)
 
 
 def over_seeds(values: Doubles) -> tuple[float, float, float]:

@@ -22,6 +22,7 @@ from lookalike.studies.finegrained.settings import (
     GoldenFeature,
     HeldOutImages,
     L1HashKPCA,
+    LearningCurves,
     Network,
     Networks,
     Sampler,
@@ -50,6 +51,7 @@ from lookalike.studies.finegrained.systems import (
     is_network,
     system_and_seed,
     training_name,
+    with_images,
 )
 
 MEASURED = ("distances.npy", "fit.json")
@@ -77,6 +79,7 @@ class FinegrainedSection(Study):
     validation: HeldOutImages = HeldOutImages()
     network: Networks = Networks()
     sampling_study: SamplingStudy | None = None
+    learning_curves: LearningCurves | None = None
     buffers: Absent[Distinct[Annotated[int, Field(ge=3)]]] = left_out()
     """Sizes of the sampler's buffers that `finegrained/buffers` compares with exact sampling; not run if left out."""
 
@@ -101,6 +104,12 @@ class FinegrainedSection(Study):
                 ) from error
         shares = [self.sampler.out_of_class, *(self.sampling_study.out_of_class if self.sampling_study else [])]
         fractions = [share for share in shares if abs(100 * share - round(100 * share)) > 1e-6]
+        traced, interval = self.traced_steps(), self.network.ranking.validation_interval
+        if any(step % interval for step in traced):
+            raise LookalikeError(
+                f"config: {place}.learning_curves.steps: networks are looked at every {interval} steps "
+                "(network.ranking.validation_interval), and a step that is measured is one of these"
+            )
         if fractions:
             # the share is a part of file names
             raise LookalikeError(
@@ -129,16 +138,17 @@ class FinegrainedSection(Study):
                 own["folder"] = self.images_folder()
             case "learn_on_features":
                 own = {"golden": self.golden, "l1hashkpca": self.l1hashkpca, "oasis": self.oasis, **sampling}
-                own["buffers"] = self.buffers or []
+                own |= {"buffers": self.buffers or [], "images": self.numbers_of_images()}
             case "learn_oasis_on_network":
                 own = {"oasis": self.oasis, **sampling, "seeds": network.seeds}
             case "pretrain_network":
-                own = {"network": {**trained, "pretraining": network.pretraining}, **sampling, "seeds": network.seeds}
+                own = {"network": {**trained, "pretraining": network.pretraining}, **sampling}
+                own["trainings"] = self.convnets()
                 own |= {"checkpoint_seconds": network.checkpoint_seconds, "folder": self.images_folder()}
             case "train_networks":
                 own = {"network": {**trained, "ranking": network.ranking, "gap": network.gap}}
                 own["samplings"] = {name: self.sampling(system_and_seed(name)[0]) for name in fitted}
-                own["checkpoint_seconds"] = network.checkpoint_seconds
+                own |= {"checkpoint_seconds": network.checkpoint_seconds, "traced": self.traced_steps()}
             case "train_linear_embedding":
                 layer = {"ranking": network.ranking, "gap": network.gap, "linear_embedding": network.linear_embedding}
                 own = {"network": {**trained, **layer}, **sampling, "seeds": network.seeds}
@@ -214,18 +224,39 @@ class FinegrainedSection(Study):
         """Share of out-of-class negatives that networks of the tables are trained with."""
         return round(100 * self.sampling().out_of_class)
 
+    def convnet_files(self) -> list[str]:
+        """Return the pre-trained networks, which ranking networks start from."""
+        return [f"{self.folder}/systems/{name}/model.lookalike" for name in self.convnets()]
+
     def ranking_networks(self) -> list[str]:
         """Return the networks that are trained by the ranking loss."""
-        return [SINGLE, DEEP, *self.sampled_networks()]
+        return [SINGLE, DEEP, *self.sampled_networks(), *self.on_fewer_images(SINGLE, DEEP)]
+
+    def on_fewer_images(self, *systems: str) -> list[str]:
+        """Return some systems as those that learn from fewer images, for the learning curves."""
+        return [with_images(system, n_images) for system in systems for n_images in self.numbers_of_images()]
+
+    def numbers_of_images(self) -> list[int]:
+        """Return the numbers of images of a category along the learning curves."""
+        return [] if self.learning_curves is None else sorted(self.learning_curves.images)
+
+    def traced_steps(self) -> list[int]:
+        """Return the steps along the learning curves."""
+        return [] if self.learning_curves is None else sorted(self.learning_curves.steps)
+
+    def convnets(self) -> list[str]:
+        """Return the folders of all pre-trained networks."""
+        return [name for system in (CONVNET, *self.on_fewer_images(CONVNET)) for name in self.trainings(system)]
 
     def systems(self) -> list[str]:
         """Return every system that is run, in the order of the tables."""
         if self.surroundings.no_training:
             return list(FEATURES)
-        learned = [*FEATURES, EMBEDDED, OASIS, GOLDEN]
+        learned = [*FEATURES, EMBEDDED, OASIS, GOLDEN, *self.on_fewer_images(GOLDEN)]
         if self.surroundings.no_torch:
             return learned
-        return [*learned, CONVNET, *self.ranking_networks(), OASIS_ON_TOP, EMBEDDING_ON_TOP]
+        convnets = [CONVNET, *self.on_fewer_images(CONVNET)]
+        return [*learned, *convnets, *self.ranking_networks(), OASIS_ON_TOP, EMBEDDING_ON_TOP]
 
     def compared_pairs(self) -> list[tuple[str, str]]:
         """Return the pairs of systems that the paper's claims are about."""
@@ -238,7 +269,7 @@ class FinegrainedSection(Study):
 
     def network_batches(self) -> list[Batch]:
         """Return the jobs that train networks by the ranking loss: with `method` one each, else one for each seed."""
-        files = [f"systems/{{}}/{file}" for file in NETWORK_FILES]
+        files = [f"systems/{{}}/{file}" for file in (*NETWORK_FILES, *self.trace_files())]
         by_seed = [[training_name(system, seed) for system in self.ranking_networks()] for seed in self.seeds]
         if self.batch == "method":
             by_seed = [[name for names in by_seed for name in names]]
@@ -246,6 +277,10 @@ class FinegrainedSection(Study):
             batch_of_fits(self.dataset, self.batch, f"train_networks_{seed}", "{system}", names, files)
             for seed, names in enumerate(by_seed, start=1)
         ]
+
+    def trace_files(self) -> list[str]:
+        """Return what networks write besides, along their steps."""
+        return ["trace.npz"] if self.traced_steps() else []
 
     @property
     def seeds(self) -> range:
@@ -276,10 +311,16 @@ class FinegrainedSection(Study):
         networks = [CONVNET, *self.ranking_networks(), EMBEDDING_ON_TOP]
         return self.of_systems("curve.parquet", [system for system in self.systems() if system in networks])
 
+    def traced_files(self) -> list[str]:
+        """Return what DeepRanking and the single-scale network measured along their steps, where they are run."""
+        traced = [system for system in (SINGLE, DEEP) if system in self.systems()]
+        return [path for file in self.trace_files() for path in self.of_systems(file, traced)]
+
     def learned_files(self) -> list[str]:
         """Return the files of what is learned on features, of any data set; relevance too where one makes that."""
         relevance = ["relevance.npz"] if self.golden.ratings else []
         files = {GOLDEN: [*MEASURED, *relevance], EMBEDDED: ["vectors.npy", *MEASURED], OASIS: MEASURED}
+        files |= dict.fromkeys(self.on_fewer_images(GOLDEN), MEASURED)
         return [f"results/{{dataset}}/systems/{system}/{file}" for system, own in files.items() for file in own]
 
     def relevance_path(self) -> str:

@@ -388,6 +388,11 @@ class FinegrainedStudy(FinegrainedSection):
 STUDY = FinegrainedStudy
 
 
+def after_steps(step: float) -> str:
+    """Return the setting of numbers of networks after so many of their steps."""
+    return f"after {step:,.0f} steps"
+
+
 def with_interval(found: Measured, form: str) -> str:
     """Return ``61.8 [60.9, 62.7]``, the value alone without an interval, ``-`` without a value."""
     if math.isnan(found.value) or math.isnan(found.low) or math.isnan(found.high):
