@@ -104,10 +104,12 @@ class RankingRun:
         """Relevance of the images that are learned from, and triplets of image ids of the others."""
         wanted, seed = self.settings.validation, integer_seed(self.seed, "networks", "validation")
         with refused_in_a_sentence("validation"):
-            sampling = wanted.sampling.given()
-            learned, triplets = hold_out(self.relevance, wanted.share, wanted.triplets, random_state=seed, **sampling)
-        fewer = learned.fewer(self.n_images, integer_seed(self.seed, "networks", "fewer images"))
-        return (fewer if self.n_images else learned), triplets
+            # of the network's own mix of negatives: by another one, a network with few in-class ones stops at its start
+            own = self.sampling.given()
+            learned, triplets = hold_out(self.relevance, wanted.share, wanted.triplets, random_state=seed, **own)
+        if self.n_images:
+            learned = learned.fewer(self.n_images, integer_seed(self.seed, "networks", "fewer images"))
+        return learned, triplets
 
     @property
     def held_out_images(self) -> npt.NDArray[np.int32]:

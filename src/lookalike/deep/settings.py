@@ -107,7 +107,6 @@ class HeldOutShare:
 
     share: float
     triplets: int
-    sampling: Sampling
 
 
 @dataclass(frozen=True, config=KNOWN_ALONE)

@@ -28,7 +28,7 @@ from lookalike.ranking.distances import pair_distances
 PIXELS = np.random.default_rng(0).integers(0, 256, (7, 12, 12, 3), dtype=np.uint8)
 TRAINING = {"n_steps": 2, "batch": 4, "learning_rate": 0.01, "validation_interval": 1}
 SAMPLING = {"out_of_class": 0.2, "weighted": True, "capacity": None, "positive_threshold": None}
-VALIDATION = {"share": 0.4, "triplets": 20, "sampling": SAMPLING}
+VALIDATION = {"share": 0.4, "triplets": 20}
 SETTINGS = {"size": "small", "shift": 2, "device": "cpu", "pretraining": TRAINING, "ranking": TRAINING}
 SETTINGS |= {"gap": 0.5, "linear_embedding": {"width": 1000, "n_steps": 2}, "validation": VALIDATION}
 N_TRAINING, N_IMAGES, SIDE = 16, 20, 64 + 2 * 2

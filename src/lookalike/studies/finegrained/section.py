@@ -122,8 +122,7 @@ class FinegrainedSection(Study):
         from lookalike.studies.recipes import reads_of_drawing
 
         data, sampling, network = self.data_set, {"sampling": self.sampling()}, self.network
-        held_out = {**dict(self.validation), **sampling}
-        trained = {**dict(only(Network, network)), "validation": held_out}
+        trained = {**dict(only(Network, network)), "validation": self.validation}
         own: dict[str, Any]
         match job:
             case "draw_images":
