@@ -49,6 +49,7 @@ for studied_dataset, study in FINEGRAINED.items():
         input:
             manifest=f"{RESULTS}/manifest.parquet",
             pairs=f"{RESULTS}/pairs.parquet",
+            ratings=f"{RESULTS}/ratings.parquet",
             listing=f"{RESULTS}/listing.txt",
         output:
             batch.files,

@@ -124,6 +124,8 @@ def colours(study: FinegrainedStudy) -> Iterator[Contrast]:
 
 def along_steps(study: FinegrainedStudy) -> Iterator[Contrast]:
     """Return what networks reach after steps that all seeds took, also beyond the golden feature; over seeds alone."""
+    if not study.has("metrics"):
+        return
     rows, data = study.numbers[study.numbers["subset"] == TRACED], SYNTHETIC if study.synthetic else REAL
     for (step, metric), found in rows.groupby(["x", "metric"]):
         values = found.pivot(index="fold", columns="method", values="value").reindex(list(study.seeds))

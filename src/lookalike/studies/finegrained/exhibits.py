@@ -42,6 +42,7 @@ from lookalike.studies.finegrained.systems import (
     UNIFORM,
     WEIGHTED,
     contrast_pairs,
+    on_all_images,
     ordered_systems,
     sampled_share,
     system_title,
@@ -100,7 +101,7 @@ def sampling(study: FinegrainedStudy) -> Figure:
 def kinds(study: FinegrainedStudy) -> Table:
     """How precise each system is where the negative is of the query's own category, and where it is of another."""
     found = dict.fromkeys(subset for _, subset, metric in study.values if subset != ALL and metric == PRECISION)
-    systems = ordered_systems(study.measured | set(study.systems()) | {*TABLE1, *TABLE2})
+    systems = ordered_systems(on_all_images(study.measured | set(study.systems()) | {*TABLE1, *TABLE2}))
     rows = []
     for system, subset in product(systems, (*found, ALL)):
         measured = study.value(system, PRECISION, subset)
@@ -118,7 +119,7 @@ def kinds(study: FinegrainedStudy) -> Table:
 def costs(study: FinegrainedStudy) -> Table:
     """What each system costs: its size, distance and speed, and what it learned from."""
     fits = {str(system): fit for system, fit in study.fits.to_dict("index").items()}
-    systems = ordered_systems({*fits, *study.systems(), *TABLE1, *TABLE2})
+    systems = ordered_systems(on_all_images({*fits, *study.systems(), *TABLE1, *TABLE2}))
     frame = pd.DataFrame([_cost(study, system, fits.get(system, {})) for system in systems])
     processors = sorted(set(frame["processor"]) - {""})
     heads = {"system": "System", "dimensions_cell": "dimensions", "distance": "distance", "speed_cell": "images/s"}
@@ -131,6 +132,29 @@ def costs(study: FinegrainedStudy) -> Table:
     numbers = frozenset({"dimensions_cell", "speed_cell", "time_cell"})
     titles = {"system": {system: study.title_of(system) for system in systems}, "distance": DISTANCES}
     return Table(frame, heads=heads, numbers=numbers, titles=titles, notes=notes)
+
+
+@exhibit("finegrained/settings", title="Settings of features", needs=("fits",))
+def settings_tried(study: FinegrainedStudy) -> Table:
+    """Which settings of each hand-crafted feature were tried, and how precise they are on ratings set aside for it."""
+    fits, rows = study.fits, []
+    for system in FEATURES:
+        found = fits["tried"].get(system) if "tried" in fits else None
+        tried = [] if found is None else [dict(row) for row in found]
+        best = max(range(len(tried)), key=lambda place: tried[place]["precision"], default=0)
+        for place, row in enumerate(tried):
+            cells = {"distance": DISTANCES[row["distance"]], "precision": f"{100 * row['precision']:.1f}"}
+            rows.append({"system": system, "choice": row["choice"], **cells, "taken": "yes" if place == best else ""})
+    if not rows:
+        rows = [dict.fromkeys(("system", "distance", "precision", "taken"), "") | {"choice": Status.NO_RESULT}]
+    heads = {"system": "System", "choice": "settings", "distance": "distance"}
+    heads |= {"precision": "precision (%)", "taken": "taken"}
+    notes = (
+        "The precision is of the rated triplets that the golden feature learns from (golden.ratings), which are not "
+        "evaluated. The paper reports each feature by its best setting (section 6.4).",
+    )
+    titles = {"system": {system: study.title_of(system) for system in FEATURES}}
+    return Table(pd.DataFrame(rows), heads=heads, numbers=frozenset({"precision"}), titles=titles, notes=notes)
 
 
 @exhibit(
@@ -169,7 +193,7 @@ def buffers(study: FinegrainedStudy) -> Table:
 def contrasts(study: FinegrainedStudy) -> Figure:
     """By how much one system is better than another, for every pair that a claim of the paper is about."""
     printed = study.printed_study()
-    pairs = contrast_pairs(study.measured | printed.measured, study.chosen_percent)
+    pairs = contrast_pairs(on_all_images(study.measured | printed.measured), study.chosen_percent)
     found = [_contrast(study, printed, pair, metric) for metric, pair in product((PRECISION, SCORE), pairs)]
     columns = ["system_a", "system_b", "metric", "difference", "low", "high", "p_value", "printed", "excludes_0"]
     frame = pd.DataFrame([row for row in found if row], columns=columns)
@@ -195,7 +219,7 @@ def contrasts(study: FinegrainedStudy) -> Figure:
 def training_curves(study: FinegrainedStudy) -> Figure:
     """How each network learns: its precision and its loss on the triplets that it learns from, and on held-out ones."""
     frame = _curve_rows(study)
-    systems = ordered_systems(frame["system"])
+    systems = ordered_systems(on_all_images(frame["system"]))
     panels = [_curve_panel(study, frame, system, quantity) for system, quantity in product(systems, PHASES["ranking"])]
     if not panels:
         nothing = (study.why_not_run(DEEP) or "no curve was recorded",)

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.data_sets import TRIPLET_KINDS
-from lookalike.core.settings.model import Absent, Distinct, left_out, only, plain
+from lookalike.core.settings.model import Absent, Distinct, left_out, only
 from lookalike.core.settings.sentences import refer_kind
 from lookalike.data.release_files import has_training_images, relevance_file
 from lookalike.exhibits.study import Files, Study
@@ -89,12 +89,13 @@ class FinegrainedSection(Study):
     def check(self) -> None:
         """Refuse settings that name what does not exist."""
         from lookalike.features.describers import make_describer
+        from lookalike.studies.finegrained.description import pair_distance, without_distance
 
         place = f"finegrained.{self.dataset}"
         refer_kind(place, self.data_set.kind, TRIPLET_KINDS, "triplets")
-        for system, parameters in plain(self.features).items():
+        for system, parameters in ((name, own) for name in FEATURES for own in self.features.given(name)):
             try:
-                make_describer(system, **parameters)
+                pair_distance(make_describer(system, **without_distance(parameters)), parameters)
             except (LookalikeError, ValueError) as error:
                 raise LookalikeError(f"config: {place}.features.{system}: {error}") from error
             except TypeError as error:

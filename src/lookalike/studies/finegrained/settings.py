@@ -9,7 +9,9 @@ from pydantic import Field
 from lookalike.core.settings.model import ABSENT, Absent, Distinct, Number, Section, left_out
 
 Given = dict[str, Any]
-"""Settings that a feature's own code checks."""
+"""Settings that a feature's own code checks, and `distance`, by which its vectors are compared."""
+Choices = Given | list[Given]
+"""One setting, or several of which the ratings that the golden feature learns from choose."""
 
 
 class NetworkTraining(Section):
@@ -45,20 +47,22 @@ class RankingTraining(NetworkTraining):
 
 class Features(Section):
     """Settings of hand-crafted features that replace their defaults, by the feature's id. `lookalike evaluate-triplets
-    --help` lists the ids, and the features' docstrings list the settings.
+    --help` lists the ids, and the features' docstrings list the settings. Of a list, the one is taken that orders most
+    of the triplets rightly that the golden feature learns from (`golden.ratings`); without these, the first.
     """
 
-    wavelet: Absent[Given] = left_out(description="Of `lookalike.features.wavelet`.")
-    color: Absent[Given] = left_out(description="Of `lookalike.features.color_histogram`.")
-    sift_like: Absent[Given] = left_out(alias="sift-like", description="Of `lookalike.features.sift_like`.")
-    fisher: Absent[Given] = left_out(description="Of `lookalike.features.fisher_vector`.")
-    hog: Absent[Given] = left_out(description="Of `lookalike.features.hog`.")
-    spmk_texton_1024_max: Absent[Given] = left_out(alias="spmk-texton-1024-max")
+    wavelet: Absent[Choices] = left_out(description="Of `lookalike.features.wavelet`.")
+    color: Absent[Choices] = left_out(description="Of `lookalike.features.color_histogram`.")
+    sift_like: Absent[Choices] = left_out(alias="sift-like", description="Of `lookalike.features.sift_like`.")
+    fisher: Absent[Choices] = left_out(description="Of `lookalike.features.fisher_vector`.")
+    hog: Absent[Choices] = left_out(description="Of `lookalike.features.hog`.")
+    spmk_texton_1024_max: Absent[Choices] = left_out(alias="spmk-texton-1024-max")
     """Of `lookalike.features.texton`."""
 
-    def given(self, feature: str) -> dict[str, Any]:
-        """Return the settings of one feature, by its id."""
-        return getattr(self, feature.replace("-", "_")) or {}
+    def given(self, feature: str) -> list[Given]:
+        """Return the settings of one feature to choose from, by its id."""
+        choices = getattr(self, feature.replace("-", "_")) or {}
+        return choices if isinstance(choices, list) else [choices]
 
 
 class Score(Section):

@@ -85,6 +85,11 @@ def system_and_images(system: str) -> tuple[str, int]:
     return (found[1], int(found[2])) if found else (system, 0)
 
 
+def on_all_images(systems: Iterable[str]) -> set[str]:
+    """Return the systems that learn from all training images."""
+    return {system for system in systems if not system_and_images(system)[1]}
+
+
 def is_network(system: str) -> bool:
     """Tell whether a system needs torch."""
     return system_and_images(system)[0] in TABLE2 or sampled_share(system) is not None

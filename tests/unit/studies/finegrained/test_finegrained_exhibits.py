@@ -34,14 +34,18 @@ def statuses(table):
 
 def test_every_exhibit_is_drawn_and_says_which_data_it_shows(tmp_path):
     tables = {
-        "metrics": metrics_of(made.toy_intervals(), made.toy_curves()),
+        "metrics": metrics_of(made.toy_intervals(), made.toy_curves(), traces=[made.toy_trace()]),
         "paired": made.toy_contrasts(),
         "fits": made.toy_fits(),
         "pool": made.toy_pool(),
     }
     files = made.toy_filters(tmp_path) | made.toy_relevance(tmp_path)[1]
     study = made.study_of_images(
-        tmp_path, tables=tables, files=files, claims=claims("finegrained"), **made.REAL | {"title": "our triplets"}
+        tmp_path,
+        tables=tables,
+        files=files,
+        claims=claims("finegrained"),
+        **made.REAL | made.CURVES | {"title": "our triplets"},
     )
     printed = [f"deep-ranking-cvpr-2014/table{number}" for number in (1, 2)]
     for sentence in check_exhibits("finegrained", study, tmp_path / "all", printed=printed).values():
@@ -172,6 +176,25 @@ def test_networks_of_few_seeds_or_cut_short_are_said_to_decide_nothing(tmp_path)
     figure = made.drawn(made.toy_study(tmp_path, tables), "curves")
     assert [panel.title.split() for panel in figure.panels] == [["DeepRanking", "(unfinished)"], []]
     assert [series.where["seed"] for series in figure.panels[0].series] == [1, 2, 1, 2]
+
+
+def test_learning_curves_have_bands_over_seeds_where_all_seeds_are_still_learning(tmp_path):
+    few = {"deep-ranking-images006": (76.7, 6.0), "golden-features-images006": (71.3, 6.1)}
+    levels = made.LEVELS | few
+    # the third seed of the single-scale network ended before
+    metrics = metrics_of(made.toy_intervals(levels), {}, {}, [made.toy_trace(ended=("single-scale-ranking", 3))])
+    tables = {"metrics": metrics, "paired": made.toy_contrasts(levels)}
+    study = made.toy_study(tmp_path, tables, **made.CURVES)
+    found = study.contrasts.intervals("after 100 steps", PRECISION, "deep-ranking", "golden-features")
+    assert [row.mean for row in found] == [pytest.approx(88.0 - 80.3)]
+    assert (found[0].interval, found[0].n) == ("seeds", 3)
+    assert found[0].high - found[0].mean == pytest.approx(4.303 / 3**0.5, rel=1e-3), "Student's t of three seeds"
+    assert study.contrasts.intervals("after 50 steps", PRECISION, "deep-ranking", "single-scale-ranking")[0].mean == 0
+    assert not study.contrasts.intervals("after 100 steps", PRECISION, "single-scale-ranking")
+    figure = made.drawn(study, "learning")
+    assert len(figure.panels) == 4
+    images = figure.frame[figure.frame["along"].str.contains("images") & figure.frame["metric"].eq(PRECISION)]
+    assert dict(zip(images["system"], images["value"], strict=True)) == {"deep-ranking": 76.7, "golden-features": 71.3}
 
 
 LACKING = {"no_torch": "not run: install torch", "no_training": "not run: put training/ there"}

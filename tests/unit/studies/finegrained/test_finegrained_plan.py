@@ -6,6 +6,7 @@ import pytest
 from contract import ROOT, check_plan
 from project import own_settings
 
+from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.model import plain
 from lookalike.studies.finegrained import section
 from lookalike.studies.finegrained.section import describer_module
@@ -78,6 +79,21 @@ def test_networks_have_a_job_each_or_one_for_every_seed(demo):
     assert len(demo.curve_files()) == 3 * 8
 
 
+def test_learning_curves_add_networks_of_fewer_images_and_what_they_start_from():
+    curves = {"steps": [30, 60], "images": [14, 7]}
+    study = study_of(DEMO, learning_curves=curves)
+    added = set(study.systems()) - set(study_of(DEMO).systems())
+    bases = ("convnet", "single-scale-ranking", "deep-ranking", "golden-features")
+    assert added == {f"{base}-images{n:03d}" for base in bases for n in (7, 14)}
+    assert study.convnets()[:4] == ["convnet", "convnet-seed2", "convnet-seed3", "convnet-images007"]
+    assert ("deep-ranking-images007", "golden-features-images007") in study.compared_pairs()
+    assert [path.split("/")[-2] for path in study.traced_files()][:2] == study.trainings("single-scale-ranking")[:2]
+    assert is_network("deep-ranking-images007")
+    assert system_title("golden-features-images007") == "Golden Features, 7 images"
+    with pytest.raises(LookalikeError, match="looked at every 30 steps"):
+        study_of(DEMO, learning_curves=curves | {"steps": [30, 50]})
+
+
 def test_without_torch_there_are_no_networks(monkeypatch):
     monkeypatch.setattr(section, "find_spec", lambda name: None)
     demo = study_of(DEMO)
@@ -98,15 +114,16 @@ def test_what_a_release_holds_decides_what_is_learned_from_it(demo, rated):
     assert "training, in folders by category" in rated.surroundings.no_training
     assert rated.systems() == list(FEATURES)
     assert demo.surroundings.no_training == ""
-    # with images to learn from there are networks; without grades they have no shares to vary
+    # with images to learn from there are networks; without grades they have no shares to vary, unless ratings give some
     image = Path("data/triplets/training/cat/1.jpg")
     image.parent.mkdir(parents=True)
     image.touch()
-    rated = study_of(RATED)
+    rated = study_of(RATED, golden={})
     assert rated.ranking_networks() == rated.systems()[-4:-2]
     assert rated.sampling().out_of_class == 1.0
+    assert study_of(RATED).sampling().out_of_class == 0.2
     (image.parents[1] / "relevance.csv").touch()
-    rated = study_of(RATED)
+    rated = study_of(RATED, golden={})
     assert len(rated.ranking_networks()) == 2 + 6, "two of the tables, six of Figure 6"
     assert rated.sampling().out_of_class == 0.2
 
@@ -129,7 +146,7 @@ def test_files_lie_where_settings_say(demo, rated):
     assert demo.drawn_shards()[0] == f"results/{DEMO}/drawn/000.json"
     assert set(rated.params("read_triplets")) == {"kind", "ratings", "folder", "seed"}
     assert demo.params("read_triplets")["synthetic_triplets"]["categories"] > 0
-    assert len(check_plan(demo)) == 14
+    assert len(check_plan(demo)) == 15
     assert "results/demo_triplets/systems/convnet/distances.npy" in demo.planned_files()["distances"]
     without = study_of(DEMO, golden={})
     assert [study.relevance_path().split("/")[-2] for study in (without, demo)] == [DEMO, "golden-features"]
