@@ -30,8 +30,8 @@ class SystemResult(NamedTuple):
 
 
 def vectors_by_system(files: Iterable[PathLike]) -> dict[str, Floats]:
-    """Return the vectors of ``systems/{system}/vectors.npy`` by system."""
-    return {Path(file).parent.name: np.load(file) for file in files}
+    """Return the vectors of ``systems/{system}/vectors.npy`` by system, of which only what is asked for is read."""
+    return {Path(file).parent.name: np.load(file, mmap_mode="r") for file in files}
 
 
 def write_system(result: Any, outputs: Iterable[PathLike], **writers: Callable[[Path], None]) -> None:
