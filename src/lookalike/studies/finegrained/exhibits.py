@@ -62,6 +62,8 @@ DISTANCES = {"l1": "L1", "l2": "Euclidean", "chi2": "chi-squared", "-similarity"
 LONGEST_SETTINGS = 160
 """Letters of a system's settings that a cell shows at most; the CSV has them in full."""
 SAMPLING_LOOKS = {WEIGHTED: Look(VERMILLION, "o"), UNIFORM: Look(BLUE, "D", "")}
+KIND_OF_RIVAL = dict.fromkeys(FEATURES, "hand-crafted") | {GOLDEN: "partly learned from labels"}
+"""What has to be known of a rival: the golden feature mixes in three embeddings of training categories."""
 PHASES = {
     "classification": {"precision": "Rightly classified (%)", "loss": "Cross-entropy"},
     "ranking": {"precision": "Precision (%)", "loss": "Hinge loss"},
@@ -304,7 +306,7 @@ def _margins(study: FinegrainedStudy, systems: Sequence[str], metric: str) -> li
     contrasts = {other: study.contrasts.intervals(ALL, metric, DEEP, other) for other in rivals}
     titled = {"setting": "", "metric": name, "interval": f"95%, of a paired bootstrap over {study.resampled}"}
     return [
-        margin(study, rows, ours, printed, kind="hand-crafted" if other in FEATURES else "", **titled)
+        margin(study, rows, ours, printed, kind=KIND_OF_RIVAL.get(other, ""), **titled)
         for other, rows in contrasts.items()
         if rows
     ]
