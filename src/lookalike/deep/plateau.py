@@ -18,8 +18,10 @@ class Plateau:
     drops: int
     """How often the rate is divided; the training ends where it would be divided once more."""
     best: float = -math.inf
+    best_at_rate: float = -math.inf
+    """Best score at the present rate: a lucky look at a larger one does not end the training at a smaller one."""
     waited: int = 0
-    """Looks since the best."""
+    """Looks since that."""
     dropped: int = 0
 
     @property
@@ -34,10 +36,9 @@ class Plateau:
 
     def look(self, score: float) -> bool:
         """Note a score, and tell whether it is the best so far."""
-        if score > self.best:
-            self.best, self.waited = score, 0
-            return True
-        self.waited += 1
+        is_best, self.best = score > self.best, max(score, self.best)
+        self.waited = 0 if score > self.best_at_rate else self.waited + 1
+        self.best_at_rate = max(score, self.best_at_rate)
         if self.waited >= self.patience:
-            self.waited, self.dropped = 0, self.dropped + 1
-        return False
+            self.waited, self.dropped, self.best_at_rate = 0, self.dropped + 1, -math.inf
+        return is_best

@@ -142,12 +142,17 @@ def test_held_out_images_are_scored_without_dropout():
 
 
 def test_the_rate_falls_and_training_ends_when_held_out_images_no_longer_improve():
-    plateau, losses = Plateau(patience=2, drops=1), [3.0, 2.0, 2.5, 2.0, 1.9, 2.0, 2.0, 1.8]
-    seen = [(plateau.look(-loss), plateau.share, plateau.has_ended) for loss in losses[:6]]
-    assert [best for best, *_ in seen] == [True, True, False, False, True, False]
-    assert [share for _, share, _ in seen] == [1.0, 1.0, 1.0, 0.1, 0.1, 0.1]
-    assert not seen[-1][2]
-    plateau.look(-losses[6])
+    plateau = Plateau(patience=2, drops=1)
+    # after the rate has fallen, looks are better or not than others at that rate
+    losses = [3.0, 2.0, 2.5, 2.0, 2.2, 2.1, 1.9, 1.9]
+    best = [True, True, False, False, False, False, True, False]
+    seen = []
+    for loss, is_best in zip(losses, best, strict=True):
+        assert plateau.look(-loss) == is_best
+        seen.append(plateau.share)
+        assert not plateau.has_ended
+    assert seen == [1.0, 1.0, 1.0, 0.1, 0.1, 0.1, 0.1, 0.1]
+    plateau.look(-2.0)
     assert plateau.has_ended
 
 
