@@ -250,7 +250,7 @@ def not_run_words(claim: Claim, study: Study) -> str:
     names = dict.fromkeys(name for part in claim.contrasts for name in (*part.first, *part.second))
     groups = zip(names, methods_of(claim, study), strict=False)
     missing = [name.split("|") for name, methods in groups if not any(map(study.was_run, methods))]
-    absent = " and ".join(" or ".join(map(study.title_of, group)) for group in missing)
+    absent = " and ".join(dict.fromkeys(" or ".join(map(study.title_of, group)) for group in missing))
     return f"{absent} not run." if absent else "None of its parts was run."
 
 

@@ -464,6 +464,8 @@ def _sampling_notes(study: FinegrainedStudy, frame: pd.DataFrame) -> tuple[str, 
     if frame.empty:
         return (f"{study.title_of(DEEP)}: {study.why_not_run(DEEP) or 'no such network was trained'}.",)
     notes = [*_metric_notes(study), *study.trainings_notes(frame["system"])]
+    if study.sampling_study is None:
+        notes.append("Networks of other shares were not trained here; examples/networks.yaml asks for them.")
     if (frame["series"] == UNIFORM).any():
         notes.append("Weighted sampling draws images by their relevance, uniform sampling draws all alike.")
     return (*notes, "The printed curves have no numbers.")

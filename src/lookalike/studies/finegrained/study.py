@@ -40,6 +40,7 @@ from lookalike.studies.finegrained.systems import (
     is_learned,
     is_network,
     ordered_systems,
+    sampled_share,
     system_title,
     weighted_systems,
 )
@@ -53,6 +54,9 @@ LEAST_TRIPLETS = 1_000
 """With fewer, an interval of precision spans several points, in which nearly anything agrees."""
 ALIKE = 1.1
 """Up to this many times the paper's number of triplets, or of images ranked, a count of triplets is about the same."""
+ROLES = ("shares", "largest share", "smallest share")
+"""Names in claims.csv of networks by their share of out-of-class negatives."""
+OTHER_SHARES = "networks of several shares of out-of-class negatives"
 LEAST_SEEDS = 3
 """With fewer trainings of a network, nothing is decided about it."""
 ABOUT = {
@@ -116,7 +120,7 @@ class FinegrainedStudy(FinegrainedSection):
 
     def title_of(self, method: str) -> str:
         """Name of a system as the paper prints it."""
-        return system_title(method)
+        return OTHER_SHARES if method in ROLES else system_title(method)
 
     @property
     def undecided(self) -> str:
@@ -244,12 +248,13 @@ class FinegrainedStudy(FinegrainedSection):
         """Return the systems that a name in claims.csv stands for: networks by their share of negatives."""
         shares = list(weighted_systems(self.measured, self.chosen_percent).values())
         several = shares if len(shares) > 1 else []
-        roles = {"shares": several, "largest share": several[-1:], "smallest share": several[:1]}
+        roles = dict(zip(ROLES, (several, several[-1:], several[:1]), strict=True))
         return roles.get(name, [name])
 
     def was_run(self, method: str, setting: str = "") -> bool:
-        """Tell whether a system was measured, or at least could be."""
-        return method in self.measured or not self.why_not_run(method)
+        """Tell whether a system was measured, or at least could be; networks of other shares are asked for by name."""
+        is_left_out = sampled_share(method) is not None and method not in self.systems()
+        return method in self.measured or not (self.why_not_run(method) or is_left_out)
 
     def follows_protocol(self) -> bool:
         """Tell whether the golden feature makes the relevance that networks learn from, as in the paper."""
