@@ -37,7 +37,7 @@ OASIS = {"run_fold_demo": 4, "trace_fold_demo": 2, "run_side_study": 3}  # its v
 OASIS |= {"run_subset_words500_demo10_demo": 1, "run_subset_words500_demo20_demo": 1}
 EACH_STUDY = {"run_subset_words500_demo10_demo": 1, "run_subset_demo_landmarks": 2, "sweep_settings": 1}
 EACH_STUDY |= {"time_dimensions": 1, "train_on_log_websim_demo": 1, "describe_images_demo_triplets": 1}
-RANKING = {"train_networks_demo_triplets": int(find_spec("torch") is not None)}
+RANKING = {f"train_networks_{seed}_demo_triplets": int(find_spec("torch") is not None) for seed in (1, 2)}
 EDITS = {
     "oasis": (["learners/oasis.py"], [CATEGORY], OASIS, "describe_blocks learn_codebook scan_images draw_splits"),
     "four-studies": (
@@ -45,7 +45,7 @@ EDITS = {
         ALL,
         EACH_STUDY,
         "run_fold_demo trace_fold_demo run_side_study extract_keypoints train_words simulate_log simulate_visterms"
-        " measure_marginals train_networks_demo_triplets read_triplets",
+        " measure_marginals train_networks_1_demo_triplets read_triplets",
     ),
     "contrasts": (
         ["studies/category/contrasts.py", "deep/ranking.py"],

@@ -5,8 +5,8 @@ triplets.parquet, ratings.parquet, pool.parquet, relevance.npz, pairs.parquet, s
 outcomes.parquet, contrasts.parquet, finegrained/metrics.parquet and finegrained/timing.parquet.
 """
 
-from lookalike.studies.finegrained.section import NETWORK_FILES, describer_module
-from lookalike.studies.finegrained.systems import EMBEDDED, EMBEDDING_ON_TOP, OASIS_ON_TOP, SINGLE
+from lookalike.studies.finegrained.section import describer_module
+from lookalike.studies.finegrained.systems import CONVNET, EMBEDDED, EMBEDDING_ON_TOP, OASIS_ON_TOP, SINGLE
 from lookalike.studies.finegrained.systems import FEATURES as HAND_CRAFTED
 
 deployed = {str(method).rpartition(".")[2].lower() for method in workflow.deployment_settings.deployment_method}
@@ -49,6 +49,7 @@ for studied_dataset, study in FINEGRAINED.items():
         input:
             manifest=f"{RESULTS}/manifest.parquet",
             pairs=f"{RESULTS}/pairs.parquet",
+            ratings=f"{RESULTS}/ratings.parquet",
             listing=f"{RESULTS}/listing.txt",
         output:
             batch.files,
@@ -90,59 +91,66 @@ for studied_dataset, study in FINEGRAINED.items():
             "../scripts/learn_on_features.py"
 
 
-rule learn_oasis_on_network:
-    input:
-        relevance=lambda wildcards: FINEGRAINED[wildcards.dataset].relevance_path(),
-        pairs=f"{RESULTS}/pairs.parquet",
-        vectors=f"{RESULTS}/systems/{SINGLE}/vectors.npy",
-        network=f"{RESULTS}/systems/{SINGLE}/fit.json",
-    output:
-        [f"{RESULTS}/systems/{OASIS_ON_TOP}/{file}" for file in ("distances.npy", "fit.json")],
-    log:
-        f"{LOGS}/learn_oasis_on_network.log",
-    wildcard_constraints:
-        dataset=one_of(FINEGRAINED),
-    conda:
-        "../../envs/learning.yaml"
-    params:
-        settings=settings_for(FINEGRAINED, "learn_oasis_on_network"),
-    script:
-        "../scripts/learn_oasis_on_network.py"
-
-
-rule pretrain_network:
-    input:
-        manifest=f"{RESULTS}/manifest.parquet",
-        listing=f"{RESULTS}/listing.txt",
-        relevance=lambda wildcards: FINEGRAINED[wildcards.dataset].relevance_path(),
-        pairs=f"{RESULTS}/pairs.parquet",
-    output:
-        [f"{RESULTS}/systems/convnet/{file}" for file in NETWORK_FILES],
-        pixels=f"{RESULTS}/pixels.npy",
-    log:
-        f"{LOGS}/networks/convnet.log",
-    wildcard_constraints:
-        dataset=one_of(FINEGRAINED),
-    priority: 1
-    conda:
-        "../../envs/deep.yaml"
-    threads: lambda wildcards: FINEGRAINED[wildcards.dataset].network.threads
-    params:
-        settings=settings_for(FINEGRAINED, "pretrain_network"),
-    script:
-        "../scripts/pretrain_network.py"
-
-
-# a killed network continues from its checkpoint, which is removed when its files are complete
 for studied_dataset, study in FINEGRAINED.items():
-    batch = study.network_batch()
 
     rule:
         name:
-            f"train_networks_{studied_dataset}"
+            f"learn_oasis_on_network_{studied_dataset}"
+        input:
+            relevance=lambda wildcards: FINEGRAINED[wildcards.dataset].relevance_path(),
+            pairs=f"{RESULTS}/pairs.parquet",
+            vectors=lambda wildcards: FINEGRAINED[wildcards.dataset].of_trainings("vectors.npy", SINGLE),
+            networks=lambda wildcards: FINEGRAINED[wildcards.dataset].of_trainings("fit.json", SINGLE),
+        output:
+            study.network_files(OASIS_ON_TOP),
+        log:
+            f"{LOGS}/learn_oasis_on_network.log",
+        wildcard_constraints:
+            dataset=one_of([studied_dataset]),
+        conda:
+            "../../envs/learning.yaml"
+        params:
+            settings=settings_for(FINEGRAINED, "learn_oasis_on_network"),
+        script:
+            "../scripts/learn_oasis_on_network.py"
+
+
+for studied_dataset, study in FINEGRAINED.items():
+
+    rule:
+        name:
+            f"pretrain_network_{studied_dataset}"
+        input:
+            manifest=f"{RESULTS}/manifest.parquet",
+            listing=f"{RESULTS}/listing.txt",
+            relevance=lambda wildcards: FINEGRAINED[wildcards.dataset].relevance_path(),
+            pairs=f"{RESULTS}/pairs.parquet",
+        output:
+            [file for system in (CONVNET, *study.on_fewer_images(CONVNET)) for file in study.network_files(system)],
+            pixels=f"{RESULTS}/pixels.npy",
+        log:
+            f"{LOGS}/networks/convnet.log",
+        wildcard_constraints:
+            dataset=one_of([studied_dataset]),
+        priority: 1
+        conda:
+            "../../envs/deep.yaml"
+        threads: lambda wildcards: FINEGRAINED[wildcards.dataset].network.threads
+        params:
+            settings=settings_for(FINEGRAINED, "pretrain_network"),
+        script:
+            "../scripts/pretrain_network.py"
+
+
+# a killed network continues from its checkpoint, which is removed when its files are complete
+for studied_dataset, batch in [(name, batch) for name, study in FINEGRAINED.items() for batch in study.network_batches()]:
+
+    rule:
+        name:
+            f"{batch.name}_{studied_dataset}"
         input:
             pixels=f"{RESULTS}/pixels.npy",
-            pretrained=f"{RESULTS}/systems/convnet/model.lookalike",
+            pretrained=lambda wildcards: FINEGRAINED[wildcards.dataset].convnet_files(),
             relevance=lambda wildcards: FINEGRAINED[wildcards.dataset].relevance_path(),
             pairs=f"{RESULTS}/pairs.parquet",
         output:
@@ -156,33 +164,35 @@ for studied_dataset, study in FINEGRAINED.items():
             "../../envs/deep.yaml"
         threads: lambda wildcards: FINEGRAINED[wildcards.dataset].network.threads
         params:
-            settings=settings_for(FINEGRAINED, "train_networks"),
+            settings=settings_for(FINEGRAINED, "train_networks", batch),
         script:
             "../scripts/train_networks.py"
 
 
-rule train_linear_embedding:
-    input:
-        parts=[f"{RESULTS}/systems/{part}/vectors.npy" for part in (SINGLE, EMBEDDED)],
-        relevance=lambda wildcards: FINEGRAINED[wildcards.dataset].relevance_path(),
-        pairs=f"{RESULTS}/pairs.parquet",
-    output:
-        [
-            f"{RESULTS}/systems/{EMBEDDING_ON_TOP}/{file}"
-            for file in ("vectors.npy", "distances.npy", "curve.parquet", "fit.json")
-        ],
-    log:
-        f"{LOGS}/networks/linear_embedding.log",
-    wildcard_constraints:
-        dataset=one_of(FINEGRAINED),
-    priority: 1
-    conda:
-        "../../envs/deep.yaml"
-    threads: lambda wildcards: FINEGRAINED[wildcards.dataset].network.threads
-    params:
-        settings=settings_for(FINEGRAINED, "train_linear_embedding"),
-    script:
-        "../scripts/train_linear_embedding.py"
+for studied_dataset, study in FINEGRAINED.items():
+
+    rule:
+        name:
+            f"train_linear_embedding_{studied_dataset}"
+        input:
+            networks=lambda wildcards: FINEGRAINED[wildcards.dataset].of_trainings("vectors.npy", SINGLE),
+            features=f"{RESULTS}/systems/{EMBEDDED}/vectors.npy",
+            relevance=lambda wildcards: FINEGRAINED[wildcards.dataset].relevance_path(),
+            pairs=f"{RESULTS}/pairs.parquet",
+        output:
+            study.network_files(EMBEDDING_ON_TOP),
+        log:
+            f"{LOGS}/networks/linear_embedding.log",
+        wildcard_constraints:
+            dataset=one_of([studied_dataset]),
+        priority: 1
+        conda:
+            "../../envs/deep.yaml"
+        threads: lambda wildcards: FINEGRAINED[wildcards.dataset].network.threads
+        params:
+            settings=settings_for(FINEGRAINED, "train_linear_embedding"),
+        script:
+            "../scripts/train_linear_embedding.py"
 
 
 rule score_triplets:
@@ -193,6 +203,7 @@ rule score_triplets:
         distances=lambda wildcards: FINEGRAINED[wildcards.dataset].of_systems("distances.npy"),
         fits=lambda wildcards: FINEGRAINED[wildcards.dataset].of_systems("fit.json"),
         curves=lambda wildcards: FINEGRAINED[wildcards.dataset].curve_files(),
+        traces=lambda wildcards: FINEGRAINED[wildcards.dataset].traced_files(),
     output:
         outcomes=f"{RESULTS}/outcomes.parquet",
         contrasts=f"{RESULTS}/contrasts.parquet",

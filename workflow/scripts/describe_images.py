@@ -14,6 +14,8 @@ with logged(snakemake):
     params = snakemake.params.settings
     paths = image_paths(manifest, params["folder"])
     chosen = {"seed": params["seed"], "codebook_from": learned_from, "n_threads": snakemake.threads}
-    for system, settings in params["features"].items():
+    ratings = read_table(snakemake.input.ratings)
+    for system, choices in params["features"].items():
         print(f"{system}:", flush=True)
-        write_system(describe_system(system, settings, paths, rows, pairs, **chosen), snakemake.output)
+        result = describe_system(system, choices, paths, rows, pairs, ratings=ratings, **chosen)
+        write_system(result, snakemake.output)

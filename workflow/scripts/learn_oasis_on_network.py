@@ -1,4 +1,4 @@
-"""Learn OASIS on the vectors of the single-scale network, from training relevance."""
+"""Learn OASIS on the vectors of the single-scale network of every seed, from training relevance."""
 
 from lookalike.core.job_log import logged
 
@@ -13,14 +13,17 @@ with logged(snakemake):
     from lookalike.studies.finegrained.systems import OASIS_ON_TOP
 
     params = snakemake.params.settings
-    result = oasis_system(
-        np.load(snakemake.input.vectors),
-        RelevanceData.load(snakemake.input.relevance),
-        read_table(snakemake.input.pairs),
-        EmbeddingOasis(**params["oasis"]),
-        Sampling(**params["sampling"]),
-        seed=params["seed"],
-        system=OASIS_ON_TOP,
-        held_out_images=read_json(snakemake.input.network)["held_out_images"],
-    )
-    write_system(result, snakemake.output)
+    networks = zip(snakemake.input.vectors, snakemake.input.networks, strict=True)
+    for repeat, (vectors, network) in enumerate(networks, start=1):
+        result = oasis_system(
+            np.load(vectors),
+            RelevanceData.load(snakemake.input.relevance),
+            read_table(snakemake.input.pairs),
+            EmbeddingOasis(**params["oasis"]),
+            Sampling(**params["sampling"]),
+            seed=params["seed"],
+            system=OASIS_ON_TOP,
+            repeat=repeat,
+            held_out_images=read_json(network)["held_out_images"],
+        )
+        write_system(result, snakemake.output)

@@ -4,6 +4,7 @@ from lookalike.core.job_log import logged
 from lookalike.core.progress import progress_lines
 
 with logged(snakemake):
+    from dataclasses import replace
     from pathlib import Path
 
     import numpy as np
@@ -13,6 +14,7 @@ with logged(snakemake):
     from lookalike.deep.runs import NetworkRun, run_pretraining, stored_pixels
     from lookalike.deep.settings import NetworkSettings, Sampling
     from lookalike.studies.finegrained.files import write_system
+    from lookalike.studies.finegrained.systems import system_and_images, system_and_seed
 
     params, stored = snakemake.params.settings, snakemake.output.pixels
     settings = NetworkSettings(**params["network"])
@@ -34,10 +36,18 @@ with logged(snakemake):
         sampling=Sampling(**params["sampling"]),
         seed=params["seed"],
         n_threads=snakemake.threads,
-        checkpoint=Path(snakemake.output[0]).with_name("checkpoint.pt"),
         checkpoint_seconds=params["checkpoint_seconds"],
         report=lambda line: print(line, flush=True),
     )
-    result = run_pretraining(run)
-    write_system(result, snakemake.output, model=result.save, filters=result.save_filters)
-    run.checkpoint.unlink(missing_ok=True)
+    checkpoints = []
+    for name in params["trainings"]:
+        print(f"{name}:", flush=True)
+        checkpoints.append(Path(stored).with_name("systems") / name / "checkpoint.pt")
+        system, repeat = system_and_seed(name)
+        n_images = system_and_images(system)[1]
+        own = replace(run, repeat=repeat, n_images=n_images, checkpoint=checkpoints[-1])
+        result = run_pretraining(own, system)
+        write_system(result, snakemake.output, model=result.save, filters=result.save_filters)
+    # only now: the outputs of a job that was killed go, and what is finished comes back from its last checkpoint
+    for checkpoint in checkpoints:
+        checkpoint.unlink(missing_ok=True)

@@ -1,8 +1,10 @@
-"""Learn a linear embedding of the single-scale network's features and the visual features together."""
+"""Learn a linear embedding of the visual features and those of the single-scale network, for every seed."""
 
 from lookalike.core.job_log import logged
 
 with logged(snakemake):
+    from dataclasses import replace
+
     import numpy as np
 
     from lookalike.core.files import read_table
@@ -21,4 +23,7 @@ with logged(snakemake):
         n_threads=snakemake.threads,
         report=lambda line: print(line, flush=True),
     )
-    write_system(run_linear_embedding(run, [np.load(file) for file in snakemake.input.parts]), snakemake.output)
+    features = np.load(snakemake.input.features)
+    for repeat, file in enumerate(snakemake.input.networks, start=1):
+        result = run_linear_embedding(replace(run, repeat=repeat), [np.load(file), features])
+        write_system(result, snakemake.output)

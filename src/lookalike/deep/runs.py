@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import torch
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, write_npz
@@ -29,7 +30,7 @@ from lookalike.deep.images import ArrayImages, FileImages, batches, files_by_cla
 from lookalike.deep.linear_embedding import LEARNING_RATES, join_parts, train_linear_embedding
 from lookalike.deep.loop import Curve, Trained
 from lookalike.deep.model_io import load_network, save_network
-from lookalike.deep.network import ClassificationNetwork, DeepRankingNetwork
+from lookalike.deep.network import ClassificationNetwork, DeepRankingNetwork, Network
 from lookalike.deep.pretraining import pretrain
 from lookalike.deep.ranking import hold_out, train_ranking
 from lookalike.deep.settings import NetworkSettings, Sampling
@@ -39,8 +40,6 @@ from lookalike.ranking.distances import pair_distances
 Bytes = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float32]
 
-SINGLE_SCALE = "single-scale-ranking"
-"""The one ranking network without low-resolution paths."""
 SIZES = {"paper": PAPER, "small": SMALL}
 """Configurations by the name that settings give them."""
 
@@ -73,6 +72,10 @@ class NetworkSystem(TrainedSystem):
         before = {f"start/{name}": filters for name, filters in self.start.items()}
         write_npz(first_layer_filters(self.trained.network) | before, path, compressed=False)
 
+    def save_trace(self, path: Path) -> None:
+        """Write the distances of all pairs after the steps that are traced."""
+        write_npz({str(step): distances.numpy() for step, distances in self.trained.traced.items()}, path)
+
 
 @dataclass(frozen=True, kw_only=True)
 class RankingRun:
@@ -85,20 +88,33 @@ class RankingRun:
     settings: NetworkSettings
     sampling: Sampling
     seed: int
+    repeat: int = 1
+    """Number of the seed, from 1: each gives other weights, batches and triplets, of the same images."""
+    n_images: int = 0
+    """Images of each category to learn from; 0 for all that are not held out."""
     n_threads: int = 1
     report: Callable[[str], None] | None = field(default=None, compare=False)
 
     def seed_of(self, purpose: str) -> int:
-        """Return the seed of one purpose, the same for all networks: only what their names say differs."""
-        return integer_seed(self.seed, "networks", purpose)
+        """Return the seed of one purpose, the same for all networks of a repeat: only what their names say differs."""
+        return integer_seed(self.seed, "networks", purpose, self.repeat)
 
     @cached_property
     def held_out(self) -> tuple[RelevanceData, npt.NDArray[np.int32]]:
         """Relevance of the images that are learned from, and triplets of image ids of the others."""
-        wanted, seed = self.settings.validation, self.seed_of("validation")
+        wanted, seed = self.settings.validation, integer_seed(self.seed, "networks", "validation")
         with refused_in_a_sentence("validation"):
-            sampling = wanted.sampling.given()
-            return hold_out(self.relevance, wanted.share, wanted.triplets, random_state=seed, **sampling)
+            # of the network's own mix of negatives: by another one, a network with few in-class ones stops at its start
+            own = self.sampling.given()
+            learned, triplets = hold_out(self.relevance, wanted.share, wanted.triplets, random_state=seed, **own)
+        if self.n_images:
+            learned = learned.fewer(self.n_images, integer_seed(self.seed, "networks", "fewer images"))
+        return learned, triplets
+
+    @property
+    def held_out_images(self) -> npt.NDArray[np.int32]:
+        """Ids of the images that are held out, the same whatever is learned from."""
+        return np.unique(self.held_out[1])
 
     def sampler(self) -> RelevanceTripletSampler:
         """Return the source of triplets."""
@@ -111,6 +127,7 @@ class RankingRun:
         """Return what `fit` says of every system."""
         return {
             "system": system,
+            "repeat": self.repeat,
             "dimensions": vectors.shape[1],
             "distance": "l2",
             "codebook_from": "training relevance",
@@ -128,6 +145,8 @@ class NetworkRun(RankingRun):
     checkpoint: Path | None = None
     """File that an interrupted training goes on from; the caller removes it."""
     checkpoint_seconds: float = 60.0
+    traced: tuple[int, ...] = ()
+    """Steps after which a ranking network measures all pairs."""
 
     @cached_property
     def images(self) -> ArrayImages:
@@ -146,24 +165,30 @@ class NetworkRun(RankingRun):
     def measured(
         self, system: str, trained: Trained, batch: int, codebook_from: str = "", start: dict[str, Floats] | None = None
     ) -> NetworkSystem:
-        """Measure all pairs by the vectors of the images that somebody asks for; the others have none."""
-        needed = np.unique(np.concatenate([self.pairs["query"], self.pairs["candidate"], self.relevance.image_id]))
+        """Measure all pairs, and record how the network came about."""
         started = time.perf_counter()
-        found = embed(trained.network, (images.numpy() for images in batches(self.images, needed)))
-        vectors = np.full((len(self.pixels), found.shape[1]), np.nan, dtype=np.float32)
-        vectors[needed] = found
+        vectors, distances = self.distances(trained.network)
+        n_images = int(np.isfinite(vectors[:, 0]).sum())
         fit = {
             **trained.fit,
-            "images_per_second": len(needed) / (time.perf_counter() - started),
+            "images_per_second": n_images / (time.perf_counter() - started),
             "training_images_per_second": trained.fit["images_per_second"],
-            "held_out_images": np.setdiff1d(self.relevance.image_id, self.held_out[0].image_id).tolist(),
+            "held_out_images": self.held_out_images.tolist(),
             "shift": self.images.shift,
             **self.facts(system, vectors),
         }
         if codebook_from:
             fit["codebook_from"] = codebook_from
         curve = trained.curve.assign(seen=trained.curve["step"] * batch)
-        return NetworkSystem(vectors, pair_distances(vectors, self.pairs, "l2"), fit, curve, trained, start or {})
+        return NetworkSystem(vectors, distances, fit, curve, trained, start or {})
+
+    def distances(self, network: Network) -> tuple[Floats, Floats]:
+        """Return vectors of the images that somebody asks for, the others NaN, and the distances of all pairs."""
+        needed = np.unique(np.concatenate([self.pairs["query"], self.pairs["candidate"], self.relevance.image_id]))
+        found = embed(network, (images.numpy() for images in batches(self.images, needed)))
+        vectors = np.full((len(self.pixels), found.shape[1]), np.nan, dtype=np.float32)
+        vectors[needed] = found
+        return vectors, pair_distances(vectors, self.pairs, "l2")
 
 
 @contextmanager
@@ -193,7 +218,7 @@ def stored_pixels(
     return pixels
 
 
-def run_pretraining(run: NetworkRun) -> NetworkSystem:
+def run_pretraining(run: NetworkRun, system: str = "convnet") -> NetworkSystem:
     """Train the ConvNet path to tell classes apart (section 6.1) or take it as given; measure by its features (6.5)."""
     given, configuration = run.settings.pretraining, run.configuration(multiscale=False)
     if given.weights:
@@ -202,12 +227,12 @@ def run_pretraining(run: NetworkRun) -> NetworkSystem:
             DeepRankingNetwork(configuration).take_pretrained(network)
         curve = Curve("accuracy", "validation_accuracy").table().astype(float)
         fit = {"settings": {"weights": given.weights}, "n_steps": 0, "seconds": 0.0, "images_per_second": 0.0}
-        trained = Trained(network, curve, fit)
+        trained = Trained(network, curve, fit | {"finished": True}, 0)
     else:
         images = _images_of(run, given.images) if given.images else _training_images(run)
         seed = run.seed_of("convnet")
         trained = pretrain(configuration, settings=given.training(), random_state=seed, **images, **run.training())
-    return run.measured("convnet", trained, given.batch, given.weights or given.images)
+    return run.measured(system, trained, given.batch, given.weights or given.images)
 
 
 def _training_images(run: NetworkRun) -> dict[str, Any]:
@@ -217,8 +242,8 @@ def _training_images(run: NetworkRun) -> dict[str, Any]:
         raise LookalikeError("pre-training needs at least two categories of training images: add folders to training/")
     labels = np.full(len(run.pixels), -1, dtype=np.int64)
     labels[run.relevance.image_id] = np.unique(run.relevance.labels, return_inverse=True)[1]
-    others = np.setdiff1d(run.relevance.image_id, learned.image_id)
-    return {"source": run.images, "labels": labels, "rows": learned.image_id, "validation_rows": others}
+    rows = {"rows": learned.image_id, "validation_rows": run.held_out_images}
+    return {"source": run.images, "labels": labels, **rows}
 
 
 def _images_of(run: NetworkRun, folder: str) -> dict[str, Any]:
@@ -239,9 +264,9 @@ def _classifier(path: PathLike) -> ClassificationNetwork:
     return network
 
 
-def run_ranking(run: NetworkRun, system: str, pretrained: PathLike) -> NetworkSystem:
+def run_ranking(run: NetworkRun, system: str, pretrained: PathLike, *, multiscale: bool) -> NetworkSystem:
     """Fine-tune the network of `run_pretraining` by the ranking loss, and measure by its embedding."""
-    configuration = run.configuration(multiscale=system != SINGLE_SCALE)
+    configuration = run.configuration(multiscale=multiscale)
     network = DeepRankingNetwork(configuration, random_state=run.seed_of("weights"))
     network.take_pretrained(_classifier(pretrained))
     start = {path: filters.copy() for path, filters in first_layer_filters(network).items()}
@@ -255,6 +280,8 @@ def run_ranking(run: NetworkRun, system: str, pretrained: PathLike) -> NetworkSy
         rows=learned.image_id,
         validation=validation,
         random_state=run.seed_of("ranking"),
+        measure=lambda network: torch.from_numpy(run.distances(network)[1]),
+        traced=run.traced,
         **run.training(),
     )
     return run.measured(system, trained, settings.batch, start=start)
@@ -288,7 +315,8 @@ def run_linear_embedding(run: RankingRun, parts: Sequence[Floats]) -> TrainedSys
         "seconds": time.perf_counter() - started,
         "n_images": len(learned.image_id),
         "n_steps": embedding.step,
-        "n_triplets": settings.n_steps * settings.batch,
+        "n_triplets": embedding.step * settings.batch,
+        "finished": embedding.finished,
         "learning_rate": embedding.learning_rate,
         "settings": {"learning_rates": list(LEARNING_RATES), "n_steps": settings.n_steps, "batch": settings.batch},
     }

@@ -5,7 +5,6 @@ The paper prints lambda, momentum by reference and the dropout rate; gap, learni
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, fields
 from typing import Annotated, Any, Literal
 
@@ -13,25 +12,32 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from lookalike.deep.configuration import KNOWN_ALONE
+from lookalike.deep.plateau import Plateau
 
 
 @dataclass(frozen=True)
 class TrainingSettings:
     """What both trainings share: stochastic gradient descent with momentum (Deep Ranking, section 5).
 
+    Training ends when held-out images have not improved for `patience` looks at the last learning rate, and the weights
+    of the best look are kept. Without held-out images it takes all steps at the first rate.
+
     Parameters
     ----------
     n_steps : int
-        Steps in all.
+        Steps at most.
     batch : int
         Images (pre-training) or triplets (ranking) of a step.
     learning_rate : float
-        Of the first step; it falls along half a cosine to 0 at `n_steps`. In pre-training it is one of the mean loss of
-        a batch, in ranking of the sum of its hinges.
+        Of the first step. In pre-training it is one of the mean loss of a batch, in ranking of the sum of its hinges.
     momentum : float
         Nesterov's, which the paper's reference for momentum is about.
     validation_interval : int
         Steps between two rows of the curve, and between two looks at the held-out images.
+    patience : int
+        Looks in a row without a smaller loss, after which the learning rate falls to a tenth.
+    drops : int
+        How often it falls; where it would fall once more, training ends.
     """
 
     n_steps: Annotated[int, Field(ge=1)] = 2000
@@ -39,10 +45,12 @@ class TrainingSettings:
     learning_rate: Annotated[float, Field(gt=0)] = 0.01
     momentum: Annotated[float, Field(ge=0, lt=1)] = 0.9
     validation_interval: Annotated[int, Field(ge=1)] = 200
+    patience: Annotated[int, Field(ge=1)] = 5
+    drops: Annotated[int, Field(ge=0)] = 1
 
-    def learning_rate_at(self, step: int) -> float:
-        """Return the learning rate of step `step`, 0 to ``n_steps - 1``."""
-        return self.learning_rate * 0.5 * (1.0 + math.cos(math.pi * step / self.n_steps))
+    def plateau(self) -> Plateau:
+        """Return what follows the held-out images of one training."""
+        return Plateau(self.patience, self.drops)
 
 
 @dataclass(frozen=True)
@@ -99,7 +107,6 @@ class HeldOutShare:
 
     share: float
     triplets: int
-    sampling: Sampling
 
 
 @dataclass(frozen=True, config=KNOWN_ALONE)

@@ -14,10 +14,12 @@ from lookalike.exhibits.contrasts import (
     ITERATIONS,
     NO_RESULT,
     NOT_RUN,
+    SEEDS,
     SIMULATED,
     STEPS,
     TIME,
     TOO_FEW,
+    TRAINING,
     VACUOUS,
     Contrast,
     Unit,
@@ -59,6 +61,7 @@ SAID = {
     "training time by the triplet": "{gap} by the triplet",
     "time to choose and train": "{first} {gap}",
     "colour of filters": "share of colour of {first}'s filters minus that of {second}'s {gap}",
+    "colour of filters beyond their start": "shallow filters of {first} gained {gap} of colour over their random start",
     "score@30": "{first} minus {second} {gap} at the top",
     "score@30_per_triplet": "{first} minus {second} {gap} at the top",
     "similarity_precision, in-class negatives": "{first} minus {second} on in-class negatives {gap}",
@@ -123,6 +126,8 @@ LIMITS = {
     TIME: "ran into its time limit",
     STEPS: "chose the last traced step",
     GRID: "chose an end of its grid",
+    TRAINING: "still learned when its training ended",
+    SEEDS: "was trained with fewer than three seeds",
 }
 """What a method did that a limit of ours ended."""
 
@@ -324,7 +329,7 @@ def not_run_words(claim: Claim, study: Study) -> str:
     names = dict.fromkeys(name for part in claim.contrasts for name in (*part.first, *part.second))
     groups = zip(names, methods_of(claim, study), strict=False)
     missing = [name.split("|") for name, methods in groups if not any(map(study.was_run, methods))]
-    absent = " and ".join(" or ".join(map(study.title_of, group)) for group in missing)
+    absent = " and ".join(dict.fromkeys(" or ".join(map(study.title_of, group)) for group in missing))
     return f"{absent} not run." if absent else "None of its parts was run."
 
 

@@ -32,12 +32,15 @@ class Hog(Describer, system="hog", title="HOG", distance="l2"):
     cell : int, default=8
         Pixels of a cell's side.
     n_orientations : int, default=9
-        Bins of 0 to 180 degrees.
+        Bins of 0 to 180 degrees, or of 0 to 360 where gradients are signed.
+    signed : bool, default=False
+        Whether gradients of opposite directions differ, which Dalal and Triggs found of use for some classes.
     """
 
     side: Annotated[int, Field(ge=MIN_SIDE, le=1024)] = 128
     cell: Annotated[int, Field(ge=2, le=512)] = 8
     n_orientations: Positive = 9
+    signed: bool = False
 
     def __post_init__(self) -> None:
         """Refuse a square that is not of whole cells."""
@@ -52,5 +55,7 @@ class Hog(Describer, system="hog", title="HOG", distance="l2"):
     def _describe(self, image: Bytes) -> Floats:
         """Return the blocks as OpenCV orders them: column by column."""
         side, cell, block = ((length, length) for length in (self.side, self.cell, 2 * self.cell))
-        descriptor = cv2.HOGDescriptor(side, block, cell, cell, self.n_orientations)
+        # derivative, sigma, L2-Hys, its clip, gamma and levels; OpenCV's constructor leaves gamma out unless it is told
+        rest = (1, -1.0, cv2.HOGDescriptor_L2Hys, 0.2, True, 64, self.signed)
+        descriptor = cv2.HOGDescriptor(side, block, cell, cell, self.n_orientations, *rest)
         return np.asarray(descriptor.compute(image), dtype=np.float32).ravel()

@@ -7,7 +7,7 @@ labels. The golden feature's `select_l1` weights the features before it, and OAS
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Self
 
@@ -38,7 +38,9 @@ TRANSFORM_ROWS = 4_096
 """Rows whose agreements with the landmarks are in memory at a time."""
 
 
-def l1_visual_features(blocks: Mapping[str, Array], weights: Mapping[str, float]) -> Floats:
+def l1_visual_features(
+    blocks: Mapping[str, Array], weights: Mapping[str, float], signed: Collection[str] = ()
+) -> Floats:
     """Join the vectors of several features into the non-negative ones that `L1HashKPCA` takes.
 
     Every block is divided by the L1 norm of its row and multiplied by its weight, which is above 0. A block with
@@ -46,14 +48,16 @@ def l1_visual_features(blocks: Mapping[str, Array], weights: Mapping[str, float]
     blocks of its width, which keeps L1 distances: |a - b| = |a+ - b+| + |a- - b-|. All rows then have the same L1 norm,
     so that the weighted Jaccard similarity falls as the L1 distance grows. A row of NaN (an unusable image) in one
     block is a row of NaN in the result. Features without a weight are left out; blocks stand in the order of the
-    features' names, so that the result does not depend on that of the mappings.
+    features' names, so that the result does not depend on that of the mappings. Where rows come in parts, `signed`
+    names the features that have negative values in any part.
     """
-    return np.hstack([_unit_block(blocks[name]) * np.float32(weights[name]) for name in sorted(weights)])
+    parts = (_unit_block(blocks[name], name in signed) * np.float32(weights[name]) for name in sorted(weights))
+    return np.hstack(list(parts))
 
 
-def _unit_block(block: Array) -> Floats:
+def _unit_block(block: Array, is_signed: bool) -> Floats:
     block = np.asarray(block, dtype=np.float32)
-    if (block < 0).any():
+    if is_signed or (block < 0).any():
         block = np.hstack([np.maximum(block, 0), np.maximum(-block, 0)])
     norms = block.sum(axis=1, dtype=np.float64, keepdims=True)
     return np.asarray(np.divide(block, np.where(norms > 0, norms, np.where(norms == 0, 1, np.nan))), dtype=np.float32)

@@ -5,7 +5,8 @@ A system is right on a triplet when it puts the positive nearer to the query tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -17,12 +18,14 @@ from lookalike.core.seeds import generator
 from lookalike.ranking.statistics import resampled_counts
 from lookalike.ranking.triplet_outcomes import K, contents_of
 
+Trainings = Mapping[str, Sequence[str]]
+"""System to the names that its trainings with several seeds have in outcomes, in the order of the seeds."""
 RESAMPLES = 2_000
 LEVEL = 95
 """Percent of an interval."""
 ALL = "all"
 """Name of the subset of all triplets; the others are named after the kinds of triplets."""
-_COUNTS = ("n_triplets", "n_queries", "n_ties", "median_pool", "n_in_top")
+_COUNTS = ("n_triplets", "n_queries", "n_ties", "median_pool", "n_in_top", "n_seeds")
 INTERVAL_COLUMNS = ("system", "subset", "metric", "value", "low", "high", *_COUNTS)
 CONTRAST_COLUMNS = ("system_a", "system_b", "subset", "metric", "difference", "low", "high", "p_value", "n_queries")
 
@@ -41,28 +44,32 @@ def intervals(
     k: int = K,
     n_resamples: int = RESAMPLES,
     manifest: pd.DataFrame | None = None,
+    trainings: Trainings = MappingProxyType({}),
 ) -> pd.DataFrame:
     """Compute metrics of every system with bootstrap intervals over query images, in the columns `INTERVAL_COLUMNS`.
 
     Triplets of one query image are not independent, so query images are resampled with all their triplets; every system
     sees the same resamples. With a manifest, copies of one query image are resampled as one. A tie counts one half in
     similarity precision and nothing in the score. `outcomes` has all triplets for every system, made with the same K;
-    `pairs` tell the size of the pools.
+    `pairs` tell the size of the pools. A system of several `trainings` gets their mean, and seeds are resampled too.
 
     There is a row for each system, subset ("all", and each kind of triplets where there are two or more) and metric
     (`metric_names`); ``low`` and ``high`` are 2.5 and 97.5 percentiles, NaN for a single query image; ``n_triplets``,
     ``n_queries``, ``n_ties`` and ``n_in_top`` count the subset's, ``median_pool`` (int) is the median over its query
-    images of the pool they are ranked in.
+    images of the pool they are ranked in, and ``n_seeds`` is how many trainings there are.
     """
     in_pool = pairs[["text_query", "query"]][pairs["in_pool"].to_numpy()]
     pool_sizes = in_pool.groupby(["text_query", "query"], sort=False).size()
     rows = []
-    for part in _parts(outcomes, triplets, seed, k, n_resamples, manifest):
+    for part in _parts(outcomes, triplets, seed, k, n_resamples, manifest, trainings):
         named = triplets.loc[part.chosen, ["text_query", "query"]].drop_duplicates()
         sizes = pool_sizes.reindex(pd.MultiIndex.from_frame(named), fill_value=0)
         for place, (system, metrics) in enumerate(part.metrics.items()):
-            n_ties, n_in_top = int((part.outcome[place] == 0.5).sum()), int(part.in_top[place].sum())
-            sums = (int(part.chosen.sum()), part.n_queries, n_ties, int(np.median(sizes)), n_in_top)
+            own = part.places[system]
+            n_ties, n_in_top = (
+                round(float(found[own].sum()) / len(own)) for found in (part.outcome == 0.5, part.in_top)
+            )
+            sums = (int(part.chosen.sum()), part.n_queries, n_ties, int(np.median(sizes)), n_in_top, len(own))
             for metric, (value, resampled) in metrics.items():
                 low, high = _percentiles(resampled, part.n_queries)
                 rows.append((place, system, part.subset, metric, value, low, high, *sums))
@@ -79,15 +86,18 @@ def contrasts(
     n_resamples: int = RESAMPLES,
     pairs_of_systems: Sequence[tuple[str, str]],
     manifest: pd.DataFrame | None = None,
+    trainings: Trainings = MappingProxyType({}),
 ) -> pd.DataFrame:
     """Compare systems with each other by a paired bootstrap over query images, on the resamples of `intervals`.
+
+    Systems of equally many trainings are paired by their seeds too.
 
     Of `CONTRAST_COLUMNS`, ``difference`` is a minus b, and
     ``p_value`` is two-sided: twice the smaller share of resamples on or beyond 0, the observed sample counted as one of
     them, at most 1; NaN for a single query image.
     """
     rows = []
-    for part in _parts(outcomes, triplets, seed, k, n_resamples, manifest):
+    for part in _parts(outcomes, triplets, seed, k, n_resamples, manifest, trainings):
         for a, b in pairs_of_systems:
             for system in {a, b} - set(part.metrics):
                 raise LookalikeError(f"there are no outcomes of {system!r}: run it, or leave it out of the comparison")
@@ -102,18 +112,26 @@ def contrasts(
 
 
 class _Part(NamedTuple):
-    """A subset of the triplets: outcomes, a row a system, and by system and metric its value and the resampled ones."""
+    """A subset of the triplets: outcomes, a row a training, and by system and metric its value and resampled ones."""
 
     subset: str
     chosen: Truths
     n_queries: int
     outcome: Doubles
     in_top: Truths
+    places: dict[str, list[int]]
+    """System to the rows of its trainings."""
     metrics: dict[str, dict[str, tuple[float, Doubles]]]
 
 
 def _parts(
-    outcomes: pd.DataFrame, triplets: pd.DataFrame, seed: int, k: int, n_resamples: int, manifest: pd.DataFrame | None
+    outcomes: pd.DataFrame,
+    triplets: pd.DataFrame,
+    seed: int,
+    k: int,
+    n_resamples: int,
+    manifest: pd.DataFrame | None,
+    trainings: Trainings,
 ) -> Iterator[_Part]:
     """Yield all triplets, and each kind where there are two or more."""
     wanted, kinds = triplets["triplet"].to_numpy(), triplets["kind"].astype(str).to_numpy()
@@ -121,6 +139,11 @@ def _parts(
     for system, rows in by_system.items():
         if not rows.index.is_unique or len(rows) != len(wanted) or not rows.index.isin(wanted).all():
             raise LookalikeError(f"{system} has outcomes of other triplets than these: measure it again")
+    place_of = {name: place for place, name in enumerate(by_system)}
+    system_of = {name: system for system, names in trainings.items() for name in names}
+    systems = dict.fromkeys(system_of.get(name, name) for name in by_system)
+    places = {system: [place_of[name] for name in trainings.get(system, [system])] for system in systems}
+    draws = {n: seed_draws(seed, n, n_resamples) for n in {len(own) for own in places.values()}}
     images = triplets["query"].to_numpy() if manifest is None else contents_of(manifest)[triplets["query"].to_numpy()]
     subsets = {ALL: np.ones(len(triplets), dtype=bool)} if len(triplets) else {}
     if len(names := sorted(set(kinds.tolist()))) > 1:
@@ -136,13 +159,30 @@ def _parts(
         # how often an image was drawn weighs its row: no table is resampled
         random = generator(seed, "triplets", "bootstrap", subset)
         resampled = np.concatenate([counts @ sums for counts in resampled_counts(random, n_queries, n_resamples)])
+        both = np.vstack([sums.sum(axis=0), resampled])
         metrics = {}
-        for place, system in enumerate(by_system):
-            both = np.vstack([sums.sum(axis=0), resampled])
-            right, score, n = both[:, [place, len(by_system) + place, -1]].T
+        for system, own in places.items():
+            weights = np.vstack([np.full(len(own), 1 / len(own)), draws[len(own)]])
+            right, score = (
+                np.einsum("ij,ij->i", both[:, [first + place for place in own]], weights)
+                for first in (0, len(by_system))
+            )
+            n = both[:, -1]
             values = zip(metric_names(k), (100 * right / n, score, 100 * score / n), strict=True)
             metrics[system] = {metric: (float(value[0]), value[1:]) for metric, value in values}
-        yield _Part(subset, chosen, n_queries, outcome, in_top, metrics)
+        yield _Part(subset, chosen, n_queries, outcome, in_top, places, metrics)
+
+
+def seed_draws(seed: int, n_seeds: int, n_resamples: int) -> Doubles:
+    """Return weights of a system's seeds in each resample, shape (n_resamples, n_seeds), of sum 1.
+
+    Deviations from equal weights are larger than those of a plain bootstrap, so that the mean has the variance s^2 / n
+    of n seeds, and not (n - 1) / n of it: with three seeds a plain one is too sure by a third.
+    """
+    if n_seeds == 1:
+        return np.ones((n_resamples, 1))
+    counts = generator(seed, "triplets", "seeds").multinomial(n_seeds, [1 / n_seeds] * n_seeds, n_resamples)
+    return np.asarray(1 / n_seeds + (counts / n_seeds - 1 / n_seeds) * np.sqrt(n_seeds / (n_seeds - 1)))
 
 
 def _percentiles(resampled: Doubles, n_queries: int) -> tuple[float, float]:

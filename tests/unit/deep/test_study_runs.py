@@ -1,5 +1,6 @@
 """From images to the rows of a table: windows of squares, what the study's runs measure, the linear embedding."""
 
+from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 
@@ -28,7 +29,7 @@ from lookalike.ranking.distances import pair_distances
 PIXELS = np.random.default_rng(0).integers(0, 256, (7, 12, 12, 3), dtype=np.uint8)
 TRAINING = {"n_steps": 2, "batch": 4, "learning_rate": 0.01, "validation_interval": 1}
 SAMPLING = {"out_of_class": 0.2, "weighted": True, "capacity": None, "positive_threshold": None}
-VALIDATION = {"share": 0.4, "triplets": 20, "sampling": SAMPLING}
+VALIDATION = {"share": 0.4, "triplets": 20}
 SETTINGS = {"size": "small", "shift": 2, "device": "cpu", "pretraining": TRAINING, "ranking": TRAINING}
 SETTINGS |= {"gap": 0.5, "linear_embedding": {"width": 1000, "n_steps": 2}, "validation": VALIDATION}
 N_TRAINING, N_IMAGES, SIDE = 16, 20, 64 + 2 * 2
@@ -117,7 +118,10 @@ def test_every_row_is_measured_by_its_own_vectors_and_rated_images_teach_nothing
     assert run.sampler().draw(50).max() < learned.n_images
     convnet = run_pretraining(run)
     convnet.save(tmp_path / "convnet.lookalike")
-    single, multi = (run_ranking(run, name, tmp_path / "convnet.lookalike") for name in ("single-scale-ranking", "x"))
+    single, multi = (
+        run_ranking(run, name, tmp_path / "convnet.lookalike", multiscale=name == "x")
+        for name in ("single-scale-ranking", "x")
+    )
     assert [run.trained.network.configuration.multiscale for run in (single, multi)] == [False, True]
     top = run_linear_embedding(run, [single.vectors, np.eye(N_IMAGES, 30, dtype=np.float32)])
     for result in (convnet, single, multi, top):
@@ -133,7 +137,25 @@ def test_every_row_is_measured_by_its_own_vectors_and_rated_images_teach_nothing
     paths = {"convnet", "every-4th-pixel", "every-8th-pixel"}
     assert set(np.load(tmp_path / "filters.npz")) == paths | {f"start/{path}" for path in paths}
     with pytest.raises(LookalikeError, match="no network for classification"):
-        run_ranking(run, "x", tmp_path / "x.lookalike")
+        run_ranking(run, "x", tmp_path / "x.lookalike", multiscale=True)
+
+
+def test_a_repeat_changes_all_but_the_images_and_fewer_images_are_a_part_of_them(tmp_path):
+    run = small_run()
+    again, few = replace(run, repeat=2), replace(run, n_images=2, traced=(1,))
+    assert np.array_equal(run.held_out[1], again.held_out[1])
+    assert not np.array_equal(run.sampler().draw(50), again.sampler().draw(50))
+    learned = [set(item.held_out[0].image_id) for item in (run, again, few)]
+    assert learned[0] == learned[1] > learned[2]
+    assert len(learned[2]) == 2 * 2
+    assert np.array_equal(run.held_out[1], few.held_out[1])
+    few = replace(few, n_images=4)
+    run_pretraining(few).save(tmp_path / "convnet.lookalike")
+    result = run_ranking(few, "x", tmp_path / "convnet.lookalike", multiscale=True)
+    result.save_trace(tmp_path / "trace.npz")
+    assert list(np.load(tmp_path / "trace.npz")) == ["1"]
+    assert np.load(tmp_path / "trace.npz")["1"].shape == result.distances.shape
+    assert (result.fit["repeat"], result.fit["n_images"]) == (1, 8)
 
 
 def test_pretraining_takes_a_folder_of_images_or_given_weights(tmp_path):
@@ -152,7 +174,7 @@ def test_pretraining_takes_a_folder_of_images_or_given_weights(tmp_path):
     np.testing.assert_array_equal(given.vectors, found.vectors)
     assert (given.fit["n_steps"], len(given.curve)) == (0, 0)
     given.save(tmp_path / "again.lookalike")
-    run_ranking(small_run(), "x", tmp_path / "again.lookalike").save(tmp_path / "ranked.lookalike")
+    run_ranking(small_run(), "x", tmp_path / "again.lookalike", multiscale=True).save(tmp_path / "ranked.lookalike")
     with pytest.raises(LookalikeError, match="no network for classification"):
         pretrained(weights=str(tmp_path / "ranked.lookalike"))
     with pytest.raises(LookalikeError, match="one for each class"):
@@ -230,7 +252,7 @@ def test_parts_are_joined_at_length_1_each():
     joined = join_parts(parts)
     assert joined.dtype == np.float32
     assert joined[:2] == pytest.approx(np.array([[0.6, 0.8, 1.0], [0.0, 0.0, -1.0]]))
-    embedding = LinearEmbedding(np.eye(3, 2, dtype=np.float32), [], 0.1, 0)
+    embedding = LinearEmbedding(np.eye(3, 2, dtype=np.float32), [], 0.1, 0, True)
     assert np.isnan(embedding.transform(joined)).any(axis=1).tolist() == [False, False, True]
 
 

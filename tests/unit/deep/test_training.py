@@ -1,6 +1,7 @@
 """Both trainings: they learn, they repeat to the bit, and a run that was killed goes on to the same bits."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,6 +15,7 @@ from lookalike.deep.checkpoints import Checkpoint
 from lookalike.deep.embedding import embed
 from lookalike.deep.images import batches
 from lookalike.deep.network import DeepRankingNetwork
+from lookalike.deep.plateau import Plateau
 from lookalike.deep.pretraining import pretrain
 from lookalike.deep.ranking import batch_loss, hold_out, train_ranking
 from lookalike.deep.settings import PretrainingSettings, RankingSettings
@@ -133,11 +135,46 @@ def test_held_out_images_are_scored_without_dropout():
     last = ranked()
     _, triplets = hold_out(relevance(), 0.34, 40, random_state=1)
     loss, right = batch_loss(torch.from_numpy(embed(last.network, batches(source()))), torch.from_numpy(triplets), 0.3)
-    assert last.curve["validation_precision"].iloc[-1] == pytest.approx(right.item())
-    assert last.curve["validation_loss"].iloc[-1] == pytest.approx(loss.item(), rel=1e-5)
+    best = last.curve.set_index("step").loc[last.kept_step]
+    assert best["validation_precision"] == pytest.approx(right.item())
+    assert best["validation_loss"] == pytest.approx(loss.item(), rel=1e-5)
+    assert best["validation_loss"] == last.curve["validation_loss"].min()
 
 
-def test_dropout_and_weight_decay_are_on_and_the_learning_rate_falls():
+def test_the_rate_falls_and_training_ends_when_held_out_images_no_longer_improve():
+    plateau = Plateau(patience=2, drops=1)
+    # after the rate has fallen, looks are better or not than others at that rate
+    losses = [3.0, 2.0, 2.5, 2.0, 2.2, 2.1, 1.9, 1.9]
+    best = [True, True, False, False, False, False, True, False]
+    seen = []
+    for loss, is_best in zip(losses, best, strict=True):
+        assert plateau.look(-loss) == is_best
+        seen.append(plateau.share)
+        assert not plateau.has_ended
+    assert seen == [1.0, 1.0, 1.0, 0.1, 0.1, 0.1, 0.1, 0.1]
+    plateau.look(-2.0)
+    assert plateau.has_ended
+
+
+def test_a_training_ends_early_keeps_its_best_weights_and_says_so(tmp_path):
+    settings = replace(RANKING, n_steps=400, learning_rate=0.05, validation_interval=2, patience=2)
+    whole = ranked(settings)
+    losses = whole.curve.set_index("step")["validation_loss"]
+    assert whole.fit["finished"]
+    assert whole.fit["n_steps"] == losses.index[-1] < 400
+    assert whole.kept_step == losses.idxmin()
+    assert whole.fit["n_triplets"] == 8 * whole.kept_step
+    keeping = {"checkpoint": tmp_path / "run.pt", "checkpoint_seconds": 0.0}
+    killed_at(losses.index[-1] - 1, partial(ranked, settings), **keeping)
+    resumed = ranked(settings, **keeping)
+    assert same(whole, resumed)
+    assert resumed.kept_step == whole.kept_step
+    # more looks are needed than there are steps
+    assert not ranked(replace(settings, n_steps=4, patience=5)).fit["finished"]
+    assert not ranked(replace(settings, n_steps=4), validation=None).fit["finished"]
+
+
+def test_dropout_and_weight_decay_are_on():
     start = DeepRankingNetwork(tiny(), random_state=2).linear.weight.detach().numpy()
     step = {"n_steps": 1, "batch": 8, "learning_rate": 0.1, "momentum": 0}
     none, strong = (ranked(RankingSettings(**step, regularisation=value)) for value in (0.0, 2.0))
@@ -150,8 +187,6 @@ def test_dropout_and_weight_decay_are_on_and_the_learning_rate_falls():
     assert PretrainingSettings().weight_decay == 0.0005  # of Krizhevsky et al., not of eq. 4
     without = ranked(RankingSettings(**step, regularisation=0.0), configuration=tiny(keep_probability=1.0))
     assert (weights(without)["linear.weight"] != weights(none)["linear.weight"]).any()
-    rates = [PretrainingSettings(n_steps=100, learning_rate=0.5).learning_rate_at(step) for step in range(100)]
-    np.testing.assert_allclose(rates, 0.25 * (1 + np.cos(np.pi * np.arange(100) / 100)))
 
 
 def test_a_step_of_the_ranking_descends_along_the_sum_of_its_hinges():

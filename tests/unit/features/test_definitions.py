@@ -265,6 +265,17 @@ def test_blocks_are_those_of_dalal_and_triggs():
     assert not Hog().describe(flat(77)).any()
 
 
+def test_gamma_makes_the_edges_of_dark_places_stronger():
+    grey = np.full((128, 128), 10, np.uint8)
+    grey[:, 64:] = 60  # an upright edge in the dark
+    grey[:64] += 150  # and a level one, between dark and bright
+    grey[:64, 64:] -= 50
+    dark, bright = (
+        Hog(n_orientations=2).describe(np.repeat(side[:, :, None], 3, axis=2)) for side in (grey, 215 - grey)
+    )
+    assert not np.allclose(dark, bright, atol=0.02), "without gamma a negative has the same gradients"
+
+
 @pytest.mark.parametrize("angle", [10, 90, 130])
 def test_the_orientation_of_stripes_fills_its_bin(angle):
     """OpenCV's bins of 20 degrees are centred on 10, 30, ..."""

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lookalike.core.errors import LookalikeError
 from lookalike.ranking.distances import pair_distances
-from lookalike.ranking.triplet_metrics import CONTRAST_COLUMNS, INTERVAL_COLUMNS, contrasts, intervals
+from lookalike.ranking.triplet_metrics import CONTRAST_COLUMNS, INTERVAL_COLUMNS, contrasts, intervals, seed_draws
 from lookalike.ranking.triplet_outcomes import OUTCOME_COLUMNS, PAIR_COLUMNS, candidate_pairs, outcomes
 
 
@@ -206,3 +206,32 @@ def test_contrasts_are_paired():
     assert set(zip(chosen["system_a"], chosen["system_b"], strict=True)) == {("c", "a")}
     with pytest.raises(LookalikeError, match="'d'"):
         contrasts(table, triplets, seed=1, pairs_of_systems=[("a", "d")])
+
+
+def test_intervals_of_several_trainings_contain_the_chance_in_their_seeds():
+    triplets, pairs, table = rated(300, {"a": 0.7, "b": 0.7, "c": 0.7})
+    random = np.random.default_rng(4)
+    # three seeds that differ by much more than query images do
+    parts = [table[table["system"] == "a"].assign(system="a")]
+    for name, share in (("b", 0.5), ("c", 0.9)):
+        right = (random.random(len(triplets)) < share).astype(np.float32)
+        parts.append(table[table["system"] == "a"].assign(system=name, outcome=right))
+    outcomes_, names = pd.concat(parts, ignore_index=True), {"a": ["a", "b", "c"]}
+    alone = intervals(outcomes_, triplets, pairs, seed=1).set_index(["system", "subset", "metric"])
+    together = intervals(outcomes_, triplets, pairs, seed=1, trainings=names).set_index(["system", "subset", "metric"])
+    assert set(together.index.get_level_values(0)) == {"a"}
+    key = ("all", "similarity_precision")
+    levels = [alone.loc[(name, *key), "value"] for name in names["a"]]
+    row = together.loc[("a", *key)]
+    assert (row["value"], row["n_seeds"]) == (pytest.approx(np.mean(levels)), 3)
+    # of few seeds a bootstrap gives few means, so their spread is the error of a mean only about
+    assert (row["high"] - row["low"]) / 2 == pytest.approx(1.96 * np.std(levels, ddof=1) / np.sqrt(3), rel=0.35)
+    weights = seed_draws(1, 3, 20_000)
+    np.testing.assert_allclose(weights.sum(axis=1), 1)
+    assert (weights @ levels).var() == pytest.approx(np.var(levels, ddof=1) / 3, rel=0.05)
+    assert np.array_equal(seed_draws(1, 1, 5), np.ones((5, 1)))
+    # seeds are paired: the same trainings under two names differ by nothing
+    twins = outcomes_.assign(system=outcomes_["system"] + "2")
+    asked = {"trainings": names | {"z": ["a2", "b2", "c2"]}, "pairs_of_systems": [("a", "z")]}
+    found = contrasts(pd.concat([outcomes_, twins]), triplets, seed=1, **asked)
+    assert (found[["difference", "low", "high"]] == 0).all(axis=None)

@@ -1,6 +1,7 @@
 """What the fine-grained study contrasts: precision and scores of pairs of systems, and the colour of filters.
 
-Intervals are of a paired bootstrap over query images. Printed numbers are rows of their own, without intervals.
+Intervals are of a paired bootstrap over query images, and over the seeds of networks together with them; those of
+filters over seeds alone. Printed numbers are rows of their own, without intervals.
 """
 
 from __future__ import annotations
@@ -10,12 +11,26 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 
-from lookalike.exhibits.contrasts import PRINT, REAL, SYNTHETIC, Contrast, Unit, printed_setting
-from lookalike.studies.finegrained.pictures import filters_of, pretrained_colours
-from lookalike.studies.finegrained.study import FinegrainedStudy
-from lookalike.studies.finegrained.systems import ALL, CONVNET, DEEP, PAPER, PER_TRIPLET, PRECISION, SCORE
+import numpy as np
 
-QUERIES, FILTERS = "query images", "filters"
+from lookalike.core.arrays import Doubles
+from lookalike.exhibits.contrasts import PRINT, REAL, SYNTHETIC, Contrast, Unit, printed_setting
+from lookalike.studies.finegrained.numbers import TRACED
+from lookalike.studies.finegrained.pictures import SHARE, filters_of, started_from
+from lookalike.studies.finegrained.study import FinegrainedStudy, after_steps
+from lookalike.studies.finegrained.systems import (
+    ALL,
+    CONVNET,
+    DEEP,
+    GOLDEN,
+    PAPER,
+    PER_TRIPLET,
+    PRECISION,
+    SCORE,
+    SINGLE,
+)
+
+QUERIES, SEEDS_AND_QUERIES, OVER_SEEDS = "query images", "seeds and query images", "seeds"
 UNITS: dict[str, Unit] = {PRECISION: "points", SCORE: "triplets", PER_TRIPLET: "% of triplets"}
 LEVELS: dict[str, Unit] = {PRECISION: "percent", SCORE: "count", PER_TRIPLET: "percent"}
 LEARNED = 0.7
@@ -28,7 +43,7 @@ def contrasts(study: FinegrainedStudy) -> list[Contrast]:
     # counts of other triplets than print's do not stand beside its own
     found = {row.key[1:]: row.mean for row in printed if row.unit != "count"}
     found |= {(metric, second, first): -mean for (metric, first, second), mean in found.items() if second}
-    ours = {row.key: row for row in (*differences(study), *levels(study), *colours(study))}
+    ours = {row.key: row for row in (*differences(study), *levels(study), *along_steps(study), *colours(study))}
     return [*(replace(row, printed=found.get(key[1:], math.nan)) for key, row in ours.items()), *printed]
 
 
@@ -45,7 +60,8 @@ def differences(study: FinegrainedStudy) -> Iterator[Contrast]:
         # a share of the triplets is of as many queries as its score
         n = study.value(first, SCORE if metric == PER_TRIPLET else metric, subset).n_queries
         ends = (found.value, found.low, found.high, found.p)
-        yield Contrast(ALL, name, first, second, *ends, n=n, interval=QUERIES, unit=UNITS[metric], data=data)
+        row = Contrast(ALL, name, first, second, *ends, n=n, unit=UNITS[metric], data=data)
+        yield limited(study, row)
 
 
 def levels(study: FinegrainedStudy) -> Iterator[Contrast]:
@@ -53,7 +69,15 @@ def levels(study: FinegrainedStudy) -> Iterator[Contrast]:
     for (system, subset, metric), found in study.values.items():
         if subset == ALL:
             ends = (found.value, found.low, found.high)
-            yield Contrast(ALL, metric, system, "", *ends, n=found.n_queries, interval=QUERIES, unit=LEVELS[metric])
+            yield limited(study, Contrast(ALL, metric, system, "", *ends, n=found.n_queries, unit=LEVELS[metric]))
+
+
+def limited(study: FinegrainedStudy, row: Contrast) -> Contrast:
+    """Return a row of query images with what limits the networks in it, and what its interval is over."""
+    systems = [system for system in (row.first, row.second) if system]
+    codes = [f"{system}:{limit}" for system in systems for limit in study.limits_of(system)]
+    has_seeds = any(study.value(system, PRECISION).n_seeds > 1 for system in systems)
+    return replace(row, interval=SEEDS_AND_QUERIES if has_seeds else QUERIES, limits=";".join(codes))
 
 
 def in_print(study: FinegrainedStudy) -> Iterator[Contrast]:
@@ -73,17 +97,56 @@ def in_print(study: FinegrainedStudy) -> Iterator[Contrast]:
 
 
 def colours(study: FinegrainedStudy) -> Iterator[Contrast]:
-    """Share of colour of DeepRanking's filters minus that of those it starts from, by the interval of the means.
+    """Share of colour of DeepRanking's filters, beside those that it starts from: of a classifier, and random ones.
 
-    Filters of shallow paths are left out where half of their energy is their random start's, whose colours were drawn.
+    Filters of shallow paths are left out where half of their energy is their random start's. The others have to gain
+    colour over that start, because two thirds of the energy of random filters is colour.
     """
-    if not study.has("filters"):
+    beside_classifier, beyond_start = [], []
+    for path in study.paths("filters"):
+        filters, before = filters_of(path), started_from(path)
+        alike = filters.groupby("path")["like_start"].transform("median")
+        learned = filters[(filters["path"] == CONVNET) | (alike < LEARNED)]
+        beside_classifier.append(learned["colour_share"].mean() - before.loc[before["path"] == CONVNET, SHARE].mean())
+        shallow = set(learned["path"]) - {CONVNET}
+        if shallow:
+            pair = (frame.loc[frame["path"].isin(shallow), SHARE].mean() for frame in (learned, before))
+            beyond_start.append(next(pair) - next(pair))
+    for metric, second, gaps in (
+        ("colour of filters", CONVNET, beside_classifier),
+        ("colour of filters beyond their start", "", beyond_start),
+    ):
+        if gaps:
+            mean, low, high = over_seeds(100 * np.array(gaps))
+            row = Contrast(ALL, metric, DEEP, second, mean, low, high, n=len(gaps))
+            yield replace(limited(study, row), interval=OVER_SEEDS, data=SYNTHETIC if study.synthetic else REAL)
+
+
+def along_steps(study: FinegrainedStudy) -> Iterator[Contrast]:
+    """Return what networks reach after steps that all seeds took, also beyond the golden feature; over seeds alone."""
+    if not study.has("metrics"):
         return
-    filters = filters_of(study)
-    alike = filters.groupby("path")["like_start"].transform("median")
-    learned = filters[(filters["path"] == CONVNET) | (alike < LEARNED)]
-    shares, before = 100 * learned["colour_share"], 100 * pretrained_colours(study)
-    gap = float(shares.mean() - before.mean())
-    reach = 1.959964 * math.sqrt(shares.var() / len(shares) + before.var() / len(before))
-    ends, data = (gap, gap - reach, gap + reach), SYNTHETIC if study.synthetic else REAL
-    yield Contrast(ALL, "colour of filters", DEEP, CONVNET, *ends, n=len(shares), interval=FILTERS, data=data)
+    rows, data = study.numbers[study.numbers["subset"] == TRACED], SYNTHETIC if study.synthetic else REAL
+    for (step, metric), found in rows.groupby(["x", "metric"]):
+        values = found.pivot(index="fold", columns="method", values="value").reindex(list(study.seeds))
+        values = values.assign(**{GOLDEN: study.value(GOLDEN, str(metric)).value, "": 0.0})
+        for first, second in ((DEEP, ""), (SINGLE, ""), (DEEP, GOLDEN), (SINGLE, GOLDEN), (DEEP, SINGLE)):
+            if {first, second} <= set(values):
+                gaps = (values[first] - values[second]).to_numpy()
+                row = Contrast(after_steps(float(str(step))), str(metric), first, second, n=len(gaps), data=data)
+                mean, low, high = over_seeds(gaps)
+                unit = UNITS[row.metric] if second else LEVELS[row.metric]
+                if not math.isnan(mean):
+                    yield replace(row, mean=mean, low=low, high=high, interval=OVER_SEEDS, unit=unit)
+
+
+def over_seeds(values: Doubles) -> tuple[float, float, float]:
+    """Return the mean of a number of several seeds, and the interval of Student's t; NaN ends for a single one."""
+    # heavy, and every plan imports this room
+    from scipy import special
+
+    mean, n = float(values.mean()), len(values)
+    if n < 2:
+        return mean, math.nan, math.nan
+    reach = float(special.stdtrit(n - 1, 0.975) * values.std(ddof=1) / math.sqrt(n))
+    return mean, mean - reach, mean + reach

@@ -24,7 +24,7 @@ from lookalike.exhibits.words import means_counted
 from lookalike.studies.finegrained import pictures as pictures
 from lookalike.studies.finegrained import sampler_drawing as sampler_drawing
 from lookalike.studies.finegrained.numbers import COUNTS
-from lookalike.studies.finegrained.study import FORMS, ONCE, PAPER_POOL, FinegrainedStudy
+from lookalike.studies.finegrained.study import FORMS, PAPER_POOL, FinegrainedStudy, after_steps
 from lookalike.studies.finegrained.systems import (
     ALL,
     CONVNET,
@@ -44,9 +44,11 @@ from lookalike.studies.finegrained.systems import (
     UNIFORM,
     WEIGHTED,
     contrast_pairs,
+    on_all_images,
     ordered_systems,
     sampled_share,
     system_title,
+    with_images,
 )
 
 BESIDE = ("pool", "fits", "filters")
@@ -63,12 +65,19 @@ DISTANCES = {"l1": "L1", "l2": "Euclidean", "chi2": "chi-squared", "-similarity"
 LONGEST_SETTINGS = 160
 """Letters of a system's settings that a cell shows at most; the CSV has them in full."""
 SAMPLING_LOOKS = {WEIGHTED: Look(VERMILLION, "o"), UNIFORM: Look(BLUE, "D", "")}
+KIND_OF_RIVAL = dict.fromkeys(FEATURES, "hand-crafted") | {GOLDEN: "partly learned from labels"}
+"""What has to be known of a rival: the golden feature mixes in three embeddings of training categories."""
 PHASES = {
     "classification": {"precision": "Rightly classified (%)", "loss": "Cross-entropy"},
     "ranking": {"precision": "Precision (%)", "loss": "Hinge loss"},
 }
 """Phase of training to what its panels show of each quantity."""
 CURVES = {"training": ("training", TRAINING), "validation": ("held out", Look(BLACK, "o"))}
+
+
+STEPS, IMAGES = "Steps of training by ranking", "Training images of a category"
+CURVE_TITLES = {PRECISION: "Similarity precision (%)", SCORE: "Score at the top (triplets)"}
+CURVE_LOOKS = {DEEP: Look(VERMILLION, "o"), SINGLE: Look(BLUE, "D"), GOLDEN: Look(BLACK, "s")}
 
 
 @exhibit(f"{PAPER}/table1", title="Hand-crafted features and what is learned", needs=("metrics",), optional=BESIDE)
@@ -109,7 +118,7 @@ def numbers_of_text(study: FinegrainedStudy) -> Table:
 def kinds(study: FinegrainedStudy) -> Table:
     """How precise each system is where the negative is of the query's own category, and where it is of another."""
     found = dict.fromkeys(subset for _, subset, metric in study.values if subset != ALL and metric == PRECISION)
-    systems = ordered_systems(study.measured | set(study.systems()) | {*TABLE1, *TABLE2})
+    systems = ordered_systems(on_all_images(study.measured | set(study.systems()) | {*TABLE1, *TABLE2}))
     rows = []
     for system, subset in product(systems, (*found, ALL)):
         measured = study.value(system, PRECISION, subset)
@@ -126,8 +135,8 @@ def kinds(study: FinegrainedStudy) -> Table:
 @exhibit("finegrained/features", title="Systems and what they cost", needs=("fits",), optional=("metrics",))
 def costs(study: FinegrainedStudy) -> Table:
     """What each system costs: its size, distance and speed, and what it learned from."""
-    fits = {str(fit["system"]): fit for fit in study.table("fits").to_dict("records")}
-    systems = ordered_systems({*fits, *study.systems(), *TABLE1, *TABLE2})
+    fits = {str(system): fit for system, fit in study.fits.to_dict("index").items()}
+    systems = ordered_systems(on_all_images({*fits, *study.systems(), *TABLE1, *TABLE2}))
     frame = pd.DataFrame([_cost(study, system, fits.get(system, {})) for system in systems])
     processors = sorted(set(frame["processor"]) - {""})
     heads = {"system": "System", "dimensions_cell": "dimensions", "distance": "distance", "speed_cell": "images/s"}
@@ -142,6 +151,29 @@ def costs(study: FinegrainedStudy) -> Table:
     return Table(frame, heads=heads, numbers=numbers, titles=titles, notes=notes)
 
 
+@exhibit("finegrained/settings", title="Settings of features", needs=("fits",))
+def settings_tried(study: FinegrainedStudy) -> Table:
+    """Which settings of each hand-crafted feature were tried, and how precise they are on ratings set aside for it."""
+    fits, rows = study.fits, []
+    for system in FEATURES:
+        found = fits["tried"].get(system) if "tried" in fits else None
+        tried = [] if found is None else [dict(row) for row in found]
+        best = max(range(len(tried)), key=lambda place: tried[place]["precision"], default=0)
+        for place, row in enumerate(tried):
+            cells = {"distance": DISTANCES[row["distance"]], "precision": f"{100 * row['precision']:.1f}"}
+            rows.append({"system": system, "choice": row["choice"], **cells, "taken": "yes" if place == best else ""})
+    if not rows:
+        rows = [dict.fromkeys(("system", "distance", "precision", "taken"), "") | {"choice": Status.NO_RESULT}]
+    heads = {"system": "System", "choice": "settings", "distance": "distance"}
+    heads |= {"precision": "precision (%)", "taken": "taken"}
+    notes = (
+        "The precision is of the rated triplets that the golden feature learns from (golden.ratings), which are not "
+        "evaluated. The paper reports each feature by its best setting (section 6.4).",
+    )
+    titles = {"system": {system: study.title_of(system) for system in FEATURES}}
+    return Table(pd.DataFrame(rows), heads=heads, numbers=frozenset({"precision"}), titles=titles, notes=notes)
+
+
 @exhibit(
     "finegrained/buffers",
     title="Buffers of the sampler",
@@ -151,7 +183,7 @@ def costs(study: FinegrainedStudy) -> Table:
 )
 def buffers(study: FinegrainedStudy) -> Table:
     """What is lost if triplets come from buffers of some images of each category (Figure 4) and not from all images."""
-    fits = study.table("fits").set_index("system")
+    fits = study.fits
     found = fits["buffers"].get(OASIS) if "buffers" in fits else None
     heads = {"size": "buffer", "hand": "images at hand", "far": "total variation", "right": "precision of OASIS (%)"}
     if found is None or not len(found):
@@ -178,7 +210,7 @@ def buffers(study: FinegrainedStudy) -> Table:
 def contrasts(study: FinegrainedStudy) -> Figure:
     """By how much one system is better than another, for every pair that a claim of the paper is about."""
     printed = study.printed_study()
-    pairs = contrast_pairs(study.measured | printed.measured, study.chosen_percent)
+    pairs = contrast_pairs(on_all_images(study.measured | printed.measured), study.chosen_percent)
     found = [_contrast(study, printed, pair, metric) for metric, pair in product((PRECISION, SCORE), pairs)]
     columns = ["system_a", "system_b", "metric", "difference", "low", "high", "p_value", "printed", "excludes_0"]
     frame = pd.DataFrame([row for row in found if row], columns=columns)
@@ -189,7 +221,7 @@ def contrasts(study: FinegrainedStudy) -> Figure:
     notes = (
         "Each row is the first system minus the second on the same triplets (paired bootstrap). Intervals are not "
         "adjusted for their number.",
-        ONCE,
+        *study.trainings_notes(system for pair in drawn for system in pair),
         _sampling_names(study),
         "Hollow markers are differences of the numbers in Tables 1 and 2 of the paper.",
     )
@@ -204,14 +236,15 @@ def contrasts(study: FinegrainedStudy) -> Figure:
 def training_curves(study: FinegrainedStudy) -> Figure:
     """How each network learns: its precision and its loss on the triplets that it learns from, and on held-out ones."""
     frame = _curve_rows(study)
-    systems = ordered_systems(frame["system"])
+    systems = ordered_systems(on_all_images(frame["system"]))
     panels = [_curve_panel(study, frame, system, quantity) for system, quantity in product(systems, PHASES["ranking"])]
     if not panels:
         nothing = (study.why_not_run(DEEP) or "no curve was recorded",)
         return Figure(frame, (Panel("", Axis(), Axis(), empty="not run"),), notes=nothing)
     notes = (
         "Training: the triplets that a network learns from, in its own mix of negatives, as they go by. Held out: "
-        "triplets of other training images, the same for all networks. None of them was rated.",
+        "triplets of other training images. None of them was rated. A training ends when they no longer improve at two "
+        "learning rates, or after all its steps, and is then unfinished.",
         "ConvNet classifies images: its curve is the share of images that it classifies rightly, and its loss is "
         "cross-entropy. A ranking network starts from its weights.",
         "A step follows the gradient of all its triplets at once. The paper's machines update the weights "
@@ -219,6 +252,38 @@ def training_curves(study: FinegrainedStudy) -> Figure:
         _sampling_names(study),
     )
     return Figure(frame, tuple(panels), n_columns=4, size=(1.95, 1.45), notes=notes)
+
+
+@exhibit(
+    "finegrained/learning",
+    title="When networks pass features",
+    needs=("metrics", "contrasts"),
+    when=lambda study: study.learning_curves is not None,
+)
+def learning_curves(study: FinegrainedStudy) -> Figure:
+    """After how many steps, and with how many training images, networks pass the golden feature."""
+    steps, sizes = study.traced_steps(), study.numbers_of_images()
+    found = study.contrasts.intervals
+    rows = [
+        (along, at, metric, system, row.mean, row.low, row.high)
+        for metric, system in product(CURVE_TITLES, CURVE_LOOKS)
+        for along, at, intervals in (
+            *((STEPS, step, found(after_steps(step), metric, system)) for step in steps),
+            *((IMAGES, n_images, found(ALL, metric, with_images(system, n_images))) for n_images in sizes),
+        )
+        for row in intervals
+    ]
+    frame = pd.DataFrame(rows, columns=["along", "at", "metric", "system", "value", "low", "high"])
+    panels = [_learning_panel(study, frame, metric, along) for along, metric in product((STEPS, IMAGES), CURVE_TITLES)]
+    notes = [
+        "The rated triplets are measured after some steps, and choose nothing. Bands along steps are 95% intervals "
+        "over seeds (Student's t); those along images are of a bootstrap over seeds and query images. Dotted lines: "
+        "all images, and steps until held-out images no longer improve.",
+        "With fewer images, embeddings of the golden feature learn from these, and its weights from the same ratings. "
+        "The classifier that networks start from has as many images as they have.",
+        *study.trainings_notes([DEEP]),
+    ]
+    return Figure(frame, tuple(panels), n_columns=2, size=(2.6, 1.9), notes=tuple(notes))
 
 
 @exhibit("finegrained/claims", title="Claims", needs=("contrasts",), optional=("metrics", *BESIDE))
@@ -254,9 +319,9 @@ def _margins(study: FinegrainedStudy, systems: Sequence[str], metric: str) -> li
     # the best of those that learned nothing too, wherever what learned is ahead of it
     rivals += sorted(set(others) & set(FEATURES), key=ours.__getitem__)[-1:]
     contrasts = {other: study.contrasts.intervals(ALL, metric, DEEP, other) for other in rivals}
-    titled = {"setting": "", "metric": name, "interval": "95%, of a paired bootstrap over query images"}
+    titled = {"setting": "", "metric": name, "interval": f"95%, of a paired bootstrap over {study.resampled}"}
     return [
-        margin(study, rows, ours, printed, kind="hand-crafted" if other in FEATURES else "", **titled)
+        margin(study, rows, ours, printed, kind=KIND_OF_RIVAL.get(other, ""), **titled)
         for other, rows in contrasts.items()
         if rows
     ]
@@ -288,14 +353,15 @@ def _system_notes(study: FinegrainedStudy, there: set[str]) -> tuple[str, ...]:
     elif GOLDEN in there:
         notes.append("Golden Features learn from the same training relevance as the others; in the paper they made it.")
     if {SINGLE, DEEP} <= there:
-        notes.append(f"{ONCE} The single-scale one has no linear layer, so its last activations are its features.")
+        notes += study.trainings_notes(there)
+        notes.append("The single-scale network has no linear layer, so its last activations are its features.")
     return (*notes, *_learning_notes(study, there))
 
 
 def _learning_notes(study: FinegrainedStudy, there: set[str]) -> list[str]:
     """How many triplets each system learned from, and whether training moved the filters of shallow paths."""
-    fits = study.table("fits") if study.has("fits") else pd.DataFrame()
-    seen = dict(zip(fits["system"], fits["n_triplets"], strict=True)) if "n_triplets" in fits else {}
+    fits = study.fits if study.has("fits") else pd.DataFrame()
+    seen = dict(fits["n_triplets"]) if "n_triplets" in fits else {}
     counts = [
         f"{study.title_of(system)} {seen[system]:,.0f}"
         for system in ordered_systems(there)
@@ -303,7 +369,7 @@ def _learning_notes(study: FinegrainedStudy, there: set[str]) -> list[str]:
     ]
     notes = [f"Number of triplets that each learned from: {', '.join(counts)}."] if counts else []
     if DEEP in there and study.has("filters"):
-        filters = pictures.filters_of(study)
+        filters = pictures.filters_of(study.path("filters"))
         alike = filters[filters["path"] != CONVNET].groupby("path", sort=False)["like_start"].median()
         values = ", ".join(f"{pictures.PATH_TITLES.get(str(path), path)} {value:.2f}" for path, value in alike.items())
         moved = "moved" if alike.max() < MOVED else "hardly moved"
@@ -412,7 +478,9 @@ def _sampling_panel(study: FinegrainedStudy, rows: pd.DataFrame, title: str) -> 
 def _sampling_notes(study: FinegrainedStudy, frame: pd.DataFrame) -> tuple[str, ...]:
     if frame.empty:
         return (f"{study.title_of(DEEP)}: {study.why_not_run(DEEP) or 'no such network was trained'}.",)
-    notes = [*_metric_notes(study), ONCE]
+    notes = [*_metric_notes(study), *study.trainings_notes(frame["system"])]
+    if study.sampling_study is None:
+        notes.append("Networks of other shares were not trained here; examples/networks.yaml asks for them.")
     if (frame["series"] == UNIFORM).any():
         notes.append("Weighted sampling draws images by their relevance, uniform sampling draws all alike.")
     return (*notes, "The printed curves have no numbers.")
@@ -460,19 +528,19 @@ def _contrast_panel(frame: pd.DataFrame, metric: str, title: str, names: Sequenc
 
 
 def _curve_rows(study: FinegrainedStudy) -> pd.DataFrame:
-    """Every curve: ``system, phase, seen, quantity, part, value``; one with an accuracy is of classification."""
-    curves = study.numbers[study.numbers["x"].notna()]
+    """Every curve: ``system, seed, phase, seen, quantity, part, value``; one with an accuracy is of classification."""
+    curves = study.numbers[study.numbers["x"].notna() & study.numbers["subset"].isin(list(CURVES))]
     classifies = curves["method"].isin(curves.loc[curves["metric"] == "accuracy", "method"])
-    frame = curves.rename(columns={"method": "system", "subset": "part"}).assign(
+    frame = curves.rename(columns={"method": "system", "subset": "part", "fold": "seed"}).assign(
         phase=np.where(classifies, "classification", "ranking"),
         seen=curves["x"].astype(np.int64),
         quantity=curves["metric"].replace({"accuracy": "precision"}),
     )
-    return frame[["system", "phase", "seen", "quantity", "part", "value"]].reset_index(drop=True)
+    return frame[["system", "seed", "phase", "seen", "quantity", "part", "value"]].reset_index(drop=True)
 
 
 def _curve_panel(study: FinegrainedStudy, frame: pd.DataFrame, system: str, quantity: str) -> Panel:
-    """One quantity of one network, on the axis that all networks of its phase share."""
+    """One quantity of one network, a line a seed, on the axis that all networks of its phase share."""
     phase = frame.loc[frame["system"] == system, "phase"].iloc[0]
     alike = frame.loc[(frame["phase"] == phase) & (frame["quantity"] == quantity), "value"]
     low, high = float(alike.min()), float(alike.max())
@@ -480,8 +548,12 @@ def _curve_panel(study: FinegrainedStudy, frame: pd.DataFrame, system: str, quan
     own = frame[(frame["system"] == system) & (frame["quantity"] == quantity)]
     where = {"system": system, "quantity": quantity}
     drawn = [part for part in CURVES if part in set(own["part"])]
-    series = [Series(CURVES[part][0], where | {"part": part}, "seen", "value", CURVES[part][1]) for part in drawn]
-    title = "\n".join(wrap(system_title(system, short=True), 22))
+    series = [
+        Series(CURVES[part][0], where | {"part": part, "seed": seed}, "seen", "value", CURVES[part][1])
+        for part, seed in product(drawn, sorted(set(own["seed"])))
+    ]
+    unfinished = " (unfinished)" if system in study.unfinished else ""
+    title = "\n".join(wrap(f"{system_title(system, short=True)}{unfinished}", 22))
     return Panel(
         title if quantity == "precision" else "",
         Axis("Images seen" if phase == "classification" else "Triplets seen", low=0, tick_form="short"),
@@ -491,14 +563,35 @@ def _curve_panel(study: FinegrainedStudy, frame: pd.DataFrame, system: str, quan
     )
 
 
+def _learning_panel(study: FinegrainedStudy, frame: pd.DataFrame, metric: str, along: str) -> Panel:
+    """Return one metric along steps or images, with what all images and all steps give as lines."""
+    where = {"along": along, "metric": metric}
+    series, lines = [], []
+    for system, look in CURVE_LOOKS.items():
+        own = frame[(frame["along"] == along) & (frame["metric"] == metric) & (frame["system"] == system)]
+        title = study.title_of(system)
+        if len(own):
+            at = ("at", "value", look, "low", "high")
+            series.append(Series(title, where | {"system": system}, *at, band=True))
+        whole = study.value(system, metric).value
+        if not math.isnan(whole):
+            lines.append(Line("" if len(own) else title, whole, replace(look, marker="", line=":")))
+    x = Axis(
+        along,
+        scale="log",
+        ticks=tuple((float(at), f"{at:,}") for at in sorted(set(frame.loc[frame["along"] == along, "at"]))),
+    )
+    return Panel("", x, Axis(CURVE_TITLES[metric], text="{:,.1f}"), tuple(series), tuple(lines))
+
+
 def _claim_notes(study: FinegrainedStudy, frame: pd.DataFrame) -> list[str]:
     of_print = means_counted("printed numbers", frame["printed_means"], frame["id"])
     if study.not_run:
         return [of_print]
     return [
-        "A verdict asks whether other query images would show the same. Brackets are 95% intervals of paired "
-        "differences, by a bootstrap over query images; points are of precision.",
-        ONCE,
+        "A verdict asks whether other query images, and other seeds of networks, would show the same. Brackets are 95% "
+        f"intervals of paired differences, by a bootstrap over {study.resampled}; points are of precision.",
+        *study.trainings_notes(study.measured),
         "A claim about several differences holds if all of them do. It fails if one of them fails, with p below 0.05 "
         "after Holm's adjustment. Our means: what the differences say without their intervals.",
         of_print,

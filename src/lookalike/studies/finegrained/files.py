@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from lookalike.core.files import PathLike, write_array, write_json, write_table
 from lookalike.data.relevance import RelevanceData
+from lookalike.studies.finegrained.systems import training_name
 
 Floats = npt.NDArray[np.float32]
 
@@ -29,13 +30,14 @@ class SystemResult(NamedTuple):
 
 
 def vectors_by_system(files: Iterable[PathLike]) -> dict[str, Floats]:
-    """Return the vectors of ``systems/{system}/vectors.npy`` by system."""
-    return {Path(file).parent.name: np.load(file) for file in files}
+    """Return the vectors of ``systems/{system}/vectors.npy`` by system, of which only what is asked for is read."""
+    return {Path(file).parent.name: np.load(file, mmap_mode="r") for file in files}
 
 
 def write_system(result: Any, outputs: Iterable[PathLike], **writers: Callable[[Path], None]) -> None:
     """Write each file of the system as its name says, such as ``vectors.npy``; `writers` write those of other stems."""
-    for output in (path for path in map(Path, outputs) if path.parent.name == result.fit["system"]):
+    folder = training_name(result.fit["system"], result.fit.get("repeat", 1))
+    for output in (path for path in map(Path, outputs) if path.parent.name == folder):
         if output.stem in writers:
             writers[output.stem](output)
             continue

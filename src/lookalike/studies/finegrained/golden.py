@@ -222,7 +222,9 @@ def _l1_weights(
     for i, weight in zip(among, learned.weights, strict=True):
         name = measured.names[i][0]
         # vectors are divided by their norms before they are hashed, and the weights make up for that
-        norm = float(np.abs(features[name][relevance.image_id]).sum(axis=1, dtype=np.float64).mean())
+        ids = relevance.image_id
+        norms = [np.abs(features[name][ids[rows]]).sum(dtype=np.float64) for rows in training.blocks_of(len(ids))]
+        norm = float(np.sum(norms)) / len(ids)
         found[name] = float(weight / measured.scales[i]) * norm
     total = sum(found.values())
     chosen = {name: weight / total for name, weight in found.items() if weight > 0}

@@ -29,8 +29,9 @@ from lookalike.features.clustering import principal_components
 from lookalike.ranking.distances import distances_of_rows
 
 Floats = NDArray[np.float64]
-LEARNED_ROWS = 10_000
-"""Rows that an embedding is learned from at most: principal components and discriminants are settled by then."""
+LEARNED_ROWS, LEARNED_VALUES = 10_000, 100_000_000
+"""Rows that an embedding is learned from at most, and numbers of the widest feature in them (400 MB): principal
+components and discriminants are settled by then."""
 EMBEDDED_ROWS = 4_096
 """Rows that are embedded at a time."""
 LEAST_SHRINKAGE = 0.01
@@ -66,11 +67,12 @@ def embed_categories(
     seed: int,
 ) -> dict[str, NDArray[np.float32]]:
     """Learn two embeddings from labelled rows of all images' features, and embed the `wanted` rows; others are NaN."""
-    rows, labels, wanted = np.asarray(learned_from), np.asarray(labels), np.asarray(wanted)
-    if len(rows) > LEARNED_ROWS:
+    rows, codes, wanted = np.asarray(learned_from), np.asarray(labels), np.asarray(wanted)
+    most = min(LEARNED_ROWS, LEARNED_VALUES // max(vectors.shape[1] for vectors in features.values()))
+    if len(rows) > most:
         random = np.random.Generator(np.random.PCG64(seed))
-        chosen = np.sort(random.choice(len(rows), LEARNED_ROWS, replace=False, shuffle=False))
-        rows, labels = rows[chosen], labels[chosen]
+        chosen = np.sort(random.choice(len(rows), most, replace=False, shuffle=False))
+        rows, codes = rows[chosen], codes[chosen]
     # each feature on its own components, at one mean variance, so that one of many dimensions does not drown the others
     projections = {name: _projection(features[name][rows], n_components, seed) for name in sorted(features)}
 
@@ -78,9 +80,9 @@ def embed_categories(
         return np.hstack([(features[name][some] - mean) @ axes for name, (mean, axes) in projections.items()])
 
     X = projected(rows)
-    shrinkage = max(LEAST_SHRINKAGE, _shrinkage(X, labels))
-    discriminants = LinearDiscriminantAnalysis(solver="eigen", shrinkage=shrinkage).fit(X, labels)
-    regression = LogisticRegression(C=PENALTY, max_iter=200).fit(X, labels)
+    shrinkage = max(LEAST_SHRINKAGE, _shrinkage(X, codes))
+    discriminants = LinearDiscriminantAnalysis(solver="eigen", shrinkage=shrinkage).fit(X, codes)
+    regression = LogisticRegression(C=PENALTY, max_iter=200).fit(X, codes)
     blocks = [projected(wanted[start : start + EMBEDDED_ROWS]) for start in range(0, len(wanted), EMBEDDED_ROWS)]
     found = {}
     for name, embed in (

@@ -51,6 +51,8 @@ PATH_TITLES = {"convnet": "ConvNet", "every-4th-pixel": "every 4th pixel", "ever
 """Paths of the multiscale network, in the order of Figure 5."""
 START = "start/"
 """Before the name of a path: its filters before the ranking training."""
+SHARE = "colour_share"
+"""Column of the share of a filter's energy that differs between red, green and blue."""
 FILTERS_IN_A_ROW = 8
 
 
@@ -84,7 +86,8 @@ def first_filters(study: FinegrainedStudy) -> Gallery:
     """What the first layer of each path of DeepRanking looks for: the filters of its first convolution."""
     if not study.has("filters"):
         return nothing("path", study.why_not_run(DEEP) or f"{study.title_of(DEEP)} was not run here")
-    filters, frame = dict(np.load(study.path("filters"))), filters_of(study)
+    file = study.path("filters")
+    filters, frame = dict(np.load(file)), filters_of(file)
     rows: list[tuple[Tile, ...]] = []
     titles: list[str] = []
     for path, own in frame.groupby("path", sort=False):
@@ -173,17 +176,19 @@ def _in_lines(text_query: str) -> str:
     return "\n".join(lines if len(lines) <= 2 else [lines[0], f"{lines[1][: TITLE_LETTERS - 2]} …"])
 
 
-def filters_of(study: FinegrainedStudy) -> pd.DataFrame:
-    """Describe the first filters of all paths of DeepRanking, in the order of Figure 5."""
-    filters = dict(np.load(study.path("filters")))
+def filters_of(path: Path) -> pd.DataFrame:
+    """Describe the first filters of all paths of one training of DeepRanking, in the order of Figure 5."""
+    filters = dict(np.load(path))
     paths = [name for name in filters if not name.startswith(START)]
     names = [*(name for name in PATH_TITLES if name in paths), *(name for name in paths if name not in PATH_TITLES)]
     return pd.concat([filter_records(name, filters[name], filters.get(START + name)) for name in names])
 
 
-def pretrained_colours(study: FinegrainedStudy) -> pd.Series:
-    """Return colour shares of the pre-trained network's filters: the ConvNet path's before the ranking training."""
-    return filter_records(CONVNET, np.load(study.path("filters"))[START + CONVNET], None)["colour_share"]
+def started_from(path: Path) -> pd.DataFrame:
+    """Describe the filters before that training: a classifier's of the ConvNet path, and random ones of the others."""
+    filters = dict(np.load(path))
+    starts = {name.removeprefix(START): values for name, values in filters.items() if name.startswith(START)}
+    return pd.concat([filter_records(name, values, None) for name, values in starts.items()])
 
 
 def filter_records(path: str, filters: Floats, start: Floats | None) -> pd.DataFrame:
@@ -206,7 +211,7 @@ def filter_records(path: str, filters: Floats, start: Floats | None) -> pd.DataF
         "norm": [float(np.linalg.norm(weights)) for weights in wide],
         "smallest": wide.min(axis=1),
         "largest": wide.max(axis=1),
-        "colour_share": shares[order],
+        SHARE: shares[order],
         "like_start": alike,
     }
     return pd.DataFrame({"path": path, **columns})
@@ -220,9 +225,9 @@ def filter_images(filters: Floats) -> npt.NDArray[np.uint8]:
 
 def _filter_notes(frame: pd.DataFrame) -> tuple[str, ...]:
     """Say how weights became colours, how colourful filters are, and how like those before training."""
-    medians = frame.groupby("path", sort=False)[["colour_share", "like_start"]].median()
+    medians = frame.groupby("path", sort=False)[[SHARE, "like_start"]].median()
     medians.index = [PATH_TITLES.get(str(path), str(path)) for path in medians.index]
-    colours = ", ".join(f"{path} {100 * share:.0f}%" for path, share in medians["colour_share"].items())
+    colours = ", ".join(f"{path} {100 * share:.0f}%" for path, share in medians[SHARE].items())
     notes = [
         "Each filter has a scale of its own: mid-grey is a weight of 0, and its largest weight is as bright or as dark "
         "as can be.",

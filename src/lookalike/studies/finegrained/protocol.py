@@ -49,25 +49,34 @@ def l1hashkpca_system(
     if not chosen:
         raise LookalikeError("no L1 visual feature has a weight: make the golden feature first")
     named = {name: features[name] for name in chosen}
-    usable = training.usable_rows(named)
+    usable, blocks = training.usable_rows(named), training.blocks_of(len(next(iter(named.values()))))
     learned_from = np.intersect1d(np.asarray(fit_rows, dtype=np.int64), np.flatnonzero(usable))
     if len(learned_from) < 2:
         raise LookalikeError("L1HashKPCA needs two images at least to learn its directions: give more training images")
     l1_hash.warm_up()
     start = time.perf_counter()
     model = l1_hash.L1HashKPCA(**dict(settings), random_state=integer_seed(seed, "finegrained", "l1hashkpca"))
-    joined = l1_hash.l1_visual_features(named, chosen)
-    model.fit(joined[learned_from])
+    signed = {name for name, vectors in named.items() if any((vectors[rows] < 0).any() for rows in blocks)}
+
+    def joined(rows: npt.NDArray[np.int64]) -> Floats:
+        """Join the features of some images; of all at once they would fill the memory."""
+        return l1_hash.l1_visual_features({name: vectors[rows] for name, vectors in named.items()}, chosen, signed)
+
+    if len(learned_from) > settings.n_landmarks:
+        random = generator(seed, "finegrained", "l1hashkpca", "landmarks")
+        learned_from = np.sort(random.choice(learned_from, settings.n_landmarks, replace=False))
+    landmark_rows = joined(learned_from)
+    model.fit(landmark_rows)
     fit_seconds = time.perf_counter() - start
     print(f"l1hashkpca: {model.n_components_} directions of {len(model.landmarks_)} images, {fit_seconds:.1f} s")
     start = time.perf_counter()
-    vectors = np.full((len(joined), model.n_components_), np.nan, dtype=np.float32)
-    landmarks = learned_from[model.landmarks_]
-    others = np.setdiff1d(np.flatnonzero(usable), landmarks)
-    if len(others):
-        vectors[others] = model.transform(joined[others])
+    vectors = np.full((len(usable), model.n_components_), np.nan, dtype=np.float32)
+    others = np.setdiff1d(np.flatnonzero(usable), learned_from)
+    for block in training.blocks_of(len(others)):
+        if len(others[block]):
+            vectors[others[block]] = model.transform(joined(others[block]))
     # as if they were not among the directions: OASIS learns from these, and is judged by those of other images
-    vectors[landmarks] = model.held_out_vectors_
+    vectors[learned_from] = model.held_out_vectors_
     seconds = time.perf_counter() - start
     fit = {
         "system": "l1hashkpca",
@@ -78,7 +87,7 @@ def l1hashkpca_system(
         "distance": "l2",
         "settings": dict(settings),
         "l1_weights": chosen,
-        "hashed_dimensions": joined.shape[1],
+        "hashed_dimensions": landmark_rows.shape[1],
         "codebook_from": codebook_from,
         "n_fit_images": len(model.landmarks_),
         "n_images": int(usable.sum()),
@@ -97,11 +106,16 @@ def oasis_system(
     *,
     seed: int,
     system: str = "oasis",
+    repeat: int = 1,
     held_out_images: npt.ArrayLike | None = None,
     buffers: Sequence[int] = (),
     n_validation: int = N_VALIDATION,
 ) -> SystemResult:
-    """Learn OASIS on vectors from training relevance, by itself and from `buffers` of sizes; measure by -similarity."""
+    """Learn OASIS on vectors from training relevance, by itself and from `buffers` of sizes; measure by -similarity.
+
+    `repeat` is the number of the seed of the network that gave the vectors; the first draws from `seed` itself.
+    """
+    seed = seed if repeat == 1 else integer_seed(seed, "finegrained", system, repeat)
     relevance = training.with_vectors(relevance, np.asarray(np.isfinite(vectors).all(axis=1)))
     # compiles kernels of float32 alone, which vectors are
     oasis.OASIS().fit_triplets(np.eye(3), [[0, 1, 2]])
@@ -128,6 +142,7 @@ def oasis_system(
     validation = {"validation_share": VALIDATION_SHARE, "n_validation_triplets": n_validation}
     fit = {
         "system": system,
+        "repeat": repeat,
         "seconds": fit_seconds,
         "distance_seconds": time.perf_counter() - start,
         "dimensions": vectors.shape[1],

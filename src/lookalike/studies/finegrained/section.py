@@ -11,7 +11,7 @@ from pydantic import Field
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.data_sets import TRIPLET_KINDS
-from lookalike.core.settings.model import Absent, Distinct, left_out, only, plain
+from lookalike.core.settings.model import Absent, Distinct, left_out, only
 from lookalike.core.settings.sentences import refer_kind
 from lookalike.data.release_files import has_training_images, relevance_file
 from lookalike.exhibits.study import Files, Study
@@ -22,6 +22,7 @@ from lookalike.studies.finegrained.settings import (
     GoldenFeature,
     HeldOutImages,
     L1HashKPCA,
+    LearningCurves,
     Network,
     Networks,
     Sampler,
@@ -47,10 +48,15 @@ from lookalike.studies.finegrained.systems import (
     SYNTHETIC,
     UNIFORM_SYSTEM,
     contrast_pairs,
+    is_network,
+    system_and_seed,
+    training_name,
+    with_images,
 )
 
-FEATURE_FILES = ("vectors.npy", "distances.npy", "fit.json")
-NETWORK_FILES = ("model.lookalike", "filters.npz", "vectors.npy", "distances.npy", "curve.parquet", "fit.json")
+MEASURED = ("distances.npy", "fit.json")
+FEATURE_FILES = ("vectors.npy", *MEASURED)
+NETWORK_FILES = ("model.lookalike", "filters.npz", "vectors.npy", "curve.parquet", *MEASURED)
 NO_TORCH = "not run: install torch with `.venv/bin/python -m pip install torch`, or `make demo` in the project's folder"
 
 
@@ -62,8 +68,8 @@ class FinegrainedSection(Study):
     without_effect: ClassVar = {"batch": True, "network": {"threads", "checkpoint_seconds"}}
 
     batch: Literal["method", "subset"] = "method"
-    """`method`: a job for every hand-crafted feature and every network; `subset`: one for all features, and one for all
-    networks trained by the ranking loss."""
+    """`method`: a job for every hand-crafted feature and every network; `subset`: one for all features, and one for
+    each seed of the networks trained by the ranking loss."""
     features: Features = Features()
     score: Score = Score()
     sampler: Sampler = Sampler()
@@ -73,6 +79,7 @@ class FinegrainedSection(Study):
     validation: HeldOutImages = HeldOutImages()
     network: Networks = Networks()
     sampling_study: SamplingStudy | None = None
+    learning_curves: LearningCurves | None = None
     buffers: Absent[Distinct[Annotated[int, Field(ge=3)]]] = left_out()
     """Sizes of the sampler's buffers that `finegrained/buffers` compares with exact sampling; not run if left out."""
 
@@ -82,12 +89,13 @@ class FinegrainedSection(Study):
     def check(self) -> None:
         """Refuse settings that name what does not exist."""
         from lookalike.features.describers import make_describer
+        from lookalike.studies.finegrained.description import pair_distance, without_distance
 
         place = f"finegrained.{self.dataset}"
         refer_kind(place, self.data_set.kind, TRIPLET_KINDS, "triplets")
-        for system, parameters in plain(self.features).items():
+        for system, parameters in ((name, own) for name in FEATURES for own in self.features.given(name)):
             try:
-                make_describer(system, **parameters)
+                pair_distance(make_describer(system, **without_distance(parameters)), parameters)
             except (LookalikeError, ValueError) as error:
                 raise LookalikeError(f"config: {place}.features.{system}: {error}") from error
             except TypeError as error:
@@ -97,6 +105,12 @@ class FinegrainedSection(Study):
                 ) from error
         shares = [self.sampler.out_of_class, *(self.sampling_study.out_of_class if self.sampling_study else [])]
         fractions = [share for share in shares if abs(100 * share - round(100 * share)) > 1e-6]
+        traced, interval = self.traced_steps(), self.network.ranking.validation_interval
+        if any(step % interval for step in traced):
+            raise LookalikeError(
+                f"config: {place}.learning_curves.steps: networks are looked at every {interval} steps "
+                "(network.ranking.validation_interval), and a step that is measured is one of these"
+            )
         if fractions:
             # the share is a part of file names
             raise LookalikeError(
@@ -109,8 +123,7 @@ class FinegrainedSection(Study):
         from lookalike.studies.recipes import reads_of_drawing
 
         data, sampling, network = self.data_set, {"sampling": self.sampling()}, self.network
-        held_out = {**dict(self.validation), **sampling}
-        trained = {**dict(only(Network, network)), "validation": held_out}
+        trained = {**dict(only(Network, network)), "validation": self.validation}
         own: dict[str, Any]
         match job:
             case "draw_images":
@@ -125,22 +138,23 @@ class FinegrainedSection(Study):
                 own["folder"] = self.images_folder()
             case "learn_on_features":
                 own = {"golden": self.golden, "l1hashkpca": self.l1hashkpca, "oasis": self.oasis, **sampling}
-                own["buffers"] = self.buffers or []
+                own |= {"buffers": self.buffers or [], "images": self.numbers_of_images()}
             case "learn_oasis_on_network":
-                own = {"oasis": self.oasis, **sampling}
+                own = {"oasis": self.oasis, **sampling, "seeds": network.seeds}
             case "pretrain_network":
                 own = {"network": {**trained, "pretraining": network.pretraining}, **sampling}
+                own["trainings"] = self.convnets()
                 own |= {"checkpoint_seconds": network.checkpoint_seconds, "folder": self.images_folder()}
             case "train_networks":
-                networks = [names["system"]] if "system" in names else self.ranking_networks()
                 own = {"network": {**trained, "ranking": network.ranking, "gap": network.gap}}
-                own["samplings"] = {system: self.sampling(system) for system in networks}
-                own["checkpoint_seconds"] = network.checkpoint_seconds
+                own["samplings"] = {name: self.sampling(system_and_seed(name)[0]) for name in fitted}
+                own |= {"checkpoint_seconds": network.checkpoint_seconds, "traced": self.traced_steps()}
             case "train_linear_embedding":
                 layer = {"ranking": network.ranking, "gap": network.gap, "linear_embedding": network.linear_embedding}
-                own = {"network": {**trained, **layer}, **sampling}
+                own = {"network": {**trained, **layer}, **sampling, "seeds": network.seeds}
             case "score_triplets":
                 own = {"score": self.score, "pairs": self.compared_pairs()}
+                own["trainings"] = {system: self.trainings(system) for system in self.systems()}
             case _:
                 return {**super().reads(job, fitted, **names), "surroundings": self.surroundings}
         return {**own, "seed": self.seed}
@@ -210,18 +224,39 @@ class FinegrainedSection(Study):
         """Share of out-of-class negatives that networks of the tables are trained with."""
         return round(100 * self.sampling().out_of_class)
 
+    def convnet_files(self) -> list[str]:
+        """Return the pre-trained networks, which ranking networks start from."""
+        return [f"{self.folder}/systems/{name}/model.lookalike" for name in self.convnets()]
+
     def ranking_networks(self) -> list[str]:
         """Return the networks that are trained by the ranking loss."""
-        return [SINGLE, DEEP, *self.sampled_networks()]
+        return [SINGLE, DEEP, *self.sampled_networks(), *self.on_fewer_images(SINGLE, DEEP)]
+
+    def on_fewer_images(self, *systems: str) -> list[str]:
+        """Return some systems as those that learn from fewer images, for the learning curves."""
+        return [with_images(system, n_images) for system in systems for n_images in self.numbers_of_images()]
+
+    def numbers_of_images(self) -> list[int]:
+        """Return the numbers of images of a category along the learning curves."""
+        return [] if self.learning_curves is None else sorted(self.learning_curves.images)
+
+    def traced_steps(self) -> list[int]:
+        """Return the steps along the learning curves."""
+        return [] if self.learning_curves is None else sorted(self.learning_curves.steps)
+
+    def convnets(self) -> list[str]:
+        """Return the folders of all pre-trained networks."""
+        return [name for system in (CONVNET, *self.on_fewer_images(CONVNET)) for name in self.trainings(system)]
 
     def systems(self) -> list[str]:
         """Return every system that is run, in the order of the tables."""
         if self.surroundings.no_training:
             return list(FEATURES)
-        learned = [*FEATURES, EMBEDDED, OASIS, GOLDEN]
+        learned = [*FEATURES, EMBEDDED, OASIS, GOLDEN, *self.on_fewer_images(GOLDEN)]
         if self.surroundings.no_torch:
             return learned
-        return [*learned, CONVNET, *self.ranking_networks(), OASIS_ON_TOP, EMBEDDING_ON_TOP]
+        convnets = [CONVNET, *self.on_fewer_images(CONVNET)]
+        return [*learned, *convnets, *self.ranking_networks(), OASIS_ON_TOP, EMBEDDING_ON_TOP]
 
     def compared_pairs(self) -> list[tuple[str, str]]:
         """Return the pairs of systems that the paper's claims are about."""
@@ -232,26 +267,60 @@ class FinegrainedSection(Study):
         files = [f"systems/{{}}/{file}" for file in FEATURE_FILES]
         return batch_of_fits(self.dataset, self.batch, "describe_images", "{system}", FEATURES, files)
 
-    def network_batch(self) -> Batch:
-        """Return the jobs that train networks by the ranking loss."""
-        files = [f"systems/{{}}/{file}" for file in NETWORK_FILES]
-        return batch_of_fits(self.dataset, self.batch, "train_networks", "{system}", self.ranking_networks(), files)
+    def network_batches(self) -> list[Batch]:
+        """Return the jobs that train networks by the ranking loss: with `method` one each, else one for each seed."""
+        files = [f"systems/{{}}/{file}" for file in (*NETWORK_FILES, *self.trace_files())]
+        by_seed = [[training_name(system, seed) for system in self.ranking_networks()] for seed in self.seeds]
+        if self.batch == "method":
+            by_seed = [[name for names in by_seed for name in names]]
+        return [
+            batch_of_fits(self.dataset, self.batch, f"train_networks_{seed}", "{system}", names, files)
+            for seed, names in enumerate(by_seed, start=1)
+        ]
+
+    def trace_files(self) -> list[str]:
+        """Return what networks write besides, along their steps."""
+        return ["trace.npz"] if self.traced_steps() else []
+
+    @property
+    def seeds(self) -> range:
+        """Numbers of the seeds that networks are trained with."""
+        return range(1, self.network.seeds + 1)
+
+    def trainings(self, system: str) -> list[str]:
+        """Return the folders of a system: one for each seed where it is a network, or learns from one."""
+        return [training_name(system, seed) for seed in self.seeds] if is_network(system) else [system]
+
+    def of_trainings(self, file: str, system: str) -> list[str]:
+        """Return one file of a system for every seed."""
+        return [f"{self.folder}/systems/{name}/{file}" for name in self.trainings(system)]
+
+    def network_files(self, system: str) -> list[str]:
+        """Return what is written of a network, or of what learns from one, with all seeds, of any data set."""
+        own = {OASIS_ON_TOP: MEASURED, EMBEDDING_ON_TOP: ("vectors.npy", "curve.parquet", *MEASURED)}
+        files = own.get(system, NETWORK_FILES)
+        return [f"results/{{dataset}}/systems/{name}/{file}" for name in self.trainings(system) for file in files]
 
     def of_systems(self, file: str, systems: Iterable[str] | None = None) -> list[str]:
-        """Return one file of some systems, or of every one that is run."""
+        """Return one file of some systems, or of every one that is run, with all their seeds."""
         names = self.systems() if systems is None else systems
-        return [f"{self.folder}/systems/{system}/{file}" for system in names]
+        return [path for system in names for path in self.of_trainings(file, system)]
 
     def curve_files(self) -> list[str]:
         """Return the training curves of the systems that are networks and are run."""
         networks = [CONVNET, *self.ranking_networks(), EMBEDDING_ON_TOP]
         return self.of_systems("curve.parquet", [system for system in self.systems() if system in networks])
 
+    def traced_files(self) -> list[str]:
+        """Return what DeepRanking and the single-scale network measured along their steps, where they are run."""
+        traced = [system for system in (SINGLE, DEEP) if system in self.systems()]
+        return [path for file in self.trace_files() for path in self.of_systems(file, traced)]
+
     def learned_files(self) -> list[str]:
         """Return the files of what is learned on features, of any data set; relevance too where one makes that."""
-        measured = ["distances.npy", "fit.json"]
         relevance = ["relevance.npz"] if self.golden.ratings else []
-        files = {GOLDEN: [*measured, *relevance], EMBEDDED: ["vectors.npy", *measured], OASIS: measured}
+        files = {GOLDEN: [*MEASURED, *relevance], EMBEDDED: ["vectors.npy", *MEASURED], OASIS: MEASURED}
+        files |= dict.fromkeys(self.on_fewer_images(GOLDEN), MEASURED)
         return [f"results/{{dataset}}/systems/{system}/{file}" for system, own in files.items() for file in own]
 
     def relevance_path(self) -> str:
@@ -265,9 +334,10 @@ class FinegrainedSection(Study):
         tables |= {name: name for name in ("pool", "manifest", "triplets", "pairs", "outcomes")}
         ranked = [system for system in self.systems() if system in (*COMPARED, *BEFORE, *AFTER)]
         files: dict[str, str | list[str]] = {name: f"{self.folder}/{file}.parquet" for name, file in tables.items()}
-        files |= {"relevance": self.relevance_path(), "distances": self.of_systems("distances.npy", ranked)}
+        rankings = [f"{self.folder}/systems/{system}/distances.npy" for system in ranked]
+        files |= {"relevance": self.relevance_path(), "distances": rankings}
         if DEEP in self.systems():
-            files["filters"] = f"{self.folder}/systems/{DEEP}/filters.npz"
+            files["filters"] = self.of_trainings("filters.npz", DEEP)
         return {**files, **super().planned_files()}
 
 

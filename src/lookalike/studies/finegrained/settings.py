@@ -9,17 +9,22 @@ from pydantic import Field
 from lookalike.core.settings.model import ABSENT, Absent, Distinct, Number, Section, left_out
 
 Given = dict[str, Any]
-"""Settings that a feature's own code checks."""
+"""Settings that a feature's own code checks, and `distance`, by which its vectors are compared."""
+Choices = Given | list[Given]
+"""One setting, or several of which the ratings that the golden feature learns from choose."""
 
 
 class NetworkTraining(Section):
     """How a network is trained."""
 
-    n_steps: int = Field(2000, ge=1, description="Steps of the optimiser.")
+    n_steps: int = Field(2000, ge=1, description="Steps of the optimiser at most.")
     batch: int = Field(64, ge=2, description="Images (pre-training) or triplets (ranking) of a step.")
-    learning_rate: Number = Field(0.01, gt=0, description="Learning rate; it falls along half a cosine.")
+    learning_rate: Number = Field(0.01, gt=0, description="Learning rate of the first step.")
     momentum: Number = Field(0.9, ge=0, lt=1, description="Nesterov's momentum.")
     validation_interval: int = Field(200, ge=1, description="Steps between two scores on held-out training images.")
+    patience: int = Field(5, ge=1)
+    """Scores in a row without a smaller loss of held-out images, after which the learning rate falls to a tenth."""
+    drops: int = Field(1, ge=0, description="How often it falls; where it would fall once more, training ends.")
 
 
 class Pretraining(NetworkTraining):
@@ -36,26 +41,28 @@ class RankingTraining(NetworkTraining):
     """Fine-tuning by the ranking loss (eq. 4)."""
 
     learning_rate: Number = Field(0.0003, gt=0)
-    """Learning rate of the sum of a step's hinges, so one for each triplet; it falls along half a cosine."""
+    """Learning rate of the sum of a step's hinges, so one for each triplet."""
     regularisation: Number = Field(0.001, ge=0, description="lambda of eq. 4.")
 
 
 class Features(Section):
     """Settings of hand-crafted features that replace their defaults, by the feature's id. `lookalike evaluate-triplets
-    --help` lists the ids, and the features' docstrings list the settings.
+    --help` lists the ids, and the features' docstrings list the settings. Of a list, the one is taken that orders most
+    of the triplets rightly that the golden feature learns from (`golden.ratings`); without these, the first.
     """
 
-    wavelet: Absent[Given] = left_out(description="Of `lookalike.features.wavelet`.")
-    color: Absent[Given] = left_out(description="Of `lookalike.features.color_histogram`.")
-    sift_like: Absent[Given] = left_out(alias="sift-like", description="Of `lookalike.features.sift_like`.")
-    fisher: Absent[Given] = left_out(description="Of `lookalike.features.fisher_vector`.")
-    hog: Absent[Given] = left_out(description="Of `lookalike.features.hog`.")
-    spmk_texton_1024_max: Absent[Given] = left_out(alias="spmk-texton-1024-max")
+    wavelet: Absent[Choices] = left_out(description="Of `lookalike.features.wavelet`.")
+    color: Absent[Choices] = left_out(description="Of `lookalike.features.color_histogram`.")
+    sift_like: Absent[Choices] = left_out(alias="sift-like", description="Of `lookalike.features.sift_like`.")
+    fisher: Absent[Choices] = left_out(description="Of `lookalike.features.fisher_vector`.")
+    hog: Absent[Choices] = left_out(description="Of `lookalike.features.hog`.")
+    spmk_texton_1024_max: Absent[Choices] = left_out(alias="spmk-texton-1024-max")
     """Of `lookalike.features.texton`."""
 
-    def given(self, feature: str) -> dict[str, Any]:
-        """Return the settings of one feature, by its id."""
-        return getattr(self, feature.replace("-", "_")) or {}
+    def given(self, feature: str) -> list[Given]:
+        """Return the settings of one feature to choose from, by its id."""
+        choices = getattr(self, feature.replace("-", "_")) or {}
+        return choices if isinstance(choices, list) else [choices]
 
 
 class Score(Section):
@@ -128,7 +135,7 @@ class LinearEmbedding(Section):
     """The linear embedding of single-scale and visual features."""
 
     width: int = Field(4096, ge=1, description="Dimensions of the embedding.")
-    n_steps: int = Field(2000, ge=1, description="Steps.")
+    n_steps: int = Field(2000, ge=1, description="Steps at most.")
 
 
 class Network(Section):
@@ -148,6 +155,9 @@ class Networks(Network):
     """Threads of a network that trains on processors. More than one changes the result."""
     checkpoint_seconds: Number = Field(60, gt=0)
     """Seconds between two checkpoints. A kill loses no more than this."""
+    seeds: int = Field(1, ge=1, le=99)
+    """Seeds that every network is trained with, its pre-training too. With fewer than three no claim about networks is
+    decided."""
     pretraining: Pretraining = Field(default_factory=Pretraining)
     ranking: RankingTraining = Field(default_factory=RankingTraining)
     gap: Number = Field(0.5, gt=0, description="g of the ranking loss (eq. 3), which is not printed.")
@@ -161,6 +171,16 @@ class SamplingStudy(Section):
 
     out_of_class: Distinct[Annotated[Number, Field(ge=0, le=1)]] = Field(min_length=2)
     """Shares of out-of-class negatives. For the share in `sampler`, the figure shows DeepRanking itself."""
+
+
+class LearningCurves(Section):
+    """How networks get better with steps and with training images; not run if left out or null."""
+
+    steps: Distinct[Annotated[int, Field(ge=1)]] = Field(min_length=2)
+    """Steps after which DeepRanking and the single-scale network measure the rated triplets, multiples of
+    `validation_interval`. They choose nothing by them."""
+    images: Distinct[Annotated[int, Field(ge=3)]] = Field(min_length=1)
+    """Training images of each category that both networks and the golden feature learn from, besides all of them."""
 
 
 class Surroundings(Section):

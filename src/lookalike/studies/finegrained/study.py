@@ -12,10 +12,11 @@ from typing import Any, NamedTuple, Self
 import pandas as pd
 
 from lookalike.exhibits.claims import Claim, Scope
+from lookalike.exhibits.contrasts import SEEDS, TRAINING
 from lookalike.exhibits.model import Drawn, Figure, Table
 from lookalike.exhibits.printed import MISSING, plus_minus
 from lookalike.exhibits.statuses import Status
-from lookalike.studies.finegrained.numbers import COUNTS
+from lookalike.studies.finegrained.numbers import COUNTS, FINISHED
 from lookalike.studies.finegrained.section import FinegrainedSection
 from lookalike.studies.finegrained.systems import (
     ALL,
@@ -23,9 +24,11 @@ from lookalike.studies.finegrained.systems import (
     CONVNET,
     DEEP,
     EMBEDDED,
+    EMBEDDING_ON_TOP,
     FEATURES,
     GOLDEN,
     OASIS,
+    OASIS_ON_TOP,
     PAPER,
     PAPER_K,
     PER_TRIPLET,
@@ -37,6 +40,7 @@ from lookalike.studies.finegrained.systems import (
     is_learned,
     is_network,
     ordered_systems,
+    sampled_share,
     system_title,
     weighted_systems,
 )
@@ -50,7 +54,11 @@ LEAST_TRIPLETS = 1_000
 """With fewer, an interval of precision spans several points, in which nearly anything agrees."""
 ALIKE = 1.1
 """Up to this many times the paper's number of triplets, or of images ranked, a count of triplets is about the same."""
-ONCE = "Each network was trained once; no interval contains the chance in that."
+ROLES = ("shares", "largest share", "smallest share")
+"""Names in claims.csv of networks by their share of out-of-class negatives."""
+OTHER_SHARES = "networks of several shares of out-of-class negatives"
+LEAST_SEEDS = 3
+"""With fewer trainings of a network, nothing is decided about it."""
 ABOUT = {
     EMBEDDED: "a short code of all hand-crafted features",
     OASIS: "learned from triplets on L1HashKPCA",
@@ -77,6 +85,7 @@ class Measured(NamedTuple):
     n_ties: int = 0
     median_pool: int = 0
     n_in_top: int = 0
+    n_seeds: int = 1
 
 
 class Difference(NamedTuple):
@@ -111,15 +120,56 @@ class FinegrainedStudy(FinegrainedSection):
 
     def title_of(self, method: str) -> str:
         """Name of a system as the paper prints it."""
-        return system_title(method)
+        return OTHER_SHARES if method in ROLES else system_title(method)
 
     @property
     def undecided(self) -> str:
-        """Sentence on how long networks were trained, and that each has one seed; "" where none was."""
-        if not any(map(is_network, self.measured)):
-            return ""
-        trained = f"Networks were trained for {self.network.ranking.n_steps:,} steps with one seed."
-        return f"{trained} That does not decide how they compare with other systems."
+        """Sentence on which networks were trained too briefly or too seldom to decide about them; "" where none was."""
+        networks = ordered_systems(filter(is_network, self.measured))
+        brief = [self.title_of(system) for system in networks if TRAINING in self.limits_of(system)]
+        seldom = [self.title_of(system) for system in networks if SEEDS in self.limits_of(system)]
+        parts = [
+            f"{', '.join(names)} {what}"
+            for names, what in (
+                (brief, "still learned when training ended"),
+                (seldom, f"{'was' if len(seldom) == 1 else 'were'} trained with fewer than {LEAST_SEEDS} seeds"),
+            )
+            if names
+        ]
+        return f"{', and '.join(parts)}. That does not decide how they compare with other systems." if parts else ""
+
+    def limits_of(self, system: str) -> list[str]:
+        """Return what keeps the numbers of a network from deciding: too few seeds, or a training that was cut short."""
+        if not is_network(system):
+            return []
+        limits = [SEEDS] if self.value(system, PRECISION).n_seeds < LEAST_SEEDS else []
+        # what learns on top of a network is no further than that
+        learned = [SINGLE] if system in (OASIS_ON_TOP, EMBEDDING_ON_TOP) else []
+        return limits + ([TRAINING] if self.unfinished & {system, *learned} else [])
+
+    @cached_property
+    def unfinished(self) -> set[str]:
+        """Networks of which a training took all its steps while held-out images still improved."""
+        ends = self.numbers[self.numbers["metric"] == FINISHED]
+        return set(ends.loc[ends["value"] == 0, "method"])
+
+    @cached_property
+    def fits(self) -> pd.DataFrame:
+        """Return what every system recorded, by system: with its first seed, but time and triplets of the mean seed."""
+        table = self.table("fits")
+        first = table.drop_duplicates("system").set_index("system")
+        means = table.groupby("system")[[name for name in ("seconds", "n_triplets") if name in table]].mean()
+        return first.assign(**means)
+
+    def trainings_notes(self, systems: Iterable[str]) -> list[str]:
+        """Say how often networks among some systems were trained; nothing without networks."""
+        n = {self.value(system, PRECISION).n_seeds for system in systems if is_network(system)}
+        if not n:
+            return []
+        if max(n) == 1:
+            return ["Each network was trained once; no interval contains the chance in that."]
+        times = f"Each network was trained {max(n)} times from other seeds."
+        return [f"{times} Numbers are means, and intervals contain the chance in that."]
 
     @cached_property
     def numbers(self) -> pd.DataFrame:
@@ -132,7 +182,7 @@ class FinegrainedStudy(FinegrainedSection):
         """Numbers by system, subset and metric; empty where nothing was run."""
         if not self.has("metrics"):
             return {}
-        rows = self.numbers[self.numbers["x"].isna()]
+        rows = self.numbers[self.numbers["x"].isna() & self.numbers["fold"].eq(0)]
         counts = rows.pivot(index=["method", "subset"], columns="metric", values="value").reindex(columns=list(COUNTS))
         counted: dict[Any, Any] = counts.fillna(0).round().astype(int).to_dict("index")
         return {
@@ -198,12 +248,13 @@ class FinegrainedStudy(FinegrainedSection):
         """Return the systems that a name in claims.csv stands for: networks by their share of negatives."""
         shares = list(weighted_systems(self.measured, self.chosen_percent).values())
         several = shares if len(shares) > 1 else []
-        roles = {"shares": several, "largest share": several[-1:], "smallest share": several[:1]}
+        roles = dict(zip(ROLES, (several, several[-1:], several[:1]), strict=True))
         return roles.get(name, [name])
 
     def was_run(self, method: str, setting: str = "") -> bool:
-        """Tell whether a system was measured, or at least could be."""
-        return method in self.measured or not self.why_not_run(method)
+        """Tell whether a system was measured, or at least could be; networks of other shares are asked for by name."""
+        is_left_out = sampled_share(method) is not None and method not in self.systems()
+        return method in self.measured or not (self.why_not_run(method) or is_left_out)
 
     def follows_protocol(self) -> bool:
         """Tell whether the golden feature makes the relevance that networks learn from, as in the paper."""
@@ -277,7 +328,13 @@ class FinegrainedStudy(FinegrainedSection):
         if drawn is None or not {"low", "high"} <= set(drawn.frame):
             return f"Data: {self.title} ({origin}){size}."
         what = "brackets" if isinstance(drawn, Table) else "bars and bands"
-        return f"Data: {self.title} ({origin}){size}; {what}: 95% bootstrap intervals over query images."
+        return f"Data: {self.title} ({origin}){size}; {what}: 95% bootstrap intervals over {self.resampled}."
+
+    @property
+    def resampled(self) -> str:
+        """Return what bootstraps draw anew."""
+        several = any(found.n_seeds > 1 for found in self.values.values())
+        return "query images, and over seeds of networks" if several else "query images"
 
     def notes(self, drawn: Drawn | None) -> list[str]:
         """Systems that were not run, and why numbers may not be held against print."""
@@ -319,7 +376,7 @@ class FinegrainedStudy(FinegrainedSection):
         }
         about = "triplets of images, rated (Deep Ranking, CVPR 2014, Table 1)"
         size = self.size or "No triplets"
-        note = f"{size}, {SOURCES[self.kind]}. Brackets: 95% bootstrap intervals over query images."
+        note = f"{size}, {SOURCES[self.kind]}. Brackets: 95% bootstrap intervals over {self.resampled}."
         notes = [note, *self.not_run_notes(set(main) - self.measured)]
         return about, ["precision (%)", f"score-{self.k}"], rows, notes
 
@@ -334,6 +391,11 @@ class FinegrainedStudy(FinegrainedSection):
 
 
 STUDY = FinegrainedStudy
+
+
+def after_steps(step: float) -> str:
+    """Return the setting of numbers of networks after so many of their steps."""
+    return f"after {step:,.0f} steps"
 
 
 def with_interval(found: Measured, form: str) -> str:

@@ -20,6 +20,8 @@ Features = Mapping[str, Floats]
 """System id of a hand-crafted feature to its vectors (N, d), a row per image id, NaN where there is none."""
 
 
+BLOCK = 1_000
+"""Rows that are read at a time."""
 NO_VECTOR = "a pair names an image without a vector: make pairs.parquet anew from usable images"
 
 
@@ -59,8 +61,16 @@ def with_vectors(relevance: RelevanceData, usable: npt.NDArray[np.bool_]) -> Rel
 
 def usable_rows(features: Features) -> npt.NDArray[np.bool_]:
     """Return which images have a vector of every feature, shape (N,)."""
-    masks = [np.isfinite(vectors).all(axis=1) for vectors in features.values()]
+    masks = [
+        np.concatenate([np.isfinite(vectors[rows]).all(axis=1) for rows in blocks_of(len(vectors))])
+        for vectors in features.values()
+    ]
     return np.asarray(np.logical_and.reduce(masks))
+
+
+def blocks_of(n: int) -> list[slice]:
+    """Return parts of n rows, so that not all vectors are in memory at a time."""
+    return [slice(start, start + BLOCK) for start in range(0, max(n, 1), BLOCK)]
 
 
 def stratified_folds(category: Array, n_folds: float, random: np.random.Generator) -> npt.NDArray[np.int64]:

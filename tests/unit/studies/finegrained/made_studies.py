@@ -10,7 +10,7 @@ from PIL import Image
 from lookalike.core.files import write_array, write_table
 from lookalike.data.relevance import RelevanceData
 from lookalike.studies.finegrained.numbers import metrics_of
-from lookalike.studies.finegrained.systems import BY_CLASS, DEEP, TABLE1, TABLE2, contrast_pairs
+from lookalike.studies.finegrained.systems import BY_CLASS, DEEP, TABLE1, TABLE2, contrast_pairs, is_network
 from lookalike.studies.rooms import room_exhibits, study_of
 
 PRINTED = printed("finegrained")
@@ -27,7 +27,7 @@ REAL = {"kind": "triplets", "title": "rated triplets"}
 """Settings of triplets that people rated."""
 
 
-def toy_intervals(levels=None, *, n_triplets=14_000, pool=1_000, reach=0.8, kinds=KINDS):
+def toy_intervals(levels=None, *, n_triplets=14_000, pool=1_000, reach=0.8, kinds=KINDS, seeds=3):
     """Rows of every system; precision differs by 6 points on either side between the kinds of negatives."""
     rows = []
     for system, (precision, thousands) in (levels or LEVELS).items():
@@ -39,10 +39,10 @@ def toy_intervals(levels=None, *, n_triplets=14_000, pool=1_000, reach=0.8, kind
                 "score@30": (score, 2 * reach * n / 100),
                 "score@30_per_triplet": (100 * score / n, 2 * reach),
             }
-            counts = (n, n // 4, 3, pool, int(0.7 * n))
+            counts = (n, n // 4, 3, pool, int(0.7 * n), seeds if is_network(system) else 1)
             rows += [(system, subset, metric, *number, *counts) for metric, number in numbers.items()]
     columns = ["system", "subset", "metric", "value", "reach", "n_triplets", "n_queries", "n_ties"]
-    frame = pd.DataFrame(rows, columns=[*columns, "median_pool", "n_in_top"])
+    frame = pd.DataFrame(rows, columns=[*columns, "median_pool", "n_in_top", "n_seeds"])
     return frame.assign(low=frame["value"] - frame["reach"], high=frame["value"] + frame["reach"])
 
 
@@ -98,13 +98,27 @@ def toy_curves():
     }
 
 
+CURVES = {"learning_curves": {"steps": [50, 100], "images": [6]}}
+CURVES |= {"network": {"seeds": 3, "ranking": {"validation_interval": 50}}}
+
+
+def toy_trace(ended=()):
+    """Numbers of three seeds of two networks after 50 and 100 steps, which one training did not take."""
+    rows = []
+    for seed, step, system in product((1, 2, 3), (50, 100), (DEEP, "single-scale-ranking")):
+        value = {50: 70.0, 100: 86.0}[step] + seed
+        if step == 50 or (system, seed) != ended:
+            rows += [(step, metric, value, system, seed) for metric in ("similarity_precision", "score@30")]
+    return pd.DataFrame(rows, columns=["x", "metric", "value", "method", "fold"]).assign(subset="traced")
+
+
 def toy_pool(source="pool"):
     return pd.DataFrame({"text_query": ["a", "a", "b"], "image_id": [0, 1, 2], "source": source})
 
 
 def given(*, kind="synthetic_triplets", title="demo triplets", seed=1, surroundings=(), **section):
     """The study that a job for exhibits is given, of a section in which some keys are other than usual."""
-    section = {"buffers": [3], "network": {"ranking": {"n_steps": 1234}}} | section
+    section = {"buffers": [3]} | section
     found = {"folder": ".", "no_training": "", "no_torch": "", "is_graded": True} | dict(surroundings)
     shared = {"seed": seed, "datasets": {"made": {"kind": kind, "title": title}}}
     return study_of("finegrained", "made", {"study": section, "shared": shared, "surroundings": found})

@@ -6,6 +6,7 @@ import pytest
 from contract import ROOT, check_plan
 from project import own_settings
 
+from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.model import plain
 from lookalike.studies.finegrained import section
 from lookalike.studies.finegrained.section import describer_module
@@ -17,6 +18,7 @@ from lookalike.studies.finegrained.systems import (
     is_network,
     ordered_systems,
     sampled_share,
+    system_and_seed,
     system_title,
     weighted_systems,
 )
@@ -42,7 +44,7 @@ def study_of(dataset, **changes):
 
 @pytest.fixture
 def demo():
-    return study_of(DEMO)
+    return study_of(DEMO, sampling_study={"out_of_class": [0.0, 0.2, 0.6, 1.0]})
 
 
 @pytest.fixture
@@ -51,18 +53,45 @@ def rated():
 
 
 def test_the_systems_are_those_of_both_tables_and_of_figure_6(demo):
+    assert set(study_of(DEMO).systems()) == {*TABLE1, *TABLE2}
     assert set(demo.systems()) == {*TABLE1, *TABLE2, *SHARES, "multiscale-uniform-000"}
     ranked = ["single-scale-ranking", "deep-ranking", *SHARES, "multiscale-uniform-000"]
     assert demo.ranking_networks() == ranked
     assert ("deep-ranking", "convnet") in demo.compared_pairs()
 
 
-@pytest.mark.parametrize("batch", ["feature_batch", "network_batch"])
-def test_systems_have_a_job_each_or_share_one(demo, rated, batch):
-    alone, together = (getattr(study, batch)() for study in (rated, demo))
+def test_systems_have_a_job_each_or_share_one(demo, rated):
+    alone, together = (study.feature_batch() for study in (rated, demo))
     each = [file.replace("{system}", system) for system in together.fitted for file in alone.files]
     assert each == together.files
     assert set(alone.allowed) - set(together.allowed) == {"system"}
+
+
+def test_networks_have_a_job_each_or_one_for_every_seed(demo):
+    by_seed = demo.network_batches()
+    (alone,) = study_of(DEMO, batch="method", sampling_study=plain(demo.sampling_study)).network_batches()
+    assert [name for batch in by_seed for name in batch.fitted] == alone.fitted == alone.allowed["system"]
+    each = [file.replace("{system}", name) for name in alone.fitted for file in alone.files]
+    assert each == [file for batch in by_seed for file in batch.files]
+    assert [batch.fitted[0] for batch in by_seed] == demo.trainings("single-scale-ranking")
+    assert [system_and_seed(batch.fitted[1]) for batch in by_seed] == [("deep-ranking", seed) for seed in (1, 2, 3)]
+    assert demo.trainings("oasis") == ["oasis"]
+    assert len(demo.curve_files()) == 3 * 8
+
+
+def test_learning_curves_add_networks_of_fewer_images_and_what_they_start_from():
+    curves = {"steps": [30, 60], "images": [14, 7]}
+    study = study_of(DEMO, learning_curves=curves)
+    added = set(study.systems()) - set(study_of(DEMO).systems())
+    bases = ("convnet", "single-scale-ranking", "deep-ranking", "golden-features")
+    assert added == {f"{base}-images{n:03d}" for base in bases for n in (7, 14)}
+    assert study.convnets()[:4] == ["convnet", "convnet-seed2", "convnet-seed3", "convnet-images007"]
+    assert ("deep-ranking-images007", "golden-features-images007") in study.compared_pairs()
+    assert [path.split("/")[-2] for path in study.traced_files()][:2] == study.trainings("single-scale-ranking")[:2]
+    assert is_network("deep-ranking-images007")
+    assert system_title("golden-features-images007") == "Golden Features, 7 images"
+    with pytest.raises(LookalikeError, match="looked at every 30 steps"):
+        study_of(DEMO, learning_curves=curves | {"steps": [30, 50]})
 
 
 def test_without_torch_there_are_no_networks(monkeypatch):
@@ -85,27 +114,28 @@ def test_what_a_release_holds_decides_what_is_learned_from_it(demo, rated):
     assert "training, in folders by category" in rated.surroundings.no_training
     assert rated.systems() == list(FEATURES)
     assert demo.surroundings.no_training == ""
-    # with images to learn from there are networks; without grades they have no shares to vary
+    # with images to learn from there are networks; without grades they have no shares to vary, unless ratings give some
     image = Path("data/triplets/training/cat/1.jpg")
     image.parent.mkdir(parents=True)
     image.touch()
-    rated = study_of(RATED)
+    rated = study_of(RATED, golden={})
     assert rated.ranking_networks() == rated.systems()[-4:-2]
     assert rated.sampling().out_of_class == 1.0
+    assert study_of(RATED).sampling().out_of_class == 0.2
     (image.parents[1] / "relevance.csv").touch()
-    rated = study_of(RATED)
+    rated = study_of(RATED, golden={})
     assert len(rated.ranking_networks()) == 2 + 6, "two of the tables, six of Figure 6"
     assert rated.sampling().out_of_class == 0.2
 
 
 def test_a_network_depends_on_its_own_sampling_and_training_alone(demo):
-    params = demo.params("train_networks")
+    params = demo.params("train_networks", demo.network_batches()[1].fitted)
     samplings, network, own = params["samplings"], params["network"], plain(demo.sampling())
-    assert samplings["multiscale-weighted-060"] == own | {"out_of_class": 0.6}
-    assert samplings["multiscale-uniform-000"]["weighted"] is False
-    assert samplings["deep-ranking"] == own == network["validation"]["sampling"]
+    assert samplings["multiscale-weighted-060-seed2"] == own | {"out_of_class": 0.6}
+    assert samplings["multiscale-uniform-000-seed2"]["weighted"] is False
+    assert samplings["deep-ranking-seed2"] == own
     assert set(network) == {"size", "shift", "device", "validation", "ranking", "gap"}
-    alone = demo.params("train_networks", system="deep-ranking")
+    alone = demo.params("train_networks", ["deep-ranking"], system="deep-ranking")
     assert alone == params | {"samplings": {"deep-ranking": own}}
 
 
@@ -116,11 +146,11 @@ def test_files_lie_where_settings_say(demo, rated):
     assert demo.drawn_shards()[0] == f"results/{DEMO}/drawn/000.json"
     assert set(rated.params("read_triplets")) == {"kind", "ratings", "folder", "seed"}
     assert demo.params("read_triplets")["synthetic_triplets"]["categories"] > 0
-    assert len(check_plan(demo)) == 14
+    assert len(check_plan(demo)) == 15
     assert "results/demo_triplets/systems/convnet/distances.npy" in demo.planned_files()["distances"]
-    by_people = study_of(DEMO, golden={"ratings": 0.4})
-    assert [study.relevance_path().split("/")[-2] for study in (demo, by_people)] == [DEMO, "golden-features"]
-    makes = set(by_people.learned_files()) - set(demo.learned_files())
+    without = study_of(DEMO, golden={})
+    assert [study.relevance_path().split("/")[-2] for study in (without, demo)] == [DEMO, "golden-features"]
+    makes = set(demo.learned_files()) - set(without.learned_files())
     assert makes == {"results/{dataset}/systems/golden-features/relevance.npz"}
     for feature in FEATURES:
         assert (ROOT / "src" / "lookalike" / describer_module(feature)).is_file()

@@ -326,8 +326,8 @@ def test_a_hand_crafted_feature_is_described_and_measured(tmp_path):
     pairs = pd.DataFrame({"query": [0, 1, 0], "candidate": [1, 3, 0]})
 
     def described(rows):
-        settings = {"n_words": 5, "sizes": (16,)}
-        return describe_system("sift-like", settings, paths, rows, pairs, seed=0, codebook_from="some")
+        settings, ratings = [{"n_words": 5, "sizes": (16,)}], pd.DataFrame()
+        return describe_system("sift-like", settings, paths, rows, pairs, ratings=ratings, seed=0, codebook_from="some")
 
     result = described([3, 4, 5, 2])
     assert np.isnan(result.vectors[2]).all()
@@ -339,6 +339,27 @@ def test_a_hand_crafted_feature_is_described_and_measured(tmp_path):
     json.dumps(result.fit, allow_nan=False)
     with pytest.raises(LookalikeError, match="codebook"):
         described([2])
+
+
+def test_ratings_take_one_of_several_settings_of_a_feature(tmp_path):
+    colours = [(200, 30, 30), (200, 32, 32), (30, 30, 200), (30, 200, 30)]
+    paths = [tmp_path / f"{place}.png" for place in range(4)]
+    for path, colour in zip(paths, colours, strict=True):
+        Image.fromarray(np.full((40, 40, 3), colour, dtype=np.uint8)).save(path)
+    pairs = pd.DataFrame({"query": [3], "candidate": [2]})
+    ratings = pd.DataFrame({"query": [0, 1], "positive": [1, 0], "negative": [2, 2]})
+    blind, seeing = {"bins": (1, 1, 1)}, {"bins": (4, 4, 4), "distance": "l1"}
+
+    def described(choices, ratings=ratings):
+        return describe_system("color", choices, paths, [], pairs, ratings=ratings, seed=0, codebook_from="").fit
+
+    found = described([blind, seeing, seeing | {"distance": "l2"}])
+    assert [row["precision"] for row in found["tried"]] == [0.5, 1.0, 1.0]
+    assert (found["settings"]["bins"], found["distance"]) == ((4, 4, 4), "l1"), "the first of the best"
+    assert described([blind, seeing], ratings.iloc[:0])["distance"] == "chi2", "without ratings the first"
+    assert described([seeing])["tried"] == []
+    with pytest.raises(LookalikeError, match="no distance 'l7'"):
+        described([blind, seeing | {"distance": "l7"}])
 
 
 def test_a_system_is_written_by_the_names_of_its_files(tmp_path):
