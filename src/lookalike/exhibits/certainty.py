@@ -16,7 +16,7 @@ LEVEL = 0.05
 """A p-value below it is small, and intervals are of 1 minus it."""
 POWER = 0.8
 """Chance by which a run is asked to tell the smallest difference."""
-LOST = {"folds": 1, "landmarks": 1, "sizes": 2}
+LOST = {"folds": 1, "landmarks": 1, "seeds": 1, "sizes": 2}
 """Intervals that are of a t distribution to how many degrees of freedom fewer than repeats it has."""
 NO_CHANCE = 1e-100
 """What holds at this level too is left to no chance."""

@@ -23,7 +23,7 @@ from lookalike.exhibits.statuses import Outcome
 if TYPE_CHECKING:
     from lookalike.exhibits.study import Study
 
-T_TESTED = ("folds", "landmarks")
+T_TESTED = ("folds", "landmarks", "seeds")
 """Intervals that are of t-tests."""
 MARGIN = 1.0
 """Differences up to this are none in practice: one point of mAP, the last digit that the papers print."""
