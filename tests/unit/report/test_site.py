@@ -271,9 +271,9 @@ def test_a_verdict_that_is_sure_alone_and_not_among_those_of_its_paper_is_undeci
         "By itself it holds (p 0.030), but among the 3 tested verdicts of its paper this may be chance (p 0.060)."
     )
     assert first.parts == ("+5.5 points",)
-    told = dict(first.further)
-    assert (told["Gate"], told["Power"]) == ("not sure among others", texts["power"])
-    assert told["p"] == "0.030 by itself, 0.060 after Holm's adjustment over the 3 tested verdicts of its paper."
+    said = dict(first.further)
+    assert (said["Gate"], said["Power"]) == ("not sure among others", texts["power"])
+    assert said["p"] == "0.030 by itself, 0.060 after Holm's adjustment over the 3 tested verdicts of its paper."
     assert "Power" not in dict(second.further), "what is decided was told"
 
 

@@ -371,8 +371,8 @@ def test_a_claim_about_every_set_names_those_that_it_was_tried_on_and_fails_by_a
         found = contrasted(study(tables=given, subsets=both if on_var20 else {"var10": VAR10}, claims=[every]))
         return claims_table(found).frame.iloc[0]
 
-    one, broken = row_of({}), row_of(FOUR | {"lego": -0.05})
-    assert (one["verdict"], one["tried"], one["untried"]) == (HOLDS, "Var10", "Easy10 and Var20")
+    alone, broken = row_of({}), row_of(FOUR | {"lego": -0.05})
+    assert (alone["verdict"], alone["tried"], alone["untried"]) == (HOLDS, "Var10", "Easy10 and Var20")
     assert (broken["verdict"], broken["evidence"][:6], broken["untried"]) == (FAILS, "Var20:", "Easy10")
 
 
