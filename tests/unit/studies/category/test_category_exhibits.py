@@ -240,6 +240,16 @@ def test_notes_tell_ends_of_grids_and_limits_of_iterations():
     assert not any("not shown" in note for note in notes)
 
 
+def test_a_step_of_oasis_on_rows_stands_below_the_times():
+    timed = {"timed": ["oasis-rows"], "specs": {"oasis-rows": {}}}
+    both = {name: dict.fromkeys(("oasis", "oasis-rows"), 900.0) for name in ("n_steps", "n_updates")}
+    steps = both | {"cpu_seconds_fit": {"oasis": 6.0, "oasis-rows": 60.0}}
+    toys = contrasted(study([], f"{JMLR}/table5", "table", fits=fits(**steps), **timed))
+    notes = EVERY[f"{JMLR}/table5"].draw(toys).notes
+    assert any("a step of OASIS takes 10x (Var10) the time of a step on their inner products" in note for note in notes)
+    assert not any("inner products" in note for note in drawn(f"{JMLR}/table5").notes)
+
+
 def test_settings_choose_subsets_and_the_headline_has_map_and_classes_left_out(tmp_path):
     both = {"subsets": {"var10": VAR10, "var20": VAR20}, "exhibits": {f"{JMLR}/table4": ["var20"]}}
     assert set(drawn(f"{JMLR}/table4", **both).frame["subset"]) == {"var20"}
