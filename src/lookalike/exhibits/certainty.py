@@ -69,6 +69,13 @@ def detectable(row: Contrast) -> float:
     return math.exp(reach) if row.unit == "ratio" else reach
 
 
+def unsureness(row: Contrast) -> float:
+    """Return how large the smallest difference that would be told is beside the difference that was found."""
+    sizes = (math.log(value) if row.unit == "ratio" else value for value in (detectable(row), row.mean))
+    smallest, found = map(abs, sizes)
+    return smallest / found if found else math.inf
+
+
 def smallest_level(is_decided: Callable[[float], bool]) -> float:
     """Return the smallest level of intervals, a p-value, at which a claim is decided as it is at `LEVEL`, or at all.
 

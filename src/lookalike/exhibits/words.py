@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from lookalike.exhibits.certainty import POWER, detectable
+from lookalike.exhibits.certainty import POWER, detectable, unsureness
 from lookalike.exhibits.claims import MARGIN, Claim, Kind, Reason, Verdict, methods_of, unknown
 from lookalike.exhibits.contrasts import (
     GRID,
@@ -210,18 +210,20 @@ def tried_on(verdict: Verdict, study: Study) -> tuple[str, str]:
     return (where, elsewhere) if where else ("", "")
 
 
-def scope_words(tried: str, untried: str = "") -> str:
-    """Say which parts a claim was tried on: ``tried on 10 classes, not on 20 classes and 50 classes``."""
+def scope_words(verdict: str, tried: str, untried: str) -> str:
+    """Say which parts a claim was tried on, and on which not, as far as `reach_words` does not."""
+    if verdict in (Outcome.HOLDS, Outcome.FAILS) and tried and untried:
+        return f"not tried on {untried}"
     return f"tried on {tried}{f', not on {untried}' if untried else ''}" if tried else ""
 
 
 def reach_words(verdict: str, kind: str, tried: str, untried: str) -> str:
-    """Say how far a verdict reaches: ``on 10 classes, not tried on 50 classes, for our programs``.
+    """Say how far a verdict reaches: ``on 10 classes, for our programs``.
 
     A claim about every set is not borne out by those that were tried, so its verdict names these.
     """
     is_decided = verdict in (Outcome.HOLDS, Outcome.FAILS)
-    where = f"on {tried}, not tried on {untried}" if is_decided and tried and untried else ""
+    where = f"on {tried}" if is_decided and tried and untried else ""
     return ", ".join(filter(None, (where, "for our programs" if kind == Kind.IMPLEMENTATION else "")))
 
 
@@ -256,7 +258,7 @@ def evidence(verdict: Verdict, study: Study) -> list[str]:
 def power_words(verdict: Verdict, study: Study) -> str:
     """Say the smallest difference that a run could have told, of what a claim is about; "" where it has no numbers.
 
-    Of several contrasts in one unit it is the largest: a claim that asks something of all is as weak as the weakest.
+    Of several contrasts in one unit it is of the least sure one, beside its own size, because a claim asks all of them.
     """
     # of single values of k only p is asked
     groups = [list(rows) for _, rows in groupby(verdict.rows, lambda row: row.key)]
@@ -265,7 +267,7 @@ def power_words(verdict: Verdict, study: Study) -> str:
     if not able:
         is_known = any(not math.isnan(row.mean) for row in rows)
         return "No smallest difference can be named: its numbers have no interval." if is_known else ""
-    weakest = max((row for row in able if row.unit == able[0].unit), key=detectable)
+    weakest = max((row for row in able if row.unit == able[0].unit), key=unsureness)
     where = [" and ".join(study.title_of(name) for name in (weakest.first, weakest.second) if name)]
     where += [study.setting_title(weakest.setting)] if names_parts(verdict) else []
     size = distance(detectable(weakest), weakest.unit)

@@ -74,9 +74,8 @@ class DecidedClaim:
 
     @property
     def scope(self) -> str:
-        """Say which parts it was tried on, where its verdict does not."""
-        is_said = self.untried and self.verdict in (Outcome.HOLDS, Outcome.FAILS)
-        return "" if is_said else words.scope_words(self.tried, self.untried)
+        """Say which parts it was tried on, and on which not, as far as `reach` does not."""
+        return words.scope_words(self.verdict, self.tried, self.untried)
 
     @property
     def reach(self) -> str:

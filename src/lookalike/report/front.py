@@ -203,7 +203,7 @@ def _claim(claim: DecidedClaim, several: bool, *, has_evidence: bool = True) -> 
     Of what programs take each part of the evidence is told: the ratios differ from set to set.
     """
     evidence = [claim.evidence, *(() if is_of_quality(claim) else claim.parts)]
-    parts = (claim.dataset_title if several else "", claim.part, claim.reach or claim.scope)
+    parts = (claim.dataset_title if several else "", claim.part, claim.reach, claim.scope)
     place = ", ".join(filter(None, parts))
     return Item(place, f"claims.html#{claim.anchor}", claim.claim, words.sentence("; ".join(evidence)) * has_evidence)
 

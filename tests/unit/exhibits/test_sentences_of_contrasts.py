@@ -95,13 +95,14 @@ def test_a_claim_was_tried_on_the_parts_that_have_its_numbers(scope, tried):
 
 
 def test_a_verdict_names_the_sets_of_a_claim_about_every_set_and_whose_programs_it_is_about():
+    sides = ("10 classes", "20 classes")
     assert words.reach_words("holds", "precision", "10 classes", "") == ""
-    named = "on 10 classes, not tried on 20 classes"
-    assert words.reach_words("holds", "precision", "10 classes", "20 classes") == named
-    assert words.reach_words("undecided", "implementation", "10 classes", "20 classes") == "for our programs"
-    assert (
-        words.reach_words("does not hold", "implementation", "10 classes", "20 classes") == f"{named}, for our programs"
-    )
+    assert words.reach_words("holds", "precision", *sides) == "on 10 classes"
+    assert words.reach_words("undecided", "implementation", *sides) == "for our programs"
+    assert words.reach_words("does not hold", "implementation", *sides) == "on 10 classes, for our programs"
+    assert words.scope_words("holds", *sides) == "not tried on 20 classes"
+    assert words.scope_words("undecided", *sides) == "tried on 10 classes, not on 20 classes"
+    assert words.scope_words("holds", "10 classes", "") == "tried on 10 classes"
 
 
 def test_statuses_and_outcomes_are_counted_in_words():

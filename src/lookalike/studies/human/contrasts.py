@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import partial
-from typing import NamedTuple
 
 import pandas as pd
 
@@ -47,14 +46,14 @@ def of_raters(study: HumanStudy, paper: str) -> Iterator[Contrast]:
         yield row(metric, mean=mean, low=low, high=high, n=n_queries, interval=QUERIES, printed=printed)
     else:
         yield without(metric, interval="rated images", printed=printed)
-    reached = partial(row, second=RANDOM_IMAGES, unit="points")
-    for rater, share in shares_that_reach(study, paper).items():
+    beside_random = partial(row, second=RANDOM_IMAGES, unit="points")
+    for rater, (oasis, random) in queries_that_reach(study, paper).items():
         metric = f"queries that reach the {rater}"
-        if share is None:
-            yield without(metric, second=RANDOM_IMAGES, interval="raters")
+        if len(oasis):
+            mean, low, high = (100 * end for end in paired_shares(oasis, random))
+            yield beside_random(metric, mean=mean, low=low, high=high, n=len(oasis), interval=QUERIES)
         else:
-            mean, low, high = (100 * end for end in share[:3])
-            yield reached(metric, mean=mean, low=low, high=high, n=share.n, interval=QUERIES)
+            yield beside_random(metric, interval="raters", limits=f"oasis:{TOO_FEW}")
     spread = study.curve(BEYOND, paper=paper).dropna()
     for mean, low, high in spread.to_numpy():
         yield row(BEYOND, mean=mean, low=low, high=high, n=n_queries, interval=QUERIES, unit="")
@@ -62,34 +61,24 @@ def of_raters(study: HumanStudy, paper: str) -> Iterator[Contrast]:
         yield without(BEYOND, interval="raters")
 
 
-class Share(NamedTuple):
-    """The difference of two shares of the same queries, with its 95% interval."""
-
-    mean: float
-    low: float
-    high: float
-    n: int
-
-
-def shares_that_reach(study: HumanStudy, paper: str) -> dict[str, Share | None]:
-    """Return on how many more queries OASIS reaches raters than random images do; None without raters to reach.
+def queries_that_reach(study: HumanStudy, paper: str) -> dict[str, tuple[Truths, Truths]]:
+    """Tell of each query with raters whether OASIS reaches them, and whether random images do.
 
     Random images are judged by the same raters of the same queries. They reach raters where these hardly agree, so a
     ranker's precision is near that of people by what it reaches beyond them.
     """
     levels = study.curve("query range", "raters", paper)
     bars = {"mean rater": levels["value"] - MARGIN, "lowest rater": levels["low"]}
-    found = pd.DataFrame({name: study.curve("query precision", name, paper)["value"] for name in (OASIS, RANDOM)})
-    shares: dict[str, Share | None] = {}
-    for rater, bar in bars.items():
-        known = found.assign(bar=bar).dropna()
-        reach = [(known[name] >= known["bar"]).to_numpy() for name in (OASIS, RANDOM)]
-        shares[rater] = paired_shares(*reach) if len(known) else None
-    return shares
+    precision = pd.DataFrame({name: study.curve("query precision", name, paper)["value"] for name in (OASIS, RANDOM)})
+    known = {rater: precision.assign(bar=bar).dropna() for rater, bar in bars.items()}
+    return {
+        rater: ((table[OASIS] >= table["bar"]).to_numpy(), (table[RANDOM] >= table["bar"]).to_numpy())
+        for rater, table in known.items()
+    }
 
 
-def paired_shares(first: Truths, second: Truths) -> Share:
-    """Contrast the shares of queries that are true of the first and of the second.
+def paired_shares(first: Truths, second: Truths) -> tuple[float, float, float]:
+    """Return the share of queries that the first reaches minus that of the second, with its 95% interval.
 
     The interval adds half a query to each of the four kinds (Agresti and Min, Statistics in Medicine 24, 2005), so that
     it is not empty where all queries are alike.
@@ -97,4 +86,4 @@ def paired_shares(first: Truths, second: Truths) -> Share:
     n, gained, lost = len(first), int((first & ~second).sum()), int((second & ~first).sum())
     middle = (gained - lost) / (n + 2)
     reach = 1.959964 * math.sqrt((gained + lost + 1) / (n + 2) ** 2 - middle**2 / (n + 2))
-    return Share((gained - lost) / n, middle - reach, middle + reach, n)
+    return (gained - lost) / n, middle - reach, middle + reach

@@ -360,6 +360,22 @@ def test_the_table_has_a_row_for_every_claim():
     assert frame.loc["jmlr-active-set-large", "evidence"] == "None of its parts was run."
 
 
+def test_a_claim_about_every_set_names_those_that_it_was_tried_on_and_fails_by_a_single_one():
+    both = {"var10": VAR10, "var20": VAR20}
+    every = {row["id"]: row for row in ROWS}["draft-better-map"]
+
+    def row_of(on_var20):
+        table = against(**FOUR)["comparison"]
+        gaps = [table, against(**on_var20)["comparison"].assign(subset="var20")] if on_var20 else [table]
+        given = {"comparison": pd.concat(gaps)}
+        found = contrasted(study(tables=given, subsets=both if on_var20 else {"var10": VAR10}, claims=[every]))
+        return claims_table(found).frame.iloc[0]
+
+    one, broken = row_of({}), row_of(FOUR | {"lego": -0.05})
+    assert (one["verdict"], one["tried"], one["untried"]) == (HOLDS, "Var10", "Easy10 and Var20")
+    assert (broken["verdict"], broken["evidence"][:6], broken["untried"]) == (FAILS, "Var20:", "Easy10")
+
+
 def test_claims_about_figure_9_fall_back_on_what_was_traced():
     numbers = psd(psd_100=0.3, psd_1000=0.33)
     ids = dict(zip(PSD, ("oasis-psd-end", "oasis-psd-20000", "oasis-psd-2000"), strict=True))
