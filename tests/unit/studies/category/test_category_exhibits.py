@@ -113,7 +113,7 @@ WHY = f"{UNFINISHED} (5 of 5 folds)"
           "high": 1.5 * 0.33 * np.exp(-1 / 80) + 0.001 * math.sqrt(2.5 / 5)}),
         ("learning/comparison", {"method": "lego"},
          {"difference": -2, "verdict": "OASIS worse", "n_adjusted": 2, "difference_cell": "-2.0",
-          "t_cell": "-2.4 to -1.6", "p_cell": "0.020"}),
+          "t_cell": "-2.4 to -1.6", "p_cell": "0.020", "equal_cell": "+7.0 (+7.0 to +7.0)"}),
         ("learning/comparison", {"method": "mcml"}, {"verdict": "*"}),
         (f"{JMLR}/table5", {"column": "lego"},
          {"ours": 1, "printed": 143, "status": "not comparable", "ours_over_oasis": 10, "printed_over_ours": 143,
