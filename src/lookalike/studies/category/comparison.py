@@ -34,6 +34,8 @@ SHOWN = {
     "p_cell": "p (Holm)",
     "verdict": "verdict",
 }
+EQUAL = {"equal_cell": "difference, equal settings"}
+"""A further one where methods run with equal settings too."""
 PRINTED = {"printed_cell": "printed difference", "status": "status"}
 """Further ones where the paper at hand prints both methods."""
 
@@ -59,6 +61,7 @@ def _table(study: CategoryStudy, families: Mapping[str, Sequence[str]], heading:
     records = [
         _record(study, subset, family, method)
         | {"block": ", ".join(filter(None, (study.block_title(subset), heads.get(family))))}
+        | {"equal_cell": _equal_gap(study, subset, method)}
         | (_printed_gap(study, subset, method) if is_printed else {})
         for subset in study.parts
         for family, methods in families.items()
@@ -66,9 +69,9 @@ def _table(study: CategoryStudy, families: Mapping[str, Sequence[str]], heading:
         # a method that runs on other subsets alone, or was not asked for, has no difference here
         if method in subset.methods
     ]
-    frame, heads = pd.DataFrame(records), SHOWN | (PRINTED if is_printed else {})
+    frame, heads = pd.DataFrame(records), SHOWN | (EQUAL if study.twins else {}) | (PRINTED if is_printed else {})
     titles = {"method": {method: study.title_of(method) for methods in families.values() for method in methods}}
-    numbers = frozenset(("printed_cell", "difference_cell", "t_cell", "bootstrap_cell", "p_cell"))
+    numbers = frozenset(("printed_cell", "equal_cell", "difference_cell", "t_cell", "bootstrap_cell", "p_cell"))
     notes = (RULE, *_family_notes(study, frame))
     return Table(frame, heads=heads, blocks="block", titles=titles, numbers=numbers, heading=heading, notes=notes)
 
@@ -128,6 +131,14 @@ def oasis_minus(study: CategoryStudy, subset: Subset, method: str) -> list[Contr
     """OASIS minus a method in mAP, over folds and over images; empty where it has no such intervals."""
     rows = study.contrasts.intervals(subset.id, "map", "oasis", method)
     return rows if len(rows) == 2 else []
+
+
+def _equal_gap(study: CategoryStudy, subset: Subset, method: str) -> str:
+    """OASIS minus a method where both have equal settings, with the interval of a t-test; "" where they have not."""
+    names = (study.twins.get(name, name) for name in ("oasis", method))
+    rows = study.contrasts.intervals(subset.id, "map", *names) if "oasis" in study.twins else []
+    known = [row for row in rows if method in study.methods and not math.isnan(row.mean)]
+    return f"{known[0].mean:+.1f} ({_ends(known[0])})" if known else ""
 
 
 def _printed_gap(study: CategoryStudy, subset: Subset, method: str) -> dict[str, object]:

@@ -111,7 +111,7 @@ def few_images(study: CategoryStudy) -> Figure:
 
     def draw(subset: Subset, own: pd.DataFrame) -> Panel:
         drawn = [
-            series(subset, method, study.title_of(method), looks[method], aside=aside(place, len(methods)))
+            series(subset, method, study.title_of(method), looks[method], aside=aside(place, len(methods)) / 3)
             for place, method in enumerate(methods)
         ]
         x = Axis("Training images of a class", "log", ticks=ticks, text="{:.0f}")
