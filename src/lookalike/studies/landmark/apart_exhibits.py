@@ -14,10 +14,9 @@ from lookalike.exhibits.drawing import lettered
 from lookalike.exhibits.model import Axis, Figure, Panel, Series, Table
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, BLUE, GREEN, ORANGE, VERMILLION, Look, looks_of
-from lookalike.studies.landmark import bags, photographs
-from lookalike.studies.landmark.contrasts import RANKED, TIMES
-from lookalike.studies.landmark.rankings import MAP, NONZEROS, SPARSITY, UPDATE_SHARE
-from lookalike.studies.landmark.study import PRINTED, TRAIN_TIME, LandmarkStudy
+from lookalike.studies.landmark.rankings import MAP, NONZEROS, PHOTOGRAPHS, SPARSITY, UPDATE_SHARE
+from lookalike.studies.landmark.settings import gamma_setting, setting_of, words_setting
+from lookalike.studies.landmark.study import PRINTED, RANKED, TIMES, TRAIN_TIME, LandmarkStudy
 from lookalike.studies.metrics import select
 
 ORDERS = {
@@ -44,8 +43,8 @@ def on_photographs(study: LandmarkStudy) -> Table:
     methods = study.photographs.methods if study.photographs is not None else []
     records = []
     for method in methods:
-        levels = {metric: level_of(study, photographs.NAME, metric, method) for metric in (MAP, SPARSITY, UPDATE_SHARE)}
-        gaps = study.contrasts.intervals(photographs.NAME, MAP, method, "tfidf")
+        levels = {metric: level_of(study, PHOTOGRAPHS, metric, method) for metric in (MAP, SPARSITY, UPDATE_SHARE)}
+        gaps = study.contrasts.intervals(PHOTOGRAPHS, MAP, method, "tfidf")
         cells = {f"{metric}_cell": "-" if math.isnan(value) else f"{value:.1f}" for metric, value in levels.items()}
         gap, ends = (gaps[0].mean, (gaps[0].low, gaps[0].high)) if gaps else (math.nan, (math.nan, math.nan))
         numbers = {**levels, "gap": gap, "low": ends[0], "high": ends[1]}
@@ -63,14 +62,14 @@ def _photograph_notes(study: LandmarkStudy) -> Iterator[str]:
     settings = study.photographs
     if settings is None:
         return
-    nonzeros, learning = level_of(study, photographs.NAME, NONZEROS, ""), settings.learning
+    nonzeros, learning = level_of(study, PHOTOGRAPHS, NONZEROS, ""), settings.learning
     first = study.vocabularies[0]
     in_table = float(select(study.values, representation=first.id, metric=NONZEROS)["value"].mean())
     yield (
         f"An image has {nonzeros:.0f} of {settings.words:,} words, one of Table 1 {in_table:.0f} of {first.title}. "
         f"Each class is learned from {learning.positives} of its images and {learning.negatives} others."
     )
-    gaps = {method: study.contrasts.intervals(photographs.NAME, MAP, method, "tfidf") for method in settings.methods}
+    gaps = {method: study.contrasts.intervals(PHOTOGRAPHS, MAP, method, "tfidf") for method in settings.methods}
     sure = [study.title_of(method) for method, rows in gaps.items() if rows and rows[0].low > 0]
     yield (
         f"Above TF-IDF beyond its interval: {', '.join(sure)}."
@@ -100,12 +99,12 @@ def order_of_methods(study: LandmarkStudy) -> Figure:
     methods = [method for method in reversed(RANKED) if method in readings.methods]
     records: list[dict[str, object]] = []
     for size, burstiness in readings.cells():
-        setting = bags.setting_of(size, burstiness)
+        setting = setting_of(size, burstiness)
         here = {"words": size, "burstiness": burstiness}
         for row in (row for method in methods for row in study.contrasts.intervals(setting, MAP, method)):
             records.append({**here, "series": row.first, "map": row.mean, "low": row.low, "high": row.high})
         for gamma in readings.gamma:
-            order, gaps = order_at(study, bags.gamma_setting(setting, gamma), setting, readings.varied)
+            order, gaps = order_at(study, gamma_setting(setting, gamma), setting, readings.varied)
             records.append({**here, "series": order, "gamma": gamma, "gaps": gaps})
     frame = pd.DataFrame(records)
     looks = looks_of(methods)
@@ -209,13 +208,13 @@ def _readings_beside_print(study: LandmarkStudy) -> Iterator[dict[str, object]]:
     nearest = nearest_burstiness(study)
     for method in (method for method in readings.methods if method != "tfidf"):
         for size in readings.words:
-            cells = {burstiness: bags.setting_of(size, burstiness) for burstiness in readings.burstiness}
+            cells = {burstiness: setting_of(size, burstiness) for burstiness in readings.burstiness}
             values = pd.Series({key: level_of(study, cell, SPARSITY, method) for key, cell in cells.items()}).dropna()
             names = {"series": method, "words": size}
             if len(values):
                 ends = {"low": values.min(), "high": values.max()}
                 yield {**names, "metric": SPARSITY, "value": values[nearest], **ends}
-            for row in study.contrasts.intervals(bags.words_setting(size), TIMES[TRAIN_TIME], method):
+            for row in study.contrasts.intervals(words_setting(size), TIMES[TRAIN_TIME], method):
                 yield {**names, "metric": TRAIN_TIME, "value": row.mean, "low": row.low, "high": row.high}
         for metric in (SPARSITY, TRAIN_TIME):
             for size, value in study.printed_means(metric, method).items():
@@ -225,7 +224,7 @@ def _readings_beside_print(study: LandmarkStudy) -> Iterator[dict[str, object]]:
 def distance_from_print(study: LandmarkStudy, method: str, burstiness: float) -> float:
     """Return the mean distance of a reading's sparsities from the printed ones over codebooks, in points."""
     sizes = study.readings.words if study.readings is not None else []
-    cells = [study.contrasts.intervals(bags.setting_of(size, burstiness), SPARSITY, method) for size in sizes]
+    cells = [study.contrasts.intervals(setting_of(size, burstiness), SPARSITY, method) for size in sizes]
     return float(pd.Series([abs(rows[0].mean - rows[0].printed) for rows in cells if rows]).mean())
 
 

@@ -139,11 +139,11 @@ def test_a_data_set_of_bags_alone_has_the_exhibits_of_readings():
     assert (alone.batches(), alone.named_landmarks()) == ([], [])
     own = {"study": {"readings": SECTION["readings"]}, "landmarks": []}
     own["shared"] = given(kind="simulated_bags").params("exhibits")["shared"]
-    made = study_of("landmark", "made", own).finished({}, PRINTED).with_tables(**readings())
-    made = contrasted("landmark", made)
-    assert apart_exhibits.order_of_methods(made).panels
-    assert made.size == "5,062 simulated images, 3 landmarks, in 4 kinds"
-    assert "burstiness 4" in headline(made)
+    alone = study_of("landmark", "made", own).finished({}, PRINTED).with_tables(**readings())
+    alone = contrasted("landmark", alone)
+    assert apart_exhibits.order_of_methods(alone).panels
+    assert alone.size == "5,062 simulated images, 3 landmarks, in 4 kinds"
+    assert "burstiness 4" in headline(alone)
     for changes, reason in (
         ({"methods": ["soml-da"]}, "takes `readings` and neither"),
         ({"readings": {"methods": ["tfidf", "soml-tg"], "words": [100], "burstiness": [1]}}, "readings.varied names"),
