@@ -22,6 +22,7 @@ from lookalike.exhibits.printed import MISSING, STAR, Judge, plus_minus
 from lookalike.exhibits.statuses import Status
 from lookalike.ranking.statistics import summarise
 from lookalike.studies.landmark.rankings import MAP, NONZEROS, SPARSITY, UPDATE_SHARE
+from lookalike.studies.landmark.readings import distance_words, order_words
 from lookalike.studies.landmark.section import CHOSEN, LandmarkSection
 from lookalike.studies.landmark.settings import setting_of
 from lookalike.studies.metrics import not_converged, rows_in, select
@@ -392,6 +393,7 @@ class LandmarkStudy(LandmarkSection):
         columns = [f"mAP (%), burstiness {burstiness:g}" for burstiness in readings.burstiness]
         n_landmarks = readings.bags.landmarks * readings.learning.draws
         notes = [f"Means over {n_landmarks} simulated landmarks, {readings.words[-1]:,} words."]
+        notes += [*order_words(self), *distance_words(self)]
         return "simulated bags of words (SOML, AAAI 2014)", columns, rows, notes
 
     @property
