@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 
 import pandas as pd
 
 from lookalike.exhibits import words
-from lookalike.exhibits.contrasts import Contrast
 from lookalike.exhibits.drawing import lettered
 from lookalike.exhibits.model import Axis, Figure, Panel, Series, Table
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, BLUE, GREEN, ORANGE, VERMILLION, Look, looks_of
-from lookalike.studies.landmark import bags, photographs
-from lookalike.studies.landmark.contrasts import RANKED, TIMES
-from lookalike.studies.landmark.rankings import MAP, NONZEROS, SPARSITY, UPDATE_SHARE
-from lookalike.studies.landmark.study import PRINTED, TRAIN_TIME, LandmarkStudy
+from lookalike.studies.landmark.rankings import MAP, NONZEROS, PHOTOGRAPHS, SPARSITY, UPDATE_SHARE
+from lookalike.studies.landmark.readings import (
+    NONE_HELPS,
+    ORDERS,
+    SOME_BELOW,
+    distance_words,
+    level_of,
+    nearest_burstiness,
+    order_at,
+    order_words,
+)
+from lookalike.studies.landmark.settings import gamma_setting, setting_of, words_setting
+from lookalike.studies.landmark.study import PRINTED, RANKED, TIMES, TRAIN_TIME, LandmarkStudy
 from lookalike.studies.metrics import select
 
-ORDERS = {
-    "S-DA > S-TG > OASIS > TF-IDF (Tables 2 and 3)": ("soml-da", "soml-tg", "oasis-diagonal", "tfidf"),
-    "S-TG > S-DA > OASIS > TF-IDF (Table 1)": ("soml-tg", "soml-da", "oasis-diagonal", "tfidf"),
-}
-"""Orders of the paper's means, best first."""
-SOME_BELOW, NONE_HELPS = "OASIS above S-TG or S-DA, TF-IDF last", "TF-IDF not last"
 ORDER_LOOKS = {
     **dict(zip(ORDERS, (Look(GREEN, "s"), Look(BLUE, "D")), strict=True)),
     SOME_BELOW: Look(ORANGE, "v"),
@@ -44,8 +45,8 @@ def on_photographs(study: LandmarkStudy) -> Table:
     methods = study.photographs.methods if study.photographs is not None else []
     records = []
     for method in methods:
-        levels = {metric: level_of(study, photographs.NAME, metric, method) for metric in (MAP, SPARSITY, UPDATE_SHARE)}
-        gaps = study.contrasts.intervals(photographs.NAME, MAP, method, "tfidf")
+        levels = {metric: level_of(study, PHOTOGRAPHS, metric, method) for metric in (MAP, SPARSITY, UPDATE_SHARE)}
+        gaps = study.contrasts.intervals(PHOTOGRAPHS, MAP, method, "tfidf")
         cells = {f"{metric}_cell": "-" if math.isnan(value) else f"{value:.1f}" for metric, value in levels.items()}
         gap, ends = (gaps[0].mean, (gaps[0].low, gaps[0].high)) if gaps else (math.nan, (math.nan, math.nan))
         numbers = {**levels, "gap": gap, "low": ends[0], "high": ends[1]}
@@ -63,14 +64,14 @@ def _photograph_notes(study: LandmarkStudy) -> Iterator[str]:
     settings = study.photographs
     if settings is None:
         return
-    nonzeros, learning = level_of(study, photographs.NAME, NONZEROS, ""), settings.learning
+    nonzeros, learning = level_of(study, PHOTOGRAPHS, NONZEROS, ""), settings.learning
     first = study.vocabularies[0]
     in_table = float(select(study.values, representation=first.id, metric=NONZEROS)["value"].mean())
     yield (
         f"An image has {nonzeros:.0f} of {settings.words:,} words, one of Table 1 {in_table:.0f} of {first.title}. "
         f"Each class is learned from {learning.positives} of its images and {learning.negatives} others."
     )
-    gaps = {method: study.contrasts.intervals(photographs.NAME, MAP, method, "tfidf") for method in settings.methods}
+    gaps = {method: study.contrasts.intervals(PHOTOGRAPHS, MAP, method, "tfidf") for method in settings.methods}
     sure = [study.title_of(method) for method, rows in gaps.items() if rows and rows[0].low > 0]
     yield (
         f"Above TF-IDF beyond its interval: {', '.join(sure)}."
@@ -78,12 +79,6 @@ def _photograph_notes(study: LandmarkStudy) -> Iterator[str]:
         else "No method that learns is above TF-IDF beyond its interval: one pass needs denser bags of words."
     )
     yield "Intervals are of a t-test over classes."
-
-
-def level_of(study: LandmarkStudy, setting: str, metric: str, method: str) -> float:
-    """Return a number that contrasts hold; NaN where there is none."""
-    rows = study.contrasts.intervals(setting, metric, method)
-    return rows[0].mean if rows else math.nan
 
 
 @exhibit(
@@ -100,12 +95,12 @@ def order_of_methods(study: LandmarkStudy) -> Figure:
     methods = [method for method in reversed(RANKED) if method in readings.methods]
     records: list[dict[str, object]] = []
     for size, burstiness in readings.cells():
-        setting = bags.setting_of(size, burstiness)
+        setting = setting_of(size, burstiness)
         here = {"words": size, "burstiness": burstiness}
         for row in (row for method in methods for row in study.contrasts.intervals(setting, MAP, method)):
             records.append({**here, "series": row.first, "map": row.mean, "low": row.low, "high": row.high})
         for gamma in readings.gamma:
-            order, gaps = order_at(study, bags.gamma_setting(setting, gamma), setting, readings.varied)
+            order, gaps = order_at(study, gamma_setting(setting, gamma), setting, readings.varied)
             records.append({**here, "series": order, "gamma": gamma, "gaps": gaps})
     frame = pd.DataFrame(records)
     looks = looks_of(methods)
@@ -134,24 +129,9 @@ def order_of_methods(study: LandmarkStudy) -> Figure:
         "Curves are of the printed constants; in the other panels gamma of S-DA varies.",
         "The order is that of means; the pointer tells differences with 95% intervals (t-test over landmarks).",
         "Each landmark is learned from {positives} images and {negatives} others.".format(**dict(readings.learning)),
+        *order_words(study),
     )
     return Figure(frame, tuple(panels), notes=notes, n_columns=max(2, len(readings.words)), size=(3.2, 2.6))
-
-
-def order_at(study: LandmarkStudy, with_gamma: str, setting: str, varied: str) -> tuple[str, str]:
-    """Return which of `ORDERS` the means have, where S-DA has some gamma, and the differences between neighbours."""
-
-    def rows_of(first: str, second: str) -> Sequence[Contrast]:
-        return study.contrasts.intervals(with_gamma if varied in (first, second) else setting, MAP, first, second)
-
-    every = {method: level_of(study, setting, MAP, method) for method in ORDERS[next(iter(ORDERS))]}
-    (beside,) = rows_of(varied, "tfidf")
-    every[varied] = every["tfidf"] + beside.mean
-    ordered = tuple(sorted(every, key=lambda method: -every[method]))
-    found = [name for name, order in ORDERS.items() if order == ordered]
-    order = found[0] if found else SOME_BELOW if ordered[-1] == "tfidf" else NONE_HELPS
-    gaps = [words.contrast_words(rows_of(*pair), study.title_of) for pair in pairwise(ordered)]
-    return order, "; ".join(gaps)
 
 
 @exhibit(
@@ -182,7 +162,7 @@ def fingerprint(study: LandmarkStudy) -> Figure:
     in_print = [_in_print(study, method, TRAIN_TIME, looks[method]) for method in own]
     y = Axis("Seconds of processor time", "log", tick_form="short", text="{:.3g} s")
     panels.append(Panel(next(titles), x, y, (*series, *in_print)))
-    return Figure(frame, tuple(panels), notes=tuple(_fingerprint_notes(study)), n_columns=3, size=(3.2, 2.8))
+    return Figure(frame, tuple(panels), notes=fingerprint_notes(study), n_columns=3, size=(3.2, 2.8))
 
 
 def _lines(study: LandmarkStudy, methods: Sequence[str], metric: str, looks: Mapping[str, Look]) -> list[Series]:
@@ -209,46 +189,25 @@ def _readings_beside_print(study: LandmarkStudy) -> Iterator[dict[str, object]]:
     nearest = nearest_burstiness(study)
     for method in (method for method in readings.methods if method != "tfidf"):
         for size in readings.words:
-            cells = {burstiness: bags.setting_of(size, burstiness) for burstiness in readings.burstiness}
+            cells = {burstiness: setting_of(size, burstiness) for burstiness in readings.burstiness}
             values = pd.Series({key: level_of(study, cell, SPARSITY, method) for key, cell in cells.items()}).dropna()
             names = {"series": method, "words": size}
             if len(values):
                 ends = {"low": values.min(), "high": values.max()}
                 yield {**names, "metric": SPARSITY, "value": values[nearest], **ends}
-            for row in study.contrasts.intervals(bags.words_setting(size), TIMES[TRAIN_TIME], method):
+            for row in study.contrasts.intervals(words_setting(size), TIMES[TRAIN_TIME], method):
                 yield {**names, "metric": TRAIN_TIME, "value": row.mean, "low": row.low, "high": row.high}
         for metric in (SPARSITY, TRAIN_TIME):
             for size, value in study.printed_means(metric, method).items():
                 yield {"series": f"{method}, {PRINTED}", "words": size, "metric": metric, "value": value}
 
 
-def distance_from_print(study: LandmarkStudy, method: str, burstiness: float) -> float:
-    """Return the mean distance of a reading's sparsities from the printed ones over codebooks, in points."""
-    sizes = study.readings.words if study.readings is not None else []
-    cells = [study.contrasts.intervals(bags.setting_of(size, burstiness), SPARSITY, method) for size in sizes]
-    return float(pd.Series([abs(rows[0].mean - rows[0].printed) for rows in cells if rows]).mean())
-
-
-def nearest_burstiness(study: LandmarkStudy) -> float:
-    """Return the burstiness with which S-TG, whose readings hardly differ, is nearest to the printed sparsities."""
-    every = study.readings.burstiness if study.readings is not None else [math.nan]
-    distances = {burstiness: distance_from_print(study, "soml-tg", burstiness) for burstiness in every}
-    return min(every, key=lambda burstiness: (math.isnan(distances[burstiness]), distances[burstiness]))
-
-
-def _fingerprint_notes(study: LandmarkStudy) -> Iterator[str]:
+def fingerprint_notes(study: LandmarkStudy) -> tuple[str, ...]:
     """Say what stands in the panels, and which reading is nearest to the printed sparsities."""
-    nearest, methods = nearest_burstiness(study), study.readings.methods if study.readings is not None else []
-    yield (
-        f"Sparsities are of burstiness {nearest:g}, with which S-TG is nearest to print; bars are the least and the "
-        "largest over burstiness. Hollow markers are means of the paper."
-    )
-    for base in ("soml-tg", "soml-da"):
-        own = [method for method in methods if method.startswith(base)]
-        gaps = {method: distance_from_print(study, method, nearest) for method in own}
-        said = ", ".join(f"{study.title_of(name)} {gaps[name]:.1f}" for name in sorted(own, key=gaps.__getitem__))
-        yield f"Mean distance from the printed sparsities in points: {said}."
-    yield (
+    return (
+        f"Sparsities are of burstiness {nearest_burstiness(study):g}, with which S-TG is nearest to print; bars are "
+        "the least and the largest over burstiness. Hollow markers are means of the paper.",
+        *distance_words(study),
         "Times are medians over landmarks and burstiness, of one thread here and of the authors' machine in print: "
-        "their course over words can be compared."
+        "their course over words can be compared.",
     )

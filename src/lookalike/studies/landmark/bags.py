@@ -19,8 +19,8 @@ from lookalike.core.arrays import Doubles, Integers, Longs, Truths
 from lookalike.core.seeds import generator
 from lookalike.core.settings.methods import Fit
 from lookalike.studies.landmark import protocol
-from lookalike.studies.landmark.rankings import MAP, SPARSITY
-from lookalike.studies.landmark.settings import Bags, Readings
+from lookalike.studies.landmark.rankings import MAP, OVER_GAMMA, SPARSITY
+from lookalike.studies.landmark.settings import Bags, Readings, setting_of
 from lookalike.studies.metrics import metrics_frame
 
 LANDMARKS = {
@@ -43,10 +43,6 @@ BESIDE = 0.3
 """Share of a query's features beside its landmark that lie in its rectangle."""
 EXPONENT, SPREAD = 0.6, 0.4
 """Of the law of how frequent words are (1 / j^EXPONENT), and the spread of the logarithm of an image's features."""
-
-
-OVER_GAMMA = "gamma"
-"""What metrics are called after whose ``x`` is a gamma."""
 
 
 class Collection(NamedTuple):
@@ -104,21 +100,6 @@ def _images(bags: Bags, rng: np.random.Generator) -> tuple[Longs, Doubles, pd.Da
             start += n
     asked = pd.DataFrame(queries, columns=["query", "landmark", "image_id"])
     return landmark, visible, asked, pd.DataFrame(relevance, columns=["query", "image_id", "relevance"])
-
-
-def words_setting(words: int) -> str:
-    """Name a size of the codebook, as contrasts do."""
-    return f"{words:,} words"
-
-
-def setting_of(words: int, burstiness: float) -> str:
-    """Name a cell of the diagram, as contrasts do."""
-    return f"{words_setting(words)}, burstiness {burstiness:g}"
-
-
-def gamma_setting(setting: str, gamma: float) -> str:
-    """Name a cell of the diagram with a gamma."""
-    return f"{setting}, gamma {gamma:g}"
 
 
 def read_algorithms(

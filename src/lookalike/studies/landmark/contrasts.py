@@ -18,14 +18,15 @@ import pandas as pd
 from lookalike.core.seeds import generator
 from lookalike.exhibits.contrasts import NO_RESULT, PRINT, REAL, SIMULATED, SYNTHETIC, Contrast, printed_setting
 from lookalike.ranking.comparison import CorrectedT, clustered_bootstrap, corrected_t_test
-from lookalike.studies.landmark import bags, photographs
-from lookalike.studies.landmark.rankings import MAP, NONZEROS, SPARSITY, UPDATE_SHARE
+from lookalike.studies.landmark.rankings import MAP, NONZEROS, OVER_GAMMA, PHOTOGRAPHS, SPARSITY, UPDATE_SHARE
 from lookalike.studies.landmark.section import AS_IN_PRINT, CHOSEN
+from lookalike.studies.landmark.settings import gamma_setting, setting_of, words_setting
 from lookalike.studies.landmark.study import (
     PAPER,
+    RANKED,
     TABLE_METHODS,
+    TIMES,
     TRAIN_TIME,
-    TRIPLET_TIME,
     LandmarkStudy,
     Vocabulary,
 )
@@ -34,12 +35,8 @@ from lookalike.studies.metrics import select
 
 LANDMARKS, BOOTSTRAP = "landmarks", "landmarks, bootstrap"
 LEAST_TO_LARGEST = "{}, least to largest"
-TIMES = {TRAIN_TIME: "training time", TRIPLET_TIME: "training time by the triplet"}
-"""Numbers that are contrasted as ratios, to the metrics of their rows."""
 ON_MOST, LARGEST = "{} on most landmarks", "largest {} of a landmark"
 OVER_CODEBOOKS, OVER_WORDS = "sparsity over codebooks", "training time over words"
-RANKED = ("soml-da", "soml-tg", "qpao", "oasis-diagonal", "tfidf")
-"""Order in which the paper's claims take one method's precision from another's."""
 SHORTEST = 1e-9
 """Seconds that a time counts as at least, which has a logarithm."""
 
@@ -189,19 +186,19 @@ def apart(row: Contrast, numbers: pd.DataFrame) -> Contrast:
 
 def on_photographs(study: LandmarkStudy) -> Iterator[Contrast]:
     """Contrast every method with TF-IDF on photographs, and tell its precision, sparsity and share of updates."""
-    if study.photographs is None or not study.has(photographs.NAME):
+    if study.photographs is None or not study.has(PHOTOGRAPHS):
         return
-    numbers = study.table(photographs.NAME)
+    numbers = study.table(PHOTOGRAPHS)
     of_map = select(numbers, metric=MAP)
     for method in study.photographs.methods:
         if method != "tfidf":
-            yield apart(Contrast(photographs.NAME, MAP, method, "tfidf"), of_map)
+            yield apart(Contrast(PHOTOGRAPHS, MAP, method, "tfidf"), of_map)
         for metric in (MAP, SPARSITY, UPDATE_SHARE):
-            row = Contrast(photographs.NAME, metric, method, "", unit="percent")
+            row = Contrast(PHOTOGRAPHS, metric, method, "", unit="percent")
             if len(own := select(numbers, metric=metric, method=method)):
                 yield apart(row, own)
     nonzeros = float(select(numbers, metric=NONZEROS)["value"].iloc[0])
-    yield level(Contrast(photographs.NAME, NONZEROS, "", "", unit="count"), nonzeros, 1)
+    yield level(Contrast(PHOTOGRAPHS, NONZEROS, "", "", unit="count"), nonzeros, 1)
 
 
 def on_bags(study: LandmarkStudy) -> Iterator[Contrast]:
@@ -211,7 +208,7 @@ def on_bags(study: LandmarkStudy) -> Iterator[Contrast]:
         return
     ordered = [method for method in RANKED if method in readings.methods]
     for words, burstiness in readings.cells():
-        setting = bags.setting_of(words, burstiness)
+        setting = setting_of(words, burstiness)
         numbers = select(study.table("readings"), representation=setting)
         of_map = select(numbers, metric=MAP)
         for pair in combinations(ordered, 2):
@@ -224,9 +221,9 @@ def on_bags(study: LandmarkStudy) -> Iterator[Contrast]:
                 yield apart(row, own)
         others = of_map[of_map["method"] != readings.varied]
         for gamma in readings.gamma:
-            own = select(numbers, method=readings.varied, metric=f"{bags.OVER_GAMMA}_{MAP}", x=gamma)
+            own = select(numbers, method=readings.varied, metric=f"{OVER_GAMMA}_{MAP}", x=gamma)
             for other in (method for method in ordered if method != readings.varied):
-                row = Contrast(bags.gamma_setting(setting, gamma), MAP, readings.varied, other, data=SIMULATED)
+                row = Contrast(gamma_setting(setting, gamma), MAP, readings.varied, other, data=SIMULATED)
                 yield apart(row, pd.concat([own, others]))
 
 
@@ -238,7 +235,7 @@ def times_on_bags(study: LandmarkStudy) -> Iterator[Contrast]:
     for words, method in product(study.readings.words, study.readings.methods):
         seconds = select(times[times["gamma"].isna()], n_words=words, method=method)["cpu_seconds"]
         printed = study.printed_means(TRAIN_TIME, method).get(words, math.nan)
-        row = Contrast(bags.words_setting(words), TIMES[TRAIN_TIME], method, "", printed=printed, data=SIMULATED)
+        row = Contrast(words_setting(words), TIMES[TRAIN_TIME], method, "", printed=printed, data=SIMULATED)
         row = replace(row, n=len(seconds), interval=LEAST_TO_LARGEST.format(LANDMARKS), unit="seconds")
         yield replace(row, mean=float(seconds.median()), low=float(seconds.min()), high=float(seconds.max()))
 

@@ -16,12 +16,9 @@ from lookalike.core.seeds import generator
 from lookalike.core.settings.methods import Fit
 from lookalike.data.visterm_folder import read_visterm_folder
 from lookalike.studies.landmark import protocol
-from lookalike.studies.landmark.rankings import MAP, NONZEROS, SPARSITY, UPDATE_SHARE
+from lookalike.studies.landmark.rankings import MAP, NONZEROS, PHOTOGRAPHS, SPARSITY, UPDATE_SHARE
 from lookalike.studies.landmark.settings import Photographs
 from lookalike.studies.metrics import metrics_frame
-
-NAME = "photographs"
-"""Their setting in contrasts."""
 
 
 def class_queries(images: pd.DataFrame, n_queries: int, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -29,7 +26,7 @@ def class_queries(images: pd.DataFrame, n_queries: int, seed: int) -> tuple[pd.D
     queries, relevance = [], []
     for label, own in images.groupby("label"):
         ids = own["image_id"].to_numpy()
-        asked = np.sort(generator(seed, "landmark", NAME, str(label)).choice(ids, n_queries, replace=False))
+        asked = np.sort(generator(seed, "landmark", PHOTOGRAPHS, str(label)).choice(ids, n_queries, replace=False))
         for number, image in enumerate(asked, start=1):
             query = f"{label}_{number}"
             queries.append((query, label, image))
@@ -67,4 +64,4 @@ def learn_photographs(
     rows.append(
         {"subset": "", "fold": 0, "method": "", "metric": NONZEROS, "value": data.rows.nnz / data.rows.shape[0]}
     )
-    return metrics_frame(rows).assign(representation=NAME)
+    return metrics_frame(rows).assign(representation=PHOTOGRAPHS)

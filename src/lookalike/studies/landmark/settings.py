@@ -120,3 +120,18 @@ class Sweeps(Section):
         """Return those that are run."""
         sweeps = (self.sweep, self.gamma_sweep, self.cost_sweep, self.triplet_order)
         return [sweep for sweep in sweeps if sweep is not None]
+
+
+def words_setting(words: int) -> str:
+    """Name a size of the codebook, as contrasts do."""
+    return f"{words:,} words"
+
+
+def setting_of(words: int, burstiness: float) -> str:
+    """Name a cell of the diagram, as contrasts do."""
+    return f"{words_setting(words)}, burstiness {burstiness:g}"
+
+
+def gamma_setting(setting: str, gamma: float) -> str:
+    """Name a cell of the diagram with a gamma."""
+    return f"{setting}, gamma {gamma:g}"

@@ -21,9 +21,10 @@ from lookalike.exhibits.model import Drawn, Figure, Gallery, Table
 from lookalike.exhibits.printed import MISSING, STAR, Judge, plus_minus
 from lookalike.exhibits.statuses import Status
 from lookalike.ranking.statistics import summarise
-from lookalike.studies.landmark.bags import setting_of
 from lookalike.studies.landmark.rankings import MAP, NONZEROS, SPARSITY, UPDATE_SHARE
+from lookalike.studies.landmark.readings import distance_words, order_words
 from lookalike.studies.landmark.section import CHOSEN, LandmarkSection
+from lookalike.studies.landmark.settings import setting_of
 from lookalike.studies.metrics import not_converged, rows_in, select
 
 PAPER = "soml-aaai-2014"
@@ -40,6 +41,10 @@ PRINTED_METHOD = {"oasis": "oasis-diagonal"}
 RECONSTRUCTED = "qpao"
 TRAIN_TIME, TRIPLET_TIME = "train_time", "triplet_time"
 """Seconds of CPU time to learn, and of these by the triplet seen."""
+TIMES = {TRAIN_TIME: "training time", TRIPLET_TIME: "training time by the triplet"}
+"""Numbers that are contrasted as ratios, to the metrics of their rows."""
+RANKED = ("soml-da", "soml-tg", "qpao", "oasis-diagonal", "tfidf")
+"""Order in which the paper's claims take one method's precision from another's."""
 QUANTITIES = (MAP, SPARSITY, TRAIN_TIME)
 """What the paper's tables show, three tables each, one a codebook."""
 MEAN = "mean"
@@ -388,6 +393,7 @@ class LandmarkStudy(LandmarkSection):
         columns = [f"mAP (%), burstiness {burstiness:g}" for burstiness in readings.burstiness]
         n_landmarks = readings.bags.landmarks * readings.learning.draws
         notes = [f"Means over {n_landmarks} simulated landmarks, {readings.words[-1]:,} words."]
+        notes += [*order_words(self), *distance_words(self)]
         return "simulated bags of words (SOML, AAAI 2014)", columns, rows, notes
 
     @property

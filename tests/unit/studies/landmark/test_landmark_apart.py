@@ -14,6 +14,7 @@ from lookalike.data.visterm_folder import write_visterm_folder
 from lookalike.exhibits.headline import headline
 from lookalike.features.visterms import TfidfVisterms
 from lookalike.studies.landmark import apart_exhibits, bags
+from lookalike.studies.landmark import readings as readings_said
 from lookalike.studies.landmark.photographs import class_queries, learn_photographs
 from lookalike.studies.landmark.settings import Bags, LearningImages, Photographs, Readings
 from lookalike.studies.metrics import select
@@ -68,14 +69,14 @@ def test_every_method_gamma_and_collection_has_its_numbers_and_times():
 def test_the_diagram_names_the_order_of_means_and_its_differences():
     drawn = apart_exhibits.order_of_methods(study(tables()))
     cells = drawn.frame.dropna(subset="gamma").set_index(["words", "burstiness", "gamma"])
-    first, second = apart_exhibits.ORDERS
+    first, second = readings_said.ORDERS
     assert cells.loc[(10_000, 1.0, 1e-4), "series"] == first
     assert cells.loc[(10_000, 1.0, 1e-4), "gaps"].startswith("S-DA minus S-TG +5.0 points; S-TG minus")
     # S-DA alone is below TF-IDF with the larger gamma, and all of SOML with more burstiness
-    assert set(cells.xs(1e-2, level="gamma")["series"]) == {apart_exhibits.NONE_HELPS}
-    assert set(cells.xs(4.0, level="burstiness")["series"]) == {apart_exhibits.NONE_HELPS}
+    assert set(cells.xs(1e-2, level="gamma")["series"]) == {readings_said.NONE_HELPS}
+    assert set(cells.xs(4.0, level="burstiness")["series"]) == {readings_said.NONE_HELPS}
     others = {"soml-da": 0.08, "soml-tg": 0.09}, {"soml-da": 0.15, "soml-tg": 0.01}
-    for gains, order in zip(others, (second, apart_exhibits.SOME_BELOW), strict=True):
+    for gains, order in zip(others, (second, readings_said.SOME_BELOW), strict=True):
         frame = apart_exhibits.order_of_methods(study(tables(**readings(GAINS | gains)))).frame
         assert select(frame, words=10_000, burstiness=1.0, gamma=1e-4)["series"].tolist() == [order]
     assert len(drawn.panels) == 2 * 2
@@ -90,7 +91,7 @@ def test_the_fingerprint_says_which_reading_is_nearest_to_print():
     assert frame.loc[("soml-da", 10_000, "sparsity"), "value"] == pytest.approx(100 * (0.7 + 0.02))
     assert frame.loc[("soml-da, printed", 10_000, "sparsity"), "value"] == pytest.approx(71.33, abs=0.01)
     nearest = [note for note in drawn.notes if note.startswith("Mean distance from the printed sparsities")]
-    assert [note.partition("points: ")[2].partition(" ")[0] for note in nearest] == ["S-TG", "S-DA"]
+    assert [note.partition("burstiness 1: ")[2].partition(" ")[0] for note in nearest] == ["S-TG", "S-DA"]
     assert nearest[0].endswith("S-TG 28.0, S-TG, sign as printed 60.3.")
     assert "burstiness 1, with which S-TG is nearest" in drawn.notes[0]
     # bars are over burstiness
@@ -139,11 +140,16 @@ def test_a_data_set_of_bags_alone_has_the_exhibits_of_readings():
     assert (alone.batches(), alone.named_landmarks()) == ([], [])
     own = {"study": {"readings": SECTION["readings"]}, "landmarks": []}
     own["shared"] = given(kind="simulated_bags").params("exhibits")["shared"]
-    made = study_of("landmark", "made", own).finished({}, PRINTED).with_tables(**readings())
-    made = contrasted("landmark", made)
-    assert apart_exhibits.order_of_methods(made).panels
-    assert made.size == "5,062 simulated images, 3 landmarks, in 4 kinds"
-    assert "burstiness 4" in headline(made)
+    alone = study_of("landmark", "made", own).finished({}, PRINTED).with_tables(**readings())
+    alone = contrasted("landmark", alone)
+    assert apart_exhibits.order_of_methods(alone).panels
+    assert alone.size == "5,062 simulated images, 3 landmarks, in 4 kinds"
+    said = " ".join(headline(alone).split())
+    assert "mAP (%), burstiness 4" in said
+    assert (
+        f"Orders of the means in 8 cells of codebook, burstiness and gamma: {next(iter(readings_said.ORDERS))}: 2;"
+        in said
+    )
     for changes, reason in (
         ({"methods": ["soml-da"]}, "takes `readings` and neither"),
         ({"readings": {"methods": ["tfidf", "soml-tg"], "words": [100], "burstiness": [1]}}, "readings.varied names"),
