@@ -125,18 +125,14 @@ class FinegrainedStudy(FinegrainedSection):
     @property
     def undecided(self) -> str:
         """Sentence on which networks were trained too briefly or too seldom to decide about them; "" where none was."""
-        networks = ordered_systems(filter(is_network, self.measured))
-        brief = [self.title_of(system) for system in networks if TRAINING in self.limits_of(system)]
-        seldom = [self.title_of(system) for system in networks if SEEDS in self.limits_of(system)]
-        parts = [
-            f"{', '.join(names)} {what}"
-            for names, what in (
-                (brief, "still learned when training ended"),
-                (seldom, f"{'was' if len(seldom) == 1 else 'were'} trained with fewer than {LEAST_SEEDS} seeds"),
-            )
-            if names
-        ]
-        return f"{', and '.join(parts)}. That does not decide how they compare with other systems." if parts else ""
+        networks = [system for system in (CONVNET, SINGLE, DEEP) if system in self.measured]
+        parts = []
+        for limit, does in ((TRAINING, "still learned when training ended"), (SEEDS, "had fewer than three seeds")):
+            limited = [self.title_of(system) for system in networks if limit in self.limits_of(system)]
+            parts += [f"{'all networks' if len(limited) == 3 else ' and '.join(limited)} {does}"] if limited else []
+        limits = "; ".join(parts)
+        sentence = f"{limits[:1].upper()}{limits[1:]}. That does not decide how they compare with other systems."
+        return sentence if parts else ""
 
     def limits_of(self, system: str) -> list[str]:
         """Return what keeps the numbers of a network from deciding: too few seeds, or a training that was cut short."""

@@ -166,7 +166,7 @@ def test_networks_of_few_seeds_or_cut_short_are_said_to_decide_nothing(tmp_path)
     for seeds, finished, said in (
         (3, {"deep-ranking": True}, ""),
         (3, {"deep-ranking": True, "deep-ranking-seed2": False}, "DeepRanking still learned when training ended."),
-        (2, {}, "were trained with fewer than 3 seeds. That does not decide how they compare with other systems."),
+        (2, {}, "All networks had fewer than three seeds. That does not decide how they compare with other systems."),
     ):
         intervals = made.toy_intervals(seeds=seeds)
         study = made.toy_study(tmp_path, {"metrics": metrics_of(intervals, curves, finished)})
