@@ -229,7 +229,8 @@ def reach_words(verdict: str, kind: str, tried: str, untried: str) -> str:
     """
     is_decided = verdict in (Outcome.HOLDS, Outcome.FAILS)
     where = f"on {tried}" if is_decided and tried and untried else ""
-    return ", ".join(filter(None, (where, "for our programs" if kind == Kind.IMPLEMENTATION else "")))
+    ran = kind == Kind.IMPLEMENTATION and verdict != Outcome.NOT_TESTED
+    return ", ".join(filter(None, (where, "for our programs" if ran else "")))
 
 
 def program_words(claim: Claim) -> str:

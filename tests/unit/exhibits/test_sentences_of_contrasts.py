@@ -99,6 +99,7 @@ def test_a_verdict_names_the_sets_of_a_claim_about_every_set_and_whose_programs_
     assert words.reach_words("holds", "precision", "10 classes", "") == ""
     assert words.reach_words("holds", "precision", *sides) == "on 10 classes"
     assert words.reach_words("undecided", "implementation", *sides) == "for our programs"
+    assert words.reach_words("not tested", "implementation", *sides) == ""
     assert words.reach_words("does not hold", "implementation", *sides) == "on 10 classes, for our programs"
     assert words.scope_words("holds", *sides) == "not tried on 20 classes"
     assert words.scope_words("undecided", *sides) == "tried on 10 classes, not on 20 classes"
