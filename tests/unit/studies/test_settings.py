@@ -107,7 +107,7 @@ def test_a_study_overrides_parts_of_a_method(settings):
     demo, papers = studies["demo"].spec("oasis"), studies["caltech256"].spec("oasis")
     assert demo.trace == papers.trace.model_copy(update={"steps": 60_000, "points": 9})
     assert demo.parameters == papers.parameters
-    assert papers.select["aggressiveness"] == [0.003, 0.01, 0.03, 0.1, 0.3]
+    assert papers.parameters["aggressiveness"] == 0.1
     assert plain(studies["demo"])["overrides"]["lego"] == settings["category"]["demo"]["overrides"]["lego"]
     added = studies["demo"].spec("euclidean").trace
     assert (added.steps, added.points, added.stop) == (50, 60, True)

@@ -269,8 +269,8 @@ class CategorySection(MethodStudy):
     def on_subset(self, subset: str, methods: Iterable[str]) -> list[str]:
         """Return those of some methods that run on a subset; those of `SHOWN_BY` only where it shows them."""
         chosen, originals = self.subsets[subset].methods, {twin: method for method, twin in self.twins.items()}
-        shown = {role: subset in (self.exhibits or {}).get(exhibit, [subset]) for role, exhibit in SHOWN_BY.items()}
-        unshown = {*(() if shown["minima"] else self.minima), *(() if shown["twins"] else originals)}
+        visible = {role: subset in (self.exhibits or {}).get(exhibit, [subset]) for role, exhibit in SHOWN_BY.items()}
+        unshown = {*(() if visible["minima"] else self.minima), *(() if visible["twins"] else originals)}
         known = [method for method in methods if method not in unshown]
         return [method for method in known if chosen is None or originals.get(method, method) in chosen]
 

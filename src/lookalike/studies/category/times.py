@@ -9,7 +9,6 @@ from itertools import product
 
 import pandas as pd
 
-from lookalike.exhibits import words
 from lookalike.exhibits.model import Names, Table
 from lookalike.exhibits.printed import MISSING, STAR, Cell, beside_print, minutes_text, plus_minus, times_over
 from lookalike.exhibits.registry import exhibit
@@ -188,6 +187,6 @@ def _solver_notes(study: CategoryStudy) -> list[str]:
     if not ratios:
         return []
     return [
-        f"On the rows of images, as in the papers, a step of OASIS takes {words.listed(ratios)} the time of a step on "
+        f"On the rows of images, as in the papers, a step of OASIS takes {', '.join(ratios)} the time of a step on "
         "their inner products, which is timed here. Ratios to OASIS would be smaller by as much."
     ]
