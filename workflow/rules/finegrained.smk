@@ -143,7 +143,9 @@ for studied_dataset, study in FINEGRAINED.items():
 
 
 # a killed network continues from its checkpoint, which is removed when its files are complete
-for studied_dataset, batch in [(name, batch) for name, study in FINEGRAINED.items() for batch in study.network_batches()]:
+for studied_dataset, batch in [
+    (name, batch) for name, study in FINEGRAINED.items() for batch in study.network_batches()
+]:
 
     rule:
         name:

@@ -136,9 +136,9 @@ SMALL = NetworkConfiguration(
     name="small",
     input_size=64,
     convolutions=(
-        ConvolutionLayer(24, 7, stride=4, padding=3, pool=3, pool_stride=2),
-        ConvolutionLayer(48, 3, padding=1, pool=3, pool_stride=2),
-        ConvolutionLayer(64, 3, padding=1),
+        ConvolutionLayer(16, 7, stride=4, padding=3, pool=3, pool_stride=2),
+        ConvolutionLayer(32, 3, padding=1, pool=3, pool_stride=2),
+        ConvolutionLayer(48, 3, padding=1),
     ),
     fully_connected=(128, 64),
     low_resolution=(

@@ -18,8 +18,7 @@ class Plateau:
     drops: int
     """How often the rate is divided; the training ends where it would be divided once more."""
     best: float = -math.inf
-    best_at_rate: float = -math.inf
-    """Best score at the present rate: a lucky look at a larger one does not end the training at a smaller one."""
+    """Score at the present rate. A lucky look at a larger rate, where looks differ more, is none to hold others to."""
     waited: int = 0
     """Looks since that."""
     dropped: int = 0
@@ -35,10 +34,9 @@ class Plateau:
         return DROP**-self.dropped
 
     def look(self, score: float) -> bool:
-        """Note a score, and tell whether it is the best so far."""
-        is_best, self.best = score > self.best, max(score, self.best)
-        self.waited = 0 if score > self.best_at_rate else self.waited + 1
-        self.best_at_rate = max(score, self.best_at_rate)
+        """Note a score, and tell whether it is the best at the present rate."""
+        is_best = score > self.best
+        self.best, self.waited = max(score, self.best), 0 if is_best else self.waited + 1
         if self.waited >= self.patience:
-            self.waited, self.dropped, self.best_at_rate = 0, self.dropped + 1, -math.inf
+            self.best, self.waited, self.dropped = -math.inf, 0, self.dropped + 1
         return is_best

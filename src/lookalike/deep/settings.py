@@ -20,7 +20,7 @@ class TrainingSettings:
     """What both trainings share: stochastic gradient descent with momentum (Deep Ranking, section 5).
 
     Training ends when held-out images have not improved for `patience` looks at the last learning rate, and the weights
-    of the best look are kept. Without held-out images it takes all steps at the first rate.
+    of the best look at that rate are kept. Without held-out images it takes all steps at the first rate.
 
     Parameters
     ----------

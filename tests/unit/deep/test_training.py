@@ -138,21 +138,18 @@ def test_held_out_images_are_scored_without_dropout():
     best = last.curve.set_index("step").loc[last.kept_step]
     assert best["validation_precision"] == pytest.approx(right.item())
     assert best["validation_loss"] == pytest.approx(loss.item(), rel=1e-5)
-    assert best["validation_loss"] == last.curve["validation_loss"].min()
 
 
 def test_the_rate_falls_and_training_ends_when_held_out_images_no_longer_improve():
     plateau = Plateau(patience=2, drops=1)
     # after the rate has fallen, looks are better or not than others at that rate
-    losses = [3.0, 2.0, 2.5, 2.0, 2.2, 2.1, 1.9, 1.9]
-    best = [True, True, False, False, False, False, True, False]
+    looks = {"losses": [3.0, 2.0, 2.5, 2.0, 2.2, 2.1, 2.3, 2.1], "best": [True, True, False, False, True, True, False]}
     seen = []
-    for loss, is_best in zip(losses, best, strict=True):
+    for loss, is_best in zip(looks["losses"], [*looks["best"], False], strict=True):
+        assert not plateau.has_ended
         assert plateau.look(-loss) == is_best
         seen.append(plateau.share)
-        assert not plateau.has_ended
-    assert seen == [1.0, 1.0, 1.0, 0.1, 0.1, 0.1, 0.1, 0.1]
-    plateau.look(-2.0)
+    assert seen[:7] == [1.0, 1.0, 1.0, 0.1, 0.1, 0.1, 0.1]
     assert plateau.has_ended
 
 
@@ -162,7 +159,9 @@ def test_a_training_ends_early_keeps_its_best_weights_and_says_so(tmp_path):
     losses = whole.curve.set_index("step")["validation_loss"]
     assert whole.fit["finished"]
     assert whole.fit["n_steps"] == losses.index[-1] < 400
-    assert whole.kept_step == losses.idxmin()
+    # the best at the smaller rate, and two looks after it that were no better
+    assert whole.kept_step in losses.index[-3:]
+    assert whole.kept_step == losses.iloc[-3:].idxmin()
     assert whole.fit["n_triplets"] == 8 * whole.kept_step
     keeping = {"checkpoint": tmp_path / "run.pt", "checkpoint_seconds": 0.0}
     killed_at(losses.index[-1] - 1, partial(ranked, settings), **keeping)

@@ -80,7 +80,7 @@ def test_networks_have_a_job_each_or_one_for_every_seed(demo):
 
 
 def test_learning_curves_add_networks_of_fewer_images_and_what_they_start_from():
-    curves = {"steps": [30, 60], "images": [14, 7]}
+    curves = {"steps": [50, 100], "images": [14, 7]}
     study = study_of(DEMO, learning_curves=curves)
     added = set(study.systems()) - set(study_of(DEMO).systems())
     bases = ("convnet", "single-scale-ranking", "deep-ranking", "golden-features")
@@ -90,8 +90,8 @@ def test_learning_curves_add_networks_of_fewer_images_and_what_they_start_from()
     assert [path.split("/")[-2] for path in study.traced_files()][:2] == study.trainings("single-scale-ranking")[:2]
     assert is_network("deep-ranking-images007")
     assert system_title("golden-features-images007") == "Golden Features, 7 images"
-    with pytest.raises(LookalikeError, match="looked at every 30 steps"):
-        study_of(DEMO, learning_curves=curves | {"steps": [30, 50]})
+    with pytest.raises(LookalikeError, match="looked at every 50 steps"):
+        study_of(DEMO, learning_curves=curves | {"steps": [50, 75]})
 
 
 def test_without_torch_there_are_no_networks(monkeypatch):
