@@ -105,7 +105,8 @@ def sampling(study: FinegrainedStudy) -> Figure:
 @exhibit(f"{PAPER}/text", title="Numbers in its text", needs=("fits", "metrics"))
 def numbers_of_text(study: FinegrainedStudy) -> Table:
     """What the paper says in its text: triplets that train a network, those that judge it, and an embedding's size."""
-    fits = study.table("fits").set_index("system").reindex([DEEP, EMBEDDED])
+    # a network has a row for each seed
+    fits = study.table("fits").groupby("system")[["n_triplets", "dimensions"]].median().reindex([DEEP, EMBEDDED])
     facts = [
         Fact("training_triplets", "Triplets that a network draws", float(fits["n_triplets"].iloc[0])),
         Fact("evaluation_triplets", "Rated triplets", study.n_triplets),
