@@ -195,7 +195,7 @@ def test_the_settings_load_nothing_heavy():
         ("landmark.demo_landmarks.methods", ["euclidean"], ["Euclidean has no diagonal metric", "SOMLTG, SOMLDA"]),
         ("landmark.demo_landmarks.sweep.methods", ["qpao"], ["sweep.methods", "'qpao'", "nothing to vary", "SOMLDA"]),
         ("landmark.demo_landmarks.triplet_order.negatives", [9, 101], ["triplet_order", "learning.negatives, 100"]),
-        ("methods.soml-tg.select", {"regularization": [1e-5, 1e-6]}, ["'soml-tg'", "a `select`", "no validation cut"]),
+        ("landmark.demo_landmarks.learning.positives", 3, ["must be at least 4", "a `select`, which holds out half"]),
         ("landmark.oxford5k.codebook_overrides.sift-1m.qpao.batch", "method", ["sets `batch`", "oxford5k.overrides"]),
         ("landmark.oxford5k.codebooks", ["sift-1m", "oxford-words"], ["sift-1m and oxford-words", "000 words each"]),
         ("datasets.demo.synthetic.width", 1024, ["datasets.demo.synthetic: ", "width / height"]),

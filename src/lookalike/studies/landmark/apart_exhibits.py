@@ -100,7 +100,8 @@ def order_of_methods(study: LandmarkStudy) -> Figure:
         for row in (row for method in methods for row in study.contrasts.intervals(setting, MAP, method)):
             records.append({**here, "series": row.first, "map": row.mean, "low": row.low, "high": row.high})
         for gamma in readings.gamma:
-            order, gaps = order_at(study, gamma_setting(setting, gamma), setting, readings.varied)
+            order, neighbours = order_at(study, gamma_setting(setting, gamma), setting, readings.varied)
+            gaps = "; ".join(words.contrast_words(rows, study.title_of) for rows in neighbours)
             records.append({**here, "series": order, "gamma": gamma, "gaps": gaps})
     frame = pd.DataFrame(records)
     looks = looks_of(methods)

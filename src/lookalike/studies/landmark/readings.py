@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from lookalike.exhibits import words
 from lookalike.exhibits.contrasts import Contrast
 from lookalike.studies.landmark.rankings import MAP, SPARSITY
 from lookalike.studies.landmark.settings import gamma_setting, setting_of
@@ -31,8 +30,8 @@ def level_of(study: LandmarkStudy, setting: str, metric: str, method: str) -> fl
     return rows[0].mean if rows else math.nan
 
 
-def order_at(study: LandmarkStudy, with_gamma: str, setting: str, varied: str) -> tuple[str, str]:
-    """Return which of `ORDERS` the means have, where S-DA has some gamma, and the differences between neighbours."""
+def order_at(study: LandmarkStudy, with_gamma: str, setting: str, varied: str) -> tuple[str, list[Sequence[Contrast]]]:
+    """Return which of `ORDERS` the means have, where S-DA has some gamma, and the rows of neighbours."""
 
     def rows_of(first: str, second: str) -> Sequence[Contrast]:
         return study.contrasts.intervals(with_gamma if varied in (first, second) else setting, MAP, first, second)
@@ -43,8 +42,7 @@ def order_at(study: LandmarkStudy, with_gamma: str, setting: str, varied: str) -
     ordered = tuple(sorted(every, key=lambda method: -every[method]))
     found = [name for name, order in ORDERS.items() if order == ordered]
     order = found[0] if found else SOME_BELOW if ordered[-1] == "tfidf" else NONE_HELPS
-    gaps = [words.contrast_words(rows_of(*pair), study.title_of) for pair in pairwise(ordered)]
-    return order, "; ".join(gaps)
+    return order, [rows_of(*pair) for pair in pairwise(ordered)]
 
 
 def distance_from_print(study: LandmarkStudy, method: str, burstiness: float) -> float:
