@@ -397,6 +397,13 @@ class LandmarkStudy(LandmarkSection):
         return "simulated bags of words (SOML, AAAI 2014)", columns, rows, notes
 
     @property
+    def synthetic(self) -> bool:
+        """Tell whether the data of the exhibit at hand are made by code: photographs are not, simulated rows are."""
+        if self._apart == "photographs" and self.photographs is not None:
+            return self._shared.datasets[self.photographs.data].is_synthetic
+        return bool(self._apart) or super().synthetic
+
+    @property
     def corner(self) -> str:
         """Return what stands in the corner of a picture whose data are not real."""
         return {"": super().corner, "dimensions": "Simulated rows", "readings": "Simulated bags"}.get(self._apart, "")
