@@ -20,12 +20,11 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from lookalike.exhibits.contrasts import Contrast
-from lookalike.exhibits.model import Margin
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.statuses import Status, count_badges
 from lookalike.exhibits.words import NO_NUMBER, interval_words, printed_words
 from lookalike.report.front import KINDS
+from lookalike.report.kept import margin_of
 from lookalike.studies.rooms import all_exhibits
 
 HERE = Path(__file__).parent
@@ -293,8 +292,7 @@ def _facts(run: Run) -> nodes.table:
 def _margin(kept: Run) -> tuple[str, ...]:
     """A row of the table of differences."""
     paper = kept["exhibit"].partition("/")[0]
-    fields = {key: value for key, value in kept.items() if key != "exhibit"}
-    margin = Margin(**fields | {"contrast": Contrast(**kept["contrast"])})
+    margin = margin_of(kept)
     what = ": ".join(filter(None, (margin.setting, f"{margin.method} − {margin.rival}, {margin.metric}")))
     exhibit = all_exhibits()[kept["exhibit"]]
     where = f"{PAPERS[paper].short}, {exhibit.label}" if paper in PAPERS else exhibit.title

@@ -101,6 +101,7 @@ FEATURES = f"{RESULTS}/features/{{representation}}"
 LOGS = "logs/{dataset}"
 REPORT = "results/report"
 REPORT_FILES = SOURCE / "lookalike" / "report"
+KEPT = RESOURCES / "runs"
 
 
 wildcard_constraints:

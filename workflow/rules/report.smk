@@ -14,6 +14,7 @@ rule report_html:
     input:
         exhibits=lambda wildcards: shown_files(asked_for()),
         files=sorted(str(path) for kind in ("templates/*", "static/*", "*.yaml") for path in REPORT_FILES.glob(kind)),
+        kept=sorted(map(str, KEPT.glob("*.json"))),
     output:
         pages=expand(f"{REPORT}/{{page}}.html", page=PAGES),
         failed=f"{REPORT}/failed.txt",
@@ -23,6 +24,7 @@ rule report_html:
         "../../envs/report.yaml"
     params:
         configuration=plain(SETTINGS),
+        kept_folder=str(KEPT),
         others=other_exhibits,
     script:
         "../scripts/write_report.py"
@@ -62,6 +64,7 @@ rule readme_parts:
     input:
         exhibits=lambda wildcards: shown_files(studied(synthetic=True)),
         readme=ROOT / "README.md",
+        kept=sorted(map(str, KEPT.glob("*.json"))),
         # kept beside the numbers, for the page on what has been run
         runs=lambda wildcards: expand(f"{RESULTS}/run.json", dataset=studied(synthetic=True)),
     output:
@@ -71,5 +74,7 @@ rule readme_parts:
         "logs/readme_parts.log",
     conda:
         "../../envs/report.yaml"
+    params:
+        kept_folder=str(KEPT),
     script:
         "../scripts/make_readme_parts.py"

@@ -10,4 +10,6 @@ with logged(snakemake):
     from lookalike.report.site import write_report
 
     folder = Path(snakemake.output.failed).parent
-    write_report(Results(folder.parent), read_jobs("logs"), folder, configuration=snakemake.params.configuration)
+    given = snakemake.params
+    settings = {"configuration": given.configuration, "kept_folder": given.kept_folder}
+    write_report(Results(folder.parent), read_jobs("logs"), folder, **settings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from lookalike.core.errors import LookalikeError
@@ -15,14 +16,15 @@ from lookalike.exhibits.style import paper_style
 from lookalike.report import front
 
 if TYPE_CHECKING:
+    from lookalike.report.kept import KeptRun
     from lookalike.report.results import Exhibit, Results
 
 BEGIN, END = "<!-- made by `make readme`: begin -->", "<!-- made by `make readme`: end -->"
 N_QUERIES = 3
 
 
-def readme_numbers(results: Results, origin: str) -> str:
-    """Return the margins of a run as Markdown: a table, some sentences on each data set, what made them."""
+def readme_numbers(results: Results, origin: str, kept: Iterable[KeptRun] = ()) -> str:
+    """Return the margins of a run as Markdown: a table, sentences on each data set, what made them, longer runs."""
     main = front.main_rows(results)
     if not main:
         raise LookalikeError("no data set has a result yet: run `make demo`, then `make readme`")
@@ -44,7 +46,9 @@ def readme_numbers(results: Results, origin: str) -> str:
         "paper has no such number. mAP is mean average precision, P@k the share of relevant images among the first k. "
         "S-TG and S-DA are the two algorithms of SOML."
     )
-    return "\n\n".join(("\n".join(lines), note, *parts, f"Made by {origin}.")) + "\n"
+    longer = [f"- **{run.title}** ({run.about}). {' '.join(run.sentences)}" for run in kept]
+    more = ["**Longer runs**, whose [summaries are kept](docs/reference/runs.md):", "\n".join(longer)] if longer else []
+    return "\n\n".join(("\n".join(lines), note, *parts, f"Made by {origin}.", *more)) + "\n"
 
 
 def _paragraph(row: front.Row) -> str:

@@ -323,6 +323,8 @@ def run_summary(dataset: Dataset, folder: Path, jobs: Jobs, command: str) -> dic
         "stored_megabytes": {part.name: _megabytes(part) for part in sorted(folder.glob("[!.]*"))},
         "rules": jobs.by_rule().round(3).to_dict("records"),
         "headline": dataset.headline,
+        "notes": next(([*exhibit.notes] for exhibit in drawn if exhibit.notes), []),
+        "undecided": next((exhibit.undecided for exhibit in drawn if exhibit.undecided), ""),
         "statuses": dict(sum((Counter(exhibit.statuses) for exhibit in drawn), Counter())),
         "margins": [asdict(margin) | {"exhibit": exhibit.id} for exhibit in drawn for margin in exhibit.margins],
     }

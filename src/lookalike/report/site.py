@@ -23,6 +23,7 @@ from lookalike.exhibits.statuses import ABSENT, APART, NEAR, SAME, Outcome, Stat
 from lookalike.report import SNAKEMAKE, claims, facts, front, names, pages
 from lookalike.report.facts import Configuration
 from lookalike.report.gallery import CLASSES, galleries_of
+from lookalike.report.kept import KeptRun, kept_runs
 from lookalike.report.provenance import Jobs
 from lookalike.report.results import GROUPS, Exhibit, Results, jobs_behind
 from lookalike.report.tables import frame_grid
@@ -47,13 +48,20 @@ NAVIGATION = (
 
 
 def write_report(
-    results: Results, jobs: Jobs | None, output_folder: PathLike, *, configuration: Configuration | None = None
+    results: Results,
+    jobs: Jobs | None,
+    output_folder: PathLike,
+    *,
+    configuration: Configuration | None = None,
+    kept_folder: PathLike | None = None,
 ) -> list[Path]:
     """Write the report below a folder, each page whole or not at all, and return its pages, ``index.html`` first.
 
     ``failed.txt`` beside them names in one sentence what could not be drawn or shown; it is empty where all was.
     """
     site = _Site(results, jobs, configuration or {}, Path(output_folder))
+    if kept_folder is not None:
+        site.kept = kept_runs(kept_folder, [dataset.id for dataset in results.datasets])
     papers = [partial(site.paper, paper) for paper in PAPERS]
     makers: list[Callable[[], str]] = [site.front, *papers, site.beyond, site.claims, site.gallery, site.provenance]
     written: list[Path] = []
@@ -79,6 +87,8 @@ class _Site:
         self.failed = [exhibit for exhibit in results.exhibits() if exhibit.state is Status.FAILED]
         """What could not be drawn; pages add what they cannot show."""
         self.all_claims = claims.claims_of(results)
+        self.kept: list[KeptRun] = []
+        """Longer runs, which are not of this folder."""
 
     def front(self) -> str:
         """Write what was reproduced, how well, and what went with the papers and against them."""
@@ -90,6 +100,7 @@ class _Site:
             outcomes={kind: sides for kind, sides in outcomes.items() if sides.data or sides.counts},
             forest=front.forest(results),
             results=results,
+            kept=self.kept,
             papers={paper: front.rows_of(results, paper) for paper in PAPERS},
             drawn=lambda id: sorted({exhibit.label for exhibit in results.exhibits(id) if exhibit.was_drawn}),
             states=count_badges(results.states()),

@@ -7,9 +7,13 @@ import pytest
 from made_report import DEEP, DRAFT, JMLR, NOT_RUN
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.files import write_json
 from lookalike.exhibits.statuses import Status, count_badges
+from lookalike.report.kept import kept_runs
 from lookalike.report.provenance import read_jobs
+from lookalike.report.readme import readme_numbers
 from lookalike.report.results import Results, run_summary
+from lookalike.report.site import write_report
 
 
 def names(results, **chosen):
@@ -157,3 +161,21 @@ def test_a_run_is_summed_up_in_one_file(toys):
     assert set(kept["stored_megabytes"]) == {"exhibits", "images"}
     first = json.loads(json.dumps(kept))["margins"][0]
     assert (first["exhibit"], first["other"]) == (f"{JMLR}/table4", "MCML")
+
+
+def test_a_kept_run_stands_on_readme_and_front_page_until_its_data_set_is_at_hand(toys, tmp_path):
+    kept = run_summary(Results(toys)["demo"], toys / "demo", read_jobs(toys.parent / "logs"), "make demo")
+    (tmp_path / "runs").mkdir()
+    for name, changed in {"long": {}, "noted": {"margins": [], "notes": ["A note."], "undecided": "Open."}}.items():
+        write_json(kept | {"dataset": name, "title": f"{name} run"} | changed, tmp_path / "runs" / f"{name}.json")
+    long, noted = kept_runs(tmp_path / "runs", at_hand=["demo"])
+    gap = "OASIS is 2.0 points above MCML in mAP [−1.0, +5.0], which may be chance (in the paper −6)."
+    assert long.sentences[0] == f"OASIS, JMLR 2010, Table 4, ten: {gap}"
+    assert noted.sentences == ["A note.", "Open."]
+    assert kept_runs(tmp_path / "runs", at_hand=["long"]) == [noted]
+    line = f"- **Long run** (synthetic; 1,234 images). {' '.join(long.sentences)}"
+    assert line in readme_numbers(Results(toys), "a test", [long, noted]).splitlines()
+    write_report(Results(toys), None, tmp_path / "report", kept_folder=tmp_path / "runs")
+    front = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
+    assert "<b>Long run</b>" in front
+    assert gap in front

@@ -1,0 +1,62 @@
+"""Longer runs whose summaries were kept: README and front page name their main numbers beside those at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lookalike.core.files import PathLike, read_json
+from lookalike.exhibits import words
+from lookalike.exhibits.contrasts import Contrast
+from lookalike.exhibits.model import Margin
+from lookalike.exhibits.registry import PAPERS
+from lookalike.report.front import KINDS
+from lookalike.studies.rooms import all_exhibits
+
+
+class KeptRun(NamedTuple):
+    """What README and front page say of a kept run."""
+
+    dataset: str
+    title: str
+    about: str
+    """Kind of data, and its size."""
+    sentences: list[str]
+    """Its main numbers."""
+
+
+def kept_runs(folder: PathLike, at_hand: Collection[str]) -> list[KeptRun]:
+    """Return the kept runs of data sets that are not at hand, those of real photographs first."""
+    summaries = [read_json(path) for path in sorted(Path(folder).glob("*.json"))]
+    others = [summary for summary in summaries if summary["dataset"] not in at_hand]
+    return [
+        KeptRun(
+            summary["dataset"],
+            words.sentence(summary["title"]).rstrip("."),
+            "; ".join(filter(None, (KINDS[summary["synthetic"]], summary["size"]))),
+            [*(_gaps(summary["margins"]) or summary.get("notes", [])), *filter(None, [summary.get("undecided")])],
+        )
+        for summary in sorted(others, key=itemgetter("synthetic"))
+    ]
+
+
+def margin_of(kept: dict[str, Any]) -> Margin:
+    """Return a margin as a summary keeps it."""
+    fields = {key: value for key, value in kept.items() if key != "exhibit"}
+    return Margin(**fields | {"contrast": Contrast(**kept["contrast"])})
+
+
+def _gaps(margins: list[dict[str, Any]]) -> list[str]:
+    """Say the first gap of each exhibit of a paper and setting, each gap once: a draft has those of its paper."""
+    gaps: dict[tuple[str, str], str] = {}
+    seen: set[tuple[str, ...]] = set()
+    for kept in margins:
+        margin, (paper, _, _) = margin_of(kept), kept["exhibit"].partition("/")
+        if paper in PAPERS and margin.contrast.key not in seen:
+            parts = (PAPERS[paper].title, all_exhibits()[kept["exhibit"]].label, margin.setting)
+            place = ", ".join(filter(None, parts))
+            gaps.setdefault((kept["exhibit"], margin.setting), f"{place}: {words.margin_words(margin)}.")
+        seen.add(margin.contrast.key)
+    return list(gaps.values())
