@@ -39,9 +39,13 @@ SECONDS = 30.0
 CHATTER = ("Building DAG", "Using shell", "Conda environments", "Singularity containers", "Exiting because")
 """How Snakemake's messages begin that say nothing about this run."""
 
+FROM_CLUSTER = "For further error details see the cluster/cloud log"
+"""How the end begins of what Snakemake says of any job that a scheduler ran."""
+
 Processes = Callable[[], list[int]]
 _PLACE = re.compile(r"^(\s|$|RuleException:|Traceback |WorkflowError)|Error in file |exit status 1\.$")
 """Lines of an error of Snakemake's that say where in the code it happened, and that a job failed."""
+_AGAIN = re.compile(r"Trying to restart job (\d+)\.")
 
 
 @dataclass
@@ -60,6 +64,7 @@ class Record(logging.LogRecord):
     stats: dict[str, int]
     log: list[str]
     rule_name: str
+    rule_msg: str | None
     wildcards: dict[str, str]
     jobid: int
     job_id: int
@@ -75,7 +80,7 @@ class RunDisplay(logging.Handler):
         self.total = self.done = 0
         self.left: Counter[str] = Counter()
         self.jobs: dict[int, Job] = {}
-        self.failed: list[str] = []
+        self.failed: dict[int, str] = {}
         self.is_interrupted = False
         self.reason: list[str] = []
         self.started = self.last_line = time.monotonic()
@@ -130,11 +135,13 @@ class RunDisplay(logging.Handler):
         self.live.stop()
         if self.is_interrupted or not (self.failed or self.reason):
             raise KeyboardInterrupt
-        failed = self.failed or ["the one above"]  # Snakemake has no event of a job that lacks its output
+        # Snakemake has no event of a job that lacks its output
+        failed = [*self.failed.values()] or ["the one above"]
         waited = self.total - self.done - len(failed)
+        waiting = f"{waited} more {'was' if waited == 1 else 'were'} not run. " if waited > 0 else ""
         self._print(
-            f"{len(failed)} of {_steps(self.total)} failed: {', '.join(failed)}. {waited} more were not run, "
-            "since they need these. What is done is kept: mend the cause, and start the same command again.",
+            f"{len(failed)} of {_steps(self.total)} failed: {', '.join(failed)}. {waiting}What is done is kept: mend "
+            "the cause, and start the same command again.",
             "bold red",
         )
 
@@ -168,12 +175,17 @@ class RunDisplay(logging.Handler):
 
     def _job_fails(self, record: Record) -> None:
         job = self.jobs.pop(record.jobid, None) or Job(record.rule_name, record.rule_name, None)
-        self.failed.append(job.name)
+        self.failed[record.jobid] = job.name
         self._print(f"FAILED after {clock(time.monotonic() - job.started)}: {job.name}", "bold red")
-        for line in list(last_lines(job.log)) or self.reason:
+        # what Snakemake itself has to say: of a scheduler, why it refused or ended the job
+        words = (record.rule_msg or "").partition(FROM_CLUSTER)[0].strip().splitlines()
+        # of a job that was killed or refused the rule's own log is empty; beside it may be one of the scheduler
+        written = {log: lines for log in record.log if (lines := list(last_lines(Path(log))))}
+        own, lines = next(iter(written.items()), ("", []))
+        for line in [*words, *lines] or self.reason:
             self._print(f"    {line}", "red")
-        if job.log is not None:
-            self._print(f"    its log: {job.log}", "red")
+        if own or record.log:
+            self._print(f"    its log: {own or record.log[0]}", "red")
 
     def _complain(self, record: Record) -> None:
         message = record.getMessage()
@@ -189,6 +201,8 @@ class RunDisplay(logging.Handler):
         if message.startswith("Nothing to be done"):
             self._print("Nothing was to be done: all is there that was asked for, and nothing behind it has changed.")
             self._close()
+        elif again := _AGAIN.match(message):
+            self._print(f"Trying again: {self.failed.pop(int(again[1]), 'the job above')}", "yellow")
         elif record.levelno >= logging.WARNING and not message.startswith(CHATTER):
             self._print(message, "red" if record.levelno >= logging.ERROR else "yellow")
         elif not self.total and not message.startswith(("None", *CHATTER)):

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from rich.console import Console
 
 from lookalike.core.errors import escaped, escaped_in_page
-from lookalike.core.terminal import WIDTH, RunDisplay, say_interrupted
+from lookalike.core.terminal import FROM_CLUSTER, WIDTH, RunDisplay, say_interrupted
 
 STEERING = [*range(0x20), *range(0x7F, 0xA0), *range(0x200B, 0x2010), *range(0x2028, 0x202F)]
 STEERING += [0xAD, 0x61C, 0x2066, 0xFEFF, 0xDCFF, 0xE0041]
@@ -93,7 +93,7 @@ def test_a_failed_job_shows_its_last_lines_and_its_log(display, tmp_path, words,
     begin(display, "scan", "draw", log=[log])
     message = 'RuleException:\nOSError in file "x.smk", line 2:\n[Errno 28] No space left\n  File "y.py", line 3'
     tell(display, "error", message, logging.ERROR, exception="RuleException")
-    tell(display, "job_error", jobid=0, rule_name="scan", log=[str(log)], level=logging.ERROR)
+    tell(display, "job_error", jobid=0, rule_name="scan", rule_msg=None, log=[str(log)], level=logging.ERROR)
     tell(display, "error", "WorkflowError: At least one job failed.", logging.ERROR, exception="WorkflowError")
     tell(display, "error", "WorkflowError:\nError recording metadata", logging.ERROR, exception="WorkflowError")
     display.fail()
@@ -109,11 +109,44 @@ def test_a_failed_job_shows_its_last_lines_and_its_log(display, tmp_path, words,
     assert display.console.is_terminal or max(map(len, text.splitlines())) <= WIDTH
 
 
+def test_a_job_that_succeeds_at_the_second_try_has_not_failed(display, capsys):
+    begin(display, "scan")
+    for event in ("job_error", "job_info"):
+        tell(display, event, jobid=0, rule_name="scan", rule_msg=None, wildcards={}, log=[])
+        tell(display, message="Trying to restart job 0." if event == "job_error" else "Select jobs to execute...")
+    assert "Trying again: scan demo 000" in said(display)
+    tell(display, "job_finished", job_id=0)
+    display.finish()
+    assert "1 step in 0:00:00." in said(display)
+    assert not display.failed
+
+
+def test_a_job_that_a_scheduler_ends_or_refuses_says_why_and_names_the_log_that_has_words(display, tmp_path):
+    rule_log, cluster_log = tmp_path / "rule.log", tmp_path / "7.log"
+    rule_log.touch()
+    cluster_log.write_text("slurmstepd: error: Exceeded job memory limit\n")
+    refusal = "SLURM sbatch failed. The error message was 'Memory specification can not be satisfied'.\n"
+    end = f"{FROM_CLUSTER} and the log files of the involved rule(s)."
+    begin(display, "scan", "draw")
+    for job, words, logs in (
+        (0, "SLURM status is: 'OUT_OF_MEMORY'. ", [rule_log, cluster_log]),
+        (1, refusal, [rule_log]),
+    ):
+        named = [str(log) for log in logs]
+        tell(display, "job_error", jobid=job, rule_name="scan", rule_msg=words + end, log=named, level=logging.ERROR)
+    display.fail()
+    text = " ".join(said(display).split())
+    reasons = ("OUT_OF_MEMORY", "Exceeded job memory limit", "7.log", "Memory specification can not be satisfied")
+    for part in (*reasons, "2 of 2 steps failed: scan demo 000, draw demo 001. What is done is kept"):
+        assert part in text, part
+    assert "further error details" not in text
+
+
 def test_a_job_without_its_output_is_no_interruption(display):
     begin(display, "scan", "draw")
     tell(display, "error", "Missing files after 5 seconds", logging.ERROR, exception="MissingOutputException")
     display.fail()
-    assert "1 of 2 steps failed: the one above. 1 more were not run" in " ".join(said(display).split())
+    assert "1 of 2 steps failed: the one above. 1 more was not run" in " ".join(said(display).split())
 
 
 def test_an_interrupted_run_blames_no_job_and_ends_all(display, capsys):
