@@ -24,7 +24,6 @@ rule report_html:
         "../../envs/report.yaml"
     params:
         configuration=plain(SETTINGS),
-        kept_folder=str(KEPT),
         others=other_exhibits,
     script:
         "../scripts/write_report.py"
@@ -74,7 +73,5 @@ rule readme_parts:
         "logs/readme_parts.log",
     conda:
         "../../envs/report.yaml"
-    params:
-        kept_folder=str(KEPT),
     script:
         "../scripts/make_readme_parts.py"

@@ -21,5 +21,5 @@ with logged(snakemake):
         f"{', '.join(whole.distinct('processor'))}; commit {', '.join(name[:10] for name in whole.distinct('commit'))}"
     )
     readme = Path(snakemake.input.readme).read_text(encoding="utf-8")
-    kept = kept_runs(snakemake.params.kept_folder, [dataset.id for dataset in results.datasets])
+    kept = kept_runs(snakemake.input.kept, [dataset.id for dataset in results.datasets])
     write_text(replace_between_marks(readme, readme_numbers(results, origin, kept)), snakemake.output.readme)

@@ -10,6 +10,5 @@ with logged(snakemake):
     from lookalike.report.site import write_report
 
     folder = Path(snakemake.output.failed).parent
-    given = snakemake.params
-    settings = {"configuration": given.configuration, "kept_folder": given.kept_folder}
+    settings = {"configuration": snakemake.params.configuration, "kept": snakemake.input.kept}
     write_report(Results(folder.parent), read_jobs("logs"), folder, **settings)

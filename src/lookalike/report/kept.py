@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from operator import itemgetter
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from lookalike.core.files import PathLike, read_json
@@ -27,9 +26,9 @@ class KeptRun(NamedTuple):
     """Its main numbers."""
 
 
-def kept_runs(folder: PathLike, at_hand: Collection[str]) -> list[KeptRun]:
+def kept_runs(files: Iterable[PathLike], at_hand: Collection[str]) -> list[KeptRun]:
     """Return the kept runs of data sets that are not at hand, those of real photographs first."""
-    summaries = [read_json(path) for path in sorted(Path(folder).glob("*.json"))]
+    summaries = map(read_json, files)
     others = [summary for summary in summaries if summary["dataset"] not in at_hand]
     return [
         KeptRun(

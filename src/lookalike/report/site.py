@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from importlib import resources
@@ -53,15 +53,14 @@ def write_report(
     output_folder: PathLike,
     *,
     configuration: Configuration | None = None,
-    kept_folder: PathLike | None = None,
+    kept: Iterable[PathLike] = (),
 ) -> list[Path]:
     """Write the report below a folder, each page whole or not at all, and return its pages, ``index.html`` first.
 
     ``failed.txt`` beside them names in one sentence what could not be drawn or shown; it is empty where all was.
     """
     site = _Site(results, jobs, configuration or {}, Path(output_folder))
-    if kept_folder is not None:
-        site.kept = kept_runs(kept_folder, [dataset.id for dataset in results.datasets])
+    site.kept = kept_runs(kept, [dataset.id for dataset in results.datasets])
     papers = [partial(site.paper, paper) for paper in PAPERS]
     makers: list[Callable[[], str]] = [site.front, *papers, site.beyond, site.claims, site.gallery, site.provenance]
     written: list[Path] = []

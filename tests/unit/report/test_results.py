@@ -168,14 +168,15 @@ def test_a_kept_run_stands_on_readme_and_front_page_until_its_data_set_is_at_han
     (tmp_path / "runs").mkdir()
     for name, changed in {"long": {}, "noted": {"margins": [], "notes": ["A note."], "undecided": "Open."}}.items():
         write_json(kept | {"dataset": name, "title": f"{name} run"} | changed, tmp_path / "runs" / f"{name}.json")
-    long, noted = kept_runs(tmp_path / "runs", at_hand=["demo"])
+    files = sorted((tmp_path / "runs").glob("*.json"))
+    long, noted = kept_runs(files, at_hand=["demo"])
     gap = "OASIS is 2.0 points above MCML in mAP [−1.0, +5.0], which may be chance (in the paper −6)."
     assert long.sentences[0] == f"OASIS, JMLR 2010, Table 4, ten: {gap}"
     assert noted.sentences == ["A note.", "Open."]
-    assert kept_runs(tmp_path / "runs", at_hand=["long"]) == [noted]
+    assert kept_runs(files, at_hand=["long"]) == [noted]
     line = f"- **Long run** (synthetic; 1,234 images). {' '.join(long.sentences)}"
     assert line in readme_numbers(Results(toys), "a test", [long, noted]).splitlines()
-    write_report(Results(toys), None, tmp_path / "report", kept_folder=tmp_path / "runs")
+    write_report(Results(toys), None, tmp_path / "report", kept=files)
     front = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
     assert "<b>Long run</b>" in front
     assert gap in front
