@@ -118,7 +118,7 @@ def numbers_of_text(study: FinegrainedStudy) -> Table:
 @exhibit("finegrained/kinds", title="Precision by kind of negative", needs=("metrics",))
 def kinds(study: FinegrainedStudy) -> Table:
     """How precise each system is where the negative is of the query's own category, and where it is of another."""
-    found = dict.fromkeys(subset for _, subset, metric in study.values if subset != ALL and metric == PRECISION)
+    found = study.kinds
     systems = ordered_systems(on_all_images(study.measured | set(study.systems()) | {*TABLE1, *TABLE2}))
     rows = []
     for system, subset in product(systems, (*found, ALL)):
@@ -127,7 +127,7 @@ def kinds(study: FinegrainedStudy) -> Table:
     columns = ["system", "subset", PRECISION, "low", "high", "n_triplets", "n_queries", "n_ties", "ours_cell"]
     heads = {kind: f"{kind} negatives" if "class" in kind else kind for kind in found} | {ALL: "all triplets"}
     titles = {"system": {system: study.title_of(system) for system in systems}, "subset": heads}
-    notes = (_kinds_note(study, list(found)),)
+    notes = (_kinds_note(study, found), *study.losses())
     compared: Any = {"compared": "system", "best": {"": max}, "number": PRECISION}
     frame = pd.DataFrame(rows, columns=columns)
     return Table(frame, rows=("system",), columns="subset", titles=titles, notes=notes, **compared)
