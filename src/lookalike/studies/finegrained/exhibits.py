@@ -53,12 +53,10 @@ from lookalike.studies.finegrained.systems import (
     with_images,
 )
 
-BESIDE = ("pool", "fits", "filters")
+BESIDE = ("pool", "fits")
 """What tables of systems show, or note, where it is there."""
 OTHER_COLLECTION = "another collection than the paper's"
 RELEVANCE = "training relevance"
-MOVED = 0.99
-"""Filters whose correlation with their start is higher have hardly been moved by the training."""
 SPREAD_OF_INTERVAL = 2 * 1.959963985
 """Standard errors between the ends of a 95% interval."""
 FIT_NUMBERS = ("images_per_second", "n_images", "seconds")
@@ -377,23 +375,13 @@ def _system_notes(study: FinegrainedStudy, there: set[str]) -> tuple[str, ...]:
 
 
 def _learning_notes(study: FinegrainedStudy, there: set[str]) -> list[str]:
-    """How many triplets each system learned from, and whether training moved the filters of shallow paths."""
+    """Say how many triplets each system learned from, and how many the trainings of networks drew."""
     fits, drawn, counts = study.table("fits") if study.has("fits") else pd.DataFrame(), triplets_drawn(study), []
     for system in ordered_systems(there) if "n_triplets" in fits else ():
         learned = fits.loc[fits["system"] == system, "n_triplets"].dropna()
         more = f" (kept; {_by_seed(drawn[system])} drawn)" if system in drawn else ""
         counts += [f"{study.title_of(system)} {_by_seed(learned)}{more}"] if len(learned) else []
-    notes = [f"Triplets that each learned from, by seed: {'; '.join(counts)}."] if counts else []
-    if DEEP in there and study.has("filters"):
-        filters = pictures.filters_of(study.path("filters"))
-        alike = filters[filters["path"] != CONVNET].groupby("path", sort=False)["like_start"].median()
-        values = ", ".join(f"{pictures.PATH_TITLES.get(str(path), path)} {value:.2f}" for path, value in alike.items())
-        moved = "moved" if alike.max() < MOVED else "hardly moved"
-        notes.append(
-            f"Training {moved} the filters of {study.title_of(DEEP)}'s shallow paths: the median correlation of a "
-            f"filter with its random start is {values}."
-        )
-    return notes
+    return [f"Triplets that each learned from, by seed: {'; '.join(counts)}."] if counts else []
 
 
 def triplets_drawn(study: FinegrainedStudy) -> dict[str, pd.Series]:
