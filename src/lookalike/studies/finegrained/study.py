@@ -147,7 +147,7 @@ class FinegrainedStudy(FinegrainedSection):
             sentences += [f"Learning to rank cost {title} precision beside {start}: {', '.join(lost)}."] if lost else []
             ahead = [(kind, self.on_kind(DEEP, system, kind)) for kind in self.kinds if lost and system != DEEP]
             leads = [f"{words.gap(rows)} on {kind} negatives" for kind, rows in ahead if rows]
-            sentences += [f"The lead of {deep} over it contains this: {', '.join(leads)}."] if leads else []
+            sentences += [f"The lead of {deep} over {title} contains this: {', '.join(leads)}."] if leads else []
         return sentences
 
     def on_kind(self, first: str, second: str, kind: str) -> list[Contrast]:

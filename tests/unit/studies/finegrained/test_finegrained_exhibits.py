@@ -220,8 +220,8 @@ def test_what_learning_to_rank_cost_a_network_is_said(tmp_path):
     assert study.losses() == [
         "Learning to rank cost Single-scale Ranking precision beside ConvNet: −2.8 points [−3.6, −2.0] on in-class "
         "negatives, −2.8 points [−3.6, −2.0] on out-of-class negatives.",
-        "The lead of DeepRanking over it contains this: +5.7 points [+4.9, +6.5] on in-class negatives, "
-        "+5.7 points [+4.9, +6.5] on out-of-class negatives.",
+        "The lead of DeepRanking over Single-scale Ranking contains this: +5.7 points [+4.9, +6.5] on in-class "
+        "negatives, +5.7 points [+4.9, +6.5] on out-of-class negatives.",
     ]
 
 
