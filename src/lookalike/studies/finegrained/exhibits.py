@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lookalike.exhibits.claims import claims_of
 from lookalike.exhibits.claims_table import claims_table
 from lookalike.exhibits.in_text import Fact, numbers_in_text
 from lookalike.exhibits.margins import margin
@@ -19,8 +20,8 @@ from lookalike.exhibits.model import Axis, Figure, Line, Margin, Panel, Series, 
 from lookalike.exhibits.printed import MISSING, beside_print, human_time, plus_minus, significant
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.statuses import Status
-from lookalike.exhibits.style import BLACK, BLUE, GREY, TRAINING, VERMILLION, Look
-from lookalike.exhibits.words import means_counted
+from lookalike.exhibits.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, Look
+from lookalike.exhibits.words import listed, means_counted
 from lookalike.studies.finegrained import pictures as pictures
 from lookalike.studies.finegrained import sampler_drawing as sampler_drawing
 from lookalike.studies.finegrained.numbers import COUNTS
@@ -47,15 +48,15 @@ from lookalike.studies.finegrained.systems import (
     on_all_images,
     ordered_systems,
     sampled_share,
+    system_and_images,
     system_title,
     with_images,
 )
 
-BESIDE = ("pool", "fits", "filters")
+BESIDE = ("pool", "fits")
 """What tables of systems show, or note, where it is there."""
 OTHER_COLLECTION = "another collection than the paper's"
-MOVED = 0.99
-"""Filters whose correlation with their start is higher have hardly been moved by the training."""
+RELEVANCE = "training relevance"
 SPREAD_OF_INTERVAL = 2 * 1.959963985
 """Standard errors between the ends of a 95% interval."""
 FIT_NUMBERS = ("images_per_second", "n_images", "seconds")
@@ -68,11 +69,14 @@ SAMPLING_LOOKS = {WEIGHTED: Look(VERMILLION, "o"), UNIFORM: Look(BLUE, "D", "")}
 KIND_OF_RIVAL = dict.fromkeys(FEATURES, "hand-crafted") | {GOLDEN: "partly learned from labels"}
 """What has to be known of a rival: the golden feature mixes in three embeddings of training categories."""
 PHASES = {
-    "classification": {"precision": "Rightly classified (%)", "loss": "Cross-entropy"},
-    "ranking": {"precision": "Precision (%)", "loss": "Hinge loss"},
+    "classification": {"precision": "Right (%)", "loss": "Cross-entropy"},
+    "ranking": {"precision": "Right (%)", "loss": "Hinge loss"},
 }
 """Phase of training to what its panels show of each quantity."""
-CURVES = {"training": ("training", TRAINING), "validation": ("held out", Look(BLACK, "o"))}
+CURVES = {"training": "training", "validation": "held out"}
+"""Part of a curve to its name."""
+SEED_COLOURS = (BLUE, VERMILLION, GREEN, ORANGE, SKY, PURPLE)
+RULE = Look(GREY, "", ":")
 
 
 STEPS, IMAGES = "Steps of training by ranking", "Training images of a category"
@@ -99,18 +103,23 @@ def sampling(study: FinegrainedStudy) -> Figure:
     frame = pd.DataFrame(_sampled(study), columns=columns)
     titles = {PRECISION: "Similarity precision (%)", SCORE: f"Score at top {study.k} (triplets)"}
     panels = [_sampling_panel(study, frame[frame["metric"] == metric], title) for metric, title in titles.items()]
-    return Figure(frame, tuple(panels), notes=_sampling_notes(study, frame))
+    notes = _sampling_notes(study, frame)
+    if frame["system"].nunique() == 1:
+        # a single point shows nothing
+        alone = f"{study.title_of(DEEP)} alone was trained here, at {study.chosen_percent}%."
+        return Figure(frame, (Panel("", Axis(), Axis(), empty=alone),), notes=notes, size=(4.4, 0.4))
+    return Figure(frame, tuple(panels), notes=notes)
 
 
 @exhibit(f"{PAPER}/text", title="Numbers in its text", needs=("fits", "metrics"))
 def numbers_of_text(study: FinegrainedStudy) -> Table:
     """What the paper says in its text: triplets that train a network, those that judge it, and an embedding's size."""
-    # a network has a row for each seed
-    fits = study.table("fits").groupby("system")[["n_triplets", "dimensions"]].median().reindex([DEEP, EMBEDDED])
+    fits, drawn = study.table("fits"), triplets_drawn(study).get(DEEP, pd.Series(dtype=np.float64))
+    embedded = fits.loc[fits["system"] == EMBEDDED, "dimensions"]
     facts = [
-        Fact("training_triplets", "Triplets that a network draws", float(fits["n_triplets"].iloc[0])),
+        Fact("training_triplets", f"Triplets that {study.title_of(DEEP)} draws, in the median", float(drawn.median())),
         Fact("evaluation_triplets", "Rated triplets", study.n_triplets),
-        Fact("embedding_dimensions", "Dimensions of L1HashKPCA", float(fits["dimensions"].iloc[1])),
+        Fact("embedding_dimensions", "Dimensions of L1HashKPCA", float(embedded.median())),
     ]
     return numbers_in_text(study, facts, lambda cell: (Status.NOT_COMPARABLE, OTHER_COLLECTION))
 
@@ -118,7 +127,7 @@ def numbers_of_text(study: FinegrainedStudy) -> Table:
 @exhibit("finegrained/kinds", title="Precision by kind of negative", needs=("metrics",))
 def kinds(study: FinegrainedStudy) -> Table:
     """How precise each system is where the negative is of the query's own category, and where it is of another."""
-    found = dict.fromkeys(subset for _, subset, metric in study.values if subset != ALL and metric == PRECISION)
+    found = study.kinds
     systems = ordered_systems(on_all_images(study.measured | set(study.systems()) | {*TABLE1, *TABLE2}))
     rows = []
     for system, subset in product(systems, (*found, ALL)):
@@ -127,7 +136,7 @@ def kinds(study: FinegrainedStudy) -> Table:
     columns = ["system", "subset", PRECISION, "low", "high", "n_triplets", "n_queries", "n_ties", "ours_cell"]
     heads = {kind: f"{kind} negatives" if "class" in kind else kind for kind in found} | {ALL: "all triplets"}
     titles = {"system": {system: study.title_of(system) for system in systems}, "subset": heads}
-    notes = (_kinds_note(study, list(found)),)
+    notes = (_kinds_note(study, found), *study.losses())
     compared: Any = {"compared": "system", "best": {"": max}, "number": PRECISION}
     frame = pd.DataFrame(rows, columns=columns)
     return Table(frame, rows=("system",), columns="subset", titles=titles, notes=notes, **compared)
@@ -224,35 +233,41 @@ def contrasts(study: FinegrainedStudy) -> Figure:
         "adjusted for their number.",
         *study.trainings_notes(system for pair in drawn for system in pair),
         _sampling_names(study),
-        "Hollow markers are differences of the numbers in Tables 1 and 2 of the paper.",
+        "Hollow markers are differences of the numbers in Tables 1 and 2 of the paper. Dotted lines part the claims.",
     )
+    starts = _claim_starts(study, drawn)
     panels = (
-        _contrast_panel(frame, PRECISION, "Precision, difference (points)", names),
-        _contrast_panel(frame, SCORE, f"Score-{study.k}, difference (triplets)", [""] * len(names)),
+        _contrast_panel(frame, PRECISION, "Precision, difference (points)", names, starts),
+        _contrast_panel(frame, SCORE, f"Score-{study.k}, difference (triplets)", [""] * len(names), starts),
     )
     return Figure(frame, panels, size=(4.6, 0.6 + 0.19 * max(8, len(drawn))), notes=notes)
 
 
-@exhibit("finegrained/curves", title="Training of the networks", needs=("metrics",))
+@exhibit("finegrained/curves", title="Training of the networks", needs=("metrics",), optional=("fits",))
 def training_curves(study: FinegrainedStudy) -> Figure:
-    """How each network learns: its precision and its loss on the triplets that it learns from, and on held-out ones."""
+    """How each network learns: what it has right and its loss, on triplets that it learns from and on held-out ones."""
     frame = _curve_rows(study)
     systems = ordered_systems(on_all_images(frame["system"]))
     panels = [_curve_panel(study, frame, system, quantity) for system, quantity in product(systems, PHASES["ranking"])]
     if not panels:
         nothing = (study.why_not_run(DEEP) or "no curve was recorded",)
         return Figure(frame, (Panel("", Axis(), Axis(), empty="not run"),), notes=nothing)
+    drops = {study.network.pretraining.drops, study.network.ranking.drops}
+    rates = "at its only learning rate" if drops == {0} else "at the last of its learning rates"
+    whose = f"the relevance that {study.title_of(GOLDEN)} makes" if study.golden.ratings else "training relevance"
     notes = (
         "Training: the triplets that a network learns from, in its own mix of negatives, as they go by. Held out: "
-        "triplets of other training images. None of them was rated. A training ends when they no longer improve at two "
-        "learning rates, or after all its steps, and is then unfinished.",
+        f"triplets of other training images. A training ends when their loss no longer falls {rates}, "
+        "or after all its steps, and is then unfinished. Stars: the step whose weights are kept.",
+        f"Right: the share of triplets ordered as by {whose}. It is not similarity precision, which is of "
+        "rated triplets (Tables 1 and 2).",
         "ConvNet classifies images: its curve is the share of images that it classifies rightly, and its loss is "
         "cross-entropy. A ranking network starts from its weights.",
         "A step follows the gradient of all its triplets at once. The paper's machines update the weights "
         "asynchronously (section 5), each with a gradient of older weights.",
         _sampling_names(study),
     )
-    return Figure(frame, tuple(panels), n_columns=4, size=(1.95, 1.45), notes=notes)
+    return Figure(frame, tuple(panels), n_columns=4, size=(1.95, 1.55), notes=notes)
 
 
 @exhibit(
@@ -360,25 +375,28 @@ def _system_notes(study: FinegrainedStudy, there: set[str]) -> tuple[str, ...]:
 
 
 def _learning_notes(study: FinegrainedStudy, there: set[str]) -> list[str]:
-    """How many triplets each system learned from, and whether training moved the filters of shallow paths."""
-    fits = study.fits if study.has("fits") else pd.DataFrame()
-    seen = dict(fits["n_triplets"]) if "n_triplets" in fits else {}
-    counts = [
-        f"{study.title_of(system)} {seen[system]:,.0f}"
-        for system in ordered_systems(there)
-        if seen.get(system, math.nan) >= 0
-    ]
-    notes = [f"Number of triplets that each learned from: {', '.join(counts)}."] if counts else []
-    if DEEP in there and study.has("filters"):
-        filters = pictures.filters_of(study.path("filters"))
-        alike = filters[filters["path"] != CONVNET].groupby("path", sort=False)["like_start"].median()
-        values = ", ".join(f"{pictures.PATH_TITLES.get(str(path), path)} {value:.2f}" for path, value in alike.items())
-        moved = "moved" if alike.max() < MOVED else "hardly moved"
-        notes.append(
-            f"Training {moved} the filters of {study.title_of(DEEP)}'s shallow paths: the median correlation of a "
-            f"filter with its random start is {values}."
-        )
-    return notes
+    """Say how many triplets each system learned from, and how many the trainings of networks drew."""
+    fits, drawn, counts = study.table("fits") if study.has("fits") else pd.DataFrame(), triplets_drawn(study), []
+    for system in ordered_systems(there) if "n_triplets" in fits else ():
+        learned = fits.loc[fits["system"] == system, "n_triplets"].dropna()
+        more = f" (kept; {_by_seed(drawn[system])} drawn)" if system in drawn else ""
+        counts += [f"{study.title_of(system)} {_by_seed(learned)}{more}"] if len(learned) else []
+    return [f"Triplets that each learned from, by seed: {'; '.join(counts)}."] if counts else []
+
+
+def triplets_drawn(study: FinegrainedStudy) -> dict[str, pd.Series]:
+    """Return how many triplets each training of a ranking network drew, also after the step whose weights are kept."""
+    fits = study.table("fits") if study.has("fits") else pd.DataFrame()
+    if not {"kept_step", "n_steps", "settings_batch", "n_triplets"} <= set(fits):
+        return {}
+    rows = fits.dropna(subset=["kept_step", "n_triplets"])
+    return {str(system): own["n_steps"] * own["settings_batch"] for system, own in rows.groupby("system")}
+
+
+def _by_seed(counts: pd.Series) -> str:
+    """Return ``20,800, 16,000 and 12,800``; one number where all are alike."""
+    numbers = [f"{count:,.0f}" for count in counts]
+    return listed(numbers if len(set(numbers)) > 1 else numbers[:1])
 
 
 def _metric_notes(study: FinegrainedStudy, ties: str = "") -> list[str]:
@@ -408,6 +426,7 @@ def _cost(study: FinegrainedStudy, system: str, fit: Mapping[Any, Any]) -> dict[
     for column in FIT_COLUMNS:
         missing = math.nan if column in ("dimensions", *FIT_NUMBERS) else ""
         row[column] = fit[column] if _is_there(fit.get(column)) else missing
+    row["codebook_from"] = _learned_from(study, system, str(row["codebook_from"]), fit)
     named = {str(name).removeprefix("settings_"): fit[name] for name in fit if str(name).startswith("settings_")}
     there = {name: value for name, value in named.items() if _is_there(value)}
     settings = ", ".join(f"{name} {_setting(value)}" for name, value in there.items())
@@ -425,6 +444,16 @@ def _cost(study: FinegrainedStudy, system: str, fit: Mapping[Any, Any]) -> dict[
         "time_cell": human_time(row["seconds"]),
         "settings_cell": cell if fit else status,
     }
+
+
+def _learned_from(study: FinegrainedStudy, system: str, recorded: str, fit: Mapping[Any, Any]) -> str:
+    """Return what a system learned from: images, their categories, relevance or ratings."""
+    pretraining, (network, _) = study.network.pretraining, system_and_images(system)
+    if fit and network == GOLDEN:
+        return f"{fit.get('learned_from', RELEVANCE)}; training categories"
+    if fit and network == CONVNET and not (pretraining.images or pretraining.weights):
+        return "training categories"
+    return f"{recorded} by {study.title_of(GOLDEN)}" if recorded == RELEVANCE and study.golden.ratings else recorded
 
 
 def _setting(value: Any, thousands: str = "") -> str:
@@ -509,7 +538,18 @@ def _contrast(
     return {"system_a": pair[0], "system_b": pair[1], "metric": metric, **numbers, **beside}
 
 
-def _contrast_panel(frame: pd.DataFrame, metric: str, title: str, names: Sequence[str]) -> Panel:
+def _claim_starts(study: FinegrainedStudy, pairs: Sequence[tuple[str, str]]) -> list[int]:
+    """Return the rows whose pair is of another claim than that of the row above."""
+    claim_of: dict[frozenset[str], str] = {}
+    for claim in claims_of(study.claim_rows):
+        for part in claim.contrasts:
+            for pair in product(part.first, part.second):
+                claim_of.setdefault(frozenset(pair), claim.id)
+    ids = [claim_of.get(frozenset(pair), "") for pair in pairs]
+    return [place for place in range(1, len(ids)) if ids[place] != ids[place - 1]]
+
+
+def _contrast_panel(frame: pd.DataFrame, metric: str, title: str, names: Sequence[str], starts: Sequence[int]) -> Panel:
     """Differences along x, a pair a row, coloured where their interval excludes 0."""
     rows = frame[frame["metric"] == metric]
     where = {"metric": metric}
@@ -524,12 +564,12 @@ def _contrast_panel(frame: pd.DataFrame, metric: str, title: str, names: Sequenc
         series.append(Series("printed", where, "printed", "place", Look(BLACK, "D"), kind="points", hollow=True))
     ticks = tuple((float(place), name) for place, name in enumerate(names))
     x, y = Axis(title, text="{:+,.1f}"), Axis(low=-0.6, high=len(names) - 0.4, ticks=ticks, reversed=True)
-    zero = (Line("", 0.0, Look(BLACK, "", "-"), upright=True),) if series else ()
-    return Panel("", x, y, tuple(series), zero, empty="" if series else "not run")
+    lines = [Line("", 0.0, Look(BLACK, "", "-"), upright=True), *(Line("", at - 0.5, RULE) for at in starts)]
+    return Panel("", x, y, tuple(series), tuple(lines) if series else (), empty="" if series else "not run")
 
 
 def _curve_rows(study: FinegrainedStudy) -> pd.DataFrame:
-    """Every curve: ``system, seed, phase, seen, quantity, part, value``; one with an accuracy is of classification."""
+    """Every curve, with the points that are kept; one with an accuracy is of classification."""
     curves = study.numbers[study.numbers["x"].notna() & study.numbers["subset"].isin(list(CURVES))]
     classifies = curves["method"].isin(curves.loc[curves["metric"] == "accuracy", "method"])
     frame = curves.rename(columns={"method": "system", "subset": "part", "fold": "seed"}).assign(
@@ -537,7 +577,19 @@ def _curve_rows(study: FinegrainedStudy) -> pd.DataFrame:
         seen=curves["x"].astype(np.int64),
         quantity=curves["metric"].replace({"accuracy": "precision"}),
     )
-    return frame[["system", "seed", "phase", "seen", "quantity", "part", "value"]].reset_index(drop=True)
+    frame["kept"] = frame["part"].eq("validation") & frame["seen"].eq(_kept_at(study, frame))
+    return frame[["system", "seed", "phase", "seen", "quantity", "part", "value", "kept"]].reset_index(drop=True)
+
+
+def _kept_at(study: FinegrainedStudy, frame: pd.DataFrame) -> pd.Series:
+    """Return what its training had seen, for each row of curves, at the step whose weights are kept."""
+    fits = study.table("fits") if study.has("fits") else pd.DataFrame()
+    if not {"repeat", "kept_step", "n_steps", "settings_batch"} <= set(fits):
+        return pd.Series(math.nan, index=frame.index)
+    # a linear embedding records no step but the one that is kept
+    seen = fits["kept_step"].fillna(fits["n_steps"]) * fits["settings_batch"]
+    kept = fits.assign(at=seen).dropna(subset=["repeat"]).set_index(["system", "repeat"])["at"]
+    return kept.reindex(list(zip(frame["system"], frame["seed"], strict=True))).set_axis(frame.index)
 
 
 def _curve_panel(study: FinegrainedStudy, frame: pd.DataFrame, system: str, quantity: str) -> Panel:
@@ -548,11 +600,14 @@ def _curve_panel(study: FinegrainedStudy, frame: pd.DataFrame, system: str, quan
     low = 0.0 if low < high / 2 else low - 0.05 * (high - low)
     own = frame[(frame["system"] == system) & (frame["quantity"] == quantity)]
     where = {"system": system, "quantity": quantity}
-    drawn = [part for part in CURVES if part in set(own["part"])]
-    series = [
-        Series(CURVES[part][0], where | {"part": part, "seed": seed}, "seen", "value", CURVES[part][1])
-        for part, seed in product(drawn, sorted(set(own["seed"])))
-    ]
+    seeds, series = sorted(set(own["seed"])), []
+    for part, seed in product([part for part in CURVES if part in set(own["part"])], seeds):
+        is_training, which = part == "training", {"part": part, "seed": seed}
+        look = Look(GREY if is_training else SEED_COLOURS[(seed - 1) % len(SEED_COLOURS)], "o")
+        name = CURVES[part] if is_training or len(seeds) == 1 else f"{CURVES[part]}, seed {seed}"
+        series.append(Series(name, where | which, "seen", "value", look, thin=is_training))
+    if own["kept"].any():
+        series.append(Series("kept", where | {"kept": True}, "seen", "value", Look(BLACK, "*"), kind="points"))
     unfinished = " (unfinished)" if system in study.unfinished else ""
     title = "\n".join(wrap(f"{system_title(system, short=True)}{unfinished}", 22))
     return Panel(

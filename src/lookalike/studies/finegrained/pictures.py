@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from lookalike.core.arrays import Doubles
 from lookalike.exhibits.image_grid import NEGATIVE, POSITIVE, QUERY, class_name, tile_of
 from lookalike.exhibits.model import Entry, Found, Gallery, Mark, Ranking, Tile
 from lookalike.exhibits.neighbours import (
@@ -54,6 +55,8 @@ START = "start/"
 SHARE = "colour_share"
 """Column of the share of a filter's energy that differs between red, green and blue."""
 FILTERS_IN_A_ROW = 8
+PATTERN = 0.5
+"""Correlation of neighbouring weights below which a filter shows more noise than pattern."""
 
 
 @exhibit(f"{PAPER}/fig1", title="Sample triplets", needs=("manifest", "triplets"), optional=("metrics",))
@@ -213,8 +216,16 @@ def filter_records(path: str, filters: Floats, start: Floats | None) -> pd.DataF
         "largest": wide.max(axis=1),
         SHARE: shares[order],
         "like_start": alike,
+        "like_neighbours": [neighbours_alike(weights) for weights in filters[order].astype(np.float64)],
     }
     return pd.DataFrame({"path": path, **columns})
+
+
+def neighbours_alike(weights: Doubles) -> float:
+    """Return the correlation of a filter's weights with those below and beside them; 0 of one that is all alike."""
+    first = np.concatenate([weights[:-1].ravel(), weights[:, :-1].ravel()])
+    second = np.concatenate([weights[1:].ravel(), weights[:, 1:].ravel()])
+    return float(np.corrcoef(first, second)[0, 1]) if first.std() > 0 and second.std() > 0 else 0.0
 
 
 def filter_images(filters: Floats) -> npt.NDArray[np.uint8]:
@@ -225,7 +236,7 @@ def filter_images(filters: Floats) -> npt.NDArray[np.uint8]:
 
 def _filter_notes(frame: pd.DataFrame) -> tuple[str, ...]:
     """Say how weights became colours, how colourful filters are, and how like those before training."""
-    medians = frame.groupby("path", sort=False)[[SHARE, "like_start"]].median()
+    medians = frame.groupby("path", sort=False)[[SHARE, "like_start", "like_neighbours"]].median()
     medians.index = [PATH_TITLES.get(str(path), str(path)) for path in medians.index]
     colours = ", ".join(f"{path} {100 * share:.0f}%" for path, share in medians[SHARE].items())
     notes = [
@@ -234,6 +245,12 @@ def _filter_notes(frame: pd.DataFrame) -> tuple[str, ...]:
         "Filters are ordered by their colour share: the share of their energy that differs between red, green and blue "
         f"(67% if the three are independent). The medians are {colours}.",
     ]
+    noisy = medians.index[medians["like_neighbours"] < PATTERN]
+    smooth = ", ".join(f"{path} {value:.2f}" for path, value in medians["like_neighbours"].items())
+    notes.append(
+        f"Median correlation of neighbouring weights, 0 of noise and 1 of a plain surface: {smooth}."
+        + "".join(f" The rows of {path} show little but noise." for path in noisy)
+    )
     alike = ", ".join(f"{path} {value:.2f}" for path, value in medians["like_start"].dropna().items())
     if alike:
         notes.append(f"Median correlation of a filter with itself before the training by ranking: {alike}.")
@@ -316,18 +333,32 @@ def _example_notes(study: FinegrainedStudy, frame: pd.DataFrame) -> tuple[str, .
     if len(known) < len(frame):
         notes.append("Search noise is not marked among images whose category is not known.")
     if len(known):
-        shares = known.assign(noise=known["search_noise"].astype(float)).groupby("system", sort=False)["noise"].mean()
-        percents = ", ".join(f"{study.title_of(str(system))} {100 * share:.0f}%" for system, share in shares.items())
-        notes.append(f"Search noise is an image of another category: {percents} of the images shown.")
+        ranked = rankings_of(study.table("pairs"), distances_of(study, COMPARED), pooled_queries(study), N_RESULTS)
+        labels = ranked["image_id"].map({image: label for image, (_, label) in study.images.items()})
+        picked, every = (
+            ", ".join(f"{study.title_of(system)} {noise[systems == system].mean():.0%}" for system in systems.unique())
+            for noise, systems in (
+                (known["search_noise"].astype(float), known["system"]),
+                (labels != ranked["text_query"], ranked["system"]),
+            )
+        )
+        notes.append(
+            f"Search noise is an image of another category: {picked} of the images shown, whose queries were chosen by "
+            f"their gain; of the first {N_RESULTS} of all queries {every}."
+        )
     return tuple(notes)
+
+
+def pooled_queries(study: FinegrainedStudy) -> pd.DataFrame:
+    """Return every query that has a pool, in order."""
+    pairs = study.table("pairs")
+    return pairs.loc[pairs["in_pool"].astype(bool), KEYS].drop_duplicates().sort_values(["text_query", "query"])
 
 
 def _shares(study: FinegrainedStudy, before: str, after: str) -> pd.DataFrame:
     """Return every query that has a pool, in order, with the shares of its triplets that both systems have right."""
-    pairs = study.table("pairs")
-    pooled = pairs.loc[pairs["in_pool"].astype(bool), KEYS].drop_duplicates().sort_values(["text_query", "query"])
     shares = query_shares(study.table("outcomes"), study.table("triplets"), after, before)
-    return pooled.merge(shares, on=KEYS, how="left").reset_index(drop=True)
+    return pooled_queries(study).merge(shares, on=KEYS, how="left").reset_index(drop=True)
 
 
 def _entry(

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple, Self
 
 import pandas as pd
 
+from lookalike.exhibits import words
 from lookalike.exhibits.claims import Claim, Scope
-from lookalike.exhibits.contrasts import SEEDS, TRAINING
+from lookalike.exhibits.contrasts import SEEDS, TRAINING, Contrast
 from lookalike.exhibits.model import Drawn, Figure, Table
 from lookalike.exhibits.printed import MISSING, plus_minus
 from lookalike.exhibits.statuses import Status
@@ -65,7 +66,7 @@ ABOUT = {
     GOLDEN: "a learned weighted sum of distances: of hand-crafted features, and of embeddings learned from categories",
     CONVNET: "a network that learned to classify images, and not to rank them",
     SINGLE: "the ConvNet, learning on from triplets",
-    DEEP: "the multiscale network of the paper, which sees an image at three sizes and learns from triplets",
+    DEEP: "a multiscale network, which sees an image at three sizes and learns from triplets",
 }
 MADE = {SYNTHETIC: "images and ratings made by code", BY_CLASS: "photographs, whose triplets a machine rated"}
 NOT_LIKE_PRINT = {SYNTHETIC: "synthetic images and ratings", BY_CLASS: "other images, rated by machine"}
@@ -124,7 +125,7 @@ class FinegrainedStudy(FinegrainedSection):
 
     @property
     def undecided(self) -> str:
-        """Sentence on which networks were trained too briefly or too seldom to decide about them; "" where none was."""
+        """Sentences on networks that were trained too briefly or too seldom, or became worse by it; "" without any."""
         networks = [system for system in (CONVNET, SINGLE, DEEP) if system in self.measured]
         parts = []
         for limit, does in ((TRAINING, "still learned when training ended"), (SEEDS, "had fewer than three seeds")):
@@ -132,7 +133,31 @@ class FinegrainedStudy(FinegrainedSection):
             parts += [f"{'all networks' if len(limited) == 3 else ' and '.join(limited)} {does}"] if limited else []
         limits = "; ".join(parts)
         sentence = f"{limits[:1].upper()}{limits[1:]}. That does not decide how they compare with other systems."
-        return sentence if parts else ""
+        return " ".join([*([sentence] if parts else []), *self.losses()])
+
+    def losses(self) -> list[str]:
+        """Say on which negatives learning to rank made a network worse than the classifier that it started from."""
+        start, deep, sentences = self.title_of(CONVNET), self.title_of(DEEP), []
+        for system in (SINGLE, DEEP):
+            gaps = [(kind, self.on_kind(system, CONVNET, kind)) for kind in self.kinds]
+            # what limits a network limits this too
+            sure = [(kind, rows) for kind, rows in gaps if rows and rows[0].high < 0 and not rows[0].limits]
+            lost = [f"{words.gap(rows)} on {kind} negatives" for kind, rows in sure]
+            title = self.title_of(system)
+            sentences += [f"Learning to rank cost {title} precision beside {start}: {', '.join(lost)}."] if lost else []
+            ahead = [(kind, self.on_kind(DEEP, system, kind)) for kind in self.kinds if lost and system != DEEP]
+            leads = [f"{words.gap(rows)} on {kind} negatives" for kind, rows in ahead if rows]
+            sentences += [f"The lead of {deep} over {title} contains this: {', '.join(leads)}."] if leads else []
+        return sentences
+
+    def on_kind(self, first: str, second: str, kind: str) -> list[Contrast]:
+        """Return by how much one system is more precise than another on negatives of a kind."""
+        return self.contrasts.intervals(ALL, f"{PRECISION}, {kind} negatives", first, second)
+
+    @property
+    def kinds(self) -> list[str]:
+        """Kinds of negatives of which there are numbers."""
+        return list(dict.fromkeys(subset for _, subset, metric in self.values if subset != ALL and metric == PRECISION))
 
     def limits_of(self, system: str) -> list[str]:
         """Return what keeps the numbers of a network from deciding: too few seeds, or a training that was cut short."""
@@ -151,11 +176,24 @@ class FinegrainedStudy(FinegrainedSection):
 
     @cached_property
     def fits(self) -> pd.DataFrame:
-        """Return what every system recorded, by system: with its first seed, but time and triplets of the mean seed."""
+        """Return what every system recorded, by system: with its first seed, but the time of the mean seed."""
         table = self.table("fits")
         first = table.drop_duplicates("system").set_index("system")
-        means = table.groupby("system")[[name for name in ("seconds", "n_triplets") if name in table]].mean()
-        return first.assign(**means)
+        return first.assign(**table.groupby("system")[[name for name in ("seconds",) if name in table]].mean())
+
+    def about(self, system: str) -> str:
+        """Return what a system is; of networks also how far from the paper's, "" where its name says all."""
+        # the networks' own room, of which nothing is imported before it is asked for
+        from lookalike.deep.configuration import PAPER as LARGE
+        from lookalike.deep.configuration import SMALL
+
+        about, given = ABOUT.get(system, ""), self.network.pretraining
+        if system == CONVNET and not (given.images or given.weights):
+            return f"{about}. It saw the training images alone; the paper's saw ImageNet"
+        if system == DEEP and self.network.size == "small":
+            own, theirs = (f"{size.input_size} x {size.input_size} pixels" for size in (SMALL, LARGE))
+            return f"{about}. It sees {own} and gives {SMALL.width} numbers; the paper's {theirs} and {LARGE.width:,}"
+        return about
 
     def trainings_notes(self, systems: Iterable[str]) -> list[str]:
         """Say how often networks among some systems were trained; nothing without networks."""
@@ -343,7 +381,7 @@ class FinegrainedStudy(FinegrainedSection):
             if self.kind == REAL and any(map(is_learned, self.measured)):
                 notes.append("Systems that learn did so from other images than the paper's: not comparable with it.")
         systems = set(drawn.frame["system"]) if "system" in drawn.frame else set()
-        notes += [f"{self.title_of(system)}: {about}." for system, about in ABOUT.items() if system in systems]
+        notes += [f"{self.title_of(system)}: {self.about(system)}." for system in ABOUT if system in systems]
         return [*notes, *self.not_run_notes(systems - self.measured)]
 
     def not_run_notes(self, systems: Iterable[str]) -> list[str]:

@@ -138,6 +138,15 @@ def test_costs_tell_dimensions_speed_and_settings(tmp_path):
     table = made.drawn(made.toy_study(tmp_path, fits, surroundings={"no_torch": "not run: install torch"}), "features")
     assert row(table, "Wavelet") == ("Wavelet", "64", "Euclidean", "100", "10 s", "", "step 8, sizes 16/24")
     sentence = row(table, "HOG")[5], row(table, "ConvNet")[-1], row(table, "OASIS")[-1]
+    learned = pd.DataFrame({"system": ["golden-features", "convnet", "oasis", "deep-ranking"], "seconds": 1.0})
+    learned["learned_from"] = ["ratings", *[None] * 3]
+    learned["codebook_from"] = [None, *["training relevance"] * 3]
+    rated = made.drawn(made.toy_study(tmp_path, {"fits": learned}, golden={"ratings": 0.25}), "features")
+    assert [row(rated, name)[5] for name in ("Golden Features", "ConvNet", "OASIS")] == [
+        "ratings; training categories",
+        "training categories",
+        "training relevance by Golden Features",
+    ]
     assert sentence == ("training images", "not run: install torch", Status.NO_RESULT)
     assert "Measured on a processor." in table.notes
     long = {f"settings_number_{place}": place for place in range(40)} | {"settings_none": np.nan}
@@ -159,6 +168,9 @@ def test_figure_6_shows_both_metrics_over_the_share(tmp_path):
     for panel in figure.panels:
         assert [line.at for line in panel.lines] == [40]
         assert [series.name for series in panel.series] == ["weighted sampling", "uniform sampling"]
+    one_network = made.of_numbers(tmp_path, made.toy_intervals({"deep-ranking": (85.7, 7.0)}))
+    (panel,) = made.drawn(one_network, "fig6").panels
+    assert (panel.series, panel.empty) == ((), "DeepRanking alone was trained here, at 20%.")
 
 
 def test_networks_of_few_seeds_or_cut_short_are_said_to_decide_nothing(tmp_path):
@@ -177,6 +189,49 @@ def test_networks_of_few_seeds_or_cut_short_are_said_to_decide_nothing(tmp_path)
     figure = made.drawn(made.toy_study(tmp_path, tables), "curves")
     assert [panel.title.split() for panel in figure.panels] == [["DeepRanking", "(unfinished)"], []]
     assert [series.where["seed"] for series in figure.panels[0].series] == [1, 2, 1, 2]
+    held_out = [series for series in figure.panels[0].series if series.name.startswith("held out")]
+    assert [series.name for series in held_out] == ["held out, seed 1", "held out, seed 2"]
+    assert held_out[0].look.colour != held_out[1].look.colour
+
+
+def test_curves_mark_the_look_whose_weights_are_kept_and_tell_agreement_from_precision(tmp_path):
+    fits = pd.DataFrame({"system": "deep-ranking", "repeat": [1], "kept_step": [300], "n_steps": [400]})
+    tables = {"metrics": metrics_of(made.toy_intervals(), {"deep-ranking": made.toy_curves()["deep-ranking"]})}
+    study = made.toy_study(tmp_path, tables | {"fits": fits.assign(settings_batch=32)}, golden={"ratings": 0.25})
+    figure = made.drawn(study, "curves")
+    kept = figure.frame[figure.frame["kept"]]
+    assert kept[["seen", "part"]].drop_duplicates().to_numpy().tolist() == [[9_600, "validation"]]
+    assert [panel.series[-1].name for panel in figure.panels] == ["kept", "kept"]
+    assert "ordered as by the relevance that Golden Features makes. It is not similarity precision" in figure.notes[1]
+    assert "at the last of its learning rates" in figure.notes[0]
+    one_rate = {"network": {"pretraining": {"drops": 0}, "ranking": {"drops": 0}}}
+    assert "at its only learning rate" in made.drawn(made.toy_study(tmp_path, tables, **one_rate), "curves").notes[0]
+
+
+def test_what_learning_to_rank_cost_a_network_is_said(tmp_path):
+    for single_scale, lost in ((80.0, True), (82.5, False), (84.6, False)):
+        levels = made.LEVELS | {"single-scale-ranking": (single_scale, 6.2)}
+        study = made.of_numbers(tmp_path, made.toy_intervals(levels), made.toy_contrasts(levels))
+        assert bool(study.undecided) == lost
+        assert (study.undecided in " ".join(made.drawn(study, "kinds").notes)) or not lost
+    levels = made.LEVELS | {"single-scale-ranking": (80.0, 6.2)}
+    assert not made.of_numbers(tmp_path, made.toy_intervals(levels, seeds=2), made.toy_contrasts(levels)).losses()
+    study = made.of_numbers(tmp_path, made.toy_intervals(levels), made.toy_contrasts(levels))
+    assert study.losses() == [
+        "Learning to rank cost Single-scale Ranking precision beside ConvNet: −2.8 points [−3.6, −2.0] on in-class "
+        "negatives, −2.8 points [−3.6, −2.0] on out-of-class negatives.",
+        "The lead of DeepRanking over Single-scale Ranking contains this: +5.7 points [+4.9, +6.5] on in-class "
+        "negatives, +5.7 points [+4.9, +6.5] on out-of-class negatives.",
+    ]
+
+
+def test_notes_say_how_networks_differ_from_the_papers(tmp_path):
+    large = made.of_numbers(tmp_path, made.toy_intervals())
+    small = made.of_numbers(tmp_path, made.toy_intervals(), network={"size": "small"})
+    own = "It sees 64 x 64 pixels and gives 64 numbers; the paper's 225 x 225 pixels and 4,096"
+    assert (own in small.about("deep-ranking"), own in large.about("deep-ranking")) == (True, False)
+    given = made.of_numbers(tmp_path, made.toy_intervals(), network={"pretraining": {"weights": "net.lookalike"}})
+    assert ("ImageNet" in small.about("convnet"), "ImageNet" in given.about("convnet")) == (True, False)
 
 
 def test_learning_curves_have_bands_over_seeds_where_all_seeds_are_still_learning(tmp_path):
@@ -249,6 +304,10 @@ def test_the_forest_has_a_row_for_every_pair_of_the_claims(tmp_path):
     assert found["difference"] == found["printed"] == pytest.approx(-2.1)
     names = [name for _, name in figure.panels[0].y.ticks]
     assert (names[0], names[-1]) == ("L1HashKPCA − Wavelet", "weighted 0% − uniform 0%")
+    ruled = made.of_numbers(tmp_path, made.toy_intervals(), made.toy_contrasts(), claims=claims("finegrained"))
+    rules = [line.at for line in made.drawn(ruled, "contrasts").panels[0].lines if not line.upright]
+    assert rules[:3] == [5.5, 6.5, 7.5], "below the features, below the golden feature, below OASIS minus L1HashKPCA"
+    assert not [line for line in figure.panels[0].lines if not line.upright]
     # scores count triplets, so that print is drawn only where as many were rated
     assert figure.frame.loc[figure.frame["metric"] == SCORE, "printed"].isna().all()
     frame = made.drawn(
@@ -338,21 +397,28 @@ def test_filters_stand_by_colour_with_zero_as_grey_and_tell_how_alike_they_are_t
         [128, 128, 128],
         [128, 128, 128],
     ]
+    ramp = np.linspace(0, 1, 6)[:, None, None] * np.ones((6, 6, 3))
+    noise = np.random.default_rng(0).normal(size=(6, 6, 3))
+    smooth, rough, flat = (pictures.neighbours_alike(weights) for weights in (ramp, noise, np.ones((3, 3, 3))))
+    assert smooth > 0.9 > 0.3 > abs(rough)
+    assert flat == 0
     picture = made.drawn(made.study_of_images(tmp_path, files=made.toy_filters(tmp_path)), "fig5")
+    assert "The rows of ConvNet show little but noise." in picture.notes[2]
     assert picture.frame["path"].drop_duplicates().tolist() == ["convnet", "every-4th-pixel"]
     np.testing.assert_allclose(picture.frame.loc[picture.frame["path"] == "convnet", "like_start"], 1)
     assert picture.notes[-1].endswith("by ranking: ConvNet 1.00.")
 
 
-def test_tables_note_triplets_seen_and_whether_shallow_filters_moved(tmp_path):
-    files, filters = made.toy_filters(tmp_path), dict(np.load(tmp_path / "filters.npz"))
-    study = made.toy_study(tmp_path, files=files)
-    assert "Number of triplets that each learned from: DeepRanking 9,600." in made.drawn(study, "table1").notes
-    for noise, sentence in ((0.01, "hardly moved"), (0.5, "moved")):
-        start = filters["every-4th-pixel"] + noise * np.random.default_rng(1).normal(size=(5, 3, 3, 3))
-        np.savez(tmp_path / "filters.npz", **filters, **{"start/every-4th-pixel": start})
-        for name in ("table1", "table2"):
-            assert f"Training {sentence} the filters of DeepRanking's" in made.drawn(study, name).notes[-1]
+def test_tables_note_triplets_seen_and_drawn_by_seed(tmp_path):
+    noted = made.drawn(made.toy_study(tmp_path), "table1").notes
+    assert "Triplets that each learned from, by seed: DeepRanking 9,600." in noted
+    fits = pd.DataFrame({"system": "deep-ranking", "n_triplets": [640.0, 1280.0], "kept_step": [20, 40]})
+    fits = fits.assign(n_steps=[45, 65], settings_batch=32, repeat=[1, 2], dimensions=64.0)
+    study = made.toy_study(tmp_path, {"metrics": metrics_of(made.toy_intervals(), {}), "fits": fits})
+    counted = "DeepRanking 640 and 1,280 (kept; 1,440 and 2,080 drawn)."
+    assert made.drawn(study, "table1").notes[-1].endswith(counted)
+    # print counts what training draws
+    assert made.drawn(study, "text").frame.set_index("metric").loc["training_triplets", "ours"] == 1_760
 
 
 def test_buffers_stand_beside_exact_sampling(tmp_path):
@@ -400,7 +466,8 @@ def test_search_noise_is_marked_where_categories_are_known(tmp_path):
     assert len(marked) == frame["search_noise"].sum() == 9
     assert gallery.rows[1][0].words == "largest gain\nmug\n0 → 100% right"
     assert gallery.row_titles == ("ConvNet", "OASIS", "DeepRanking") * 3
-    assert "ConvNet 17%, OASIS 17%, DeepRanking 17%" in gallery.notes[-1]
+    assert "ConvNet 17%, OASIS 17%, DeepRanking 17% of the images shown" in gallery.notes[-1]
+    assert "of the first 8 of all queries ConvNet 17%, OASIS 17%, DeepRanking 17%." in gallery.notes[-1]
     rated = made.drawn(made.study_of_images(tmp_path, kind="triplets"), "fig7")
     assert rated.frame["search_noise"].isna().all()
     assert not any(tile.mark == pictures.NOISE for row in rated.rows for tile in row)
