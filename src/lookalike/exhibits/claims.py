@@ -398,12 +398,15 @@ def on_average(groups: Sequence[Group], times: float) -> Verdict:
     return replace(found, outcome=Outcome.HOLDS if all(met) else Outcome.OPEN if any(met) else Outcome.FAILS)
 
 
-def at_least(groups: Sequence[Group], times: float) -> Verdict:
-    """Holds if the ratios of a part are all at least a factor, or more than 1; fails if none is, open if some are."""
+def at_least(groups: Sequence[Group], times: float, most: float = math.inf) -> Verdict:
+    """Holds if the ratios of a part are all at least a factor, or more than 1; fails if none is, open if some are.
+
+    With `most`, a ratio above it is none either: what is faster by one order of magnitude is not so by two.
+    """
 
     def ask(group: Group) -> Outcome:
         least = math.nextafter(1, 2) if times == 1 else times
-        of_rows = {inside([row], least, math.inf) for row in group if not math.isnan(row.mean)}
+        of_rows = {inside([row], least, most) for row in group if not math.isnan(row.mean)}
         return of_rows.pop() if len(of_rows) == 1 else Outcome.OPEN
 
     # without a number by the triplet, that in total decides

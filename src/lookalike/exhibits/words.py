@@ -59,6 +59,7 @@ SAID = {
     "standard deviation over folds by candidates": "validation mAP varies {gap} as much over folds as over candidates",
     "training time": "{first} takes {gap}",
     "training time by the triplet": "{gap} by the triplet",
+    "training time at one omega": "{first} takes {gap} the time of {second} in folds that chose the same omega",
     "time to choose and train": "{first} {gap}",
     "colour of filters": "share of colour of {first}'s filters minus that of {second}'s {gap}",
     "colour of filters beyond their start": "shallow filters of {first} gained {gap} of colour over their random start",
@@ -433,11 +434,12 @@ def predicate_words(claim: Claim) -> str:
     bounds = f"above {least}" if math.isnan(high) else f"between {least} and {most}"
     if math.isnan(low):
         bounds = f"at most at {most}"
-    times = claim.parameters.get("times", math.nan)
+    times, largest = (claim.parameters.get(name, math.nan) for name in ("times", "most"))
+    factor = f"at least {times:g}" if math.isnan(largest) else f"between {times:g} and {largest:g}"
     given = {
         "margin": MARGIN,
         "bounds": bounds,
-        "least": "above 1" if times == 1 else f"at least {times:g}",
+        "least": "above 1" if times == 1 else factor,
         "surely": ", with p below 0.05 there after Holm's adjustment" if claim.parameters.get("adjusted") else "",
         "side": "below" if claim.parameters.get("decreases") else "above",
     }

@@ -64,6 +64,9 @@ CASES = [
     ("at_least", {"times": 10}, [[ratio(12)], [ratio(9, metric="by the triplet")]], OPEN),
     ("at_least", {"times": 10}, [[ratio(9)], [ratio(8, metric="by the triplet")]], FAILS),
     ("at_least", {"times": 1}, [[ratio(1)]], FAILS),
+    # faster by about one order of magnitude is not faster by two
+    ("at_least", {"times": 3, "most": 30}, [[ratio(30)]], HOLDS),
+    ("at_least", {"times": 3, "most": 30}, [[ratio(31)]], FAILS),
     ("at_least", {"times": 10}, [[ratio(12, 0.0, INF)]], OPEN),
     ("on_average", {"times": 1.9}, [[ratio(1.2)], [ratio(3.1)]], HOLDS),
     ("on_average", {"times": 2}, [[ratio(1.2)], [ratio(3.1)]], FAILS),

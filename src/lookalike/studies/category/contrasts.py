@@ -22,6 +22,7 @@ from lookalike.exhibits.contrasts import (
     REAL,
     SO_FAR,
     SYNTHETIC,
+    TOO_FEW,
     VACUOUS,
     Contrast,
     Unit,
@@ -32,7 +33,7 @@ from lookalike.ranking.rankings import Rankings
 from lookalike.studies.category.precision import K_MAX
 from lookalike.studies.category.section import FEW
 from lookalike.studies.category.study import PRINTED_TABLE, CategoryStudy, Subset
-from lookalike.studies.category.times import minutes_of, triplets_of
+from lookalike.studies.category.times import ON_ROWS, minutes_of, triplets_of
 from lookalike.studies.metrics import rows_in, select
 
 FOLDS, IMAGES = "folds", "images"
@@ -45,6 +46,7 @@ NEAR = 1.5
 NO_DECLINE = 0.01
 """Curves that have lost less of their peak by the last traced step do not decline."""
 BEYOND_BOUND = "mistakes beyond the bound"
+AT_ONE_OMEGA = "training time at one omega"
 AT_STOP, BEST_STOP, START, SINGLE = "map at stop", "best stop", "OASIS at its start", "single"
 
 
@@ -84,7 +86,9 @@ def row_of(
     study: CategoryStudy, subset: Subset, metric: str, first: str, second: str = "", **columns: Unpack[Columns]
 ) -> Contrast:
     """A row with the limits of its sides."""
-    codes = [f"{side}:{code}" for side in (first, second) for code in study.limits.get((subset.id, side), ())]
+    # steps on rows are as many as validation gives OASIS
+    sides = dict.fromkeys((first, second, *(["oasis"] if ON_ROWS in (first, second) else [])))
+    codes = [f"{side}:{code}" for side in sides for code in study.limits.get((subset.id, side), ())]
     data = SYNTHETIC if study.synthetic else REAL
     return Contrast(subset.id, metric, first, second, data=data, limits=";".join(codes), **columns)
 
@@ -441,6 +445,8 @@ def rotations(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
 def time_contrasts(study: CategoryStudy) -> list[Contrast]:
     """Training time of each pair of methods, in total and by the triplet seen, and of each with its choice."""
     minutes, triplets = minutes_of(study), triplets_of(study)
+    on_rows = {(subset, ON_ROWS): n for (subset, method), n in triplets.items() if method == "oasis"}
+    triplets = {**triplets, **on_rows}
     return [row for subset in study.all_subsets for row in _times(study, subset, minutes, triplets)]
 
 
@@ -471,3 +477,24 @@ def _times(
         yield replace(found, low=0.0, high=math.inf, interval=SO_FAR) if 0 in seen else found
         if not math.isnan(by_triplet):
             yield level(study, subset, "training time by the triplet", (first, second), by_triplet, "ratio")
+        yield from at_one_omega(study, subset, (first, second))
+
+
+def at_one_omega(study: CategoryStudy, subset: Subset, names: tuple[str, str]) -> Iterator[Contrast]:
+    """Yield the training time of the first over the second, in folds in which both chose the same omega of LMNN."""
+    if "selected_omega" not in study.fits:
+        return
+    columns = ["fold", "selected_omega", "cpu_seconds_fit"]
+    first, second = (select(study.fits, subset=subset.id, method=name)[columns].dropna() for name in names)
+    if first.empty or second.empty:
+        return
+    alike = first.merge(second, on=["fold", "selected_omega"], suffixes=("", "_second"))
+    factors = np.log(alike["cpu_seconds_fit"] / alike["cpu_seconds_fit_second"])
+    row = row_of(study, subset, AT_ONE_OMEGA, *names)
+    if not len(factors):
+        yield replace(row, interval="folds with the same omega", limits=f"{names[0]}:{TOO_FEW}")
+        return
+    test = corrected_t_test(factors, study.splits.train, study.splits.test)
+    mean, low, high = (float(np.exp(end)) for end in (test.mean, test.low, test.high))
+    ends: Columns = {"mean": mean, "low": low, "high": high, "p": test.p, "n": len(factors), "interval": FOLDS}
+    yield replace(row, **ends, unit="ratio")

@@ -242,10 +242,9 @@ def test_notes_tell_ends_of_grids_and_limits_of_iterations():
 
 
 def test_a_step_of_oasis_on_rows_stands_below_the_times():
-    timed = {"timed": ["oasis-rows"], "specs": {"oasis-rows": {}}}
     both = {name: dict.fromkeys(("oasis", "oasis-rows"), 900.0) for name in ("n_steps", "n_updates")}
     steps = both | {"cpu_seconds_fit": {"oasis": 6.0, "oasis-rows": 60.0}}
-    toys = contrasted(study([], f"{JMLR}/table5", "table", fits=fits(**steps), **timed))
+    toys = contrasted(study([], f"{JMLR}/table5", "table", fits=fits(**steps)))
     notes = EVERY[f"{JMLR}/table5"].draw(toys).notes
     assert any("a step of OASIS takes 10x (Var10) the time of a step on their inner products" in note for note in notes)
     assert not any("inner products" in note for note in drawn(f"{JMLR}/table5").notes)
