@@ -23,6 +23,7 @@ from lookalike.exhibits.contrasts import (
     SO_FAR,
     SYNTHETIC,
     TOO_FEW,
+    TRACED_STEPS,
     VACUOUS,
     Contrast,
     Unit,
@@ -275,16 +276,20 @@ def along_training(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
         return
     start, peak, last = float(curve.iloc[0]), float(curve.max()), int(curve.index[-1])
     rising, peak_step = is_rising(curve), int(curve.index[int(curve.argmax())])
-    reached = int(curve.index[int(np.argmax(curve.to_numpy() >= start + SATURATED * (peak - start)))])
-    step = float(reached) if peak > start else math.inf
+    reached = int(np.argmax(curve.to_numpy() >= start + SATURATED * (peak - start)))
+    # it saturates somewhere after the traced step before
+    before, step = (float(curve.index[at]) if peak > start else math.inf for at in (max(reached - 1, 0), reached))
     in_print = study.printed_number("var10_saturation_steps")
+    found = level(study, subset, "saturation", "oasis", step, "steps", printed=in_print)
+    found = replace(found, low=before, interval=TRACED_STEPS)
     # a longer trace of a curve that still rises could only saturate later
-    yield level(study, subset, "saturation", "oasis", step, "steps", printed=in_print).so_far(above=rising)
+    yield found.so_far(above=rising)
     n_triplets = study.n_triplets(subset)
     if n_triplets > 0:
-        share, in_print = 100 * step / n_triplets, 100 * in_print / study.printed_number("triplets_of_ten_classes")
-        found = level(study, subset, "share of triplets at saturation", "oasis", share, "percent", printed=in_print)
-        yield found.so_far(above=rising)
+        times, in_print = 100 / n_triplets, 100 * in_print / study.printed_number("triplets_of_ten_classes")
+        ends: Columns = {"mean": times * step, "low": times * before, "high": times * step, "printed": in_print}
+        share = replace(found, metric="share of triplets at saturation", unit="percent", **ends)
+        yield share.so_far(above=rising)
     lost = 100 * (1 - float(curve.iloc[-1] / peak))
     # what is lost soon after the peak may be the beginning of more
     too_soon = rising or last < AFTER_PEAK * peak_step
@@ -299,11 +304,10 @@ def along_training(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
         names = (START, "euclidean")
         yield level(study, subset, "largest difference of map", names, apart, "points", n=len(at_start))
     traced = mean_curve(study, subset, "symmetry_index")
-    traced = traced[traced.index <= peak_step]
     if len(traced):
         yield level(study, subset, "symmetry index at the start", "oasis", float(traced.iloc[0]))
         change, rise = float(traced.iloc[-1] - traced.iloc[0]), float((traced - traced.cummin()).max())
-        # where the peak comes later, the index goes on to change until then
+        # where test mAP still rises, OASIS has not converged, and the index goes on to change
         yield level(study, subset, "change of the symmetry index", "oasis", change).so_far(below=rising, above=rising)
         yield level(study, subset, "rise of the symmetry index", "oasis", rise)
 
@@ -389,6 +393,11 @@ def at_validation_stop(study: CategoryStudy, subset: Subset, first: str, second:
         return
     at_end = study.late_stops(subset)
     nearest = int(steps[np.abs(steps - stops.mean()).argmin()])
+    if {first, second} <= set(study.projected):
+        given = [study.spec(method).parameters.get("projection_interval") or math.inf for method in (first, second)]
+        # until its first projection on the way, a scheme is the one that projects at the end alone
+        if min(given) > nearest:
+            return
     found = over_folds(study, subset, AT_STOP, (first, second), curves[0].T[nearest] - curves[1].T[nearest])
     late = at_end.sum() >= max(1, LIMITED * len(at_end))
     known = not late and stops.mean() / NEAR <= nearest <= stops.mean() * NEAR
