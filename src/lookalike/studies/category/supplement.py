@@ -16,7 +16,7 @@ from lookalike.exhibits.words import signed
 from lookalike.studies.category.curves import ASIDE, LOG_STEPS, MAP, aside, figure, joined, mean_curve, panel, series
 from lookalike.studies.category.section import FEW, Side
 from lookalike.studies.category.study import CategoryStudy, Subset
-from lookalike.studies.metrics import select
+from lookalike.studies.metrics import rows_in, select
 
 VALIDATION_MAP = replace(MAP, label="Validation mAP")
 GRID = (Look(BLUE, "s"), Look(SKY, "v"), Look(GREEN, "^"), Look(ORANGE, "D"), Look(VERMILLION, "o"), Look(PURPLE, "P"))
@@ -169,8 +169,16 @@ def budget(study: CategoryStudy) -> Figure:
         "Validation images rank each other, and a learner has the other training images. Each fold's curve has the "
         "value of the parameter that the fold chose with equal settings.",
         "Seconds are steps or iterations, each as long as in the method's fit on all training images on average.",
+        *(_best_seconds(study, subset, frame) for subset in study.parts if subset.id in set(frame["subset"])),
     )
     return figure(study, frame, draw, notes=notes)
+
+
+def _best_seconds(study: CategoryStudy, subset: Subset, frame: pd.DataFrame) -> str:
+    """Say after which time each method ranks validation images best on average."""
+    rows = frame[frame["subset"] == subset.id].sort_values("map").drop_duplicates("series", keep="last")
+    times = [f"{study.title_of(row.series)} {row.seconds:.2g}" for row in rows_in(rows.sort_values("seconds"))]
+    return f"Seconds to the highest mean, OASIS on inner products: {', '.join(times)} ({subset.title})."
 
 
 def _budget_rows(study: CategoryStudy, subset: Subset, method: str) -> pd.DataFrame:
