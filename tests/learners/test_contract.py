@@ -21,6 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import lookalike
 from lookalike.learners import LEARNERS, Euclidean, PairSampler, TripletSampler, base
 from lookalike.learners.base import psd_factor
+from lookalike.learners.euclidean import Baseline
 from lookalike.learners.online import held_out_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -278,6 +279,48 @@ def test_transform_gives_the_similarity(learner):
         Z = sp.csr_array(model.transform(form(X))).toarray()
         plain = Z @ Z.T if model.metric_ == "inner_product" else -np.sum((Z[:, None] - Z[None]) ** 2, axis=2)
         np.testing.assert_allclose(plain, model.similarity(X, X), atol=10 * tolerance(learner))
+
+
+def in_an_index(model, rows, rank=None):
+    """Return the distances below 0, or inner products, of rows as queries with rows as a gallery: as an engine does."""
+    Q, G = (sp.csr_array(side(rows, rank)).toarray() for side in (model.transform_queries, model.transform_gallery))
+    return Q @ G.T if model.metric_ == "inner_product" else -np.sum((Q[:, None] - G[None]) ** 2, axis=2)
+
+
+@every
+def test_an_index_of_the_transformed_rows_ranks_as_the_learner(learner):
+    model = fitted(learner)
+    if isinstance(model, LEARNERS["DissimOASIS"]) and learner.projection is None:
+        with pytest.raises(ValueError, match=r"has no map to an index, .* learn with projection='psd'"):
+            model.transform_gallery(X)
+        return
+    expected = model.similarity(X, X)
+    for form in (np.asarray, sp.csr_array):
+        atol = 10 * tolerance(learner) * np.abs(expected).max()
+        np.testing.assert_allclose(in_an_index(model, form(X)), expected, atol=atol)
+    assert model.metric_ == "sqeuclidean" or model.transform_gallery(X) is X
+    if isinstance(learner, Baseline):
+        with pytest.raises(ValueError, match="has learned no directions"):
+            model.transform_queries(X, rank=3)
+        return
+    np.testing.assert_allclose(in_an_index(model, sp.csr_array(X), 24), expected, atol=atol)
+    for wrong in (0, 25, 2.5):
+        with pytest.raises(ValueError, match="rank must be a whole number from 1 to 24"):
+            model.transform_gallery(X, rank=wrong)
+    # of a lower rank it is the nearest matrix
+    identity = np.eye(24)
+    matrix = of_matrix(model, identity, identity) if model.metric_ == "inner_product" else model.M_
+    values = np.linalg.svd(matrix, compute_uv=False)
+    found = model.transform_queries(identity, 5) @ model.transform_gallery(identity, 5).T
+    error = np.sqrt(np.sum((matrix - found) ** 2))
+    np.testing.assert_allclose(error, np.sqrt(np.sum(values[5:] ** 2)), rtol=1e-4, atol=1e-4)
+
+
+def test_few_dimensions_of_a_large_matrix_are_found_without_all_of_them(monkeypatch):
+    monkeypatch.setattr(base, "LARGEST_DECOMPOSED", 20)
+    W = np.diag([5.0, 3.0, *np.full(22, 0.01)])[::-1]
+    left, right = base.truncated(W, 2)
+    np.testing.assert_allclose(left @ right.T, np.where(W > 1, W, 0), atol=1e-8)
 
 
 @each

@@ -10,9 +10,11 @@ from types import MethodType
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -31,6 +33,8 @@ GALLERY_BLOCK = 16_384
 QUERY_BLOCK = 1_024
 LARGEST = 1e70
 """Of a value in a row: its fourth power, of which learners form sums, is still a number."""
+MUCH_SMALLER, LARGEST_DECOMPOSED = 8, 2_000
+"""Of a larger matrix, so many times fewer singular values are found without the others."""
 IN_FLOAT32 = (1e-15, 1e15)
 """Smallest and largest of the largest values of rows whose products are summed in float32."""
 REASONS = {
@@ -90,8 +94,8 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     learns_matrix : bool
         Of the class: whether it has d x d numbers; the others have d, or none.
     metric_ : str
-        After `fit`: ``"inner_product"`` or ``"sqeuclidean"``, the metric of the rows that `transform` gives, which an
-        index built over them must use.
+        After `fit`: ``"inner_product"`` or ``"sqeuclidean"``, the metric of the rows that `transform`,
+        `transform_queries` and `transform_gallery` give, which an index built over them must use.
     """
 
     accepts: ClassVar[frozenset[str]] = frozenset()
@@ -257,6 +261,58 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         embedded: Array = self._embedded(self._check_rows(X))
         return embedded
 
+    def transform_queries(self, Q: Matrix, rank: int | None = None) -> Matrix:
+        """Map queries to what an index of `transform_gallery` is asked with, by inner product or Euclidean distance.
+
+        Parameters
+        ----------
+        Q : array-like or CSR matrix of shape (n, d)
+        rank : int, optional
+            Dimensions to keep, 1 to d: the largest singular values of W, or the longest directions of L. Neighbours are
+            then those of the nearest matrix of this rank, and no longer exact.
+
+        Returns
+        -------
+        numpy.ndarray or CSR matrix of shape (n, d) or (n, rank)
+            QW where `metric_` is ``"inner_product"``, QL with LL' = M where it is ``"sqeuclidean"``; with a rank,
+            Q U S^(1/2), where USV' is the truncated singular value decomposition of W, or of L as `transform` gives it.
+            Of learners of one weight a feature, the features of the largest weights, sparse where Q is.
+
+        Raises
+        ------
+        ValueError
+            Where a distance has no L, because M need not be positive semidefinite; or for a rank out of its range, and
+            any rank of a learner that learns nothing.
+
+        Notes
+        -----
+        ``transform_queries(Q) @ transform_gallery(G).T`` is ``similarity(Q, G)`` for inner products; for distances the
+        squared distances of the two are ``-similarity(Q, G)``. Each call with a rank decomposes a matrix, O(d^3):
+        transform many rows at once, or the identity, whose rows then are the map.
+        """
+        return self._for_index(Q, 0, rank)
+
+    def transform_gallery(self, G: Matrix, rank: int | None = None) -> Matrix:
+        """Map gallery rows to what an index holds, for queries of `transform_queries`.
+
+        Parameters
+        ----------
+        G : array-like or CSR matrix of shape (n, d)
+        rank : int, optional
+            As of `transform_queries`.
+
+        Returns
+        -------
+        numpy.ndarray or CSR matrix of shape (n, d) or (n, rank)
+            G itself where `metric_` is ``"inner_product"``, GL where it is ``"sqeuclidean"``; with a rank, G V S^(1/2).
+
+        Raises
+        ------
+        ValueError
+            As of `transform_queries`.
+        """
+        return self._for_index(G, 1, rank)
+
     def fit_transform(self, X: Matrix, y: Labels = None, **fit_parameters: object) -> Array:
         """Fit, then transform X; the parameters are those of `fit`."""
         embedded: Array = self.fit(X, y, **fit_parameters).transform(X)
@@ -303,6 +359,29 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _why_no_fit_transform(self) -> str | None:
         """Return the same of `fit_transform`, which may differ where what was learned decides about `transform`."""
         return self._why_no_transform()
+
+    def _for_index(self, X: Matrix, side: int, rank: int | None) -> Matrix:
+        """Return rows as queries (side 0) or as the gallery (1) of an index."""
+        check_is_fitted(self)
+        X, d = self._check_rows(X), self.n_features_in_
+        if self.metric_ != "inner_product" and (reason := self._why_no_transform()) is not None:
+            raise ValueError(reason.replace("transform", "map to an index"))
+        if rank is not None:
+            if not (1 <= rank <= d and int(rank) == rank):
+                raise ValueError(f"rank must be a whole number from 1 to {d}, not {rank!r}")
+            return self._of_rank(X, side, int(rank))
+        if self.metric_ == "inner_product":
+            return X if side else self._project(X)
+        return self._embedded(X)
+
+    def _of_rank(self, X: Matrix, side: int, rank: int) -> Matrix:
+        """Do as `_for_index` in so many dimensions."""
+        if self.metric_ == "inner_product":
+            factor = truncated(self._matrix(), rank)[side]
+        else:
+            left = truncated(self._factor(), rank)[0]
+            factor = left * np.linalg.norm(left, axis=0)
+        return np.asarray(X @ factor.astype(X.dtype, copy=False))
 
     def _embedded(self, X: Matrix) -> Matrix:
         """Return X L."""
@@ -447,6 +526,17 @@ def refuse_large_matrix(d: int, dtype: str, name: str) -> None:
             f"machine has {there / 1e9:,.0f}: use DiagonalOASIS, SOMLTG or SOMLDA, which learn one number a feature, "
             "or give rows of fewer features"
         )
+
+
+def truncated(matrix: Array, rank: int) -> tuple[Array, Array]:
+    """Return U S^(1/2) and V S^(1/2) of the `rank` largest singular values of a matrix, USV' = matrix."""
+    if MUCH_SMALLER * rank < min(matrix.shape) > LARGEST_DECOMPOSED:
+        # some twenty products with so many columns, and no decomposition of d x d numbers
+        u, s, vt = randomized_svd(np.asarray(matrix), rank, n_iter=7, random_state=0)
+    else:
+        u, s, vt = scipy.linalg.svd(np.asarray(matrix, dtype=np.float64), full_matrices=False)
+    root = np.sqrt(s[:rank])
+    return u[:, :rank] * root, vt[:rank].T * root
 
 
 def psd_factor(matrix: Array, name: str = "the learner") -> Doubles:

@@ -81,6 +81,11 @@ class DiagonalLearner(SimilarityLearner):
         """Tell whether a fit with these parameters can leave no weight below 0."""
         return True
 
+    def _of_rank(self, X: Matrix, side: int, rank: int) -> Matrix:
+        kept = np.sort(np.argsort(-np.abs(self.w_), kind="stable")[:rank])
+        weights = np.sqrt(np.abs(self.w_[kept])) * (1 if side else np.sign(self.w_[kept]))
+        return _scale_columns(X[:, kept], weights.astype(X.dtype, copy=False))
+
     def _project(self, rows: Matrix) -> Matrix:
         return _scale_columns(rows, self.w_)
 

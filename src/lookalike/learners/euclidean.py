@@ -32,6 +32,12 @@ class Baseline(SimilarityLearner):
         check_triplets(triplets, X)
         return self
 
+    def _of_rank(self, X: Matrix, side: int, rank: int) -> Matrix:
+        raise ValueError(
+            f"{type(self).__name__} has learned no directions of which some could be left out: give no rank, or bring "
+            "rows to fewer dimensions first, as sklearn.decomposition.TruncatedSVD does"
+        )
+
     def partial_fit_triplets(self, X: Matrix, triplets: ArrayLike) -> Self:
         """Check X and the triplets, which are not used."""
         return self.fit_triplets(X, triplets)
