@@ -9,9 +9,11 @@ __version__ = "1.0.0"
 
 
 def __getattr__(name: str) -> Any:
-    """Import `load`, `ImageSimilarity` and learners when first asked for: ``import lookalike`` stays fast (PEP 562)."""
+    """Import what is asked for when it is asked for: ``import lookalike`` stays fast (PEP 562)."""
     if name == "load":
         return import_module("lookalike.app").load
+    if name == "evaluate":
+        return import_module("lookalike.ranking.evaluation").evaluate
     if name == "ImageSimilarity":
         return import_module("lookalike.app").similarity_class()
     if not name.startswith("_"):

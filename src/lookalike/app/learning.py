@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lookalike.app.rows import Rows
 from lookalike.app.sources import first_reason
-from lookalike.core.arrays import Array, Doubles, Ints, Matrix, Truths
+from lookalike.core.arrays import Array, Ints, Matrix, Truths
 from lookalike.core.errors import LookalikeError
 from lookalike.core.model_file import Arrays
 from lookalike.core.seeds import generator, integer_seed
@@ -23,7 +23,8 @@ from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.curve import log_spaced_steps
 from lookalike.learners.online import held_out_rows
 from lookalike.learners.registry import MODULES, learner_class
-from lookalike.ranking.rankings import rank_leave_one_out
+from lookalike.ranking.evaluation import by_query, intervals
+from lookalike.ranking.rankings import ordered, rank_leave_one_out
 
 TRAIN, HELD_OUT = "train", "held-out"
 """Whether a row is learned from, or kept for `Similarity.evaluate`."""
@@ -38,9 +39,6 @@ TRACE_POINTS = 30
 MOST_COMPONENTS = 256
 """Principal components that long dense descriptions are brought to before learning: W has their square."""
 _MOST_ROWS = 2000  # that principal components are found from
-
-RESAMPLES = 2000
-"""Bootstrap samples of the queries that an interval is made of."""
 
 Side = tuple[SimilarityLearner, Matrix]
 """A learner, and the rows that it compares."""
@@ -178,19 +176,6 @@ def stream(triplets: Ints, n: int, seed: int) -> Ints:
     return triplets[np.concatenate(order)[:n]] if order else triplets[:0]
 
 
-def margins_won(model: SimilarityLearner, X: Vectors, triplets: Ints, block: int = 256) -> Doubles:
-    """Return 1 for a triplet whose positive is more similar to the query than the negative, 0.5 for a tie, else 0."""
-    won = np.empty(len(triplets))
-    queries, query_of = np.unique(triplets[:, 0], return_inverse=True)
-    for start in range(0, len(queries), block):
-        mine = np.flatnonzero((query_of >= start) & (query_of < start + block))
-        scores = np.asarray(model.similarity(X[queries[start : start + block]], X))
-        rows = query_of[mine] - start
-        margin = scores[rows, triplets[mine, 1]] - scores[rows, triplets[mine, 2]]
-        won[mine] = np.where(margin > 0, 1.0, np.where(margin == 0, 0.5, 0.0))
-    return won
-
-
 def _best_step(name: str, parameters: Mapping[str, Any], X: Vectors, triplets: Ints, n_steps: int, seed: int) -> int:
     """Choose the number of steps, at most `n_steps`, by the triplets of a fifth of the queries."""
     queries = np.unique(triplets[:, 0])
@@ -201,12 +186,12 @@ def _best_step(name: str, parameters: Mapping[str, Any], X: Vectors, triplets: I
     held_out = np.isin(triplets[:, 0], chosen)
     examples = stream(triplets[~held_out], n_steps, seed)
     model = learner_class(name)(**parameters).fit_triplets(X, examples[:0])
-    best = (margins_won(model, X, triplets[held_out]).mean(), 0)
+    best = (ordered(model, X, triplets[held_out]).mean(), 0)
     taken = 0
     for step in log_spaced_steps(n_steps, TRACE_POINTS).tolist():
         model.partial_fit_triplets(X, examples[taken:step])
         taken = step
-        share = margins_won(model, X, triplets[held_out]).mean()
+        share = ordered(model, X, triplets[held_out]).mean()
         best = (share, step) if share > best[0] else best
     return best[1]
 
@@ -299,33 +284,20 @@ def compare_on_labels(sides: Mapping[str, Side], labels: Array, ks: Sequence[int
         raise LookalikeError("no class has two images that can be evaluated: give more labelled images")
     values: dict[tuple[str, str], Array] = {}
     for method, (learner, rows) in sides.items():
-        rankings = rank_leave_one_out(learner, rows, labels, n_neighbours=0)
-        values[method, "map"] = rankings.average_precision()
-        within = [k for k in ks if k <= rankings.n_gallery]
-        for k, column in zip(within, rankings.precision_at(within).T, strict=True):
-            values[method, f"precision@{k}"] = column
+        found = by_query(rank_leave_one_out(learner, rows, labels, n_neighbours=0), ks)
+        values |= {(method, measure): column for measure, column in found.items()}
     return _table(values, np.arange(len(labels)), seed)
 
 
 def compare_on_triplets(sides: Mapping[str, Side], triplets: Ints, seed: int = 0) -> pd.DataFrame:
     """Measure how often the positive of a triplet comes before its negative; a tie counts one half."""
     name = "triplets ordered"
-    values = {(method, name): margins_won(learner, rows, triplets) for method, (learner, rows) in sides.items()}
+    values = {(method, name): ordered(learner, rows, triplets) for method, (learner, rows) in sides.items()}
     return _table(values, triplets[:, 0], seed)
 
 
 def _table(values: Mapping[tuple[str, str], Array], queries: Array, seed: int) -> pd.DataFrame:
     """Return means and intervals of values by query."""
-    defined = ~np.isnan(next(iter(values.values())))
-    groups = np.unique(queries[defined], return_inverse=True)[1]
-    n = int(groups.max()) + 1
-    # the same resamples for all: differences between methods are differences on the same queries
-    rng = generator(seed, "own images", "intervals")
-    weights = rng.multinomial(n, np.full(n, 1 / n), size=RESAMPLES).astype(np.float64)
-    sizes = weights @ np.bincount(groups).astype(np.float64)
-    rows = []
-    for (method, measure), numbers in values.items():
-        known = numbers[defined]
-        low, high = np.quantile(weights @ np.bincount(groups, known) / sizes, [0.025, 0.975])
-        rows.append((method, measure, float(known.mean()), float(low), float(high), n))
+    found = intervals(values, queries, generator(seed, "own images", "intervals"))
+    rows = [(*key, *measure) for key, measure in found.items()]
     return pd.DataFrame(rows, columns=["method", "measure", "value", "low", "high", "queries"])

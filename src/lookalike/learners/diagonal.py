@@ -16,9 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from lookalike.core.arrays import Array, Doubles, Ints, Longs, Matrix
 from lookalike.core.kernels import njit
-from lookalike.learners.base import SimilarityLearner, _WithReason, is_sparse
+from lookalike.learners.base import SimilarityLearner, is_sparse
 from lookalike.learners.online import UNTRACED, Draw, OnlineTripletLearner, Traced, feed
 from lookalike.learners.triplet_products import Products, TripletProducts
+from lookalike.learners.triplets import check_triplets
 
 ZERO = 1e-10
 """A weight of at most this size counts as none (SOML, the threshold of Tables 4-6)."""
@@ -41,7 +42,6 @@ class DiagonalLearner(SimilarityLearner):
         check_is_fitted(self)
         return float(np.mean(np.abs(self.w_) <= ZERO))
 
-    @_WithReason
     def transform(self, X: Matrix) -> Matrix:
         """Multiply every feature by the root of its weight: inner products of the results are the learned similarity.
 
@@ -81,6 +81,11 @@ class DiagonalLearner(SimilarityLearner):
         """Tell whether a fit with these parameters can leave no weight below 0."""
         return True
 
+    def _of_rank(self, X: Matrix, side: int, rank: int) -> Matrix:
+        kept = np.sort(np.argsort(-np.abs(self.w_), kind="stable")[:rank])
+        weights = np.sqrt(np.abs(self.w_[kept])) * (1 if side else np.sign(self.w_[kept]))
+        return _scale_columns(X[:, kept], weights.astype(X.dtype, copy=False))
+
     def _project(self, rows: Matrix) -> Matrix:
         return _scale_columns(rows, self.w_)
 
@@ -100,6 +105,7 @@ class ProductsLearner(DiagonalLearner):
             not used.
         """
         self._check_parameters()
+        triplets = check_triplets(triplets, X)
         return self._learn(TripletProducts(self._check_rows(X, reset=True), triplets))
 
     def fit_products(self, products: TripletProducts) -> Self:

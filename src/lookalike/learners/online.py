@@ -205,8 +205,8 @@ class OnlineTripletLearner(OnlineLearner[Work]):
 
     def _learn_from(self, X: Matrix, triplets: ArrayLike, afresh: bool) -> Self:
         self._check_parameters()
+        triplets = check_triplets(triplets, X)
         X = self._check_rows(X, reset=afresh)
-        triplets = check_triplets(triplets, X.shape[0])
         if afresh:
             self._start(X.shape[1])
         return self._train_on(X, feed(triplets), len(triplets))
