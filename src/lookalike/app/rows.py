@@ -246,13 +246,14 @@ def make_rows(
     known = np.arange(X.shape[0]).astype(str) if names is None else _checked_ids(names, X.shape[0], source)
     row_of = {name: row for row, name in enumerate(known.tolist())}
     values, left_out = None, list[tuple[str, str]]()
+    lost = f"it has no row in {source}" + (", where ids are row numbers from 0" if names is None else "")
     if labels is not None:
-        values, left_out = _labels_by_id(labels, row_of, source)
+        values, left_out = _labels_by_id(labels, row_of, source, lost)
     numbers, triplets_left_out = None, dict[str, int]()
     if triplets is not None:
         table, named = read_table(triplets, TRIPLET_COLUMNS, "table of triplets")
         unknown = sorted(set(table.to_numpy().ravel()) - row_of.keys() - {""})
-        left_out += [(name, f"it has no row in {source}") for name in unknown]
+        left_out += [(name, lost) for name in unknown]
         numbers, triplets_left_out = settle_triplets(table, row_of, "id that has no row")
         if not len(numbers):
             reason = first_reason(with_reasons(left_out))
@@ -261,7 +262,7 @@ def make_rows(
 
 
 def _labels_by_id(
-    labels: Table | ArrayLike, row_of: Mapping[str, int], source: str
+    labels: Table | ArrayLike, row_of: Mapping[str, int], source: str, lost: str
 ) -> tuple[Texts, list[tuple[str, str]]]:
     """Return the label of every row, "" where it has none, and (id, reason) of labels that belong to none."""
     named = "the labels"
@@ -274,8 +275,8 @@ def _labels_by_id(
 
         def find(names: Iterable[str]) -> tuple[dict[str, str], list[tuple[str, str]]]:
             names = dict.fromkeys(names)
-            lost = [(name, f"it has no row in {source}") for name in names if name not in row_of]
-            return {name: name for name in names if name in row_of}, lost
+            known = {name: name for name in names if name in row_of}
+            return known, [(name, lost) for name in names if name not in known]
 
         table, left_out = settle_labels(table, find)
         if table.empty:

@@ -70,7 +70,8 @@ class Similarity:
     representation : str, optional
         How images are described: ``"visterms"`` as in the category study (the default), a describer of the fine-grained
         study (``"hog"``, ``"fisher"``, ``"color"``...), or the path of a model file, whose codebook is taken over.
-        Vectors are ``"vectors"``: taken as they are, divided by their mean length.
+        Vectors are ``"vectors"``: their mean is taken from them, if they are dense, and they are divided by the mean
+        length, neither of which changes their order before learning.
     learner : str, default="OASIS"
         One of `lookalike.learners` that learns from what is there.
     words : int, optional
@@ -363,17 +364,18 @@ class Similarity:
         return table
 
     def vectors(
-        self, source: PathLike | Rows, *, learned: bool = False, id_column: str | None = None
+        self, source: PathLike | Rows, *, learned: str | None = None, id_column: str | None = None
     ) -> tuple[Vectors, pd.DataFrame]:
-        """Describe the images of a folder, or weigh vectors.
+        """Describe the images of a folder, or move and divide vectors, as they are before learning, or after it.
 
         Parameters
         ----------
         source : path-like or Rows
             A folder with images at any depth, or a file of vectors.
-        learned : bool, default=False
-            Return vectors whose inner product, or negative squared distance (``learner_.metric_``), is the learned
-            similarity. Without, they are as they are before learning.
+        learned : {None, "queries", "gallery"}, default=None
+            Return rows of an index, or what it is asked with, such that its inner products or distances
+            (``learner_.metric_``) have the order of the learned similarity. Without, return them as they are before
+            learning. Where the metric is the inner product, the index holds a user's own vectors as they are.
         id_column : str, optional
             Column of ids of a file of vectors.
 
@@ -387,7 +389,7 @@ class Similarity:
         Raises
         ------
         LookalikeError
-            With `learned`, if no vectors have the learned similarity: its matrix is not positive semidefinite.
+            With `learned`, if no vectors have the learned distance: its matrix is not positive semidefinite.
         """
         if not hasattr(self, "representation_") and str(self.representation).endswith(SUFFIX):
             opened = self._open_model()
@@ -405,17 +407,21 @@ class Similarity:
             table = found.images.images
         else:
             table = pd.DataFrame({"id": found.ids, "label": "" if found.labels is None else found.labels})
-        if not learned:
-            return self.representation_.describer.weigh(raw), table
+        describer = self.representation_.describer
+        if learned is None:
+            return describer.weigh(raw), table
         self._check_fitted()
         learner, rows = self._side(raw, True)
+        scale = None
+        if isinstance(describer, GivenVectors) and learner.metric_ == "inner_product":
+            scale = describer.scale
+            if learned == "gallery":
+                return raw, table
         try:
-            return learner.transform(rows), table
-        except (AttributeError, ValueError) as error:  # those without, and those whose matrix is found not to have one
-            raise LookalikeError(
-                f"{type(learner).__name__} has learned a similarity that no vectors have ({error}): write it for a "
-                "search engine, or learn it anew"
-            ) from error
+            mapped = learner.transform_gallery(rows) if learned == "gallery" else learner.transform_queries(rows)
+        except ValueError as error:
+            raise LookalikeError(f"no index can hold what was learned: {error}") from error
+        return (mapped if scale is None else mapped / mapped.dtype.type(scale)), table
 
     def counts(self, folder: PathLike, pool: float = 0.25) -> tuple[sp.csr_array, pd.DataFrame]:
         """Count the visterms of the images of a folder, as the category study learns from them.
@@ -607,7 +613,9 @@ class Similarity:
     def _learn_representation(self, found: Rows) -> CachedDescriber:
         """Return the representation, learned on the rows of a gallery."""
         if found.X is not None:
-            representation = make_representation(GivenVectors.system, dimensions=found.X.shape[1])
+            representation = make_representation(
+                GivenVectors.system, dimensions=found.X.shape[1], centred=not is_sparse(found.X)
+            )
             representation.describer.fit_weights(found.X)
             return representation
         assert found.images is not None
@@ -644,6 +652,8 @@ class Similarity:
                     f"{rows.source} has {rows.X.shape[1]:,} dimensions, and the model compares vectors of "
                     f"{describer.n_dimensions:,}: give vectors of the same kind as it learned from"
                 )
+            if is_sparse(rows.X) and describer.settings()["centred"]:
+                raise LookalikeError(f"{rows.source} is sparse, and the model compares dense vectors: save it as .npy")
         return [rows.X for rows in parts]
 
     def _read_gallery(self, gallery: PathLike | Rows, id_column: str | None) -> Rows:
