@@ -200,13 +200,14 @@ def fit(
         options.print_json({"model": str(output), "source": _facts(rows), **about, "left_out": left_out})
     elif not quiet:
         tables = {"--labels": labels, "--triplets": triplets}
-        columns = {"--id-column": id_column, "--label-column": None if labels or triplets else label_column}
-        given = [str(part) for name, value in (tables | columns).items() if value for part in (name, value)]
+        columns = {"--id-column": id_column, "--label-column": label_column}
+        given, named_columns = (
+            [str(part) for pair in table.items() if pair[1] for part in pair] for table in (tables, columns)
+        )
         options.tell([f"{output}: {_learned(about)}", *_summary(about)])
         options.tell(options.left_out_lines(model.left_out_, "file" if rows.images else "id"))
-        next_steps = [["evaluate", str(output), str(source), *given]] if about["n_held_out"] else []
-        by_id = [f"--id-column={id_column}"] if id_column else []
-        next_steps += [["rank", str(output), "QUERY", "--gallery", str(source), *by_id]]
+        next_steps = [["evaluate", str(output), str(source), *given, *named_columns]] if about["n_held_out"] else []
+        next_steps += [["rank", str(output), "QUERY", "--gallery", str(source), *named_columns]]
         options.tell(f"next: {shlex.join([_program(), *step])}" for step in next_steps)
 
 
@@ -307,6 +308,7 @@ def rank(
         Path, Option(metavar="SOURCE", help="what to rank: a folder of images, at any depth, or a file of vectors")
     ],
     id_column: options.IdColumn = None,
+    label_column: options.LabelColumn = None,
     k: Annotated[int, Option("-k", metavar="N", min=1, help="neighbours")] = 10,
     html: Annotated[Path | None, Option(metavar="PAGE.html", help="write a page")] = None,
     compare: Annotated[bool, Option("--compare", help="show the neighbours before learning too")] = False,
@@ -331,8 +333,8 @@ def rank(
         )
         if html is not None and not isinstance(opened, ImageSimilarity):
             raise LookalikeError(f"a page shows images, and {model} ranks vectors: leave --html out")
-        which = (True, False) if compare else (True,)
-        ranked = opened.rank_both(queries, gallery, k, which=which, id_column=id_column)
+        how = {"id_column": id_column, "label_column": label_column}
+        ranked = opened.rank_both(queries, gallery, k, which=(True, False) if compare else (True,), **how)
     left_out = opened.left_out_
     n_bad_queries = len(set(queries)) - ranked[True]["query"].nunique() if len(left_out) else 0
     _warn(ranked[True], left_out[n_bad_queries:] if not quiet else left_out[:0], k)
@@ -477,6 +479,7 @@ def features(
         Option(metavar="SIDE", help="write what a model has learned, for an index: queries (to ask with) or gallery"),
     ] = None,
     id_column: options.IdColumn = None,
+    label_column: options.LabelColumn = None,
     words: options.Words = None,
     pool: Annotated[
         float,
@@ -527,7 +530,7 @@ def features(
             vectors, images = described.counts(source, pool)
         else:
             side = None if learned is None else learned.value
-            vectors, images = described.vectors(source, learned=side, id_column=id_column)
+            vectors, images = described.vectors(source, learned=side, id_column=id_column, label_column=label_column)
     describer, left_out = described.representation_.describer, described.left_out_
     name, dimensions = describer.system, int(vectors.shape[1])
     if is_folder:

@@ -120,12 +120,16 @@ class Rows:
         if self.triplets is not None:
             rows = np.unique(self.triplets).astype(np.intp)
             return replace(self.take(rows), triplets=np.searchsorted(rows, self.triplets).astype(np.int32))
-        if self.labels is None or not (self.labels != "").any():
+        self.check_related()
+        return self.take(np.flatnonzero(self.labels != ""))
+
+    def check_related(self) -> None:
+        """Refuse rows of which neither labels nor triplets say which are alike."""
+        if self.triplets is None and (self.labels is None or not (self.labels != "").any()):
             raise LookalikeError(
                 f"{self.source} has no labels: give it a column label, name a column by --label-column, or give labels "
                 "or triplets by id in a file, by --labels or --triplets"
             )
-        return self.take(np.flatnonzero(self.labels != ""))
 
 
 class _Found(NamedTuple):
@@ -458,8 +462,9 @@ def _from_table(table: pa.Table, file: Path, id_column: str | None, label_column
     else:
         for name, kind in kinds.items():
             if not (types.is_integer(kind) or types.is_floating(kind)):
+                what = "text" if types.is_string(kind) or types.is_large_string(kind) else str(kind)
                 raise LookalikeError(
-                    f"{file} has {kind} under {name or 'a column without a name'}, and no numbers: name the column as "
+                    f"{file} has {what} under {name or 'a column without a name'}, and no numbers: name the column as "
                     "that of ids or labels, or drop it"
                 )
         wide = any(types.is_float64(kind) for kind in kinds.values())

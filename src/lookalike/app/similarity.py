@@ -183,9 +183,11 @@ class Similarity:
         if is_vectors(source):
             self._check_kind(os.fspath(source), of_vectors=True)
             with self._timed("reading vectors"):
-                return read_vectors(
-                    source, id_column=id_column, label_column=label_column, labels=labels, triplets=triplets
-                )
+                columns = {"id_column": id_column, "label_column": label_column}
+                rows = read_vectors(source, **columns, labels=labels, triplets=triplets)
+            rows.check_related()
+            self._check_vectors(rows)
+            return rows
         self._check_kind(os.fspath(source), of_vectors=False)
         if id_column is not None or label_column is not None:
             raise LookalikeError(f"{source} is no file of vectors, so it has no columns: leave their names out")
@@ -249,7 +251,7 @@ class Similarity:
             )
         self.progress(f"learning ({name})", 1, 1)
         self.learner = name
-        labelled = "" if found.labels is None else found.labels
+        labelled = "" if found.labels is None or kept is not None else found.labels
         facts = {found.key: found.ids, "label": labelled, "content": found.contents, "role": roles}
         self.rows_, self.left_out_ = pd.DataFrame(facts), found.left_out
         self.provenance_ = _made_now()
@@ -263,6 +265,7 @@ class Similarity:
         *,
         learned: bool = True,
         id_column: str | None = None,
+        label_column: str | None = None,
     ) -> pd.DataFrame:
         """Find the rows of a gallery that are most like each query.
 
@@ -279,8 +282,8 @@ class Similarity:
             Neighbours; fewer where the gallery has fewer.
         learned : bool, default=True
             False ranks by the Euclidean distance of the same representation, as before learning.
-        id_column : str, optional
-            Column of ids of a file of vectors.
+        id_column, label_column : str, optional
+            Columns of a file of vectors, as of `read`.
 
         Returns
         -------
@@ -288,7 +291,8 @@ class Similarity:
             ``query``, ``rank`` (from 1), ``path`` (relative to the folder; of vectors, ``id``), ``score`` (larger is
             more alike), ``label`` (the folder in the gallery that the image lies in).
         """
-        return self.rank_both(queries, gallery, k, which=(learned,), id_column=id_column)[learned]
+        columns = {"id_column": id_column, "label_column": label_column}
+        return self.rank_both(queries, gallery, k, which=(learned,), **columns)[learned]
 
     def rank_both(
         self,
@@ -298,14 +302,15 @@ class Similarity:
         *,
         which: Sequence[bool] = (True, False),
         id_column: str | None = None,
+        label_column: str | None = None,
     ) -> dict[bool, pd.DataFrame]:
         """Rank as `rank` does, after learning (True) and before it (False), reading the gallery once."""
         self._check_fitted()
         if k < 1:
             raise LookalikeError(f"a ranking needs at least 1 neighbour, not {k}")
         asked = None if isinstance(queries, Rows) or self._of_vectors else self._query_images(queries)
-        found = self._read_gallery(gallery, id_column)
-        wanted = asked or self._query_vectors(queries, found, id_column)
+        found = self._read_gallery(gallery, id_column, label_column)
+        wanted = asked or self._query_vectors(queries, found, id_column, label_column)
         self.left_out_ = pd.concat([wanted.left_out, found.left_out], ignore_index=True)
         raw_queries, raw_gallery = self._describe(wanted, found)
         ranked = {}
@@ -364,7 +369,12 @@ class Similarity:
         return table
 
     def vectors(
-        self, source: PathLike | Rows, *, learned: str | None = None, id_column: str | None = None
+        self,
+        source: PathLike | Rows,
+        *,
+        learned: str | None = None,
+        id_column: str | None = None,
+        label_column: str | None = None,
     ) -> tuple[Vectors, pd.DataFrame]:
         """Describe the images of a folder, or move and divide vectors, as they are before learning, or after it.
 
@@ -376,8 +386,8 @@ class Similarity:
             Return rows of an index, or what it is asked with, such that its inner products or distances
             (``learner_.metric_``) have the order of the learned similarity. Without, return them as they are before
             learning. Where the metric is the inner product, the index holds a user's own vectors as they are.
-        id_column : str, optional
-            Column of ids of a file of vectors.
+        id_column, label_column : str, optional
+            Columns of a file of vectors, as of `read`.
 
         Returns
         -------
@@ -398,7 +408,7 @@ class Similarity:
                 opened.reduction_,
                 opened.learner_,
             )
-        found = self._read_gallery(source, id_column)
+        found = self._read_gallery(source, id_column, label_column)
         self.left_out_ = found.left_out
         if not hasattr(self, "representation_"):
             self.representation_ = self._learn_representation(found)
@@ -638,7 +648,6 @@ class Similarity:
 
     def _describe(self, *parts: Rows) -> list[Vectors]:
         """Return the vectors of rows of several sources, as they are before they are weighed."""
-        describer = self.representation_.describer
         if not self._of_vectors:
             paths = [path for rows in parts if rows.images is not None for path in rows.images.paths]
             names = [name for rows in parts for name in rows.contents.tolist()]
@@ -646,24 +655,30 @@ class Similarity:
             stops = np.cumsum([len(rows) for rows in parts])
             return [described[stop - len(rows) : stop] for stop, rows in zip(stops, parts, strict=True)]
         for rows in parts:
-            assert rows.X is not None
-            if rows.X.shape[1] != describer.n_dimensions:
-                raise LookalikeError(
-                    f"{rows.source} has {rows.X.shape[1]:,} dimensions, and the model compares vectors of "
-                    f"{describer.n_dimensions:,}: give vectors of the same kind as it learned from"
-                )
-            if is_sparse(rows.X) and describer.settings()["centred"]:
-                raise LookalikeError(f"{rows.source} is sparse, and the model compares dense vectors: save it as .npy")
+            self._check_vectors(rows)
         return [rows.X for rows in parts]
 
-    def _read_gallery(self, gallery: PathLike | Rows, id_column: str | None) -> Rows:
+    def _check_vectors(self, rows: Rows) -> None:
+        """Refuse vectors that are not of the kind that was learned from, if anything was."""
+        if not hasattr(self, "representation_") or rows.X is None:
+            return
+        describer = self.representation_.describer
+        if rows.X.shape[1] != describer.n_dimensions:
+            raise LookalikeError(
+                f"{rows.source} has {rows.X.shape[1]:,} dimensions, and the model compares vectors of "
+                f"{describer.n_dimensions:,}: give vectors of the same kind as it learned from"
+            )
+        if is_sparse(rows.X) and describer.settings()["centred"]:
+            raise LookalikeError(f"{rows.source} is sparse, and the model compares dense vectors: save it as .npy")
+
+    def _read_gallery(self, gallery: PathLike | Rows, id_column: str | None, label_column: str | None) -> Rows:
         """Read images at any depth of a folder, or a file of vectors."""
         if isinstance(gallery, Rows):
             return gallery
         of_vectors = is_vectors(gallery)
         self._check_kind(os.fspath(gallery), of_vectors=of_vectors)
         if of_vectors:
-            return read_vectors(gallery, id_column=id_column)
+            return read_vectors(gallery, id_column=id_column, label_column=label_column)
         progress = partial(self.progress, "reading images")
         return Rows.from_images(read_images(gallery, n_threads=self.jobs, progress=progress))
 
@@ -675,13 +690,15 @@ class Similarity:
             warnings.warn(f"{n_bad:,} of {len(names):,} queries left out{first_reason(asked.left_out)}", stacklevel=3)
         return Rows.from_images(asked)
 
-    def _query_vectors(self, queries: Sequence[PathLike] | Rows, gallery: Rows, id_column: str | None) -> Rows:
+    def _query_vectors(
+        self, queries: Sequence[PathLike] | Rows, gallery: Rows, id_column: str | None, label_column: str | None
+    ) -> Rows:
         """Return the rows of a gallery of vectors that are named by id, or of a file of queries."""
         if isinstance(queries, Rows):
             return queries
         names = list(dict.fromkeys(os.fspath(query) for query in queries))
         if len(names) == 1 and names[0] not in gallery.ids and is_vectors(names[0]):
-            return read_vectors(names[0], id_column=id_column)
+            return read_vectors(names[0], id_column=id_column, label_column=label_column)
         row_of = {name: row for row, name in enumerate(gallery.ids.tolist())}
         for name in names:
             if name not in row_of:
