@@ -191,6 +191,8 @@ class Similarity:
         self._check_kind(os.fspath(source), of_vectors=False)
         if id_column is not None or label_column is not None:
             raise LookalikeError(f"{source} is no file of vectors, so it has no columns: leave their names out")
+        if not hasattr(self, "representation_"):
+            self._make_representation()  # what cannot be is refused before images are read
         progress = partial(self.progress, "reading images")
         with self._timed("reading images"):
             if triplets is not None:
@@ -698,6 +700,8 @@ class Similarity:
             return queries
         names = list(dict.fromkeys(os.fspath(query) for query in queries))
         if len(names) == 1 and names[0] not in gallery.ids and is_vectors(names[0]):
+            if Path(names[0]).suffix.lower() in (".npy", ".npz"):  # the columns are the gallery's
+                id_column = label_column = None
             return read_vectors(names[0], id_column=id_column, label_column=label_column)
         row_of = {name: row for row, name in enumerate(gallery.ids.tolist())}
         for name in names:
