@@ -8,30 +8,74 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import scipy.sparse as sp
+from pydantic import Field
+from pydantic.dataclasses import dataclass as checked_dataclass
 
 from lookalike.app.cache import Cache
+from lookalike.core.arrays import Bytes, Floats
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import load_rgb
 from lookalike.core.seeds import generator
 from lookalike.features.bag_of_visterms import BagOfVisterms
 from lookalike.features.describers import NAMES, Describer, StageProgress, Vectors, make_describer, silent, thread_pool
+from lookalike.learners.base import is_sparse
 
 MAX_LEARNING_IMAGES = 1000
 """Images that a codebook is learned from at most: of more, so many are drawn by the seed."""
 _TOGETHER = 16
 """Images that a thread describes at a time, and that an entry of the cache holds."""
 _LARGEST_LEARNED = 64 * 2**20  # bytes; 10,000 words of visterms take 3 MB
+_UNIT = 0.01  # a mean length that differs less from 1 is taken for 1, and the vectors are used as they are
 _SHA256, _MARGIN = 32, 4096  # bytes of an image's name in the cache, and of what stands around an entry's arrays
+
+
+@checked_dataclass(kw_only=True, eq=False)
+class GivenVectors(Describer, system="vectors", title="Vectors", distance="l2"):
+    """Vectors that the user has: nothing is described, and all are divided by one number.
+
+    Parameters
+    ----------
+    dimensions : int
+        Numbers of a vector.
+    scale : float, default=1.0
+        What vectors are divided by: the mean length of those that are learned from.
+    """
+
+    dimensions: Annotated[int, Field(ge=1)]
+    scale: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+
+    @property
+    def n_dimensions(self) -> int:
+        """Return the numbers of a vector."""
+        return self.dimensions
+
+    def _describe(self, image: Bytes) -> Floats:
+        raise LookalikeError("a model of vectors describes no images: give it vectors")
+
+    def fit_weights(self, vectors: Vectors) -> None:
+        """Take the mean length of vectors for the scale: margins and steps of learners suit rows of length 1."""
+        if is_sparse(vectors):
+            squares = vectors.astype(np.float64).power(2).sum(axis=1)
+        else:
+            squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
+        length = float(np.sqrt(squares).mean())
+        self.scale = 1.0 if length == 0 or abs(length - 1) < _UNIT else length
+
+    def weigh(self, vectors: Vectors) -> Vectors:
+        """Return vectors divided by the scale."""
+        return vectors if self.scale == 1 else vectors / vectors.dtype.type(self.scale)
 
 
 def make_representation(name: str, words: int | None = None, **settings: Any) -> CachedDescriber:
     """Make ``"visterms"``, which alone have words, or a describer of the fine-grained study, not fitted yet."""
     if name == BagOfVisterms.system:
         return CachedDescriber(BagOfVisterms(words=words, **settings))
+    if name == GivenVectors.system:
+        return CachedDescriber(GivenVectors(**settings))
     if name not in NAMES:
         known = ", ".join([BagOfVisterms.system, *NAMES])
         raise LookalikeError(f"there is no representation {name!r}: take one of {known}, or a .lookalike file")

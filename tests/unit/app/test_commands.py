@@ -82,7 +82,7 @@ MISTAKES = [
 
 WRONG_USE = [
     ("", "missing command", ""),
-    ("fit", "missing argument 'FOLDER'", " fit"),
+    ("fit", "missing argument 'SOURCE'", " fit"),
     ("fit photos --hold-out 1", "'--hold-out': must be from 0 to below 1", " fit"),
     ("fit photos --set x", "'--set': must be like key=value, not 'x'", " fit"),
     ("fit photos --labels a --triplets b", "'--triplets': not allowed with --labels", " fit"),
