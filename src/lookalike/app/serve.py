@@ -1,16 +1,17 @@
-"""The command ``lookalike index``: a gallery that is described once."""
+"""The commands ``lookalike index`` and ``export``: a gallery that is described once, and one for a vector database."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Collection
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
+import typer
 from typer import Argument, Option
 
 from lookalike.app import options
-from lookalike.app.commands import Model
+from lookalike.app.commands import Model, measure_lines
 from lookalike.core.errors import LookalikeError
 
 _INDEX_EXAMPLES = """\
@@ -22,6 +23,16 @@ examples:
 Called again, it describes what is new or changed in the folder, and forgets what is gone. With
 --add or --remove, only these files are looked at. A file that was removed by name stays out
 until it is added by name."""
+_EXPORT_EXAMPLES = """\
+examples:
+  lookalike export photos.lookalike photos --to faiss
+  lookalike export photos.lookalike photos --to faiss --index HNSW32
+  lookalike export photos.lookalike photos --to parquet --rank 64 --output vectors
+
+The output is a folder. gallery.faiss, gallery.npy or gallery.parquet holds the gallery's
+vectors, ids.json the image of each row, query_map.npz what queries are multiplied by, and
+about.json the metric. The page "Serve it" of the documentation asks FAISS, hnswlib, pgvector
+and Qdrant with them."""
 Files = Annotated[list[Path] | None, Option(metavar="FILE", help="an image of the folder; may be repeated")]
 
 
@@ -98,3 +109,67 @@ def _path_in(folder: Path, file: Path, known: Collection[str]) -> str:
     if file.as_posix() in known or (folder / file).is_file():
         return file.as_posix()
     raise LookalikeError(f"{file} does not lie in {folder}: name files of this folder")
+
+
+@options.command("export", _EXPORT_EXAMPLES)
+def export(
+    model: Model,
+    gallery: Annotated[
+        Path, Argument(metavar="GALLERY", help="a folder of images, at any depth, or a file of vectors")
+    ],
+    to: Annotated[Literal["faiss", "npy", "parquet"], Option(help="what the vectors are written as")] = "faiss",
+    output: Annotated[
+        Path | None, Option(metavar="FOLDER", help="the folder to write (default: GALLERY-faiss and so on, here)")
+    ] = None,
+    index: Annotated[
+        str, Option(metavar="NAME", help="of FAISS, as its index_factory reads it: Flat, HNSW32, IVF100,Flat")
+    ] = "Flat",
+    rank: Annotated[
+        int | None, Option(metavar="N", min=1, help="dimensions to keep; what is lost is measured (default: all)")
+    ] = None,
+    id_column: options.IdColumn = None,
+    label_column: options.LabelColumn = None,
+    jobs: options.Jobs = None,
+    cache: options.Cache = None,
+    no_cache: options.NoCache = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Write a gallery's vectors for a vector database, and what turns the vector of a query into what it is asked.
+
+    The neighbours that the database finds are those of `lookalike rank`.
+    """
+    import pandas as pd
+
+    from lookalike.app.export import ABOUT, GALLERIES, IDS, NAMES, QUERY_MAP
+    from lookalike.app.export import export as write_export
+    from lookalike.app.rows import is_vectors
+    from lookalike.app.similarity import Similarity
+    from lookalike.core.files import refuse_folder
+
+    if index != "Flat" and to != "faiss":
+        raise typer.BadParameter(f"is for --to faiss, not for {to}", param_hint="'--index'")
+    source, of_vectors = Path(os.path.realpath(gallery)), is_vectors(gallery)
+    output = output or Path(f"{source.stem if of_vectors else source.name}-{to}")
+    refuse_folder(output, NAMES)
+    options.check_output(output / ABOUT, (".json",), model, gallery)
+    with options.StageReport(quiet) as progress:
+        kept = options.cache_folder(cache, no_cache, model)
+        opened = Similarity.load(model, jobs=jobs, cache=kept, progress=progress)
+        about = write_export(
+            opened, gallery, output, to=to, index=index, rank=rank, id_column=id_column, label_column=label_column
+        )
+    if as_json:
+        left_out = options.records(opened.left_out_)
+        options.print_json({"export": str(output), "model": str(model), **about, "left_out": left_out})
+    elif not quiet:
+        noun = "vector" if of_vectors else "image"
+        share = f"{about['same_neighbours']:.1%} of the first 10 neighbours of {about['queries']:,} {noun}s"
+        metric = about["metric"].replace("_", " ")
+        others = [QUERY_MAP] if to == "parquet" else [IDS, QUERY_MAP]
+        lines = [
+            f"{output}: {options.counted(about['rows'], noun)} x {about['dimensions']:,} dimensions, by {metric}",
+            f"{GALLERIES[to]}, {', '.join(others)}, {ABOUT}; {share} are those of lookalike rank",
+        ]
+        lost = measure_lines(pd.DataFrame(about["measures"])) if about["measures"] else []
+        options.tell([*lines, *options.left_out_lines(opened.left_out_, "id" if of_vectors else "file"), *lost])
