@@ -7,6 +7,7 @@ import shlex
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -65,7 +66,7 @@ examples:
   lookalike features photos --output vectors.npz
   lookalike features photos --output hog.npy --representation hog --paths hog.parquet
   lookalike features photos --output vectors.npz --representation photos.lookalike
-  lookalike features photos --output learned.npy --representation photos.lookalike --learned
+  lookalike features photos --output learned.npy --representation photos.lookalike --learned gallery
   lookalike features photos --output counts --words 1000
 
 .npz is a sparse matrix of SciPy (scipy.sparse.load_npz), for visterms only. .npy is an
@@ -79,6 +80,14 @@ examples:
   lookalike info photos.lookalike --json"""
 
 _FEW = 12  # classes that are named in a line
+
+
+class Side(StrEnum):
+    """A side of a similarity."""
+
+    QUERIES = "queries"
+    GALLERY = "gallery"
+
 
 Model = Annotated[Path, Argument(metavar="MODEL.lookalike", help="from `lookalike fit`")]
 
@@ -159,7 +168,7 @@ def fit(
 
     SOURCE is a folder with one folder of images per class, or a file of vectors with a column of labels. Or name a
     table of labels or triplets, of paths in the folder or ids of vectors. Images that cannot be used are left out and
-    named. Vectors are used as they are, but for their mean length.
+    named. Vectors are used as they are, but for their mean (if dense) and their mean length.
     """
     settings = _settings(set_ or [])
     options.refuse_both(labels, triplets)
@@ -197,13 +206,14 @@ def fit(
         options.print_json({"model": str(output), "source": _facts(rows), **about, "left_out": left_out})
     elif not quiet:
         tables = {"--labels": labels, "--triplets": triplets}
-        columns = {"--id-column": id_column, "--label-column": None if labels or triplets else label_column}
-        given = [str(part) for name, value in (tables | columns).items() if value for part in (name, value)]
+        columns = {"--id-column": id_column, "--label-column": label_column}
+        given, named_columns = (
+            [str(part) for pair in table.items() if pair[1] for part in pair] for table in (tables, columns)
+        )
         options.tell([f"{output}: {_learned(about)}", *_summary(about)])
         options.tell(options.left_out_lines(model.left_out_, "file" if rows.images else "id"))
-        next_steps = [["evaluate", str(output), str(source), *given]] if about["n_held_out"] else []
-        by_id = [f"--id-column={id_column}"] if id_column else []
-        next_steps += [["rank", str(output), "QUERY", "--gallery", str(source), *by_id]]
+        next_steps = [["evaluate", str(output), str(source), *given, *named_columns]] if about["n_held_out"] else []
+        next_steps += [["rank", str(output), "QUERY", "--gallery", str(source), *named_columns]]
         options.tell(f"next: {shlex.join([_program(), *step])}" for step in next_steps)
 
 
@@ -280,8 +290,8 @@ def _learned(about: About) -> str:
     described = f"visterms of {representation['dimensions']:,} words"
     if is_of_vectors:
         described = f"{representation['dimensions']:,} dimensions"
-        if (scale := representation["settings"]["scale"]) != 1:
-            described += f", divided by the mean length {scale:.4g}"
+        described += ", centred" if representation["settings"]["centred"] else ""
+        described += f", divided by the mean length {representation['settings']['scale']:.4g}"
     elif representation["name"] != "visterms":
         described = f"{representation['name']} of {representation['dimensions']:,} dimensions"
         if reduced := representation["learned_components"]:
@@ -308,6 +318,7 @@ def rank(
         ),
     ],
     id_column: options.IdColumn = None,
+    label_column: options.LabelColumn = None,
     k: Annotated[int, Option("-k", metavar="N", min=1, help="neighbours")] = 10,
     html: Annotated[Path | None, Option(metavar="PAGE.html", help="write a page")] = None,
     compare: Annotated[bool, Option("--compare", help="show the neighbours before learning too")] = False,
@@ -347,8 +358,9 @@ def rank(
             )
             if html is not None and not isinstance(opened, ImageSimilarity):
                 raise LookalikeError(f"a page shows images, and {model} ranks vectors: leave --html out")
-            which = (True, False) if compare else (True,)
-            results, root = rankings(opened.rank_both(queries, gallery, k, which=which, id_column=id_column)), gallery
+            how = {"id_column": id_column, "label_column": label_column}
+            ranked = opened.rank_both(queries, gallery, k, which=(True, False) if compare else (True,), **how)
+        results, root = rankings(ranked), gallery
         reasons = list(opened.left_out_.itertuples(index=False, name=None))
         n_bad = len(set(queries)) - len(results) if reasons else 0
         bad, left_out = reasons[:n_bad], reasons[n_bad:]
@@ -396,8 +408,8 @@ def _ranking_lines(results: Results) -> list[str]:
 
 
 def _name(row: Mapping[str, Any]) -> str:
-    """Return the path, or id, of a neighbour."""
-    return str(row["path" if "path" in row else "id"])
+    """Return the path of a neighbour, or its id and label."""
+    return str(row["path"]) if "path" in row else f"{row['id']}  {row['label']}".strip()
 
 
 def rankings(ranked: dict[bool, pd.DataFrame]) -> Results:
@@ -490,9 +502,11 @@ def features(
     ] = None,
     representation: options.Representation = None,
     learned: Annotated[
-        bool, Option("--learned", help="write what the model has learned, not what it has learned from")
-    ] = False,
+        Side | None,
+        Option(metavar="SIDE", help="write what a model has learned, for an index: queries (to ask with) or gallery"),
+    ] = None,
     id_column: options.IdColumn = None,
+    label_column: options.LabelColumn = None,
     words: options.Words = None,
     pool: Annotated[
         float,
@@ -508,7 +522,8 @@ def features(
     """Describe all images of a folder, and write their vectors (rows of unit length) or their visterm counts.
 
     A table beside them lists the image of each row. The vectors are those before learning, also with a model as
-    representation; --learned writes those that the model has learned, of images or of vectors.
+    representation. --learned writes what the model has learned: an index of the gallery's vectors, asked with those of
+    queries by inner product or Euclidean distance, finds the neighbours of `lookalike rank`.
     """
     from lookalike.app.rows import is_vectors
     from lookalike.app.similarity import Similarity
@@ -523,7 +538,7 @@ def features(
         raise LookalikeError(f"{output} exists and is no folder of visterm counts: name another one")
     wants_sparse, given = vectors_in.suffix.lower() == ".npz", is_vectors(source)
     model = _model_in(representation)
-    if learned and (model is None or is_folder):
+    if learned is not None and (model is None or is_folder):
         raise typer.BadParameter("needs --representation MODEL.lookalike and a file", param_hint="'--learned'")
     if wants_sparse and not given:
         _check_sparse(output, representation, words)
@@ -541,7 +556,8 @@ def features(
         if is_folder:
             vectors, images = described.counts(source, pool)
         else:
-            vectors, images = described.vectors(source, learned=learned, id_column=id_column)
+            side = None if learned is None else learned.value
+            vectors, images = described.vectors(source, learned=side, id_column=id_column, label_column=label_column)
     describer, left_out = described.representation_.describer, described.left_out_
     name, dimensions = describer.system, int(vectors.shape[1])
     if is_folder:
@@ -558,12 +574,17 @@ def features(
         write_table(images[columns], table)
     if as_json:
         about = {"output": str(output), "paths": str(table), "n_images": len(images), "dimensions": dimensions}
-        state = {"representation": name, "learned": learned, "left_out": options.records(left_out)}
-        options.print_json(about | state)
+        metric = None if learned is None else described.learner_.metric_
+        state = {"representation": name, "learned": learned and learned.value, "metric": metric}
+        options.print_json(about | state | {"left_out": options.records(left_out)})
     elif not quiet:
         noun = "vector" if given else "image"
-        when = f"learned by {type(described.learner_).__name__}" if learned else f"of {name}, before learning"
-        hint = " (--learned writes learned ones)" if model and not learned and not is_folder else ""
+        when, hint = f"of {name}, before learning", ""
+        if learned is not None:
+            metric = "inner product" if described.learner_.metric_ == "inner_product" else "Euclidean distance"
+            when = f"for {learned.value}, learned by {type(described.learner_).__name__}; compare them by {metric}"
+        elif model is not None and not is_folder:
+            hint = " (--learned queries or gallery writes what was learned)"
         first = f"{output}: {options.counted(len(images), noun)} x {dimensions:,} dimensions {when}{hint}"
         options.tell([first, f"{table}: the {noun} of each row", *options.left_out_lines(left_out)])
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from lookalike.app.index_form import IndexForm, engine_scores
 from lookalike.app.learning import TRAIN, Side, choose_evaluated, compare_on_labels
+from lookalike.app.representations import GivenVectors
 from lookalike.core.arrays import Floats, Longs, Matrix
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, replacing, replacing_folder, write_array, write_json, write_npz
@@ -101,8 +102,9 @@ def export(
     queries, k = _dense(form.queries(rows[asking])), min(FIRST, len(vectors))
     exact = model.learner_.rank(rows[asking], rows, k)[0]
     lost = [] if rank is None else _lost(model, form, found, rows, vectors)
-    query_map, scale = _whole_map(model, form, rank)
-    vectors = vectors if scale == 1 else vectors * np.float32(scale)
+    query_map, stays = _whole_map(model, rank, form.query_map)
+    if stays and found.X is not None:
+        vectors = _dense(found.X)
     with replacing_folder(output, NAMES) as folder:
         file = folder / GALLERIES[to]
         if to == "faiss":
@@ -131,19 +133,22 @@ def export(
     return about
 
 
-def _whole_map(model: Similarity, form: IndexForm, rank: int | None) -> tuple[Arrays, float]:
-    """Return what vectors of queries go through, as their user has them, and a factor of the gallery's vectors.
+def _whole_map(model: Similarity, rank: int | None, learned: Arrays) -> tuple[Arrays, bool]:
+    """Return what vectors of queries go through, as their user has them, and whether those of the gallery stay so.
 
-    Vectors may be divided by a number before they are learned from. The map does that to queries; where the gallery
-    can stay as it was given, the map makes up for that too.
+    Before learning a vector becomes x = (v - m) / s, and long ones (x - c) C', at unit length. The first is that of
+    v - m - s c, whatever s is. Where x'Wx' is all that is learned, (v - m)'W / s^2 orders v' as it does x'.
     """
-    scale = float(getattr(model.representation_.describer, "scale", 1.0))
+    describer = model.representation_.describer
+    scale, moved = np.float32(1), np.empty(0, np.float32)
+    if isinstance(describer, GivenVectors):
+        scale, moved = np.float32(describer.scale), describer.mean.astype(np.float32)
     if model.reduction_:
-        before = model.reduction_ | {"mean": model.reduction_["mean"] * np.float32(scale)}
-        return form.query_map | before, 1.0
-    stays = form.metric == "inner_product" and rank is None
-    divisor = scale**2 if stays else scale
-    return {name: array / np.float32(divisor) for name, array in form.query_map.items()}, scale if stays else 1.0
+        before = model.reduction_ | {"mean": scale * model.reduction_["mean"] + (moved if len(moved) else 0)}
+        return learned | before, False
+    stays = isinstance(describer, GivenVectors) and model.learner_.metric_ == "inner_product" and rank is None
+    divided = {name: array / (scale**2 if stays else scale) for name, array in learned.items()}
+    return divided | ({"mean": moved} if len(moved) else {}), stays
 
 
 def _lost(model: Similarity, form: IndexForm, found: Rows, rows: Matrix, vectors: Floats) -> list[dict[Hashable, Any]]:

@@ -53,9 +53,7 @@ Labels = Annotated[
     Path | None, Option(metavar="FILE.csv", help="columns path, label; of vectors id, label, or .npy with one a row")
 ]
 Triplets = Annotated[Path | None, Option(metavar="FILE.csv", help="columns query, positive, negative")]
-Representation = Annotated[
-    str | None, Option(metavar="NAME", help="how images are described (default: visterms; vectors are as they are)")
-]
+Representation = Annotated[str | None, Option(metavar="NAME", help="how images are described (default: visterms)")]
 Words = Annotated[
     int | None,
     Option(

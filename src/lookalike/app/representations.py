@@ -38,23 +38,28 @@ MAX_LEARNING_IMAGES = 1000
 _TOGETHER = 16
 """Images that a thread describes at a time, and that an entry of the cache holds."""
 _LARGEST_LEARNED = 64 * 2**20  # bytes; 10,000 words of visterms take 3 MB
-_UNIT = 0.01  # a mean length that differs less from 1 is taken for 1, and the vectors are used as they are
 _SHA256, _MARGIN = 32, 4096  # bytes of an image's name in the cache, and of what stands around an entry's arrays
 
 
 @checked_dataclass(kw_only=True, eq=False)
-class GivenVectors(Describer, system="vectors", title="Vectors", distance="l2"):
-    """Vectors that the user has: nothing is described, and all are divided by one number.
+class GivenVectors(Describer, system="vectors", title="Vectors", distance="l2", learned=("mean",), weights=("mean",)):
+    """Vectors that the user has: nothing is described; all are moved by one vector and divided by one number.
+
+    That changes no order before learning. After it, (a - m)'W(b - m) / s^2 orders rows b as the inner product with
+    W'(a - m) / s^2 does: a gallery stays as it is.
 
     Parameters
     ----------
     dimensions : int
         Numbers of a vector.
+    centred : bool
+        Whether the mean of the vectors that are learned from is taken from all; sparse ones would become dense by it.
     scale : float, default=1.0
-        What vectors are divided by: the mean length of those that are learned from.
+        What vectors are divided by then: the mean length of those that are learned from.
     """
 
     dimensions: Annotated[int, Field(ge=1)]
+    centred: bool
     scale: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
 
     @property
@@ -66,17 +71,23 @@ class GivenVectors(Describer, system="vectors", title="Vectors", distance="l2"):
         raise LookalikeError("a model of vectors describes no images: give it vectors")
 
     def fit_weights(self, vectors: Vectors) -> None:
-        """Take the mean length of vectors for the scale: margins and steps of learners suit rows of length 1."""
-        if hasattr(vectors, "indptr"):
-            squares = vectors.astype(np.float64).power(2).sum(axis=1)
-        else:
+        """Take the mean, and the mean length: margins and steps of learners suit rows about 0 of length 1."""
+        if self.centred:
+            self.mean = vectors.mean(axis=0, dtype=np.float64)
+            vectors = vectors - self.mean.astype(vectors.dtype)
             squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
-        length = float(np.sqrt(squares).mean())
-        self.scale = 1.0 if length == 0 or abs(length - 1) < _UNIT else length
+        else:
+            self.mean = np.empty(0)
+            squares = vectors.multiply(vectors).sum(axis=1)
+        self.scale = float(np.sqrt(squares.astype(np.float64)).mean()) or 1.0
 
     def weigh(self, vectors: Vectors) -> Vectors:
-        """Return vectors divided by the scale."""
-        return vectors if self.scale == 1 else vectors / vectors.dtype.type(self.scale)
+        """Return vectors, moved and divided."""
+        kind = vectors.dtype.type
+        return (vectors - self.mean.astype(kind) if self.centred else vectors) / kind(self.scale)
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"mean": (self.dimensions if self.centred else 0,)}
 
 
 def make_representation(name: str, words: int | None = None, **settings: Any) -> CachedDescriber:

@@ -120,12 +120,16 @@ class Rows:
         if self.triplets is not None:
             rows = np.unique(self.triplets).astype(np.intp)
             return replace(self.take(rows), triplets=np.searchsorted(rows, self.triplets).astype(np.int32))
-        if self.labels is None or not (self.labels != "").any():
+        self.check_related()
+        return self.take(np.flatnonzero(self.labels != ""))
+
+    def check_related(self) -> None:
+        """Refuse rows of which neither labels nor triplets say which are alike."""
+        if self.triplets is None and (self.labels is None or not (self.labels != "").any()):
             raise LookalikeError(
                 f"{self.source} has no labels: give it a column label, name a column by --label-column, or give labels "
                 "or triplets by id in a file, by --labels or --triplets"
             )
-        return self.take(np.flatnonzero(self.labels != ""))
 
 
 class _Found(NamedTuple):
@@ -246,13 +250,14 @@ def make_rows(
     known = np.arange(X.shape[0]).astype(str) if names is None else _checked_ids(names, X.shape[0], source)
     row_of = {name: row for row, name in enumerate(known.tolist())}
     values, left_out = None, list[tuple[str, str]]()
+    lost = f"it has no row in {source}" + (", where ids are row numbers from 0" if names is None else "")
     if labels is not None:
-        values, left_out = _labels_by_id(labels, row_of, source)
+        values, left_out = _labels_by_id(labels, row_of, source, lost)
     numbers, triplets_left_out = None, dict[str, int]()
     if triplets is not None:
         table, named = read_table(triplets, TRIPLET_COLUMNS, "table of triplets")
         unknown = sorted(set(table.to_numpy().ravel()) - row_of.keys() - {""})
-        left_out += [(name, f"it has no row in {source}") for name in unknown]
+        left_out += [(name, lost) for name in unknown]
         numbers, triplets_left_out = settle_triplets(table, row_of, "id that has no row")
         if not len(numbers):
             reason = first_reason(with_reasons(left_out))
@@ -261,7 +266,7 @@ def make_rows(
 
 
 def _labels_by_id(
-    labels: Table | ArrayLike, row_of: Mapping[str, int], source: str
+    labels: Table | ArrayLike, row_of: Mapping[str, int], source: str, lost: str
 ) -> tuple[Texts, list[tuple[str, str]]]:
     """Return the label of every row, "" where it has none, and (id, reason) of labels that belong to none."""
     named = "the labels"
@@ -274,8 +279,8 @@ def _labels_by_id(
 
         def find(names: Iterable[str]) -> tuple[dict[str, str], list[tuple[str, str]]]:
             names = dict.fromkeys(names)
-            lost = [(name, f"it has no row in {source}") for name in names if name not in row_of]
-            return {name: name for name in names if name in row_of}, lost
+            known = {name: name for name in names if name in row_of}
+            return known, [(name, lost) for name in names if name not in known]
 
         table, left_out = settle_labels(table, find)
         if table.empty:
@@ -457,8 +462,9 @@ def _from_table(table: pa.Table, file: Path, id_column: str | None, label_column
     else:
         for name, kind in kinds.items():
             if not (types.is_integer(kind) or types.is_floating(kind)):
+                what = "text" if types.is_string(kind) or types.is_large_string(kind) else str(kind)
                 raise LookalikeError(
-                    f"{file} has {kind} under {name or 'a column without a name'}, and no numbers: name the column as "
+                    f"{file} has {what} under {name or 'a column without a name'}, and no numbers: name the column as "
                     "that of ids or labels, or drop it"
                 )
         wide = any(types.is_float64(kind) for kind in kinds.values())

@@ -68,7 +68,8 @@ class Similarity:
     representation : str, optional
         How images are described: ``"visterms"`` as in the category study (the default), a describer of the fine-grained
         study (``"hog"``, ``"fisher"``, ``"color"``...), or the path of a model file, whose codebook is taken over.
-        Vectors are ``"vectors"``: taken as they are, divided by their mean length.
+        Vectors are ``"vectors"``: their mean is taken from them, if they are dense, and they are divided by the mean
+        length, neither of which changes their order before learning.
     learner : str, default="OASIS"
         One of `lookalike.learners` that learns from what is there.
     words : int, optional
@@ -180,12 +181,16 @@ class Similarity:
         if is_vectors(source):
             self._check_kind(os.fspath(source), of_vectors=True)
             with self._timed("reading vectors"):
-                return read_vectors(
-                    source, id_column=id_column, label_column=label_column, labels=labels, triplets=triplets
-                )
+                columns = {"id_column": id_column, "label_column": label_column}
+                rows = read_vectors(source, **columns, labels=labels, triplets=triplets)
+            rows.check_related()
+            self._check_vectors(rows)
+            return rows
         self._check_kind(os.fspath(source), of_vectors=False)
         if id_column is not None or label_column is not None:
             raise LookalikeError(f"{source} is no file of vectors, so it has no columns: leave their names out")
+        if not hasattr(self, "representation_"):
+            self._make_representation()  # what cannot be is refused before images are read
         progress = partial(self.progress, "reading images")
         with self._timed("reading images"):
             if triplets is not None:
@@ -246,7 +251,7 @@ class Similarity:
             )
         self.progress(f"learning ({name})", 1, 1)
         self.learner = name
-        labelled = "" if found.labels is None else found.labels
+        labelled = "" if found.labels is None or kept is not None else found.labels
         facts = {found.key: found.ids, "label": labelled, "content": found.contents, "role": roles}
         self.rows_, self.left_out_ = pd.DataFrame(facts), found.left_out
         self.provenance_ = _made_now()
@@ -260,6 +265,7 @@ class Similarity:
         *,
         learned: bool = True,
         id_column: str | None = None,
+        label_column: str | None = None,
     ) -> pd.DataFrame:
         """Find the rows of a gallery that are most like each query.
 
@@ -276,8 +282,8 @@ class Similarity:
             Neighbours; fewer where the gallery has fewer.
         learned : bool, default=True
             False ranks by the Euclidean distance of the same representation, as before learning.
-        id_column : str, optional
-            Column of ids of a file of vectors.
+        id_column, label_column : str, optional
+            Columns of a file of vectors, as of `read`.
 
         Returns
         -------
@@ -285,7 +291,8 @@ class Similarity:
             ``query``, ``rank`` (from 1), ``path`` (relative to the folder; of vectors, ``id``), ``score`` (larger is
             more alike), ``label`` (the folder in the gallery that the image lies in).
         """
-        return self.rank_both(queries, gallery, k, which=(learned,), id_column=id_column)[learned]
+        columns = {"id_column": id_column, "label_column": label_column}
+        return self.rank_both(queries, gallery, k, which=(learned,), **columns)[learned]
 
     def rank_both(
         self,
@@ -295,14 +302,15 @@ class Similarity:
         *,
         which: Sequence[bool] = (True, False),
         id_column: str | None = None,
+        label_column: str | None = None,
     ) -> dict[bool, pd.DataFrame]:
         """Rank as `rank` does, after learning (True) and before it (False), reading the gallery once."""
         self._check_fitted()
         if k < 1:
             raise LookalikeError(f"a ranking needs at least 1 neighbour, not {k}")
         asked = None if isinstance(queries, Rows) or self._of_vectors else self._query_images(queries)
-        found = self._read_gallery(gallery, id_column)
-        wanted = asked or self._query_vectors(queries, found, id_column)
+        found = self._read_gallery(gallery, id_column, label_column)
+        wanted = asked or self._query_vectors(queries, found, id_column, label_column)
         self.left_out_ = pd.concat([wanted.left_out, found.left_out], ignore_index=True)
         raw_queries, raw_gallery = self._describe(wanted, found)
         ranked = {}
@@ -361,19 +369,25 @@ class Similarity:
         return table
 
     def vectors(
-        self, source: PathLike | Rows, *, learned: bool = False, id_column: str | None = None
+        self,
+        source: PathLike | Rows,
+        *,
+        learned: str | None = None,
+        id_column: str | None = None,
+        label_column: str | None = None,
     ) -> tuple[Vectors, pd.DataFrame]:
-        """Describe the images of a folder, or weigh vectors.
+        """Describe the images of a folder, or move and divide vectors, as they are before learning, or after it.
 
         Parameters
         ----------
         source : path-like or Rows
             A folder with images at any depth, or a file of vectors.
-        learned : bool, default=False
-            Return vectors whose inner product, or negative squared distance (``learner_.metric_``), is the learned
-            similarity. Without, they are as they are before learning.
-        id_column : str, optional
-            Column of ids of a file of vectors.
+        learned : {None, "queries", "gallery"}, default=None
+            Return rows of an index, or what it is asked with, such that its inner products or distances
+            (``learner_.metric_``) have the order of the learned similarity. Without, return them as they are before
+            learning. Where the metric is the inner product, the index holds a user's own vectors as they are.
+        id_column, label_column : str, optional
+            Columns of a file of vectors, as of `read`.
 
         Returns
         -------
@@ -385,7 +399,7 @@ class Similarity:
         Raises
         ------
         LookalikeError
-            With `learned`, if no vectors have the learned similarity: its matrix is not positive semidefinite.
+            With `learned`, if no vectors have the learned distance: its matrix is not positive semidefinite.
         """
         if not hasattr(self, "representation_") and str(self.representation).endswith(SUFFIX):
             opened = self._open_model()
@@ -394,7 +408,7 @@ class Similarity:
                 opened.reduction_,
                 opened.learner_,
             )
-        found = self._read_gallery(source, id_column)
+        found = self._read_gallery(source, id_column, label_column)
         self.left_out_ = found.left_out
         if not hasattr(self, "representation_"):
             self.representation_ = self._learn_representation(found)
@@ -403,17 +417,21 @@ class Similarity:
             table = found.images.images
         else:
             table = pd.DataFrame({"id": found.ids, "label": "" if found.labels is None else found.labels})
-        if not learned:
-            return self.representation_.describer.weigh(raw), table
+        describer = self.representation_.describer
+        if learned is None:
+            return describer.weigh(raw), table
         self._check_fitted()
         learner, rows = self._side(raw, True)
+        scale = None
+        if isinstance(describer, GivenVectors) and learner.metric_ == "inner_product":
+            scale = describer.scale
+            if learned == "gallery":
+                return raw, table
         try:
-            return learner.transform(rows), table
-        except (AttributeError, ValueError) as error:  # those without, and those whose matrix is found not to have one
-            raise LookalikeError(
-                f"{type(learner).__name__} has learned a similarity that no vectors have ({error}): write it for a "
-                "search engine, or learn it anew"
-            ) from error
+            mapped = learner.transform_gallery(rows) if learned == "gallery" else learner.transform_queries(rows)
+        except ValueError as error:
+            raise LookalikeError(f"no index can hold what was learned: {error}") from error
+        return (mapped if scale is None else mapped / mapped.dtype.type(scale)), table
 
     def gallery_rows(
         self, source: PathLike | Rows, *, id_column: str | None = None, label_column: str | None = None
@@ -617,7 +635,9 @@ class Similarity:
     def _learn_representation(self, found: Rows) -> CachedDescriber:
         """Return the representation, learned on the rows of a gallery."""
         if found.X is not None:
-            representation = make_representation(GivenVectors.system, dimensions=found.X.shape[1])
+            representation = make_representation(
+                GivenVectors.system, dimensions=found.X.shape[1], centred=not is_sparse(found.X)
+            )
             representation.describer.fit_weights(found.X)
             return representation
         assert found.images is not None
@@ -640,7 +660,6 @@ class Similarity:
 
     def _describe(self, *parts: Rows) -> list[Vectors]:
         """Return the vectors of rows of several sources, as they are before they are weighed."""
-        describer = self.representation_.describer
         if not self._of_vectors:
             paths = [path for rows in parts if rows.images is not None for path in rows.images.paths]
             names = [name for rows in parts for name in rows.contents.tolist()]
@@ -648,15 +667,23 @@ class Similarity:
             stops = np.cumsum([len(rows) for rows in parts])
             return [described[stop - len(rows) : stop] for stop, rows in zip(stops, parts, strict=True)]
         for rows in parts:
-            assert rows.X is not None
-            if rows.X.shape[1] != describer.n_dimensions:
-                raise LookalikeError(
-                    f"{rows.source} has {rows.X.shape[1]:,} dimensions, and the model compares vectors of "
-                    f"{describer.n_dimensions:,}: give vectors of the same kind as it learned from"
-                )
+            self._check_vectors(rows)
         return [rows.X for rows in parts]
 
-    def _read_gallery(self, gallery: PathLike | Rows, id_column: str | None, label_column: str | None = None) -> Rows:
+    def _check_vectors(self, rows: Rows) -> None:
+        """Refuse vectors that are not of the kind that was learned from, if anything was."""
+        if not hasattr(self, "representation_") or rows.X is None:
+            return
+        describer = self.representation_.describer
+        if rows.X.shape[1] != describer.n_dimensions:
+            raise LookalikeError(
+                f"{rows.source} has {rows.X.shape[1]:,} dimensions, and the model compares vectors of "
+                f"{describer.n_dimensions:,}: give vectors of the same kind as it learned from"
+            )
+        if is_sparse(rows.X) and describer.settings()["centred"]:
+            raise LookalikeError(f"{rows.source} is sparse, and the model compares dense vectors: save it as .npy")
+
+    def _read_gallery(self, gallery: PathLike | Rows, id_column: str | None, label_column: str | None) -> Rows:
         """Read images at any depth of a folder, or a file of vectors."""
         if isinstance(gallery, Rows):
             return gallery
@@ -675,13 +702,17 @@ class Similarity:
             warnings.warn(f"{n_bad:,} of {len(names):,} queries left out{first_reason(asked.left_out)}", stacklevel=3)
         return Rows.from_images(asked)
 
-    def _query_vectors(self, queries: Sequence[PathLike] | Rows, gallery: Rows, id_column: str | None) -> Rows:
+    def _query_vectors(
+        self, queries: Sequence[PathLike] | Rows, gallery: Rows, id_column: str | None, label_column: str | None
+    ) -> Rows:
         """Return the rows of a gallery of vectors that are named by id, or of a file of queries."""
         if isinstance(queries, Rows):
             return queries
         names = list(dict.fromkeys(os.fspath(query) for query in queries))
         if len(names) == 1 and names[0] not in gallery.ids and is_vectors(names[0]):
-            return read_vectors(names[0], id_column=id_column)
+            if Path(names[0]).suffix.lower() in (".npy", ".npz"):  # the columns are the gallery's
+                id_column = label_column = None
+            return read_vectors(names[0], id_column=id_column, label_column=label_column)
         row_of = {name: row for row, name in enumerate(gallery.ids.tolist())}
         for name in names:
             if name not in row_of:

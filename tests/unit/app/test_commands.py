@@ -182,7 +182,10 @@ def test_without_the_extra_one_sentence_names_it(missing, place):
             "    try:\n        ask()\n"
             "    except ImportError as error:\n        print(type(error).__name__, error)"
         )
-        assert without((missing,), code).stdout == 2 * f"ImportError {sentence.format('models of images')}"
+        assert (
+            without((missing,), code).stdout
+            == 2 * f"ImportError {sentence.format('similarities of images or vectors')}"
+        )
 
 
 def test_shells_complete_the_commands():

@@ -295,6 +295,19 @@ def test_colour_finds_what_is_a_matter_of_colour(here, call, result):
     assert answer["rejected"][0]["reason"] == "row without its counterpart"
 
 
+def test_vectors_of_rated_images_are_compared_by_path(here, call, result, refused):
+    names = [f"t{i}/{letter}.png" for i in range(7) for letter in "QPN"]
+    pd.DataFrame({"path": names, "v": [[i, float(letter == "N")] for i in range(7) for letter in "QPN"]}).to_parquet(
+        "v.parquet"
+    )
+    line = "evaluate-triplets release --vectors v.parquet --id-column path"
+    (row, *_) = result(line)["rows"]  # no other feature unless it is asked for
+    assert (row["system"], row["similarity_precision"], row["images_per_second"]) == ("v", pytest.approx(600 / 7), None)
+    assert re.search(r"^v +all +85\.7% .* -$", call(line).out, re.MULTILINE)
+    pd.read_parquet("v.parquet")[1:].to_parquet("v.parquet")
+    assert "v.parquet has no vector of 1 of 21 images, such as t0/Q.png: give each image one" in refused(line)
+
+
 def test_codebooks_and_where_they_come_from(here, result, painted):
     def learned_from(*more):
         row = result(f"{EVALUATE} fisher", *more)["rows"][0]

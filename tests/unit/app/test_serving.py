@@ -184,16 +184,17 @@ def test_an_export_has_the_neighbours_of_rank(served, call, result):
         assert (answer["rows"], answer["same_neighbours"]) == (60, 1.0)
         assert (answer["query_dimensions"], answer["left_out"]) == (queries.shape[1], [])
     query_map = dict(np.load("vectors-faiss/query_map.npz"))
-    asked = queries
+    asked = queries - query_map["mean"]
     if "components" in query_map:
-        asked = (queries - query_map["mean"]) @ query_map["components"].T
+        asked = asked @ query_map["components"].T
         asked /= np.linalg.norm(asked, axis=1, keepdims=True)
     asked = np.ascontiguousarray(mapped(asked, query_map), dtype=np.float32)
     found, rows = faiss.read_index("vectors-faiss/gallery.faiss").search(asked, 10)
     ids = np.array(json.loads(Path("vectors-faiss/ids.json").read_text()))
     assert (ids[rows] == expected).all()
     sign = 1 if answer["metric"] == "inner_product" else -1
-    np.testing.assert_allclose(sign * found, scores, rtol=1e-4, atol=1e-5)
+    away = sign * found - scores  # for each query by one number, where the gallery is not moved as queries are
+    np.testing.assert_allclose(away, np.broadcast_to(away[:, :1], away.shape), atol=1e-4 * np.abs(scores).max())
     vectors, table = np.load("vectors-npy/gallery.npy"), pd.read_parquet("vectors-parquet/gallery.parquet")
     np.testing.assert_array_equal(np.stack(table["vector"]), vectors)
     assert table["id"].tolist() == ids.tolist()
