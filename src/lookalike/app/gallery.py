@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -21,11 +21,10 @@ import scipy.sparse as sp
 
 from lookalike.app.index_form import IndexForm, engine_scores, mapped
 from lookalike.app.model_file import SIMILARITY, fingerprint, read_parts
-from lookalike.app.representations import Workers, onto_components, restored_representation
 from lookalike.core.arrays import Array, Bytes, Ints, Longs, Matrix
 from lookalike.core.errors import LookalikeError, first_reason
 from lookalike.core.files import PathLike, check_finite, check_folder
-from lookalike.core.model_file import Arrays, Kind, fits_together, read_model, write_model
+from lookalike.core.model_file import About, Arrays, Kind, fits_together, read_model, write_model
 from lookalike.data.scan import is_hidden, list_files, look_at_image, scan_photographs
 from lookalike.ranking.rankings import top_k
 
@@ -95,6 +94,11 @@ class SavedGallery:
     def paths(self) -> list[str]:
         """Return the files of the images."""
         return [self.files["path"][place] for place in self.places]
+
+    def asked(self, row: int) -> Matrix:
+        """Return an image of the gallery as a query: (1, d)."""
+        rows = self.rows[[row]]  # under a distance, both are mapped alike
+        return mapped(rows, self.query_map) if self.metric == "inner_product" else rows
 
     def current(self) -> tuple[Longs, Reasons]:
         """Return the rows of images that are as they were described, and why other files are left out."""
@@ -203,22 +207,33 @@ def rank_saved(
     if not usable:
         raise LookalikeError(f"no query can be used{first_reason(bad)}: name other images")
     kept, left_out = saved.current()
-    with fits_together(model, SIMILARITY):
-        representation, reduction = restored_representation(about["representation"], arrays)
-        raw = representation.describe([Path(query) for query in usable], list(usable.values()), Workers(jobs))
-        rows = onto_components(representation.describer.weigh(raw), reduction)
-    scores = engine_scores(saved.metric, mapped(rows, saved.query_map), saved.rows[kept])
-    contents = [saved.sha256[place].tobytes().hex() for place in saved.places[kept]]
-    paths = saved.paths
+    row_of = {saved.sha256[place].tobytes().hex(): row for row, place in enumerate(saved.places)}
+    asked = {sha256: saved.asked(row_of[sha256]) for sha256 in usable.values() if sha256 in row_of}
+    if new := {sha256: Path(query) for query, sha256 in usable.items() if sha256 not in asked}:
+        with fits_together(model, SIMILARITY):
+            rows = mapped(_described(new, about, arrays, jobs), saved.query_map)
+        asked |= {sha256: rows[[row]] for row, sha256 in enumerate(new)}
+    gallery_rows, contents, paths = saved.rows[kept], saved.sha256[saved.places[kept]], saved.paths
     neighbours = {}
-    for (query, sha256), mine in zip(usable.items(), scores, strict=True):
-        others = np.flatnonzero([content != sha256 for content in contents])
+    for query, sha256 in usable.items():
+        mine = engine_scores(saved.metric, asked[sha256], gallery_rows)[0]
+        others = np.flatnonzero((contents != np.frombuffer(bytes.fromhex(sha256), np.uint8)).any(axis=1))
         if not len(others):
             raise LookalikeError(f"the gallery holds only the query {query}: name another folder")
         columns, values = top_k(mine[None, others], min(k, len(others)))
         found = zip((paths[kept[others[column]]] for column in columns[0]), values[0].tolist(), strict=True)
         neighbours[query] = [Neighbour(n, path, score, label_of(path)) for n, (path, score) in enumerate(found, 1)]
     return Answer(saved.root, neighbours, bad, left_out)
+
+
+def _described(files: Mapping[str, Path], about: About, arrays: Arrays, jobs: int) -> Matrix:
+    """Return images, by their content, as the learner of a model takes them, whose parts these are."""
+    # with the libraries that read pixels; an image of the gallery itself needs none
+    from lookalike.app.representations import Workers, onto_components, restored_representation
+
+    representation, reduction = restored_representation(about["representation"], arrays)
+    raw = representation.describe(list(files.values()), list(files), Workers(jobs))
+    return onto_components(representation.describer.weigh(raw), reduction)
 
 
 def label_of(path: str) -> str:

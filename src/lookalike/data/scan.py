@@ -221,14 +221,15 @@ def list_files(root: Path) -> list[str]:
     def refuse(error: OSError) -> None:
         raise LookalikeError(f"cannot list {error.filename}: {error.strerror}; mend its permissions") from error
 
-    found: list[Path] = []
+    found: list[str] = []
     for folder, subfolders, names in os.walk(root, onerror=refuse):
-        found += [Path(folder, name) for name in names]
-        found += [Path(folder, name) for name in subfolders if os.path.islink(os.path.join(folder, name))]
+        inside = os.path.relpath(folder, root)
+        names += [name for name in subfolders if os.path.islink(os.path.join(folder, name))]
         if _OF_MAC in subfolders:
             subfolders.remove(_OF_MAC)
-            found.append(Path(folder, _OF_MAC))
-    return [file.relative_to(root).as_posix() for file in found]
+            names.append(_OF_MAC)
+        found += names if inside == os.curdir else [f"{inside}/{name}" for name in names]
+    return found
 
 
 def look_at_all(
