@@ -136,19 +136,15 @@ def export(
 def _whole_map(model: Similarity, rank: int | None, learned: Arrays) -> tuple[Arrays, bool]:
     """Return what vectors of queries go through, as their user has them, and whether those of the gallery stay so.
 
-    Before learning a vector becomes x = (v - m) / s, and long ones (x - c) C', at unit length. The first is that of
-    v - m - s c, whatever s is. Where x'Wx' is all that is learned, (v - m)'W / s^2 orders v' as it does x'.
+    A user's vectors v are learned from as x = (v - m) / s, and (v - m)'W / s^2 orders vectors v' as x'W does theirs.
     """
     describer = model.representation_.describer
-    scale, moved = np.float32(1), np.empty(0, np.float32)
-    if isinstance(describer, GivenVectors):
-        scale, moved = np.float32(describer.scale), describer.mean.astype(np.float32)
-    if model.reduction_:
-        before = model.reduction_ | {"mean": scale * model.reduction_["mean"] + (moved if len(moved) else 0)}
-        return learned | before, False
-    stays = isinstance(describer, GivenVectors) and model.learner_.metric_ == "inner_product" and rank is None
-    divided = {name: array / (scale**2 if stays else scale) for name, array in learned.items()}
-    return divided | ({"mean": moved} if len(moved) else {}), stays
+    if not isinstance(describer, GivenVectors):
+        return learned | model.reduction_, False
+    stays = model.learner_.metric_ == "inner_product" and rank is None
+    divisor = np.float32(describer.scale**2 if stays else describer.scale)
+    divided = {name: array / divisor for name, array in learned.items()}
+    return divided | ({"mean": describer.mean.astype(np.float32)} if len(describer.mean) else {}), stays
 
 
 def _lost(model: Similarity, form: IndexForm, found: Rows, rows: Matrix, vectors: Floats) -> list[dict[Hashable, Any]]:
