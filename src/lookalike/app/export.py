@@ -17,9 +17,9 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, replacing, replacing_folder, write_array, write_json, write_npz
 from lookalike.core.model_file import About, Arrays
 from lookalike.core.seeds import generator
+from lookalike.features.describers import StageProgress
 from lookalike.learners.base import is_sparse
-from lookalike.ranking.approximate_search import build_index, recall
-from lookalike.ranking.rankings import top_k
+from lookalike.ranking.rankings import recall, top_k
 
 if TYPE_CHECKING:
     from lookalike.app.rows import Rows
@@ -108,7 +108,7 @@ def export(
     with replacing_folder(output, NAMES) as folder:
         file = folder / GALLERIES[to]
         if to == "faiss":
-            nearest = _write_faiss(vectors, index, form.metric, file, queries, k)
+            nearest = _write_faiss(vectors, index, form.metric, file, queries, k, model.progress)
         else:
             nearest = top_k(engine_scores(form.metric, queries, vectors), k)[0]
             if to == "npy":
@@ -164,13 +164,19 @@ def _lost(model: Similarity, form: IndexForm, found: Rows, rows: Matrix, vectors
     return compare_on_labels(compared, found.labels[drawn], (1, FIRST), model.random_state).to_dict("records")
 
 
-def _write_faiss(vectors: Floats, factory: str, metric: str, file: Path, queries: Floats, k: int) -> Longs:
+def _write_faiss(
+    vectors: Floats, factory: str, metric: str, file: Path, queries: Floats, k: int, progress: StageProgress
+) -> Longs:
     """Write an index of FAISS, and return what it finds."""
     import faiss
 
+    from lookalike.ranking.approximate_search import build_index
+
     kinds = {"inner_product": faiss.METRIC_INNER_PRODUCT, "squared_euclidean": faiss.METRIC_L2}
     try:
+        progress(f"building the index {factory}", 0, 1)
         index = build_index(vectors, factory, kinds[metric])
+        progress(f"building the index {factory}", 1, 1)
     except ValueError as error:
         raise LookalikeError(str(error)) from error
     with replacing(file) as part:

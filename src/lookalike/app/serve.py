@@ -127,6 +127,7 @@ def export(
     rank: Annotated[
         int | None, Option(metavar="N", min=1, help="dimensions to keep; what is lost is measured (default: all)")
     ] = None,
+    labels: options.Labels = None,
     id_column: options.IdColumn = None,
     label_column: options.LabelColumn = None,
     jobs: options.Jobs = None,
@@ -152,13 +153,13 @@ def export(
     source, of_vectors = Path(os.path.realpath(gallery)), is_vectors(gallery)
     output = output or Path(f"{source.stem if of_vectors else source.name}-{to}")
     refuse_folder(output, NAMES)
-    options.check_output(output / ABOUT, (".json",), model, gallery)
+    options.check_output(output / ABOUT, (".json",), model, gallery, labels)
     with options.StageReport(quiet) as progress:
         kept = options.cache_folder(cache, no_cache, model)
         opened = Similarity.load(model, jobs=jobs, cache=kept, progress=progress)
-        about = write_export(
-            opened, gallery, output, to=to, index=index, rank=rank, id_column=id_column, label_column=label_column
-        )
+        columns = {"id_column": id_column, "label_column": label_column}
+        rows = opened.read(gallery, labels, **columns) if labels is not None else gallery
+        about = write_export(opened, rows, output, to=to, index=index, rank=rank, **columns)
     if as_json:
         left_out = options.records(opened.left_out_)
         options.print_json({"export": str(output), "model": str(model), **about, "left_out": left_out})

@@ -21,6 +21,7 @@ from scipy.sparse.linalg import eigsh
 from lookalike.core.arrays import Array, Floats, Ints, Matrix
 from lookalike.features.clustering import one_thread
 from lookalike.ranking.exact_search import top_k, warm_up
+from lookalike.ranking.rankings import recall
 
 Found = tuple[Ints, Floats]
 
@@ -119,12 +120,6 @@ def projection(W: Array, rank: int) -> Floats:
     factor = vectors[:, order] * np.sqrt(values[order])
     largest = factor[np.abs(factor).argmax(axis=0), np.arange(len(order))]
     return np.ascontiguousarray(factor * np.sign(largest), dtype=np.float32)
-
-
-def recall(found: NDArray[np.integer], exact: NDArray[np.integer]) -> float:
-    """Return the share of the exact nearest rows (a row a query) that were found, in any order; -1 is nothing found."""
-    hits = [len(np.intersect1d(mine, truth)) for mine, truth in zip(found, exact, strict=True)]
-    return float(np.sum(hits) / exact.size)
 
 
 def compare_indices(

@@ -201,6 +201,20 @@ def test_an_export_has_the_neighbours_of_rank(served, call, result):
         np.testing.assert_array_equal(vectors, given)  # the gallery stays as it is
 
 
+def test_without_faiss_vectors_leave_as_arrays(served):
+    blocker = (
+        "import sys\nclass Blocker:\n    def find_spec(self, name, path, target=None):\n"
+        "        if name == 'faiss': raise ModuleNotFoundError(name, name=name)\n"
+        "sys.meta_path.insert(0, Blocker())\nfrom lookalike.cli import main\nsys.exit(main(sys.argv[1:]))"
+    )
+    for to, status, said in (("npy", 0, ""), ("faiss", 1, "faiss is not installed, and the commands need it: pip")):
+        command = [sys.executable, "-c", blocker, *f"export vectors.lookalike vectors.parquet --to {to}".split()]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode == status, done.stderr
+        assert said in done.stderr
+    assert not Path("vectors-faiss/gallery.faiss").exists()
+
+
 def test_fewer_dimensions_and_other_indices_say_what_is_lost(served, call, result):
     answer = result("export vectors.lookalike vectors.parquet --rank 3")
     assert answer["dimensions"] == 3
