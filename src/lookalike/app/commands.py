@@ -342,13 +342,10 @@ def rank(
             raise LookalikeError(f"{gallery} has no vectors before learning: leave --compare, or name the folder")
         from lookalike.app.gallery import rank_saved
 
-        root, neighbours, bad, left_out = rank_saved(model, gallery, queries, k, jobs=jobs or os.cpu_count() or 1)
+        root, results, bad, left_out = rank_saved(model, gallery, queries, k, jobs=jobs or os.cpu_count() or 1)
         if bad:
-            n_queries = len(bad) + len(neighbours)
+            n_queries = len(bad) + len(results)
             warnings.warn(f"{len(bad):,} of {n_queries:,} queries left out{first_reason(bad)}", stacklevel=2)
-        results: Results = [
-            {"query": query, "neighbours": [row._asdict() for row in rows]} for query, rows in neighbours.items()
-        ]
     else:
         from lookalike.app.similarity import ImageSimilarity, Similarity
 

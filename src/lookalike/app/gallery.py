@@ -21,7 +21,7 @@ import scipy.sparse as sp
 
 from lookalike.app.index_form import IndexForm, engine_scores, mapped
 from lookalike.app.model_file import SIMILARITY, fingerprint, read_parts
-from lookalike.core.arrays import Array, Bytes, Ints, Longs, Matrix
+from lookalike.core.arrays import Array, Matrix
 from lookalike.core.errors import LookalikeError, first_reason
 from lookalike.core.files import PathLike, check_finite, check_folder
 from lookalike.core.model_file import About, Arrays, Kind, fits_together, read_model, write_model
@@ -29,15 +29,12 @@ from lookalike.data.scan import is_hidden, list_files, look_at_image, scan_photo
 from lookalike.ranking.rankings import top_k
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from lookalike.app.similarity import Similarity
     from lookalike.app.sources import ImageSet
 
 GALLERY = Kind("lookalike gallery", (1,), "make it again with lookalike index")
 REMOVED = "removed"
 """Status of a file that was taken out of the gallery by name."""
-FACTS = ["width", "height", "bytes", "mtime_ns"]
 CSR_PARTS = ("data", "indices", "indptr")
 _AGAIN = "run lookalike index again"
 
@@ -45,26 +42,32 @@ Reasons = list[tuple[str, str]]
 """Paths that are left out, and why."""
 
 
-class Neighbour(NamedTuple):
-    """An image of a ranking."""
-
-    rank: int
-    path: str
-    score: float
-    label: str
-
-
 class Answer(NamedTuple):
     """What a saved gallery answers."""
 
     root: Path
     """The folder of its images."""
-    neighbours: dict[str, list[Neighbour]]
-    """Of each query, best first."""
+    results: list[dict[str, Any]]
+    """Of each ``query`` its ``neighbours``, best first: ``rank``, ``path``, ``score`` and ``label`` of each."""
     bad_queries: Reasons
     """Queries that cannot be used."""
     left_out: Reasons
     """Files of the gallery that cannot be used, or are not as they were described."""
+
+
+class File(NamedTuple):
+    """A file of a gallery's folder: a row of its manifest, when it was changed last, and its vector's row or -1."""
+
+    path: str
+    label: str
+    width: int
+    height: int
+    bytes: int
+    sha256: str
+    status: str
+    reason: str
+    mtime_ns: int
+    row: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,59 +82,48 @@ class SavedGallery:
     """What compares vectors: ``"inner_product"`` or ``"squared_euclidean"``."""
     query_map: Arrays
     """``matrix``, which queries are multiplied by, or ``weights``, a factor a dimension."""
-    files: dict[str, list[str]]
-    """``path``, ``status`` and ``reason`` of every file of the folder, as in a manifest."""
-    facts: Longs
-    """``width``, ``height``, ``bytes`` and time of the last change, in nanoseconds, of every file: (n, 4)."""
-    sha256: Bytes
-    """Of every file: (n, 32)."""
-    places: Ints
-    """Which of the files the image of each row is: (n_images,)."""
+    files: list[File]
+    """Every file of the folder."""
     rows: Matrix
     """Vectors of the images: (n_images, d), float32, dense or CSR."""
 
     @property
-    def paths(self) -> list[str]:
-        """Return the files of the images."""
-        return [self.files["path"][place] for place in self.places]
+    def images(self) -> list[File]:
+        """Return the files that are images, in the order of their rows."""
+        return sorted((file for file in self.files if file.row >= 0), key=lambda file: file.row)
+
+    @property
+    def left_out(self) -> Reasons:
+        """Return the files that cannot be used, and why; none that is hidden or was taken out."""
+        unused = [file for file in self.files if file.row < 0 and file.status != REMOVED]
+        return [(file.path, file.reason) for file in unused if file.reason != "hidden"]
 
     def asked(self, row: int) -> Matrix:
         """Return an image of the gallery as a query: (1, d)."""
         rows = self.rows[[row]]  # under a distance, both are mapped alike
         return mapped(rows, self.query_map) if self.metric == "inner_product" else rows
 
-    def current(self) -> tuple[Longs, Reasons]:
-        """Return the rows of images that are as they were described, and why other files are left out."""
+    def current(self) -> tuple[list[File], Reasons]:
+        """Return the images that are as they were described, and why other files are left out."""
         check_folder(self.root, f"the images of the gallery were there; {_AGAIN} where they are")
-        left_out: Reasons = []
-        kept = []
-        for row, (path, place) in enumerate(zip(self.paths, self.places, strict=True)):
-            stamp = _stamp(self.root / path)
+        kept, left_out = list[File](), list[tuple[str, str]]()
+        for file in self.images:
+            stamp = _stamp(self.root / file.path)
             if stamp is None:
-                left_out.append((path, f"it is gone: {_AGAIN}"))
-            elif stamp != tuple(self.facts[place, 2:]) and _digest(self.root / path) != self.sha256[place].tobytes():
-                left_out.append((path, f"it was changed since it was described: {_AGAIN}"))
+                left_out.append((file.path, f"it is gone: {_AGAIN}"))
+            elif stamp != (file.bytes, file.mtime_ns) and _sha256(self.root / file.path) != file.sha256:
+                left_out.append((file.path, f"it was changed since it was described: {_AGAIN}"))
             else:
-                kept.append(row)
-        known = set(self.files["path"])
+                kept.append(file)
+        known = {file.path for file in self.files}
         new = [path for path in list_files(self.root) if path not in known and not is_hidden(path)]
-        left_out += [(path, f"it is new: {_AGAIN}") for path in new]
-        return np.array(kept, dtype=np.int64), left_out + self.left_out
-
-    @property
-    def left_out(self) -> Reasons:
-        """Return the files that cannot be used, and why; none that is hidden or was taken out."""
-        images = set(self.places.tolist())
-        every = enumerate(zip(*(self.files[name] for name in ("path", "reason", "status")), strict=True))
-        unused = [row for place, row in every if place not in images]
-        return [(path, reason) for path, reason, status in unused if reason != "hidden" and status != REMOVED]
+        return kept, [*left_out, *((path, f"it is new: {_AGAIN}") for path in new), *self.left_out]
 
     def save(self, path: PathLike) -> None:
         """Write the gallery, whole or not at all; the folder is kept as the way there from the file."""
-        about: dict[str, Any] = {"model": self.model, "metric": self.metric, **self.files}
-        about["root"] = os.path.relpath(os.path.realpath(self.root), os.path.dirname(os.path.realpath(path)))
-        arrays: dict[str, Array] = {"facts": self.facts, "sha256": self.sha256, "places": self.places}
-        arrays |= {f"query_map.{name}": array for name, array in self.query_map.items()}
+        root = os.path.relpath(os.path.realpath(self.root), os.path.dirname(os.path.realpath(path)))
+        about: dict[str, Any] = {"model": self.model, "metric": self.metric, "root": root, "files": self.files}
+        arrays: dict[str, Array] = {f"query_map.{name}": array for name, array in self.query_map.items()}
         if hasattr(self.rows, "indptr"):
             about["shape"] = list(self.rows.shape)
             arrays |= {f"rows.{part}": getattr(self.rows, part) for part in CSR_PARTS}
@@ -152,19 +144,20 @@ def read_gallery(path: PathLike) -> SavedGallery:
             rows.check_format()
         else:
             rows = arrays["rows"]
-        files = {name: [str(text) for text in about[name]] for name in ("path", "status", "reason")}
-        facts, sha256, places = arrays["facts"], arrays["sha256"], arrays["places"]
+        files = [File(*row) for row in about["files"]]
+        kinds = (*(str,) * 2, *(int,) * 3, *(str,) * 3, *(int,) * 2)
         prefix = "query_map."
         query_map = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-        n_files, n_dimensions = len(files["path"]), next(iter(query_map.values())).shape[-1]
-        shapes = (facts.shape, sha256.shape, rows.shape, len(files["status"]), len(files["reason"]))
-        if shapes != ((n_files, 4), (n_files, 32), (len(places), n_dimensions), n_files, n_files):
-            raise ValueError("its numbers of files, images and dimensions differ")
-        if len(places) and not 0 <= places.min() <= places.max() < n_files:
-            raise ValueError("an image is none of its files")
         folder = os.path.normpath(os.path.join(os.path.dirname(os.path.realpath(path)), about["root"]))
-        root = Path(os.path.relpath(folder) if os.path.relpath(folder)[:2] != ".." else folder)
-        return SavedGallery(root, about["model"], about["metric"], query_map, files, facts, sha256, places, rows)
+        here = os.path.relpath(folder)
+        root = Path(folder if here.startswith(os.pardir) else here)
+        saved = SavedGallery(root, about["model"], about["metric"], query_map, files, rows)
+        (array,) = query_map.values()
+        if any(tuple(map(type, file)) != kinds for file in files) or rows.shape[1] != array.shape[-1]:
+            raise ValueError("its files or vectors are of another kind")
+        if [file.row for file in saved.images] != list(range(rows.shape[0])):
+            raise ValueError("its vectors are not those of its images")
+        return saved
 
 
 def rank_saved(
@@ -207,23 +200,26 @@ def rank_saved(
     if not usable:
         raise LookalikeError(f"no query can be used{first_reason(bad)}: name other images")
     kept, left_out = saved.current()
-    row_of = {saved.sha256[place].tobytes().hex(): row for row, place in enumerate(saved.places)}
-    asked = {sha256: saved.asked(row_of[sha256]) for sha256 in usable.values() if sha256 in row_of}
-    if new := {sha256: Path(query) for query, sha256 in usable.items() if sha256 not in asked}:
+    own = {file.sha256: file.row for file in saved.images}
+    asked = {sha256: saved.asked(own[sha256]) for sha256 in usable.values() if sha256 in own}
+    if new := {sha256: Path(query) for query, sha256 in usable.items() if sha256 not in own}:
         with fits_together(model, SIMILARITY):
             rows = mapped(_described(new, about, arrays, jobs), saved.query_map)
         asked |= {sha256: rows[[row]] for row, sha256 in enumerate(new)}
-    gallery_rows, contents, paths = saved.rows[kept], saved.sha256[saved.places[kept]], saved.paths
-    neighbours = {}
+    results = []
     for query, sha256 in usable.items():
-        mine = engine_scores(saved.metric, asked[sha256], gallery_rows)[0]
-        others = np.flatnonzero((contents != np.frombuffer(bytes.fromhex(sha256), np.uint8)).any(axis=1))
-        if not len(others):
+        others = [file for file in kept if file.sha256 != sha256]
+        if not others:
             raise LookalikeError(f"the gallery holds only the query {query}: name another folder")
-        columns, values = top_k(mine[None, others], min(k, len(others)))
-        found = zip((paths[kept[others[column]]] for column in columns[0]), values[0].tolist(), strict=True)
-        neighbours[query] = [Neighbour(n, path, score, label_of(path)) for n, (path, score) in enumerate(found, 1)]
-    return Answer(saved.root, neighbours, bad, left_out)
+        scores = engine_scores(saved.metric, asked[sha256], saved.rows[[file.row for file in others]])
+        columns, values = top_k(scores, min(k, len(others)))
+        paths = [others[column].path for column in columns[0]]
+        neighbours = [
+            {"rank": rank, "path": path, "score": score, "label": path.partition("/")[0] if "/" in path else ""}
+            for rank, (path, score) in enumerate(zip(paths, values[0].tolist(), strict=True), 1)
+        ]
+        results.append({"query": query, "neighbours": neighbours})
+    return Answer(saved.root, results, bad, left_out)
 
 
 def _described(files: Mapping[str, Path], about: About, arrays: Arrays, jobs: int) -> Matrix:
@@ -234,11 +230,6 @@ def _described(files: Mapping[str, Path], about: About, arrays: Arrays, jobs: in
     representation, reduction = restored_representation(about["representation"], arrays)
     raw = representation.describe(list(files.values()), list(files), Workers(jobs))
     return onto_components(representation.describer.weigh(raw), reduction)
-
-
-def label_of(path: str) -> str:
-    """Return the topmost folder on a path; "" where there is none."""
-    return path.partition("/")[0] if "/" in path else ""
 
 
 def update_gallery(
@@ -268,47 +259,36 @@ def update_gallery(
     collections.Counter of str
         How many images were ``added``, ``changed`` and ``removed``.
     """
+    import pandas as pd
+
     from lookalike.app.sources import image_set
 
     check_folder(folder, "name the folder of the images")
     by_name = bool(added or removed)
-    old = _manifest(previous)
-    listed = sorted({*old["path"], *added}) if by_name else list_files(folder)
+    old = [] if previous is None else previous.files
+    listed = sorted({*(file.path for file in old), *added}) if by_name else list_files(folder)
     # before files are read: one that changes meanwhile is noticed the next time
     stamps = {path: stamp for path in (added if by_name else listed) if (stamp := _stamp(folder / path))}
-    is_same = [by_name or stamps.get(row.path) == (row.bytes, row.mtime_ns) for row in old.itertuples()]
-    known = old[(np.array(is_same, bool) | (old["status"] == REMOVED)) & ~old["path"].isin(added)].copy()
-    known.loc[known["path"].isin(removed), ["status", "reason"]] = REMOVED, "taken out by name"
+    known = [
+        file._replace(status=REMOVED, reason="taken out by name") if file.path in removed else file
+        for file in old
+        if file.path not in added
+        and (by_name or file.status == REMOVED or stamps.get(file.path) == (file.bytes, file.mtime_ns))
+    ]
     progress = partial(model.progress, "reading images")
-    manifest = scan_photographs(folder, n_threads=model.jobs, progress=progress, paths=listed, known=known)
-    times = dict(zip(old["path"], old["mtime_ns"], strict=True)) | {path: stamp[1] for path, stamp in stamps.items()}
-    manifest["mtime_ns"] = [times.get(path, 0) for path in manifest["path"]]
+    table = pd.DataFrame(known, columns=File._fields)
+    manifest = scan_photographs(folder, n_threads=model.jobs, progress=progress, paths=listed, known=table)
     found = image_set(folder, manifest[manifest["status"] != REMOVED])
+    times = {file.path: file.mtime_ns for file in old} | {path: stamp[1] for path, stamp in stamps.items()}
+    row_of = {path: row for row, path in enumerate(found.images["path"])}
+    facts = manifest[list(File._fields[:-2])].itertuples(index=False, name=None)
+    files = [File._make((*row, times.get(row[0], 0), row_of.get(row[0], -1))) for row in facts]
     form = IndexForm(model.learner_)
-    place_of = {path: place for place, path in enumerate(manifest["path"])}
-    saved = SavedGallery(
-        folder,
-        named,
-        form.metric,
-        form.query_map,
-        {name: manifest[name].tolist() for name in ("path", "status", "reason")},
-        manifest[FACTS].to_numpy(np.int64),
-        np.array([list(bytes.fromhex(text or "00" * 32)) for text in manifest["sha256"]], np.uint8).reshape(-1, 32),
-        np.array([place_of[path] for path in found.images["path"]], np.int32),
-        _vectors(model, form, found, previous),
-    )
-    return saved, _differences(previous, saved)
-
-
-def _manifest(saved: SavedGallery | None) -> pd.DataFrame:
-    """Return the files of a gallery as `scan_photographs` does, with times of their last change."""
-    import pandas as pd
-
-    if saved is None:
-        return pd.DataFrame(columns=["path", "status", "reason", "sha256", "label", *FACTS])
-    contents = [row.tobytes().hex() if row.any() else "" for row in saved.sha256]
-    table = pd.DataFrame(saved.facts, columns=FACTS).assign(**saved.files, sha256=contents)
-    return table.assign(label=[path.rpartition("/")[0] for path in table["path"]])
+    rows = _vectors(model, form, found, previous)
+    saved = SavedGallery(folder, named, form.metric, form.query_map, files, rows)
+    before, now = ({file.path: file.sha256 for file in it.images} if it else {} for it in (previous, saved))
+    changed = sum(before[path] != now[path] for path in before.keys() & now.keys())
+    return saved, Counter(added=len(now.keys() - before), changed=changed, removed=len(before.keys() - now))
 
 
 def _vectors(model: Similarity, form: IndexForm, found: ImageSet, previous: SavedGallery | None) -> Matrix:
@@ -316,26 +296,16 @@ def _vectors(model: Similarity, form: IndexForm, found: ImageSet, previous: Save
     from lookalike.app.rows import Rows
 
     contents = found.images["sha256"].tolist()
-    had = [] if previous is None else [previous.sha256[place].tobytes().hex() for place in previous.places]
-    row_of = {content: row for row, content in enumerate(had)}
+    row_of = {file.sha256: file.row for file in previous.images} if previous else {}
     new = {content: row for row, content in enumerate(contents) if content not in row_of}
-    parts = [] if previous is None else [previous.rows]
+    parts = [previous.rows] if previous else []
+    n_before = parts[0].shape[0] if parts else 0
     if new:
         described = Rows.from_images(found).take(np.array(list(new.values())))
         parts.append(form.vectors(model.gallery_rows(described)[1]))
-    row_of |= {content: len(had) + row for row, content in enumerate(new)}
+    row_of |= {content: n_before + row for row, content in enumerate(new)}
     stacked = sp.vstack(parts, format="csr") if hasattr(parts[0], "indptr") else np.concatenate(parts)
     return stacked[[row_of[content] for content in contents]]
-
-
-def _differences(previous: SavedGallery | None, saved: SavedGallery) -> Counter[str]:
-    """Count the images that a gallery has and another had not, that changed, and that it has no more."""
-    before, now = (
-        {path: it.sha256[place].tobytes() for path, place in zip(it.paths, it.places, strict=True)} if it else {}
-        for it in (previous, saved)
-    )
-    changed = sum(before[path] != now[path] for path in before.keys() & now.keys())
-    return Counter(added=len(now.keys() - before), changed=changed, removed=len(before.keys() - now))
 
 
 def _stamp(file: Path) -> tuple[int, int] | None:
@@ -346,8 +316,8 @@ def _stamp(file: Path) -> tuple[int, int] | None:
     return None
 
 
-def _digest(file: Path) -> bytes:
+def _sha256(file: Path) -> str:
     """Return the SHA-256 of a file; nothing of one that cannot be read."""
     with suppress(OSError), file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").digest()
-    return b""
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+    return ""

@@ -77,7 +77,7 @@ def index(
             raise LookalikeError(f"{output} is of the images in {previous.root}: name another file with --output")
     elif add or remove:
         raise LookalikeError(f"there is no gallery {output} yet: make it without --add and --remove first")
-    has = set() if previous is None else set(previous.paths)
+    has = set() if previous is None else {file.path for file in previous.images}
     added = {_path_in(folder, file, has) for file in add or ()}
     removed = {_path_in(folder, file, has) for file in remove or ()}
     if strange := sorted(removed - has):
