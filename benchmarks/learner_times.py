@@ -52,9 +52,10 @@ def measure(name: str, n: int, d: int, density: float) -> dict[str, object] | No
     """Return the seconds of a fit, estimated and measured; None of fits that would take too long."""
     X, y = labelled_rows(n, d, density)
     choice, shape = choose_learner(X, y), Shape.taken_from(X)
-    parameters: dict[str, object] = {"early_stopping": True} if "early_stopping" in learner_defaults(name) else {}
-    if name == "chosen":
-        name, parameters = choice.name, dict(choice.parameters)
+    parameters: dict[str, object] = dict(choice.parameters)
+    if name != "chosen":
+        parameters = {"early_stopping": True} if "early_stopping" in learner_defaults(name) else {}
+    name = choice.name if name == "chosen" else name
     expected = seconds(name, parameters, shape)
     if expected > 2 * LONGEST:
         return None
@@ -80,7 +81,7 @@ def main() -> None:
     parser.add_argument(
         "--learners", nargs="+", default=["OASIS", "MCML", "LMNN", "RCA", "MMC", "LEGO", "DiagonalOASIS"]
     )
-    parser.add_argument("--most", type=int, default=10_000, help="rows at most")
+    parser.add_argument("--rows", nargs=2, type=int, default=[0, 10_000], help="at least, and at most")
     parser.add_argument("--output", type=Path)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
@@ -89,7 +90,7 @@ def main() -> None:
     rows = []
     for n, d, density in cases:
         for name in arguments.learners:
-            if n <= arguments.most and (row := measure(name, n, d, density)) is not None:
+            if arguments.rows[0] <= n <= arguments.rows[1] and (row := measure(name, n, d, density)) is not None:
                 rows.append(row)
                 print(json.dumps(row), flush=True)
     if arguments.output is not None:

@@ -26,10 +26,10 @@ SCORED_ROWS, SCORED_TIMES = 2_000, 20
 """Rows that are held out to choose the number of steps, and how often they are ranked on the way."""
 
 # Seconds, for the terms that `seconds` adds up.
-PAIR = {"MCML": 1.8e-9, "LMNN": 6.0e-9, "MMC": 6.0e-9}
+PAIR = {"MCML": 2.0e-9, "LMNN": 40e-9, "MMC": 3.0e-9}
 """Of a fit that compares all pairs of rows, for each pair and dimension."""
-CUBE = 1.0e-9
-"""Of a decomposition of d x d numbers, for each d^3; of a covariance, a tenth, for each row and d^2."""
+CUBE = (0.15e-9, 0.05e-9)
+"""Of RCA's decomposition of d x d numbers, for each d^3, and of its covariance, for each row and d^2."""
 PRODUCT = 0.05e-9
 """Of inner products of all pairs of rows, for each pair and value that is not zero; 4 times as much where few are."""
 STEP_ON_PRODUCTS = (2.0e-9, 0.2e-12)
@@ -40,7 +40,9 @@ STEP_ON_WEIGHTS = 20e-9
 """Of a step on one weight a dimension, for each value of a row."""
 SCORE = (0.05e-9, 15e-9)
 """Of ranking held-out rows, for each pair of them and dimension, and for each pair."""
-PASS_OF = {"OASIS": 1, "OnlineProjOASIS": 2, "DissimOASIS": 4, "AveragedOASIS": 1, "LEGO": 4}
+STEP_OF_LEGO = 0.25e-9
+"""Of a step of LEGO, for each pair of dimensions."""
+PASS_OF = {"OASIS": 1, "OnlineProjOASIS": 2, "DissimOASIS": 4, "AveragedOASIS": 1}
 """Learners that take steps on a matrix, and what a step costs beside that of OASIS."""
 LARGEST_MATRIX = 20_000
 """Dimensions of a matrix that is formed: 1.6 GB, and as much again while it is learned."""
@@ -157,14 +159,16 @@ def seconds(name: str, parameters: Mapping[str, object], shape: Shape) -> float:
     if name in ("Euclidean", "TFIDF"):
         return 0.0
     if name == "RCA":
-        return CUBE * min(n, d) ** 3 + CUBE / 10 * n * d * min(n, d)
+        return CUBE[0] * min(n, d) ** 3 + CUBE[1] * n * d * min(n, d)
     if name in PAIR:
         return PAIR[name] * n * n * min(n, d)
-    if name not in PASS_OF and name not in ON_WEIGHTS:
+    if name not in (*PASS_OF, *ON_WEIGHTS, "LEGO"):
         return float("nan")
     n_steps, rankers = int(settings["n_steps"]), int(settings.get("n_rankers", 1))
     if name in ON_WEIGHTS:
         once = n_steps * values * STEP_ON_WEIGHTS
+    elif name == "LEGO":
+        once = n_steps * d * d * STEP_OF_LEGO
     else:
         once = _on_matrix(shape, n_steps, rankers) * PASS_OF[name]
     if not settings["early_stopping"]:
