@@ -14,8 +14,8 @@ def __getattr__(name: str) -> Any:
         return import_module("lookalike.app").load
     if name == "evaluate":
         return import_module("lookalike.ranking.evaluation").evaluate
-    if name == "ImageSimilarity":
-        return import_module("lookalike.app").similarity_class()
+    if name in ("Similarity", "ImageSimilarity"):
+        return import_module("lookalike.app").similarity_class(name)
     if not name.startswith("_"):
         registry = import_module("lookalike.learners.registry")
         if name in registry.MODULES:

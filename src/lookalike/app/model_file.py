@@ -57,7 +57,9 @@ class Header(_Part):
     n_held_out: Count
     n_left_out: Count
     n_triplets: Count
+    n_triplets_held_out: Count = 0
     triplets_left_out: Count
+    why_triplets_left_out: dict[str, Count] = {}
     hold_out: Annotated[float, Field(ge=0, lt=1)]
     classes: dict[str, Count]
     seed: Count
@@ -102,4 +104,4 @@ def read_about(path: PathLike) -> About:
     about = model_file.read_about(path, SIMILARITY)
     with fits_together(path, SIMILARITY):
         _Whole.model_validate(about)
-    return {name: about[name] for name in Header.model_fields}
+    return {name: about[name] for name in Header.model_fields if name in about}

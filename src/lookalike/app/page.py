@@ -12,7 +12,7 @@ import pandas as pd
 from jinja2 import Environment, StrictUndefined
 
 from lookalike.app.learning import TRAIN
-from lookalike.app.similarity import ImageSimilarity
+from lookalike.app.similarity import Similarity
 from lookalike.core.errors import LookalikeError, escaped_in_page
 from lookalike.core.files import PathLike, write_text
 from lookalike.report.pictures import Picture, encode_thumbnail
@@ -22,13 +22,13 @@ QUERY_SIDE, NEIGHBOUR_SIDE, QUALITY = 400, 240, 82
 
 
 def write_page(
-    ranked: Mapping[bool, pd.DataFrame], gallery: PathLike, output: PathLike, *, title: str, model: ImageSimilarity
+    ranked: Mapping[bool, pd.DataFrame], gallery: PathLike, output: PathLike, *, title: str, model: Similarity
 ) -> None:
-    """Write the rankings of `ImageSimilarity.rank_both` in a gallery as one HTML file, which says what ranked."""
+    """Write the rankings of `Similarity.rank_both` in a gallery as one HTML file, which says what ranked."""
     root = Path(gallery)
     picture = cache(lambda path: _thumbnail(path, NEIGHBOUR_SIDE))
     learner = model.about()["learner"]["name"]
-    learned_from = set(model.images_.loc[model.images_["role"] == TRAIN, "sha256"])
+    learned_from = set(model.rows_.loc[model.rows_["role"] == TRAIN, "content"])
     names = {True: f"After learning ({learner})", False: "Before learning (Euclidean distance)"}
     queries = []
     for query in dict.fromkeys(ranked[True]["query"]):

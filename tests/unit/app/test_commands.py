@@ -82,7 +82,7 @@ MISTAKES = [
 
 WRONG_USE = [
     ("", "missing command", ""),
-    ("fit", "missing argument 'FOLDER'", " fit"),
+    ("fit", "missing argument 'SOURCE'", " fit"),
     ("fit photos --hold-out 1", "'--hold-out': must be from 0 to below 1", " fit"),
     ("fit photos --set x", "'--set': must be like key=value, not 'x'", " fit"),
     ("fit photos --labels a --triplets b", "'--triplets': not allowed with --labels", " fit"),
@@ -182,7 +182,10 @@ def test_without_the_extra_one_sentence_names_it(missing, place):
             "    try:\n        ask()\n"
             "    except ImportError as error:\n        print(type(error).__name__, error)"
         )
-        assert without((missing,), code).stdout == 2 * f"ImportError {sentence.format('models of images')}"
+        assert (
+            without((missing,), code).stdout
+            == 2 * f"ImportError {sentence.format('similarities of images or vectors')}"
+        )
 
 
 def test_shells_complete_the_commands():

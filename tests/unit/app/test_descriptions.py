@@ -150,7 +150,7 @@ def test_settings_of_a_command_line_become_arguments_or_one_sentence():
         ("OASIS", "early_stopping=1", "early_stopping of OASIS cannot be '1'"),
         ("OASIS", "random_state=1", "use --seed"),
         ("Euclidean", "n_steps=1", "it has none"),
-        ("OASIS", "aggressiveness=-1", "OASIS cannot learn from these images: .*aggressiveness"),
+        ("OASIS", "aggressiveness=-1", "OASIS cannot learn: .*aggressiveness"),
     ):
         with pytest.raises(LookalikeError, match=sentence):
             train(name, checked_settings(name, dict([setting.split("=")])), X, y=Y)
