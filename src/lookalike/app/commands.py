@@ -204,7 +204,8 @@ def fit(
         given, named_columns = (
             [str(part) for pair in table.items() if pair[1] for part in pair] for table in (tables, columns)
         )
-        options.tell([f"{output}: {_learned(about)}", *_summary(about)])
+        times = "; ".join(f"{name} {seconds:.1f} s" for name, seconds in about["seconds"].items())
+        options.tell([f"{output}: {_learned(about)}", times, *_triplets_in(about)])
         options.tell(options.left_out_lines(model.left_out_, "file" if rows.images else "id"))
         next_steps = [["evaluate", str(output), str(source), *given, *named_columns]] if about["n_held_out"] else []
         next_steps += [["rank", str(output), "QUERY", "--gallery", str(source), *named_columns]]
@@ -246,13 +247,12 @@ def _taken(rows: Rows) -> str:
     return f"{rows.source}: {'; '.join(parts)}"
 
 
-def _summary(about: About) -> list[str]:
-    """Say how long it took, and where all triplets are."""
-    lines = ["; ".join(f"{name} {seconds:.1f} s" for name, seconds in about["seconds"].items())]
-    if about["n_triplets"]:
-        parts = {"learned from": about["n_triplets"], "held out": about["n_triplets_held_out"]}
-        lines.append(_triplet_line(parts, about["why_triplets_left_out"]))
-    return lines
+def _triplets_in(about: About) -> list[str]:
+    """Say what has become of the triplets that a model was given, if it was given any."""
+    if not about["n_triplets"] or "why_triplets_left_out" not in about:  # as former versions wrote it
+        return []
+    parts = {"learned from": about["n_triplets"], "held out": about["n_triplets_held_out"]}
+    return [_triplet_line(parts, about["why_triplets_left_out"])]
 
 
 def _triplet_line(parts: Mapping[str, int], left_out: Mapping[str, int]) -> str:
@@ -619,6 +619,8 @@ def info(model: Model, as_json: options.AsJson = False) -> None:
         "made": origin.get("time", "unknown"),
         "versions": ", ".join(f"{name} {number}" for name, number in origin.items() if name != "time"),
     }
+    if lines := _triplets_in(about):
+        rows["triplets"] = lines[0]
     options.tell(f"{name:<16}{value}" for name, value in rows.items())
 
 

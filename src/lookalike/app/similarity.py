@@ -231,6 +231,8 @@ class Similarity:
         """
         by_triplets = (source.triplets if isinstance(source, Rows) else triplets) is not None
         name, settings = learning.learner_name(self.learner), self.check_settings(triplets=by_triplets)
+        for part in ("representation_", "learner_"):  # rows may be of another kind than those of a fit before
+            vars(self).pop(part, None)
         found = self.read(source, labels, triplets, id_column=id_column, label_column=label_column).related()
         roles = choose_roles(found, self.hold_out, self.random_state)
         train_rows = np.flatnonzero(roles == TRAIN)
