@@ -28,7 +28,7 @@ from limits import processor
 from sklearn.exceptions import ConvergenceWarning
 
 from lookalike.app.choice import DENSE, LONGEST, Shape, choose_learner, seconds
-from lookalike.app.learning import learner_defaults, to_mean_length
+from lookalike.app.learning import learner_defaults
 from lookalike.learners import LEARNERS, warm_up
 
 LEARNED = ("chosen", "OASIS", "MCML", "LMNN", "RCA", "MMC", "LEGO", "DiagonalOASIS")
@@ -43,9 +43,10 @@ def labelled_rows(n: int, d: int, density: float = 1.0) -> tuple[object, np.ndar
     centres = random.normal(size=(y.max() + 1, 32)) @ random.normal(size=(32, d))
     shared = (random.normal(size=(n, 100)) * np.arange(1, 101) ** -0.4) @ random.normal(size=(100, d))
     X = centres[y] + 2 * shared + 2 * random.normal(size=(n, d))
-    if density < DENSE:
-        X = sp.csr_array(np.where(random.random((n, d)) < density, np.abs(X), 0))
-    return to_mean_length(X.astype(np.float32)), y
+    if density < 1:
+        X = np.where(random.random((n, d)) < density, np.abs(X), 0)
+    X = (X / np.linalg.norm(X, axis=1).mean()).astype(np.float32)
+    return (X if density >= DENSE else sp.csr_array(X)), y
 
 
 def measure(name: str, n: int, d: int, density: float) -> dict[str, object] | None:

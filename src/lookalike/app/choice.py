@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from lookalike.app.learning import learner_defaults
 from lookalike.core.arrays import Array, Matrix
@@ -20,10 +21,10 @@ LONGEST = 60.0
 """Seconds that a learner which nobody named may take."""
 DENSE = 0.25
 """Share of values that are not zero from which on rows count as dense."""
-MOST_STEPS, FEWEST_STEPS, PASSES = 300_000, 35_000, 20
-"""Of OASIS: at most, by default at least, and for each row."""
-SCORED_ROWS, SCORED_TIMES = 2_000, 20
-"""Rows that are held out to choose the number of steps, and how often they are ranked on the way."""
+MOST_STEPS, FEWEST_STEPS, PASSES = 300_000, 35_000, (4, 20)
+"""Of OASIS: at most, at least, and for each sparse and each dense row."""
+SCORED_ROWS, SCORED_TIMES, FEW_ROWS = 2_000, 20, 10_000
+"""Rows that are held out to choose the number of steps, and how often they are ranked on the way, of more than few."""
 
 # Seconds, for the terms that `seconds` adds up.
 PAIR = {"MCML": 2.0e-9, "LMNN": 40e-9, "MMC": 3.0e-9}
@@ -46,6 +47,7 @@ PASS_OF = {"OASIS": 1, "OnlineProjOASIS": 2, "DissimOASIS": 4, "AveragedOASIS": 
 """Learners that take steps on a matrix, and what a step costs beside that of OASIS."""
 LARGEST_MATRIX = 20_000
 """Dimensions of a matrix that is formed: 1.6 GB, and as much again while it is learned."""
+STOPPING: dict[str, object] = {"early_stopping": True}
 ON_WEIGHTS = ("DiagonalOASIS", "SOMLTG", "SOMLDA")
 
 
@@ -115,11 +117,10 @@ def choose_learner(X: Matrix, y: Array | None = None, triplets: Array | None = N
     pairs = seconds("MCML", {}, shape)
     if triplets is None and shape.is_dense and pairs <= LONGEST:
         return Choice("MCML", {}, f"{shape} are few enough to compare all pairs of them", pairs)
-    n_steps = min(MOST_STEPS, max(FEWEST_STEPS, PASSES * max(shape.n, shape.n_triplets)))
-    stop = _stop(shape, y)
+    n_steps = min(MOST_STEPS, max(FEWEST_STEPS, PASSES[shape.is_dense] * max(shape.n, shape.n_triplets)))
     for share in (1, 2, 4, 8, 16, 32):
-        steps = {"n_steps": n_steps // share, **stop}
-        taken = seconds("OASIS", steps, shape)
+        steps = _steps(n_steps // share, shape, y)
+        taken = seconds("OASIS", steps or STOPPING, shape)
         if taken > LONGEST:
             continue
         if triplets is not None:
@@ -129,18 +130,20 @@ def choose_learner(X: Matrix, y: Array | None = None, triplets: Array | None = N
         else:
             why = f"triplets are drawn of {shape}"
         return Choice("OASIS", steps, why, taken)
-    weights = {"n_steps": n_steps, **stop}
+    weights = _steps(n_steps, shape, y)
     why = f"{shape} are too many for a matrix of all pairs of dimensions, so each has one weight"
-    return Choice("DiagonalOASIS", weights, why, seconds("DiagonalOASIS", weights, shape))
+    return Choice("DiagonalOASIS", weights, why, seconds("DiagonalOASIS", weights or STOPPING, shape))
 
 
-def _stop(shape: Shape, y: Array | None) -> dict[str, object]:
-    """Return settings of how a learner that takes steps chooses their number."""
+def _steps(n_steps: int, shape: Shape, y: Array | None) -> dict[str, object]:
+    """Return how many steps a learner takes at most, and how it chooses; nothing where that is what it does anyhow."""
+    if n_steps == FEWEST_STEPS and shape.n <= FEW_ROWS:
+        return {}
+    steps: dict[str, object] = {"n_steps": n_steps, "trace_points": SCORED_TIMES}
     if y is None:
-        return {"early_stopping": True, "trace_points": SCORED_TIMES}
+        return steps | {"early_stopping": True}
     has_four = bool(np.unique(y, return_counts=True)[1].max(initial=0) >= 4)
-    share = min(0.2, SCORED_ROWS / shape.n)
-    return {"early_stopping": has_four, "trace_points": SCORED_TIMES, "validation_fraction": share}
+    return steps | {"early_stopping": has_four, "validation_fraction": min(0.2, SCORED_ROWS / shape.n)}
 
 
 def seconds(name: str, parameters: Mapping[str, object], shape: Shape) -> float:
@@ -209,11 +212,14 @@ def duration(expected: float) -> str:
     return f"{max(1.0, expected):.0f} s"
 
 
-def worse_than_none(table: Mapping[str, float], name: str, baseline: str, measure: str) -> str | None:
-    """Say that held-out rows are ranked worse after learning than before, where they are; `table` has both means."""
-    if not table[name] < table[baseline]:
+def worse_than_none(table: pd.DataFrame) -> str | None:
+    """Say of a table of measures, first of what was learned, that rows are ranked worse after learning than before."""
+    first = table[table["measure"] == table["measure"].iloc[0]]
+    (name, learned), (baseline, before) = first[["method", "value"]].itertuples(index=False)
+    if not learned < before:
         return None
+    measure = "mAP" if first["measure"].iloc[0] == "map" else "share of triplets in order"
     return (
-        f"{name} ranks rows that it has not learned from worse than no learning does ({measure} {table[name]:.3f}, and "
-        f"{table[baseline]:.3f} by {baseline}): take another learner, other settings, or more rows"
+        f"{name} ranks rows that it has not learned from worse than no learning does: {measure} {learned:.3f}, and "
+        f"{before:.3f} by {baseline}; take another learner (--learner), other settings, or more rows"
     )

@@ -141,7 +141,12 @@ def fit(
     ] = 0.0,
     representation: options.Representation = None,
     words: options.Words = None,
-    learner: Annotated[str, Option(metavar="NAME", help="the learner")] = "OASIS",
+    learner: Annotated[
+        str | None,
+        Option(
+            metavar="NAME", help="the learner (default: what suits the rows; with --set, OASIS)", show_default=False
+        ),
+    ] = None,
     set_: Annotated[
         list[str] | None,
         Option(
@@ -188,6 +193,7 @@ def fit(
             jobs=jobs,
             cache=kept,
             progress=progress,
+            note=progress.note,
         )
         model.check_settings(triplets=triplets is not None)
         rows = model.read(source, labels, triplets, id_column=id_column, label_column=label_column)
@@ -421,6 +427,7 @@ def evaluate(
     places = _places(k)
     options.refuse_both(labels, triplets)
 
+    from lookalike.app.choice import worse_than_none
     from lookalike.app.similarity import Similarity
 
     with options.StageReport(quiet) as progress:
@@ -438,6 +445,8 @@ def evaluate(
             f"are evaluated: new {nouns} would be ranked worse; use fit --hold-out 0.25 to measure that",
             stacklevel=2,
         )
+    elif (sentence := worse_than_none(table)) is not None:
+        warnings.warn(sentence, stacklevel=2)
     if as_json:
         tables = {"rows": options.records(table), "left_out": options.records(opened.left_out_)}
         options.print_json({"model": str(model), "folder": str(source), "source": _facts(rows)} | counts | tables)

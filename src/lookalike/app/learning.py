@@ -19,7 +19,7 @@ from lookalike.core.model_file import Arrays
 from lookalike.core.seeds import generator, integer_seed
 from lookalike.features.clustering import one_thread, principal_components
 from lookalike.features.describers import Vectors, unit_rows
-from lookalike.learners.base import SimilarityLearner, is_sparse
+from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.curve import log_spaced_steps
 from lookalike.learners.online import held_out_rows
 from lookalike.learners.registry import MODULES, learner_class
@@ -35,9 +35,6 @@ OURS = {"random_state": "--seed", "verbose": "--quiet", "n_jobs": "--jobs"}
 VALIDATION = 0.2
 """Share of the query images whose triplets choose the number of steps (of labelled images: `validation_fraction`)."""
 TRACE_POINTS = 30
-
-NEARLY_1 = 1e-3
-"""Rows of this mean length, as descriptions of images have, are learned from as they are."""
 
 MOST_COMPONENTS = 256
 """Principal components that long dense descriptions are brought to before learning: W has their square."""
@@ -149,7 +146,6 @@ def train(
     """Make a learner and fit it to triplets of rows, else to labels `y`; what it learns and saves is free of `jobs`."""
     defaults = learner_defaults(name)
     parameters: dict[str, Any] = dict(settings)
-    X = to_mean_length(X)
     ours = {"random_state": integer_seed(seed, "own images", "learning"), "verbose": 0, "n_jobs": jobs}
     parameters |= {key: value for key, value in ours.items() if key in defaults}
     stops = "early_stopping" in defaults and "early_stopping" not in settings and "n_steps" not in settings
@@ -171,18 +167,6 @@ def train(
         reason = str(error).strip().splitlines()[0]
         raise LookalikeError(f"{name} cannot learn: {reason}") from error
     return learner.set_params(n_jobs=defaults["n_jobs"]) if "n_jobs" in defaults else learner
-
-
-def to_mean_length(X: Vectors) -> Vectors:
-    """Return rows divided by one number that makes the mean of their squared lengths 1, as margins of learners expect.
-
-    A similarity and a distance of rows are then multiplied by one number, which changes no ranking: the learner works
-    on rows as they were given.
-    """
-    values = X.data if is_sparse(X) else X
-    lengths = np.asarray(X.power(2).sum(axis=1)).ravel() if is_sparse(X) else np.einsum("ij,ij->i", X, X)
-    mean = float(np.sqrt(lengths[lengths > 0].mean(dtype=np.float64))) if lengths.any() else 1.0
-    return X if abs(mean - 1) < NEARLY_1 else X / values.dtype.type(mean)
 
 
 def stream(triplets: Ints, n: int, seed: int) -> Ints:

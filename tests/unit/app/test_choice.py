@@ -7,7 +7,9 @@ import pytest
 import scipy.sparse as sp
 
 from lookalike.app.choice import LONGEST, Shape, choose_learner, duration, seconds, too_long, worse_than_none
-from lookalike.app.learning import checked_settings, train
+from lookalike.app.learning import checked_settings, compare_on_labels, train
+from lookalike.app.rows import Rows
+from lookalike.app.similarity import Similarity
 from lookalike.learners import LEARNERS, Euclidean
 
 
@@ -77,10 +79,35 @@ def test_what_is_chosen_beats_no_learning_and_what_does_not_says_so():
     y = np.arange(400) % 8
     X = (random.normal(size=(8, 20))[y] + 2 * random.normal(size=(400, 20)) * (np.arange(20) > 5)).astype(np.float32)
     choice = choose_learner(X[:200], y[:200])
-    learned = train(choice.name, choice.parameters, 100 * X[:200], y=y[:200])
-    found = {"MCML": learned.score(X[200:], y[200:]), "Euclidean": Euclidean().fit(X).score(X[200:], y[200:])}
-    assert found["MCML"] > found["Euclidean"] + 0.1
-    assert worse_than_none(found, "MCML", "Euclidean", "mAP") is None
-    worse = {"RCA": 0.228, "Euclidean": 0.527}
-    said = "RCA ranks rows that it has not learned from worse than no learning does (mAP 0.228, and 0.527 by Euclidean)"
-    assert worse_than_none(worse, "RCA", "Euclidean", "mAP").startswith(said)
+    learned = train(choice.name, choice.parameters, X[:200], y=y[:200])
+    table = compare_on_labels({"MCML": (learned, X[200:]), "Euclidean": (Euclidean().fit(X), X[200:])}, y[200:], ())
+    assert np.diff(table["value"])[0] < -0.1
+    assert worse_than_none(table) is None
+    said = "RCA ranks rows that it has not learned from worse than no learning does: mAP 0.228, and 0.527 by Euclidean"
+    assert worse_than_none(table.assign(method=["RCA", "Euclidean"], value=[0.228, 0.527])).startswith(said)
+
+
+def test_a_fit_says_what_it_chose_what_takes_long_and_what_is_worse_than_no_learning(monkeypatch):
+    random = np.random.default_rng(1)
+    y = np.repeat(["a", "b", "c", "d"], 30)
+    rows = Rows(
+        "rows",
+        ids=np.arange(120).astype(str),
+        X=random.normal(size=(120, 60)) + 3 * np.eye(4, 60)[np.arange(120) // 30],
+        labels=y,
+    )
+    notes = []
+    model = Similarity(hold_out=0.3, note=notes.append).fit(rows)
+    assert type(model.learner_).__name__ == "MCML"
+    assert notes == ["MCML: 84 rows of 60 dimensions are few enough to compare all pairs of them; about 1 s"]
+    assert type(Similarity(parameters={"n_steps": 50}).fit(rows).learner_).__name__ == "OASIS"
+    notes.clear()
+    Similarity(learner="RCA", hold_out=0.3, note=notes.append).fit(rows)
+    assert len(notes) == 1
+    assert notes[0].startswith("RCA ranks rows that it has not learned from worse than no learning does")
+    notes.clear()
+    monkeypatch.setattr("lookalike.app.choice.LONGEST", 1e-6)
+    Similarity(learner="OASIS", parameters={"n_steps": 50}, note=notes.append).fit(rows)
+    assert notes == [
+        "OASIS takes about 1 s for 120 rows of 60 dimensions: leave --learner out to take DiagonalOASIS, about 1 s"
+    ]
