@@ -147,7 +147,12 @@ def fit(
     ] = 0.0,
     representation: options.Representation = None,
     words: options.Words = None,
-    learner: Annotated[str, Option(metavar="NAME", help="the learner")] = "OASIS",
+    learner: Annotated[
+        str | None,
+        Option(
+            metavar="NAME", help="the learner (default: what suits the rows; with --set, OASIS)", show_default=False
+        ),
+    ] = None,
     set_: Annotated[
         list[str] | None,
         Option(
@@ -194,6 +199,7 @@ def fit(
             jobs=jobs,
             cache=kept,
             progress=progress,
+            note=progress.note,
         )
         model.check_settings(triplets=triplets is not None)
         rows = model.read(source, labels, triplets, id_column=id_column, label_column=label_column)
@@ -210,7 +216,8 @@ def fit(
         given, named_columns = (
             [str(part) for pair in table.items() if pair[1] for part in pair] for table in (tables, columns)
         )
-        options.tell([f"{output}: {_learned(about)}", *_summary(about)])
+        times = "; ".join(f"{name} {seconds:.1f} s" for name, seconds in about["seconds"].items())
+        options.tell([f"{output}: {_learned(about)}", times, *_triplets_in(about)])
         options.tell(options.left_out_lines(model.left_out_, "file" if rows.images else "id"))
         next_steps = [["evaluate", str(output), str(source), *given, *named_columns]] if about["n_held_out"] else []
         next_steps += [["rank", str(output), "QUERY", "--gallery", str(source), *named_columns]]
@@ -252,13 +259,12 @@ def _taken(rows: Rows) -> str:
     return f"{rows.source}: {'; '.join(parts)}"
 
 
-def _summary(about: About) -> list[str]:
-    """Say how long it took, and where all triplets are."""
-    lines = ["; ".join(f"{name} {seconds:.1f} s" for name, seconds in about["seconds"].items())]
-    if about["n_triplets"]:
-        parts = {"learned from": about["n_triplets"], "held out": about["n_triplets_held_out"]}
-        lines.append(_triplet_line(parts, about["why_triplets_left_out"]))
-    return lines
+def _triplets_in(about: About) -> list[str]:
+    """Say what has become of the triplets that a model was given, if it was given any."""
+    if not about["n_triplets"] or "why_triplets_left_out" not in about:  # as former versions wrote it
+        return []
+    parts = {"learned from": about["n_triplets"], "held out": about["n_triplets_held_out"]}
+    return [_triplet_line(parts, about["why_triplets_left_out"])]
 
 
 def _triplet_line(parts: Mapping[str, int], left_out: Mapping[str, int]) -> str:
@@ -445,6 +451,7 @@ def evaluate(
     places = _places(k)
     options.refuse_both(labels, triplets)
 
+    from lookalike.app.choice import worse_than_none
     from lookalike.app.similarity import Similarity
 
     with options.StageReport(quiet) as progress:
@@ -462,6 +469,8 @@ def evaluate(
             f"are evaluated: new {nouns} would be ranked worse; use fit --hold-out 0.25 to measure that",
             stacklevel=2,
         )
+    elif (sentence := worse_than_none(table)) is not None:
+        warnings.warn(sentence, stacklevel=2)
     if as_json:
         tables = {"rows": options.records(table), "left_out": options.records(opened.left_out_)}
         options.print_json({"model": str(model), "folder": str(source), "source": _facts(rows)} | counts | tables)
@@ -643,6 +652,8 @@ def info(model: Model, as_json: options.AsJson = False) -> None:
         "made": origin.get("time", "unknown"),
         "versions": ", ".join(f"{name} {number}" for name, number in origin.items() if name != "time"),
     }
+    if lines := _triplets_in(about):
+        rows["triplets"] = lines[0]
     options.tell(f"{name:<16}{value}" for name, value in rows.items())
 
 

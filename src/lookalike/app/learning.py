@@ -178,15 +178,14 @@ def _best_step(name: str, parameters: Mapping[str, Any], X: Vectors, triplets: I
     chosen = rng.permutation(queries)[: max(1, round(VALIDATION * len(queries)))]
     held_out = np.isin(triplets[:, 0], chosen)
     examples = stream(triplets[~held_out], n_steps, seed)
-    model = learner_class(name)(**parameters).fit_triplets(X, examples[:0])
-    best = (ordered(model, X, triplets[held_out]).mean(), 0)
-    taken = 0
-    for step in log_spaced_steps(n_steps, TRACE_POINTS).tolist():
-        model.partial_fit_triplets(X, examples[taken:step])
-        taken = step
-        share = ordered(model, X, triplets[held_out]).mean()
-        best = (share, step) if share > best[0] else best
-    return best[1]
+
+    def score(model: SimilarityLearner, step: int) -> dict[str, float]:
+        return {"share": float(ordered(model, X, triplets[held_out]).mean())}
+
+    learner: Any = learner_class(name)(**parameters)
+    points = log_spaced_steps(n_steps, parameters.get("trace_points", TRACE_POINTS))
+    curve = learner.fit_triplets(X, examples, trace=score, trace_steps=points).curve_
+    return int(curve["step"][np.argmax(curve["share"])])
 
 
 def learner_defaults(name: str) -> dict[str, Any]:

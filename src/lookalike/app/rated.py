@@ -351,8 +351,8 @@ def _take_vectors(file: Path, id_column: str | None, task: _Task) -> _Described:
     lacking = [name for name in names if name not in row_of]
     if lacking:
         raise LookalikeError(
-            f"{file} has no vector of {len(lacking):,} of {len(names):,} images, such as {lacking[0]}: give each image one, "
-            "with its path as id"
+            f"{file} has no vector of {len(lacking):,} of {len(names):,} images, such as {lacking[0]}: give each image "
+            "one, with its path as id"
         )
     vectors = np.full((len(task.paths), rows.X.shape[1]), np.nan, dtype=np.float32)
     vectors[wanted] = rows.X[[row_of[name] for name in names]]

@@ -6,7 +6,7 @@ import os
 import platform
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 from lookalike import __version__
 from lookalike.app import learning
 from lookalike.app.cache import Cache
+from lookalike.app.choice import STOPPING, Shape, choose_learner, seconds, too_long, worse_than_none
 from lookalike.app.learning import HELD_OUT, MIXED, TRAIN, choose_evaluated, choose_roles, fit_components, nearest
 from lookalike.app.model_file import SIMILARITY, Header, read_similarity, write_similarity
 from lookalike.app.representations import (
@@ -43,9 +44,11 @@ from lookalike.app.sources import (
     read_labels,
     read_triplets,
 )
+from lookalike.core.arrays import Ints, Texts
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike
 from lookalike.core.model_file import SUFFIX, About, Arrays, fits_together
+from lookalike.core.seeds import generator
 from lookalike.data.scan import refuse_parts
 from lookalike.data.splits import draw_codebook_pool
 from lookalike.features.bag_of_visterms import BagOfVisterms
@@ -54,6 +57,8 @@ from lookalike.learners.base import SimilarityLearner, is_sparse
 from lookalike.learners.euclidean import Euclidean
 
 BASELINE = "Euclidean"
+MOST_COMPARED = 2_000
+"""Held-out rows that tell at the end of a fit whether learning has made ranking worse."""
 PRECISION_AT = (1, 5, 10)
 _STORED = ["path", "label", "sha256", "role"]  # columns of `rows_` as model files call them
 
@@ -70,8 +75,9 @@ class Similarity:
         study (``"hog"``, ``"fisher"``, ``"color"``...), or the path of a model file, whose codebook is taken over.
         Vectors are ``"vectors"``: their mean is taken from them, if they are dense, and they are divided by the mean
         length, neither of which changes their order before learning.
-    learner : str, default="OASIS"
-        One of `lookalike.learners` that learns from what is there.
+    learner : str, optional
+        One of `lookalike.learners` that learns from what is there. By default `lookalike.app.choice.choose_learner`
+        chooses by the rows; with `parameters` it is ``"OASIS"``.
     words : int, optional
         Words of the codebook of visterms; by default suited to the number of images.
     parameters : mapping, optional
@@ -87,6 +93,9 @@ class Similarity:
         Folder in which descriptions of images are kept from one call to the next.
     progress : callable, optional
         Called as ``progress(what, done, total)``.
+    note : callable, optional
+        Called with a sentence before what takes long (the learner that was chosen, and why; that a learner which was
+        named takes longer than a minute), and where held-out vectors are ranked worse after learning than before.
 
     Attributes
     ----------
@@ -121,7 +130,7 @@ class Similarity:
     def __init__(
         self,
         representation: str | None = None,
-        learner: str = "OASIS",
+        learner: str | None = None,
         *,
         words: int | None = None,
         parameters: Mapping[str, object] | None = None,
@@ -130,9 +139,11 @@ class Similarity:
         jobs: int | None = None,
         cache: PathLike | None = None,
         progress: StageProgress | None = None,
+        note: Callable[[str], object] | None = None,
     ) -> None:
         self.representation = representation
-        self.learner = learner
+        self.learner = learner or ("OASIS" if parameters else None)
+        self.note = note or (lambda line: None)
         self.words = words
         self.parameters = dict(parameters or {})
         self.hold_out = hold_out
@@ -206,10 +217,12 @@ class Similarity:
 
     def check_settings(self, *, triplets: bool) -> dict[str, object]:
         """Refuse a learner or a setting that cannot be, before anything is read; return the learner's arguments."""
-        name = learning.learner_name(self.learner)
-        learning.check_learner(name, triplets=triplets)
         if not 0 <= self.hold_out < 1:
             raise LookalikeError(f"the held-out share must be from 0 to below 1, not {self.hold_out}: try 0.25")
+        if self.learner is None:
+            return {}
+        name = learning.learner_name(self.learner)
+        learning.check_learner(name, triplets=triplets)
         return learning.checked_settings(name, self.parameters)
 
     def fit(
@@ -228,7 +241,9 @@ class Similarity:
         self
         """
         by_triplets = (source.triplets if isinstance(source, Rows) else triplets) is not None
-        name, settings = learning.learner_name(self.learner), self.check_settings(triplets=by_triplets)
+        settings = self.check_settings(triplets=by_triplets)
+        for part in ("representation_", "learner_"):  # rows may be of another kind than those of a fit before
+            vars(self).pop(part, None)
         found = self.read(source, labels, triplets, id_column=id_column, label_column=label_column).related()
         roles = choose_roles(found, self.hold_out, self.random_state)
         train_rows = np.flatnonzero(roles == TRAIN)
@@ -244,6 +259,7 @@ class Similarity:
             self.n_triplets_, self.n_triplets_held_out_ = len(kept), int(held_out[:, 0].sum())
             if mixed := len(found.triplets) - self.n_triplets_ - self.n_triplets_held_out_:
                 self.triplets_left_out_[MIXED.format(noun=found.noun)] = mixed
+        name, settings = self._choose(settings, rows, learned_from.labels, kept)
         self.progress(f"learning ({name})", 0, 1)
         with self._timed("learning"):
             self.learner_ = learning.train(
@@ -255,7 +271,36 @@ class Similarity:
         facts = {found.key: found.ids, "label": labelled, "content": found.contents, "role": roles}
         self.rows_, self.left_out_ = pd.DataFrame(facts), found.left_out
         self.provenance_ = _made_now()
+        if found.images is None:
+            self._compare_held_out(found, roles)
         return self
+
+    def _choose(
+        self, settings: dict[str, object], X: Vectors, y: Texts | None, triplets: Ints | None
+    ) -> tuple[str, dict[str, object]]:
+        """Return the learner and its settings: those that were named, or what suits the rows; say what takes long."""
+        choice = choose_learner(X, None if triplets is not None else y, triplets)
+        if self.learner is None:
+            self.note(str(choice))
+            return choice.name, choice.parameters
+        name, shape = learning.learner_name(self.learner), Shape.taken_from(X, triplets)
+        expected = seconds(name, settings if "n_steps" in settings else STOPPING | settings, shape)
+        if (sentence := too_long(name, expected, choice, shape)) is not None:
+            self.note(sentence)
+        return name, settings
+
+    def _compare_held_out(self, found: Rows, roles: Texts) -> None:
+        """Say where some of the held-out rows are ranked worse after learning than before."""
+        held_out = np.flatnonzero(roles == HELD_OUT)
+        chosen = np.sort(generator(self.random_state, "own images", "compared").permutation(held_out)[:MOST_COMPARED])
+        if found.triplets is not None or found.labels is None or not len(chosen):
+            return
+        with suppress(LookalikeError):  # no class has two of these rows
+            (raw,) = self._describe(found.take(chosen))
+            sides = {type(self.learner_).__name__: self._side(raw, True), BASELINE: self._side(raw, False)}
+            table = learning.compare_on_labels(sides, found.labels[chosen], (), self.random_state)
+            if len(sides) == 2 and (sentence := worse_than_none(table)) is not None:
+                self.note(sentence)
 
     def rank(
         self,
@@ -756,7 +801,7 @@ class ImageSimilarity(Similarity):
     >>> model.rank(["query.jpg"], "photos", k=5)  # doctest: +SKIP
     """
 
-    def __init__(self, representation: str = BagOfVisterms.system, learner: str = "OASIS", **how: Any) -> None:
+    def __init__(self, representation: str = BagOfVisterms.system, learner: str | None = None, **how: Any) -> None:
         super().__init__(representation, learner, **how)
 
     @property

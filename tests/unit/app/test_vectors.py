@@ -1,11 +1,15 @@
 """Vectors of one's own: every kind of file is the same rows, every command takes them, a mistake is one sentence."""
 
+import re
+import shlex
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
+from project import ROOT
 
 import lookalike
 from lookalike import ImageSimilarity, Similarity
@@ -141,12 +145,31 @@ def test_triplets_by_id_all_add_up(files, call, result):
     assert judged["triplets_left_out"] == {**reasons, "with held-out and other vectors": mixed, **left_out}
     said = call("evaluate t.lookalike v.parquet --triplets judged.csv")
     assert f"40 triplets = {judged['triplets']} evaluated + {40 - judged['triplets']} left out (" in said.out
-    assert "why_triplets_left_out" in result("info t.lookalike")
+    assert f"triplets        40 triplets = {answer['n_triplets']} learned from + " in call("info t.lookalike").out
     # nothing is left out where nothing is held out, and rows that no triplet names are not learned from
     TRIPLETS[:5].to_csv("judged.csv", index=False)
     said = call(fit)
     assert "5 triplets of 11 vectors in 30 steps" in said.out
     assert "\n5 triplets = 5 learned from + 0 held out + 0 left out\n" in said.out
+
+
+def test_the_page_on_own_vectors_prints_what_the_commands_do(tmp_path, monkeypatch, call):
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs/how-to/own-vectors.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(\w+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    printed = ""
+    for language, text in blocks:
+        if language == "python":
+            exec(compile(text, "own-vectors.md", "exec"), {})
+        elif language == "console":
+            said = [
+                call(*shlex.split(line)[2:]) for line in text.splitlines() if line.startswith("$ .venv/bin/lookalike")
+            ]
+            assert [part.status for part in said] == [0] * len(said)
+            printed = "".join(part.err + part.out for part in said)
+        else:  # numbers and times are those of a machine
+            lines = [[re.sub(r"[\d.,]+", "#", line).split() for line in part.splitlines()] for part in (text, printed)]
+            assert [line for line in lines[0] if line not in lines[1]] == []
 
 
 def test_a_fit_of_no_steps_says_that_nothing_was_learned(files, call):
