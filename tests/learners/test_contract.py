@@ -447,6 +447,23 @@ def test_a_trace_sees_the_model_of_its_step_and_changes_nothing(learner):
         np.testing.assert_allclose(seen[3], short, rtol=0, atol=tolerance(learner) if is_auto else 0)
 
 
+@over([learner for learner in first if "trace" in inspect.signature(learner.fit_triplets).parameters])
+def test_a_trace_of_given_triplets_sees_what_fewer_would_teach(learner):
+    if "triplets" not in learner.accepts:
+        return
+    triplets = TripletSampler(Y, 5).draw(200)
+    seen = {}
+
+    def trace(model, step):
+        seen[step] = model.similarity(X, X)
+        return {"share": model.score(X, triplets=triplets)}
+
+    model = clone(learner).fit_triplets(X, triplets, trace=trace, trace_steps=[0, 90, 200])
+    assert model.curve_["share"][-1] == model.score(X, triplets=triplets)
+    short = clone(learner).fit_triplets(X, triplets[:90]).similarity(X, X)
+    np.testing.assert_allclose(seen[90], short, rtol=0, atol=tolerance(learner))
+
+
 @tracing
 def test_trace_steps_that_are_not_reached(learner):
     n_steps = learner.get_params().get("n_steps")

@@ -18,13 +18,13 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.model_file import Arrays
 from lookalike.core.seeds import generator, integer_seed
 from lookalike.features.clustering import one_thread, principal_components
-from lookalike.features.describers import Vectors, unit_rows
+from lookalike.features.describers import Vectors
 from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.curve import log_spaced_steps
 from lookalike.learners.online import held_out_rows
 from lookalike.learners.registry import MODULES, learner_class
 from lookalike.ranking.evaluation import by_query, intervals
-from lookalike.ranking.rankings import ordered, rank_leave_one_out
+from lookalike.ranking.rankings import Similarity, ordered, rank_leave_one_out
 
 TRAIN, HELD_OUT = "train", "held-out"
 """Whether a row is learned from, or kept for `Similarity.evaluate`."""
@@ -40,8 +40,8 @@ MOST_COMPONENTS = 256
 """Principal components that long dense descriptions are brought to before learning: W has their square."""
 _MOST_ROWS = 2000  # that principal components are found from
 
-Side = tuple[SimilarityLearner, Matrix]
-"""A learner, and the rows that it compares."""
+Side = tuple[Similarity, Matrix]
+"""What compares rows, and these rows."""
 
 
 def learner_name(name: str) -> str:
@@ -126,13 +126,6 @@ def fit_components(vectors: Vectors, seed: int) -> Arrays:
     }
 
 
-def onto_components(rows: Vectors, reduction: Arrays) -> Vectors:
-    """Bring rows to the components that `fit_components` found, at unit length; with none, return them as they are."""
-    if not reduction:
-        return rows
-    return unit_rows((rows - reduction["mean"]) @ reduction["components"].T)
-
-
 def train(
     name: str,
     settings: Mapping[str, object],
@@ -185,15 +178,14 @@ def _best_step(name: str, parameters: Mapping[str, Any], X: Vectors, triplets: I
     chosen = rng.permutation(queries)[: max(1, round(VALIDATION * len(queries)))]
     held_out = np.isin(triplets[:, 0], chosen)
     examples = stream(triplets[~held_out], n_steps, seed)
-    model = learner_class(name)(**parameters).fit_triplets(X, examples[:0])
-    best = (ordered(model, X, triplets[held_out]).mean(), 0)
-    taken = 0
-    for step in log_spaced_steps(n_steps, TRACE_POINTS).tolist():
-        model.partial_fit_triplets(X, examples[taken:step])
-        taken = step
-        share = ordered(model, X, triplets[held_out]).mean()
-        best = (share, step) if share > best[0] else best
-    return best[1]
+
+    def score(model: SimilarityLearner, step: int) -> dict[str, float]:
+        return {"share": float(ordered(model, X, triplets[held_out]).mean())}
+
+    learner: Any = learner_class(name)(**parameters)
+    points = log_spaced_steps(n_steps, parameters.get("trace_points", TRACE_POINTS))
+    curve = learner.fit_triplets(X, examples, trace=score, trace_steps=points).curve_
+    return int(curve["step"][np.argmax(curve["share"])])
 
 
 def learner_defaults(name: str) -> dict[str, Any]:

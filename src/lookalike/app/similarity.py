@@ -6,7 +6,7 @@ import os
 import platform
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -22,18 +22,17 @@ from numpy.typing import ArrayLike
 from lookalike import __version__
 from lookalike.app import learning
 from lookalike.app.cache import Cache
-from lookalike.app.learning import (
-    HELD_OUT,
-    MIXED,
-    TRAIN,
-    choose_evaluated,
-    choose_roles,
-    fit_components,
-    nearest,
-    onto_components,
-)
+from lookalike.app.choice import STOPPING, Shape, choose_learner, seconds, too_long, worse_than_none
+from lookalike.app.learning import HELD_OUT, MIXED, TRAIN, choose_evaluated, choose_roles, fit_components, nearest
 from lookalike.app.model_file import SIMILARITY, Header, read_similarity, write_similarity
-from lookalike.app.representations import CachedDescriber, GivenVectors, Workers, make_representation
+from lookalike.app.representations import (
+    CachedDescriber,
+    GivenVectors,
+    Workers,
+    make_representation,
+    onto_components,
+    restored_representation,
+)
 from lookalike.app.rows import FORMATS, Rows, is_vectors, read_vectors
 from lookalike.app.sources import (
     Table,
@@ -45,9 +44,11 @@ from lookalike.app.sources import (
     read_labels,
     read_triplets,
 )
+from lookalike.core.arrays import Ints, Texts
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike
 from lookalike.core.model_file import SUFFIX, About, Arrays, fits_together
+from lookalike.core.seeds import generator
 from lookalike.data.scan import refuse_parts
 from lookalike.data.splits import draw_codebook_pool
 from lookalike.features.bag_of_visterms import BagOfVisterms
@@ -56,6 +57,8 @@ from lookalike.learners.base import SimilarityLearner, is_sparse
 from lookalike.learners.euclidean import Euclidean
 
 BASELINE = "Euclidean"
+MOST_COMPARED = 2_000
+"""Held-out rows that tell at the end of a fit whether learning has made ranking worse."""
 PRECISION_AT = (1, 5, 10)
 _STORED = ["path", "label", "sha256", "role"]  # columns of `rows_` as model files call them
 
@@ -72,8 +75,9 @@ class Similarity:
         study (``"hog"``, ``"fisher"``, ``"color"``...), or the path of a model file, whose codebook is taken over.
         Vectors are ``"vectors"``: their mean is taken from them, if they are dense, and they are divided by the mean
         length, neither of which changes their order before learning.
-    learner : str, default="OASIS"
-        One of `lookalike.learners` that learns from what is there.
+    learner : str, optional
+        One of `lookalike.learners` that learns from what is there. By default `lookalike.app.choice.choose_learner`
+        chooses by the rows; with `parameters` it is ``"OASIS"``.
     words : int, optional
         Words of the codebook of visterms; by default suited to the number of images.
     parameters : mapping, optional
@@ -89,6 +93,9 @@ class Similarity:
         Folder in which descriptions of images are kept from one call to the next.
     progress : callable, optional
         Called as ``progress(what, done, total)``.
+    note : callable, optional
+        Called with a sentence before what takes long (the learner that was chosen, and why; that a learner which was
+        named takes longer than a minute), and where held-out vectors are ranked worse after learning than before.
 
     Attributes
     ----------
@@ -123,7 +130,7 @@ class Similarity:
     def __init__(
         self,
         representation: str | None = None,
-        learner: str = "OASIS",
+        learner: str | None = None,
         *,
         words: int | None = None,
         parameters: Mapping[str, object] | None = None,
@@ -132,9 +139,11 @@ class Similarity:
         jobs: int | None = None,
         cache: PathLike | None = None,
         progress: StageProgress | None = None,
+        note: Callable[[str], object] | None = None,
     ) -> None:
         self.representation = representation
-        self.learner = learner
+        self.learner = learner or ("OASIS" if parameters else None)
+        self.note = note or (lambda line: None)
         self.words = words
         self.parameters = dict(parameters or {})
         self.hold_out = hold_out
@@ -208,10 +217,12 @@ class Similarity:
 
     def check_settings(self, *, triplets: bool) -> dict[str, object]:
         """Refuse a learner or a setting that cannot be, before anything is read; return the learner's arguments."""
-        name = learning.learner_name(self.learner)
-        learning.check_learner(name, triplets=triplets)
         if not 0 <= self.hold_out < 1:
             raise LookalikeError(f"the held-out share must be from 0 to below 1, not {self.hold_out}: try 0.25")
+        if self.learner is None:
+            return {}
+        name = learning.learner_name(self.learner)
+        learning.check_learner(name, triplets=triplets)
         return learning.checked_settings(name, self.parameters)
 
     def fit(
@@ -230,7 +241,7 @@ class Similarity:
         self
         """
         by_triplets = (source.triplets if isinstance(source, Rows) else triplets) is not None
-        name, settings = learning.learner_name(self.learner), self.check_settings(triplets=by_triplets)
+        settings = self.check_settings(triplets=by_triplets)
         for part in ("representation_", "learner_"):  # rows may be of another kind than those of a fit before
             vars(self).pop(part, None)
         found = self.read(source, labels, triplets, id_column=id_column, label_column=label_column).related()
@@ -248,6 +259,7 @@ class Similarity:
             self.n_triplets_, self.n_triplets_held_out_ = len(kept), int(held_out[:, 0].sum())
             if mixed := len(found.triplets) - self.n_triplets_ - self.n_triplets_held_out_:
                 self.triplets_left_out_[MIXED.format(noun=found.noun)] = mixed
+        name, settings = self._choose(settings, rows, learned_from.labels, kept)
         self.progress(f"learning ({name})", 0, 1)
         with self._timed("learning"):
             self.learner_ = learning.train(
@@ -259,7 +271,36 @@ class Similarity:
         facts = {found.key: found.ids, "label": labelled, "content": found.contents, "role": roles}
         self.rows_, self.left_out_ = pd.DataFrame(facts), found.left_out
         self.provenance_ = _made_now()
+        if found.images is None:
+            self._compare_held_out(found, roles)
         return self
+
+    def _choose(
+        self, settings: dict[str, object], X: Vectors, y: Texts | None, triplets: Ints | None
+    ) -> tuple[str, dict[str, object]]:
+        """Return the learner and its settings: those that were named, or what suits the rows; say what takes long."""
+        choice = choose_learner(X, None if triplets is not None else y, triplets)
+        if self.learner is None:
+            self.note(str(choice))
+            return choice.name, choice.parameters
+        name, shape = learning.learner_name(self.learner), Shape.taken_from(X, triplets)
+        expected = seconds(name, settings if "n_steps" in settings else STOPPING | settings, shape)
+        if (sentence := too_long(name, expected, choice, shape)) is not None:
+            self.note(sentence)
+        return name, settings
+
+    def _compare_held_out(self, found: Rows, roles: Texts) -> None:
+        """Say where some of the held-out rows are ranked worse after learning than before."""
+        held_out = np.flatnonzero(roles == HELD_OUT)
+        chosen = np.sort(generator(self.random_state, "own images", "compared").permutation(held_out)[:MOST_COMPARED])
+        if found.triplets is not None or found.labels is None or not len(chosen):
+            return
+        with suppress(LookalikeError):  # no class has two of these rows
+            (raw,) = self._describe(found.take(chosen))
+            sides = {type(self.learner_).__name__: self._side(raw, True), BASELINE: self._side(raw, False)}
+            table = learning.compare_on_labels(sides, found.labels[chosen], (), self.random_state)
+            if len(sides) == 2 and (sentence := worse_than_none(table)) is not None:
+                self.note(sentence)
 
     def rank(
         self,
@@ -437,6 +478,24 @@ class Similarity:
             raise LookalikeError(f"no index can hold what was learned: {error}") from error
         return (mapped if scale is None else mapped / mapped.dtype.type(scale)), table
 
+    def gallery_rows(
+        self, source: PathLike | Rows, *, id_column: str | None = None, label_column: str | None = None
+    ) -> tuple[Rows, Vectors]:
+        """Read a gallery, and return its rows as they are and as the learner takes them: (n, d).
+
+        Parameters
+        ----------
+        source : path-like or Rows
+            A folder with images at any depth, or a file of vectors.
+        id_column, label_column : str, optional
+            Columns of a file of vectors.
+        """
+        self._check_fitted()
+        found = self._read_gallery(source, id_column, label_column)
+        self.left_out_ = found.left_out
+        (raw,) = self._describe(found)
+        return found, self._side(raw, True)[1]
+
     def counts(self, folder: PathLike, pool: float = 0.25) -> tuple[sp.csr_array, pd.DataFrame]:
         """Count the visterms of the images of a folder, as the category study learns from them.
 
@@ -512,13 +571,7 @@ class Similarity:
             is_of_vectors = described["name"] == GivenVectors.system
             kind = Similarity if is_of_vectors else ImageSimilarity
             model = kind(described["name"], learned["name"], **chosen, **how)
-            try:
-                model.representation_ = make_representation(described["name"], **described["settings"])
-            except LookalikeError as error:  # which knows no file
-                raise ValueError(str(error)) from error
-            model.representation_.describer.restore(_part(arrays, "representation."))
-            model.representation_.learned = True
-            model.reduction_ = _part(arrays, "reduction.")
+            model.representation_, model.reduction_ = restored_representation(described, arrays)
             model.learner_ = learner
             stored = pd.DataFrame(about["images"])[_STORED].astype(str)
             model.rows_ = stored.set_axis(["id" if is_of_vectors else "path", "label", "content", "role"], axis=1)
@@ -748,7 +801,7 @@ class ImageSimilarity(Similarity):
     >>> model.rank(["query.jpg"], "photos", k=5)  # doctest: +SKIP
     """
 
-    def __init__(self, representation: str = BagOfVisterms.system, learner: str = "OASIS", **how: Any) -> None:
+    def __init__(self, representation: str = BagOfVisterms.system, learner: str | None = None, **how: Any) -> None:
         super().__init__(representation, learner, **how)
 
     @property
@@ -778,11 +831,6 @@ def _decided(about: Mapping[str, object]) -> dict[str, object]:
     others: Any = dict.fromkeys(("format_version", "seconds", "made_by"), True)
     others |= {"representation": {"settings"}, "learner": {"parameters"}}
     return Header.model_validate(about).model_dump(exclude=others)
-
-
-def _part(arrays: Arrays, prefix: str) -> Arrays:
-    """Return the arrays whose names begin so, without it."""
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 def _plain(value: object) -> object:

@@ -111,7 +111,7 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Learn from labelled rows; every learner says how."""
 
     def fit_triplets(self, X: Matrix, triplets: ArrayLike) -> Self:
-        """Learn from rows (query, positive, negative) of row numbers of X, where the learner accepts triplets."""
+        """Learn from triplets (query, positive, negative) of row numbers or ids, where the learner accepts them."""
         raise self._refusal("cannot learn from triplets")
 
     def partial_fit_triplets(self, X: Matrix, triplets: ArrayLike) -> Self:

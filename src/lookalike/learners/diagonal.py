@@ -98,11 +98,11 @@ class ProductsLearner(DiagonalLearner):
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n, d)
-        triplets : array-like of shape (m, 3)
-            Row numbers (query, positive, negative) of X. An online learner takes one step for each, in this order; for
-            a batch learner, one that occurs k times counts k times. Parameters that say how `fit` draws triplets are
-            not used.
+        X : array-like, CSR matrix or DataFrame of shape (n, d)
+        triplets : array-like of shape (m, 3), or DataFrame or dict of the columns query, positive and negative
+            Row numbers of X, or ids of the index of X where it is a DataFrame of pandas. An online learner takes one
+            step for each, in this order; for a batch learner, one that occurs k times counts k times. Parameters that
+            say how `fit` draws triplets are not used.
         """
         self._check_parameters()
         triplets = check_triplets(triplets, X)
