@@ -9,13 +9,13 @@ import warnings
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, Option
 
 from lookalike.app import options
-from lookalike.core.errors import LookalikeError, escaped
+from lookalike.core.errors import LookalikeError, escaped, first_reason
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,11 +44,13 @@ _RANK_EXAMPLES = """\
 examples:
   lookalike rank photos.lookalike new.jpg --gallery photos -k 5
   lookalike rank photos.lookalike *.jpg --gallery photos --html neighbours.html --compare
+  lookalike rank photos.lookalike new.jpg --gallery photos.gallery.lookalike
   lookalike rank vectors.lookalike id-17 id-20 --gallery vectors.parquet
   lookalike rank vectors.lookalike queries.npy --gallery vectors.npy --json
 
 --html writes one page with the images inside. It needs no network. --compare adds the
-neighbours without learning, by Euclidean distance."""
+neighbours without learning, by Euclidean distance. The third gallery is a file, from
+`lookalike index`: its images are not described again."""
 _EVALUATE_EXAMPLES = """\
 examples:
   lookalike evaluate photos.lookalike photos
@@ -88,6 +90,10 @@ class Side(StrEnum):
 
 
 Model = Annotated[Path, Argument(metavar="MODEL.lookalike", help="from `lookalike fit`")]
+
+
+Results = list[dict[str, Any]]
+"""Of each query its name, and its neighbours (after and before learning) as JSON holds them."""
 
 
 def _settings(texts: Sequence[str]) -> dict[str, str]:
@@ -311,7 +317,11 @@ def rank(
         list[str], Argument(metavar="QUERY...", help="image files; ids in a gallery of vectors, or a file of vectors")
     ],
     gallery: Annotated[
-        Path, Option(metavar="SOURCE", help="what to rank: a folder of images, at any depth, or a file of vectors")
+        Path,
+        Option(
+            metavar="SOURCE",
+            help="what to rank: a folder of images, at any depth, a file of `lookalike index`, or a file of vectors",
+        ),
     ],
     id_column: options.IdColumn = None,
     label_column: options.LabelColumn = None,
@@ -329,72 +339,86 @@ def rank(
 
     `lookalike fit` writes the model. Copies of the query are left out: the same image file, or the same numbers.
     """
-    from lookalike.app.similarity import ImageSimilarity, Similarity
+    from lookalike.core.model_file import SUFFIX
 
     if html is not None:
         options.check_output(html, options.PAGES, model, *map(Path, queries))
-    with options.StageReport(quiet) as progress:
-        opened = Similarity.load(
-            model, jobs=jobs, cache=options.cache_folder(cache, no_cache, model), progress=progress
-        )
-        if html is not None and not isinstance(opened, ImageSimilarity):
-            raise LookalikeError(f"a page shows images, and {model} ranks vectors: leave --html out")
-        how = {"id_column": id_column, "label_column": label_column}
-        ranked = opened.rank_both(queries, gallery, k, which=(True, False) if compare else (True,), **how)
-    left_out = opened.left_out_
-    n_bad_queries = len(set(queries)) - ranked[True]["query"].nunique() if len(left_out) else 0
-    _warn(ranked[True], left_out[n_bad_queries:] if not quiet else left_out[:0], k)
+    if gallery.suffix == SUFFIX and not gallery.is_dir():
+        if compare:
+            raise LookalikeError(f"{gallery} has no vectors before learning: leave --compare, or name the folder")
+        from lookalike.app.gallery import rank_saved
+
+        root, results, bad, left_out = rank_saved(model, gallery, queries, k, jobs=jobs or os.cpu_count() or 1)
+        if bad:
+            n_queries = len(bad) + len(results)
+            warnings.warn(f"{len(bad):,} of {n_queries:,} queries left out{first_reason(bad)}", stacklevel=2)
+    else:
+        from lookalike.app.similarity import ImageSimilarity, Similarity
+
+        with options.StageReport(quiet) as progress:
+            opened = Similarity.load(
+                model, jobs=jobs, cache=options.cache_folder(cache, no_cache, model), progress=progress
+            )
+            if html is not None and not isinstance(opened, ImageSimilarity):
+                raise LookalikeError(f"a page shows images, and {model} ranks vectors: leave --html out")
+            how = {"id_column": id_column, "label_column": label_column}
+            ranked = opened.rank_both(queries, gallery, k, which=(True, False) if compare else (True,), **how)
+        results, root = rankings(ranked), gallery
+        reasons = list(opened.left_out_.itertuples(index=False, name=None))
+        n_bad = len(set(queries)) - len(results) if reasons else 0
+        bad, left_out = reasons[:n_bad], reasons[n_bad:]
+    _warn(results, [] if quiet else left_out, k)
     if html is not None:
         from lookalike.app.page import write_page
+        from lookalike.app.similarity import ImageSimilarity
 
-        write_page(ranked, gallery, html, title=f"Neighbours by {model.name}", model=opened)
+        write_page(results, root, html, title=f"Neighbours by {model.name}", model=ImageSimilarity.load(model))
     if as_json:
         about = {"model": str(model), "gallery": str(gallery), "k": k, "page": None if html is None else str(html)}
-        options.print_json({**about, "results": _rankings(ranked), "left_out": options.records(left_out)})
+        pairs = [{"path": path, "reason": reason} for path, reason in [*bad, *left_out]]
+        options.print_json({**about, "results": results, "left_out": pairs})
     elif html is None:
-        options.tell(_ranking_lines(ranked))
+        options.tell(_ranking_lines(results))
     elif not quiet:
-        options.tell([f"{html}: {options.counted(ranked[True]['query'].nunique(), 'query')}, {k} neighbours each"])
+        options.tell([f"{html}: {options.counted(len(results), 'query')}, {k} neighbours each"])
 
 
-def _warn(ranked: pd.DataFrame, left_out: pd.DataFrame, k: int) -> None:
+def _warn(results: Results, left_out: list[tuple[str, str]], k: int) -> None:
     """Say on standard error what is not as it may have been meant."""
-    from lookalike.app.sources import first_reason
-
-    found = int(ranked.groupby("query")["rank"].max().min())
+    found = min(len(result["neighbours"]) for result in results)
     if found < k:
         warnings.warn(f"the gallery has only {found} images besides a query, fewer than {k}", stacklevel=2)
-    if len(left_out):
+    if left_out:
         reason = first_reason(left_out)
         warnings.warn(f"{options.counted(len(left_out), 'file')} of the gallery left out{reason}", stacklevel=2)
 
 
-def _ranking_lines(ranked: dict[bool, pd.DataFrame]) -> list[str]:
+def _ranking_lines(results: Results) -> list[str]:
     """Return the rankings as people read them."""
     lines: list[str] = []
-    for query, rows in ranked[True].groupby("query", sort=False):
-        lines.append(f"{query}")
-        paths = [escaped(path) for path in _neighbours(rows)]
+    for result in results:
+        rows = result["neighbours"]
+        lines.append(f"{result['query']}")
+        paths = [escaped(_name(row)) for row in rows]
         width = max(map(len, paths))
         before = [""] * len(paths)
-        if False in ranked:
-            before = [f"    {path}" for path in _neighbours(ranked[False].groupby("query").get_group(query))]
+        if "before_learning" in result:
+            before = [f"    {_name(row)}" for row in result["before_learning"]]
             lines.append(f"{'':17}{'after learning':<{width}}    before learning")
-        for path, other, row in zip(paths, before, rows.itertuples(), strict=True):
-            lines.append(f"{row.rank:5}  {row.score:>8.4f}  {path:<{width}}{other}".rstrip())
+        for path, other, row in zip(paths, before, rows, strict=True):
+            lines.append(f"{row['rank']:5}  {row['score']:>8.4f}  {path:<{width}}{other}".rstrip())
     return lines
 
 
-def _neighbours(rows: pd.DataFrame) -> list[str]:
-    """Return the paths of a ranking, or ids with their labels."""
-    if "path" in rows:
-        return list(rows["path"])
-    return [f"{row.id}  {row.label}".strip() for row in rows.itertuples()]
+def _name(row: Mapping[str, Any]) -> str:
+    """Return the path of a neighbour, or its id and label."""
+    return str(row["path"]) if "path" in row else f"{row['id']}  {row['label']}".strip()
 
 
-def _rankings(ranked: dict[bool, pd.DataFrame]) -> list[dict[str, object]]:
+def rankings(ranked: dict[bool, pd.DataFrame]) -> Results:
+    """Return tables of rankings as JSON holds them."""
     names = {True: "neighbours", False: "before_learning"}
-    results: dict[str, dict[str, object]] = {}
+    results: dict[str, dict[str, Any]] = {}
     for learned, table in ranked.items():
         for query, rows in table.groupby("query", sort=False):
             result = results.setdefault(str(query), {"query": str(query)})
@@ -460,10 +484,10 @@ def evaluate(
         options.tell([_triplet_line({"evaluated": counts["triplets"]}, counts["triplets_left_out"])])
     if not quiet:
         options.tell(options.left_out_lines(opened.left_out_, "file" if rows.images else "id"))
-    options.tell(_measure_lines(table))
+    options.tell(measure_lines(table))
 
 
-def _measure_lines(table: pd.DataFrame) -> list[str]:
+def measure_lines(table: pd.DataFrame) -> list[str]:
     """Return the numbers as people read them."""
     methods = list(dict.fromkeys(table["method"]))
     lines = ["", f"{'':20}" + "".join(f"{f'{method}, 95% interval':>30}" for method in methods)]

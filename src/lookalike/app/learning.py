@@ -18,13 +18,13 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.model_file import Arrays
 from lookalike.core.seeds import generator, integer_seed
 from lookalike.features.clustering import one_thread, principal_components
-from lookalike.features.describers import Vectors, unit_rows
+from lookalike.features.describers import Vectors
 from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.curve import log_spaced_steps
 from lookalike.learners.online import held_out_rows
 from lookalike.learners.registry import MODULES, learner_class
 from lookalike.ranking.evaluation import by_query, intervals
-from lookalike.ranking.rankings import ordered, rank_leave_one_out
+from lookalike.ranking.rankings import Similarity, ordered, rank_leave_one_out
 
 TRAIN, HELD_OUT = "train", "held-out"
 """Whether a row is learned from, or kept for `Similarity.evaluate`."""
@@ -40,8 +40,8 @@ MOST_COMPONENTS = 256
 """Principal components that long dense descriptions are brought to before learning: W has their square."""
 _MOST_ROWS = 2000  # that principal components are found from
 
-Side = tuple[SimilarityLearner, Matrix]
-"""A learner, and the rows that it compares."""
+Side = tuple[Similarity, Matrix]
+"""What compares rows, and these rows."""
 
 
 def learner_name(name: str) -> str:
@@ -124,13 +124,6 @@ def fit_components(vectors: Vectors, seed: int) -> Arrays:
         "mean": found.mean_.astype(np.float32),
         "components": np.ascontiguousarray(found.components_, dtype=np.float32),
     }
-
-
-def onto_components(rows: Vectors, reduction: Arrays) -> Vectors:
-    """Bring rows to the components that `fit_components` found, at unit length; with none, return them as they are."""
-    if not reduction:
-        return rows
-    return unit_rows((rows - reduction["mean"]) @ reduction["components"].T)
 
 
 def train(

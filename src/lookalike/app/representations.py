@@ -19,9 +19,19 @@ from lookalike.app.cache import Cache
 from lookalike.core.arrays import Bytes, Floats
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import load_rgb
+from lookalike.core.model_file import About, Arrays
 from lookalike.core.seeds import generator
 from lookalike.features.bag_of_visterms import BagOfVisterms
-from lookalike.features.describers import NAMES, Describer, StageProgress, Vectors, make_describer, silent, thread_pool
+from lookalike.features.describers import (
+    NAMES,
+    Describer,
+    StageProgress,
+    Vectors,
+    make_describer,
+    silent,
+    thread_pool,
+    unit_rows,
+)
 
 MAX_LEARNING_IMAGES = 1000
 """Images that a codebook is learned from at most: of more, so many are drawn by the seed."""
@@ -92,6 +102,28 @@ def make_representation(name: str, words: int | None = None, **settings: Any) ->
     if words is not None:
         raise LookalikeError(f"--words is for visterms only, and {name} has none: leave it out, or use visterms")
     return CachedDescriber(make_describer(name, **settings))
+
+
+def restored_representation(about: About, arrays: Arrays) -> tuple[CachedDescriber, Arrays]:
+    """Make what a model file holds of its representation, and of the components that its rows are brought to."""
+    parts: dict[str, Arrays] = {"representation": {}, "reduction": {}}
+    for name, array in arrays.items():
+        part, _, rest = name.partition(".")
+        parts[part][rest] = array
+    try:
+        found = make_representation(about["name"], **about["settings"])
+    except LookalikeError as error:  # which knows no file
+        raise ValueError(str(error)) from error
+    found.describer.restore(parts["representation"])
+    found.learned = True
+    return found, parts["reduction"]
+
+
+def onto_components(rows: Vectors, reduction: Arrays) -> Vectors:
+    """Bring rows to the components that `fit_components` found, at unit length; with none, return them as they are."""
+    if not reduction:
+        return rows
+    return unit_rows((rows - reduction["mean"]) @ reduction["components"].T)
 
 
 @dataclass(frozen=True)

@@ -23,18 +23,16 @@ from lookalike import __version__
 from lookalike.app import learning
 from lookalike.app.cache import Cache
 from lookalike.app.choice import STOPPING, Shape, choose_learner, seconds, too_long, worse_than_none
-from lookalike.app.learning import (
-    HELD_OUT,
-    MIXED,
-    TRAIN,
-    choose_evaluated,
-    choose_roles,
-    fit_components,
-    nearest,
-    onto_components,
-)
+from lookalike.app.learning import HELD_OUT, MIXED, TRAIN, choose_evaluated, choose_roles, fit_components, nearest
 from lookalike.app.model_file import SIMILARITY, Header, read_similarity, write_similarity
-from lookalike.app.representations import CachedDescriber, GivenVectors, Workers, make_representation
+from lookalike.app.representations import (
+    CachedDescriber,
+    GivenVectors,
+    Workers,
+    make_representation,
+    onto_components,
+    restored_representation,
+)
 from lookalike.app.rows import FORMATS, Rows, is_vectors, read_vectors
 from lookalike.app.sources import (
     Table,
@@ -480,6 +478,24 @@ class Similarity:
             raise LookalikeError(f"no index can hold what was learned: {error}") from error
         return (mapped if scale is None else mapped / mapped.dtype.type(scale)), table
 
+    def gallery_rows(
+        self, source: PathLike | Rows, *, id_column: str | None = None, label_column: str | None = None
+    ) -> tuple[Rows, Vectors]:
+        """Read a gallery, and return its rows as they are and as the learner takes them: (n, d).
+
+        Parameters
+        ----------
+        source : path-like or Rows
+            A folder with images at any depth, or a file of vectors.
+        id_column, label_column : str, optional
+            Columns of a file of vectors.
+        """
+        self._check_fitted()
+        found = self._read_gallery(source, id_column, label_column)
+        self.left_out_ = found.left_out
+        (raw,) = self._describe(found)
+        return found, self._side(raw, True)[1]
+
     def counts(self, folder: PathLike, pool: float = 0.25) -> tuple[sp.csr_array, pd.DataFrame]:
         """Count the visterms of the images of a folder, as the category study learns from them.
 
@@ -555,13 +571,7 @@ class Similarity:
             is_of_vectors = described["name"] == GivenVectors.system
             kind = Similarity if is_of_vectors else ImageSimilarity
             model = kind(described["name"], learned["name"], **chosen, **how)
-            try:
-                model.representation_ = make_representation(described["name"], **described["settings"])
-            except LookalikeError as error:  # which knows no file
-                raise ValueError(str(error)) from error
-            model.representation_.describer.restore(_part(arrays, "representation."))
-            model.representation_.learned = True
-            model.reduction_ = _part(arrays, "reduction.")
+            model.representation_, model.reduction_ = restored_representation(described, arrays)
             model.learner_ = learner
             stored = pd.DataFrame(about["images"])[_STORED].astype(str)
             model.rows_ = stored.set_axis(["id" if is_of_vectors else "path", "label", "content", "role"], axis=1)
@@ -821,11 +831,6 @@ def _decided(about: Mapping[str, object]) -> dict[str, object]:
     others: Any = dict.fromkeys(("format_version", "seconds", "made_by"), True)
     others |= {"representation": {"settings"}, "learner": {"parameters"}}
     return Header.model_validate(about).model_dump(exclude=others)
-
-
-def _part(arrays: Arrays, prefix: str) -> Arrays:
-    """Return the arrays whose names begin so, without it."""
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 def _plain(value: object) -> object:

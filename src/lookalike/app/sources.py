@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,14 +12,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from lookalike.core import errors
 from lookalike.core.arrays import Ints
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, check_folder
-from lookalike.core.images import MIN_SIDE, load_rgb
+from lookalike.core.images import MIN_SIDE
 from lookalike.core.progress import Progress
 from lookalike.core.tables import Rule, differing, filled, read_cells, sort_out, text_cells
-from lookalike.data.path_finder import escaped_path, locate
-from lookalike.data.scan import NOT_UTF8, look_at_all, scan_folder, scan_photographs
+from lookalike.data.path_finder import locate
+from lookalike.data.scan import look_at_all, look_at_image, scan_folder, scan_photographs
 
 COLUMNS = ["path", "label", "sha256", "width", "height"]
 LABEL_COLUMNS = ["path", "label"]
@@ -62,8 +62,13 @@ class ImageSet:
 def read_images(folder: PathLike, *, n_threads: int = 1, progress: Progress | None = None) -> ImageSet:
     """Read images that lie anywhere in a folder, copies too; its topmost folder is the label of one."""
     found = scan_photographs(folder, n_threads=n_threads, progress=progress)
-    found["label"] = [path.split("/")[0] if "/" in path else "" for path in found["path"]]
-    return _from_manifest(Path(folder), found)
+    return image_set(Path(folder), found)
+
+
+def image_set(root: Path, manifest: pd.DataFrame) -> ImageSet:
+    """Take the usable images of a manifest; the topmost folder is the label of one."""
+    labels = [path.split("/")[0] if "/" in path else "" for path in manifest["path"]]
+    return _from_manifest(root, manifest.assign(label=labels))
 
 
 def read_class_folders(folder: PathLike, *, n_threads: int = 1, progress: Progress | None = None) -> ImageSet:
@@ -180,34 +185,15 @@ def _look_at_files(
     root: Path, paths: Sequence[str], n_threads: int, progress: Progress | None
 ) -> tuple[pd.DataFrame, list[tuple[str, str]]]:
     """Decode files, through links too; return what is known of usable ones, and (path, reason) of the others."""
-
-    def look(path: str) -> tuple[str, str] | tuple[str, str, int, int]:
-        if escaped_path(path) != path:
-            return escaped_path(path), NOT_UTF8
-        try:
-            height, width = load_rgb(root / path).shape[:2]
-            with (root / path).open("rb") as stream:
-                sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
-        except LookalikeError as error:
-            return path, str(error)
-        except OSError as error:
-            return path, f"it cannot be read: {error.strerror}"
-        if min(width, height) < MIN_SIDE:
-            return path, f"{width} x {height} pixels, and each side needs {MIN_SIDE} or more"
-        return path, sha256, width, height
-
-    found = look_at_all(look, paths, n_threads, progress)
+    found = look_at_all(partial(look_at_image, root), paths, n_threads, progress)
     usable = [facts for facts in found if len(facts) == 4]
     damaged = [(facts[0], facts[1]) for facts in found if len(facts) == 2]
     return pd.DataFrame(usable, columns=["path", "sha256", "width", "height"]), damaged
 
 
 def first_reason(left_out: pd.DataFrame) -> str:
-    """Return in brackets why the first file was left out, if one was, and how many more were."""
-    if left_out.empty:
-        return ""
-    more = f"; and {len(left_out) - 1:,} more" if len(left_out) > 1 else ""
-    return f" ({left_out['path'].iloc[0]}: {left_out['reason'].iloc[0]}{more})"
+    """Return in brackets why the first file of a table was left out, if one was, and how many more were."""
+    return errors.first_reason(list(left_out[["path", "reason"]].itertuples(index=False, name=None)))
 
 
 def with_reasons(rows: Iterable[tuple[str, str]]) -> pd.DataFrame:

@@ -290,3 +290,9 @@ def best_first(columns: Longs, values: Array, k: int) -> tuple[Longs, Array]:
     """Return the k best of each row; equal values stay in their order."""
     order = np.argsort(-values, axis=1, kind="stable")[:, :k]
     return np.take_along_axis(columns, order, 1).astype(np.int64), np.take_along_axis(values, order, 1)
+
+
+def recall(found: IntArray, exact: IntArray) -> float:
+    """Return the share of the exact nearest rows (a row a query) that were found, in any order; -1 is nothing found."""
+    hits = [len(np.intersect1d(mine, truth)) for mine, truth in zip(found, exact, strict=True)]
+    return float(np.sum(hits) / exact.size)

@@ -21,6 +21,8 @@ GOOD = {
     "evaluate": "evaluate m.lookalike photos",
     "features": "features photos --output v.npy --representation color",
     "info": "info m.lookalike",
+    "index": "index m.lookalike photos",
+    "export": "export m.lookalike photos",
     "rate": "rate plan.csv --images photos --output page.html",
     "ratings": "ratings plan.csv ada.csv",
     "evaluate-triplets": "evaluate-triplets release --features color --jobs 1",
@@ -115,7 +117,7 @@ def test_a_command_has_help_and_prints_for_people_and_as_json(name, here, call, 
     said = call(GOOD[name])
     assert said.status == 0
     assert said.out
-    if name in ("fit", "features", "rate"):
+    if name in ("fit", "features", "rate", "index", "export"):
         assert call(GOOD[name], "--quiet") == (0, "", "")
 
 
