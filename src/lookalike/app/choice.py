@@ -20,8 +20,8 @@ from lookalike.learners.gram import LARGEST_BYTES, bytes_of_products
 LONGEST = 60.0
 """Seconds that a learner which nobody named may take."""
 DENSE = 0.25
-"""Share of values that are not zero from which on rows count as dense."""
-MOST_STEPS, FEWEST_STEPS, PASSES = 300_000, 35_000, (4, 20)
+"""Share of values that are not zero from which on rows of an array count as dense; those of a CSR matrix never do."""
+MOST_STEPS, FEWEST_STEPS, PASSES = 300_000, 35_000, (4, 40)
 """Of OASIS: at most, at least, and for each sparse and each dense row."""
 SCORED_ROWS, SCORED_TIMES, FEW_ROWS = 2_000, 20, 10_000
 """Rows that are held out to choose the number of steps, and how often they are ranked on the way, of more than few."""
@@ -58,18 +58,15 @@ class Shape(NamedTuple):
     d: int
     values: float
     n_triplets: int = 0
+    is_dense: bool = True
 
     @classmethod
     def taken_from(cls, X: Matrix, triplets: Array | None = None) -> Shape:
         """Look at rows, and at triplets of them."""
-        n_values = X.nnz if is_sparse(X) else np.count_nonzero(X)
         n, d = X.shape
-        return cls(n, d, float(n_values) / max(1, n), 0 if triplets is None else len(triplets))
-
-    @property
-    def is_dense(self) -> bool:
-        """Tell whether many values are not zero."""
-        return self.values >= DENSE * self.d
+        values = float(X.nnz if is_sparse(X) else np.count_nonzero(X)) / max(1, n)
+        n_triplets = 0 if triplets is None else len(triplets)
+        return cls(n, d, values, n_triplets, not is_sparse(X) and values >= DENSE * d)
 
     def __str__(self) -> str:
         share = "" if self.is_dense else f", {self.values / max(1, self.d):.1%} of them not zero"
@@ -86,7 +83,7 @@ class Choice:
     seconds: float
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.reason}; about {duration(self.seconds)}"
+        return f"{self.name}, because {self.reason}; learning takes about {duration(self.seconds)}"
 
 
 def choose_learner(X: Matrix, y: Array | None = None, triplets: Array | None = None) -> Choice:
@@ -126,9 +123,9 @@ def choose_learner(X: Matrix, y: Array | None = None, triplets: Array | None = N
         if triplets is not None:
             why = f"triplets of {shape} are learned from one by one"
         elif shape.is_dense:
-            why = f"to compare all pairs of {shape} would take {duration(pairs)}"
+            why = f"comparing all pairs of {shape}, as MCML does, would take {duration(pairs)}"
         else:
-            why = f"triplets are drawn of {shape}"
+            why = f"it ranks sparse rows best ({shape})"
         return Choice("OASIS", steps, why, taken)
     weights = _steps(n_steps, shape, y)
     why = f"{shape} are too many for a matrix of all pairs of dimensions, so each has one weight"
@@ -157,7 +154,7 @@ def seconds(name: str, parameters: Mapping[str, object], shape: Shape) -> float:
         Of the learner; others are at their default.
     shape : Shape
     """
-    n, d, values, _ = shape
+    n, d, values = shape[:3]
     settings = learner_defaults(name) | dict(parameters)
     if name in ("Euclidean", "TFIDF"):
         return 0.0
@@ -183,7 +180,7 @@ def seconds(name: str, parameters: Mapping[str, object], shape: Shape) -> float:
 
 def _on_matrix(shape: Shape, n_steps: int, rankers: int) -> float:
     """Estimate so many steps on a d x d matrix, or on inner products of rows where these fit and cost less."""
-    n, d, values, _ = shape
+    n, d, values = shape[:3]
     per_value, per_pair = STEP_ON_MATRIX
     is_small = d <= LARGEST_MATRIX
     on_matrix = rankers * n_steps * values * (per_value + per_pair * values) if is_small else float("inf")
