@@ -9,7 +9,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from lookalike.app import commands, rated  # both add their commands to the program
+from lookalike.app import commands, rated, serve  # they add their commands to the program
 from lookalike.app.options import app as program
 
 
@@ -18,7 +18,7 @@ class CommandLine(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return a section for every command: what it does, how it is called, its options, examples."""
-        for module in (commands, rated):
+        for module in (commands, rated, serve):
             self.env.note_dependency(str(module.__file__))
         group: Any = typer.main.get_command(program)
         with group.make_context("lookalike", [], resilient_parsing=True) as parent:

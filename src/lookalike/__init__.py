@@ -9,11 +9,13 @@ __version__ = "1.0.0"
 
 
 def __getattr__(name: str) -> Any:
-    """Import `load`, `ImageSimilarity` and learners when first asked for: ``import lookalike`` stays fast (PEP 562)."""
+    """Import what is asked for when it is asked for: ``import lookalike`` stays fast (PEP 562)."""
     if name == "load":
         return import_module("lookalike.app").load
-    if name == "ImageSimilarity":
-        return import_module("lookalike.app").similarity_class()
+    if name == "evaluate":
+        return import_module("lookalike.ranking.evaluation").evaluate
+    if name in ("Similarity", "ImageSimilarity"):
+        return import_module("lookalike.app").similarity_class(name)
     if not name.startswith("_"):
         registry = import_module("lookalike.learners.registry")
         if name in registry.MODULES:

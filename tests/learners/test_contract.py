@@ -5,17 +5,23 @@ import itertools
 import pickle
 import re
 
+import joblib
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from measures import mean_average_precision
 from model_files import parts
 from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import lookalike
 from lookalike.learners import LEARNERS, Euclidean, PairSampler, TripletSampler, base
 from lookalike.learners.base import psd_factor
+from lookalike.learners.euclidean import Baseline
 from lookalike.learners.online import held_out_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -98,8 +104,8 @@ def of_matrix(model, A, B):
     return -np.einsum("abi,ij,abj->ab", Z, getattr(model, "M_", np.eye(A.shape[1])), Z)
 
 
-def assert_same(model, other):
-    np.testing.assert_array_equal(model.similarity(X, X), other.similarity(X, X))
+def assert_same(model, other, rows=X):
+    np.testing.assert_array_equal(model.similarity(rows, rows), other.similarity(rows, rows))
 
 
 def drawn(learner, n, seed=0):
@@ -120,6 +126,113 @@ def odd_csr():
     values = [row[place] / 2 for row, place in zip(X, columns, strict=True)]
     starts = np.cumsum([0, *map(len, columns)])
     return sp.csr_matrix((np.concatenate(values), np.concatenate(columns).astype(np.int64), starts), X.shape)
+
+
+@each
+def test_it_works_where_estimators_of_scikit_learn_do(learner):
+    pipeline = make_pipeline(FunctionTransformer(accept_sparse=True), clone(learner))
+    assert pipeline.fit(X, Y).score(X, Y) == fitted(learner).score(X, Y)
+    scores = cross_val_score(learner, X, Y, cv=2, error_score="raise")
+    assert np.all((scores > 0.25) & (scores <= 1))
+    name, value = next(iter(learner.get_params().items()), (None, None))
+    search = GridSearchCV(learner, {name: [value]} if name else {}, cv=2, error_score="raise").fit(X, Y)
+    assert search.best_score_ == scores.mean()
+    assert_same(search.best_estimator_, fitted(learner))
+    # in processes of their own, as `n_jobs` does
+    found = joblib.Parallel(n_jobs=1)(joblib.delayed(joblib.hash)(clone(learner)) for _ in range(2))
+    assert found[0] == found[1]
+
+
+@every
+def test_score_is_average_precision_of_labels_and_the_share_of_triplets_in_order(learner):
+    model, scores = fitted(learner), fitted(learner).similarity(X, X)
+    np.testing.assert_allclose(model.score(sp.csr_array(X), Y), mean_average_precision(scores, Y), atol=1e-4)
+    triplets = TripletSampler(Y, 5).draw(200)
+    margin = np.subtract(*scores[triplets[:, [0]], triplets[:, 1:]].T)
+    np.testing.assert_allclose(model.score(X, triplets=triplets), np.mean((np.sign(margin) + 1) / 2), atol=0.01)
+    for wrong in ({}, {"y": Y, "triplets": triplets}):
+        with pytest.raises(ValueError, match="give one of the two"):
+            model.score(X, **wrong)
+
+
+NAMES = np.array([f"image {i:02}" for i in range(60)])
+CLASSES = np.array(["apple", "bear", "cat", "dog"])[Y]
+LABELS = {
+    "list": CLASSES.tolist(),
+    "dict": dict(zip(NAMES[::-1].tolist(), CLASSES[::-1].tolist(), strict=True)),
+    "pandas": pd.Series(CLASSES, index=NAMES),
+    "categorical": pd.Series(CLASSES, dtype="category"),
+    "polars": "polars",
+}
+
+
+def frames():
+    """Return the module polars, or skip, aloud, where it is not installed."""
+    return pytest.importorskip("polars", reason="polars is not installed: pip install polars")
+
+
+@pytest.mark.parametrize("form", LABELS)
+@supervised
+def test_labels_come_as_lists_dicts_and_columns(learner, form):
+    y = frames().Series(CLASSES.tolist()) if form == "polars" else LABELS[form]
+    table = pd.DataFrame(X, index=NAMES, columns=[f"f{j}" for j in range(24)])
+    model = clone(learner).fit(table, y)
+    assert_same(model, clone(learner).fit(table, Y), table)
+    assert model.score(table, y) == model.score(table, Y)
+    if form == "pandas":
+        with pytest.raises(ValueError, match=r"another order: give y.loc\[X.index\]"):
+            clone(learner).fit(table, y[::-1])
+        with pytest.raises(ValueError, match="no label for row 'image 00' of X"):
+            clone(learner).fit(table, {"image 01": "apple"})
+
+
+@pytest.mark.parametrize("form", ["array", "list", "dict", "pandas", "polars"])
+@over([learner for learner in first if learner.accepts & {"triplets", "pairs"}])
+def test_examples_come_by_ids_of_the_index(learner, form):
+    table = pd.DataFrame(X, index=NAMES, columns=[f"f{j}" for j in range(24)])
+    examples, pairs = drawn(learner, 50), "pairs" in learner.accepts
+    numbers = examples[:, :2] if pairs else examples
+    columns = dict(zip("ij" if pairs else ("query", "positive", "negative"), NAMES[numbers].T.tolist(), strict=True))
+    swapped = dict(reversed(columns.items()))
+    ids = {"array": NAMES[numbers], "list": NAMES[numbers].tolist(), "dict": swapped, "pandas": pd.DataFrame(swapped)}
+    ids["pandas"].index += 7
+    given = frames().DataFrame(swapped) if form == "polars" else ids[form]
+    how, rest = ("fit_pairs", (examples[:, 2],)) if pairs else ("fit_triplets", ())
+    model = getattr(clone(learner), how)(table, given, *rest)
+    assert_same(model, getattr(clone(learner), how)(table, numbers, *rest), table)
+    if not pairs:
+        assert model.score(table, triplets=given) == model.score(table, triplets=numbers)
+    wrong = ids["array"].copy()
+    wrong[3, 1] = "image 99"
+    twice = table.rename(index={"image 01": "image 00"})
+    for rows, named, message in (
+        (table, wrong, "row 3 of .* names 'image 99', which the index of X does not have, as 1 of 50 rows do"),
+        (X, ids["array"], "whole numbers, not ids such as .* give X as a DataFrame"),
+        (twice, ids["array"], "the index of X has 'image 00' twice"),
+        (table, {"query": [1]}, "have the columns query: name them"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            getattr(clone(learner), how)(rows, named, *rest)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+@every
+def test_set_output_gives_tables_where_there_is_a_transform(learner, kind):
+    model = clone(learner)
+    if not hasattr(model, "fit_transform"):
+        for name in ("set_output", "get_feature_names_out"):
+            assert not hasattr(model, name)
+        return
+    library = frames() if kind == "polars" else pd
+    table = library.DataFrame({f"f{j}": X[:, j] for j in range(24)})
+    model.set_output(transform=kind)
+    given, found = model.fit_transform(table, Y), model.transform(table)
+    assert isinstance(given, library.DataFrame)
+    names = list(table.columns)
+    if learner.learns_matrix:
+        names = [f"{type(learner).__name__.lower()}{j}" for j in range(found.shape[1])]
+    assert list(found.columns) == names == list(model.get_feature_names_out())
+    np.testing.assert_array_equal(found, clone(learner).fit(table, Y).transform(table))
 
 
 # with projection="psd" there is a transform, of a matrix or of a diagonal
@@ -166,6 +279,48 @@ def test_transform_gives_the_similarity(learner):
         Z = sp.csr_array(model.transform(form(X))).toarray()
         plain = Z @ Z.T if model.metric_ == "inner_product" else -np.sum((Z[:, None] - Z[None]) ** 2, axis=2)
         np.testing.assert_allclose(plain, model.similarity(X, X), atol=10 * tolerance(learner))
+
+
+def in_an_index(model, rows, rank=None):
+    """Return the distances below 0, or inner products, of rows as queries with rows as a gallery: as an engine does."""
+    Q, G = (sp.csr_array(side(rows, rank)).toarray() for side in (model.transform_queries, model.transform_gallery))
+    return Q @ G.T if model.metric_ == "inner_product" else -np.sum((Q[:, None] - G[None]) ** 2, axis=2)
+
+
+@every
+def test_an_index_of_the_transformed_rows_ranks_as_the_learner(learner):
+    model = fitted(learner)
+    if isinstance(model, LEARNERS["DissimOASIS"]) and learner.projection is None:
+        with pytest.raises(ValueError, match=r"has no map to an index, .* learn with projection='psd'"):
+            model.transform_gallery(X)
+        return
+    expected = model.similarity(X, X)
+    for form in (np.asarray, sp.csr_array):
+        atol = 10 * tolerance(learner) * np.abs(expected).max()
+        np.testing.assert_allclose(in_an_index(model, form(X)), expected, atol=atol)
+    assert model.metric_ == "sqeuclidean" or model.transform_gallery(X) is X
+    if isinstance(learner, Baseline):
+        with pytest.raises(ValueError, match="has learned no directions"):
+            model.transform_queries(X, rank=3)
+        return
+    np.testing.assert_allclose(in_an_index(model, sp.csr_array(X), 24), expected, atol=atol)
+    for wrong in (0, 25, 2.5):
+        with pytest.raises(ValueError, match="rank must be a whole number from 1 to 24"):
+            model.transform_gallery(X, rank=wrong)
+    # of a lower rank it is the nearest matrix
+    identity = np.eye(24)
+    matrix = of_matrix(model, identity, identity) if model.metric_ == "inner_product" else model.M_
+    values = np.linalg.svd(matrix, compute_uv=False)
+    found = model.transform_queries(identity, 5) @ model.transform_gallery(identity, 5).T
+    error = np.sqrt(np.sum((matrix - found) ** 2))
+    np.testing.assert_allclose(error, np.sqrt(np.sum(values[5:] ** 2)), rtol=1e-4, atol=1e-4)
+
+
+def test_few_dimensions_of_a_large_matrix_are_found_without_all_of_them(monkeypatch):
+    monkeypatch.setattr(base, "LARGEST_DECOMPOSED", 20)
+    W = np.diag([5.0, 3.0, *np.full(22, 0.01)])[::-1]
+    left, right = base.truncated(W, 2)
+    np.testing.assert_allclose(left @ right.T, np.where(W > 1, W, 0), atol=1e-8)
 
 
 @each
@@ -290,6 +445,23 @@ def test_a_trace_sees_the_model_of_its_step_and_changes_nothing(learner):
         short = clone(learner).set_params(**three).fit(X, Y).similarity(X, X)
         is_auto = learner.get_params().get("solver") == "auto"  # three steps may be taken with other arithmetic
         np.testing.assert_allclose(seen[3], short, rtol=0, atol=tolerance(learner) if is_auto else 0)
+
+
+@over([learner for learner in first if "trace" in inspect.signature(learner.fit_triplets).parameters])
+def test_a_trace_of_given_triplets_sees_what_fewer_would_teach(learner):
+    if "triplets" not in learner.accepts:
+        return
+    triplets = TripletSampler(Y, 5).draw(200)
+    seen = {}
+
+    def trace(model, step):
+        seen[step] = model.similarity(X, X)
+        return {"share": model.score(X, triplets=triplets)}
+
+    model = clone(learner).fit_triplets(X, triplets, trace=trace, trace_steps=[0, 90, 200])
+    assert model.curve_["share"][-1] == model.score(X, triplets=triplets)
+    short = clone(learner).fit_triplets(X, triplets[:90]).similarity(X, X)
+    np.testing.assert_allclose(seen[90], short, rtol=0, atol=tolerance(learner))
 
 
 @tracing

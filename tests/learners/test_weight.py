@@ -26,6 +26,7 @@ X, y = np.eye(6) + 0.1, np.arange(6) % 2
 for form in (np.asarray, sp.csr_array):
     model = OASIS(n_steps=50, random_state=0).fit(form(X), y)
     assert model.rank(form(X), form(X), k=2)[0].shape == (6, 2)
+    assert lookalike.evaluate(model, form(X), labels=y)["map"].n_queries == 6
     model.save("model.lookalike")
     assert lookalike.load("model.lookalike").rank(form(X), form(X), k=2)[0].shape == (6, 2)
 assert all(learner_class(name) for name in MODULES)

@@ -51,6 +51,16 @@ def site(tmp_path_factory):
     shutil.rmtree(built)
 
 
+def test_the_page_about_own_vectors_prints_what_it_shows(tmp_path):
+    """All blocks run as one program; numbers may differ in the second digit on another processor."""
+    page = (DOCS / "how-to/compare-learners.md").read_text(encoding="utf-8")
+    blocks = {language: re.findall(rf"^```{language}\n(.*?)^```", page, re.M | re.S) for language in ("python", "text")}
+    program = [sys.executable, "-c", "\n".join(blocks["python"])]
+    done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=300)
+    found, expected = (re.findall(r"[\d.]+", text) for text in (done.stdout, "".join(blocks["text"])))
+    np.testing.assert_allclose([*map(float, found)], [*map(float, expected)], atol=0.02)
+
+
 def test_the_table_of_learners_says_what_each_learns_from():
     rows = re.findall(r"^([A-Z]\w+)  +(\w[\w, ]*?)  +\S", learners.__doc__, flags=re.MULTILINE)
     assert {name: {*kinds.split(", ")} for name, kinds in rows} == {

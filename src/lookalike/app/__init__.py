@@ -1,4 +1,4 @@
-"""What the package does for a user's own images: a similarity, its model file, and the commands."""
+"""What the package does for a user's own images or vectors: a similarity, its model file, and the commands."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from importlib import import_module
 from typing import Any
 
 SIMILARITY_NAME = "lookalike image similarity"
-"""What the model file of one's own images says that it is."""
+"""What the model file of one's own images or vectors says that it is."""
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Load a learner, or a similarity of one's own images; a `LookalikeError` where the file cannot be used.
+    """Load a learner, or a similarity of one's own images or vectors; a `LookalikeError` if the file cannot be used.
 
     Parameters
     ----------
     path : path-like
-        A ``.lookalike`` file; one of images is an ImportError without the extra ``images``.
+        A ``.lookalike`` file; one of a similarity is an ImportError without the extra ``images``.
 
     Returns
     -------
-    SimilarityLearner or ImageSimilarity
+    SimilarityLearner, Similarity or ImageSimilarity
     """
     if import_module("lookalike.core.model_file").read_about(path)["format"] == SIMILARITY_NAME:
-        return similarity_class().load(path)
+        return similarity_class("Similarity").load(path)
     return import_module("lookalike.learners.model_io").load(path)
 
 
-def similarity_class() -> Any:
-    """Return `ImageSimilarity`, or say which library of the extra `images` it lacks."""
+def similarity_class(name: str) -> Any:
+    """Return `Similarity` or `ImageSimilarity`, or say which library of the extra `images` it lacks."""
     try:
-        return import_module("lookalike.app.similarity").ImageSimilarity
+        return getattr(import_module("lookalike.app.similarity"), name)
     except ModuleNotFoundError as error:
-        raise ImportError(extra_needed(error, "models of images need it")) from None
+        raise ImportError(extra_needed(error, "similarities of images or vectors need it")) from None
 
 
 def extra_needed(error: ModuleNotFoundError, why: str) -> str:

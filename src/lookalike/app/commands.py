@@ -1,4 +1,4 @@
-"""The commands ``lookalike fit``, ``rank``, ``evaluate``, ``features`` and ``info``, for a user's own images."""
+"""The commands ``fit``, ``rank``, ``evaluate``, ``features`` and ``info``, for a user's own images or vectors."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ import shlex
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, Option
 
 from lookalike.app import options
-from lookalike.core.errors import LookalikeError, escaped
+from lookalike.core.errors import LookalikeError, escaped, first_reason
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lookalike.app.similarity import ImageSimilarity
+    from lookalike.app.rows import Rows
     from lookalike.core.model_file import About
     from lookalike.features.describers import Vectors
 
@@ -30,32 +31,42 @@ examples:
   lookalike fit photos --triplets judged.csv --output photos.lookalike
   lookalike fit photos --learner OASIS --set aggressiveness=0.03 --set n_steps=50000
   lookalike fit photos --representation hog --learner LMNN
+  lookalike fit vectors.parquet --id-column sku --label-column kind --hold-out 0.25
+  lookalike fit vectors.npy --triplets judged.csv --output judged.lookalike
 
-labels.csv has the columns path and label. judged.csv has query, positive and negative:
-the first image is more similar to the second than to the third. Representations: visterms
-(visual words for edges and colours, as in the papers), wavelet, color, sift-like, fisher,
-hog, texton, or a .lookalike file, to use its codebook."""
+labels.csv has the columns path (of vectors: id) and label. judged.csv has query, positive
+and negative: the first image or id is more similar to the second than to the third.
+Vectors: .npy, a row each; .npz, as scipy.sparse.save_npz writes it; .parquet, with a column
+of lists or one column a dimension; .csv, with a header and one column a dimension.
+Representations of images: visterms (visual words for edges and colours, as in the papers),
+wavelet, color, sift-like, fisher, hog, texton, or a .lookalike file, to use its codebook."""
 _RANK_EXAMPLES = """\
 examples:
   lookalike rank photos.lookalike new.jpg --gallery photos -k 5
   lookalike rank photos.lookalike *.jpg --gallery photos --html neighbours.html --compare
+  lookalike rank photos.lookalike new.jpg --gallery photos.gallery.lookalike
+  lookalike rank vectors.lookalike id-17 id-20 --gallery vectors.parquet
+  lookalike rank vectors.lookalike queries.npy --gallery vectors.npy --json
 
 --html writes one page with the images inside. It needs no network. --compare adds the
-neighbours without learning, by Euclidean distance."""
+neighbours without learning, by Euclidean distance. The third gallery is a file, from
+`lookalike index`: its images are not described again."""
 _EVALUATE_EXAMPLES = """\
 examples:
   lookalike evaluate photos.lookalike photos
   lookalike evaluate photos.lookalike photos --labels labels.csv -k 1,10,50
   lookalike evaluate photos.lookalike photos --triplets judged.csv --json
+  lookalike evaluate vectors.lookalike vectors.npy --labels labels.npy
 
-Each image is a query, and all others are ranked for it. Images of its class are right. In a
-triplet, the positive should be more similar to the query than the negative. Triplets whose
-query the model learned from are left out. Intervals: 95%, over query images."""
+Each image or vector is a query, and all others are ranked for it. Those of its class are
+right. In a triplet, the positive should be more similar to the query than the negative.
+Triplets whose query the model learned from are left out. Intervals: 95%, over queries."""
 _FEATURES_EXAMPLES = """\
 examples:
   lookalike features photos --output vectors.npz
   lookalike features photos --output hog.npy --representation hog --paths hog.parquet
   lookalike features photos --output vectors.npz --representation photos.lookalike
+  lookalike features photos --output learned.npy --representation photos.lookalike --learned gallery
   lookalike features photos --output counts --words 1000
 
 .npz is a sparse matrix of SciPy (scipy.sparse.load_npz), for visterms only. .npy is an
@@ -68,7 +79,21 @@ examples:
   lookalike info photos.lookalike
   lookalike info photos.lookalike --json"""
 
+_FEW = 12  # classes that are named in a line
+
+
+class Side(StrEnum):
+    """A side of a similarity."""
+
+    QUERIES = "queries"
+    GALLERY = "gallery"
+
+
 Model = Annotated[Path, Argument(metavar="MODEL.lookalike", help="from `lookalike fit`")]
+
+
+Results = list[dict[str, Any]]
+"""Of each query its name, and its neighbours (after and before learning) as JSON holds them."""
 
 
 def _settings(texts: Sequence[str]) -> dict[str, str]:
@@ -104,12 +129,14 @@ def _places(text: str) -> list[int]:
 
 @options.command("fit", _FIT_EXAMPLES)
 def fit(
-    folder: Annotated[Path, Argument(metavar="FOLDER", help="the images")],
+    source: options.Source,
     output: Annotated[
-        Path | None, Option(metavar="FILE.lookalike", help="the model to write (default: FOLDER's name, here)")
+        Path | None, Option(metavar="FILE.lookalike", help="the model to write (default: SOURCE's name, here)")
     ] = None,
     labels: options.Labels = None,
     triplets: options.Triplets = None,
+    id_column: options.IdColumn = None,
+    label_column: options.LabelColumn = None,
     hold_out: Annotated[
         float,
         Option(
@@ -118,16 +145,21 @@ def fit(
             help="share of every class (or of the triplets' queries) to keep for `evaluate`, such as 0.25",
         ),
     ] = 0.0,
-    representation: options.Representation = "visterms",
+    representation: options.Representation = None,
     words: options.Words = None,
-    learner: Annotated[str, Option(metavar="NAME", help="the learner")] = "OASIS",
+    learner: Annotated[
+        str | None,
+        Option(
+            metavar="NAME", help="the learner (default: what suits the rows; with --set, OASIS)", show_default=False
+        ),
+    ] = None,
     set_: Annotated[
         list[str] | None,
         Option(
             "--set",
             metavar="KEY=VALUE",
             help="a setting of the learner; may be repeated. Without n_steps or early_stopping, a learner that takes "
-            "steps sets some images aside and stops when these are ranked best",
+            "steps sets some of them aside and stops when these are ranked best",
         ),
     ] = None,
     seed: options.Seed = 0,
@@ -137,24 +169,27 @@ def fit(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Learn from a folder of your own images which of them are similar, and write a model file.
+    """Learn from your own images or vectors which of them are similar, and write a model file.
 
-    FOLDER holds one folder of images per class. Or name a table of labels or triplets, with paths relative to
-    FOLDER. Images that cannot be used are left out and named.
+    SOURCE is a folder with one folder of images per class, or a file of vectors with a column of labels. Or name a
+    table of labels or triplets, of paths in the folder or ids of vectors. Images that cannot be used are left out and
+    named. Vectors are moved by their mean, if dense, and divided by their mean length, and used as they are otherwise.
     """
     settings = _settings(set_ or [])
     options.refuse_both(labels, triplets)
 
-    from lookalike.app.similarity import ImageSimilarity
+    from lookalike.app.rows import VECTORS
+    from lookalike.app.similarity import Similarity
     from lookalike.core.files import named
     from lookalike.core.model_file import SUFFIX
 
-    output = output or Path(f"{Path(os.path.realpath(folder)).name}{SUFFIX}")
+    whole = Path(os.path.realpath(source))
+    output = output or Path(f"{whole.stem if whole.suffix.lower() in VECTORS else whole.name}{SUFFIX}")
     options.check_output(output, (SUFFIX,), labels, triplets, _model_in(representation))
     named(output, SUFFIX)
     kept = options.cache_folder(cache, no_cache, output)
     with options.StageReport(quiet) as progress:
-        model = ImageSimilarity(
+        model = Similarity(
             representation,
             learner,
             words=words,
@@ -164,29 +199,81 @@ def fit(
             jobs=jobs,
             cache=kept,
             progress=progress,
+            note=progress.note,
         )
-        model.fit(folder, labels, triplets)
+        model.check_settings(triplets=triplets is not None)
+        rows = model.read(source, labels, triplets, id_column=id_column, label_column=label_column)
+        progress.note(_taken(rows))
+        model.fit(rows)
     model.save(output)
+    about = model.about()
     if as_json:
-        options.print_json({"model": str(output), **model.about(), "left_out": options.records(model.left_out_)})
+        left_out = options.records(model.left_out_)
+        options.print_json({"model": str(output), "source": _facts(rows), **about, "left_out": left_out})
     elif not quiet:
         tables = {"--labels": labels, "--triplets": triplets}
-        source = [str(folder), *(str(part) for option, table in tables.items() if table for part in (option, table))]
-        options.tell(_summary(output, model, source))
+        columns = {"--id-column": id_column, "--label-column": label_column}
+        given, named_columns = (
+            [str(part) for pair in table.items() if pair[1] for part in pair] for table in (tables, columns)
+        )
+        times = "; ".join(f"{name} {seconds:.1f} s" for name, seconds in about["seconds"].items())
+        options.tell([f"{output}: {_learned(about)}", times, *_triplets_in(about)])
+        options.tell(options.left_out_lines(model.left_out_, "file" if rows.images else "id"))
+        next_steps = [["evaluate", str(output), str(source), *given, *named_columns]] if about["n_held_out"] else []
+        next_steps += [["rank", str(output), "QUERY", "--gallery", str(source), *named_columns]]
+        options.tell(f"next: {shlex.join([_program(), *step])}" for step in next_steps)
 
 
-def _summary(output: Path, model: ImageSimilarity, source: list[str]) -> list[str]:
-    """Say what was learned, what was left out, and what to do next."""
-    about = model.about()
-    lines = [f"{output}: {_learned(about)}"]
-    lines.append("; ".join(f"{name} {seconds:.1f} s" for name, seconds in about["seconds"].items()))
-    lines += options.left_out_lines(model.left_out_)
-    if about["triplets_left_out"]:
-        lines.append(f"left out: {options.counted(about['triplets_left_out'], 'triplet')} whose images cannot be used")
-    if about["n_held_out"]:
-        lines.append(f"next: {shlex.join([_program(), 'evaluate', str(output), *source])}")
-    lines.append(f"next: {shlex.join([_program(), 'rank', str(output), 'QUERY', '--gallery', source[0]])}")
-    return lines
+def _facts(rows: Rows) -> dict[str, object]:
+    """Return what was taken for what, as JSON holds it."""
+    labels = [] if rows.labels is None else rows.labels[rows.labels != ""].tolist()
+    dimensions = None if rows.X is None else int(rows.X.shape[1])
+    classes = (
+        {name: labels.count(name) for name in sorted(set(labels))} if len(set(labels)) <= _FEW else len(set(labels))
+    )
+    counts = {
+        "n_rows": len(rows),
+        "dimensions": dimensions,
+        "classes": classes,
+        "n_unlabelled": len(rows) - len(labels),
+    }
+    return {"path": rows.source, "columns": rows.origin, **counts}
+
+
+def _taken(rows: Rows) -> str:
+    """Say in one line what was taken for what."""
+    facts = _facts(rows)
+    parts = [options.counted(len(rows), rows.noun)]
+    if rows.X is not None:
+        parts[0] += f" of {facts['dimensions']:,} dimensions"
+        parts.append(rows.origin or "row numbers from 0 are the ids")
+    if rows.triplets is not None:
+        parts.append(options.counted(len(rows.triplets) + sum(rows.triplets_left_out.values()), "triplet"))
+    elif isinstance(classes := facts["classes"], dict):
+        listed = ", ".join(f"{name} {n:,}" for name, n in classes.items())
+        parts.append(f"{options.counted(len(classes), 'class')} ({listed})" if classes else "no labels")
+    else:
+        parts.append(f"{classes:,} classes")
+    if facts["n_unlabelled"] and rows.triplets is None:
+        parts.append(f"{facts['n_unlabelled']:,} without a label")
+    return f"{rows.source}: {'; '.join(parts)}"
+
+
+def _triplets_in(about: About) -> list[str]:
+    """Say what has become of the triplets that a model was given, if it was given any."""
+    if not about["n_triplets"] or "why_triplets_left_out" not in about:  # as former versions wrote it
+        return []
+    parts = {"learned from": about["n_triplets"], "held out": about["n_triplets_held_out"]}
+    return [_triplet_line(parts, about["why_triplets_left_out"])]
+
+
+def _triplet_line(parts: Mapping[str, int], left_out: Mapping[str, int]) -> str:
+    """Say what has become of all triplets that were given."""
+    n_left_out = sum(left_out.values())
+    reasons = f" ({'; '.join(f'{n:,} {reason}' for reason, n in left_out.items())})" if n_left_out else ""
+    listed = " + ".join(f"{n:,} {what}" for what, n in parts.items())
+    given = options.counted(sum(parts.values()) + n_left_out, "triplet")
+    return f"{given} = {listed} + {n_left_out:,} left out{reasons}"
 
 
 def _program() -> str:
@@ -198,7 +285,8 @@ def _program() -> str:
 def _learned(about: About) -> str:
     """Say in one line what a model has learned from what."""
     learner, representation = about["learner"], about["representation"]
-    source = f"{options.counted(about['n_images'], 'image')}"
+    is_of_vectors = representation["name"] == "vectors"
+    source = options.counted(about["n_images"], "vector" if is_of_vectors else "image")
     if about["classes"]:
         source += f" of {options.counted(len(about['classes']), 'class')}"
     if about["n_triplets"]:
@@ -206,18 +294,37 @@ def _learned(about: About) -> str:
     held_out = f", {about['n_held_out']:,} held out" if about["n_held_out"] else ""
     steps = f" in {learner['n_steps']:,} steps" if "n_steps" in learner else ""
     described = f"visterms of {representation['dimensions']:,} words"
-    if representation["name"] != "visterms":
+    if is_of_vectors:
+        described = f"{representation['dimensions']:,} dimensions"
+        described += ", centred" if representation["settings"]["centred"] else ""
+        described += f", divided by the mean length {representation['settings']['scale']:.4g}"
+    elif representation["name"] != "visterms":
         described = f"{representation['name']} of {representation['dimensions']:,} dimensions"
         if reduced := representation["learned_components"]:
             described += f", {reduced} principal components of them learned with"
+    if learner.get("n_steps") == 0:
+        nothing = (
+            f"{learner['name']} learned nothing from {source}{held_out}: it took 0 steps, and ranks as before learning"
+        )
+        return f"{nothing}; {described}"
     return f"{learner['name']} learned from {source}{steps}{held_out}; {described}"
 
 
 @options.command("rank", _RANK_EXAMPLES)
 def rank(
     model: Model,
-    queries: Annotated[list[Path], Argument(metavar="QUERY...", help="image files")],
-    gallery: Annotated[Path, Option(metavar="FOLDER", help="images to rank, at any depth")],
+    queries: Annotated[
+        list[str], Argument(metavar="QUERY...", help="image files; ids in a gallery of vectors, or a file of vectors")
+    ],
+    gallery: Annotated[
+        Path,
+        Option(
+            metavar="SOURCE",
+            help="what to rank: a folder of images, at any depth, a file of `lookalike index`, or a file of vectors",
+        ),
+    ],
+    id_column: options.IdColumn = None,
+    label_column: options.LabelColumn = None,
     k: Annotated[int, Option("-k", metavar="N", min=1, help="neighbours")] = 10,
     html: Annotated[Path | None, Option(metavar="PAGE.html", help="write a page")] = None,
     compare: Annotated[bool, Option("--compare", help="show the neighbours before learning too")] = False,
@@ -228,81 +335,107 @@ def rank(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Print the images of a folder that are most similar to each query image, best first.
+    """Print the images of a folder, or the vectors of a file, that are most similar to each query, best first.
 
-    `lookalike fit` writes the model. Copies of the query in the folder are left out.
+    `lookalike fit` writes the model. Copies of the query are left out: the same image file, or the same numbers.
     """
-    from lookalike.app.similarity import ImageSimilarity
+    from lookalike.core.model_file import SUFFIX
 
     if html is not None:
-        options.check_output(html, options.PAGES, model, *queries)
-    with options.StageReport(quiet) as progress:
-        opened = ImageSimilarity.load(
-            model, jobs=jobs, cache=options.cache_folder(cache, no_cache, model), progress=progress
-        )
-        ranked = opened.rank_both(queries, gallery, k, which=(True, False) if compare else (True,))
-    left_out = opened.left_out_
-    n_bad_queries = len(set(queries)) - ranked[True]["query"].nunique()
-    _warn(ranked[True], left_out[n_bad_queries:] if not quiet else left_out[:0], k)
+        options.check_output(html, options.PAGES, model, *map(Path, queries))
+    if gallery.suffix == SUFFIX and not gallery.is_dir():
+        if compare:
+            raise LookalikeError(f"{gallery} has no vectors before learning: leave --compare, or name the folder")
+        from lookalike.app.gallery import rank_saved
+
+        root, results, bad, left_out = rank_saved(model, gallery, queries, k, jobs=jobs or os.cpu_count() or 1)
+        if bad:
+            n_queries = len(bad) + len(results)
+            warnings.warn(f"{len(bad):,} of {n_queries:,} queries left out{first_reason(bad)}", stacklevel=2)
+    else:
+        from lookalike.app.similarity import ImageSimilarity, Similarity
+
+        with options.StageReport(quiet) as progress:
+            opened = Similarity.load(
+                model, jobs=jobs, cache=options.cache_folder(cache, no_cache, model), progress=progress
+            )
+            if html is not None and not isinstance(opened, ImageSimilarity):
+                raise LookalikeError(f"a page shows images, and {model} ranks vectors: leave --html out")
+            how = {"id_column": id_column, "label_column": label_column}
+            ranked = opened.rank_both(queries, gallery, k, which=(True, False) if compare else (True,), **how)
+        results, root = rankings(ranked), gallery
+        reasons = list(opened.left_out_.itertuples(index=False, name=None))
+        n_bad = len(set(queries)) - len(results) if reasons else 0
+        bad, left_out = reasons[:n_bad], reasons[n_bad:]
+    _warn(results, [] if quiet else left_out, k)
     if html is not None:
         from lookalike.app.page import write_page
+        from lookalike.app.similarity import ImageSimilarity
 
-        write_page(ranked, gallery, html, title=f"Neighbours by {model.name}", model=opened)
+        write_page(results, root, html, title=f"Neighbours by {model.name}", model=ImageSimilarity.load(model))
     if as_json:
         about = {"model": str(model), "gallery": str(gallery), "k": k, "page": None if html is None else str(html)}
-        options.print_json({**about, "results": _rankings(ranked), "left_out": options.records(left_out)})
+        pairs = [{"path": path, "reason": reason} for path, reason in [*bad, *left_out]]
+        options.print_json({**about, "results": results, "left_out": pairs})
     elif html is None:
-        options.tell(_ranking_lines(ranked))
+        options.tell(_ranking_lines(results))
     elif not quiet:
-        options.tell([f"{html}: {options.counted(ranked[True]['query'].nunique(), 'query')}, {k} neighbours each"])
+        options.tell([f"{html}: {options.counted(len(results), 'query')}, {k} neighbours each"])
 
 
-def _warn(ranked: pd.DataFrame, left_out: pd.DataFrame, k: int) -> None:
+def _warn(results: Results, left_out: list[tuple[str, str]], k: int) -> None:
     """Say on standard error what is not as it may have been meant."""
-    from lookalike.app.sources import first_reason
-
-    found = int(ranked.groupby("query")["rank"].max().min())
+    found = min(len(result["neighbours"]) for result in results)
     if found < k:
         warnings.warn(f"the gallery has only {found} images besides a query, fewer than {k}", stacklevel=2)
-    if len(left_out):
+    if left_out:
         reason = first_reason(left_out)
         warnings.warn(f"{options.counted(len(left_out), 'file')} of the gallery left out{reason}", stacklevel=2)
 
 
-def _ranking_lines(ranked: dict[bool, pd.DataFrame]) -> list[str]:
+def _ranking_lines(results: Results) -> list[str]:
     """Return the rankings as people read them."""
     lines: list[str] = []
-    for query, rows in ranked[True].groupby("query", sort=False):
-        lines.append(f"{query}")
-        paths = [escaped(path) for path in rows["path"]]
+    for result in results:
+        rows = result["neighbours"]
+        lines.append(f"{result['query']}")
+        paths = [escaped(_name(row)) for row in rows]
         width = max(map(len, paths))
         before = [""] * len(paths)
-        if False in ranked:
-            before = [f"    {path}" for path in ranked[False].groupby("query").get_group(query)["path"]]
+        if "before_learning" in result:
+            before = [f"    {_name(row)}" for row in result["before_learning"]]
             lines.append(f"{'':17}{'after learning':<{width}}    before learning")
-        for path, other, row in zip(paths, before, rows.itertuples(), strict=True):
-            lines.append(f"{row.rank:5}  {row.score:>8.4f}  {path:<{width}}{other}".rstrip())
+        for path, other, row in zip(paths, before, rows, strict=True):
+            lines.append(f"{row['rank']:5}  {row['score']:>8.4f}  {path:<{width}}{other}".rstrip())
     return lines
 
 
-def _rankings(ranked: dict[bool, pd.DataFrame]) -> list[dict[str, object]]:
+def _name(row: Mapping[str, Any]) -> str:
+    """Return the path of a neighbour, or its id and label."""
+    return str(row["path"]) if "path" in row else f"{row['id']}  {row['label']}".strip()
+
+
+def rankings(ranked: dict[bool, pd.DataFrame]) -> Results:
+    """Return tables of rankings as JSON holds them."""
     names = {True: "neighbours", False: "before_learning"}
-    results: dict[str, dict[str, object]] = {}
+    results: dict[str, dict[str, Any]] = {}
     for learned, table in ranked.items():
         for query, rows in table.groupby("query", sort=False):
             result = results.setdefault(str(query), {"query": str(query)})
-            result[names[learned]] = options.records(rows[["rank", "path", "score", "label"]])
+            result[names[learned]] = options.records(rows.drop(columns="query"))
     return list(results.values())
 
 
 @options.command("evaluate", _EVALUATE_EXAMPLES)
 def evaluate(
     model: Model,
-    folder: Annotated[Path, Argument(metavar="FOLDER", help="class folders, or where the table's paths start")],
+    source: options.Source,
     labels: options.Labels = None,
     triplets: options.Triplets = None,
+    id_column: options.IdColumn = None,
+    label_column: options.LabelColumn = None,
     k: Annotated[str, Option("-k", metavar="N,N", help="numbers of first images to measure precision on")] = "1,5,10",
-    everything: Annotated[bool, Option("--all", help="also evaluate images that the model learned from")] = False,
+    everything: Annotated[bool, Option("--all", help="also evaluate what the model learned from")] = False,
     seed: options.Seed = 0,
     jobs: options.Jobs = None,
     cache: options.Cache = None,
@@ -310,42 +443,51 @@ def evaluate(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Print how well a model orders labelled images (mean average precision, precision at k) or triplets.
+    """Print how well a model orders labelled images or vectors (mean average precision, precision at k), or triplets.
 
-    The Euclidean distance in the same representation, without learning, is shown beside it. Images that the model
-    learned from are left out if there are others. Use `lookalike fit --hold-out` to keep some.
+    The Euclidean distance in the same representation, without learning, is shown beside it. What the model learned from
+    is left out if there is something else. Use `lookalike fit --hold-out` to keep some.
     """
     places = _places(k)
     options.refuse_both(labels, triplets)
 
-    from lookalike.app.similarity import ImageSimilarity
+    from lookalike.app.choice import worse_than_none
+    from lookalike.app.similarity import Similarity
 
     with options.StageReport(quiet) as progress:
-        opened = ImageSimilarity.load(
+        opened = Similarity.load(
             model, jobs=jobs, cache=options.cache_folder(cache, no_cache, model), progress=progress
         )
         opened.random_state = seed
-        table = opened.evaluate(folder, labels, triplets, ks=places, everything=everything)
-    counts = table.attrs
+        rows = opened.read(source, labels, triplets, id_column=id_column, label_column=label_column)
+        progress.note(_taken(rows))
+        table = opened.evaluate(rows, ks=places, everything=everything)
+    counts, nouns = table.attrs, f"{rows.noun}s"
     if counts["learned_from"]:
         warnings.warn(
-            f"the model has learned from {counts['learned_from']:,} of the {counts['images']:,} images that "
-            "are evaluated: new images would be ranked worse; use fit --hold-out 0.25 to measure that",
+            f"the model has learned from {counts['learned_from']:,} of the {counts[nouns]:,} {nouns} that "
+            f"are evaluated: new {nouns} would be ranked worse; use fit --hold-out 0.25 to measure that",
             stacklevel=2,
         )
+    elif (sentence := worse_than_none(table)) is not None:
+        warnings.warn(sentence, stacklevel=2)
     if as_json:
         tables = {"rows": options.records(table), "left_out": options.records(opened.left_out_)}
-        options.print_json({"model": str(model), "folder": str(folder)} | counts | tables)
+        options.print_json({"model": str(model), "folder": str(source), "source": _facts(rows)} | counts | tables)
         return
-    what = options.counted(counts["images"], "image")
+    what = options.counted(counts[nouns], rows.noun)
     if "triplets" in counts:
         what = f"{options.counted(counts['triplets'], 'triplet')} of {what}"
-    passed = f"; left out: {options.counted(counts['passed_over'], 'image')} that the model has learned from"
-    left_out = [] if quiet else options.left_out_lines(opened.left_out_)
-    options.tell([f"{folder}: {what}{passed if counts['passed_over'] else ''}", *left_out, *_measure_lines(table)])
+    passed = f"; left out: {options.counted(counts['passed_over'], rows.noun)} that the model has learned from"
+    options.tell([f"{source}: {what}{passed if counts['passed_over'] else ''}"])
+    if "triplets" in counts:
+        options.tell([_triplet_line({"evaluated": counts["triplets"]}, counts["triplets_left_out"])])
+    if not quiet:
+        options.tell(options.left_out_lines(opened.left_out_, "file" if rows.images else "id"))
+    options.tell(measure_lines(table))
 
 
-def _measure_lines(table: pd.DataFrame) -> list[str]:
+def measure_lines(table: pd.DataFrame) -> list[str]:
     """Return the numbers as people read them."""
     methods = list(dict.fromkeys(table["method"]))
     lines = ["", f"{'':20}" + "".join(f"{f'{method}, 95% interval':>30}" for method in methods)]
@@ -359,12 +501,18 @@ def _measure_lines(table: pd.DataFrame) -> list[str]:
 
 @options.command("features", _FEATURES_EXAMPLES)
 def features(
-    folder: Annotated[Path, Argument(metavar="FOLDER", help="the images, at any depth")],
+    source: options.Source,
     output: Annotated[Path, Option(metavar="FILE", help="vectors to write (.npz or .npy), or a folder of counts")],
     paths: Annotated[
         Path | None, Option(metavar="TABLE", help="table to write: .csv or .parquet (default: .csv beside them)")
     ] = None,
-    representation: options.Representation = "visterms",
+    representation: options.Representation = None,
+    learned: Annotated[
+        Side | None,
+        Option(metavar="SIDE", help="write what a model has learned, for an index: queries (to ask with) or gallery"),
+    ] = None,
+    id_column: options.IdColumn = None,
+    label_column: options.LabelColumn = None,
     words: options.Words = None,
     pool: Annotated[
         float,
@@ -379,10 +527,12 @@ def features(
 ) -> None:
     """Describe all images of a folder, and write their vectors (rows of unit length) or their visterm counts.
 
-    A table beside them lists the image of each row.
+    A table beside them lists the image of each row. The vectors are those before learning, also with a model as
+    representation. --learned writes what the model has learned: an index of the gallery's vectors, asked with those of
+    queries by inner product or Euclidean distance, finds the neighbours of `lookalike rank`.
     """
-    from lookalike.app.similarity import ImageSimilarity
-    from lookalike.app.sources import COLUMNS
+    from lookalike.app.rows import is_vectors
+    from lookalike.app.similarity import Similarity
     from lookalike.core.files import write_array, write_csr, write_table
     from lookalike.data.visterm_folder import COLUMNS as FOLDER_COLUMNS
     from lookalike.data.visterm_folder import COUNTS, MANIFEST, PALETTE, write_visterm_folder
@@ -392,48 +542,65 @@ def features(
     table = output / MANIFEST if is_folder else paths or output.with_suffix(".csv")
     if is_folder and output.is_dir() and not table.exists() and any(output.iterdir()):
         raise LookalikeError(f"{output} exists and is no folder of visterm counts: name another one")
-    is_sparse = vectors_in.suffix.lower() == ".npz"
-    if is_sparse:
+    wants_sparse, given = vectors_in.suffix.lower() == ".npz", is_vectors(source)
+    model = _model_in(representation)
+    if learned is not None and (model is None or is_folder):
+        raise typer.BadParameter("needs --representation MODEL.lookalike and a file", param_hint="'--learned'")
+    if wants_sparse and not given:
         _check_sparse(output, representation, words)
-    options.check_output(vectors_in, (".npz", ".npy"), model := _model_in(representation))
-    options.check_output(table, options.TABLES, model, vectors_in)
+    options.check_output(vectors_in, (".npz", ".npy"), model, source if given else None)
+    options.check_output(table, options.TABLES, model, vectors_in, source if given else None)
     if is_folder:
         options.check_output(output / PALETTE, (".npy",), model)
+    columns = ["id", "label"] if given else ["path", "label", "sha256", "width", "height"]
     if paths is None:
-        _check_default(table, FOLDER_COLUMNS if is_folder else COLUMNS)
+        _check_default(table, FOLDER_COLUMNS if is_folder else columns)
     kept = options.cache_folder(cache, no_cache, output)
     with options.StageReport(quiet) as progress:
-        described = ImageSimilarity(
-            representation, words=words, random_state=seed, jobs=jobs, cache=kept, progress=progress
-        )
+        described = Similarity(representation, words=words, random_state=seed, jobs=jobs, cache=kept, progress=progress)
         vectors: Vectors
-        vectors, images = described.counts(folder, pool) if is_folder else described.vectors(folder)
+        if is_folder:
+            vectors, images = described.counts(source, pool)
+        else:
+            side = None if learned is None else learned.value
+            vectors, images = described.vectors(source, learned=side, id_column=id_column, label_column=label_column)
     describer, left_out = described.representation_.describer, described.left_out_
+    name, dimensions = describer.system, int(vectors.shape[1])
     if is_folder:
-        sizes = [(folder / path).stat().st_size for path in images["path"]]
+        sizes = [(source / path).stat().st_size for path in images["path"]]
         manifest = images.assign(bytes=sizes, status="ok", reason="")
         write_visterm_folder(output, manifest, images["in_pool"].to_numpy(), vectors, describer.arrays()["palette"])
-    elif is_sparse:
+    elif wants_sparse:
+        if not hasattr(vectors, "indptr"):
+            raise LookalikeError(f"vectors of {name} are dense: name a file that ends in .npy, not {output}")
         write_csr(vectors, output)
     else:
         write_array(vectors.toarray() if hasattr(vectors, "indptr") else vectors, output)
     if not is_folder:
-        write_table(images[COLUMNS], table)
-    name, dimensions = describer.system, int(vectors.shape[1])
+        write_table(images[columns], table)
     if as_json:
         about = {"output": str(output), "paths": str(table), "n_images": len(images), "dimensions": dimensions}
-        options.print_json({**about, "representation": name, "left_out": options.records(left_out)})
+        metric = None if learned is None else described.learner_.metric_
+        state = {"representation": name, "learned": learned and learned.value, "metric": metric}
+        options.print_json(about | state | {"left_out": options.records(left_out)})
     elif not quiet:
-        first = f"{output}: {options.counted(len(images), 'image')} x {dimensions:,} dimensions of {name}"
-        options.tell([first, f"{table}: the image of each row", *options.left_out_lines(left_out)])
+        noun = "vector" if given else "image"
+        when, hint = f"of {name}, before learning", ""
+        if learned is not None:
+            metric = "inner product" if described.learner_.metric_ == "inner_product" else "Euclidean distance"
+            when = f"for {learned.value}, learned by {type(described.learner_).__name__}; compare them by {metric}"
+        elif model is not None and not is_folder:
+            hint = " (--learned queries or gallery writes what was learned)"
+        first = f"{output}: {options.counted(len(images), noun)} x {dimensions:,} dimensions {when}{hint}"
+        options.tell([first, f"{table}: the {noun} of each row", *options.left_out_lines(left_out)])
 
 
-def _model_in(representation: str) -> Path | None:
+def _model_in(representation: str | None) -> Path | None:
     """Return the model whose codebook is taken over, if the representation names one."""
-    return Path(representation) if representation.endswith(".lookalike") else None
+    return Path(representation) if representation and representation.endswith(".lookalike") else None
 
 
-def _check_sparse(output: Path, representation: str, words: int | None) -> None:
+def _check_sparse(output: Path, representation: str | None, words: int | None) -> None:
     """Refuse, before anything is described, to write dense vectors as a sparse matrix."""
     from lookalike.app.model_file import read_about
     from lookalike.app.representations import make_representation
@@ -441,7 +608,7 @@ def _check_sparse(output: Path, representation: str, words: int | None) -> None:
 
     model = _model_in(representation)
     name = read_about(model)["representation"]["name"] if model else None
-    name = name or make_representation(representation, words).describer.system
+    name = name or make_representation(representation or BagOfVisterms.system, words).describer.system
     if name != BagOfVisterms.system:
         raise LookalikeError(f"vectors of {name} are dense: name a file that ends in .npy, not {output}")
 
@@ -485,6 +652,8 @@ def info(model: Model, as_json: options.AsJson = False) -> None:
         "made": origin.get("time", "unknown"),
         "versions": ", ".join(f"{name} {number}" for name, number in origin.items() if name != "time"),
     }
+    if lines := _triplets_in(about):
+        rows["triplets"] = lines[0]
     options.tell(f"{name:<16}{value}" for name, value in rows.items())
 
 

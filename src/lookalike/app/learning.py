@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,21 +11,25 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lookalike.app.sources import ImageSet, first_reason
-from lookalike.core.arrays import Array, Doubles, Ints, Matrix, Truths
+from lookalike.app.rows import Rows
+from lookalike.app.sources import first_reason
+from lookalike.core.arrays import Array, Ints, Matrix, Truths
 from lookalike.core.errors import LookalikeError
 from lookalike.core.model_file import Arrays
 from lookalike.core.seeds import generator, integer_seed
 from lookalike.features.clustering import one_thread, principal_components
-from lookalike.features.describers import Vectors, unit_rows
+from lookalike.features.describers import Vectors
 from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.curve import log_spaced_steps
 from lookalike.learners.online import held_out_rows
 from lookalike.learners.registry import MODULES, learner_class
-from lookalike.ranking.rankings import rank_leave_one_out
+from lookalike.ranking.evaluation import by_query, intervals
+from lookalike.ranking.rankings import Similarity, ordered, rank_leave_one_out
 
 TRAIN, HELD_OUT = "train", "held-out"
-"""Whether an image is learned from, or kept for `ImageSimilarity.evaluate`."""
+"""Whether a row is learned from, or kept for `Similarity.evaluate`."""
+MIXED = "with held-out and other {noun}s"
+"""Why a triplet of a query that is learned from is not."""
 OURS = {"random_state": "--seed", "verbose": "--quiet", "n_jobs": "--jobs"}
 """Arguments of learners that other options set."""
 VALIDATION = 0.2
@@ -35,11 +40,8 @@ MOST_COMPONENTS = 256
 """Principal components that long dense descriptions are brought to before learning: W has their square."""
 _MOST_ROWS = 2000  # that principal components are found from
 
-RESAMPLES = 2000
-"""Bootstrap samples of the queries that an interval is made of."""
-
-Side = tuple[SimilarityLearner, Matrix]
-"""A learner, and the rows that it compares."""
+Side = tuple[Similarity, Matrix]
+"""What compares rows, and these rows."""
 
 
 def learner_name(name: str) -> str:
@@ -77,26 +79,27 @@ def checked_settings(name: str, settings: Mapping[str, object]) -> dict[str, obj
     return checked
 
 
-def choose_roles(found: ImageSet, hold_out: float, seed: int) -> NDArray[np.str_]:
-    """Return the role of every image; a share of every class, or of the queries of triplets, is held out."""
-    roles = np.full(len(found.images), TRAIN, dtype="U8")
+def choose_roles(found: Rows, hold_out: float, seed: int) -> NDArray[np.str_]:
+    """Return the role of every row; a share of every class, or of the queries of triplets, is held out."""
+    roles = np.full(len(found), TRAIN, dtype="U8")
     rng = generator(seed, "own images", "held out")
     if found.triplets is None:
-        labels = found.images["label"].to_numpy(str)
-        names, sizes = np.unique(labels, return_counts=True)
+        assert found.labels is not None
+        names, sizes = np.unique(found.labels, return_counts=True)
         if len(names) < 2:
             has = f"{names[0]}{first_reason(found.left_out)}"
-            raise LookalikeError(f"learning needs two classes or more, and {found.root} has only {has}: add another")
+            raise LookalikeError(f"learning needs two classes or more, and {found.source} has only {has}: add another")
         if sizes.max() < 2:
             raise LookalikeError(
-                f"every class of {found.root} has a single image: give at least two images of some class"
+                f"every class of {found.source} has a single {found.noun}: give at least two of some class"
             )
         if hold_out:
             try:
-                roles[held_out_rows(labels, hold_out, rng)] = HELD_OUT
+                roles[held_out_rows(found.labels, hold_out, rng)] = HELD_OUT
             except ValueError:
                 raise LookalikeError(
-                    "no class has four images (two to hold out and two to learn from): add images, or hold none out"
+                    f"no class has four {found.noun}s (two to hold out and two to learn from): add {found.noun}s, or "
+                    "hold none out"
                 ) from None
     elif hold_out:
         queries = np.unique(found.triplets[:, 0])
@@ -104,7 +107,7 @@ def choose_roles(found: ImageSet, hold_out: float, seed: int) -> NDArray[np.str_
         kept = (roles[found.triplets] == TRAIN).all(axis=1)
         if not kept.any():
             raise LookalikeError("all triplets belong to held-out queries: add triplets, or hold out fewer")
-        # an image that only held-out triplets name is not learned from either
+        # a row that only held-out triplets name is not learned from either
         roles[np.setdiff1d(np.arange(len(roles)), found.triplets[kept])] = HELD_OUT
     return roles
 
@@ -121,13 +124,6 @@ def fit_components(vectors: Vectors, seed: int) -> Arrays:
         "mean": found.mean_.astype(np.float32),
         "components": np.ascontiguousarray(found.components_, dtype=np.float32),
     }
-
-
-def onto_components(rows: Vectors, reduction: Arrays) -> Vectors:
-    """Bring rows to the components that `fit_components` found, at unit length; with none, return them as they are."""
-    if not reduction:
-        return rows
-    return unit_rows((rows - reduction["mean"]) @ reduction["components"].T)
 
 
 def train(
@@ -162,7 +158,7 @@ def train(
             learner = learner_class(name)(**parameters).fit_triplets(X, triplets)
     except (ValueError, TypeError) as error:
         reason = str(error).strip().splitlines()[0]
-        raise LookalikeError(f"{name} cannot learn from these images: {reason}") from error
+        raise LookalikeError(f"{name} cannot learn: {reason}") from error
     return learner.set_params(n_jobs=defaults["n_jobs"]) if "n_jobs" in defaults else learner
 
 
@@ -171,19 +167,6 @@ def stream(triplets: Ints, n: int, seed: int) -> Ints:
     rng = generator(seed, "own images", "order of triplets")
     order = [rng.permutation(len(triplets)) for _ in range(-(-n // len(triplets)))]
     return triplets[np.concatenate(order)[:n]] if order else triplets[:0]
-
-
-def margins_won(model: SimilarityLearner, X: Vectors, triplets: Ints, block: int = 256) -> Doubles:
-    """Return 1 for a triplet whose positive is more similar to the query than the negative, 0.5 for a tie, else 0."""
-    won = np.empty(len(triplets))
-    queries, query_of = np.unique(triplets[:, 0], return_inverse=True)
-    for start in range(0, len(queries), block):
-        mine = np.flatnonzero((query_of >= start) & (query_of < start + block))
-        scores = np.asarray(model.similarity(X[queries[start : start + block]], X))
-        rows = query_of[mine] - start
-        margin = scores[rows, triplets[mine, 1]] - scores[rows, triplets[mine, 2]]
-        won[mine] = np.where(margin > 0, 1.0, np.where(margin == 0, 0.5, 0.0))
-    return won
 
 
 def _best_step(name: str, parameters: Mapping[str, Any], X: Vectors, triplets: Ints, n_steps: int, seed: int) -> int:
@@ -195,15 +178,14 @@ def _best_step(name: str, parameters: Mapping[str, Any], X: Vectors, triplets: I
     chosen = rng.permutation(queries)[: max(1, round(VALIDATION * len(queries)))]
     held_out = np.isin(triplets[:, 0], chosen)
     examples = stream(triplets[~held_out], n_steps, seed)
-    model = learner_class(name)(**parameters).fit_triplets(X, examples[:0])
-    best = (margins_won(model, X, triplets[held_out]).mean(), 0)
-    taken = 0
-    for step in log_spaced_steps(n_steps, TRACE_POINTS).tolist():
-        model.partial_fit_triplets(X, examples[taken:step])
-        taken = step
-        share = margins_won(model, X, triplets[held_out]).mean()
-        best = (share, step) if share > best[0] else best
-    return best[1]
+
+    def score(model: SimilarityLearner, step: int) -> dict[str, float]:
+        return {"share": float(ordered(model, X, triplets[held_out]).mean())}
+
+    learner: Any = learner_class(name)(**parameters)
+    points = log_spaced_steps(n_steps, parameters.get("trace_points", TRACE_POINTS))
+    curve = learner.fit_triplets(X, examples, trace=score, trace_steps=points).curve_
+    return int(curve["step"][np.argmax(curve["share"])])
 
 
 def learner_defaults(name: str) -> dict[str, Any]:
@@ -238,43 +220,54 @@ def is_like(value: object, default: object) -> bool:
 
 
 def nearest(
-    learner: SimilarityLearner, queries: tuple[pd.DataFrame, Matrix], gallery: tuple[pd.DataFrame, Matrix], k: int
+    learner: SimilarityLearner, queries: tuple[Rows, Matrix], gallery: tuple[Rows, Matrix], k: int
 ) -> pd.DataFrame:
-    """Rank at most `k` of a gallery's images for each query, those of its own content left out; each with its rows."""
-    (wanted, query_rows), (images, gallery_rows) = queries, gallery
-    contents = images["sha256"].to_numpy(str)
+    """Rank at most `k` rows of a gallery for each query, those of its own content left out; each with its vectors."""
+    (wanted, query_rows), (found, gallery_rows) = queries, gallery
+    copies = Counter(found.contents.tolist())
+    most = max(copies[content] for content in wanted.contents.tolist())
+    places, scores = learner.rank(query_rows, gallery_rows, min(k + most, len(found)))
     parts: list[pd.DataFrame] = []
-    for number, (path, sha256) in enumerate(zip(wanted["path"], wanted["sha256"], strict=True)):
-        others = np.flatnonzero(contents != sha256)
+    for query, content, columns, values in zip(wanted.ids, wanted.contents, places, scores, strict=True):
+        others = np.flatnonzero(found.contents[columns] != content)[:k]
         if not len(others):
-            raise LookalikeError(f"the gallery holds only the query {path}: name another folder")
-        places, scores = learner.rank(query_rows[[number]], gallery_rows[others], min(k, len(others)))
-        best = images.iloc[others[places[0]]][["path", "label"]].reset_index(drop=True)
-        part = best.assign(query=path, rank=range(1, len(best) + 1), score=scores[0].astype(np.float64))
-        parts.append(part[["query", "rank", "path", "score", "label"]])
+            raise LookalikeError(f"the gallery holds only the query {query}: name another one")
+        best = columns[others]
+        labels = found.labels[best] if found.labels is not None else ""
+        part = {"query": query, "rank": range(1, len(best) + 1), found.key: found.ids[best]}
+        parts.append(pd.DataFrame(part | {"score": values[others].astype(np.float64), "label": labels}))
     return pd.concat(parts, ignore_index=True)
 
 
 def choose_evaluated(
-    found: ImageSet, seen: Truths, *, everything: bool = False
-) -> tuple[NDArray[np.intp], Ints | None, dict[str, int]]:
+    found: Rows, seen: Truths, *, everything: bool = False
+) -> tuple[NDArray[np.intp], Ints | None, dict[str, object]]:
     """Pass over what was `seen` in learning while other queries are left; return rows, triplets of them, counts."""
     numbers, triplets = np.arange(len(seen)), found.triplets
     places: Ints | None = None
-    counts: dict[str, int] = {}
+    counts: dict[str, object] = {}
     if triplets is None:
-        usable = not everything and bool((found.images["label"][~seen].value_counts() > 1).any())
+        assert found.labels is not None
+        others = np.unique(found.labels[~seen], return_counts=True)[1]
+        usable = not everything and bool((others > 1).any())
         rows = np.flatnonzero(~seen) if usable else numbers
         queries, asked = numbers, rows
     else:
         queries = triplets[:, 0].astype(np.intp)
-        kept = triplets if everything or seen[queries].all() else triplets[~seen[queries]]
+        passed_over = np.zeros(len(triplets), bool) if everything or seen[queries].all() else seen[queries]
+        kept, whole = triplets[~passed_over], seen[triplets[passed_over]].all(axis=1)
         asked, rows = kept[:, 0].astype(np.intp), np.unique(kept).astype(np.intp)
         places = np.searchsorted(rows, kept).astype(np.int32)
-        counts = {"triplets": len(kept), "triplets_passed_over": len(triplets) - len(kept)}
+        reasons = {
+            f"of {found.noun}s that the model has learned from": int(whole.sum()),
+            MIXED.format(noun=found.noun): int((~whole).sum()),
+            **found.triplets_left_out,
+        }
+        counts = {"triplets": len(kept), "triplets_passed_over": int(passed_over.sum())}
+        counts["triplets_left_out"] = {reason: n for reason, n in reasons.items() if n}
     known, evaluated = seen & np.isin(numbers, queries), np.isin(numbers, asked)
-    images = {"learned_from": int((known & evaluated).sum()), "passed_over": int((known & ~evaluated).sum())}
-    return rows, places, {"images": len(rows), **images, **counts}
+    passed = {"learned_from": int((known & evaluated).sum()), "passed_over": int((known & ~evaluated).sum())}
+    return rows, places, {f"{found.noun}s": len(rows), **passed, **counts}
 
 
 def compare_on_labels(sides: Mapping[str, Side], labels: Array, ks: Sequence[int], seed: int = 0) -> pd.DataFrame:
@@ -283,33 +276,20 @@ def compare_on_labels(sides: Mapping[str, Side], labels: Array, ks: Sequence[int
         raise LookalikeError("no class has two images that can be evaluated: give more labelled images")
     values: dict[tuple[str, str], Array] = {}
     for method, (learner, rows) in sides.items():
-        rankings = rank_leave_one_out(learner, rows, labels, n_neighbours=0)
-        values[method, "map"] = rankings.average_precision()
-        within = [k for k in ks if k <= rankings.n_gallery]
-        for k, column in zip(within, rankings.precision_at(within).T, strict=True):
-            values[method, f"precision@{k}"] = column
+        found = by_query(rank_leave_one_out(learner, rows, labels, n_neighbours=0), ks)
+        values |= {(method, measure): column for measure, column in found.items()}
     return _table(values, np.arange(len(labels)), seed)
 
 
 def compare_on_triplets(sides: Mapping[str, Side], triplets: Ints, seed: int = 0) -> pd.DataFrame:
     """Measure how often the positive of a triplet comes before its negative; a tie counts one half."""
     name = "triplets ordered"
-    values = {(method, name): margins_won(learner, rows, triplets) for method, (learner, rows) in sides.items()}
+    values = {(method, name): ordered(learner, rows, triplets) for method, (learner, rows) in sides.items()}
     return _table(values, triplets[:, 0], seed)
 
 
 def _table(values: Mapping[tuple[str, str], Array], queries: Array, seed: int) -> pd.DataFrame:
     """Return means and intervals of values by query."""
-    defined = ~np.isnan(next(iter(values.values())))
-    groups = np.unique(queries[defined], return_inverse=True)[1]
-    n = int(groups.max()) + 1
-    # the same resamples for all: differences between methods are differences on the same queries
-    rng = generator(seed, "own images", "intervals")
-    weights = rng.multinomial(n, np.full(n, 1 / n), size=RESAMPLES).astype(np.float64)
-    sizes = weights @ np.bincount(groups).astype(np.float64)
-    rows = []
-    for (method, measure), numbers in values.items():
-        known = numbers[defined]
-        low, high = np.quantile(weights @ np.bincount(groups, known) / sizes, [0.025, 0.975])
-        rows.append((method, measure, float(known.mean()), float(low), float(high), n))
+    found = intervals(values, queries, generator(seed, "own images", "intervals"))
+    rows = [(*key, *measure) for key, measure in found.items()]
     return pd.DataFrame(rows, columns=["method", "measure", "value", "low", "high", "queries"])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Self
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from lookalike.app import SIMILARITY_NAME
@@ -57,7 +60,9 @@ class Header(_Part):
     n_held_out: Count
     n_left_out: Count
     n_triplets: Count
+    n_triplets_held_out: Count = 0
     triplets_left_out: Count
+    why_triplets_left_out: dict[str, Count] = {}
     hold_out: Annotated[float, Field(ge=0, lt=1)]
     classes: dict[str, Count]
     seed: Count
@@ -89,12 +94,33 @@ def write_similarity(path: PathLike, about: Mapping[str, object], arrays: Arrays
 
 def read_similarity(path: PathLike) -> tuple[About, Arrays, SimilarityLearner]:
     """Read a model file: its JSON values, its arrays and its learner."""
+    about, arrays, learned = read_parts(path)
+    with fits_together(path, SIMILARITY):
+        return about, arrays, put_together(about["fitted"], learned, path, SIMILARITY)
+
+
+def read_parts(path: PathLike) -> tuple[About, Arrays, Arrays]:
+    """Read a model file: its JSON values, its arrays, and those of its learner."""
     about, arrays = model_file.read_model(path, SIMILARITY)
     learned = {name.removeprefix(_LEARNER): arrays.pop(name) for name in list(arrays) if name.startswith(_LEARNER)}
     check_finite(arrays, path, SIMILARITY.again)
     with fits_together(path, SIMILARITY):
         _Whole.model_validate(about)
-        return about, arrays, put_together(about["fitted"], learned, path, SIMILARITY)
+    return about, arrays, learned
+
+
+def fingerprint(about: About, *parts: Arrays) -> str:
+    """Hash what decides the vectors and similarities of a model; its times, and the way to it, do not."""
+    fitted = about["fitted"]["fitted"]
+    curves = [name for name, value in fitted.items() if isinstance(value, dict) and "columns" in value]
+    decided = [about["representation"], about["fitted"]["learner"], about["learner"].get("metric")]
+    digest = hashlib.sha256(json.dumps(decided, sort_keys=True).encode())
+    for arrays in parts:
+        for name in sorted(arrays):
+            if name.partition("/")[0] not in curves:
+                array = np.ascontiguousarray(arrays[name])
+                digest.update(f"{name} {array.dtype} {array.shape}".encode() + array.tobytes())
+    return digest.hexdigest()[:32]
 
 
 def read_about(path: PathLike) -> About:
@@ -102,4 +128,4 @@ def read_about(path: PathLike) -> About:
     about = model_file.read_about(path, SIMILARITY)
     with fits_together(path, SIMILARITY):
         _Whole.model_validate(about)
-    return {name: about[name] for name in Header.model_fields}
+    return {name: about[name] for name in Header.model_fields if name in about}

@@ -13,7 +13,7 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
-from typer import Option
+from typer import Argument, Option
 
 from lookalike import __version__
 from lookalike.core.errors import LookalikeError, escaped
@@ -42,9 +42,18 @@ app = typer.Typer(
 )
 
 # options that several commands have
-Labels = Annotated[Path | None, Option(metavar="FILE.csv", help="columns path, label")]
+Source = Annotated[
+    Path, Argument(metavar="SOURCE", help="a folder of images, or vectors: a file .npy, .npz, .parquet or .csv")
+]
+IdColumn = Annotated[
+    str | None, Option(metavar="NAME", help="column of the ids of vectors (default: id, or else row numbers from 0)")
+]
+LabelColumn = Annotated[str | None, Option(metavar="NAME", help="column of the labels of vectors (default: label)")]
+Labels = Annotated[
+    Path | None, Option(metavar="FILE.csv", help="columns path, label; of vectors id, label, or .npy with one a row")
+]
 Triplets = Annotated[Path | None, Option(metavar="FILE.csv", help="columns query, positive, negative")]
-Representation = Annotated[str, Option(metavar="NAME", help="how images are described")]
+Representation = Annotated[str | None, Option(metavar="NAME", help="how images are described (default: visterms)")]
 Words = Annotated[
     int | None,
     Option(
@@ -148,11 +157,11 @@ def print_json(value: object) -> None:
     print(text if _encodable(escaped(text, keep="\n")) == text else json.dumps(numbers, indent=2))
 
 
-def left_out_lines(left_out: pd.DataFrame) -> list[str]:
-    """Say which files were left out, and why."""
+def left_out_lines(left_out: pd.DataFrame, what: str = "file") -> list[str]:
+    """Say which files, or ids, were left out, and why."""
     if left_out.empty:
         return []
-    lines = [f"left out: {counted(len(left_out), 'file')}"]
+    lines = [f"left out: {counted(len(left_out), what)}"]
     lines += [f"  {row.path}: {row.reason}" for row in left_out.head(_SHOWN).itertuples()]
     if len(left_out) > _SHOWN:
         lines.append(f"  and {len(left_out) - _SHOWN:,} more (--json names all)")
@@ -187,6 +196,12 @@ class StageReport:
             self.__exit__()
             self._what, self._report = what, self._begin(what)
         self._report(done, total)
+
+    def note(self, line: str) -> None:
+        """Print a line on standard error, before what takes long."""
+        if not self._quiet:
+            self.__exit__()
+            print(escaped(line), file=sys.stderr, flush=True)
 
     def _begin(self, what: str) -> Progress:
         """Return what tells how far a new step is."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
-import pandas as pd
 from jinja2 import Environment, StrictUndefined
 
 from lookalike.app.learning import TRAIN
-from lookalike.app.similarity import ImageSimilarity
+from lookalike.app.similarity import Similarity
 from lookalike.core.errors import LookalikeError, escaped_in_page
 from lookalike.core.files import PathLike, write_text
 from lookalike.report.pictures import Picture, encode_thumbnail
@@ -22,24 +22,28 @@ QUERY_SIDE, NEIGHBOUR_SIDE, QUALITY = 400, 240, 82
 
 
 def write_page(
-    ranked: Mapping[bool, pd.DataFrame], gallery: PathLike, output: PathLike, *, title: str, model: ImageSimilarity
+    results: Sequence[Mapping[str, Any]], gallery: PathLike, output: PathLike, *, title: str, model: Similarity
 ) -> None:
-    """Write the rankings of `ImageSimilarity.rank_both` in a gallery as one HTML file, which says what ranked."""
+    """Write rankings in a folder, as ``lookalike rank --json`` has them, as one HTML file, which says what ranked."""
     root = Path(gallery)
     picture = cache(lambda path: _thumbnail(path, NEIGHBOUR_SIDE))
     learner = model.about()["learner"]["name"]
-    learned_from = set(model.images_.loc[model.images_["role"] == TRAIN, "sha256"])
-    names = {True: f"After learning ({learner})", False: "Before learning (Euclidean distance)"}
+    learned_from = set(model.rows_.loc[model.rows_["role"] == TRAIN, "content"])
+    names = {
+        "neighbours": f"After learning ({learner})",
+        "before_learning": "Before learning (Euclidean distance)",
+    }
     queries = []
-    for query in dict.fromkeys(ranked[True]["query"]):
-        label = label_in(Path(query), root)
-        rankings = {}
-        for learned, table in ranked.items():
-            rows = table[table["query"] == query].itertuples()
-            rankings[names[learned]] = [(row, picture(root / str(row.path))) for row in rows]
-        seen = hashlib.sha256(Path(query).read_bytes()).hexdigest() in learned_from
-        facts = {"path": str(query), "label": label, "learned_from": seen, "rankings": rankings}
-        queries.append(facts | {"picture": _thumbnail(Path(query), QUERY_SIDE)})
+    for result in results:
+        query = Path(result["query"])
+        rankings = {
+            title: [(row, picture(root / row["path"])) for row in result[name]]
+            for name, title in names.items()
+            if name in result
+        }
+        seen = hashlib.sha256(query.read_bytes()).hexdigest() in learned_from
+        facts = {"path": str(query), "label": label_in(query, root), "learned_from": seen, "rankings": rankings}
+        queries.append(facts | {"picture": _thumbnail(query, QUERY_SIDE)})
     text = files("lookalike.app").joinpath("neighbours.html").read_text(encoding="utf-8")
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=escaped_in_page

@@ -51,6 +51,7 @@ _TRIPLETS_EXAMPLES = """\
 examples:
   lookalike evaluate-triplets data/triplets --features hog,fisher
   lookalike evaluate-triplets data/triplets --model network.lookalike --output table.csv
+  lookalike evaluate-triplets data/triplets --vectors mine.parquet --features color
   lookalike evaluate-triplets data/triplets --features all --codebook-images photos --json
 
 DIR holds CSV files with the columns Image1, Image1_Path, Image2, Image2_Path, Similarity
@@ -58,7 +59,7 @@ DIR holds CSV files with the columns Image1, Image1_Path, Image2, Image2_Path, S
 query>/ with the images to rank, and training/<category>/ with images to learn codebooks
 from. Without a pool, score@K ranks the triplets' own images, and cannot be compared with
 scores of other pools. Features: wavelet, color, sift-like, fisher, hog,
-spmk-texton-1024-max, or all."""
+spmk-texton-1024-max, or all. Vectors of yours have the images' paths in DIR as ids."""
 _INTERVAL = {"": "value", "_low": "low", "_high": "high"}
 
 Plan = Annotated[Path, Argument(metavar="PLAN.csv", help="the plan: which images are shown where")]
@@ -174,11 +175,19 @@ def evaluate_triplets(
     folder: Annotated[Path, Argument(metavar="DIR", help="folder of rated triplets")],
     features: Annotated[
         str | None,
-        Option(metavar="NAMES", callback=_names, help="separated by commas (default: all, if there is no --model)"),
+        Option(
+            metavar="NAMES",
+            callback=_names,
+            help="separated by commas (default: all, if there is neither --model nor --vectors)",
+        ),
     ] = None,
     model: Annotated[
         Path | None, Option(metavar="FILE.lookalike", help="a network; needs the extra `deep` (torch)")
     ] = None,
+    vectors: Annotated[
+        Path | None, Option(metavar="FILE", help="vectors of the images: .parquet or .csv, ids are their paths in DIR")
+    ] = None,
+    id_column: options.IdColumn = None,
     k: Annotated[int, Option("--k", metavar="N", min=1, help="K of score@K: how many first images count")] = 30,
     codebook_images: Annotated[
         Path | None,
@@ -207,13 +216,13 @@ def evaluate_triplets(
     from lookalike.ranking.triplet_outcomes import candidate_pairs, outcomes
 
     n_threads = jobs or os.cpu_count() or 1
-    asked = features if features is not None else "all" if model is None else ""
+    asked = features if features is not None else "all" if model is None and vectors is None else ""
     names = [name.strip() for name in asked.split(",") if name.strip()]
     names = list(DESCRIBERS) if "all" in names else [SHORT_NAMES.get(name, name) for name in names]
     describers = [make_describer(name) for name in dict.fromkeys(names)]
     network = _load_network(model) if model is not None else None
     if output is not None:
-        options.check_output(output, options.TABLES, model, folder)
+        options.check_output(output, options.TABLES, model, vectors, folder)
     with options.StageReport() as progress:
         rated = read_release(folder, n_threads=n_threads, progress=partial(progress, "reading images"))
         pairs = candidate_pairs(rated.triplets, rated.pool, rated.manifest)
@@ -226,6 +235,8 @@ def evaluate_triplets(
         described = [_describe(describer, codebook, task) for describer in describers]
         if network is not None and model is not None:
             described.append(_embed(network, escaped(model.stem), task))
+        if vectors is not None:
+            described.append(_take_vectors(vectors, id_column, task))
     distances = {system.system: pair_distances(system.vectors, pairs, system.distance) for system in described}
     judged = outcomes(rated.triplets, pairs, distances, k=k)
     numbers = intervals(judged, rated.triplets, pairs, seed=seed, k=k, manifest=rated.manifest)
@@ -325,6 +336,29 @@ def _embed(network: Network, name: str, task: _Task) -> _Described:
     return _Described(str(about.get("system", name)), vectors, speed, "l2", "")
 
 
+def _take_vectors(file: Path, id_column: str | None, task: _Task) -> _Described:
+    """Take the vectors of the images whose path is there from a file."""
+    import numpy as np
+
+    from lookalike.app.rows import read_vectors
+
+    rows = read_vectors(file, id_column=id_column)
+    if hasattr(rows.X, "indptr") or rows.X is None:
+        raise LookalikeError(f"{file} holds sparse vectors: write dense ones, with the paths of images as ids")
+    row_of = {name: row for row, name in enumerate(rows.ids.tolist())}
+    wanted = [image for image, path in enumerate(task.paths) if path is not None]
+    names = task.rated.manifest["path"].iloc[wanted].tolist()
+    lacking = [name for name in names if name not in row_of]
+    if lacking:
+        raise LookalikeError(
+            f"{file} has no vector of {len(lacking):,} of {len(names):,} images, such as {lacking[0]}: give each image "
+            "one, with its path as id"
+        )
+    vectors = np.full((len(task.paths), rows.X.shape[1]), np.nan, dtype=np.float32)
+    vectors[wanted] = rows.X[[row_of[name] for name in names]]
+    return _Described(escaped(file.stem), vectors, math.nan, "l2", "")
+
+
 def _table(numbers: pd.DataFrame, described: Sequence[_Described], rated: RatedTriplets, k: int) -> pd.DataFrame:
     """Return one row per system and kind of triplets."""
     import pandas as pd
@@ -367,7 +401,8 @@ def _lines(table: pd.DataFrame, rated: RatedTriplets, k: int) -> list[str]:
         precision = f"{row['similarity_precision']:.1f}% [{row['similarity_precision_low']:.1f}, "
         precision += f"{row['similarity_precision_high']:.1f}]"
         scores = f"{_whole(row['score'])} [{_whole(row['score_low'])}, {_whole(row['score_high'])}]"
-        lines.append(f"{start}{precision:>25}{scores:>27}{row['images_per_second']:>10.3g}")
+        speed = "-" if math.isnan(row["images_per_second"]) else f"{row['images_per_second']:.3g}"
+        lines.append(f"{start}{precision:>25}{scores:>27}{speed:>10}")
     return lines
 
 

@@ -8,17 +8,30 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import scipy.sparse as sp
+from pydantic import Field
+from pydantic.dataclasses import dataclass as checked_dataclass
 
 from lookalike.app.cache import Cache
+from lookalike.core.arrays import Bytes, Floats
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import load_rgb
+from lookalike.core.model_file import About, Arrays
 from lookalike.core.seeds import generator
 from lookalike.features.bag_of_visterms import BagOfVisterms
-from lookalike.features.describers import NAMES, Describer, StageProgress, Vectors, make_describer, silent, thread_pool
+from lookalike.features.describers import (
+    NAMES,
+    Describer,
+    StageProgress,
+    Vectors,
+    make_describer,
+    silent,
+    thread_pool,
+    unit_rows,
+)
 
 MAX_LEARNING_IMAGES = 1000
 """Images that a codebook is learned from at most: of more, so many are drawn by the seed."""
@@ -28,16 +41,89 @@ _LARGEST_LEARNED = 64 * 2**20  # bytes; 10,000 words of visterms take 3 MB
 _SHA256, _MARGIN = 32, 4096  # bytes of an image's name in the cache, and of what stands around an entry's arrays
 
 
+@checked_dataclass(kw_only=True, eq=False)
+class GivenVectors(Describer, system="vectors", title="Vectors", distance="l2", learned=("mean",), weights=("mean",)):
+    """Vectors that the user has: nothing is described; all are moved by one vector and divided by one number.
+
+    That changes no order before learning. After it, (a - m)'W(b - m) / s^2 orders rows b as the inner product with
+    W'(a - m) / s^2 does: a gallery stays as it is.
+
+    Parameters
+    ----------
+    dimensions : int
+        Numbers of a vector.
+    centred : bool
+        Whether the mean of the vectors that are learned from is taken from all; sparse ones would become dense by it.
+    scale : float, default=1.0
+        What vectors are divided by then: the mean length of those that are learned from.
+    """
+
+    dimensions: Annotated[int, Field(ge=1)]
+    centred: bool
+    scale: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+
+    @property
+    def n_dimensions(self) -> int:
+        """Return the numbers of a vector."""
+        return self.dimensions
+
+    def _describe(self, image: Bytes) -> Floats:
+        raise LookalikeError("a model of vectors describes no images: give it vectors")
+
+    def fit_weights(self, vectors: Vectors) -> None:
+        """Take the mean, and the mean length: margins and steps of learners suit rows about 0 of length 1."""
+        if self.centred:
+            self.mean = vectors.mean(axis=0, dtype=np.float64)
+            vectors = vectors - self.mean.astype(vectors.dtype)
+            squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
+        else:
+            self.mean = np.empty(0)
+            squares = vectors.multiply(vectors).sum(axis=1)
+        self.scale = float(np.sqrt(squares.astype(np.float64)).mean()) or 1.0
+
+    def weigh(self, vectors: Vectors) -> Vectors:
+        """Return vectors, moved and divided."""
+        kind = vectors.dtype.type
+        return (vectors - self.mean.astype(kind) if self.centred else vectors) / kind(self.scale)
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"mean": (self.dimensions if self.centred else 0,)}
+
+
 def make_representation(name: str, words: int | None = None, **settings: Any) -> CachedDescriber:
     """Make ``"visterms"``, which alone have words, or a describer of the fine-grained study, not fitted yet."""
     if name == BagOfVisterms.system:
         return CachedDescriber(BagOfVisterms(words=words, **settings))
+    if name == GivenVectors.system:
+        return CachedDescriber(GivenVectors(**settings))
     if name not in NAMES:
         known = ", ".join([BagOfVisterms.system, *NAMES])
         raise LookalikeError(f"there is no representation {name!r}: take one of {known}, or a .lookalike file")
     if words is not None:
         raise LookalikeError(f"--words is for visterms only, and {name} has none: leave it out, or use visterms")
     return CachedDescriber(make_describer(name, **settings))
+
+
+def restored_representation(about: About, arrays: Arrays) -> tuple[CachedDescriber, Arrays]:
+    """Make what a model file holds of its representation, and of the components that its rows are brought to."""
+    parts: dict[str, Arrays] = {"representation": {}, "reduction": {}}
+    for name, array in arrays.items():
+        part, _, rest = name.partition(".")
+        parts[part][rest] = array
+    try:
+        found = make_representation(about["name"], **about["settings"])
+    except LookalikeError as error:  # which knows no file
+        raise ValueError(str(error)) from error
+    found.describer.restore(parts["representation"])
+    found.learned = True
+    return found, parts["reduction"]
+
+
+def onto_components(rows: Vectors, reduction: Arrays) -> Vectors:
+    """Bring rows to the components that `fit_components` found, at unit length; with none, return them as they are."""
+    if not reduction:
+        return rows
+    return unit_rows((rows - reduction["mean"]) @ reduction["components"].T)
 
 
 @dataclass(frozen=True)

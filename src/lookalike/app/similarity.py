@@ -1,4 +1,4 @@
-"""`ImageSimilarity`: from a folder of one's own images to a similarity, rankings, numbers and a model file."""
+"""`Similarity`: from one's own images or vectors to a similarity, rankings, numbers and a model file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import platform
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -17,15 +17,24 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from lookalike import __version__
 from lookalike.app import learning
 from lookalike.app.cache import Cache
-from lookalike.app.learning import TRAIN, choose_evaluated, choose_roles, fit_components, nearest, onto_components
+from lookalike.app.choice import STOPPING, Shape, choose_learner, seconds, too_long, worse_than_none
+from lookalike.app.learning import HELD_OUT, MIXED, TRAIN, choose_evaluated, choose_roles, fit_components, nearest
 from lookalike.app.model_file import SIMILARITY, Header, read_similarity, write_similarity
-from lookalike.app.representations import CachedDescriber, Workers, make_representation
+from lookalike.app.representations import (
+    CachedDescriber,
+    GivenVectors,
+    Workers,
+    make_representation,
+    onto_components,
+    restored_representation,
+)
+from lookalike.app.rows import FORMATS, Rows, is_vectors, read_vectors
 from lookalike.app.sources import (
-    ImageSet,
     Table,
     distinct,
     first_reason,
@@ -35,9 +44,11 @@ from lookalike.app.sources import (
     read_labels,
     read_triplets,
 )
+from lookalike.core.arrays import Ints, Texts
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike
 from lookalike.core.model_file import SUFFIX, About, Arrays, fits_together
+from lookalike.core.seeds import generator
 from lookalike.data.scan import refuse_parts
 from lookalike.data.splits import draw_codebook_pool
 from lookalike.features.bag_of_visterms import BagOfVisterms
@@ -46,44 +57,57 @@ from lookalike.learners.base import SimilarityLearner, is_sparse
 from lookalike.learners.euclidean import Euclidean
 
 BASELINE = "Euclidean"
+MOST_COMPARED = 2_000
+"""Held-out rows that tell at the end of a fit whether learning has made ranking worse."""
 PRECISION_AT = (1, 5, 10)
+_STORED = ["path", "label", "sha256", "role"]  # columns of `rows_` as model files call them
 
 
-class ImageSimilarity:
-    """A similarity of images, learned from one's own; what cannot be used is a `LookalikeError`, one sentence.
+class Similarity:
+    """A similarity learned from one's own images or vectors; what cannot be used is a `LookalikeError`, one sentence.
+
+    A source of rows is a folder of images, a file of vectors (`lookalike.app.rows.read_vectors`), or `Rows`.
 
     Parameters
     ----------
-    representation : str, default="visterms"
-        How images are described: ``"visterms"`` as in the category study, a describer of the fine-grained study
-        (``"hog"``, ``"fisher"``, ``"color"``...), or the path of a model file, whose codebook is taken over.
-    learner : str, default="OASIS"
-        One of `lookalike.learners` that learns from what is there.
+    representation : str, optional
+        How images are described: ``"visterms"`` as in the category study (the default), a describer of the fine-grained
+        study (``"hog"``, ``"fisher"``, ``"color"``...), or the path of a model file, whose codebook is taken over.
+        Vectors are ``"vectors"``: their mean is taken from them, if they are dense, and they are divided by the mean
+        length, neither of which changes their order before learning.
+    learner : str, optional
+        One of `lookalike.learners` that learns from what is there. By default `lookalike.app.choice.choose_learner`
+        chooses by the rows; with `parameters` it is ``"OASIS"``.
     words : int, optional
         Words of the codebook of visterms; by default suited to the number of images.
     parameters : mapping, optional
         Settings of the learner. Without ``n_steps`` or ``early_stopping``, online learners choose their number of steps
-        by images that they set aside.
+        by rows that they set aside.
     hold_out : float, default=0.0
-        Share of every class (of triplets: of the query images) that nothing is learned from, for `evaluate`.
+        Share of every class (of triplets: of the query rows) that nothing is learned from, for `evaluate`.
     random_state : int, default=0
         Root of every random draw.
     jobs : int, optional
         Images described at a time, by default as many as there are processors; no result depends on it.
     cache : path-like, optional
-        Folder in which descriptions are kept from one call to the next.
+        Folder in which descriptions of images are kept from one call to the next.
     progress : callable, optional
         Called as ``progress(what, done, total)``.
+    note : callable, optional
+        Called with a sentence before what takes long (the learner that was chosen, and why; that a learner which was
+        named takes longer than a minute), and where held-out vectors are ranked worse after learning than before.
 
     Attributes
     ----------
-    images_ : DataFrame
-        After `fit`: ``path``, ``label``, ``sha256``, ``role`` (train or held-out) of the images.
+    rows_ : DataFrame
+        After `fit`: ``path`` of images or ``id`` of vectors, ``label``, ``content`` (a digest) and ``role`` (train or
+        held-out) of the rows.
     left_out_ : DataFrame
-        ``path`` and ``reason`` of the files that could not be used.
-    triplets_left_out_ : int
-    n_triplets_ : int
-        Triplets that were learned from; 0 with labels.
+        ``path`` (or id) and ``reason`` of what could not be used.
+    n_triplets_, n_triplets_held_out_ : int
+        Triplets that were learned from, and those whose query is held out; 0 with labels.
+    triplets_left_out_ : dict of str to int
+        How many other triplets there are, by reason.
     learner_ : SimilarityLearner
         The fitted learner.
     representation_ : CachedDescriber
@@ -93,20 +117,20 @@ class ImageSimilarity:
 
     Examples
     --------
-    >>> from lookalike import ImageSimilarity
-    >>> model = ImageSimilarity(hold_out=0.25).fit("photos")  # doctest: +SKIP
-    >>> model.rank(["query.jpg"], "photos", k=5)  # doctest: +SKIP
+    >>> from lookalike import Similarity
+    >>> model = Similarity(hold_out=0.25).fit("vectors.parquet")  # doctest: +SKIP
+    >>> model.rank(["id of a row"], "vectors.parquet", k=5)  # doctest: +SKIP
     """
 
-    images_: pd.DataFrame
+    rows_: pd.DataFrame
     left_out_: pd.DataFrame
     learner_: SimilarityLearner
     representation_: CachedDescriber
 
     def __init__(
         self,
-        representation: str = "visterms",
-        learner: str = "OASIS",
+        representation: str | None = None,
+        learner: str | None = None,
         *,
         words: int | None = None,
         parameters: Mapping[str, object] | None = None,
@@ -115,9 +139,11 @@ class ImageSimilarity:
         jobs: int | None = None,
         cache: PathLike | None = None,
         progress: StageProgress | None = None,
+        note: Callable[[str], object] | None = None,
     ) -> None:
         self.representation = representation
-        self.learner = learner
+        self.learner = learner or ("OASIS" if parameters else None)
+        self.note = note or (lambda line: None)
         self.words = words
         self.parameters = dict(parameters or {})
         self.hold_out = hold_out
@@ -126,181 +152,349 @@ class ImageSimilarity:
         self._cache = Cache(None if cache is None else Path(cache))
         self.progress = progress or silent
         self.seconds_: dict[str, float] = {}
-        self.triplets_left_out_ = 0
-        self.n_triplets_ = 0
+        self.triplets_left_out_: dict[str, int] = {}
+        self.n_triplets_ = self.n_triplets_held_out_ = 0
         self.provenance_: dict[str, str] = {}
         self.reduction_: Arrays = {}
 
-    def fit(self, folder: PathLike, labels: Table | None = None, triplets: Table | None = None) -> Self:
-        """Learn from a folder of images.
+    def read(
+        self,
+        source: PathLike | Rows,
+        labels: Table | ArrayLike | None = None,
+        triplets: Table | None = None,
+        *,
+        id_column: str | None = None,
+        label_column: str | None = None,
+    ) -> Rows:
+        """Read the rows of a source with their labels or triplets, to learn from them or to evaluate them.
 
         Parameters
         ----------
-        folder : path-like
-            One folder per class; with `labels` or `triplets`, the folder that their paths start from.
-        labels : path-like or DataFrame, optional
-            Columns ``path`` and ``label``.
+        source : path-like or Rows
+            A folder of images, one folder per class or, with `labels` or `triplets`, the folder that their paths start
+            from; or a file of vectors.
+        labels : path-like, DataFrame or array-like, optional
+            Columns ``path`` (of vectors: ``id``) and ``label``; of vectors also one label a row.
         triplets : path-like or DataFrame, optional
-            Columns ``query``, ``positive`` and ``negative``, paths of images.
+            Columns ``query``, ``positive`` and ``negative``, paths of images or ids of vectors.
+        id_column, label_column : str, optional
+            Columns of a file of vectors; ``id`` and ``label`` by default.
+
+        Returns
+        -------
+        Rows
+        """
+        if isinstance(source, Rows):
+            return source
+        if labels is not None and triplets is not None:
+            raise LookalikeError("give labels or triplets, not both")
+        self.seconds_ = {}
+        if is_vectors(source):
+            self._check_kind(os.fspath(source), of_vectors=True)
+            with self._timed("reading vectors"):
+                columns = {"id_column": id_column, "label_column": label_column}
+                rows = read_vectors(source, **columns, labels=labels, triplets=triplets)
+            rows.check_related()
+            self._check_vectors(rows)
+            return rows
+        self._check_kind(os.fspath(source), of_vectors=False)
+        if id_column is not None or label_column is not None:
+            raise LookalikeError(f"{source} is no file of vectors, so it has no columns: leave their names out")
+        if not hasattr(self, "representation_"):
+            self._make_representation()  # what cannot be is refused before images are read
+        progress = partial(self.progress, "reading images")
+        with self._timed("reading images"):
+            if triplets is not None:
+                found = read_triplets(source, triplets, n_threads=self.jobs, progress=progress)
+            elif labels is not None:
+                found = read_labels(source, labels, n_threads=self.jobs, progress=progress)
+            else:
+                found = read_class_folders(source, n_threads=self.jobs, progress=progress)
+        if found.images.empty:
+            reason = first_reason(found.left_out)
+            raise LookalikeError(f"no image of {source} can be used{reason}: give each image one label")
+        return Rows.from_images(found)
+
+    def check_settings(self, *, triplets: bool) -> dict[str, object]:
+        """Refuse a learner or a setting that cannot be, before anything is read; return the learner's arguments."""
+        if not 0 <= self.hold_out < 1:
+            raise LookalikeError(f"the held-out share must be from 0 to below 1, not {self.hold_out}: try 0.25")
+        if self.learner is None:
+            return {}
+        name = learning.learner_name(self.learner)
+        learning.check_learner(name, triplets=triplets)
+        return learning.checked_settings(name, self.parameters)
+
+    def fit(
+        self,
+        source: PathLike | Rows,
+        labels: Table | ArrayLike | None = None,
+        triplets: Table | None = None,
+        *,
+        id_column: str | None = None,
+        label_column: str | None = None,
+    ) -> Self:
+        """Learn from a source of rows; the parameters are those of `read`.
 
         Returns
         -------
         self
         """
-        name = learning.learner_name(self.learner)
-        learning.check_learner(name, triplets=triplets is not None)
-        settings = learning.checked_settings(name, self.parameters)
-        if not 0 <= self.hold_out < 1:
-            raise LookalikeError(f"the held-out share must be from 0 to below 1, not {self.hold_out}: try 0.25")
-        representation = self._make_representation()
-        self.seconds_ = {}
-        with self._timed("reading images"):
-            found = self._read(folder, labels, triplets)
+        by_triplets = (source.triplets if isinstance(source, Rows) else triplets) is not None
+        settings = self.check_settings(triplets=by_triplets)
+        for part in ("representation_", "learner_"):  # rows may be of another kind than those of a fit before
+            vars(self).pop(part, None)
+        found = self.read(source, labels, triplets, id_column=id_column, label_column=label_column).related()
         roles = choose_roles(found, self.hold_out, self.random_state)
         train_rows = np.flatnonzero(roles == TRAIN)
-        with self._timed("describing images"):
-            vectors = representation.fit(*found.files(train_rows), self.random_state, self._work())
-        self.representation_ = representation
-        self.reduction_ = fit_components(vectors, self.random_state)
+        learned_from = found.take(train_rows)
+        self.representation_, vectors = self._describe_to_learn(learned_from)
         rows = onto_components(vectors, self.reduction_)
-        classes, kept = found.images["label"].to_numpy(str)[train_rows], None
+        kept = None
+        self.n_triplets_ = self.n_triplets_held_out_ = 0
+        self.triplets_left_out_ = dict(found.triplets_left_out)
         if found.triplets is not None:
-            named = found.triplets[(roles[found.triplets] == TRAIN).all(axis=1)]
-            kept = np.searchsorted(train_rows, named).astype(np.int32)
-        self.n_triplets_ = 0 if kept is None else len(kept)
+            held_out = roles[found.triplets] == HELD_OUT
+            kept = np.searchsorted(train_rows, found.triplets[~held_out.any(axis=1)]).astype(np.int32)
+            self.n_triplets_, self.n_triplets_held_out_ = len(kept), int(held_out[:, 0].sum())
+            if mixed := len(found.triplets) - self.n_triplets_ - self.n_triplets_held_out_:
+                self.triplets_left_out_[MIXED.format(noun=found.noun)] = mixed
+        name, settings = self._choose(settings, rows, learned_from.labels, kept)
         self.progress(f"learning ({name})", 0, 1)
         with self._timed("learning"):
             self.learner_ = learning.train(
-                name, settings, rows, y=classes, triplets=kept, seed=self.random_state, jobs=self.jobs
+                name, settings, rows, y=learned_from.labels, triplets=kept, seed=self.random_state, jobs=self.jobs
             )
         self.progress(f"learning ({name})", 1, 1)
         self.learner = name
-        self.images_ = found.images[["path", "label", "sha256"]].assign(role=roles)
-        self.left_out_, self.triplets_left_out_ = found.left_out, found.triplets_left_out
+        labelled = "" if found.labels is None or kept is not None else found.labels
+        facts = {found.key: found.ids, "label": labelled, "content": found.contents, "role": roles}
+        self.rows_, self.left_out_ = pd.DataFrame(facts), found.left_out
         self.provenance_ = _made_now()
+        if found.images is None:
+            self._compare_held_out(found, roles)
         return self
 
+    def _choose(
+        self, settings: dict[str, object], X: Vectors, y: Texts | None, triplets: Ints | None
+    ) -> tuple[str, dict[str, object]]:
+        """Return the learner and its settings: those that were named, or what suits the rows; say what takes long."""
+        choice = choose_learner(X, None if triplets is not None else y, triplets)
+        if self.learner is None:
+            self.note(str(choice))
+            return choice.name, choice.parameters
+        name, shape = learning.learner_name(self.learner), Shape.taken_from(X, triplets)
+        expected = seconds(name, settings if "n_steps" in settings else STOPPING | settings, shape)
+        if (sentence := too_long(name, expected, choice, shape)) is not None:
+            self.note(sentence)
+        return name, settings
+
+    def _compare_held_out(self, found: Rows, roles: Texts) -> None:
+        """Say where some of the held-out rows are ranked worse after learning than before."""
+        held_out = np.flatnonzero(roles == HELD_OUT)
+        chosen = np.sort(generator(self.random_state, "own images", "compared").permutation(held_out)[:MOST_COMPARED])
+        if found.triplets is not None or found.labels is None or not len(chosen):
+            return
+        with suppress(LookalikeError):  # no class has two of these rows
+            (raw,) = self._describe(found.take(chosen))
+            sides = {type(self.learner_).__name__: self._side(raw, True), BASELINE: self._side(raw, False)}
+            table = learning.compare_on_labels(sides, found.labels[chosen], (), self.random_state)
+            if len(sides) == 2 and (sentence := worse_than_none(table)) is not None:
+                self.note(sentence)
+
     def rank(
-        self, queries: Sequence[PathLike], gallery: PathLike, k: int = 10, *, learned: bool = True
+        self,
+        queries: Sequence[PathLike] | Rows,
+        gallery: PathLike | Rows,
+        k: int = 10,
+        *,
+        learned: bool = True,
+        id_column: str | None = None,
+        label_column: str | None = None,
     ) -> pd.DataFrame:
-        """Find the images of a folder that are most like each query.
+        """Find the rows of a gallery that are most like each query.
 
         Parameters
         ----------
-        queries : sequence of path-like
-            Image files, in the folder or elsewhere; one that is named twice is one query. Those that cannot be used are
-            left out with a warning, if there are others.
-        gallery : path-like
-            A folder with images at any depth. Images of the same content as a query are no neighbours of it.
+        queries : sequence of str or path-like, or Rows
+            Image files, in the gallery or elsewhere; one that is named twice is one query. Those that cannot be used
+            are left out with a warning, if there are others. For vectors, ids of rows of the gallery, or one file of
+            vectors.
+        gallery : path-like or Rows
+            A folder with images at any depth, or a file of vectors. Rows of the same content as a query (the same file,
+            the same numbers) are no neighbours of it.
         k : int, default=10
             Neighbours; fewer where the gallery has fewer.
         learned : bool, default=True
             False ranks by the Euclidean distance of the same representation, as before learning.
+        id_column, label_column : str, optional
+            Columns of a file of vectors, as of `read`.
 
         Returns
         -------
         DataFrame
-            ``query``, ``rank`` (from 1), ``path`` (relative to `gallery`), ``score`` (larger is more alike), ``label``
-            (the folder in the gallery that the image lies in).
+            ``query``, ``rank`` (from 1), ``path`` (relative to the folder; of vectors, ``id``), ``score`` (larger is
+            more alike), ``label`` (the folder in the gallery that the image lies in).
         """
-        return self.rank_both(queries, gallery, k, which=(learned,))[learned]
+        columns = {"id_column": id_column, "label_column": label_column}
+        return self.rank_both(queries, gallery, k, which=(learned,), **columns)[learned]
 
     def rank_both(
-        self, queries: Sequence[PathLike], gallery: PathLike, k: int = 10, *, which: Sequence[bool] = (True, False)
+        self,
+        queries: Sequence[PathLike] | Rows,
+        gallery: PathLike | Rows,
+        k: int = 10,
+        *,
+        which: Sequence[bool] = (True, False),
+        id_column: str | None = None,
+        label_column: str | None = None,
     ) -> dict[bool, pd.DataFrame]:
-        """Rank as `rank` does, after learning (True) and before it (False), reading images once."""
+        """Rank as `rank` does, after learning (True) and before it (False), reading the gallery once."""
         self._check_fitted()
         if k < 1:
             raise LookalikeError(f"a ranking needs at least 1 neighbour, not {k}")
-        names = list(dict.fromkeys(os.fspath(query) for query in queries))
-        asked = read_files(names, n_threads=self.jobs)
-        wanted, n_bad = asked.images, len(asked.left_out)
-        if n_bad:  # nothing in the rankings shows that one is lacking
-            warnings.warn(f"{n_bad:,} of {len(names):,} queries left out{first_reason(asked.left_out)}", stacklevel=2)
-        found = read_images(gallery, n_threads=self.jobs, progress=partial(self.progress, "reading images"))
-        self.left_out_ = pd.concat([asked.left_out, found.left_out], ignore_index=True)
-        files = dict(zip(found.images["sha256"], found.paths, strict=True))
-        files |= dict(zip(wanted["sha256"], map(Path, wanted["path"]), strict=True))
-        raw = self.representation_.describe(list(files.values()), list(files), self._work())
-        place = {name: row for row, name in enumerate(files)}
-        query_rows, gallery_rows = (table["sha256"].map(place).to_numpy() for table in (wanted, found.images))
+        asked = None if isinstance(queries, Rows) or self._of_vectors else self._query_images(queries)
+        found = self._read_gallery(gallery, id_column, label_column)
+        wanted = asked or self._query_vectors(queries, found, id_column, label_column)
+        self.left_out_ = pd.concat([wanted.left_out, found.left_out], ignore_index=True)
+        raw_queries, raw_gallery = self._describe(wanted, found)
         ranked = {}
         for learned in which:
-            learner, rows = self._side(raw, learned)
-            ranked[learned] = nearest(learner, (wanted, rows[query_rows]), (found.images, rows[gallery_rows]), k)
+            (learner, rows), (_, others) = self._side(raw_queries, learned), self._side(raw_gallery, learned)
+            ranked[learned] = nearest(learner, (wanted, rows), (found, others), k)
         return ranked
 
     def evaluate(
         self,
-        folder: PathLike,
-        labels: Table | None = None,
+        source: PathLike | Rows,
+        labels: Table | ArrayLike | None = None,
         triplets: Table | None = None,
         *,
         ks: Sequence[int] = PRECISION_AT,
         everything: bool = False,
+        id_column: str | None = None,
+        label_column: str | None = None,
     ) -> pd.DataFrame:
         """Compare the learned similarity with the Euclidean distance of the same representation.
 
-        Images that were learned from, known by their content, are passed over as long as others can be evaluated.
+        Rows that were learned from, known by their content, are passed over as long as others can be evaluated.
 
         Parameters
         ----------
-        folder, labels, triplets
-            As of `fit`.
+        source, labels, triplets, id_column, label_column
+            As of `read`.
         ks : sequence of int, default=(1, 5, 10)
             Where precision is measured.
         everything : bool, default=False
-            Evaluate images that were learned from too.
+            Evaluate rows that were learned from too.
 
         Returns
         -------
         DataFrame
             ``method`` (the learner, Euclidean), ``measure`` (``map``, ``precision@1``... or ``triplets ordered``),
             ``value``, ``low``, ``high`` (95% interval over queries), ``queries``. Its ``attrs`` say how many ``images``
-            (and ``triplets``) were evaluated, how many of them the model has ``learned_from``, and how many were
-            ``passed_over`` because it has.
+            (or ``vectors``, and ``triplets``) were evaluated, how many of them the model has ``learned_from``, how many
+            were ``passed_over`` because it has, and how many triplets were left out.
         """
         self._check_fitted()
-        found = self._read(folder, labels, triplets)
+        found = self.read(source, labels, triplets, id_column=id_column, label_column=label_column).related()
         self.left_out_ = found.left_out
-        seen = found.images["sha256"].isin(self.images_.loc[self.images_["role"] == TRAIN, "sha256"]).to_numpy()
+        seen = np.isin(found.contents, self.rows_.loc[self.rows_["role"] == TRAIN, "content"].to_numpy(str))
         rows, judged, counts = choose_evaluated(found, seen, everything=everything)
-        raw, name = self.representation_.describe(*found.files(rows), self._work()), type(self.learner_).__name__
+        name = type(self.learner_).__name__
+        (raw,) = self._describe(found.take(rows))
         baseline = BASELINE if name != BASELINE else f"{BASELINE} (untrained)"
         sides = {name: self._side(raw, True), baseline: self._side(raw, False)}
         if judged is not None:
             table = learning.compare_on_triplets(sides, judged, self.random_state)
         else:
-            classes = found.images["label"].to_numpy(str)[rows]
-            table = learning.compare_on_labels(sides, classes, ks, self.random_state)
+            assert found.labels is not None
+            table = learning.compare_on_labels(sides, found.labels[rows], ks, self.random_state)
         table.attrs.update(counts)
         return table
 
-    def vectors(self, folder: PathLike) -> tuple[Vectors, pd.DataFrame]:
-        """Describe the images of a folder, as they are before learning.
+    def vectors(
+        self,
+        source: PathLike | Rows,
+        *,
+        learned: str | None = None,
+        id_column: str | None = None,
+        label_column: str | None = None,
+    ) -> tuple[Vectors, pd.DataFrame]:
+        """Describe the images of a folder, or move and divide vectors, as they are before learning, or after it.
 
         Parameters
         ----------
-        folder : path-like
-            With images at any depth.
+        source : path-like or Rows
+            A folder with images at any depth, or a file of vectors.
+        learned : {None, "queries", "gallery"}, default=None
+            Return rows of an index, or what it is asked with, such that its inner products or distances
+            (``learner_.metric_``) have the order of the learned similarity. Without, return them as they are before
+            learning. Where the metric is the inner product, the index holds a user's own vectors as they are.
+        id_column, label_column : str, optional
+            Columns of a file of vectors, as of `read`.
 
         Returns
         -------
-        vectors : csr_array or ndarray of shape (n, d), float32
-            Rows of unit length.
-        images : DataFrame
-            ``path``, ``label``, ``sha256``, ``width``, ``height`` of each row.
+        vectors : csr_array or ndarray of shape (n, d)
+            Of images before learning, float32 and of unit length.
+        table : DataFrame
+            ``path``, ``label``, ``sha256``, ``width``, ``height`` of images, or ``id`` and ``label`` of vectors.
+
+        Raises
+        ------
+        LookalikeError
+            With `learned`, if no vectors have the learned distance: its matrix is not positive semidefinite.
         """
-        found = read_images(folder, n_threads=self.jobs, progress=partial(self.progress, "reading images"))
+        if not hasattr(self, "representation_") and str(self.representation).endswith(SUFFIX):
+            opened = self._open_model()
+            self.representation_, self.reduction_, self.learner_ = (
+                opened.representation_,
+                opened.reduction_,
+                opened.learner_,
+            )
+        found = self._read_gallery(source, id_column, label_column)
         self.left_out_ = found.left_out
         if not hasattr(self, "representation_"):
-            representation = self._make_representation()
-            once = distinct(found)
-            once = once if len(once.images) else found
-            representation.fit(*once.files(np.arange(len(once.images))), self.random_state, self._work())
-            self.representation_ = representation
-        raw = self.representation_.describe(found.paths, found.images["sha256"].tolist(), self._work())
-        return self.representation_.describer.weigh(raw), found.images
+            self.representation_ = self._learn_representation(found)
+        (raw,) = self._describe(found)
+        if found.images is not None:
+            table = found.images.images
+        else:
+            table = pd.DataFrame({"id": found.ids, "label": "" if found.labels is None else found.labels})
+        describer = self.representation_.describer
+        if learned is None:
+            return describer.weigh(raw), table
+        self._check_fitted()
+        learner, rows = self._side(raw, True)
+        scale = None
+        if isinstance(describer, GivenVectors) and learner.metric_ == "inner_product":
+            scale = describer.scale
+            if learned == "gallery":
+                return raw, table
+        try:
+            mapped = learner.transform_gallery(rows) if learned == "gallery" else learner.transform_queries(rows)
+        except ValueError as error:
+            raise LookalikeError(f"no index can hold what was learned: {error}") from error
+        return (mapped if scale is None else mapped / mapped.dtype.type(scale)), table
+
+    def gallery_rows(
+        self, source: PathLike | Rows, *, id_column: str | None = None, label_column: str | None = None
+    ) -> tuple[Rows, Vectors]:
+        """Read a gallery, and return its rows as they are and as the learner takes them: (n, d).
+
+        Parameters
+        ----------
+        source : path-like or Rows
+            A folder with images at any depth, or a file of vectors.
+        id_column, label_column : str, optional
+            Columns of a file of vectors.
+        """
+        self._check_fitted()
+        found = self._read_gallery(source, id_column, label_column)
+        self.left_out_ = found.left_out
+        (raw,) = self._describe(found)
+        return found, self._side(raw, True)[1]
 
     def counts(self, folder: PathLike, pool: float = 0.25) -> tuple[sp.csr_array, pd.DataFrame]:
         """Count the visterms of the images of a folder, as the category study learns from them.
@@ -330,8 +524,8 @@ class ImageSimilarity:
         found = read_images(folder, n_threads=self.jobs, progress=partial(self.progress, "reading images"))
         self.left_out_, names = found.left_out, found.images["sha256"]
         if self.representation_.learned:
-            known = ImageSimilarity.load(self.representation).images_
-            learned_from = known.loc[known["role"] == TRAIN, "sha256"]
+            known = Similarity.load(str(self.representation)).rows_
+            learned_from = known.loc[known["role"] == TRAIN, "content"]
         else:
             listed = found.images.assign(image_id=range(len(names)), status="ok")
             rows = draw_codebook_pool(listed, share=pool, keep=1, seed=self.random_state)["image_id"].to_numpy()
@@ -349,14 +543,14 @@ class ImageSimilarity:
             Ends in ``.lookalike``.
         """
         about = self.about()
-        about["images"] = {name: self.images_[name].tolist() for name in self.images_.columns}
+        about["images"] = {name: self.rows_.iloc[:, place].tolist() for place, name in enumerate(_STORED)}
         about["left_out"] = self.left_out_.to_dict(orient="list")
         arrays = {f"representation.{name}": array for name, array in self.representation_.describer.arrays().items()}
         arrays |= {f"reduction.{name}": array for name, array in self.reduction_.items()}
         write_similarity(path, about, arrays, self.learner_)
 
     @classmethod
-    def load(cls, path: PathLike, **how: Any) -> Self:
+    def load(cls, path: PathLike, **how: Any) -> Similarity:
         """Read a model file.
 
         Parameters
@@ -367,24 +561,23 @@ class ImageSimilarity:
 
         Returns
         -------
-        ImageSimilarity
+        Similarity
+            An `ImageSimilarity` where it is one of images.
         """
         about, arrays, learner = read_similarity(path)
         with fits_together(path, SIMILARITY):
             described, learned = about["representation"], about["learner"]
             chosen = {"hold_out": about["hold_out"], "random_state": about["seed"]}
-            model = cls(described["name"], learned["name"], **chosen, **how)
-            try:
-                model.representation_ = make_representation(described["name"], **described["settings"])
-            except LookalikeError as error:  # which knows no file
-                raise ValueError(str(error)) from error
-            model.representation_.describer.restore(_part(arrays, "representation."))
-            model.representation_.learned = True
-            model.reduction_ = _part(arrays, "reduction.")
+            is_of_vectors = described["name"] == GivenVectors.system
+            kind = Similarity if is_of_vectors else ImageSimilarity
+            model = kind(described["name"], learned["name"], **chosen, **how)
+            model.representation_, model.reduction_ = restored_representation(described, arrays)
             model.learner_ = learner
-            model.images_ = pd.DataFrame(about["images"])[["path", "label", "sha256", "role"]].astype(str)
+            stored = pd.DataFrame(about["images"])[_STORED].astype(str)
+            model.rows_ = stored.set_axis(["id" if is_of_vectors else "path", "label", "content", "role"], axis=1)
             model.left_out_ = pd.DataFrame(about["left_out"], columns=["path", "reason"])
-            model.n_triplets_, model.triplets_left_out_ = about["n_triplets"], about["triplets_left_out"]
+            model.n_triplets_, model.n_triplets_held_out_ = about["n_triplets"], about.get("n_triplets_held_out", 0)
+            model.triplets_left_out_ = _left_out_triplets(about)
             model.seconds_, model.provenance_ = dict(about["seconds"]), about["made_by"]
             model._check_parts()
             if _decided(about) != _decided(model.about()):
@@ -394,7 +587,7 @@ class ImageSimilarity:
     def about(self) -> About:
         """Return what can be said of a fitted model, as JSON holds it: what ``lookalike info --json`` prints."""
         self._check_fitted()
-        train = self.images_[self.images_["role"] == TRAIN]
+        train = self.rows_[self.rows_["role"] == TRAIN]
         learner, describer = self.learner_, self.representation_.describer
         components = self.reduction_.get("components")
         fitted = {name: getattr(learner, f"{name}_", None) for name in ("n_steps", "n_updates", "n_iter", "metric")}
@@ -414,10 +607,12 @@ class ImageSimilarity:
             },
             "learned_from": "triplets" if self.n_triplets_ else "labels",
             "n_images": len(train),
-            "n_held_out": len(self.images_) - len(train),
+            "n_held_out": len(self.rows_) - len(train),
             "n_left_out": len(self.left_out_),
             "n_triplets": self.n_triplets_,
-            "triplets_left_out": self.triplets_left_out_,
+            "n_triplets_held_out": self.n_triplets_held_out_,
+            "triplets_left_out": sum(self.triplets_left_out_.values()),
+            "why_triplets_left_out": self.triplets_left_out_,
             "hold_out": self.hold_out,
             "classes": {str(name): int(n) for name, n in train["label"].value_counts().sort_index().items() if name},
             "seed": int(self.random_state),
@@ -437,7 +632,7 @@ class ImageSimilarity:
             if mean.shape != (n_dimensions,) or components.ndim != 2 or components.shape[1] != n_dimensions:
                 raise ValueError("the components are not of the representation")
         raw: Vectors = np.ones((1, n_dimensions), np.float32)
-        if isinstance(self.representation_.describer, BagOfVisterms):
+        if isinstance(self.representation_.describer, BagOfVisterms | GivenVectors):
             raw = sp.csr_array(raw)
         learner, row = self._side(raw, True)
         with np.errstate(all="ignore"):
@@ -450,29 +645,128 @@ class ImageSimilarity:
                 raise ValueError(f"{key} of {name} cannot be {value!r}")
         self.learner_._check_parameters()
 
-    def _make_representation(self) -> CachedDescriber:
-        """Return the representation asked for, which may have learned already."""
-        if str(self.representation).endswith(SUFFIX):
-            if self.words is not None:
-                raise LookalikeError(f"the words of {self.representation} are fixed: leave --words out")
-            return ImageSimilarity.load(self.representation).representation_
-        return make_representation(str(self.representation), self.words)
+    @property
+    def _of_vectors(self) -> bool:
+        """Tell whether the representation, if it is chosen, is of vectors."""
+        chosen = getattr(self, "representation_", None)
+        name = self.representation if chosen is None else chosen.describer.system
+        return name == GivenVectors.system
 
-    def _read(self, folder: PathLike, labels: Table | None, triplets: Table | None) -> ImageSet:
-        """Read images with their triplets or labels, of tables or of class folders."""
+    def _check_kind(self, source: str, *, of_vectors: bool) -> None:
+        """Refuse vectors where images are described, and images where vectors are meant."""
+        chosen = getattr(self, "representation_", None)
+        if of_vectors and self.words is not None:
+            raise LookalikeError(f"--words is for images, and {source} holds vectors: leave it out")
+        if chosen is None and self.representation is None:
+            return
+        if of_vectors and not self._of_vectors:
+            how = self.representation if chosen is None else chosen.describer.system
+            raise LookalikeError(f"{source} holds vectors, and images are described by {how}: name a folder of images")
+        if self._of_vectors and not of_vectors:
+            size = "" if chosen is None else f" of {chosen.describer.n_dimensions:,} dimensions"
+            raise LookalikeError(f"{source} is no file of vectors{size}: name one that ends in {FORMATS}")
+
+    def _make_representation(self) -> CachedDescriber:
+        """Return the representation of images asked for, which may have learned already."""
+        name = self.representation or BagOfVisterms.system
+        return self._open_model().representation_ if name.endswith(SUFFIX) else make_representation(name, self.words)
+
+    def _open_model(self) -> Similarity:
+        """Return the model whose representation is asked for."""
+        if self.words is not None:
+            raise LookalikeError(f"the words of {self.representation} are fixed: leave --words out")
+        return Similarity.load(str(self.representation))
+
+    def _learn_representation(self, found: Rows) -> CachedDescriber:
+        """Return the representation, learned on the rows of a gallery."""
+        if found.X is not None:
+            representation = make_representation(
+                GivenVectors.system, dimensions=found.X.shape[1], centred=not is_sparse(found.X)
+            )
+            representation.describer.fit_weights(found.X)
+            return representation
+        assert found.images is not None
+        representation, once = self._make_representation(), distinct(found.images)
+        once = once if len(once.images) else found.images
+        representation.fit(*once.files(np.arange(len(once.images))), self.random_state, self._work())
+        return representation
+
+    def _describe_to_learn(self, rows: Rows) -> tuple[CachedDescriber, Vectors]:
+        """Return a representation learned on rows, and the vectors of these; long ones are reduced, if of images."""
+        if rows.images is None:
+            representation = self._learn_representation(rows)
+            self.reduction_ = {}
+            return representation, representation.describer.weigh(rows.X)
+        representation = self._make_representation()
+        with self._timed("describing images"):
+            vectors = representation.fit(*rows.images.files(np.arange(len(rows))), self.random_state, self._work())
+        self.reduction_ = fit_components(vectors, self.random_state)
+        return representation, vectors
+
+    def _describe(self, *parts: Rows) -> list[Vectors]:
+        """Return the vectors of rows of several sources, as they are before they are weighed."""
+        if not self._of_vectors:
+            paths = [path for rows in parts if rows.images is not None for path in rows.images.paths]
+            names = [name for rows in parts for name in rows.contents.tolist()]
+            described = self.representation_.describe(paths, names, self._work())
+            stops = np.cumsum([len(rows) for rows in parts])
+            return [described[stop - len(rows) : stop] for stop, rows in zip(stops, parts, strict=True)]
+        for rows in parts:
+            self._check_vectors(rows)
+        return [rows.X for rows in parts]
+
+    def _check_vectors(self, rows: Rows) -> None:
+        """Refuse vectors that are not of the kind that was learned from, if anything was."""
+        if not hasattr(self, "representation_") or rows.X is None:
+            return
+        describer = self.representation_.describer
+        if rows.X.shape[1] != describer.n_dimensions:
+            raise LookalikeError(
+                f"{rows.source} has {rows.X.shape[1]:,} dimensions, and the model compares vectors of "
+                f"{describer.n_dimensions:,}: give vectors of the same kind as it learned from"
+            )
+        if is_sparse(rows.X) and describer.settings()["centred"]:
+            raise LookalikeError(f"{rows.source} is sparse, and the model compares dense vectors: save it as .npy")
+
+    def _read_gallery(self, gallery: PathLike | Rows, id_column: str | None, label_column: str | None) -> Rows:
+        """Read images at any depth of a folder, or a file of vectors."""
+        if isinstance(gallery, Rows):
+            return gallery
+        of_vectors = is_vectors(gallery)
+        self._check_kind(os.fspath(gallery), of_vectors=of_vectors)
+        if of_vectors:
+            return read_vectors(gallery, id_column=id_column, label_column=label_column)
         progress = partial(self.progress, "reading images")
-        if labels is not None and triplets is not None:
-            raise LookalikeError("give labels or triplets, not both")
-        if triplets is not None:
-            return read_triplets(folder, triplets, n_threads=self.jobs, progress=progress)
-        if labels is not None:
-            found = read_labels(folder, labels, n_threads=self.jobs, progress=progress)
-        else:
-            found = read_class_folders(folder, n_threads=self.jobs, progress=progress)
-        if found.images.empty:
-            reason = first_reason(found.left_out)
-            raise LookalikeError(f"no image of {folder} can be used{reason}: give each image one label")
-        return found
+        return Rows.from_images(read_images(gallery, n_threads=self.jobs, progress=progress))
+
+    def _query_images(self, queries: Sequence[PathLike]) -> Rows:
+        """Read query images, of which some may be left out."""
+        names = list(dict.fromkeys(os.fspath(query) for query in queries))
+        asked = read_files(names, n_threads=self.jobs)
+        if n_bad := len(asked.left_out):  # nothing in the rankings shows that one is lacking
+            warnings.warn(f"{n_bad:,} of {len(names):,} queries left out{first_reason(asked.left_out)}", stacklevel=3)
+        return Rows.from_images(asked)
+
+    def _query_vectors(
+        self, queries: Sequence[PathLike] | Rows, gallery: Rows, id_column: str | None, label_column: str | None
+    ) -> Rows:
+        """Return the rows of a gallery of vectors that are named by id, or of a file of queries."""
+        if isinstance(queries, Rows):
+            return queries
+        names = list(dict.fromkeys(os.fspath(query) for query in queries))
+        if len(names) == 1 and names[0] not in gallery.ids and is_vectors(names[0]):
+            if Path(names[0]).suffix.lower() in (".npy", ".npz"):  # the columns are the gallery's
+                id_column = label_column = None
+            return read_vectors(names[0], id_column=id_column, label_column=label_column)
+        row_of = {name: row for row, name in enumerate(gallery.ids.tolist())}
+        for name in names:
+            if name not in row_of:
+                raise LookalikeError(
+                    f"{gallery.source} has no row of the id {name}: name ids in it, or one file of vectors to ask with"
+                )
+        rows = np.array([row_of[name] for name in names])
+        assert gallery.X is not None
+        return Rows(gallery.source, gallery.ids[rows], gallery.X[rows])
 
     def _work(self) -> Workers:
         return Workers(self.jobs, self._cache, self.progress)
@@ -492,6 +786,37 @@ class ImageSimilarity:
         self.seconds_[what] = time.perf_counter() - start
 
 
+class ImageSimilarity(Similarity):
+    """A `Similarity` of images; what it takes and has is the same, and `images_` besides.
+
+    Attributes
+    ----------
+    images_ : DataFrame
+        After `fit`: ``path``, ``label``, ``sha256``, ``role`` (train or held-out) of the images.
+
+    Examples
+    --------
+    >>> from lookalike import ImageSimilarity
+    >>> model = ImageSimilarity(hold_out=0.25).fit("photos")  # doctest: +SKIP
+    >>> model.rank(["query.jpg"], "photos", k=5)  # doctest: +SKIP
+    """
+
+    def __init__(self, representation: str = BagOfVisterms.system, learner: str | None = None, **how: Any) -> None:
+        super().__init__(representation, learner, **how)
+
+    @property
+    def images_(self) -> pd.DataFrame:
+        """Return what `rows_` has, under the names of images."""
+        return self.rows_.rename(columns={"content": "sha256"})
+
+
+def _left_out_triplets(about: Mapping[str, Any]) -> dict[str, int]:
+    """Return how many triplets a file says were left out, by reason, which former versions did not keep."""
+    n_unusable = about["triplets_left_out"]
+    unknown = {"with an image that cannot be used": n_unusable} if n_unusable else {}
+    return dict(about.get("why_triplets_left_out", unknown))
+
+
 def _made_now() -> dict[str, str]:
     """Return the time, and the versions that decide a model's numbers."""
     found = {"lookalike": __version__, "python": platform.python_version()}
@@ -506,11 +831,6 @@ def _decided(about: Mapping[str, object]) -> dict[str, object]:
     others: Any = dict.fromkeys(("format_version", "seconds", "made_by"), True)
     others |= {"representation": {"settings"}, "learner": {"parameters"}}
     return Header.model_validate(about).model_dump(exclude=others)
-
-
-def _part(arrays: Arrays, prefix: str) -> Arrays:
-    """Return the arrays whose names begin so, without it."""
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 def _plain(value: object) -> object:

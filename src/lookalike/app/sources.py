@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from lookalike.core import errors
 from lookalike.core.arrays import Ints
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, check_folder
-from lookalike.core.images import MIN_SIDE, load_rgb
+from lookalike.core.images import MIN_SIDE
 from lookalike.core.progress import Progress
-from lookalike.core.tables import Rule, differing, filled, one_of, read_cells, sort_out, text_cells
-from lookalike.data.path_finder import escaped_path, locate
-from lookalike.data.scan import NOT_UTF8, look_at_all, scan_folder, scan_photographs
+from lookalike.core.tables import Rule, differing, filled, read_cells, sort_out, text_cells
+from lookalike.data.path_finder import locate
+from lookalike.data.scan import look_at_all, look_at_image, scan_folder, scan_photographs
 
 COLUMNS = ["path", "label", "sha256", "width", "height"]
 LABEL_COLUMNS = ["path", "label"]
 TRIPLET_COLUMNS = ["query", "positive", "negative"]
-_LABELLED = (filled("it has no label", "label"), filled("the label {label} has no path", "path"))
-_ONE_LABEL = Rule("it has two labels", ("path",), lambda cells: cells.duplicated(keep=False))
+_LABELLED = (filled("it has no label", "label"), filled("the label {label} has no {key}", "key"))
+_ONE_LABEL = Rule("it has two labels", ("key",), lambda cells: cells.duplicated(keep=False))
 _START = "name the folder that the table's paths start from"
 
 Table = PathLike | pd.DataFrame
@@ -44,8 +45,8 @@ class ImageSet:
     """``path`` and ``reason`` of the others."""
     triplets: Ints | None = None
     """Rows (query, positive, negative) of row numbers of `images`."""
-    triplets_left_out: int = 0
-    """Triplets that lack an image, or name one which is left out or twice the same."""
+    triplets_left_out: Mapping[str, int] = field(default_factory=dict)
+    """How many triplets could not be used, by reason."""
 
     @property
     def paths(self) -> list[Path]:
@@ -61,8 +62,13 @@ class ImageSet:
 def read_images(folder: PathLike, *, n_threads: int = 1, progress: Progress | None = None) -> ImageSet:
     """Read images that lie anywhere in a folder, copies too; its topmost folder is the label of one."""
     found = scan_photographs(folder, n_threads=n_threads, progress=progress)
-    found["label"] = [path.split("/")[0] if "/" in path else "" for path in found["path"]]
-    return _from_manifest(Path(folder), found)
+    return image_set(Path(folder), found)
+
+
+def image_set(root: Path, manifest: pd.DataFrame) -> ImageSet:
+    """Take the usable images of a manifest; the topmost folder is the label of one."""
+    labels = [path.split("/")[0] if "/" in path else "" for path in manifest["path"]]
+    return _from_manifest(root, manifest.assign(label=labels))
 
 
 def read_class_folders(folder: PathLike, *, n_threads: int = 1, progress: Progress | None = None) -> ImageSet:
@@ -71,18 +77,15 @@ def read_class_folders(folder: PathLike, *, n_threads: int = 1, progress: Progre
     return distinct(_from_manifest(Path(folder), found))
 
 
-def read_labels(folder: PathLike, labels: Table, *, n_threads: int = 1, progress: Progress | None = None) -> ImageSet:
+def read_labels(
+    folder: PathLike, labels: Table | ArrayLike, *, n_threads: int = 1, progress: Progress | None = None
+) -> ImageSet:
     """Read the images of a table of labels, whose paths start from a folder; they are those of `distinct`."""
     check_folder(root := Path(folder), _START)
-    table, named = _read_table(labels, LABEL_COLUMNS, "table of labels")
-    table, broken = sort_out(table, _LABELLED)
-    located, lost = locate(root, table["path"])
-    table = table[table["path"].isin(located)]
-    table, twice = sort_out(table.assign(path=table["path"].map(located)).drop_duplicates(), [_ONE_LABEL])
-    left_out = [(str(row.path), words.format(label=row.label)) for words, rows in broken for row in rows.itertuples()]
-    left_out += [(path, words) for words, rows in twice for path in rows["path"].unique()]
+    table, named = read_table(labels, LABEL_COLUMNS, "table of labels")
+    table, left_out = settle_labels(table, partial(locate, root))
     facts, damaged = _look_at_files(root, table["path"].tolist(), n_threads, progress)
-    reasons = _with_reasons(lost + damaged + left_out)
+    reasons = with_reasons(left_out + damaged)
     if facts.empty:
         raise LookalikeError(f"{named} names no image that can be used{first_reason(reasons)}: check its paths")
     images = facts.merge(table, on="path")[COLUMNS].sort_values("path", ignore_index=True)
@@ -94,29 +97,26 @@ def read_triplets(
 ) -> ImageSet:
     """Read the images of a table of triplets, whose paths start from a folder; a file under two paths is one image."""
     check_folder(root := Path(folder), _START)
-    table, named = _read_table(triplets, TRIPLET_COLUMNS, "table of triplets")
+    table, named = read_table(triplets, TRIPLET_COLUMNS, "table of triplets")
     located, lost = locate(root, sorted(set(table.to_numpy().ravel()) - {""}))
     facts, damaged = _look_at_files(root, sorted(set(located.values())), n_threads, progress)
-    reasons = _with_reasons(lost + damaged)
+    reasons = with_reasons(lost + damaged)
     images = facts.drop_duplicates("sha256", ignore_index=True).assign(label="")
     row_of = {sha256: row for row, sha256 in enumerate(images["sha256"])}
     number_of = {path: row_of[sha256] for path, sha256 in zip(facts["path"], facts["sha256"], strict=True)}
-    named_rows = table.itertuples(index=False)
-    numbers = [[number_of.get(located.get(path, ""), -1) for path in row] for row in named_rows]
-    rules = [one_of("left out", images.index, *TRIPLET_COLUMNS), differing("the same", *TRIPLET_COLUMNS)]
-    usable, _ = sort_out(pd.DataFrame(numbers, columns=TRIPLET_COLUMNS, dtype=np.int32), rules)
-    if usable.empty:
+    rows = {text: number_of[path] for text, path in located.items() if path in number_of}
+    kept, triplets_left_out = settle_triplets(table, rows, "image that cannot be used")
+    if not len(kept):
         raise LookalikeError(
             f"{named} holds no triplet of three images that can be used{first_reason(reasons)}: correct it"
         )
-    kept = np.ascontiguousarray(usable.to_numpy())
-    return ImageSet(root, images[COLUMNS], reasons, kept, len(table) - len(kept))
+    return ImageSet(root, images[COLUMNS], reasons, kept, triplets_left_out)
 
 
 def read_files(paths: Sequence[PathLike], *, n_threads: int = 1) -> ImageSet:
     """Read query images that are named one by one, in the order given; their paths are as they were given."""
     facts, damaged = _look_at_files(Path(), [os.fspath(path) for path in paths], n_threads, None)
-    reasons = _with_reasons(damaged)
+    reasons = with_reasons(damaged)
     if facts.empty:
         raise LookalikeError(f"no query can be used{first_reason(reasons)}: name other images")
     return ImageSet(Path(), facts.assign(label="")[COLUMNS], reasons)
@@ -136,10 +136,10 @@ def distinct(found: ImageSet) -> ImageSet:
     ]
     known = list(found.left_out.itertuples(index=False, name=None))
     kept = images[~ambiguous & ~copies].reset_index(drop=True)
-    return ImageSet(found.root, kept, _with_reasons(reasons + known))
+    return ImageSet(found.root, kept, with_reasons(reasons + known))
 
 
-def _read_table(table: Table, columns: list[str], what: str) -> tuple[pd.DataFrame, str]:
+def read_table(table: Table | ArrayLike, columns: Sequence[str], what: str) -> tuple[pd.DataFrame, str]:
     """Return the columns of a CSV file or DataFrame as text, and what to call it in a sentence."""
     if isinstance(table, pd.DataFrame):
         found, named = text_cells(table, columns, "the table"), "the table"
@@ -151,45 +151,52 @@ def _read_table(table: Table, columns: list[str], what: str) -> tuple[pd.DataFra
             f"the columns {', '.join(columns)}"
         )
     if found.empty:
-        raise LookalikeError(f"{named} has no rows: list images in it")
+        raise LookalikeError(f"{named} has no rows: list some in it")
     return found, named
+
+
+def settle_labels(
+    table: pd.DataFrame, find: Callable[[pd.Series], tuple[Mapping[str, str], list[tuple[str, str]]]]
+) -> tuple[pd.DataFrame, list[tuple[str, str]]]:
+    """Return the rows of a key and its one label whose key is found, as it is found, and (key, reason) of the others.
+
+    `find` is like `locate`; the first column is the key, as which it comes back.
+    """
+    key = table.columns[0]
+    table, broken = sort_out(table.rename(columns={key: "key"}), _LABELLED)
+    found, lost = find(table["key"])
+    table = table[table["key"].isin(list(found))]
+    table, twice = sort_out(table.assign(key=table["key"].map(found)).drop_duplicates(), [_ONE_LABEL])
+    bad = [(words, row) for words, rows in broken for row in rows.itertuples()]
+    left_out = [(str(row.key), words.format(label=row.label, key=key)) for words, row in bad]
+    left_out += [(name, words) for words, rows in twice for name in rows["key"].unique()]
+    return table.rename(columns={"key": key}), lost + left_out
+
+
+def settle_triplets(table: pd.DataFrame, number_of: Mapping[str, int], unusable: str) -> tuple[Ints, dict[str, int]]:
+    """Return the row numbers of triplets of three rows, and how many others there are by reason."""
+    numbers = table[TRIPLET_COLUMNS].apply(lambda texts: texts.map(number_of).fillna(-1).astype(np.int32))
+    known = Rule(f"with an {unusable}", tuple(TRIPLET_COLUMNS), lambda cells: (cells < 0).any(axis=1))
+    usable, broken = sort_out(numbers, [known, differing("with one of them twice", *TRIPLET_COLUMNS)])
+    return np.ascontiguousarray(usable.to_numpy()), {words: len(rows) for words, rows in broken if len(rows)}
 
 
 def _look_at_files(
     root: Path, paths: Sequence[str], n_threads: int, progress: Progress | None
 ) -> tuple[pd.DataFrame, list[tuple[str, str]]]:
     """Decode files, through links too; return what is known of usable ones, and (path, reason) of the others."""
-
-    def look(path: str) -> tuple[str, str] | tuple[str, str, int, int]:
-        if escaped_path(path) != path:
-            return escaped_path(path), NOT_UTF8
-        try:
-            height, width = load_rgb(root / path).shape[:2]
-            with (root / path).open("rb") as stream:
-                sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
-        except LookalikeError as error:
-            return path, str(error)
-        except OSError as error:
-            return path, f"it cannot be read: {error.strerror}"
-        if min(width, height) < MIN_SIDE:
-            return path, f"{width} x {height} pixels, and each side needs {MIN_SIDE} or more"
-        return path, sha256, width, height
-
-    found = look_at_all(look, paths, n_threads, progress)
+    found = look_at_all(partial(look_at_image, root), paths, n_threads, progress)
     usable = [facts for facts in found if len(facts) == 4]
     damaged = [(facts[0], facts[1]) for facts in found if len(facts) == 2]
     return pd.DataFrame(usable, columns=["path", "sha256", "width", "height"]), damaged
 
 
 def first_reason(left_out: pd.DataFrame) -> str:
-    """Return in brackets why the first file was left out, if one was, and how many more were."""
-    if left_out.empty:
-        return ""
-    more = f"; and {len(left_out) - 1:,} more" if len(left_out) > 1 else ""
-    return f" ({left_out['path'].iloc[0]}: {left_out['reason'].iloc[0]}{more})"
+    """Return in brackets why the first file of a table was left out, if one was, and how many more were."""
+    return errors.first_reason(list(left_out[["path", "reason"]].itertuples(index=False, name=None)))
 
 
-def _with_reasons(rows: Iterable[tuple[str, str]]) -> pd.DataFrame:
+def with_reasons(rows: Iterable[tuple[str, str]]) -> pd.DataFrame:
     """Make a table of (path, reason)."""
     return pd.DataFrame(list(rows), columns=["path", "reason"], dtype=str)
 
@@ -204,4 +211,4 @@ def _from_manifest(root: Path, manifest: pd.DataFrame) -> ImageSet:
         )
     images = manifest.loc[usable, COLUMNS].reset_index(drop=True)
     others = manifest[~usable & (manifest["reason"] != "hidden")]
-    return ImageSet(root, images, _with_reasons(others[["path", "reason"]].itertuples(index=False, name=None)))
+    return ImageSet(root, images, with_reasons(others[["path", "reason"]].itertuples(index=False, name=None)))

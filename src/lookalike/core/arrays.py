@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 Matrix = Any
 """A dense array or a CSR matrix of SciPy's."""
+Frame = Any
+"""An array-like, or a table or column of pandas or polars, which need not be installed; or a dict of these."""
 Array = NDArray[Any]
 Truths = NDArray[np.bool_]
 Texts = NDArray[np.str_]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 class LookalikeError(Exception):
@@ -21,6 +21,14 @@ def existing(name: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(name, known, n=1)
     hint = f"did you mean {near[0]!r}? " if near else ""
     return f"{hint}there are: {', '.join(known) or 'none'}"
+
+
+def first_reason(left_out: Sequence[tuple[str, str]]) -> str:
+    """Return in brackets why the first (path, reason) was left out, if one was, and how many more were."""
+    if not left_out:
+        return ""
+    more = f"; and {len(left_out) - 1:,} more" if len(left_out) > 1 else ""
+    return f" ({left_out[0][0]}: {left_out[0][1]}{more})"
 
 
 def escaped(text: str, keep: str = "") -> str:

@@ -7,12 +7,13 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import socket
 import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -115,6 +116,55 @@ def replacing(path: PathLike, scratch: PathLike | None = None) -> Iterator[Path]
     except OSError as error:
         if not is_about_target and error.errno not in DISK_ERRORS:
             raise
+        with _telling_of(path):
+            raise
+
+
+@contextmanager
+def replacing_folder(path: PathLike, names: Collection[str]) -> Iterator[Path]:
+    """Yield a temporary folder, which replaces `path` once the block ends without an error: whole or not at all.
+
+    A folder that is there is replaced if it holds nothing but files of these names.
+    """
+    target = Path(os.path.realpath(path))
+    refuse_folder(path, names)
+    temporary = target.parent / f".{target.name}.{_HOST}_{os.getpid()}.part"
+    former = target.parent / f".{target.name}.former"
+    try:
+        with _telling_of(path):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            _remove_parts_of_the_dead(target.parent)
+            if former.exists() and not target.exists():  # a process was killed between two names
+                os.rename(former, target)
+            temporary.mkdir()
+        yield temporary
+        with _telling_of(path):
+            if target.exists():
+                os.rename(target, former)
+            os.rename(temporary, target)
+        shutil.rmtree(former, ignore_errors=True)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+        if former.exists() and not target.exists():
+            os.rename(former, target)
+
+
+def refuse_folder(path: PathLike, names: Collection[str]) -> None:
+    """Refuse a folder that `replacing_folder` would not replace."""
+    if not (target := Path(path)).exists():
+        return
+    if not target.is_dir():
+        raise LookalikeError(f"{path} is a file: name a folder to write")
+    if others := sorted(set(os.listdir(target)) - set(names)):
+        raise LookalikeError(f"{path} holds {others[0]}, which would be lost: name another folder to write")
+
+
+@contextmanager
+def _telling_of(path: PathLike) -> Iterator[None]:
+    """Make one sentence of an `OSError` of writing a path."""
+    try:
+        yield
+    except OSError as error:
         raise LookalikeError(
             f"cannot write {path}: {os.strerror(error.errno or 0)}; nothing was changed there: "
             "free some space or mend the permissions, then run the same command again"

@@ -29,6 +29,7 @@ LARGEST_TABLE = 2**28
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # one slash: a Path has lost the other
 _STARTS = {b"PK\x03\x04": "is a spreadsheet or a zip file: export it as CSV", b"\x1f\x8b": "is compressed: unpack it"}
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+_LONGEST_HEADER = 2**24  # bytes of a line; a million columns fit
 _LONGEST = 40  # letters of a cell that ought to be a number
 _WHOLE = re.compile("[0-9]{1,19}")  # \d also matches the digits of other scripts, and int refuses thousands of them
 
@@ -55,12 +56,32 @@ def read_rows(
     path: PathLike, columns: Sequence[str] = (), *, what: str = "table", exact: bool = False
 ) -> list[tuple[int, list[str]]]:
     """Read the rows of a CSV file with their lines, the header first; `columns` tell another separator than commas."""
-    text = _read_text(Path(path), what)
+    file = Path(path)
+    if _ADDRESS.match(str(file)) and not os.path.exists(file):
+        raise LookalikeError(f"{path} is an address: download it and name the file")
+    with reading(file, what, largest=LARGEST_TABLE):
+        text = _decoded(file.read_bytes(), path)
     first = text.lstrip().partition("\n")[0]
     names = {mark: {name.strip(' "\r') for name in first.split(mark)} for mark in (",", *_SEPARATORS)}
     separator = max(names, key=lambda mark: len(names[mark].intersection(columns)))  # of equals, commas
     if separator in _SEPARATORS:
         raise LookalikeError(f"{path} separates its columns by {_SEPARATORS[separator]}: export it with commas")
+    return _parsed(text, path, exact)
+
+
+def read_header(path: PathLike, *, what: str = "table") -> list[str]:
+    """Read the names of the columns of a CSV file of any size."""
+    with reading(path, what), Path(path).open("rb") as stream:
+        first = _decoded(stream.readline(_LONGEST_HEADER), path)
+    separators = [mark for mark in _SEPARATORS if mark in first]
+    if separators and "," not in first:
+        raise LookalikeError(f"{path} separates its columns by {_SEPARATORS[separators[0]]}: export it with commas")
+    ((_, names),) = _parsed(first, path)
+    return names
+
+
+def _parsed(text: str, path: PathLike, exact: bool = False) -> list[tuple[int, list[str]]]:
+    """Return the rows of a CSV file, of which there must be one."""
     try:
         rows = list(parse_rows(text, exact=exact))
     except csv.Error as error:
@@ -188,12 +209,8 @@ def _places(names: Iterable[object], columns: Sequence[str], named: PathLike) ->
     return [header.index(column) for column in columns]
 
 
-def _read_text(path: Path, what: str) -> str:
-    """Read a file that is text in UTF-8, or say why it cannot be read."""
-    if _ADDRESS.match(str(path)) and not os.path.exists(path):
-        raise LookalikeError(f"{path} is an address: download it and name the file")
-    with reading(path, what, largest=LARGEST_TABLE):
-        content = path.read_bytes()
+def _decoded(content: bytes, path: PathLike) -> str:
+    """Return the text of a file that is written in UTF-8, or say what it is instead."""
     for start, reason in _STARTS.items():
         if content.startswith(start):
             raise LookalikeError(f"{path} {reason}")

@@ -20,9 +20,7 @@ from dataclasses import dataclass, fields
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
-from typing import TypeVar
-
-import pandas as pd
+from typing import TYPE_CHECKING, TypeVar
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, check_folder
@@ -30,6 +28,9 @@ from lookalike.core.images import MIN_SIDE, NotAnImage, UnreadableImage, is_imag
 from lookalike.core.progress import Progress, counted
 from lookalike.data.path_finder import escaped_path
 from lookalike.features.pyramid import is_large_enough
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Facts = TypeVar("Facts")
 
@@ -75,7 +76,7 @@ def scan_folder(
     """Make the manifest of a folder that holds one folder per class; images of `clutter_labels` serve the codebook."""
     root = Path(root)
     folders = _class_folders(root)
-    files = look_at_all(partial(_look_at, root), _files(root), n_threads, progress)
+    files = look_at_all(partial(_look_at, root), list_files(root), n_threads, progress)
     for file in files:
         file.label, _, inside = file.path.partition("/")
         if not inside and (file.reason != _LINK or not (root / file.path).is_dir() or file.path[0] == "."):
@@ -94,17 +95,32 @@ def scan_folder(
     return _table(files + [_File(name, name, reason=_EMPTY) for name in empty])
 
 
-def scan_photographs(root: PathLike, *, n_threads: int = 1, progress: Progress | None = None) -> pd.DataFrame:
-    """Make the manifest of a folder of photographs without classes, at any depth; their label is their folder."""
+def scan_photographs(
+    root: PathLike,
+    *,
+    n_threads: int = 1,
+    progress: Progress | None = None,
+    paths: Sequence[str] | None = None,
+    known: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """Make the manifest of a folder of photographs without classes, at any depth; their label is their folder.
+
+    Given `paths`, from the folder, it is that of these files. Rows of `known`, another manifest, stay as they are.
+    """
     root = Path(root)
     check_folder(root, "give the folder that holds the photographs")
-    files = look_at_all(partial(_look_at, root), _files(root), n_threads, progress)
+    listed = list_files(root) if paths is None else paths
+    names = [column.name for column in fields(_File)]
+    facts = () if known is None else known[names].itertuples(index=False, name=None)
+    seen = {file.path: file for file in (_File(*row) for row in facts)}
+    files = look_at_all(partial(_look_at, root), [path for path in listed if path not in seen], n_threads, progress)
     for file in files:
         file.label = file.path.rpartition("/")[0]
         # less holds no local descriptor worth the name
         if file.status == "ok" and min(file.width, file.height) < MIN_SIDE:
             size = f"{file.width} x {file.height} pixels"
             file.refused(f"{size}, and a photograph has {MIN_SIDE} or more a side", "too_small")
+    files += [seen[path] for path in listed if path in seen]
     if not any(file.status == "ok" for file in files):
         raise _none_readable(root, "photograph", files, "put photographs there")
     return _table(files)
@@ -199,20 +215,21 @@ def is_hidden(path: str) -> bool:
     return "/." in f"/{path}"
 
 
-def _files(root: Path) -> list[str]:
+def list_files(root: Path) -> list[str]:
     """Return paths, relative to `root`, of everything that is no folder; a link to a folder is none."""
 
     def refuse(error: OSError) -> None:
         raise LookalikeError(f"cannot list {error.filename}: {error.strerror}; mend its permissions") from error
 
-    found: list[Path] = []
+    found: list[str] = []
     for folder, subfolders, names in os.walk(root, onerror=refuse):
-        found += [Path(folder, name) for name in names]
-        found += [Path(folder, name) for name in subfolders if os.path.islink(os.path.join(folder, name))]
+        inside = os.path.relpath(folder, root)
+        names += [name for name in subfolders if os.path.islink(os.path.join(folder, name))]
         if _OF_MAC in subfolders:
             subfolders.remove(_OF_MAC)
-            found.append(Path(folder, _OF_MAC))
-    return [file.relative_to(root).as_posix() for file in found]
+            names.append(_OF_MAC)
+        found += names if inside == os.curdir else [f"{inside}/{name}" for name in names]
+    return found
 
 
 def look_at_all(
@@ -222,6 +239,23 @@ def look_at_all(
     with warnings.catch_warnings(), ThreadPoolExecutor(max(1, n_threads)) as pool:
         warnings.filterwarnings("ignore", module="PIL")  # what matters about a file stands in its facts
         return list(counted(pool.map(look, paths), len(paths), progress))
+
+
+def look_at_image(root: Path, path: str) -> tuple[str, str] | tuple[str, str, int, int]:
+    """Decode a file, through links too; return path, sha256, width and height, or path and why it cannot be used."""
+    if escaped_path(path) != path:
+        return escaped_path(path), NOT_UTF8
+    try:
+        height, width = load_rgb(root / path).shape[:2]
+        with (root / path).open("rb") as stream:
+            sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
+    except LookalikeError as error:
+        return path, str(error)
+    except OSError as error:
+        return path, f"it cannot be read: {error.strerror}"
+    if min(width, height) < MIN_SIDE:
+        return path, f"{width} x {height} pixels, and each side needs {MIN_SIDE} or more"
+    return path, sha256, width, height
 
 
 def _look_at(root: Path, path: str) -> _File:
@@ -255,5 +289,7 @@ def _look_at(root: Path, path: str) -> _File:
 
 def _table(files: list[_File]) -> pd.DataFrame:
     """Order the rows, number them and fix the types of the columns."""
+    import pandas as pd  # slow to import, and only tables need it
+
     table = pd.DataFrame(sorted(files, key=attrgetter("path"))).assign(image_id=range(len(files)))
     return table[list(COLUMN_TYPES)].astype(COLUMN_TYPES)

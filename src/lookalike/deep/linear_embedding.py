@@ -87,7 +87,7 @@ def train_linear_embedding(
     drawn = sampler.draw(settings.n_steps * settings.batch)
     training = np.asarray(drawn if rows is None else np.asarray(rows)[drawn])
     for triplets in (training, validation):
-        if not np.isfinite(vectors[np.unique(check_triplets(triplets, len(vectors)))]).all():
+        if not np.isfinite(vectors[np.unique(check_triplets(triplets, vectors))]).all():
             raise ValueError(
                 "a triplet names an image without a vector: leave unusable images out of the relevance data"
             )

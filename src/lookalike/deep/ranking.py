@@ -70,7 +70,8 @@ def train_ranking(
     """
     settings = settings or RankingSettings()
     known = row_numbers(np.arange(len(source)) if rows is None else rows, len(source), "rows")
-    held_out = check_triplets(np.empty((0, 3), int) if validation is None else validation, len(source)).astype(np.int64)
+    given = np.empty((0, 3), int) if validation is None else validation
+    held_out = check_triplets(given, range(len(source))).astype(np.int64)
     seed = as_seed(random_state)
     _, shifts, dropout = training_seeds(seed)
     where = Machine(**machine)

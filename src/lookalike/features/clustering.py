@@ -5,11 +5,11 @@ BLAS and OpenMP split sums by thread, and a sum's last bits depend on where it i
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import faiss
 import numpy as np
 from threadpoolctl import threadpool_limits
 
@@ -22,17 +22,32 @@ if TYPE_CHECKING:
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Limit BLAS, OpenMP and faiss to one thread within the block, and give them back what they had after it."""
-    before = faiss.omp_get_max_threads()
+    before = _set_faiss_threads(1)
     with threadpool_limits(limits=1):
-        faiss.omp_set_num_threads(1)
         try:
             yield
         finally:
-            faiss.omp_set_num_threads(before)
+            _set_faiss_threads(before)
+
+
+def one_faiss_thread() -> None:
+    """Limit faiss to one thread, where it is in use: OpenMP keeps its number by thread, and each is told."""
+    _set_faiss_threads(1)
+
+
+def _set_faiss_threads(n: int) -> int:
+    """Set the threads of faiss, and return how many there were; what is not imported is not imported for that."""
+    faiss = sys.modules.get("faiss")
+    before: int = n if faiss is None else faiss.omp_get_max_threads()
+    if faiss is not None:
+        faiss.omp_set_num_threads(n)
+    return before
 
 
 def cluster(points: Floats, n_centres: int, seed: int, n_iterations: int, n_redo: int = 1) -> Floats:
     """Cluster points by k-means (faiss) in one thread; of `n_redo` starts, the one of smallest distortion is kept."""
+    import faiss  # slow to import, and describing an image needs none
+
     # all points: faiss keeps 256 a centre otherwise
     points_of_centre = {"min_points_per_centroid": 1, "max_points_per_centroid": -(-len(points) // n_centres)}
     options = {"niter": n_iterations, "nredo": n_redo, "seed": seed, **points_of_centre}

@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Annotated, ClassVar, Self
 
-import faiss
 import numpy as np
 from pydantic import Field, ValidationError
 
@@ -27,7 +26,7 @@ from lookalike.core.images import check_pixels, load_rgb
 from lookalike.core.progress import Progress, counted
 from lookalike.core.resizing import fit_within, resize
 from lookalike.core.seeds import as_seed, integer_seed
-from lookalike.features.clustering import one_thread
+from lookalike.features.clustering import one_faiss_thread, one_thread
 
 Positive = Annotated[int, Field(ge=1, le=10**7)]
 NotNegative = Annotated[int, Field(ge=0, le=10**7)]
@@ -216,8 +215,7 @@ def unit_rows(rows: Reals) -> Floats:
 @contextmanager
 def thread_pool(n_threads: int) -> Iterator[ThreadPoolExecutor]:
     """Yield threads that images are described in; an error or Ctrl-C waits for the images begun and for no other."""
-    # OpenMP keeps its number of threads by thread, so each of the pool is told
-    pool = ThreadPoolExecutor(max(1, n_threads), initializer=faiss.omp_set_num_threads, initargs=(1,))
+    pool = ThreadPoolExecutor(max(1, n_threads), initializer=one_faiss_thread)
     with one_thread(), one_opencv_thread():
         try:
             yield pool

@@ -7,10 +7,9 @@ colour (JMLR 2010, section 3). Raw counts are stored, because they are exact and
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from lookalike.core.arrays import Bytes, Floats, Integers, Ints, Longs, Shorts
 from lookalike.core.files import PathLike
@@ -20,6 +19,9 @@ from lookalike.core.progress import Progress
 from lookalike.features import lbp, pyramid
 from lookalike.features.palette import nearest_colours, palette_keys
 from lookalike.features.shards import join_images, read_images
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 CELL = pyramid.STRIDE
 

@@ -7,9 +7,9 @@ Palette colours are multiples of an eighth of a grey level, so the closest is ex
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from lookalike.core.arrays import Bytes, Floats, Ints
 from lookalike.core.errors import LookalikeError
@@ -18,6 +18,9 @@ from lookalike.core.images import check_pixels, load_rgb
 from lookalike.core.kernels import njit
 from lookalike.core.seeds import generator
 from lookalike.features.clustering import cluster
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 N_COLOURS = 20
 MAX_COLOURS = 128

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 import scipy.sparse as sp
 
 from lookalike.core.arrays import Array, Bytes, Integers, Ints, Longs
@@ -19,6 +18,9 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, write_npz
 from lookalike.core.images import load_rgb
 from lookalike.core.progress import Progress, counted
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Shard = TypeVar("Shard")
 

@@ -13,6 +13,8 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from lookalike.features.tfidf_rows import tfidf_rows
+
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
@@ -54,14 +56,7 @@ class TfidfVisterms(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
     def transform(self, X: npt.ArrayLike | sp.csr_array) -> sp.csr_array:
         """Weight raw counts: rows of unit length, or empty, as a csr_array of type `dtype` without stored zeros."""
         check_is_fitted(self)
-        counts = self._validated(X, reset=False)
-        values = counts.data * self.idf_[counts.indices]
-        weights = sp.csr_array((values, counts.indices, counts.indptr), shape=counts.shape)
-        weights.eliminate_zeros()
-        rows = np.repeat(np.arange(weights.shape[0]), np.diff(weights.indptr))
-        lengths = np.sqrt(np.bincount(rows, weights.data**2, minlength=weights.shape[0]))
-        scaled = (weights.data / lengths[rows]).astype(self.dtype)
-        return sp.csr_array((scaled, weights.indices, weights.indptr), shape=weights.shape)
+        return tfidf_rows(self._validated(X, reset=False), self.idf_, self.dtype)
 
     def _validated(self, X: npt.ArrayLike | sp.csr_array, *, reset: bool) -> sp.csr_array:
         """Return the counts as CSR of doubles with sorted indices, each place stored once."""

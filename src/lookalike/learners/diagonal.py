@@ -16,9 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from lookalike.core.arrays import Array, Doubles, Ints, Longs, Matrix
 from lookalike.core.kernels import njit
-from lookalike.learners.base import SimilarityLearner, _WithReason, is_sparse
+from lookalike.learners.base import SimilarityLearner, is_sparse
 from lookalike.learners.online import UNTRACED, Draw, OnlineTripletLearner, Traced, feed
 from lookalike.learners.triplet_products import Products, TripletProducts
+from lookalike.learners.triplets import check_triplets
 
 ZERO = 1e-10
 """A weight of at most this size counts as none (SOML, the threshold of Tables 4-6)."""
@@ -41,7 +42,6 @@ class DiagonalLearner(SimilarityLearner):
         check_is_fitted(self)
         return float(np.mean(np.abs(self.w_) <= ZERO))
 
-    @_WithReason
     def transform(self, X: Matrix) -> Matrix:
         """Multiply every feature by the root of its weight: inner products of the results are the learned similarity.
 
@@ -81,6 +81,11 @@ class DiagonalLearner(SimilarityLearner):
         """Tell whether a fit with these parameters can leave no weight below 0."""
         return True
 
+    def _of_rank(self, X: Matrix, side: int, rank: int) -> Matrix:
+        kept = np.sort(np.argsort(-np.abs(self.w_), kind="stable")[:rank])
+        weights = np.sqrt(np.abs(self.w_[kept])) * (1 if side else np.sign(self.w_[kept]))
+        return _scale_columns(X[:, kept], weights.astype(X.dtype, copy=False))
+
     def _project(self, rows: Matrix) -> Matrix:
         return _scale_columns(rows, self.w_)
 
@@ -93,13 +98,14 @@ class ProductsLearner(DiagonalLearner):
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n, d)
-        triplets : array-like of shape (m, 3)
-            Row numbers (query, positive, negative) of X. An online learner takes one step for each, in this order; for
-            a batch learner, one that occurs k times counts k times. Parameters that say how `fit` draws triplets are
-            not used.
+        X : array-like, CSR matrix or DataFrame of shape (n, d)
+        triplets : array-like of shape (m, 3), or DataFrame or dict of the columns query, positive and negative
+            Row numbers of X, or ids of the index of X where it is a DataFrame of pandas. An online learner takes one
+            step for each, in this order; for a batch learner, one that occurs k times counts k times. Parameters that
+            say how `fit` draws triplets are not used.
         """
         self._check_parameters()
+        triplets = check_triplets(triplets, X)
         return self._learn(TripletProducts(self._check_rows(X, reset=True), triplets))
 
     def fit_products(self, products: TripletProducts) -> Self:

@@ -6,7 +6,6 @@ from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from lookalike.core.arrays import Array, Labels, Matrix
 from lookalike.learners.base import SimilarityLearner
@@ -30,8 +29,14 @@ class Baseline(SimilarityLearner):
     def fit_triplets(self, X: Matrix, triplets: ArrayLike) -> Self:
         """Check X and the triplets, which are not used."""
         self.fit(X)
-        check_triplets(triplets, self._check_rows(X).shape[0])
+        check_triplets(triplets, X)
         return self
+
+    def _of_rank(self, X: Matrix, side: int, rank: int) -> Matrix:
+        raise ValueError(
+            f"{type(self).__name__} has learned no directions of which some could be left out: give no rank, or bring "
+            "rows to fewer dimensions first, as sklearn.decomposition.TruncatedSVD does"
+        )
 
     def partial_fit_triplets(self, X: Matrix, triplets: ArrayLike) -> Self:
         """Check X and the triplets, which are not used."""
@@ -44,7 +49,8 @@ class Euclidean(Baseline):
     "The standard Euclidean distance in feature space. The initialization of OASIS using the identity matrix is
     equivalent to this distance measure" (JMLR section 5.3.1; draft section 5.2.1). The equivalence is one of
     rankings and holds for rows of equal length, as tf-idf visterms normalised to L2 = 1 are:
-    -||a - b||^2 = 2 a'b - 2. On rows of different lengths this class still ranks by distance.
+    -||a - b||^2 = 2 a'b - 2. On rows of different lengths this class still ranks by distance. `transform`
+    gives the rows as they are.
 
     Attributes
     ----------
@@ -61,10 +67,8 @@ class Euclidean(Baseline):
 
     metric_name = "sqeuclidean"
 
-    def transform(self, X: Matrix) -> Matrix:
-        """Return X itself, checked: distances in it are what they are."""
-        check_is_fitted(self)
-        return self._check_rows(X)
+    def _embedded(self, X: Matrix) -> Matrix:
+        return X
 
     def _project(self, rows: Matrix) -> Matrix:
         return rows

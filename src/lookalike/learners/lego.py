@@ -141,8 +141,8 @@ class LEGO(OnlineLearner["_LazyMatrix"]):
 
     def _learn(self, X: Matrix, pairs: ArrayLike, same: ArrayLike, afresh: bool) -> Self:
         self._check_parameters()
+        examples = check_pairs(pairs, same, X)
         X = self._check_rows(X, reset=afresh, ensure_min_samples=1 + afresh)
-        examples = check_pairs(pairs, same, X.shape[0])
         if afresh:
             self._set_targets(X, as_seed(self.random_state))
             self._start(X.shape[1])

@@ -14,7 +14,6 @@ from sklearn.utils.parallel import Parallel, delayed
 from lookalike.core.arrays import Array, Doubles, Ints, Matrix
 from lookalike.core.kernels import njit
 from lookalike.core.seeds import RandomState, as_seed
-from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.gram import DISSIM, ONLINE_PROJ, Form, LearningForm, Moment, Seen
 from lookalike.learners.oasis import PassiveAggressive, Steps, learned_matrix, oasis_steps
 from lookalike.learners.oasis import warm_up as warm_up_oasis
@@ -274,8 +273,9 @@ class AveragedOASIS(PassiveAggressive):
     projections: ClassVar = (None, "symmetric", "psd")
     row_kernel: ClassVar = staticmethod(oasis_steps)
     W_ = learned_matrix
-    fit_triplets = SimilarityLearner.fit_triplets
-    partial_fit_triplets = SimilarityLearner.partial_fit_triplets
+
+    def _learn_from(self, *given: object, **options: object) -> Self:
+        raise self._refusal("cannot learn from triplets")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

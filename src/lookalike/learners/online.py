@@ -182,17 +182,31 @@ class OnlineTripletLearner(OnlineLearner[Work]):
 
     accepts = frozenset({"labels", "triplets", "online"})
 
-    def fit_triplets(self, X: Matrix, triplets: ArrayLike) -> Self:
+    def fit_triplets(
+        self,
+        X: Matrix,
+        triplets: ArrayLike,
+        *,
+        trace: Trace | None = None,
+        trace_steps: Iterable[int] | None = None,
+    ) -> Self:
         """Learn from exactly these triplets, once each and in this order.
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n, d)
-        triplets : array-like of shape (m, 3)
-            Row numbers (query, positive, negative) of X. ``n_steps``, ``early_stopping`` and ``random_state`` are not
-            used.
+        X : array-like, CSR matrix or DataFrame of shape (n, d)
+        triplets : array-like of shape (m, 3), or DataFrame or dict of the columns query, positive and negative
+            Row numbers of X, or ids of the index of X where it is a DataFrame of pandas; whole numbers are row numbers.
+            ``n_steps``, ``early_stopping`` and ``random_state`` are not used.
+        trace, trace_steps
+            As of `fit`; steps are 0 to m.
+
+        Raises
+        ------
+        ValueError
+            On NaN or infinity, a row or id that X does not have, or a parameter out of its range.
         """
-        return self._learn_from(X, triplets, afresh=True)
+        return self._learn_from(X, triplets, True, Traced(trace, trace_steps))
 
     def partial_fit_triplets(self, X: Matrix, triplets: ArrayLike) -> Self:
         """Go on from what is there (from the beginning on a new model) with more triplets.
@@ -203,13 +217,13 @@ class OnlineTripletLearner(OnlineLearner[Work]):
         """
         return self._learn_from(X, triplets, afresh=not hasattr(self, "n_steps_"))
 
-    def _learn_from(self, X: Matrix, triplets: ArrayLike, afresh: bool) -> Self:
+    def _learn_from(self, X: Matrix, triplets: ArrayLike, afresh: bool, traced: Traced = UNTRACED) -> Self:
         self._check_parameters()
+        triplets = check_triplets(triplets, X)
         X = self._check_rows(X, reset=afresh)
-        triplets = check_triplets(triplets, X.shape[0])
         if afresh:
             self._start(X.shape[1])
-        return self._train_on(X, feed(triplets), len(triplets))
+        return self._train_on(X, feed(triplets), len(triplets), traced)
 
     def _sampler(self, X: Matrix, y: Array, seed: int) -> Draw:
         return TripletSampler(y, seed).draw

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lookalike.core.arrays import Ints
+from lookalike.core.arrays import Ints, Matrix
+from lookalike.core.row_numbers import named_rows
 from lookalike.core.seeds import RandomState, as_seed
-from lookalike.learners.triplets import TripletSampler, check_row_numbers
+from lookalike.learners.triplets import TripletSampler
 
 
 class PairSampler:
@@ -43,9 +44,9 @@ class PairSampler:
         return np.column_stack([triplets[:, 0], second, same]).astype(np.int32)
 
 
-def check_pairs(pairs: ArrayLike, same: ArrayLike, n_rows: int) -> Ints:
-    """Return pairs of row numbers, and whether they are alike, as int32 rows (i, j, same), as `PairSampler` draws."""
-    array, alike = check_row_numbers(pairs, n_rows, "pairs", "i, j"), np.asarray(same)
+def check_pairs(pairs: ArrayLike, same: ArrayLike, X: Matrix) -> Ints:
+    """Return pairs of row numbers of X, or of ids of its index, as int32 rows (i, j, same), as `PairSampler` draws."""
+    array, alike = named_rows(pairs, X, "pairs", "i, j"), np.asarray(same)
     if alike.shape != (len(array),):
         raise ValueError(f"same must be one value per pair, an array of shape ({len(array)},), not {alike.shape}")
     if not np.isin(alike, (0, 1)).all():

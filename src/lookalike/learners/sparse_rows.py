@@ -22,6 +22,8 @@ Places = NDArray[np.uint32]
 HEAD_BYTES = 1024
 """Bytes of a row of W treated as dense: the fastest of 0 to 4,096 at d = 1,000 and at d = 10,000 (oasis_steps.py)."""
 
+_BLOCK = 1024  # rows
+
 
 class Rows(NamedTuple):
     """CSR rows with their features by falling document frequency, sorted within a row, and their squared lengths."""
@@ -42,7 +44,10 @@ class OrderedRows:
         X = sp.csr_array((X.data, self.place[X.indices], X.indptr), shape=X.shape)
         X.sort_indices()
         with np.errstate(over="ignore"):
-            squared_norms = np.asarray(X.astype(np.float64).power(2).sum(axis=1)).ravel()
+            blocks = (
+                X[start : start + _BLOCK] for start in range(0, X.shape[0], _BLOCK)
+            )  # squares in float64 are large
+            squared_norms = np.concatenate([block.astype(np.float64).power(2).sum(axis=1) for block in blocks])
         self.rows = Rows(X.indptr.astype(np.int64), X.indices.astype(np.uint32), X.data, squared_norms)
 
     def ordered(self, W: Array) -> Array:
@@ -53,7 +58,11 @@ class OrderedRows:
 def canonical_csr(X: Matrix, dtype: np.dtype) -> Matrix:
     """Return rows as a CSR matrix of their own in a dtype, sorted, without zeros; refuse what the dtype cannot hold."""
     with np.errstate(over="ignore"):
-        X = sp.csr_array(X, dtype=dtype, copy=True)
+        if hasattr(X, "tocsr"):
+            X = sp.csr_array(X, dtype=dtype, copy=True)
+        else:  # the places of all values at once would take eight times as much memory as the rows
+            blocks = [sp.csr_array(X[start : start + _BLOCK], dtype=dtype) for start in range(0, X.shape[0], _BLOCK)]
+            X = sp.vstack(blocks, format="csr")
     refuse_infinity(X.data)
     X.sum_duplicates()
     X.eliminate_zeros()

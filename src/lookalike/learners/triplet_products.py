@@ -82,7 +82,7 @@ class TripletProducts:
             X = X.copy()
             X.sum_duplicates()
         self.n_features = int(X.shape[1])
-        triplets = check_triplets(triplets, X.shape[0])
+        triplets = check_triplets(triplets, X)
         rows, places = np.unique(triplets, return_inverse=True)
         self.examples: Ints = places.reshape(triplets.shape).astype(np.int32)
         self._restrict(X, rows.astype(np.int64), np.unique(triplets[:, 0]).astype(np.int64))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lookalike.core.arrays import Array, Ints, Longs
-from lookalike.core.row_numbers import refuse_missing_labels, row_numbers
+from lookalike.core.arrays import Array, Ints, Longs, Matrix
+from lookalike.core.row_numbers import named_rows, refuse_missing_labels
 from lookalike.core.seeds import RandomState, as_seed, seed_sequence
 
 
@@ -83,17 +83,9 @@ def class_codes(y: Array) -> tuple[Longs, Longs]:
     return np.asarray(codes, dtype=np.int64), np.asarray(sizes, dtype=np.int64)
 
 
-def check_triplets(triplets: ArrayLike, n_rows: int) -> Ints:
-    """Return `triplets` as C-contiguous int32 rows (query, positive, negative), with every row number checked."""
-    return check_row_numbers(triplets, n_rows, "triplets", "query, positive, negative")
-
-
-def check_row_numbers(rows: ArrayLike, n_rows: int, name: str, columns: str) -> Ints:
-    """Return rows of row numbers as C-contiguous int32; raise ValueError where they are none, or not those of X."""
-    array, n_columns = np.asarray(rows), columns.count(",") + 1
-    if array.ndim != 2 or array.shape[1] != n_columns:
-        raise ValueError(f"{name} must be rows ({columns}), an array of shape (m, {n_columns}), not {array.shape}")
-    return np.ascontiguousarray(row_numbers(array, n_rows, f"{name}, rows of X,"), dtype=np.int32)
+def check_triplets(triplets: ArrayLike, X: Matrix) -> Ints:
+    """Return triplets of row numbers of X, or of ids of its index, as C-contiguous int32 rows, all of them checked."""
+    return np.ascontiguousarray(named_rows(triplets, X, "triplets", "query, positive, negative"), dtype=np.int32)
 
 
 def stream_key(seed: int, *key: int) -> NDArray[np.uint64]:

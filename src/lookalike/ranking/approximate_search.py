@@ -21,6 +21,7 @@ from scipy.sparse.linalg import eigsh
 from lookalike.core.arrays import Array, Floats, Ints, Matrix
 from lookalike.features.clustering import one_thread
 from lookalike.ranking.exact_search import top_k, warm_up
+from lookalike.ranking.rankings import recall
 
 Found = tuple[Ints, Floats]
 
@@ -54,22 +55,7 @@ class ProjectedIndex:
         self._factor = factor
         mapped = np.asarray(gallery @ factor)
         self.n_gallery, self.rank = mapped.shape
-        with one_thread():
-            try:
-                self._index = faiss.index_factory(self.rank, factory, faiss.METRIC_INNER_PRODUCT)
-                if "IVF" in factory:
-                    # fewer images than 39 a list are learned from without a warning: small galleries are no mistake
-                    faiss.extract_index_ivf(self._index).cp.min_points_per_centroid = 1
-                if not self._index.is_trained:
-                    self._index.train(mapped)
-                self._index.add(mapped)
-            except RuntimeError as error:
-                # what faiss has to say, without the place in its source
-                reason = " ".join(str(error).split()).rsplit(".cpp:", 1)[-1].split(": ", 1)[-1]
-                raise ValueError(
-                    f"no index {factory!r} can be built of {self.n_gallery} rows of {self.rank} dimensions, so choose "
-                    f"another one or one of fewer cells: {reason}"
-                ) from error
+        self._index = build_index(mapped, factory, faiss.METRIC_INNER_PRODUCT)
 
     def search(self, queries: Matrix, k: int, own: NDArray[np.integer], **parameters: int) -> Found:
         """Find about the k most similar gallery rows of each query, best first; return them and their inner products.
@@ -89,6 +75,27 @@ class ProjectedIndex:
         order = np.argsort(rows == own[:, None], axis=1, kind="stable")[:, :k]
         found = np.take_along_axis(rows, order, 1), np.take_along_axis(scores, order, 1)
         return found[0].astype(np.int32), found[1].astype(np.float32)
+
+
+def build_index(rows: Floats, factory: str, metric: int) -> faiss.Index:
+    """Build an index, as ``faiss.index_factory`` reads its name, of rows; a ValueError says which cannot be built."""
+    with one_thread():
+        try:
+            index = faiss.index_factory(rows.shape[1], factory, metric)
+            if "IVF" in factory:
+                # fewer images than 39 a list are learned from without a warning: small galleries are no mistake
+                faiss.extract_index_ivf(index).cp.min_points_per_centroid = 1
+            if not index.is_trained:
+                index.train(rows)
+            index.add(rows)
+        except RuntimeError as error:
+            # what faiss has to say, without the place in its source
+            reason = " ".join(str(error).split()).rsplit(".cpp:", 1)[-1].split(": ", 1)[-1]
+            raise ValueError(
+                f"no index {factory!r} can be built of {len(rows)} rows of {rows.shape[1]} dimensions, so choose "
+                f"another one or one of fewer cells: {reason}"
+            ) from error
+    return index
 
 
 def projection(W: Array, rank: int) -> Floats:
@@ -113,12 +120,6 @@ def projection(W: Array, rank: int) -> Floats:
     factor = vectors[:, order] * np.sqrt(values[order])
     largest = factor[np.abs(factor).argmax(axis=0), np.arange(len(order))]
     return np.ascontiguousarray(factor * np.sign(largest), dtype=np.float32)
-
-
-def recall(found: NDArray[np.integer], exact: NDArray[np.integer]) -> float:
-    """Return the share of the exact nearest rows (a row a query) that were found, in any order; -1 is nothing found."""
-    hits = [len(np.intersect1d(mine, truth)) for mine, truth in zip(found, exact, strict=True)]
-    return float(np.sum(hits) / exact.size)
 
 
 def compare_indices(

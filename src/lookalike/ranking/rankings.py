@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lookalike.core.arrays import Array, Longs, Matrix, Truths
+from lookalike.core.arrays import Array, Doubles, Ints, Longs, Matrix, Truths
 from lookalike.core.files import PathLike, write_npz
 
 IntArray = NDArray[np.integer]
@@ -198,6 +198,36 @@ def rank_leave_one_out(
     )
 
 
+def rank_gallery(
+    model: Similarity,
+    queries: Matrix,
+    gallery: Matrix,
+    query_labels: ArrayLike,
+    gallery_labels: ArrayLike,
+    *,
+    memory_bytes: int = 500_000_000,
+) -> Rankings:
+    """Let each query rank all rows of a gallery; rows of its class are its positives, and ties as in leave one out."""
+    n, m = queries.shape[0], gallery.shape[0]
+    mine, theirs = np.asarray(query_labels), np.asarray(gallery_labels)
+    if mine.shape != (n,) or theirs.shape != (m,):
+        raise ValueError(f"{n} queries and {m} gallery rows need as many labels; got {mine.shape} and {theirs.shape}")
+    codes = np.unique(np.concatenate([mine, theirs]), return_inverse=True)[1]
+    batch = max(1, memory_bytes // (m * np.dtype(np.float64).itemsize * BLOCKS_ALIVE))
+    ranks = []
+    for start in range(0, n, batch):
+        part = queries[start : start + batch]
+        positives = codes[start : min(n, start + batch), None] == codes[n:]
+        ranks.append(_ranks_of(_checked(model.similarity(part, gallery), positives.shape), positives))
+    n_positives = np.bincount(codes[n:], minlength=int(codes.max()) + 1)[codes[:n]]
+    return Rankings(
+        offsets=np.concatenate([[0], np.cumsum(n_positives)]).astype(np.int64),
+        ranks=np.concatenate(ranks).astype(np.int32),
+        n_gallery=m,
+        query_ids=np.arange(n, dtype=np.int32),
+    )
+
+
 def _checked(scores: Matrix, shape: tuple[int, int]) -> FloatArray:
     dense: FloatArray = np.asarray(scores.toarray() if hasattr(scores, "toarray") else scores)
     if dense.shape != shape:
@@ -223,6 +253,24 @@ def _ranks_of(others: FloatArray, positives: Truths) -> IntArray:
     return np.asarray(np.sort(ranks + rows * others.shape[1]) - rows * others.shape[1])
 
 
+def ordered(model: Similarity, X: Matrix, triplets: Ints, *, block: int = 256) -> Doubles:
+    """Return 1 for a triplet whose positive is more similar to the query than the negative, 0.5 for a tie, else 0.
+
+    `triplets` are rows (query, positive, negative) of row numbers of X; so many queries are compared at a time.
+    """
+    won = np.empty(len(triplets))
+    queries, query_of = np.unique(triplets[:, 0], return_inverse=True)
+    by_query = np.argsort(query_of, kind="stable")
+    ends = np.searchsorted(query_of[by_query], np.arange(0, len(queries), block)[1:])
+    for start, mine in zip(range(0, len(queries), block), np.split(by_query, ends), strict=False):
+        others, place = np.unique(triplets[mine, 1:], return_inverse=True)
+        scores = np.asarray(model.similarity(X[queries[start : start + block]], X[others]))
+        positive, negative = scores[query_of[mine] - start, place.reshape(-1, 2).T]
+        margin = positive - negative
+        won[mine] = np.where(margin > 0, 1.0, np.where(margin == 0, 0.5, 0.0))
+    return won
+
+
 def top_k(scores: Array, k: int) -> tuple[Longs, Array]:
     """Return columns and values of the k largest of each row, as a stable descending sort would, without one."""
     n, m = scores.shape
@@ -242,3 +290,9 @@ def best_first(columns: Longs, values: Array, k: int) -> tuple[Longs, Array]:
     """Return the k best of each row; equal values stay in their order."""
     order = np.argsort(-values, axis=1, kind="stable")[:, :k]
     return np.take_along_axis(columns, order, 1).astype(np.int64), np.take_along_axis(values, order, 1)
+
+
+def recall(found: IntArray, exact: IntArray) -> float:
+    """Return the share of the exact nearest rows (a row a query) that were found, in any order; -1 is nothing found."""
+    hits = [len(np.intersect1d(mine, truth)) for mine, truth in zip(found, exact, strict=True)]
+    return float(np.sum(hits) / exact.size)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from lookalike.core.arrays import Doubles
+
+if TYPE_CHECKING:
+    import pandas as pd  # intervals of learners are made without it
 
 BLOCK_CELLS = 4_000_000
 """Counts of resampled images that are alive at once, so that the largest subset does not need all draws in memory."""

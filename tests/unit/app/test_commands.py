@@ -21,6 +21,8 @@ GOOD = {
     "evaluate": "evaluate m.lookalike photos",
     "features": "features photos --output v.npy --representation color",
     "info": "info m.lookalike",
+    "index": "index m.lookalike photos",
+    "export": "export m.lookalike photos",
     "rate": "rate plan.csv --images photos --output page.html",
     "ratings": "ratings plan.csv ada.csv",
     "evaluate-triplets": "evaluate-triplets release --features color --jobs 1",
@@ -82,7 +84,7 @@ MISTAKES = [
 
 WRONG_USE = [
     ("", "missing command", ""),
-    ("fit", "missing argument 'FOLDER'", " fit"),
+    ("fit", "missing argument 'SOURCE'", " fit"),
     ("fit photos --hold-out 1", "'--hold-out': must be from 0 to below 1", " fit"),
     ("fit photos --set x", "'--set': must be like key=value, not 'x'", " fit"),
     ("fit photos --labels a --triplets b", "'--triplets': not allowed with --labels", " fit"),
@@ -115,7 +117,7 @@ def test_a_command_has_help_and_prints_for_people_and_as_json(name, here, call, 
     said = call(GOOD[name])
     assert said.status == 0
     assert said.out
-    if name in ("fit", "features", "rate"):
+    if name in ("fit", "features", "rate", "index", "export"):
         assert call(GOOD[name], "--quiet") == (0, "", "")
 
 
@@ -182,7 +184,10 @@ def test_without_the_extra_one_sentence_names_it(missing, place):
             "    try:\n        ask()\n"
             "    except ImportError as error:\n        print(type(error).__name__, error)"
         )
-        assert without((missing,), code).stdout == 2 * f"ImportError {sentence.format('models of images')}"
+        assert (
+            without((missing,), code).stdout
+            == 2 * f"ImportError {sentence.format('similarities of images or vectors')}"
+        )
 
 
 def test_shells_complete_the_commands():

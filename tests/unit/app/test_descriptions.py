@@ -11,13 +11,14 @@ import scipy.sparse as sp
 from lookalike import OASIS, Euclidean, ImageSimilarity
 from lookalike.app import representations
 from lookalike.app.cache import Cache
-from lookalike.app.learning import checked_settings, learner_name, margins_won, stream, train
+from lookalike.app.learning import checked_settings, learner_name, stream, train
 from lookalike.app.representations import Workers, make_representation
 from lookalike.app.sources import read_class_folders
 from lookalike.core.errors import LookalikeError
 from lookalike.features.bag_of_visterms import BagOfVisterms
 from lookalike.features.describers import thread_pool
 from lookalike.learners.registry import MODULES, learner_class
+from lookalike.ranking.rankings import ordered
 
 RANDOM = np.random.default_rng(0)
 Y = np.repeat(["a", "b", "c"], 10)
@@ -113,12 +114,12 @@ def test_every_learner_can_be_trained_as_it_is(name, kind):
         assert train(name, quick(name), rows, y=Y, seed=1).similarity(rows, rows).shape == (30, 30)
     else:
         learned = train(name, quick(name), rows, triplets=TRIPLETS, seed=1)
-        assert 0.5 <= margins_won(learned, rows, TRIPLETS).mean() <= 1
+        assert 0.5 <= ordered(learned, rows, TRIPLETS).mean() <= 1
 
 
 def test_the_number_of_steps_is_chosen_by_held_out_triplets_of_which_a_tie_is_won_by_half():
     rows = np.array([[0.0], [1.0], [-1.0], [3.0]])
-    won = margins_won(Euclidean().fit(rows), rows, np.array([[0, 1, 2], [0, 1, 3], [3, 2, 1]], np.int32))
+    won = ordered(Euclidean().fit(rows), rows, np.array([[0, 1, 2], [0, 1, 3], [3, 2, 1]], np.int32))
     assert won.tolist() == [0.5, 1.0, 0.0]
     learned = train("OASIS", {}, X, triplets=TRIPLETS, seed=0)
     assert learned.n_steps_ < 35_000
@@ -142,7 +143,7 @@ def test_settings_of_a_command_line_become_arguments_or_one_sentence():
         ("OASIS", "early_stopping=1", "early_stopping of OASIS cannot be '1'"),
         ("OASIS", "random_state=1", "use --seed"),
         ("Euclidean", "n_steps=1", "it has none"),
-        ("OASIS", "aggressiveness=-1", "OASIS cannot learn from these images: .*aggressiveness"),
+        ("OASIS", "aggressiveness=-1", "OASIS cannot learn: .*aggressiveness"),
     ):
         with pytest.raises(LookalikeError, match=sentence):
             train(name, checked_settings(name, dict([setting.split("=")])), X, y=Y)

@@ -14,6 +14,7 @@ from PIL import Image
 
 import lookalike
 from lookalike import ImageSimilarity
+from lookalike.app.commands import rankings
 from lookalike.app.page import label_in, write_page
 from lookalike.core.errors import LookalikeError
 from lookalike.data.visterm_folder import read_visterm_folder
@@ -46,7 +47,7 @@ def test_fit_names_what_is_left_out_keeps_a_cache_and_says_all_as_info_does(here
     assert (answer["n_images"], answer["n_held_out"], answer["left_out"]) == (18, 6, [])
     info = result("info photos.lookalike")
     assert info.pop("bytes") == (here / "photos.lookalike").stat().st_size
-    assert info == {name: answer[name] for name in answer if name != "left_out"}
+    assert info == {name: answer[name] for name in answer if name not in ("left_out", "source")}
     assert {name: info[name] for name in info if name != "model"} == ImageSimilarity.load("photos.lookalike").about()
     assert "cold 12, warm 6" in call("info photos.lookalike").out
 
@@ -58,10 +59,19 @@ def test_triplets_are_learned_from_and_held_out(here, result, call):
     learned_from = lookalike.load("t.lookalike").images_.query("role == 'train'")["path"]
     left = TRIPLETS.isin(list(learned_from)).all(axis=1).sum()
     assert f"OASIS learned from {left} triplets of {len(learned_from)} images in 20 steps" in said.out
-    assert "left out: 1 triplet whose images cannot be used" in said.out
+    held_out = (~TRIPLETS["query"].isin(learned_from)).sum()
+    mixed = 24 - left - held_out
+    reasons = f"(1 with an image that cannot be used; {mixed} with held-out and other images)"
+    line = f"25 triplets = {left} learned from + {held_out} held out + {1 + mixed} left out {reasons}\n"
+    assert line in said.out
     answer = result("evaluate t.lookalike photos --triplets judged.csv")
     assert (answer["learned_from"], answer["rows"][0]["measure"]) == (0, "triplets ordered")
-    assert answer["triplets"] == (~TRIPLETS["query"].isin(learned_from)).sum()
+    assert answer["triplets"] == held_out
+    assert answer["triplets_left_out"] == {
+        "of images that the model has learned from": left,
+        "with held-out and other images": mixed,
+        "with an image that cannot be used": 1,
+    }
     assert all(row["value"] > 0.8 for row in answer["rows"])
     assert f"{answer['triplets']} triplets of " in call("evaluate t.lookalike photos --triplets judged.csv").out
     with pytest.raises(LookalikeError, match="all triplets belong to held-out queries"):
@@ -218,8 +228,8 @@ def test_features_publish_counts_that_the_category_study_reads(here, result, cal
 def test_a_page_escapes_names_and_marks_folders(here, fitted):
     odd, photos = here / "photos" / "red" / "<b>3 & 4.png", here / "photos"
     shutil.copy(photos / "red" / "3.png", odd)
-    ranked = fitted.rank_both([odd, photos / "blue" / "1.png"], "photos", 4)
-    write_page(ranked, "photos", "n.html", title="<i>", model=fitted)
+    results = rankings(fitted.rank_both([odd, photos / "blue" / "1.png"], "photos", 4))
+    write_page(results, "photos", "n.html", title="<i>", model=fitted)
     text = Path("n.html").read_text()
     assert all(part in text for part in ("&lt;b&gt;3 &amp; 4.png", "<title>&lt;i&gt;</title>", "✓ same folder"))
     assert not any(foreign in text for foreign in ("<b>3", "http://", "https://"))
@@ -283,6 +293,19 @@ def test_colour_finds_what_is_a_matter_of_colour(here, call, result):
     answer = result(f"{EVALUATE} color --k 3")
     assert (answer["n_triplets"], answer["n_queries"], answer["rows"][0]["k"]) == (7, 7, 3)
     assert answer["rejected"][0]["reason"] == "row without its counterpart"
+
+
+def test_vectors_of_rated_images_are_compared_by_path(here, call, result, refused):
+    names = [f"t{i}/{letter}.png" for i in range(7) for letter in "QPN"]
+    pd.DataFrame({"path": names, "v": [[i, float(letter == "N")] for i in range(7) for letter in "QPN"]}).to_parquet(
+        "v.parquet"
+    )
+    line = "evaluate-triplets release --vectors v.parquet --id-column path"
+    (row, *_) = result(line)["rows"]  # no other feature unless it is asked for
+    assert (row["system"], row["similarity_precision"], row["images_per_second"]) == ("v", pytest.approx(600 / 7), None)
+    assert re.search(r"^v +all +85\.7% .* -$", call(line).out, re.MULTILINE)
+    pd.read_parquet("v.parquet")[1:].to_parquet("v.parquet")
+    assert "v.parquet has no vector of 1 of 21 images, such as t0/Q.png: give each image one" in refused(line)
 
 
 def test_codebooks_and_where_they_come_from(here, result, painted):

@@ -112,7 +112,10 @@ def test_triplets_of_a_table(photos):
     assert found.triplets is not None
     paths = found.images["path"].to_numpy()[found.triplets].tolist()
     assert paths == [["red/0.png", "red/1.png", "blue/0.png"], ["red/0.png", "red/2.png", "blue/1.png"]]
-    assert (found.triplets_left_out, found.left_out["path"].tolist()) == (3, ["gone.png"])
+    assert (found.triplets_left_out, found.left_out["path"].tolist()) == (
+        {"with an image that cannot be used": 2, "with one of them twice": 1},
+        ["gone.png"],
+    )
     with pytest.raises(LookalikeError, match="holds no triplet of three images that can be used"):
         read_triplets(photos, table[2:])
 

@@ -37,6 +37,34 @@ def test_a_reader_sees_the_old_file_until_the_new_one_is_whole(tmp_path):
     assert list(tmp_path.iterdir()) == [target]
 
 
+def test_a_folder_is_replaced_whole_if_nothing_else_is_in_it(tmp_path):
+    target, names = tmp_path / "export", {"a", "b"}
+
+    def write(text, error=None):
+        with files.replacing_folder(target, names) as part:
+            (part / "a").write_text(text)
+            if error is not None:
+                raise error
+
+    with pytest.raises(RuntimeError):
+        write("half", RuntimeError())
+    assert list(tmp_path.iterdir()) == []
+    for text in ("old", "new"):
+        write(text)
+        assert [path.read_text() for path in target.iterdir()] == [text]
+    with pytest.raises(RuntimeError):
+        write("half", RuntimeError())
+    assert (target / "a").read_text() == "new"
+    target.rename(tmp_path / ".export.former")  # as a process leaves it that is killed between two names
+    write("again")
+    (target / "notes").write_text("mine")
+    with pytest.raises(LookalikeError, match="export holds notes, which would be lost"):
+        write("newer")
+    assert [path.name for path in tmp_path.iterdir()] == ["export"]
+    with pytest.raises(LookalikeError, match="is a file: name a folder"), files.replacing_folder(__file__, names):
+        pass
+
+
 def test_a_full_disk_and_a_folder_that_takes_no_file_are_one_sentence(tmp_path):
     with pytest.raises(LookalikeError, match=r"cannot write .*table\.csv: No space left"):
         write_half(tmp_path / "table.csv", OSError(errno.ENOSPC, "No space left on device"))

@@ -74,9 +74,11 @@ def test_the_distribution_is_uniform(sampler):
 
 
 def test_given_rows_become_contiguous_row_numbers():
-    checked = check_pairs(np.array([[0, 2], [1, 1]], dtype=np.uint8, order="F"), [1.0, False], 3)
+    checked = check_pairs(np.array([[0, 2], [1, 1]], dtype=np.uint8, order="F"), [1.0, False], range(3))
     assert (checked.tolist(), checked.dtype, checked.flags.c_contiguous) == ([[0, 2, 1], [1, 1, 0]], np.int32, True)
-    assert check_pairs(np.empty((0, 2)), [], 3).shape == check_triplets(np.empty((0, 3)), 5).shape == (0, 3)
+    assert (
+        check_pairs(np.empty((0, 2)), [], range(3)).shape == check_triplets(np.empty((0, 3)), range(5)).shape == (0, 3)
+    )
 
 
 @pytest.mark.parametrize(
@@ -90,6 +92,6 @@ def test_given_rows_become_contiguous_row_numbers():
 )
 def test_mistakes_in_given_rows_are_named(pairs, same, message):
     with pytest.raises(ValueError, match=message):
-        check_pairs(pairs, same, 3)
+        check_pairs(pairs, same, range(3))
     with pytest.raises(ValueError, match="1-D"):
         TripletSampler([[1, 2], [1, 2]])

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from measures import Given
 
-from lookalike.learners import TFIDF
+import lookalike
+from lookalike.learners import TFIDF, Euclidean
 from lookalike.ranking import oxford
 from lookalike.ranking.rankings import Rankings, rank_leave_one_out
 from lookalike.ranking.statistics import summarise
@@ -194,3 +195,49 @@ def test_oxfords_measure_of_ranks_of_any_type_and_of_none():
 def test_what_are_no_ranks_is_refused(ranks, junk, missing, sentence):
     with pytest.raises(ValueError, match=sentence):
         oxford.average_precision(ranks, junk, n_missing=missing)
+
+
+def test_evaluate_lets_queries_rank_a_gallery_or_each_other():
+    random = np.random.default_rng(4)
+    y, X = np.array(["a", "b", "c"])[random.integers(3, size=40)], random.normal(size=(40, 5))
+    y = y.astype("U5")
+    y[0] = "alone"
+    X[:, 0] += y == "a"
+    model, ids = Euclidean().fit(X), [f"row {i}" for i in range(40)]
+    found = lookalike.evaluate(model, X, labels=y.tolist(), ks=(1, 5, 100), random_state=3)
+    rankings = rank_leave_one_out(model, X, y)
+    assert list(found) == ["map", "precision@1", "precision@5"]
+    assert found["map"].value == pytest.approx(rankings.mean_average_precision())
+    assert found["precision@5"].value == pytest.approx(np.nanmean(rankings.precision_at([5])))
+    assert all(measure.n_queries == 39 and measure.low < measure.value < measure.high for measure in found.values())
+    # each query with the others as its gallery
+    one_by_one = [
+        lookalike.evaluate(model, X[[i]], np.delete(X, i, 0), (y[[i]], np.delete(y, i)))["map"] for i in range(1, 40)
+    ]
+    assert np.mean([measure.value for measure in one_by_one]) == pytest.approx(found["map"].value)
+    assert one_by_one[0].low == one_by_one[0].high == one_by_one[0].value
+    # a table's ids, and rows of a gallery that no query asks for
+    table, labels = pd.DataFrame(X, index=ids), dict(zip(ids, y, strict=True))
+    split = [
+        lookalike.evaluate(model, rows[:20], rows[20:], given)
+        for rows, given in ((X, (y[:20], y[20:])), (table, labels))
+    ]
+    assert split[0] == split[1]
+    np.testing.assert_allclose(
+        split[0]["precision@10"].value,
+        np.mean(
+            [
+                (y[20:][np.argsort(((x - X[20:]) ** 2).sum(axis=1))[:10]] == label).mean()
+                for x, label in zip(X[1:20], y[1:20], strict=True)
+            ]
+        ),
+    )
+    for wrong, message in (
+        ((X,), "needs labels"),
+        ((X, X, y), "labels are a pair"),
+        ((X, X, (y, y[1:])), "40 queries and 40 gallery rows need as many labels"),
+        ((X[:3], X[3:], (y[:3], 37 * ["z"])), "no query has a row of its own class"),
+        ((X, None, [None, *y[1:]]), "row 0 has no label"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            lookalike.evaluate(model, *wrong)

@@ -16,10 +16,9 @@ from lookalike.ranking.approximate_search import (
     ProjectedIndex,
     compare_indices,
     projection,
-    recall,
 )
 from lookalike.ranking.exact_search import LANES, average_precision, top_k
-from lookalike.ranking.rankings import rank_leave_one_out
+from lookalike.ranking.rankings import rank_leave_one_out, recall
 
 
 def sparse_rows(random, n, d, *, whole=False, density=0.2):

@@ -1,0 +1,201 @@
+"""A gallery as files that any engine serves: its vectors, their ids, and what queries are multiplied by."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lookalike.app.index_form import IndexForm, engine_scores
+from lookalike.app.learning import TRAIN, Side, choose_evaluated, compare_on_labels
+from lookalike.app.representations import GivenVectors
+from lookalike.core.arrays import Floats, Longs, Matrix
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import PathLike, replacing, replacing_folder, write_array, write_json, write_npz
+from lookalike.core.model_file import About, Arrays
+from lookalike.core.seeds import generator
+from lookalike.features.describers import StageProgress
+from lookalike.learners.base import is_sparse
+from lookalike.ranking.rankings import recall, top_k
+
+if TYPE_CHECKING:
+    from lookalike.app.rows import Rows
+    from lookalike.app.similarity import Similarity
+
+ABOUT, IDS, QUERY_MAP = "about.json", "ids.json", "query_map.npz"
+GALLERIES = {"faiss": "gallery.faiss", "npy": "gallery.npy", "parquet": "gallery.parquet"}
+"""What a gallery can be written as, and the name of its file."""
+NAMES = (ABOUT, IDS, QUERY_MAP, *GALLERIES.values())
+"""Every file that an export writes."""
+CHECKED, FIRST = 200, 10
+"""Rows of the gallery that ask it, and how many neighbours of each are compared with those of exact ranking."""
+MOST_JUDGED = 2_000
+"""Labelled rows, drawn by the seed, that tell what fewer dimensions lose: each is ranked against all of them."""
+
+
+class _SideBySide:
+    """What an index computes, between rows that hold their form as a query, then that as a row of the index."""
+
+    def __init__(self, metric: str) -> None:
+        self.metric = metric
+
+    def similarity(self, A: Matrix, B: Matrix) -> Floats:
+        """Return the similarities of an engine."""
+        r = A.shape[1] // 2
+        return engine_scores(self.metric, A[:, :r], B[:, r:])
+
+
+def export(
+    model: Similarity,
+    gallery: PathLike | Rows,
+    output: PathLike,
+    *,
+    to: str = "faiss",
+    index: str = "Flat",
+    rank: int | None = None,
+    id_column: str | None = None,
+    label_column: str | None = None,
+) -> About:
+    """Write a gallery for an engine into a folder, whole or not at all.
+
+    Parameters
+    ----------
+    model : Similarity
+        Fitted.
+    gallery : path-like or Rows
+        A folder of images, whose ids are their paths from it, or a file of vectors.
+    output : path-like
+        The folder. Its files are `NAMES`, of galleries one.
+    to : {"faiss", "npy", "parquet"}
+    index : str, default="Flat"
+        Of FAISS, as ``faiss.index_factory`` reads it: ``HNSW32``, ``IVF100,Flat``.
+    rank : int, optional
+        Dimensions to keep; by default all. Rows with labels, those that the model has not learned from if there are
+        such, tell what is lost: at most `MOST_JUDGED` of them.
+    id_column, label_column : str, optional
+        Columns of a file of vectors.
+
+    Returns
+    -------
+    dict
+        As ``about.json`` has it: ``rows``, ``dimensions``, ``metric``, ``index``, ``same_neighbours`` (the share of
+        rank's first 10 that the gallery finds, for ``queries`` of its rows), and with a rank ``measures``, a row each.
+
+    Raises
+    ------
+    LookalikeError
+        Where the learner cannot be served, the index cannot be built, or the vectors do not fit into memory.
+    """
+    form = IndexForm(model.learner_, rank)
+    found, rows = model.gallery_rows(gallery, id_column=id_column, label_column=label_column)
+    n_bytes = 4 * rows.shape[0] * next(iter(form.query_map.values())).shape[-1]
+    if n_bytes > os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2:
+        raise LookalikeError(
+            f"the vectors of {found.source} would take {n_bytes / 1e9:,.0f} GB of memory: give them fewer dimensions, "
+            "as in --rank 128"
+        )
+    vectors = _dense(form.vectors(rows))
+    asking = np.linspace(0, len(vectors) - 1, min(CHECKED, len(vectors))).astype(np.int64)
+    queries, k = _dense(form.queries(rows[asking])), min(FIRST, len(vectors))
+    exact = model.learner_.rank(rows[asking], rows, k)[0]
+    lost = [] if rank is None else _lost(model, form, found, rows, vectors)
+    query_map, stays = _whole_map(model, rank, form.query_map)
+    if stays and found.X is not None:
+        vectors = _dense(found.X)
+    with replacing_folder(output, NAMES) as folder:
+        file = folder / GALLERIES[to]
+        if to == "faiss":
+            nearest = _write_faiss(vectors, index, form.metric, file, queries, k, model.progress)
+        else:
+            nearest = top_k(engine_scores(form.metric, queries, vectors), k)[0]
+            if to == "npy":
+                write_array(vectors, file)
+            else:
+                _write_parquet(vectors, found, file)
+        about: About = {
+            "rows": len(vectors),
+            "dimensions": vectors.shape[1],
+            "query_dimensions": model.representation_.describer.n_dimensions,
+            "metric": form.metric,
+            "index": index if to == "faiss" else None,
+            "learner": type(model.learner_).__name__,
+            "queries": len(asking),
+            "same_neighbours": recall(nearest, exact),
+            "measures": lost,
+        }
+        write_npz(query_map, folder / QUERY_MAP)
+        if to != "parquet":
+            write_json(found.ids.tolist(), folder / IDS)
+        write_json(about, folder / ABOUT)
+    return about
+
+
+def _whole_map(model: Similarity, rank: int | None, learned: Arrays) -> tuple[Arrays, bool]:
+    """Return what vectors of queries go through, as their user has them, and whether those of the gallery stay so.
+
+    A user's vectors v are learned from as x = (v - m) / s, and (v - m)'W / s^2 orders vectors v' as x'W does theirs.
+    """
+    describer = model.representation_.describer
+    if not isinstance(describer, GivenVectors):
+        return learned | model.reduction_, False
+    stays = model.learner_.metric_ == "inner_product" and rank is None
+    divisor = np.float32(describer.scale**2 if stays else describer.scale)
+    divided = {name: array / divisor for name, array in learned.items()}
+    return divided | ({"mean": describer.mean.astype(np.float32)} if len(describer.mean) else {}), stays
+
+
+def _lost(model: Similarity, form: IndexForm, found: Rows, rows: Matrix, vectors: Floats) -> list[dict[Hashable, Any]]:
+    """Measure rankings with all dimensions and with fewer, where there are rows with labels."""
+    if found.labels is None or len(np.unique(found.labels[found.labels != ""])) < 2:
+        return []
+    seen = np.isin(found.contents, model.rows_.loc[model.rows_["role"] == TRAIN, "content"].to_numpy(str))
+    chosen = choose_evaluated(found, seen | (found.labels == ""))[0]
+    drawn = generator(model.random_state, "export").permutation(chosen)[:MOST_JUDGED]
+    if np.unique(found.labels[drawn], return_counts=True)[1].max() < 2:
+        return []
+    part, sides = rows[drawn], np.hstack([_dense(form.queries(rows[drawn])), vectors[drawn]])
+    compared: dict[str, Side] = {
+        "all dimensions": (model.learner_, part),
+        f"{vectors.shape[1]} dimensions": (_SideBySide(form.metric), sides),
+    }
+    return compare_on_labels(compared, found.labels[drawn], (1, FIRST), model.random_state).to_dict("records")
+
+
+def _write_faiss(
+    vectors: Floats, factory: str, metric: str, file: Path, queries: Floats, k: int, progress: StageProgress
+) -> Longs:
+    """Write an index of FAISS, and return what it finds."""
+    import faiss
+
+    from lookalike.ranking.approximate_search import build_index
+
+    kinds = {"inner_product": faiss.METRIC_INNER_PRODUCT, "squared_euclidean": faiss.METRIC_L2}
+    try:
+        progress(f"building the index {factory}", 0, 1)
+        index = build_index(vectors, factory, kinds[metric])
+        progress(f"building the index {factory}", 1, 1)
+    except ValueError as error:
+        raise LookalikeError(str(error)) from error
+    with replacing(file) as part:
+        part.write_bytes(faiss.serialize_index(index).data)
+    return np.asarray(index.search(queries, k)[1])
+
+
+def _write_parquet(vectors: Floats, found: Rows, file: Path) -> None:
+    """Write a table of ids, labels and vectors, these as lists of a fixed size."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = {"id": pa.array(found.ids.tolist(), pa.string())}
+    if found.labels is not None:
+        columns["label"] = pa.array(found.labels.tolist(), pa.string())
+    columns["vector"] = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), vectors.shape[1])
+    with replacing(file) as part:
+        pq.write_table(pa.table(columns), part, compression="zstd")
+
+
+def _dense(rows: Matrix) -> Floats:
+    return np.ascontiguousarray(rows.toarray() if is_sparse(rows) else rows, dtype=np.float32)

@@ -1,0 +1,323 @@
+"""A gallery of images that was described once, in a file that `lookalike rank` takes in place of their folder.
+
+It holds what an index of a vector database does: the images' vectors, and what those of queries are multiplied by. So
+ranking needs no learner, and this module imports neither scikit-learn nor pandas, which take most of a second each.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from lookalike.app.index_form import IndexForm, engine_scores, mapped
+from lookalike.app.model_file import SIMILARITY, fingerprint, read_parts
+from lookalike.core.arrays import Array, Matrix
+from lookalike.core.errors import LookalikeError, first_reason
+from lookalike.core.files import PathLike, check_finite, check_folder
+from lookalike.core.model_file import About, Arrays, Kind, fits_together, read_model, write_model
+from lookalike.data.scan import is_hidden, list_files, look_at_image, scan_photographs
+from lookalike.ranking.rankings import top_k
+
+if TYPE_CHECKING:
+    from lookalike.app.similarity import Similarity
+    from lookalike.app.sources import ImageSet
+
+GALLERY = Kind("lookalike gallery", (1,), "make it again with lookalike index")
+REMOVED = "removed"
+"""Status of a file that was taken out of the gallery by name."""
+CSR_PARTS = ("data", "indices", "indptr")
+_AGAIN = "run lookalike index again"
+
+Reasons = list[tuple[str, str]]
+"""Paths that are left out, and why."""
+
+
+class Answer(NamedTuple):
+    """What a saved gallery answers."""
+
+    root: Path
+    """The folder of its images."""
+    results: list[dict[str, Any]]
+    """Of each ``query`` its ``neighbours``, best first: ``rank``, ``path``, ``score`` and ``label`` of each."""
+    bad_queries: Reasons
+    """Queries that cannot be used."""
+    left_out: Reasons
+    """Files of the gallery that cannot be used, or are not as they were described."""
+
+
+class File(NamedTuple):
+    """A file of a gallery's folder: a row of its manifest, when it was changed last, and its vector's row or -1."""
+
+    path: str
+    label: str
+    width: int
+    height: int
+    bytes: int
+    sha256: str
+    status: str
+    reason: str
+    mtime_ns: int
+    row: int
+
+
+@dataclass(frozen=True, eq=False)
+class SavedGallery:
+    """The images of a folder with their vectors, as an index holds them."""
+
+    root: Path
+    """The folder."""
+    model: str
+    """Fingerprint of the model that described the images."""
+    metric: str
+    """What compares vectors: ``"inner_product"`` or ``"squared_euclidean"``."""
+    query_map: Arrays
+    """``matrix``, which queries are multiplied by, or ``weights``, a factor a dimension."""
+    files: list[File]
+    """Every file of the folder."""
+    rows: Matrix
+    """Vectors of the images: (n_images, d), float32, dense or CSR."""
+
+    @property
+    def images(self) -> list[File]:
+        """Return the files that are images, in the order of their rows."""
+        return sorted((file for file in self.files if file.row >= 0), key=lambda file: file.row)
+
+    @property
+    def left_out(self) -> Reasons:
+        """Return the files that cannot be used, and why; none that is hidden or was taken out."""
+        unused = [file for file in self.files if file.row < 0 and file.status != REMOVED]
+        return [(file.path, file.reason) for file in unused if file.reason != "hidden"]
+
+    def asked(self, row: int) -> Matrix:
+        """Return an image of the gallery as a query: (1, d)."""
+        rows = self.rows[[row]]  # under a distance, both are mapped alike
+        return mapped(rows, self.query_map) if self.metric == "inner_product" else rows
+
+    def current(self) -> tuple[list[File], Reasons]:
+        """Return the images that are as they were described, and why other files are left out."""
+        check_folder(self.root, f"the images of the gallery were there; {_AGAIN} where they are")
+        kept, left_out = list[File](), list[tuple[str, str]]()
+        for file in self.images:
+            stamp = _stamp(self.root / file.path)
+            if stamp is None:
+                left_out.append((file.path, f"it is gone: {_AGAIN}"))
+            elif stamp != (file.bytes, file.mtime_ns) and _sha256(self.root / file.path) != file.sha256:
+                left_out.append((file.path, f"it was changed since it was described: {_AGAIN}"))
+            else:
+                kept.append(file)
+        known = {file.path for file in self.files}
+        new = [path for path in list_files(self.root) if path not in known and not is_hidden(path)]
+        return kept, [*left_out, *((path, f"it is new: {_AGAIN}") for path in new), *self.left_out]
+
+    def save(self, path: PathLike) -> None:
+        """Write the gallery, whole or not at all; the folder is kept as the way there from the file."""
+        root = os.path.relpath(os.path.realpath(self.root), os.path.dirname(os.path.realpath(path)))
+        about: dict[str, Any] = {"model": self.model, "metric": self.metric, "root": root, "files": self.files}
+        arrays: dict[str, Array] = {f"query_map.{name}": array for name, array in self.query_map.items()}
+        if hasattr(self.rows, "indptr"):
+            about["shape"] = list(self.rows.shape)
+            arrays |= {f"rows.{part}": getattr(self.rows, part) for part in CSR_PARTS}
+        else:
+            arrays["rows"] = self.rows
+        write_model(path, GALLERY, about, arrays)
+
+
+def read_gallery(path: PathLike) -> SavedGallery:
+    """Read what `SavedGallery.save` wrote."""
+    about, arrays = read_model(path, GALLERY)
+    check_finite(arrays, path, GALLERY.again)
+    with fits_together(path, GALLERY):
+        if "shape" in about:
+            rows: Matrix = sp.csr_array(
+                tuple(arrays[f"rows.{part}"] for part in CSR_PARTS), shape=tuple(about["shape"])
+            )
+            rows.check_format()
+        else:
+            rows = arrays["rows"]
+        files = [File(*row) for row in about["files"]]
+        kinds = (*(str,) * 2, *(int,) * 3, *(str,) * 3, *(int,) * 2)
+        prefix = "query_map."
+        query_map = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+        folder = os.path.normpath(os.path.join(os.path.dirname(os.path.realpath(path)), about["root"]))
+        here = os.path.relpath(folder)
+        root = Path(folder if here.startswith(os.pardir) else here)
+        saved = SavedGallery(root, about["model"], about["metric"], query_map, files, rows)
+        (array,) = query_map.values()
+        if any(tuple(map(type, file)) != kinds for file in files) or rows.shape[1] != array.shape[-1]:
+            raise ValueError("its files or vectors are of another kind")
+        if [file.row for file in saved.images] != list(range(rows.shape[0])):
+            raise ValueError("its vectors are not those of its images")
+        return saved
+
+
+def rank_saved(
+    model: PathLike, gallery: PathLike, queries: Sequence[PathLike], k: int = 10, *, jobs: int = 1
+) -> Answer:
+    """Find the images of a saved gallery that are most like each query, by the model that described it.
+
+    Parameters
+    ----------
+    model : path-like
+        The model file that `lookalike index` was given.
+    gallery : path-like
+        What it wrote.
+    queries : sequence of path-like
+        Image files. Those that cannot be used are left out, if there are others.
+    k : int, default=10
+        Neighbours; fewer where the gallery has fewer. Images of the same content as a query are no neighbours of it.
+    jobs : int, default=1
+        Images described at a time.
+
+    Returns
+    -------
+    Answer
+
+    Raises
+    ------
+    LookalikeError
+        Where another model described the gallery, or nothing is left to ask or to rank.
+    """
+    about, arrays, learned = read_parts(model)
+    saved = read_gallery(gallery)
+    if saved.model != fingerprint(about, arrays, learned):
+        raise LookalikeError(
+            f"{gallery} was described by another model than {model}: name that model, or make a gallery of this one "
+            "with lookalike index"
+        )
+    looks = [look_at_image(Path(), query) for query in dict.fromkeys(os.fspath(query) for query in queries)]
+    usable = {look[0]: look[1] for look in looks if len(look) == 4}
+    bad = [(look[0], look[1]) for look in looks if len(look) == 2]
+    if not usable:
+        raise LookalikeError(f"no query can be used{first_reason(bad)}: name other images")
+    kept, left_out = saved.current()
+    own = {file.sha256: file.row for file in saved.images}
+    asked = {sha256: saved.asked(own[sha256]) for sha256 in usable.values() if sha256 in own}
+    if new := {sha256: Path(query) for query, sha256 in usable.items() if sha256 not in own}:
+        with fits_together(model, SIMILARITY):
+            rows = mapped(_described(new, about, arrays, jobs), saved.query_map)
+        asked |= {sha256: rows[[row]] for row, sha256 in enumerate(new)}
+    results = []
+    for query, sha256 in usable.items():
+        others = [file for file in kept if file.sha256 != sha256]
+        if not others:
+            raise LookalikeError(f"the gallery holds only the query {query}: name another folder")
+        scores = engine_scores(saved.metric, asked[sha256], saved.rows[[file.row for file in others]])
+        columns, values = top_k(scores, min(k, len(others)))
+        paths = [others[column].path for column in columns[0]]
+        neighbours = [
+            {"rank": rank, "path": path, "score": score, "label": path.partition("/")[0] if "/" in path else ""}
+            for rank, (path, score) in enumerate(zip(paths, values[0].tolist(), strict=True), 1)
+        ]
+        results.append({"query": query, "neighbours": neighbours})
+    return Answer(saved.root, results, bad, left_out)
+
+
+def _described(files: Mapping[str, Path], about: About, arrays: Arrays, jobs: int) -> Matrix:
+    """Return images, by their content, as the learner of a model takes them, whose parts these are."""
+    # with the libraries that read pixels; an image of the gallery itself needs none
+    from lookalike.app.representations import Workers, onto_components, restored_representation
+
+    representation, reduction = restored_representation(about["representation"], arrays)
+    raw = representation.describe(list(files.values()), list(files), Workers(jobs))
+    return onto_components(representation.describer.weigh(raw), reduction)
+
+
+def update_gallery(
+    model: Similarity,
+    folder: Path,
+    previous: SavedGallery | None,
+    named: str,
+    added: Collection[str] = (),
+    removed: Collection[str] = (),
+) -> tuple[SavedGallery, Counter[str]]:
+    """Describe the images of a folder that a gallery does not have yet, and leave out those that are gone.
+
+    Parameters
+    ----------
+    model : Similarity
+    folder : Path
+    previous : SavedGallery, optional
+        Of the same model and folder: its vectors are kept where files are the same.
+    named : str
+        Fingerprint of the model.
+    added, removed : collection of str
+        Paths from the folder. Where there are any, no other file is looked at.
+
+    Returns
+    -------
+    SavedGallery
+    collections.Counter of str
+        How many images were ``added``, ``changed`` and ``removed``.
+    """
+    import pandas as pd
+
+    from lookalike.app.sources import image_set
+
+    check_folder(folder, "name the folder of the images")
+    by_name = bool(added or removed)
+    old = [] if previous is None else previous.files
+    listed = sorted({*(file.path for file in old), *added}) if by_name else list_files(folder)
+    # before files are read: one that changes meanwhile is noticed the next time
+    stamps = {path: stamp for path in (added if by_name else listed) if (stamp := _stamp(folder / path))}
+    known = [
+        file._replace(status=REMOVED, reason="taken out by name") if file.path in removed else file
+        for file in old
+        if file.path not in added
+        and (by_name or file.status == REMOVED or stamps.get(file.path) == (file.bytes, file.mtime_ns))
+    ]
+    progress = partial(model.progress, "reading images")
+    table = pd.DataFrame(known, columns=File._fields)
+    manifest = scan_photographs(folder, n_threads=model.jobs, progress=progress, paths=listed, known=table)
+    found = image_set(folder, manifest[manifest["status"] != REMOVED])
+    times = {file.path: file.mtime_ns for file in old} | {path: stamp[1] for path, stamp in stamps.items()}
+    row_of = {path: row for row, path in enumerate(found.images["path"])}
+    facts = manifest[list(File._fields[:-2])].itertuples(index=False, name=None)
+    files = [File._make((*row, times.get(row[0], 0), row_of.get(row[0], -1))) for row in facts]
+    form = IndexForm(model.learner_)
+    rows = _vectors(model, form, found, previous)
+    saved = SavedGallery(folder, named, form.metric, form.query_map, files, rows)
+    before, now = ({file.path: file.sha256 for file in it.images} if it else {} for it in (previous, saved))
+    changed = sum(before[path] != now[path] for path in before.keys() & now.keys())
+    return saved, Counter(added=len(now.keys() - before), changed=changed, removed=len(before.keys() - now))
+
+
+def _vectors(model: Similarity, form: IndexForm, found: ImageSet, previous: SavedGallery | None) -> Matrix:
+    """Return the vectors of images: those that a gallery has, and the others described."""
+    from lookalike.app.rows import Rows
+
+    contents = found.images["sha256"].tolist()
+    row_of = {file.sha256: file.row for file in previous.images} if previous else {}
+    new = {content: row for row, content in enumerate(contents) if content not in row_of}
+    parts = [previous.rows] if previous else []
+    n_before = parts[0].shape[0] if parts else 0
+    if new:
+        described = Rows.from_images(found).take(np.array(list(new.values())))
+        parts.append(form.vectors(model.gallery_rows(described)[1]))
+    row_of |= {content: n_before + row for row, content in enumerate(new)}
+    stacked = sp.vstack(parts, format="csr") if hasattr(parts[0], "indptr") else np.concatenate(parts)
+    return stacked[[row_of[content] for content in contents]]
+
+
+def _stamp(file: Path) -> tuple[int, int] | None:
+    """Return size and time of the last change of a file; None where there is none."""
+    with suppress(OSError):
+        facts = file.stat()
+        return facts.st_size, facts.st_mtime_ns
+    return None
+
+
+def _sha256(file: Path) -> str:
+    """Return the SHA-256 of a file; nothing of one that cannot be read."""
+    with suppress(OSError), file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+    return ""

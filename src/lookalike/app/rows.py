@@ -1,0 +1,500 @@
+"""Rows to learn from, to rank or to evaluate: vectors of one's own, or images until they are described."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from lookalike.app.sources import (
+    TRIPLET_COLUMNS,
+    ImageSet,
+    Table,
+    first_reason,
+    read_table,
+    settle_labels,
+    settle_triplets,
+    with_reasons,
+)
+from lookalike.core.arrays import Array, Ints, Matrix, Reals, Texts
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import PathLike, check_regular, reading, reading_npz
+from lookalike.core.tables import read_header
+from lookalike.learners.base import is_sparse
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+VECTORS = (".npy", ".npz", ".parquet", ".csv")
+"""What names of files of vectors end in."""
+FORMATS = f"{', '.join(VECTORS[:-1])} or {VECTORS[-1]}"
+ID_COLUMNS, LABEL_COLUMNS = ("id", "__index_level_0__", ""), ("label",)
+"""Columns of ids (the second and third are how pandas writes the index of a table) and of labels by default."""
+_TITLES = dict.fromkeys(ID_COLUMNS[1:], "the index")
+_ID_BYTES = 8  # of the digest of a row: of a million rows, two are taken for one in one case of ten million
+_MISSING = ["", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "<NA>"]  # in place of a number
+_NO_NUMBER = re.compile(r"CSV column #(\d+).* value '(.*)'", re.DOTALL)  # Arrow on a cell
+_LONGEST = 80  # letters of a reason of Arrow's, which may hold a whole line
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of one source: a folder of images, a file of vectors, or arrays."""
+
+    source: str
+    """What sentences call it."""
+    ids: Texts
+    """A name of each row, no two the same: the path of an image, the id of a vector or its row number."""
+    X: Matrix | None = None
+    """Vectors, a dense array or CSR of float32 or float64, shape (n, d); None for images."""
+    labels: Texts | None = None
+    """Class of each row, "" where it has none; None where there are no labels."""
+    triplets: Ints | None = None
+    """Row numbers (query, positive, negative), shape (n_triplets, 3), where there are triplets."""
+    left_out: pd.DataFrame = field(default_factory=lambda: with_reasons([]))
+    """``path`` (of a vector, its id) and ``reason`` of what cannot be used."""
+    triplets_left_out: Mapping[str, int] = field(default_factory=dict)
+    """How many triplets cannot be used, by reason."""
+    images: ImageSet | None = None
+    """The images, in the order of the rows."""
+    origin: str = ""
+    """Where ids and labels come from."""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @classmethod
+    def from_images(cls, found: ImageSet) -> Rows:
+        """Make rows of images, which are not described yet."""
+        return cls(
+            str(found.root),
+            found.images["path"].to_numpy(str),
+            labels=found.images["label"].to_numpy(str),
+            triplets=found.triplets,
+            left_out=found.left_out,
+            triplets_left_out=found.triplets_left_out,
+            images=found,
+        )
+
+    @property
+    def noun(self) -> str:
+        """Return what sentences call a row."""
+        return "vector" if self.images is None else "image"
+
+    @property
+    def key(self) -> str:
+        """Return what tables call `ids`."""
+        return "id" if self.images is None else "path"
+
+    @cached_property
+    def contents(self) -> Texts:
+        """Return a digest of each row's numbers, or of its file: rows of the same content have the same."""
+        if self.images is not None:
+            return self.images.images["sha256"].to_numpy(str)
+        return np.array([hashlib.blake2b(part, digest_size=_ID_BYTES).hexdigest() for part in _row_bytes(self.X)])
+
+    def take(self, rows: NDArray[np.intp]) -> Rows:
+        """Return some of the rows, without triplets."""
+        if len(rows) == len(self) and self.triplets is None:  # rows are taken in order
+            return self
+        images = self.images
+        if images is not None:
+            images = replace(images, images=images.images.iloc[rows].reset_index(drop=True), triplets=None)
+        labels = None if self.labels is None else self.labels[rows]
+        X = self.X if self.X is None or len(rows) == len(self) else self.X[rows]
+        return replace(self, ids=self.ids[rows], X=X, labels=labels, triplets=None, images=images)
+
+    def related(self) -> Rows:
+        """Return the rows that triplets name, or where there are none, those that have a label."""
+        if self.triplets is not None:
+            rows = np.unique(self.triplets).astype(np.intp)
+            return replace(self.take(rows), triplets=np.searchsorted(rows, self.triplets).astype(np.int32))
+        self.check_related()
+        return self.take(np.flatnonzero(self.labels != ""))
+
+    def check_related(self) -> None:
+        """Refuse rows of which neither labels nor triplets say which are alike."""
+        if self.triplets is None and (self.labels is None or not (self.labels != "").any()):
+            raise LookalikeError(
+                f"{self.source} has no labels: give it a column label, name a column by --label-column, or give labels "
+                "or triplets by id in a file, by --labels or --triplets"
+            )
+
+
+class _Found(NamedTuple):
+    """What a file of vectors holds."""
+
+    X: Matrix
+    ids: list[str] | None = None
+    labels: list[str] | None = None
+    origin: str = ""
+
+
+def is_vectors(source: object) -> bool:
+    """Tell whether a source of rows is a file of vectors, by its name, and refuse a file of neither kind."""
+    if not isinstance(source, str | os.PathLike):
+        raise LookalikeError(
+            f"rows cannot be read from a {type(source).__name__}: give the path of a folder of images or of a file of "
+            "vectors, or make rows of arrays by lookalike.app.rows.make_rows"
+        )
+    if (suffix := Path(source).suffix.lower()) in VECTORS:
+        return True
+    if Path(source).is_file():
+        ends = f"ends in {suffix}" if suffix else "has no ending"
+        raise LookalikeError(
+            f"{os.fspath(source)} is a file that {ends}: name a folder of images, or save vectors as {FORMATS}"
+        )
+    return False
+
+
+def read_vectors(
+    path: PathLike,
+    *,
+    id_column: str | None = None,
+    label_column: str | None = None,
+    labels: Table | ArrayLike | None = None,
+    triplets: Table | None = None,
+) -> Rows:
+    """Read a file of vectors, a row each, with its ids and labels.
+
+    Parameters
+    ----------
+    path : path-like
+        ``.npy``, a dense array; ``.npz``, a matrix as `scipy.sparse.save_npz` writes it; ``.parquet``, with a column of
+        lists or one column a dimension; ``.csv``, with a header and one column a dimension.
+    id_column : str, optional
+        Column of ids; by default ``id``, the index of a table that pandas wrote, or else row numbers from 0.
+    label_column : str, optional
+        Column of labels; ``label`` by default, if there is one.
+    labels, triplets
+        As of `make_rows`, in place of labels in the file.
+
+    Returns
+    -------
+    Rows
+
+    Raises
+    ------
+    LookalikeError
+        If the file is of another kind or shape, or holds NaN, an empty cell, or an id twice.
+    """
+    file, named = Path(path), os.fspath(path)
+    suffix = file.suffix.lower()
+    if suffix not in VECTORS:
+        raise LookalikeError(f"{named} must end in {FORMATS}: save vectors as one of these")
+    with reading(file, "file of vectors"):
+        if suffix in (".npy", ".npz"):
+            for column in filter(None, (id_column, label_column)):
+                raise LookalikeError(
+                    f"{named} has rows and no columns by name, so none named {column}: leave the name out, and give "
+                    "labels or triplets by row number"
+                )
+            found = _Found(_load_npy(file)) if suffix == ".npy" else _read_npz(file)
+        else:
+            names = (id_column, label_column)
+            found = _read_csv(file, *names) if suffix == ".csv" else _read_parquet(file, *names)
+    given = found.labels if labels is None else labels
+    rows = make_rows(found.X, found.ids, given, triplets, source=named)
+    return replace(rows, origin=found.origin)
+
+
+def make_rows(
+    X: Matrix,
+    ids: Sequence[object] | None = None,
+    labels: Table | ArrayLike | None = None,
+    triplets: Table | None = None,
+    *,
+    source: str = "the array",
+) -> Rows:
+    """Make rows of arrays, checked.
+
+    Parameters
+    ----------
+    X : array-like, DataFrame or CSR matrix of shape (n, d)
+        Numbers; float32 and float64 are kept, and others become float32.
+    ids : sequence of length n, optional
+        By default the index of a DataFrame, or else row numbers from 0.
+    labels : path-like, DataFrame or array-like of length n, optional
+        A label of each row, in an array, a list or ``.npy``; or a table (of ``.csv``) with the columns ``id`` and
+        ``label``. None, NaN and "" are no label.
+    triplets : path-like or DataFrame, optional
+        Columns ``query``, ``positive`` and ``negative``, ids of rows.
+    source : str, default="the array"
+        What sentences call the rows.
+
+    Returns
+    -------
+    Rows
+
+    Raises
+    ------
+    LookalikeError
+        If X is no table of finite numbers, ids are missing or there twice, or labels or triplets do not fit to them.
+    """
+    if isinstance(X, pd.DataFrame):
+        ids = list(X.index) if ids is None else ids
+        X = X.to_numpy()
+    names = None if ids is None else _texts(ids)
+    X = _checked_vectors(X, names, source)
+    known = np.arange(X.shape[0]).astype(str) if names is None else _checked_ids(names, X.shape[0], source)
+    row_of = {name: row for row, name in enumerate(known.tolist())}
+    values, left_out = None, list[tuple[str, str]]()
+    lost = f"it has no row in {source}" + (", where ids are row numbers from 0" if names is None else "")
+    if labels is not None:
+        values, left_out = _labels_by_id(labels, row_of, source, lost)
+    numbers, triplets_left_out = None, dict[str, int]()
+    if triplets is not None:
+        table, named = read_table(triplets, TRIPLET_COLUMNS, "table of triplets")
+        unknown = sorted(set(table.to_numpy().ravel()) - row_of.keys() - {""})
+        left_out += [(name, lost) for name in unknown]
+        numbers, triplets_left_out = settle_triplets(table, row_of, "id that has no row")
+        if not len(numbers):
+            reason = first_reason(with_reasons(left_out))
+            raise LookalikeError(f"{named} holds no triplet of three ids of {source}{reason}: correct its ids")
+    return Rows(source, known, X, values, numbers, with_reasons(left_out), triplets_left_out)
+
+
+def _labels_by_id(
+    labels: Table | ArrayLike, row_of: Mapping[str, int], source: str, lost: str
+) -> tuple[Texts, list[tuple[str, str]]]:
+    """Return the label of every row, "" where it has none, and (id, reason) of labels that belong to none."""
+    named = "the labels"
+    if isinstance(labels, str | os.PathLike) and Path(labels).suffix.lower() == ".npy":
+        named = os.fspath(labels)
+        with reading(named, "file of labels"):
+            labels = _load_npy(Path(named))
+    elif isinstance(labels, str | os.PathLike | pd.DataFrame):
+        table, named = read_table(labels, ["id", "label"], "table of labels")
+
+        def find(names: Iterable[str]) -> tuple[dict[str, str], list[tuple[str, str]]]:
+            names = dict.fromkeys(names)
+            known = {name: name for name in names if name in row_of}
+            return known, [(name, lost) for name in names if name not in known]
+
+        table, left_out = settle_labels(table, find)
+        if table.empty:
+            reason = first_reason(with_reasons(left_out))
+            raise LookalikeError(f"{named} holds no label of an id of {source}{reason}: correct its ids")
+        values = np.full(len(row_of), "", dtype=object)
+        values[table["id"].map(row_of)] = table["label"]
+        return values.astype(str), left_out
+    texts = _texts(np.asarray(labels, dtype=object).ravel())
+    if np.ndim(labels) != 1 or len(texts) != len(row_of):
+        raise LookalikeError(
+            f"{named} of shape {np.shape(labels)} are not one for each of {len(row_of):,} rows of {source}: add or drop"
+        )
+    return np.array(texts, dtype=str), []
+
+
+def _texts(values: Iterable[object]) -> list[str]:
+    """Return values as text without spaces around it; what is missing (None, NaN) is ""."""
+    return ["" if value is None or value != value else str(value).strip() for value in values]
+
+
+def _checked_ids(names: list[str], n: int, source: str) -> Texts:
+    """Refuse ids that are not one for each row."""
+    if len(names) != n:
+        raise LookalikeError(f"there are {len(names):,} ids for {n:,} rows of {source}: give one for each")
+    first: dict[str, int] = {}
+    for row, name in enumerate(names):
+        if not name:
+            raise LookalikeError(f"{source} has no id in row {row} (from 0): give each row one")
+        if name in first:
+            raise LookalikeError(
+                f"{source} has the id {name} twice, in rows {first[name]} and {row} (from 0): give each row its own"
+            )
+        first[name] = row
+    return np.array(names, dtype=str)
+
+
+def _checked_vectors(X: Matrix, names: list[str] | None, source: str) -> Matrix:
+    """Return vectors in float32 or float64, and refuse what is no table of finite numbers."""
+    X = sp.csr_array(X) if is_sparse(X) else np.asarray(X)
+    if X.dtype.kind not in "fiub":
+        raise LookalikeError(f"{source} holds values of type {X.dtype}, which are no real numbers: save numbers")
+    if X.ndim != 2:
+        raise LookalikeError(f"{source} has shape {X.shape}: vectors need two dimensions, a row for each")
+    if 0 in X.shape:
+        what = "rows" if X.shape[0] == 0 else "columns of numbers"
+        raise LookalikeError(f"{source} has no {what}: check how it was written")
+    kind = np.float64 if X.dtype.kind == "f" and X.dtype.itemsize >= 8 else np.float32
+    with np.errstate(over="ignore"):  # infinity is refused below
+        X = X.astype(kind, copy=False)
+    values = X.data if is_sparse(X) else X
+    if not (finite := np.isfinite(values)).all():
+        places = np.argwhere(~finite)[:, 0]
+        bad = np.unique(np.searchsorted(X.indptr, places, "right") - 1 if is_sparse(X) else places)
+        where = f"row {bad[0]} (from 0)" if names is None else f"the row of id {names[bad[0]]}"
+        others = f" and {len(bad) - 1:,} other rows" if len(bad) > 1 else ""
+        raise LookalikeError(
+            f"{source} has NaN, infinity or an empty cell in {where}{others}: give numbers, or drop these rows"
+        )
+    return X
+
+
+def _row_bytes(X: Matrix) -> Iterable[bytes]:
+    """Yield what is the same for rows of the same numbers, however they are stored."""
+    if is_sparse(X):
+        X = X.copy()
+        X.sum_duplicates()
+        X.eliminate_zeros()
+        values = X.data.astype(np.float32)
+        for start, stop in zip(X.indptr[:-1], X.indptr[1:], strict=True):
+            yield X.indices[start:stop].astype(np.int64).tobytes() + values[start:stop].tobytes()
+    else:
+        for row in X:
+            yield np.asarray(row, dtype=np.float32).tobytes()
+
+
+def _load_npy(file: Path) -> Array:
+    """Read an array of a file that `reading` watches over, into memory that the file does account for."""
+    check_regular(file)
+    with file.open("rb") as stream:
+        if not stream.read(6) == b"\x93NUMPY":
+            raise LookalikeError(f"{file} is no array of NumPy: save it by numpy.save")
+    try:
+        return np.array(np.load(file, mmap_mode="r", allow_pickle=False))
+    except ValueError as error:
+        reason = "it holds Python objects" if "object" in str(error).lower() else str(error)[:_LONGEST]
+        raise LookalikeError(f"{file} cannot be read ({reason}): save numbers by numpy.save") from error
+
+
+def _read_npz(file: Path) -> _Found:
+    """Read a sparse matrix in any of SciPy's formats."""
+    with reading_npz(file, "save a matrix by scipy.sparse.save_npz, or a dense array by numpy.save") as arrays:
+        if not {"format", "shape", "data"} <= set(arrays.files):
+            has = ", ".join(arrays.files[:8]) or "nothing"
+            raise ValueError(f"it holds {has}, and no sparse matrix")
+        matrix = sp.csr_array(sp.load_npz(file))
+        matrix.check_format(full_check=True)
+        matrix.sum_duplicates()
+        return _Found(matrix)
+
+
+def _read_parquet(file: Path, id_column: str | None, label_column: str | None) -> _Found:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.ParquetFile(file).read()
+    except pa.ArrowException as error:
+        raise LookalikeError(f"{file} is no Parquet file ({str(error)[:_LONGEST]}): write it again") from error
+    return _from_table(table, file, id_column, label_column)
+
+
+def _read_csv(file: Path, id_column: str | None, label_column: str | None) -> _Found:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    names = read_header(file, what="file of vectors")
+    if any(_is_measured(name) for name in names):
+        raise LookalikeError(f"{file} has numbers in its first line: write the names of the columns there")
+    texts = _ids_and_labels(names, id_column, label_column, file)
+    types = {name: pa.string() if name in texts else pa.float32() for name in names}
+    try:
+        table = csv.read_csv(
+            file,
+            csv.ReadOptions(column_names=names, skip_rows=1),
+            convert_options=csv.ConvertOptions(column_types=types, null_values=_MISSING),
+        )
+    except pa.ArrowException as error:
+        if cell := _NO_NUMBER.search(str(error)):
+            name = names[int(cell[1])]
+            raise LookalikeError(
+                f"{file} has {cell[2][:_LONGEST]!r} under {name}, which is no number: name the column as that of ids "
+                "or labels, or drop it"
+            ) from error
+        reason = " ".join(str(error).split())[:_LONGEST]
+        raise LookalikeError(
+            f"{file} cannot be read ({reason}): give each line as many fields as the first has"
+        ) from error
+    return _from_table(table, file, id_column, label_column)
+
+
+def _is_measured(name: str) -> bool:
+    """Tell whether a name of a column is a number with decimals, which no header has."""
+    return bool(re.fullmatch(r"[+-]?(\d+\.\d*|\.\d+|\d+(\.\d*)?[eE][+-]?\d+)", name))
+
+
+def _ids_and_labels(
+    names: Sequence[str], id_column: str | None, label_column: str | None, file: Path
+) -> tuple[str | None, str | None]:
+    """Return the columns of ids and of labels, if there are such."""
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise LookalikeError(f"{file} has the column {name} more than once: keep one of them")
+    for noun, asked in (("ids", id_column), ("labels", label_column)):
+        if asked is not None and asked not in names:
+            raise LookalikeError(f"{file} has no column {asked} of {noun}: it has {', '.join(names[:8])}")
+    ids, labels = (next(filter(names.__contains__, usual), None) for usual in (ID_COLUMNS, LABEL_COLUMNS))
+    return id_column or ids, label_column or labels
+
+
+def _from_table(table: pa.Table, file: Path, id_column: str | None, label_column: str | None) -> _Found:
+    """Take ids, labels and vectors from the columns of a table."""
+    from pyarrow import types
+
+    names = table.column_names
+    ids, labels = _ids_and_labels(names, id_column, label_column, file)
+    rest = [name for name in names if name not in (ids, labels)]
+    kinds = {name: table.schema.field(name).type for name in rest}
+    lists = [name for name in rest if _is_list(kinds[name])]
+    if len(lists) > 1:
+        raise LookalikeError(f"{file} has lists under {' and '.join(lists[:3])}: keep the column of vectors only")
+    if lists:
+        X, columns = _stacked(table.column(lists[0]), lists[0], file), f"column {lists[0]}"
+    else:
+        for name, kind in kinds.items():
+            if not (types.is_integer(kind) or types.is_floating(kind)):
+                what = "text" if types.is_string(kind) or types.is_large_string(kind) else str(kind)
+                raise LookalikeError(
+                    f"{file} has {what} under {name or 'a column without a name'}, and no numbers: name the column as "
+                    "that of ids or labels, or drop it"
+                )
+        wide = any(types.is_float64(kind) for kind in kinds.values())
+        X = np.empty((table.num_rows, len(rest)), np.float64 if wide else np.float32)
+        for place, name in enumerate(rest):
+            X[:, place] = table.column(name).to_numpy()
+        columns = f"columns {rest[0]} to {rest[-1]}" if len(rest) > 1 else f"column {', '.join(rest)}"
+    texts: dict[str | None, list[str]] = {}
+    texts |= {name: _texts(table.column(name).to_pylist()) for name in (ids, labels) if name is not None}
+    named = {"ids": ids, "labels": labels}
+    origins = [f"{noun} from {_TITLES.get(name, f'column {name}')}" for noun, name in named.items() if name is not None]
+    return _Found(X, texts.get(ids), texts.get(labels), ", ".join([columns, *origins]))
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    """Tell whether a column holds lists."""
+    from pyarrow import types
+
+    return any(check(kind) for check in (types.is_list, types.is_large_list, types.is_fixed_size_list))
+
+
+def _stacked(column: pa.ChunkedArray, name: str, file: Path) -> Reals:
+    """Return the lists of a column, which must be of one length, as rows."""
+    from pyarrow import compute, types
+
+    kind = column.type.value_type
+    if not (types.is_integer(kind) or types.is_floating(kind)):
+        raise LookalikeError(f"{file} has lists of {kind} under {name}: write lists of numbers")
+    lengths = compute.list_value_length(column).to_numpy(zero_copy_only=False).astype(np.float64)
+    if len(lengths) and not (lengths == lengths[0]).all():  # NaN where there is no list
+        place = int(np.flatnonzero(lengths != lengths[0])[0])
+        sizes = [np.nan_to_num(lengths[row]) for row in (0, place)]
+        raise LookalikeError(
+            f"{file} has vectors of several lengths under {name}: {sizes[0]:.0f} numbers in row 0, {sizes[1]:.0f} in "
+            f"row {place} (from 0); give all rows as many"
+        )
+    parts = [chunk.flatten().to_numpy(zero_copy_only=False) for chunk in column.chunks]
+    return np.concatenate(parts).reshape(len(lengths), -1) if parts and len(lengths) else np.empty((0, 1), np.float32)

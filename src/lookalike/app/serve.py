@@ -1,0 +1,176 @@
+"""The commands ``lookalike index`` and ``export``: a gallery that is described once, and one for a vector database."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from typer import Argument, Option
+
+from lookalike.app import options
+from lookalike.app.commands import Model, measure_lines
+from lookalike.core.errors import LookalikeError
+
+_INDEX_EXAMPLES = """\
+examples:
+  lookalike index photos.lookalike photos
+  lookalike rank photos.lookalike new.jpg --gallery photos.gallery.lookalike
+  lookalike index photos.lookalike photos --add photos/new.jpg --remove photos/old.jpg
+
+Called again, it describes what is new or changed in the folder, and forgets what is gone. With
+--add or --remove, only these files are looked at. A file that was removed by name stays out
+until it is added by name."""
+_EXPORT_EXAMPLES = """\
+examples:
+  lookalike export photos.lookalike photos --to faiss
+  lookalike export photos.lookalike photos --to faiss --index HNSW32
+  lookalike export photos.lookalike photos --to parquet --rank 64 --output vectors
+
+The output is a folder. gallery.faiss, gallery.npy or gallery.parquet holds the gallery's
+vectors, ids.json the image of each row, query_map.npz what queries are multiplied by, and
+about.json the metric. The page "Serve it" of the documentation asks FAISS, hnswlib, pgvector
+and Qdrant with them."""
+Files = Annotated[list[Path] | None, Option(metavar="FILE", help="an image of the folder; may be repeated")]
+
+
+@options.command("index", _INDEX_EXAMPLES)
+def index(
+    model: Model,
+    folder: Annotated[Path, Argument(metavar="FOLDER", help="the images, at any depth")],
+    output: Annotated[
+        Path | None,
+        Option(metavar="FILE.lookalike", help="the gallery to write (default: FOLDER.gallery.lookalike, here)"),
+    ] = None,
+    add: Files = None,
+    remove: Files = None,
+    jobs: options.Jobs = None,
+    cache: options.Cache = None,
+    no_cache: options.NoCache = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Describe the images of a folder once, and keep their vectors in a file, which `lookalike rank` takes as gallery.
+
+    It is of one model. `lookalike rank` leaves out images that were changed or are gone since, and says so.
+    """
+    import pandas as pd
+
+    from lookalike.app.gallery import read_gallery, update_gallery
+    from lookalike.app.model_file import fingerprint, read_parts
+    from lookalike.app.rows import is_vectors
+    from lookalike.app.similarity import Similarity
+    from lookalike.core.model_file import SUFFIX
+
+    if is_vectors(folder):
+        raise LookalikeError(f"{folder} is a file of vectors, which lookalike rank takes as it is: index a folder")
+    output = output or Path(f"{Path(os.path.realpath(folder)).name}.gallery{SUFFIX}")
+    options.check_output(output, (SUFFIX,), model, folder)
+    named = fingerprint(*read_parts(model))
+    previous = read_gallery(output) if output.exists() else None
+    if previous is not None:
+        if previous.model != named:
+            raise LookalikeError(f"{output} is of another model than {model}: name another file with --output")
+        if previous.root.exists() and not (folder.exists() and previous.root.samefile(folder)):
+            raise LookalikeError(f"{output} is of the images in {previous.root}: name another file with --output")
+    elif add or remove:
+        raise LookalikeError(f"there is no gallery {output} yet: make it without --add and --remove first")
+    has = set() if previous is None else {file.path for file in previous.images}
+    added = {_path_in(folder, file, has) for file in add or ()}
+    removed = {_path_in(folder, file, has) for file in remove or ()}
+    if strange := sorted(removed - has):
+        raise LookalikeError(f"{output} has no image {strange[0]}: name one that it has after --remove")
+    kept = options.cache_folder(cache, no_cache, model)
+    with options.StageReport(quiet) as progress:
+        opened = Similarity.load(model, jobs=jobs, cache=kept, progress=progress)
+        saved, changes = update_gallery(opened, folder, previous, named, added, removed)
+    saved.save(output)
+    left_out = [(path, reason) for path, reason in saved.left_out if not added or path in added]
+    n_images, dimensions = saved.rows.shape
+    if as_json:
+        about = {"gallery": str(output), "model": str(model), "images": n_images, "dimensions": dimensions}
+        pairs = [{"path": path, "reason": reason} for path, reason in left_out]
+        options.print_json({**about, **changes, "left_out": pairs})
+    elif not quiet:
+        n_bytes = output.stat().st_size
+        first = f"{output}: {options.counted(n_images, 'image')} x {dimensions:,} dimensions, {n_bytes / 1e6:.1f} MB"
+        what = ", ".join(f"{number:,} {name}" for name, number in changes.items()) if previous is not None else ""
+        table = pd.DataFrame(left_out, columns=["path", "reason"])
+        options.tell([f"{first}; {what}" if what else first, *options.left_out_lines(table)])
+
+
+def _path_in(folder: Path, file: Path, known: Collection[str]) -> str:
+    """Return the path from a folder of a file in it, which may be named from there or from here."""
+    path = Path(os.path.relpath(file.absolute(), folder.absolute()))
+    if ".." not in path.parts:
+        return path.as_posix()
+    if file.as_posix() in known or (folder / file).is_file():
+        return file.as_posix()
+    raise LookalikeError(f"{file} does not lie in {folder}: name files of this folder")
+
+
+@options.command("export", _EXPORT_EXAMPLES)
+def export(
+    model: Model,
+    gallery: Annotated[
+        Path, Argument(metavar="GALLERY", help="a folder of images, at any depth, or a file of vectors")
+    ],
+    to: Annotated[Literal["faiss", "npy", "parquet"], Option(help="what the vectors are written as")] = "faiss",
+    output: Annotated[
+        Path | None, Option(metavar="FOLDER", help="the folder to write (default: GALLERY-faiss and so on, here)")
+    ] = None,
+    index: Annotated[
+        str, Option(metavar="NAME", help="of FAISS, as its index_factory reads it: Flat, HNSW32, IVF100,Flat")
+    ] = "Flat",
+    rank: Annotated[
+        int | None, Option(metavar="N", min=1, help="dimensions to keep; what is lost is measured (default: all)")
+    ] = None,
+    labels: options.Labels = None,
+    id_column: options.IdColumn = None,
+    label_column: options.LabelColumn = None,
+    jobs: options.Jobs = None,
+    cache: options.Cache = None,
+    no_cache: options.NoCache = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Write a gallery's vectors for a vector database, and what turns the vector of a query into what it is asked.
+
+    The neighbours that the database finds are those of `lookalike rank`.
+    """
+    import pandas as pd
+
+    from lookalike.app.export import ABOUT, GALLERIES, IDS, NAMES, QUERY_MAP
+    from lookalike.app.export import export as write_export
+    from lookalike.app.rows import is_vectors
+    from lookalike.app.similarity import Similarity
+    from lookalike.core.files import refuse_folder
+
+    if index != "Flat" and to != "faiss":
+        raise typer.BadParameter(f"is for --to faiss, not for {to}", param_hint="'--index'")
+    source, of_vectors = Path(os.path.realpath(gallery)), is_vectors(gallery)
+    output = output or Path(f"{source.stem if of_vectors else source.name}-{to}")
+    refuse_folder(output, NAMES)
+    options.check_output(output / ABOUT, (".json",), model, gallery, labels)
+    with options.StageReport(quiet) as progress:
+        kept = options.cache_folder(cache, no_cache, model)
+        opened = Similarity.load(model, jobs=jobs, cache=kept, progress=progress)
+        columns = {"id_column": id_column, "label_column": label_column}
+        rows = opened.read(gallery, labels, **columns) if labels is not None else gallery
+        about = write_export(opened, rows, output, to=to, index=index, rank=rank, **columns)
+    if as_json:
+        left_out = options.records(opened.left_out_)
+        options.print_json({"export": str(output), "model": str(model), **about, "left_out": left_out})
+    elif not quiet:
+        noun = "vector" if of_vectors else "image"
+        share = f"{about['same_neighbours']:.1%} of the first 10 neighbours of {about['queries']:,} {noun}s"
+        metric = about["metric"].replace("_", " ")
+        others = [QUERY_MAP] if to == "parquet" else [IDS, QUERY_MAP]
+        lines = [
+            f"{output}: {options.counted(about['rows'], noun)} x {about['dimensions']:,} dimensions, by {metric}",
+            f"{GALLERIES[to]}, {', '.join(others)}, {ABOUT}; {share} are those of lookalike rank",
+        ]
+        lost = measure_lines(pd.DataFrame(about["measures"])) if about["measures"] else []
+        options.tell([*lines, *options.left_out_lines(opened.left_out_, "id" if of_vectors else "file"), *lost])

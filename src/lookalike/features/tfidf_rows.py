@@ -1,0 +1,19 @@
+"""The arithmetic of tf-idf: apart from the transformer of scikit-learn, which takes seconds to import."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from lookalike.core.arrays import Doubles
+
+
+def tfidf_rows(counts: sp.csr_array, idf: Doubles, dtype: str = "float32") -> sp.csr_array:
+    """Weight counts, each place stored once, by idf (OASIS 2009 draft, equation 15): rows of unit length, or empty."""
+    values = counts.data * idf[counts.indices]
+    weights = sp.csr_array((values, counts.indices, counts.indptr), shape=counts.shape)
+    weights.eliminate_zeros()
+    rows = np.repeat(np.arange(weights.shape[0]), np.diff(weights.indptr))
+    lengths = np.sqrt(np.bincount(rows, weights.data**2, minlength=weights.shape[0]))
+    scaled = (weights.data / lengths[rows]).astype(dtype)
+    return sp.csr_array((scaled, weights.indices, weights.indptr), shape=weights.shape)

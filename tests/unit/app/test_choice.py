@@ -1,0 +1,120 @@
+"""Which learner is chosen for rows of what form, what it says, and that its settings are those of a learner."""
+
+import re
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from lookalike.app.choice import LONGEST, Shape, choose_learner, duration, seconds, too_long, worse_than_none
+from lookalike.app.learning import checked_settings, compare_on_labels, train
+from lookalike.app.rows import Rows
+from lookalike.app.similarity import Similarity
+from lookalike.learners import LEARNERS, Euclidean
+
+
+def dense(n, d):
+    """Return rows that take no memory."""
+    return np.broadcast_to(np.float32(1), (n, d))
+
+
+def sparse(n, d, values):
+    starts = np.arange(n + 1) * values
+    return sp.csr_array((np.ones(n * values, np.float32), np.arange(n * values) % d, starts), shape=(n, d))
+
+
+CASES = [
+    (dense(500, 64), False, "MCML", "500 rows of 64 dimensions are few enough to compare all pairs"),
+    (dense(500, 64), True, "OASIS", "triplets of 500 rows of 64 dimensions are learned from"),
+    (dense(2_000, 768), False, "MCML", "few enough"),
+    (
+        dense(10_000, 768),
+        False,
+        "OASIS",
+        "all pairs of 10,000 rows of 768 dimensions, as MCML does, would take . minutes",
+    ),
+    (dense(10_000, 768), True, "OASIS", "learned from one by one"),
+    (dense(100_000, 768), False, "OASIS", "would take .* hours"),
+    (sparse(2_000, 10_000, 70), False, "OASIS", "10,000 dimensions, 0.7% of them not zero"),
+    (sparse(60_000, 1_000_000, 300), False, "DiagonalOASIS", "too many for a matrix"),
+]
+
+
+@pytest.mark.parametrize(("X", "by_triplets", "name", "reason"), CASES)
+def test_what_is_chosen_takes_at_most_a_minute_and_says_why(X, by_triplets, name, reason):
+    y = np.arange(X.shape[0]) % 10
+    choice = choose_learner(X, None if by_triplets else y, np.zeros((3_000, 3), np.int32) if by_triplets else None)
+    assert choice.name == name
+    assert re.search(reason, choice.reason)
+    assert 0 < choice.seconds <= LONGEST
+    assert checked_settings(name, choice.parameters) == choice.parameters
+    assert str(choice).startswith(f"{name}, because {choice.reason}; learning takes about ")
+    assert ("triplets" if by_triplets else "labels") in LEARNERS[name].accepts
+
+
+def test_every_learner_has_an_estimate_that_grows_with_rows():
+    small, large = Shape(1_000, 256, 256.0), Shape(20_000, 256, 256.0)
+    unknown = [name for name in LEARNERS if np.isnan(seconds(name, {}, small))]
+    assert unknown == ["QPAO"]
+    for name in set(LEARNERS) - {*unknown, "Euclidean", "TFIDF"}:
+        stops = {"early_stopping": True} if "early_stopping" in LEARNERS[name]().get_params() else {}
+        assert 0 < seconds(name, stops, small) < seconds(name, stops, large)
+
+
+def test_what_takes_long_is_said_before_it_starts_with_what_to_do():
+    X = dense(10_000, 768)
+    choice, shape = choose_learner(X, np.arange(10_000) % 100), Shape.taken_from(X)
+    sentence = too_long("LMNN", seconds("LMNN", {}, shape), choice, shape)
+    assert sentence.startswith("LMNN takes about ")
+    assert sentence.endswith(f"leave --learner out to take OASIS, about {duration(choice.seconds)}")
+    assert "fewer steps" in too_long("OASIS", 500.0, choice, shape)
+    assert too_long("RCA", seconds("RCA", {}, shape), choice, shape) is None
+    assert too_long("QPAO", float("nan"), choice, shape) is None
+    assert [duration(value) for value in (0.2, 59, 100, 4_000, 9_000)] == [
+        "1 s",
+        "59 s",
+        "2 minutes",
+        "67 minutes",
+        "2 hours",
+    ]
+
+
+def test_what_is_chosen_beats_no_learning_and_what_does_not_says_so():
+    random = np.random.default_rng(1)
+    y = np.arange(400) % 8
+    X = (random.normal(size=(8, 20))[y] + 2 * random.normal(size=(400, 20)) * (np.arange(20) > 5)).astype(np.float32)
+    choice = choose_learner(X[:200], y[:200])
+    learned = train(choice.name, choice.parameters, X[:200], y=y[:200])
+    table = compare_on_labels({"MCML": (learned, X[200:]), "Euclidean": (Euclidean().fit(X), X[200:])}, y[200:], ())
+    assert np.diff(table["value"])[0] < -0.1
+    assert worse_than_none(table) is None
+    said = "RCA ranks rows that it has not learned from worse than no learning does: mAP 0.228, and 0.527 by Euclidean"
+    assert worse_than_none(table.assign(method=["RCA", "Euclidean"], value=[0.228, 0.527])).startswith(said)
+
+
+def test_a_fit_says_what_it_chose_what_takes_long_and_what_is_worse_than_no_learning(monkeypatch):
+    random = np.random.default_rng(1)
+    y = np.repeat(["a", "b", "c", "d"], 30)
+    rows = Rows(
+        "rows",
+        ids=np.arange(120).astype(str),
+        X=random.normal(size=(120, 60)) + 3 * np.eye(4, 60)[np.arange(120) // 30],
+        labels=y,
+    )
+    notes = []
+    model = Similarity(hold_out=0.3, note=notes.append).fit(rows)
+    assert type(model.learner_).__name__ == "MCML"
+    assert notes == [
+        "MCML, because 84 rows of 60 dimensions are few enough to compare all pairs of them; learning takes about 1 s"
+    ]
+    assert type(Similarity(parameters={"n_steps": 50}).fit(rows).learner_).__name__ == "OASIS"
+    notes.clear()
+    Similarity(learner="RCA", hold_out=0.3, note=notes.append).fit(rows)
+    assert len(notes) == 1
+    assert notes[0].startswith("RCA ranks rows that it has not learned from worse than no learning does")
+    notes.clear()
+    monkeypatch.setattr("lookalike.app.choice.LONGEST", 1e-6)
+    Similarity(learner="OASIS", parameters={"n_steps": 50}, note=notes.append).fit(rows)
+    assert notes == [
+        "OASIS takes about 1 s for 120 rows of 60 dimensions: leave --learner out to take DiagonalOASIS, about 1 s"
+    ]

@@ -1,0 +1,309 @@
+"""What leaves for other engines, whose neighbours are those of `rank`; and a gallery that is described once."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+
+import faiss
+import numpy as np
+import pandas as pd
+import pytest
+
+import lookalike
+from lookalike.app.index_form import mapped
+from lookalike.app.rows import make_rows
+from lookalike.app.similarity import Similarity
+
+PAGE = Path(__file__).parents[3] / "docs/how-to/serve.md"
+GALLERY, N = "photos.gallery.lookalike", 24
+RANK = f"rank m.lookalike q.png --gallery {GALLERY} -k 3"
+
+
+@pytest.fixture
+def indexed(here, call):
+    """That folder with a gallery of its photos, a query that is none of them, and times that are long past."""
+    for image in Path("photos").glob("*/*.png"):
+        os.utime(image, (10**9, 10**9))
+    shutil.copy("release/t0/Q.png", "q.png")
+    assert call("index m.lookalike photos").status == 0
+    return here
+
+
+def ranked(result, *arguments):
+    (answer,) = result(*arguments)["results"]
+    return answer["neighbours"]
+
+
+def test_a_saved_gallery_answers_as_its_folder_does(indexed, call, result):
+    saved = ranked(result, RANK)
+    fresh = ranked(result, "rank m.lookalike q.png --gallery photos -k 3")
+    assert [row["path"] for row in saved] == [row["path"] for row in fresh]
+    np.testing.assert_allclose([row["score"] for row in saved], [row["score"] for row in fresh], rtol=1e-5)
+    assert [row["label"] for row in saved] == [row["label"] for row in fresh]
+    said = call(RANK)
+    assert said.out.startswith("q.png\n    1  ")
+    assert "1 file of the gallery left out (red/broken.png: " in said.err
+    own = ranked(result, f"rank m.lookalike photos/red/3.png --gallery {GALLERY} -k 99")
+    assert len(own) == N - 1
+    fresh = ranked(result, "rank m.lookalike photos/red/3.png --gallery photos -k 5")
+    assert [row["path"] for row in own[:5]] == [row["path"] for row in fresh]
+    assert "red/3.png" not in [row["path"] for row in own]
+    assert call(RANK, "--html n.html").out == "n.html: 1 query, 3 neighbours each\n"
+    assert Path("n.html").read_text(encoding="utf-8").count("<img ") == 4
+
+
+def test_what_changed_since_is_noticed_and_described_when_asked_for(indexed, call, result, painted):
+    best = ranked(result, RANK)[0]["path"]
+    second = ranked(result, RANK)[1]["path"]
+    Path("photos", best).unlink()
+    painted(Path("photos", second), (1, 2, 3), 77)
+    os.utime("photos/blue/0.png")  # the same content
+    painted(Path("photos/new.png"), (200, 40, 30), 78)
+    answer = result(RANK)
+    reasons = {row["path"]: row["reason"] for row in answer["left_out"]}
+    assert list(reasons) == [*sorted([best, second]), "new.png", "red/broken.png"]
+    for path, what in ((best, "it is gone"), (second, "it was changed since"), ("new.png", "it is new")):
+        assert reasons[path].startswith(what)
+        assert reasons[path].endswith("run lookalike index again")
+    assert not {best, second, "new.png"} & {row["path"] for row in answer["results"][0]["neighbours"]}
+    assert "; 1 added, 1 changed, 1 removed\n" in call("index m.lookalike photos").out
+    assert "; 0 added, 0 changed, 0 removed\n" in call("index m.lookalike photos").out
+    assert [row["path"] for row in result(RANK)["left_out"]] == ["red/broken.png"]
+    fresh = ranked(result, "rank m.lookalike q.png --gallery photos -k 3")
+    assert [row["path"] for row in ranked(result, RANK)] == [row["path"] for row in fresh]
+
+
+def test_files_are_added_and_removed_by_name(indexed, result, painted):
+    painted(Path("photos/new.png"), (200, 40, 30), 78)
+    painted(Path("photos/other.png"), (200, 40, 30), 79)
+    index = "index m.lookalike photos"
+    changes = result(index, "--add photos/new.png --remove photos/red/0.png --remove red/1.png")
+    assert (changes["images"], changes["added"], changes["removed"]) == (N - 1, 1, 2)
+    left_out = [row["path"] for row in result(RANK)["left_out"]]
+    assert left_out == ["other.png", "red/broken.png"]  # no word of what was taken out by name
+    assert (result(index)["images"], result(index, "--add red/0.png")["images"]) == (N, N + 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("index m.lookalike empty", "holds no photograph"),
+        ("index m.lookalike nowhere --output n.lookalike", "there is no folder nowhere"),
+        ("index m.lookalike photos --output g.npz", "g.npz must end in .lookalike"),
+        ("index m.lookalike photos --output m.lookalike", "would be written over m.lookalike"),
+        ("index m.lookalike v.npy", "v.npy is a file of vectors"),
+        ("index m.lookalike photos --output new.lookalike --add q.png", "there is no gallery new.lookalike yet"),
+        ("index m.lookalike photos --add q.png", "q.png does not lie in photos"),
+        ("index m.lookalike photos --remove none.png", "none.png does not lie in photos"),
+        ("index m.lookalike photos --remove photos/none.png", "has no image none.png"),
+        (f"index m.lookalike release --output {GALLERY}", "is of the images in photos"),
+        (f"index other.lookalike photos --output {GALLERY}", "is of another model than other.lookalike"),
+        (f"rank other.lookalike q.png --gallery {GALLERY}", "was described by another model than other.lookalike"),
+        (f"{RANK} --compare", "has no vectors before learning"),
+        (f"rank m.lookalike none.png --gallery {GALLERY}", "no query can be used (none.png: "),
+        ("rank m.lookalike q.png --gallery m.lookalike", "m.lookalike is not a lookalike gallery"),
+        ("rank m.lookalike q.png --gallery cut.lookalike", "cut.lookalike is not a complete model file"),
+        ("rank m.lookalike q.png --gallery none.lookalike", "there is no model none.lookalike"),
+        ("rank m.lookalike q.png --gallery moved/g.lookalike", "there is no folder moved/photos"),
+        ("export m.lookalike photos --output photos", "photos holds blue, which would be lost"),
+        ("export m.lookalike photos --output q.png", "q.png is a file: name a folder to write"),
+        ("export m.lookalike photos --rank 9999", "rank must be a whole number from 1 to 17"),
+        ("export m.lookalike photos --index Flaat", "no index 'Flaat' can be built"),
+        ("export e.lookalike photos --rank 2", "Euclidean has learned no directions"),
+        ("export m.lookalike v.npy", "v.npy"),
+    ],
+)
+def test_a_mistake_is_one_sentence_and_changes_no_file(line, sentence, indexed, refused):
+    Path("cut.lookalike").write_bytes(Path(GALLERY).read_bytes()[:5000])
+    Path("moved").mkdir()
+    shutil.copy(GALLERY, "moved/g.lookalike")
+    np.save("v.npy", np.eye(5))
+    model = lookalike.load("m.lookalike")
+    model.learner_.W_ = model.learner_.W_ * 2
+    model.save("other.lookalike")
+    model.learner_ = lookalike.learners.Euclidean().fit(np.eye(model.learner_.n_features_in_))
+    model.save("e.lookalike")
+    before = {path: path.read_bytes() for path in indexed.rglob("*") if path.is_file()}
+    assert sentence in refused(line)
+    assert {path: path.read_bytes() for path in indexed.rglob("*") if path.is_file()} == before
+
+
+def test_a_gallery_is_asked_without_the_libraries_of_learning(indexed):
+    code = (
+        "import sys; from lookalike.cli import main\n"
+        f"assert main({RANK.split()!r}) == 0\n"
+        "print([name for name in ('sklearn', 'pandas', 'pyarrow') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr
+
+
+def vectors_of_classes(n_dimensions=12, length=1.0):
+    """Rows of four classes, 60 to find and 5 to ask with."""
+    rng = np.random.default_rng(3)
+    y = rng.integers(4, size=65)
+    X = rng.standard_normal((65, n_dimensions)) + 2 * np.eye(n_dimensions)[y]
+    X *= length / np.linalg.norm(X, axis=1, keepdims=True)
+    table = pd.DataFrame(X.astype(np.float32), index=[f"id-{row}" for row in range(65)])
+    return table[:60], table[60:], y[:60].astype(str)
+
+
+CASES = {
+    "bilinear": ("OASIS", {"n_steps": 300}, 12, 1.0),
+    "bilinear, scaled": ("OASIS", {"n_steps": 300}, 12, 9.0),
+    "distance, scaled": ("LMNN", {}, 12, 9.0),
+    "diagonal": ("DiagonalOASIS", {"n_steps": 300}, 12, 1.0),
+}
+
+
+@pytest.fixture(params=CASES)
+def served(request, tmp_path, monkeypatch):
+    """A model of vectors in its folder, these as a file, query vectors, and the neighbours that `rank` finds."""
+    monkeypatch.chdir(tmp_path)
+    learner, parameters, *kind = CASES[request.param]
+    gallery, queries, labels = vectors_of_classes(*kind)
+    model = Similarity(learner=learner, parameters=parameters).fit(make_rows(gallery, labels=labels))
+    model.save("vectors.lookalike")
+    gallery.rename(columns=str).assign(label=labels).rename_axis("id").reset_index().to_parquet("vectors.parquet")
+    table = model.rank(make_rows(queries), make_rows(gallery), k=10)
+    return queries.to_numpy(), table["id"].to_numpy().reshape(5, 10), table["score"].to_numpy().reshape(5, 10)
+
+
+def test_an_export_has_the_neighbours_of_rank(served, call, result):
+    queries, expected, scores = served
+    for to in ("faiss", "npy", "parquet"):
+        answer = result(f"export vectors.lookalike vectors.parquet --to {to}")
+        assert (answer["rows"], answer["same_neighbours"]) == (60, 1.0)
+        assert (answer["query_dimensions"], answer["left_out"]) == (queries.shape[1], [])
+    query_map = dict(np.load("vectors-faiss/query_map.npz"))
+    asked = np.ascontiguousarray(mapped(queries - query_map["mean"], query_map), dtype=np.float32)
+    found, rows = faiss.read_index("vectors-faiss/gallery.faiss").search(asked, 10)
+    ids = np.array(json.loads(Path("vectors-faiss/ids.json").read_text()))
+    assert (ids[rows] == expected).all()
+    sign = 1 if answer["metric"] == "inner_product" else -1
+    away = sign * found - scores  # for each query by one number, where the gallery is not moved as queries are
+    np.testing.assert_allclose(away, np.broadcast_to(away[:, :1], away.shape), atol=1e-4 * np.abs(scores).max())
+    vectors, table = np.load("vectors-npy/gallery.npy"), pd.read_parquet("vectors-parquet/gallery.parquet")
+    np.testing.assert_array_equal(np.stack(table["vector"]), vectors)
+    assert table["id"].tolist() == ids.tolist()
+    assert table["label"].tolist() == pd.read_parquet("vectors.parquet")["label"].tolist()
+    assert sorted(path.name for path in Path("vectors-parquet").iterdir()) == [
+        *("about.json", "gallery.parquet", "query_map.npz")
+    ]
+    if answer["metric"] == "inner_product":
+        given = pd.read_parquet("vectors.parquet").drop(columns=["id", "label"]).to_numpy()
+        np.testing.assert_array_equal(vectors, given)  # the gallery stays as it is
+
+
+def test_without_faiss_vectors_leave_as_arrays(served):
+    blocker = (
+        "import sys\nclass Blocker:\n    def find_spec(self, name, path, target=None):\n"
+        "        if name == 'faiss': raise ModuleNotFoundError(name, name=name)\n"
+        "sys.meta_path.insert(0, Blocker())\nfrom lookalike.cli import main\nsys.exit(main(sys.argv[1:]))"
+    )
+    for to, status, said in (("npy", 0, ""), ("faiss", 1, "faiss is not installed, and the commands need it: pip")):
+        command = [sys.executable, "-c", blocker, *f"export vectors.lookalike vectors.parquet --to {to}".split()]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode == status, done.stderr
+        assert said in done.stderr
+    assert not Path("vectors-faiss/gallery.faiss").exists()
+
+
+def test_fewer_dimensions_and_other_indices_say_what_is_lost(served, call, result):
+    answer = result("export vectors.lookalike vectors.parquet --rank 3")
+    assert answer["dimensions"] == 3
+    assert {row["method"] for row in answer["measures"]} == {"all dimensions", "3 dimensions"}
+    said = call("export vectors.lookalike vectors.parquet --rank 3 --index HNSW8").out
+    assert re.search(r"\d% of the first 10 neighbours of 60 vectors are those of lookalike rank", said)
+    assert re.search(r"\nmAP +[01]\.\d+ \[.*\] +[01]\.\d+ \[", said)
+    lists = result("export vectors.lookalike vectors.parquet --index IVF4,Flat")
+    assert 0 < lists["same_neighbours"] < 1  # one list of four is looked into
+
+
+def test_images_leave_as_vectors_do(here, call, result):
+    answer = result("export m.lookalike photos --to npy --output vectors-npy")
+    assert (answer["rows"], answer["dimensions"], answer["same_neighbours"]) == (N, 24 - 7, 1.0)
+    assert [row["path"] for row in answer["left_out"]] == ["red/broken.png"]
+    assert call("features release --representation m.lookalike --output v.npy").status == 0
+    names = {"queries": np.load("v.npy")}
+    exec(compile(blocks()[0], str(PAGE), "exec"), names)  # through principal components
+    paths = names["ids"][np.argsort(-names["asked"] @ names["gallery"].T, axis=1)[:, :3]]
+    queries = [f"release/{path}" for path in pd.read_csv("v.csv")["path"]]
+    expected = lookalike.load("m.lookalike").rank(queries, "photos", k=3)["path"]
+    assert paths.ravel().tolist() == expected.tolist()
+
+
+def blocks():
+    """The Python of the page."""
+    return re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def postgres():
+    """The environment in which libpq finds a PostgreSQL with pgvector, on a socket: Debian's, or that of pgserver."""
+    place = Path(tempfile.mkdtemp())
+    try:
+        debian = sorted(Path("/usr/share/postgresql").glob("*/extension/vector.control"))
+        if debian:
+            programs = Path("/usr/lib/postgresql", debian[-1].parts[-3], "bin")
+            user = ["runuser", "-u", "postgres", "--"] if os.getuid() == 0 else []
+            if user:
+                shutil.chown(place, "postgres")
+            subprocess.run([*user, programs / "initdb", "-D", place / "data", "-U", "postgres"], check=True)
+            options = f"-k {place} -c listen_addresses="
+            run = [*user, programs / "pg_ctl", "-D", place / "data", "-w"]
+            subprocess.run([*run, "-o", options, "-l", place / "log", "start"], check=True)
+            yield {"PGHOST": str(place), "PGUSER": "postgres", "PGDATABASE": "postgres"}
+            subprocess.run([*run, "-m", "immediate", "stop"], check=True)
+        elif find_spec("pgserver"):
+            import pgserver
+
+            server = pgserver.get_server(place / "data")
+            address = dict(re.findall(r"(host)=([^&]+)", server.get_uri()))
+            yield {"PGHOST": address["host"], "PGUSER": "postgres", "PGDATABASE": "postgres"}
+            server.cleanup()
+        else:
+            pytest.skip("no PostgreSQL with pgvector: apt-get install postgresql-17-pgvector, or what suits yours")
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+ENGINES = {"faiss": "faiss", "hnswlib": "hnswlib", "psycopg": "psycopg pgvector", "qdrant_client": "qdrant_client"}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_page_serves_the_neighbours_of_rank(engine, served, request, call, monkeypatch):
+    for module in ENGINES[engine].split():
+        pytest.importorskip(module, reason=f"{module} is not installed: pip install {module.replace('_', '-')}")
+    if engine == "psycopg":
+        for name, value in request.getfixturevalue("postgres").items():
+            monkeypatch.setenv(name, value)
+        import psycopg
+
+        with psycopg.connect() as connection:
+            connection.execute("DROP TABLE IF EXISTS items")
+    if engine == "qdrant_client":
+        import qdrant_client
+
+        client = qdrant_client.QdrantClient(":memory:")
+        monkeypatch.setattr(qdrant_client, "QdrantClient", lambda host: client)
+    queries, expected, _ = served
+    for to in ("faiss", "npy"):
+        assert call(f"export vectors.lookalike vectors.parquet --to {to}").status == 0
+    names = {"queries": queries}
+    for block in (blocks()[0], next(block for block in blocks() if re.search(rf"^(import|from) {engine}\b", block))):
+        exec(compile(block, str(PAGE), "exec"), names)
+    assert np.array(names["neighbours"]).tolist() == expected.tolist()
+
+
+def test_the_learners_of_the_page_need_no_files():
+    X, y = np.random.default_rng(0).standard_normal((80, 6)), np.repeat(np.arange(4), 20)
+    names = {"X": X, "y": y, "queries": X[:4]}
+    exec(compile(blocks()[-1], str(PAGE), "exec"), names)
+    assert (names["rows"] == names["model"].rank(X[:4], X, k=10)[0]).all()

@@ -1,0 +1,354 @@
+"""Vectors of one's own: every kind of file is the same rows, every command takes them, a mistake is one sentence."""
+
+import re
+import shlex
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse as sp
+from project import ROOT
+
+import lookalike
+from lookalike import ImageSimilarity, Similarity
+from lookalike.app.rows import make_rows, read_vectors
+from lookalike.core.errors import LookalikeError
+
+D = 6
+RANDOM = np.random.default_rng(0)
+Y = np.repeat(["a", "b", "c"], 12)
+X = (RANDOM.normal(size=(36, D)) + 3 * np.eye(3, D)[np.repeat(range(3), 12)]).round(3).astype(np.float32)
+IDS = [f"x{row}" for row in range(36)]
+TABLE = pd.DataFrame(X, columns=[f"d{place}" for place in range(D)])
+LABELS = pd.DataFrame({"id": IDS, "label": Y})
+NUMBERS = np.array([(i, (i // 12) * 12 + (i + 1) % 12, (i + 12) % 36) for i in range(36)])
+TRIPLETS = pd.DataFrame(np.array(IDS)[NUMBERS], columns=["query", "positive", "negative"])
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """The same vectors in every kind of file, with labels and triplets; the working folder."""
+    monkeypatch.chdir(tmp_path)
+    np.save("v.npy", X)
+    np.save("y.npy", Y)
+    sp.save_npz("v.npz", sp.coo_array(X))
+    pd.DataFrame({"emb": list(X), "label": Y}, index=IDS).to_parquet("v.parquet")
+    fixed = pa.FixedSizeListArray.from_arrays(pa.array(X.ravel().astype(np.float64)), D)
+    pq.write_table(pa.table({"id": IDS, "emb": fixed, "label": Y, "note": IDS}), "fixed.parquet", row_group_size=10)
+    TABLE.assign(label=Y, id=IDS).to_parquet("wide.parquet")
+    TABLE.assign(sku=IDS, kind=Y).to_csv("v.csv", index=False)
+    TABLE.set_index(pd.Index(IDS)).to_csv("pandas.csv")
+    LABELS.to_csv("labels.csv", index=False)
+    LABELS.assign(id=range(36)).to_csv("numbers.csv", index=False)
+    TRIPLETS.to_csv("judged.csv", index=False)
+    return tmp_path
+
+
+FORMATS = {
+    "v.npy": {"labels": "y.npy"},
+    "v.npz": {"labels": "numbers.csv"},
+    "v.parquet": {},
+    "fixed.parquet": {},
+    "wide.parquet": {},
+    "v.csv": {"id_column": "sku", "label_column": "kind"},
+    "pandas.csv": {"labels": "labels.csv"},
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_kind_of_file_holds_the_same_rows(files, name):
+    rows = read_vectors(name, **FORMATS[name])
+    assert rows.ids.tolist() == (
+        IDS if FORMATS[name].get("labels") in (None, "labels.csv") else list(map(str, range(36)))
+    )
+    assert (rows.labels.tolist(), rows.left_out.empty, rows.noun) == (Y.tolist(), True, "vector")
+    dense = rows.X.toarray() if sp.issparse(rows.X) else rows.X
+    np.testing.assert_array_equal(dense.astype(np.float32), X)
+    assert (rows.contents == make_rows(sp.csr_array(X) if sp.issparse(rows.X) else X).contents).all()
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_command_takes_vectors(files, name, call, result):
+    given = [word for key, value in FORMATS[name].items() for word in (f"--{key.replace('_', '-')}", value)]
+    said = call("fit", name, *given, "--output m.lookalike --hold-out 0.25 --set n_steps=200")
+    assert f"{name}: 36 vectors of 6 dimensions; " in said.err
+    assert "; 3 classes (a 12, b 12, c 12)\n" in said.err
+    centred = "" if name == "v.npz" else ", centred"
+    assert (
+        f"OASIS learned from 27 vectors of 3 classes in 200 steps, 9 held out; 6 dimensions{centred}, div" in said.out
+    )
+    answer = result("evaluate m.lookalike", name, *given)
+    assert (answer["vectors"], answer["learned_from"], answer["passed_over"]) == (9, 0, 27)
+    assert "9 vectors; left out: 27 vectors that the model" in call("evaluate m.lookalike", name, *given).out
+    by_id = [word for word in given if given[0] == "--id-column"]
+    rows = read_vectors(name, **FORMATS[name])
+    (ranked,) = result("rank m.lookalike", rows.ids[3], "-k 5 --compare --gallery", name, *by_id)["results"]
+    for kind in ("neighbours", "before_learning"):
+        neighbours = [row["id"] for row in ranked[kind]]
+        assert rows.ids[3] not in neighbours
+        assert all(0 <= rows.ids.tolist().index(other) < 12 for other in neighbours)
+    # a file of queries gives the same as their ids; its rows are other files' rows by content
+    np.save("q.npy", X[3:4])
+    if name != "v.npz":
+        (asked,) = result("rank m.lookalike q.npy -k 5 --gallery", name, *by_id)["results"]
+        assert [row["id"] for row in asked["neighbours"]] == [row["id"] for row in ranked["neighbours"]]
+    ending = ".npz" if name == "v.npz" else ".npy"
+    said = call("features", name, *by_id, "--representation m.lookalike --output", f"f{ending}")
+    assert "6 dimensions of vectors, before learning (--learned queries or gallery writes what was learned)" in said.out
+    assert pd.read_csv("f.csv", dtype=str)["id"].tolist() == rows.ids.tolist()
+
+
+@pytest.mark.parametrize("learner", ["OASIS", "RCA", "LEGO", "DiagonalOASIS", "Euclidean"])
+@pytest.mark.parametrize("name", ["v.npy", "photos"])
+def test_learned_vectors_have_the_learned_order_in_any_index(files, place, learner, name, result, call):
+    source, labels = (place / "photos", ()) if name == "photos" else (name, ("--labels", "y.npy"))
+    quick = "--set n_steps=200" if learner in ("OASIS", "DiagonalOASIS") else ""
+    assert call("fit", source, *labels, "--output m.lookalike --learner", learner, quick).status == 0
+    sides = {}
+    for side in ("queries", "gallery"):
+        line = f"--representation m.lookalike --output {side}.npy --learned {side}"
+        answer = result("features", source, line)
+        sides[side] = np.load(f"{side}.npy").astype(np.float64)
+    if answer["metric"] == "inner_product":
+        scores = sides["queries"] @ sides["gallery"].T
+        if name == "v.npy":
+            np.testing.assert_array_equal(sides["gallery"], X)
+    else:
+        scores = -((sides["queries"][:, None] - sides["gallery"]) ** 2).sum(axis=2)
+    model = lookalike.load("m.lookalike")
+    if name == "v.npy":
+        rows = model.representation_.describer.weigh(X)
+        learned = model.learner_.similarity(rows, rows)
+        np.testing.assert_array_equal(scores.argmax(axis=1), learned.argmax(axis=1))
+        apart = scores - learned  # a number for each query, which changes no order of its neighbours
+        np.testing.assert_allclose(apart - apart[:, :1], 0, atol=1e-4 * np.abs(learned).max())
+
+
+def test_triplets_by_id_all_add_up(files, call, result):
+    odd = [("x0", "x1", "gone"), ("x0", "lost", "x20"), ("x0", "x0", "x20"), ("x0", "", "x20")]
+    pd.concat([TRIPLETS, pd.DataFrame(odd, columns=TRIPLETS.columns)]).to_csv("judged.csv", index=False)
+    fit = "fit v.parquet --triplets judged.csv --output t.lookalike --set n_steps=30"
+    answer = result(fit, "--hold-out 0.25")
+    left_out = {"with an id that has no row": 3, "with one of them twice": 1}
+    mixed = answer["why_triplets_left_out"]["with held-out and other vectors"]
+    assert answer["why_triplets_left_out"] == {**left_out, "with held-out and other vectors": mixed}
+    assert answer["n_triplets"] + answer["n_triplets_held_out"] + answer["triplets_left_out"] == 40
+    assert [row["path"] for row in answer["left_out"]] == ["gone", "lost"]
+    said = call(fit, "--hold-out 0.25")
+    assert f"40 triplets = {answer['n_triplets']} learned from + {answer['n_triplets_held_out']} held out" in said.out
+    assert "left out: 2 ids\n  gone: it has no row in v.parquet\n" in said.out
+    judged = result("evaluate t.lookalike v.parquet --triplets judged.csv")
+    assert judged["triplets"] == answer["n_triplets_held_out"]
+    reasons = {"of vectors that the model has learned from": answer["n_triplets"]}
+    assert judged["triplets_left_out"] == {**reasons, "with held-out and other vectors": mixed, **left_out}
+    said = call("evaluate t.lookalike v.parquet --triplets judged.csv")
+    assert f"40 triplets = {judged['triplets']} evaluated + {40 - judged['triplets']} left out (" in said.out
+    assert f"triplets        40 triplets = {answer['n_triplets']} learned from + " in call("info t.lookalike").out
+    # nothing is left out where nothing is held out, and rows that no triplet names are not learned from
+    TRIPLETS[:5].to_csv("judged.csv", index=False)
+    said = call(fit)
+    assert "5 triplets of 11 vectors in 30 steps" in said.out
+    assert "\n5 triplets = 5 learned from + 0 held out + 0 left out\n" in said.out
+
+
+def test_the_page_on_own_vectors_prints_what_the_commands_do(tmp_path, monkeypatch, call):
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs/how-to/own-vectors.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(\w+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    printed = ""
+    for language, text in blocks:
+        if language == "python":
+            exec(compile(text, "own-vectors.md", "exec"), {})
+        elif language == "console":
+            said = [
+                call(*shlex.split(line)[2:]) for line in text.splitlines() if line.startswith("$ .venv/bin/lookalike")
+            ]
+            assert [part.status for part in said] == [0] * len(said)
+            printed = "".join(part.err + part.out for part in said)
+        else:  # numbers and times are those of a machine
+            lines = [[re.sub(r"[\d.,]+", "#", line).split() for line in part.splitlines()] for part in (text, printed)]
+            assert [line for line in lines[0] if line not in lines[1]] == []
+
+
+def test_a_fit_of_no_steps_says_that_nothing_was_learned(files, call):
+    said = call("fit v.parquet --output m.lookalike --set n_steps=0")
+    assert (
+        "OASIS learned nothing from 36 vectors of 3 classes: it took 0 steps, and ranks as before learning" in said.out
+    )
+    assert "learned nothing" in call("info m.lookalike").out
+
+
+def test_some_rows_have_labels_and_others_may_still_be_ranked(files, call, result):
+    pd.concat([LABELS[:30], pd.DataFrame({"id": ["x0", "no"], "label": ["", "a"]})]).to_csv("labels.csv", index=False)
+    said = call("fit pandas.csv --labels labels.csv --output m.lookalike --learner rca")
+    assert "3 classes (a 12, b 12, c 6); 6 without a label" in said.err
+    assert "RCA learned from 30 vectors" in said.out
+    assert "left out: 2 ids\n  no: it has no row in pandas.csv\n  x0: it has no label" in said.out
+    assert len(result("rank m.lookalike x0 -k 99 --gallery pandas.csv")["results"][0]["neighbours"]) == 35
+
+
+def test_in_python_rows_are_made_of_arrays_and_a_model_is_read_back(files):
+    rows = make_rows(TABLE.set_index(pd.Index(IDS)), labels=Y.tolist(), source="mine")
+    assert rows.ids.tolist() == IDS
+    model = Similarity(learner="RCA", hold_out=0.25).fit(rows)
+    model.save("m.lookalike")
+    loaded = lookalike.load("m.lookalike")
+    assert (type(loaded), isinstance(loaded, ImageSimilarity)) == (Similarity, False)
+    pd.testing.assert_frame_equal(loaded.rows_, model.rows_)
+    pd.testing.assert_frame_equal(loaded.evaluate(rows), model.evaluate(rows))
+    np.testing.assert_array_equal(loaded.representation_.describer.mean, model.representation_.describer.mean)
+    assert loaded.about() == model.about()
+    for X_, ids, labels, sentence in (
+        (X, IDS[:3], None, "there are 3 ids for 36 rows of the array"),
+        (X, [*IDS[:-1], None], None, "has no id in row 35"),
+        (X, None, Y[:3], r"the labels of shape \(3,\) are not one for each of 36 rows"),
+        (TABLE.assign(note="x"), None, None, "holds values of type object"),
+        (X[:, :0], None, None, "has no columns of numbers"),
+        (sp.csr_array(np.array([[1, np.nan], [0, 0]])), None, None, r"infinity or an empty cell in row 0 \(from 0\)"),
+    ):
+        with pytest.raises(LookalikeError, match=sentence):
+            make_rows(X_, ids, labels)
+    with pytest.raises(LookalikeError, match="rows cannot be read from a list"):
+        Similarity().fit([1, 2])
+
+
+def csv(header, *lines):
+    return lambda path: path.write_text("\n".join([header, *lines, ""]))
+
+
+def array(values):
+    return lambda path: np.save(path, values)
+
+
+def parquet(**columns):
+    return lambda path: pd.DataFrame(columns).to_parquet(path)
+
+
+def changed(row, value):
+    copy = X.copy()
+    copy[row, 2] = value
+    return copy
+
+
+MISTAKES = [
+    (
+        "a.npy",
+        array(changed(7, np.nan)),
+        "a.npy has NaN, infinity or an empty cell in row 7 (from 0): give numbers, or",
+    ),
+    ("a.npy", array(changed([7, 9], np.inf)), "in row 7 (from 0) and 1 other rows"),
+    ("a.npy", array(X[0]), "a.npy has shape (6,): vectors need two dimensions, a row for each"),
+    ("a.npy", array(X[:0]), "a.npy has no rows"),
+    ("a.npy", array(X.astype(str)), "a.npy holds values of type <U32, which are no real numbers"),
+    ("a.npy", array(X.astype(complex)), "a.npy holds values of type complex128"),
+    ("a.npy", lambda path: np.save(path, X.astype(object)), "a.npy cannot be read (it holds Python objects)"),
+    ("a.npy", lambda path: path.write_bytes((path.parent / "v.npy").read_bytes()[:200]), "a.npy cannot be read (mmap"),
+    ("a.npy", lambda path: path.write_text("1,2"), "a.npy is no array of NumPy: save it by numpy.save"),
+    ("a.npy", lambda path: path.write_bytes(b""), "a.npy is no array of NumPy"),
+    ("a.npy", lambda path: path.mkdir(), "a.npy is a folder: name a file of vectors in it"),
+    ("a.npy", lambda path: None, "there is no file of vectors a.npy: check the name"),
+    ("a.npz", lambda path: np.savez(path, X=X, y=Y), "a.npz cannot be read (it holds X, y, and no sparse matrix)"),
+    ("a.npz", lambda path: path.write_text("x"), "a.npz cannot be read ("),
+    ("a.pkl", lambda path: path.write_text("x"), "a.pkl is a file that ends in .pkl: name a folder of images, or save"),
+    ("a.parquet", lambda path: path.write_text("x"), "a.parquet is no Parquet file ("),
+    (
+        "a.parquet",
+        parquet(id=["p", "q"], v=[[1.0, 2.0], [1.0]]),
+        "several lengths under v: 2 numbers in row 0, 1 in row 1",
+    ),
+    (
+        "a.parquet",
+        parquet(id=["p", "q"], v=[[1.0, 2.0], None]),
+        "several lengths under v: 2 numbers in row 0, 0 in row 1",
+    ),
+    ("a.parquet", parquet(id=["p", "q"], v=[["x"], ["y"]]), "lists of string under v: write lists of numbers"),
+    (
+        "a.parquet",
+        parquet(id=["p", "q"], v=[[1.0], [2.0]], w=[[1.0], [2.0]]),
+        "a.parquet has lists under v and w: keep",
+    ),
+    ("a.parquet", parquet(id=["p", "q"], v=["x", "y"]), "a.parquet has text under v, and no numbers: name"),
+    ("a.parquet", parquet(id=["p", "q"]), "a.parquet has no columns of numbers"),
+    ("a.parquet", parquet(id=["p", "p"], v=[[1.0], [2.0]]), "has the id p twice, in rows 0 and 1 (from 0): give each"),
+    (
+        "a.parquet",
+        parquet(id=["p", None], v=[[1.0], [2.0]]),
+        "a.parquet has no id in row 1 (from 0): give each row one",
+    ),
+    ("a.csv", csv("id,d0,d1", "p,1,2", "p,3,4"), "a.csv has the id p twice, in rows 0 and 1 (from 0)"),
+    ("a.csv", csv("id,d0,d1", "p,1,2", "q,3,"), "a.csv has NaN, infinity or an empty cell in the row of id q: give"),
+    (
+        "a.csv",
+        csv("id,d0,note", "p,1,2", "q,3,good"),
+        "a.csv has 'good' under note, which is no number: name the column",
+    ),
+    ("a.csv", csv("id,d0,d1", "p,1,2,3"), "a.csv cannot be read (CSV parse error: Expected 3 columns, got 4"),
+    ("a.csv", csv("id,d0,d0", "p,1,2"), "a.csv has the column d0 more than once"),
+    ("a.csv", csv("id;d0;d1", "p;1;2"), "a.csv separates its columns by semicolons: export it with commas"),
+    ("a.csv", csv("0.5,0.25", "1,2"), "a.csv has numbers in its first line: write the names of the columns there"),
+    ("a.csv", csv("id,d0,d1"), "a.csv has no rows"),
+    ("a.csv", lambda path: path.write_bytes(b""), "a.csv is empty"),
+    ("a.csv", lambda path: path.write_bytes("id,d0\np,1".encode("utf-16")), "a.csv holds zero bytes, so it is UTF-16"),
+    ("v.npy", None, "v.npy has no labels: give it a column label, name a column by --label-column, or give labels"),
+    ("v.npy --label-column kind", None, "v.npy has rows and no columns by name, so none named kind"),
+    ("v.csv --id-column no", None, "v.csv has no column no of ids: it has d0, d1, d2"),
+    ("v.npy --labels judged.csv", None, "judged.csv lacks the column id: it needs id, label, and has query"),
+    (
+        "v.npy --labels labels.csv",
+        None,
+        "holds no label of an id of v.npy (x0: it has no row in v.npy, where ids are row",
+    ),
+    ("v.npy --labels v.npy", None, "v.npy of shape (36, 6) are not one for each of 36 rows of v.npy"),
+    ("v.npy --labels .", None, ". is a folder: name a table of labels in it"),
+    (
+        "v.npy --triplets judged.csv",
+        None,
+        "judged.csv holds no triplet of three ids of v.npy (x0: it has no row in v.npy",
+    ),
+    ("v.npy --labels y.npy --representation hog", None, "v.npy holds vectors, and images are described by hog: name a"),
+    ("v.npy --labels y.npy --words 9", None, "--words is for images, and v.npy holds vectors: leave it out"),
+    ("photos --id-column id", lambda path: path.mkdir(), "photos is no file of vectors, so it has no columns"),
+]
+
+
+@pytest.mark.parametrize(("line", "write", "sentence"), MISTAKES)
+def test_a_mistake_is_one_sentence_and_writes_nothing(files, line, write, sentence, refused):
+    if write is not None:
+        write(files / line.split()[0])
+    before = sorted(files.iterdir())
+    assert sentence in refused("fit", *line.split(), "--output m.lookalike")
+    assert sorted(files.iterdir()) == before
+
+
+ASKED_WRONGLY = [
+    ("rank v.lookalike x3 --gallery v.npy", "v.npy has no row of the id x3: name ids in it, or one file of vectors"),
+    ("rank v.lookalike 3 --gallery photos", "photos is no file of vectors of 6 dimensions: name one that ends in .npy"),
+    ("rank v.lookalike 3 --gallery v.npz", "v.npz is sparse, and the model compares dense vectors: save it as .npy"),
+    ("rank v.lookalike w.npy --gallery v.npy", "w.npy has 4 dimensions, and the model compares vectors of 6: give"),
+    ("rank v.lookalike 3 --gallery v.npy --html p.html", "a page shows images, and v.lookalike ranks vectors"),
+    ("evaluate v.lookalike w.npy --labels y.npy", "w.npy has 4 dimensions, and the model compares vectors of 6"),
+    ("evaluate v.lookalike photos", "photos is no file of vectors of 6 dimensions"),
+    ("evaluate m.lookalike v.npy --labels y.npy", "v.npy holds vectors, and images are described by color: name a"),
+    ("features photos --output f.npy --representation v.lookalike", "photos is no file of vectors of 6 dimensions"),
+    (
+        "features v.npy --output f.npz --representation v.lookalike",
+        "vectors of vectors are dense: name a file that ends",
+    ),
+    ("features v.npy --output v.npy --representation v.lookalike", "v.npy would be written over v.npy"),
+    (
+        "features v.npy --output f.npy --representation dissim.lookalike --learned queries",
+        "no index can hold what was learned",
+    ),
+]
+
+
+@pytest.mark.parametrize(("line", "sentence"), ASKED_WRONGLY)
+def test_a_model_is_asked_with_what_it_learned_from(files, place, line, sentence, refused):
+    np.save("w.npy", X[:, :4])
+    Similarity(learner="Euclidean").fit("v.npy", "y.npy").save("v.lookalike")
+    Similarity(learner="DissimOASIS", parameters={"n_steps": 50}).fit("v.npy", "y.npy").save("dissim.lookalike")
+    (files / "m.lookalike").symlink_to(place / "m.lookalike")
+    (files / "photos").symlink_to(place / "photos")
+    assert sentence in refused(line)
