@@ -144,7 +144,7 @@ def test_a_gallery_is_asked_without_the_libraries_of_learning(indexed):
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
 
 
-def made_vectors(n_dimensions=12, length=1.0):
+def vectors_of_classes(n_dimensions=12, length=1.0):
     """Rows of four classes, 60 to find and 5 to ask with."""
     rng = np.random.default_rng(3)
     y = rng.integers(4, size=65)
@@ -167,7 +167,7 @@ def served(request, tmp_path, monkeypatch):
     """A model of vectors in its folder, these as a file, query vectors, and the neighbours that `rank` finds."""
     monkeypatch.chdir(tmp_path)
     learner, parameters, *kind = CASES[request.param]
-    gallery, queries, labels = made_vectors(*kind)
+    gallery, queries, labels = vectors_of_classes(*kind)
     model = Similarity(learner=learner, parameters=parameters).fit(make_rows(gallery, labels=labels))
     model.save("vectors.lookalike")
     gallery.rename(columns=str).assign(label=labels).rename_axis("id").reset_index().to_parquet("vectors.parquet")
