@@ -173,7 +173,7 @@ def fit(
 
     SOURCE is a folder with one folder of images per class, or a file of vectors with a column of labels. Or name a
     table of labels or triplets, of paths in the folder or ids of vectors. Images that cannot be used are left out and
-    named. Vectors are used as they are, but for their mean (if dense) and their mean length.
+    named. Vectors are moved by their mean, if dense, and divided by their mean length, and used as they are otherwise.
     """
     settings = _settings(set_ or [])
     options.refuse_both(labels, triplets)

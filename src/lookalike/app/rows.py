@@ -200,7 +200,7 @@ def read_vectors(
                     f"{named} has rows and no columns by name, so none named {column}: leave the name out, and give "
                     "labels or triplets by row number"
                 )
-            found = _read_npy(file) if suffix == ".npy" else _read_npz(file)
+            found = _Found(_load_npy(file)) if suffix == ".npy" else _read_npz(file)
         else:
             names = (id_column, label_column)
             found = _read_csv(file, *names) if suffix == ".csv" else _read_parquet(file, *names)
@@ -370,10 +370,6 @@ def _load_npy(file: Path) -> Array:
         raise LookalikeError(f"{file} cannot be read ({reason}): save numbers by numpy.save") from error
 
 
-def _read_npy(file: Path) -> _Found:
-    return _Found(_load_npy(file))
-
-
 def _read_npz(file: Path) -> _Found:
     """Read a sparse matrix in any of SciPy's formats."""
     with reading_npz(file, "save a matrix by scipy.sparse.save_npz, or a dense array by numpy.save") as arrays:
@@ -404,7 +400,7 @@ def _read_csv(file: Path, id_column: str | None, label_column: str | None) -> _F
     names = read_header(file, what="file of vectors")
     if any(_is_measured(name) for name in names):
         raise LookalikeError(f"{file} has numbers in its first line: write the names of the columns there")
-    texts = [_column(names, *wanted, file) for wanted in _wanted(id_column, label_column)]
+    texts = _ids_and_labels(names, id_column, label_column, file)
     types = {name: pa.string() if name in texts else pa.float32() for name in names}
     try:
         table = csv.read_csv(
@@ -431,19 +427,18 @@ def _is_measured(name: str) -> bool:
     return bool(re.fullmatch(r"[+-]?(\d+\.\d*|\.\d+|\d+(\.\d*)?[eE][+-]?\d+)", name))
 
 
-def _wanted(id_column: str | None, label_column: str | None) -> list[tuple[str | None, Sequence[str], str]]:
-    """Return of ids and labels the column that is asked for, those that are taken without, and the noun."""
-    return [(id_column, ID_COLUMNS, "ids"), (label_column, LABEL_COLUMNS, "labels")]
-
-
-def _column(names: Sequence[str], asked: str | None, usual: Sequence[str], noun: str, file: Path) -> str | None:
-    """Return the column of ids or of labels, if there is one."""
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise LookalikeError(f"{file} has the column {twice[0]} more than once: keep one of them")
-    if asked is not None and asked not in names:
-        raise LookalikeError(f"{file} has no column {asked} of {noun}: it has {', '.join(names[:8])}")
-    return asked if asked is not None else next((name for name in usual if name in names), None)
+def _ids_and_labels(
+    names: Sequence[str], id_column: str | None, label_column: str | None, file: Path
+) -> tuple[str | None, str | None]:
+    """Return the columns of ids and of labels, if there are such."""
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise LookalikeError(f"{file} has the column {name} more than once: keep one of them")
+    for noun, asked in (("ids", id_column), ("labels", label_column)):
+        if asked is not None and asked not in names:
+            raise LookalikeError(f"{file} has no column {asked} of {noun}: it has {', '.join(names[:8])}")
+    ids, labels = (next(filter(names.__contains__, usual), None) for usual in (ID_COLUMNS, LABEL_COLUMNS))
+    return id_column or ids, label_column or labels
 
 
 def _from_table(table: pa.Table, file: Path, id_column: str | None, label_column: str | None) -> _Found:
@@ -451,7 +446,7 @@ def _from_table(table: pa.Table, file: Path, id_column: str | None, label_column
     from pyarrow import types
 
     names = table.column_names
-    ids, labels = (_column(names, *rest, file) for rest in _wanted(id_column, label_column))
+    ids, labels = _ids_and_labels(names, id_column, label_column, file)
     rest = [name for name in names if name not in (ids, labels)]
     kinds = {name: table.schema.field(name).type for name in rest}
     lists = [name for name in rest if _is_list(kinds[name])]
