@@ -32,8 +32,9 @@ REAL, SYNTHETIC, SIMULATED, PRINT = "real", "synthetic", "simulated", "print"
 """What a row is of; `PRINT`: of the paper's own numbers."""
 TIME, ITERATIONS, STEPS, GRID = "time", "iterations", "steps", "grid"
 """Limits of ours that ended a fit or its choice early."""
-TRAINING, SEEDS = "training", "seeds"
-"""Limits of ours that leave a network's training unfinished, or to the chance of too few seeds."""
+TRAINING, SEEDS, DRAWS = "training", "seeds", "draws"
+"""Limits of ours that leave a network's training unfinished, or to the chance of too few seeds, and chosen constants to
+that of too few draws."""
 SO_FAR = "so far"
 """Interval of what a limit of ours leaves open."""
 LIMITED = 0.4

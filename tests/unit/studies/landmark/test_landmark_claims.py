@@ -179,6 +179,33 @@ def test_claims_are_decided_by_chosen_constants_where_a_collection_has_another_s
         assert verdict(gain | {"soml-da-chosen": own}, kind="oxford5k")[0].outcome == FAILS
 
 
+@pytest.mark.parametrize(("draws", "gains", "verdict"), [(3, (0.06, 0.07, 0.08), HOLDS), (3, (0.0, 0.0, 0.21), OPEN)])
+def test_what_all_landmarks_of_a_draw_share_counts_as_often_as_there_are_draws(draws, gains, verdict):
+    """Seven landmarks that gain alike in one draw of three, by its chosen constants, are no seven witnesses."""
+    numbers = metrics(BEATS, codebooks=SMALL, draws=draws)
+    is_chosen = numbers["method"].eq("soml-da") & numbers["metric"].eq("map")
+    numbers.loc[is_chosen, "value"] += numbers.loc[is_chosen, "fold"].map(dict(enumerate(gains)))
+    found = study(tables(metrics=numbers), codebooks=SMALL, methods=list(BEATS), learning={"draws": draws})
+    claim = replace(ASKED["da-above-tg"], settings=("codebook=10k",), parameters={"low": 2.5})
+    assert verdict_on(claim, found)[0] == verdict
+    test, sampled = found.contrasts.intervals("sift-10k", "map", "soml-da", "soml-tg")
+    assert (test.low > 2.5, sampled.low > 2.5) == (True, verdict == HOLDS)
+    assert (sampled.low < test.mean < sampled.high, sampled.interval) == (True, "landmarks and draws")
+
+
+@pytest.mark.parametrize(("draws", "verdict", "reason"), [(2, OPEN, Reason.LIMIT), (3, HOLDS, Reason.DECIDED)])
+def test_constants_that_were_chosen_twice_decide_nothing(draws, verdict, reason):
+    gain = BEATS | {"oasis-chosen": 0.05, "soml-tg-chosen": 0.1, "soml-da-chosen": 0.11}
+    numbers = metrics(gain, codebooks=SMALL, draws=draws)
+    settings = {"methods": list(gain), "codebooks": SMALL, "kind": "landmarks", "learning": {"draws": draws}}
+    given = study(tables(metrics=numbers), **settings)
+    claim = next(claim for claim in claims_of(CLAIMS) if claim.id == "soml-above-oasis")
+    found = decided(replace(claim, settings=("codebook=10k",)), given)
+    assert (found.outcome, found.reason) == (verdict, reason)
+    said = claims_table(given).frame.set_index(["id", "setting"])["evidence"]
+    assert any("chosen in fewer than three draws" in text for text in said["soml-above-oasis"]) == (draws == 2)
+
+
 def test_means_stand_beside_verdicts():
     def means(claim, gain):
         return by_means(replace(ASKED[claim], settings=ASKED[claim].settings[:1]), of_gains(gain)).outcome
