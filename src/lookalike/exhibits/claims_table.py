@@ -24,7 +24,7 @@ COLUMNS = (
     *("verdict", "tried", "untried", "reason", "p", "power", "evidence", "further", "rows"),
     *("our_means", "printed_means", "printed_verdict", "printed_evidence", "decided_by", "simulated"),
 )
-"""Columns of every table of claims, all of them text. ``tried`` and ``untried`` name parts of a study, of several.
+"""Columns of every table of claims, all of them text. ``setting``, ``tried`` and ``untried`` name parts of a study.
 ``p`` says how sure a verdict is by itself, "" where chance has no part in it; ``power`` which difference the run could
 have told. ``evidence`` is what decided; ``further`` is a JSON list of what stands beside it, and ``rows`` one of the
 keys of all contrasts behind a verdict. ``simulated`` is "yes" where it is of simulated rows."""
@@ -58,7 +58,7 @@ def _record(study: Study, claim: Claim, setting: str) -> dict[str, str]:
         **{name: getattr(claim, name) for name in ("id", "paper", "place", "exhibit")},
         "claim": claim.text,
         "kind": claim.kind,
-        "setting": setting,
+        "setting": next(iter(study.scope_of(about).settings if setting else ()), setting),
         "verdict": verdict.outcome,
         **dict(zip(("tried", "untried"), words.tried_on(verdict, study), strict=True)),
         "reason": verdict.reason,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lookalike.exhibits.certainty import POWER, detectable, unsureness
 from lookalike.exhibits.claims import Claim, Kind, Reason, Verdict, methods_of, unknown
 from lookalike.exhibits.contrasts import (
+    DRAWS,
     GRID,
     ITERATIONS,
     NO_RESULT,
@@ -128,7 +129,8 @@ LIMITS = {
     STEPS: "chose the last traced step",
     GRID: "chose an end of its grid",
     TRAINING: "still learned when its training ended",
-    SEEDS: "was trained with fewer than three seeds",
+    SEEDS: "had fewer than three seeds",
+    DRAWS: "took constants that were chosen in fewer than three draws",
 }
 """What a method did that a limit of ours ended."""
 
@@ -313,12 +315,16 @@ def gate_words(claim: Claim, verdict: Verdict, study: Study) -> str:
     if verdict.reason is Reason.SIMULATED:
         return "Its raters are simulated, so it tells of the simulation and of no person."
     if verdict.reason is Reason.LIMIT:
-        limits = [(row.setting, *code) for row in verdict.rows for code in row.codes if code[1] in claim.limits]
-        ended = [
-            f"{study.title_of(side)} {LIMITS[limit]} ({study.setting_title(setting)})"
-            for setting, side, limit in dict.fromkeys(limits)
+        ended: dict[tuple[str, str], dict[str, None]] = {}
+        for row in verdict.rows:
+            for side, limit in row.codes:
+                if limit in claim.limits:
+                    ended.setdefault((limit, row.setting), {})[study.title_of(side)] = None
+        said = [
+            f"{' and '.join(names)} {LIMITS[limit]} ({study.setting_title(setting)})"
+            for (limit, setting), names in ended.items()
         ]
-        return f"{'; '.join(ended)}."
+        return f"{'; '.join(said)}."
     if verdict.reason is Reason.NO_RULE:
         return f"{claim.note}."
     if verdict.reason is Reason.NOT_RUN and not verdict.rows:

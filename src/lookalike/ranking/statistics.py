@@ -36,3 +36,15 @@ def resampled_counts(random: np.random.Generator, n: int, n_draws: int) -> Itera
         size = min(block, n_draws - start)
         drawn = random.integers(n, size=(size, n)) + n * np.arange(size)[:, None]
         yield np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n).astype(np.float64)
+
+
+def repeat_weights(random: np.random.Generator, n: int, n_resamples: int) -> Doubles:
+    """Return weights of n repeats, such as seeds or draws, in each resample: shape (n_resamples, n), of sum 1.
+
+    Deviations from equal weights are larger than those of a plain bootstrap, so that the mean has the variance s^2 / n
+    of n repeats, and not (n - 1) / n of it: with three of them a plain one is too sure by a third.
+    """
+    if n == 1:
+        return np.ones((n_resamples, 1))
+    counts = random.multinomial(n, [1 / n] * n, n_resamples)
+    return np.asarray(1 / n + (counts / n - 1 / n) * np.sqrt(n / (n - 1)))

@@ -15,7 +15,7 @@ import pandas as pd
 from lookalike.core.arrays import Doubles, Truths
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator
-from lookalike.ranking.statistics import resampled_counts
+from lookalike.ranking.statistics import repeat_weights, resampled_counts
 from lookalike.ranking.triplet_outcomes import K, contents_of
 
 Trainings = Mapping[str, Sequence[str]]
@@ -143,7 +143,10 @@ def _parts(
     system_of = {name: system for system, names in trainings.items() for name in names}
     systems = dict.fromkeys(system_of.get(name, name) for name in by_system)
     places = {system: [place_of[name] for name in trainings.get(system, [system])] for system in systems}
-    draws = {n: seed_draws(seed, n, n_resamples) for n in {len(own) for own in places.values()}}
+    draws = {
+        n: repeat_weights(generator(seed, "triplets", "seeds"), n, n_resamples)
+        for n in {len(own) for own in places.values()}
+    }
     images = triplets["query"].to_numpy() if manifest is None else contents_of(manifest)[triplets["query"].to_numpy()]
     subsets = {ALL: np.ones(len(triplets), dtype=bool)} if len(triplets) else {}
     if len(names := sorted(set(kinds.tolist()))) > 1:
@@ -171,18 +174,6 @@ def _parts(
             values = zip(metric_names(k), (100 * right / n, score, 100 * score / n), strict=True)
             metrics[system] = {metric: (float(value[0]), value[1:]) for metric, value in values}
         yield _Part(subset, chosen, n_queries, outcome, in_top, places, metrics)
-
-
-def seed_draws(seed: int, n_seeds: int, n_resamples: int) -> Doubles:
-    """Return weights of a system's seeds in each resample, shape (n_resamples, n_seeds), of sum 1.
-
-    Deviations from equal weights are larger than those of a plain bootstrap, so that the mean has the variance s^2 / n
-    of n seeds, and not (n - 1) / n of it: with three seeds a plain one is too sure by a third.
-    """
-    if n_seeds == 1:
-        return np.ones((n_resamples, 1))
-    counts = generator(seed, "triplets", "seeds").multinomial(n_seeds, [1 / n_seeds] * n_seeds, n_resamples)
-    return np.asarray(1 / n_seeds + (counts / n_seeds - 1 / n_seeds) * np.sqrt(n_seeds / (n_seeds - 1)))
 
 
 def _percentiles(resampled: Doubles, n_queries: int) -> tuple[float, float]:

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from lookalike.core.errors import LookalikeError
 from lookalike.ranking.distances import pair_distances
-from lookalike.ranking.triplet_metrics import CONTRAST_COLUMNS, INTERVAL_COLUMNS, contrasts, intervals, seed_draws
+from lookalike.ranking.statistics import repeat_weights
+from lookalike.ranking.triplet_metrics import CONTRAST_COLUMNS, INTERVAL_COLUMNS, contrasts, intervals
 from lookalike.ranking.triplet_outcomes import OUTCOME_COLUMNS, PAIR_COLUMNS, candidate_pairs, outcomes
 
 
@@ -226,10 +227,10 @@ def test_intervals_of_several_trainings_contain_the_chance_in_their_seeds():
     assert (row["value"], row["n_seeds"]) == (pytest.approx(np.mean(levels)), 3)
     # of few seeds a bootstrap gives few means, so their spread is the error of a mean only about
     assert (row["high"] - row["low"]) / 2 == pytest.approx(1.96 * np.std(levels, ddof=1) / np.sqrt(3), rel=0.35)
-    weights = seed_draws(1, 3, 20_000)
+    weights = repeat_weights(np.random.default_rng(1), 3, 20_000)
     np.testing.assert_allclose(weights.sum(axis=1), 1)
     assert (weights @ levels).var() == pytest.approx(np.var(levels, ddof=1) / 3, rel=0.05)
-    assert np.array_equal(seed_draws(1, 1, 5), np.ones((5, 1)))
+    assert np.array_equal(repeat_weights(np.random.default_rng(1), 1, 5), np.ones((5, 1)))
     # seeds are paired: the same trainings under two names differ by nothing
     twins = outcomes_.assign(system=outcomes_["system"] + "2")
     asked = {"trainings": names | {"z": ["a2", "b2", "c2"]}, "pairs_of_systems": [("a", "z")]}

@@ -1,8 +1,9 @@
 """What the landmark study contrasts: methods over landmarks, and sparsity and times over codebooks (SOML, AAAI 2014).
 
-Draws of one landmark share its queries and most of its images, so differences are averaged over draws first. Each has
-two intervals, of a t-test over landmarks and of a bootstrap that draws landmarks. Times are contrasted as ratios. The
-paper's numbers, of seven landmarks and one draw, give rows of their own in the same way.
+Draws of one landmark share its queries and most of its images, and landmarks of one draw share chosen constants. Each
+difference has two intervals: of a t-test over landmarks, whose draws are averaged first, and of a bootstrap that draws
+landmarks and draws. Times are contrasted as ratios. The paper's numbers, of seven landmarks and one draw, give rows of
+their own in the same way.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ import pandas as pd
 
 from lookalike.core.seeds import generator
 from lookalike.exhibits.contrasts import NO_RESULT, PRINT, REAL, SIMULATED, SYNTHETIC, Contrast, printed_setting
-from lookalike.ranking.comparison import CorrectedT, clustered_bootstrap, corrected_t_test
+from lookalike.ranking.comparison import CONFIDENCE, CorrectedT, corrected_t_test
+from lookalike.ranking.statistics import repeat_weights, resampled_counts
 from lookalike.studies.landmark.rankings import MAP, NONZEROS, OVER_GAMMA, PHOTOGRAPHS, SPARSITY, UPDATE_SHARE
 from lookalike.studies.landmark.section import AS_IN_PRINT, CHOSEN
 from lookalike.studies.landmark.settings import gamma_setting, setting_of, words_setting
@@ -33,7 +35,8 @@ from lookalike.studies.landmark.study import (
 from lookalike.studies.landmark.times import ALIKE
 from lookalike.studies.metrics import select
 
-LANDMARKS, BOOTSTRAP = "landmarks", "landmarks, bootstrap"
+LANDMARKS, BOOTSTRAP = "landmarks", "landmarks and draws"
+RESAMPLES = 2000
 LEAST_TO_LARGEST = "{}, least to largest"
 ON_MOST, LARGEST = "{} on most landmarks", "largest {} of a landmark"
 OVER_CODEBOOKS, OVER_WORDS = "sparsity over codebooks", "training time over words"
@@ -102,14 +105,28 @@ def over_landmarks(study: LandmarkStudy, row: Contrast, gaps: pd.Series, stream:
     of_landmarks = gaps.groupby(level="subset").mean()
     test = t_test(of_landmarks)
     random = generator(study.seed, "landmark claims", study.dataset, stream, metric)
-    clusters = gaps.rename("difference").rename_axis(["image_id", "fold"]).reset_index()
-    sampled = clustered_bootstrap(clusters, random_state=random)
+    sampled = bootstrap(gaps.unstack("fold"), random)
     rows = []
-    for interval, ends in ((LANDMARKS, test), (BOOTSTRAP, sampled)):
-        numbers = [float(of_landmarks.mean()), ends.low, ends.high]
+    for interval, ends in ((LANDMARKS, (test.low, test.high)), (BOOTSTRAP, sampled)):
+        numbers = [float(of_landmarks.mean()), *ends]
         mean, low, high = map(math.exp, numbers) if row.unit == "ratio" else numbers
         rows.append(replace(row, mean=mean, low=low, high=high, n=len(of_landmarks), interval=interval))
     return rows
+
+
+def bootstrap(gaps: pd.DataFrame, random: np.random.Generator) -> tuple[float, float]:
+    """Return the 95% interval of a mean over landmarks and draws, both drawn; NaN ends with a single landmark.
+
+    What one draw has for all landmarks, such as chosen constants, no number of landmarks averages out.
+    """
+    grid = gaps.T.fillna(gaps.mean(axis=1)).T.to_numpy()
+    n_landmarks, n_draws = grid.shape
+    if n_landmarks == 1:
+        return math.nan, math.nan
+    counts = np.concatenate([*resampled_counts(random, n_landmarks, RESAMPLES)]) / n_landmarks
+    means = ((counts @ grid) * repeat_weights(random, n_draws, RESAMPLES)).sum(axis=1)
+    low, high = np.quantile(means, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return float(low), float(high)
 
 
 def t_test(of_landmarks: pd.Series) -> CorrectedT:

@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from lookalike.exhibits import words
 from lookalike.exhibits.claims_table import claims_table
 from lookalike.exhibits.drawing import lettered
 from lookalike.exhibits.in_text import Fact, numbers_in_text
@@ -53,7 +54,7 @@ from lookalike.studies.landmark.study import (
     Vocabulary,
     landmark_title,
 )
-from lookalike.studies.metrics import select
+from lookalike.studies.metrics import rows_in, select
 
 LEARNED = TABLE_METHODS[1:]
 LITERAL_METRICS = {MAP: "mAP (%)", SPARSITY: "Sparsity (%)", UPDATE_SHARE: "Steps with an update (%)"}
@@ -61,7 +62,7 @@ BEST: Mapping[str, Callable[[Iterable[float]], float]] = {MAP: max, SPARSITY: ma
 REGIONS = {"box": "rectangle", "full": "whole image"}
 TABLES = {quantity: range(first, first + 3) for quantity, first in zip(QUANTITIES, (1, 4, 7), strict=True)}
 """Numbers of the paper's tables of each quantity, one a codebook."""
-INTERVAL = "95%, the wider of a t-test and a bootstrap over landmarks"
+INTERVAL = "95%, the wider of a t-test over landmarks and a bootstrap over landmarks and draws"
 PRINTED_TIMES = "Hollow markers are means of the paper's Tables 7 to 9 over its landmarks, from another machine."
 CONSTANTS_CHOSEN = "S-TG, S-DA and OASIS each have the best of eight settings, by held-out images to learn from."
 SHARES = (100, 50, 10, 1, 0.1, 0.01, 0.001)
@@ -72,13 +73,13 @@ def paper_tables(quantity: str, title: str) -> Callable[..., Callable[..., Drawn
     """Make a function the paper's tables of a quantity, one a codebook; a study with fewer lacks the last."""
 
     def register(function: Callable[..., Drawn]) -> Callable[..., Drawn]:
-        for place, (number, words) in enumerate(zip(TABLES[quantity], PRINTED_CODEBOOKS, strict=True)):
+        for place, (number, size) in enumerate(zip(TABLES[quantity], PRINTED_CODEBOOKS, strict=True)):
             named = exhibit(
                 f"{PAPER}/table{number}",
                 title=title,
                 needs=("metrics", "fits"),
                 when=partial(_has_codebook, place),
-                condition=f"a codebook in the place of the paper's {words:,} visual words",
+                condition=f"a codebook in the place of the paper's {size:,} visual words",
             )
             named(function)
         return function
@@ -145,7 +146,7 @@ def quantity_table(study: LandmarkStudy, quantity: str) -> Table:
         "landmark": {**study.landmark_titles, **paper_landmarks(study), MEAN: "mAP" if quantity == MAP else MEAN},
         "method": {method: study.title_of(method) for method in methods},
     }
-    notes = time_notes(study) if quantity == TRAIN_TIME else ()
+    notes = {MAP: gains_of_choice(study, [codebook]), TRAIN_TIME: time_notes(study)}.get(quantity, ())
     cells = table_cells(study, codebook, quantity, methods)
     pairs = {(method, "oasis-diagonal"): "" for method in LITERAL_OF} if quantity == MAP else {}
     pairs = {(study.deciding(first), study.deciding(second)): note for (first, second), note in pairs.items()}
@@ -153,6 +154,19 @@ def quantity_table(study: LandmarkStudy, quantity: str) -> Table:
         pairs = dict.fromkeys(pairs, CONSTANTS_CHOSEN)
     table = Table(cells, ("landmark",), "method", "representation", titles=titles, notes=notes)
     return replace(table, compared="method", best=BEST, margins=margins(study, codebook, pairs))
+
+
+def gains_of_choice(study: LandmarkStudy, codebooks: Sequence[Vocabulary]) -> tuple[str, ...]:
+    """Say what choosing constants changed beside the printed ones, which may be for the worse."""
+    said = []
+    for codebook in codebooks:
+        every = {
+            method: study.contrasts.intervals(codebook.id, MAP, chosen, method) for method, chosen in CHOSEN.items()
+        }
+        known = {method: rows for method, rows in every.items() if rows and not math.isnan(rows[0].mean)}
+        gaps = words.listed([f"{study.title_of(method)} {words.gap(rows)}" for method, rows in known.items()])
+        said += [f"{gaps} with {codebook.title} words"] * bool(known)
+    return (f"Chosen minus printed constants, in mAP: {'; '.join(said)}.",) if said else ()
 
 
 def margins(study: LandmarkStudy, codebook: Vocabulary, pairs: Mapping[tuple[str, str], str]) -> tuple[Margin, ...]:
@@ -294,15 +308,16 @@ def _claim_notes(study: LandmarkStudy, frame: pd.DataFrame) -> tuple[str, ...]:
     """Say what the intervals are of, and what the means are beside them."""
     of_map = frame[frame["rows"].str.contains('"map"') & frame["printed_verdict"].ne("")]
     undecided = int((of_map["printed_verdict"] == Outcome.OPEN).sum())
-    words = ", ".join(f"{words:,}" for words in list(PRINTED_CODEBOOKS)[: len(study.vocabularies)])
+    sizes = ", ".join(f"{size:,}" for size in list(PRINTED_CODEBOOKS)[: len(study.vocabularies)])
     return (
         f"A verdict asks whether other landmarks would show the same. The paper's own numbers, of {len(LANDMARKS)} "
         f"landmarks, would leave {undecided} of {len(of_map)} comparisons of methods undecided.",
         *study.of_printed_sign(),
+        *gains_of_choice(study, study.vocabularies),
         "Our means: what the means of our landmarks say without intervals, or, if a claim is about most cases, on how "
-        f"many landmarks it is so. Printed means: the same of the paper's numbers ({words} words).",
+        f"many landmarks it is so. Printed means: the same of the paper's numbers ({sizes} words).",
         "Differences are in points. Brackets span two 95% intervals: that of a t-test over landmarks, after averaging "
-        "the draws of each, and that of a bootstrap over landmarks.",
+        "the draws of each, and that of a bootstrap over landmarks and draws.",
         "Both intervals have to lie on one side of the bound, or else the claim is undecided; few landmarks make them "
         "wide. A claim about several methods holds if it holds for all of them. It fails if it fails for one, with p "
         "below 0.05 after Holm's adjustment.",
@@ -373,6 +388,10 @@ def sparsity_over_lambda(study: LandmarkStudy) -> Figure:
         "The axis of sparsity is logarithmic in the share of weights that are not zero. It has no place for 100%: that "
         "stands where half a weight would be left.",
     ]
+    if any(method in AS_IN_PRINT for method in study.methods):
+        notes.append(
+            "Where constants are chosen, each draw has a mark, since draws choose other ones. Others are means."
+        )
     if study.shows_printed:
         notes.append("Hollow markers are the paper's means over landmarks (Tables 1 to 6).")
     return Figure(frame, tuple(panels), notes=tuple(notes), size=(3.2, 2.6))
@@ -390,8 +409,13 @@ def _sparsity_points(study: LandmarkStudy, codebook: Vocabulary) -> pd.DataFrame
         is_known = not math.isnan(precision.mean + (0 if method == "tfidf" else zero.mean))
         if is_known and (study.shows_printed if is_printed else method not in set(swept["method"])):
             names = {"series": f"{method}, printed" if is_printed else method, "method": method}
-            numbers = {"sparsity": zero.mean, "map": precision.mean, "n_draws": precision.n_draws}
-            others.append({**names, "is_printed": is_printed, **numbers})
+            numbers = [{"sparsity": zero.mean, "map": precision.mean, "n_draws": precision.n_draws}]
+            if method in AS_IN_PRINT and not is_printed:
+                # between draws that chose other constants lies no model
+                metrics = {name: study.number(codebook, method, name) for name in (SPARSITY, MAP)}
+                of_draws = pd.DataFrame({name: rows.groupby(level="fold").mean() for name, rows in metrics.items()})
+                numbers = [{"sparsity": row.sparsity, "map": row.map, "n_draws": 1} for row in rows_in(of_draws)]
+            others += [{**names, "is_printed": is_printed, **row} for row in numbers]
     columns = ["representation", "n_words", "series", "regularization", "sparsity", "map", "n_draws", "nonzero"]
     frame = pd.concat([swept, pd.DataFrame(others)], ignore_index=True)
     frame = frame.reindex(columns=[*columns, "method", "is_printed"])
@@ -402,13 +426,19 @@ def _sparsity_points(study: LandmarkStudy, codebook: Vocabulary) -> pd.DataFrame
 
 
 def swept_means(study: LandmarkStudy, *kinds: str) -> pd.DataFrame:
-    """Return means along sweeps in percent, over landmarks first, so that draws count alike; a row a value of ``x``."""
+    """Return means along sweeps in percent, over landmarks first, so that draws count alike; a row a value of ``x``.
+
+    Beside each stand those of the lowest and of the highest draw.
+    """
     rows = study.own(study.table("metrics"))
     named = "|".join(map(re.escape, kinds))
     rows = rows.assign(**rows["metric"].str.extract(rf"^(?P<kind>{named})_(?P<metric>{MAP}|{SPARSITY})$"))
     rows, keys = rows[rows["kind"].notna()], ["representation", "kind", "method", "x"]
     of_draws = rows.groupby([*keys, "metric", "fold"], sort=False)["value"].mean()
-    means = 100 * of_draws.groupby([*keys, "metric"], sort=False).mean().unstack("metric", sort=False)
+    spread = of_draws.groupby([*keys, "metric"], sort=False).agg(mean="mean", low="min", high="max")
+    means = 100 * spread.unstack("metric", sort=False)
+    names = zip(*(means.columns.get_level_values(level) for level in (0, 1)), strict=True)
+    means.columns = [metric if name == "mean" else f"{name}_{metric}" for name, metric in names]
     sizes = rows.groupby(keys).agg(n_landmarks=("subset", "nunique"), n_draws=("fold", "nunique"))
     return means.join(sizes).reset_index().sort_values("x", kind="stable", ignore_index=True)
 
@@ -532,16 +562,23 @@ def _sweep_figure(
     Of precision there are the levels of `others` too, which are not varied.
     """
     cells = list(product(columns.items(), study.vocabularies))
-    titles = lettered([f"{codebook.title} words" for _, codebook in cells])
-    panels = []
+    n_landmarks, n_every = frame["n_landmarks"].max(), len(study.landmark_titles)
+    part = f", {n_landmarks} of {n_every} landmarks" if n_landmarks < n_every else ""
+    titles = lettered([f"{codebook.title} words{part}" for _, codebook in cells])
+    panels, several = [], bool(frame["n_draws"].max() > 1)
     for ((column, name), codebook), title in zip(cells, titles, strict=True):
         here = {"representation": codebook.id}
         places = select(frame, **here)
-        series = [Series(name, here | where, "x", column, look) for name, (where, look) in drawn.items()]
+        ends = (f"low_{column}", f"high_{column}") if several else ("", "")
+        series = [
+            Series(name, here | where, "x", column, look, *ends, aside=0.03 * (place - (len(drawn) - 1) / 2) * several)
+            for place, (name, (where, look)) in enumerate(drawn.items())
+        ]
         ticks = tuple((value, f"{value:g}") for value in sorted(set(places["x"])))
         y = Axis("" if codebook.place else name, text="{:.1f}%")
         levels = _levels(study, codebook, places, others) if column == MAP else ()
         panels.append(Panel(title, Axis(label, "log", ticks=ticks), y, tuple(series), (*levels, *lines)))
+    notes += ("Points are means over draws, and bars go from the lowest draw to the highest.",) * several
     return Figure(frame, tuple(panels), notes=notes, n_columns=len(study.vocabularies), size=(3.2, 2.4))
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import product
@@ -15,7 +16,7 @@ import pandas as pd
 
 from lookalike.core.settings.schema import Codebook
 from lookalike.exhibits.claims import Claim, Scope
-from lookalike.exhibits.contrasts import ITERATIONS, LIMITED, PRINT, TIME
+from lookalike.exhibits.contrasts import DRAWS, ITERATIONS, LIMITED, PRINT, TIME
 from lookalike.exhibits.contrasts import NO_RESULT as UNFINISHED
 from lookalike.exhibits.model import Drawn, Figure, Gallery, Table
 from lookalike.exhibits.printed import MISSING, STAR, Judge, plus_minus
@@ -23,7 +24,7 @@ from lookalike.exhibits.statuses import Status
 from lookalike.ranking.statistics import summarise
 from lookalike.studies.landmark.rankings import MAP, NONZEROS, SPARSITY, UPDATE_SHARE
 from lookalike.studies.landmark.readings import distance_words, order_words
-from lookalike.studies.landmark.section import CHOSEN, LandmarkSection
+from lookalike.studies.landmark.section import AS_IN_PRINT, CHOSEN, LandmarkSection
 from lookalike.studies.landmark.settings import setting_of
 from lookalike.studies.metrics import not_converged, rows_in, select
 
@@ -59,6 +60,8 @@ ABOUT_METHODS = {
     "soml-tg": "SOML by truncated gradients, which moves every weight towards zero after each step",
     "soml-da": "SOML by dual averaging, which makes the weights anew from the mean of all gradients",
 }
+LEAST_DRAWS = 3
+"""Draws of which chosen constants decide a claim: all landmarks of a draw share them."""
 LITERAL_OF = ("soml-tg", "soml-da")
 """Methods whose printed form differs from what can work; their variants stand beneath them."""
 LEARNED_FROM = (
@@ -183,8 +186,14 @@ class LandmarkStudy(LandmarkSection):
 
     def number(self, codebook: Vocabulary, method: str, metric: str) -> pd.Series:
         """Return one number of each landmark and draw, index ``subset`` and ``fold``."""
-        rows = select(self.values, representation=codebook.id, method=method, metric=metric)
-        return rows.set_index(["subset", "fold"])["value"]
+        return self._numbers[codebook.id, method, metric]
+
+    @cached_property
+    def _numbers(self) -> dict[Hashable, pd.Series]:
+        """Codebook, method and metric to the numbers of each landmark and draw."""
+        rows = self.values.set_index(["subset", "fold"])
+        found = rows.groupby(["representation", "method", "metric"])["value"]
+        return defaultdict(lambda: rows["value"][:0], iter(found))
 
     @cached_property
     def not_converged(self) -> dict[tuple[str, str, str], str]:
@@ -193,11 +202,12 @@ class LandmarkStudy(LandmarkSection):
 
     @cached_property
     def limits(self) -> dict[tuple[str, str], tuple[str, ...]]:
-        """Codebook and method to why it has no number there, and the limits of ours that ended many of its fits."""
+        """Codebook and method to why it has no number there, and the limits of ours on many of its fits."""
         without, found = {(codebook, method) for codebook, _, method in self.not_converged}, {}
         for key in product(self.codebooks, self.run_methods()):
             ended_by = self._ended_by(*key).items()
             limits = [limit for limit, ended in ended_by if sum(ended) >= max(1, LIMITED * len(ended))]
+            limits += [DRAWS] * (key[1] in AS_IN_PRINT and self.learning.draws < LEAST_DRAWS)
             found[key] = ((UNFINISHED,) if key in without else ()) + tuple(limits)
         return found
 

@@ -41,6 +41,7 @@ def notes(times: pd.DataFrame, title_of: Callable[[str], str]) -> list[str]:
         repeats = int(rows.groupby(["learner", "n_features"])["repeat"].nunique().max())
         spread = f", median of {repeats} repeats (bars: least and largest)" if repeats > 1 else ", one repeat"
         notes.append(f"Filled markers are ours: processor time of training on {_triplets(rows, title_of)}{spread}.")
+        notes.append("A fit of less than 0.1 s is repeated until it has taken so long, and counts with its mean.")
         notes.append(f"The rows are simulated, with {_nonzeros(rows)}.")
         notes.append(f"Ours ran on one thread of {' and '.join(sorted(set(rows['processor'].dropna())))}.")
     if rows["pair_cpu_seconds"].notna().any():

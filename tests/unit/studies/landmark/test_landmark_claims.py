@@ -179,6 +179,33 @@ def test_claims_are_decided_by_chosen_constants_where_a_collection_has_another_s
         assert verdict(gain | {"soml-da-chosen": own}, kind="oxford5k")[0].outcome == FAILS
 
 
+@pytest.mark.parametrize(("draws", "gains", "verdict"), [(3, (0.06, 0.07, 0.08), HOLDS), (3, (0.0, 0.0, 0.21), OPEN)])
+def test_what_all_landmarks_of_a_draw_share_counts_as_often_as_there_are_draws(draws, gains, verdict):
+    """Seven landmarks that gain alike in one draw of three, by its chosen constants, are no seven witnesses."""
+    numbers = metrics(BEATS, codebooks=SMALL, draws=draws)
+    is_chosen = numbers["method"].eq("soml-da") & numbers["metric"].eq("map")
+    numbers.loc[is_chosen, "value"] += numbers.loc[is_chosen, "fold"].map(dict(enumerate(gains)))
+    found = study(tables(metrics=numbers), codebooks=SMALL, methods=list(BEATS), learning={"draws": draws})
+    claim = replace(ASKED["da-above-tg"], settings=("codebook=10k",), parameters={"low": 2.5})
+    assert verdict_on(claim, found)[0] == verdict
+    test, sampled = found.contrasts.intervals("sift-10k", "map", "soml-da", "soml-tg")
+    assert (test.low > 2.5, sampled.low > 2.5) == (True, verdict == HOLDS)
+    assert (sampled.low < test.mean < sampled.high, sampled.interval) == (True, "landmarks and draws")
+
+
+@pytest.mark.parametrize(("draws", "verdict", "reason"), [(2, OPEN, Reason.LIMIT), (3, HOLDS, Reason.DECIDED)])
+def test_constants_that_were_chosen_twice_decide_nothing(draws, verdict, reason):
+    gain = BEATS | {"oasis-chosen": 0.05, "soml-tg-chosen": 0.1, "soml-da-chosen": 0.11}
+    numbers = metrics(gain, codebooks=SMALL, draws=draws)
+    settings = {"methods": list(gain), "codebooks": SMALL, "kind": "landmarks", "learning": {"draws": draws}}
+    given = study(tables(metrics=numbers), **settings)
+    claim = next(claim for claim in claims_of(CLAIMS) if claim.id == "soml-above-oasis")
+    found = decided(replace(claim, settings=("codebook=10k",)), given)
+    assert (found.outcome, found.reason) == (verdict, reason)
+    said = claims_table(given).frame.set_index(["id", "setting"])["evidence"]
+    assert any("chosen in fewer than three draws" in text for text in said["soml-above-oasis"]) == (draws == 2)
+
+
 def test_means_stand_beside_verdicts():
     def means(claim, gain):
         return by_means(replace(ASKED[claim], settings=ASKED[claim].settings[:1]), of_gains(gain)).outcome
@@ -200,20 +227,22 @@ def test_the_table_has_a_row_a_codebook_and_print_beside_it():
     assert len(frame) == 11 * 3 + 4 + 2 + 1, "two claims are not about every codebook"
     printed = select(oxford.printed, exhibit="table1")
     means = printed[printed["setting"].str.endswith("=mean")].set_index("method")["value"]
-    row = frame.loc["qpao-above-oasis", "codebook=10k"]
+    row = frame.loc["qpao-above-oasis", "sift-10k"]
     assert row["printed_evidence"].startswith(f"QPAO minus OASIS {means['qpao'] - means['oasis']:+.1f} points [")
     # in print S-DA's mean is below S-TG's at 10,000 words, and above it in the larger codebooks
-    settings = [f"codebook={size}" for size in ("10k", "100k", "1m")]
-    assert [frame.loc[("da-above-tg", name), "printed_means"] for name in settings] == [
+    assert [frame.loc[("da-above-tg", name), "printed_means"] for name in WORDS] == [
         "not as claimed",
         "as claimed",
         "as claimed",
     ]
     assert frame.loc[("oasis-grows", ""), "printed_means"] == "as claimed"
     assert table.notes[0].startswith(f"Of 40 verdicts, each by itself, {frame['verdict'].eq(HOLDS).sum()} hold, ")
-    gates = {id: frame.loc[(id, "codebook=1m"), "reason"] for id in ("oasis-dense", "learning-helps")}
+    gates = {id: frame.loc[(id, "sift-1m"), "reason"] for id in ("oasis-dense", "learning-helps")}
     assert gates == {"oasis-dense": "implementation", "learning-helps": ""}
     stopped = study(tables(fits=fits().assign(converged=lambda fits: fits["method"] != "qpao")), codebooks=SMALL)
     gates = claims_table(stopped).frame.set_index("id")["reason"]
     assert gates["learning-helps"] == "limit"
-    assert "above −5" in frame.loc[("soml-near-qpao", "codebook=1m"), "decided_by"]
+    # a codebook of another size, in the place of the paper's, has its own name
+    other = claims_table(study(tables(metrics=metrics(codebooks={"sift-1k": 1000})), codebooks={"sift-1k": 1000}))
+    assert {*other.frame["setting"]} == {"", "sift-1k"}
+    assert "above −5" in frame.loc[("soml-near-qpao", "sift-1m"), "decided_by"]

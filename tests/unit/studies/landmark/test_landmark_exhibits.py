@@ -199,6 +199,23 @@ def test_sweeps_of_few_landmarks_and_draws_say_so_and_stand_beside_tf_idf_of_the
         assert all(size in oxford.data_sentence(drawn) for size in sizes)
     shuffled, sorted_ = (select(order.frame, kind=kind)["map"].to_numpy() for kind in ("shuffled", "by_negative"))
     assert shuffled - sorted_ == pytest.approx(10)
+    assert [panel.title for panel in cost.panels[:1]] == ["(A)  10,000 words, 3 of 7 landmarks"]
+    assert (order.frame["low_map"] < order.frame["map"]).all()
+    assert order.panels[0].series[0].low == "low_map"
+    assert not cost.panels[0].series[0].low, "one draw has no spread"
+
+
+def test_chosen_constants_have_a_mark_each_draw():
+    """No model is as sparse as the mean of draws that chose other constants."""
+    chosen = ["oasis-chosen", "soml-tg-chosen", "soml-da-chosen"]
+    sparsity = dict.fromkeys(chosen, 0.4)
+    numbers = metrics({"tfidf": 0.0, **dict.fromkeys(chosen, 0.1)}, sparsity, draws=2)
+    is_dense = numbers["metric"].eq("sparsity") & numbers["fold"].eq(0)
+    numbers.loc[is_dense, "value"] = 0.1
+    given = study(tables(metrics=numbers), methods=["tfidf", *chosen], learning={"draws": 2})
+    drawn = exhibits.sparsity_over_lambda(given)
+    marks = select(drawn.frame, representation="sift-10k", series="soml-tg-chosen")["sparsity"]
+    assert marks.tolist() == pytest.approx([10.0, 40.0], abs=1.0)
 
 
 def test_gamma_is_varied_beside_what_was_chosen():

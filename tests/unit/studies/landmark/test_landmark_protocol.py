@@ -455,6 +455,19 @@ def test_every_timed_fit_has_a_row(monkeypatch):
     assert table.groupby("n_features")["nonzeros"].first().tolist() == pytest.approx([30, 40], abs=4)
 
 
+def test_a_fit_that_is_shorter_than_ticks_of_the_clock_is_repeated(monkeypatch):
+    calls = []
+
+    def counted(*arguments):
+        calls.append(arguments)
+        return TripletProducts(*arguments)
+
+    monkeypatch.setattr("lookalike.studies.landmark.dimensions.TripletProducts", counted)
+    table = timed({"soml-tg": SPECS["soml-tg"]}, [60])
+    assert len(calls) > 2 * 10
+    assert (table["cpu_seconds"] < 0.01).all(), "it counts with its mean"
+
+
 @pytest.mark.parametrize(
     ("learner", "own", "shared", "reasons"),
     [
