@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
 
 import pandas as pd
 
@@ -25,6 +27,8 @@ RULE = (
 FAMILIES = {"compared": "compared methods", "variants": "symmetric variants", "set_aside": "set aside by the papers"}
 """Families of p-values that Holm's method adjusts over, one a question, with their titles."""
 INTERVAL = "95%, the wider of a t-test over folds and a bootstrap over images"
+T_INTERVAL = "95%, of a t-test over folds"
+EQUAL_INTERVAL = f"{T_INTERVAL}, with equal settings"
 POINTS = ("difference", "t_low", "t_high", "bootstrap_low", "bootstrap_high")
 SHOWN = {
     "method": "",
@@ -45,7 +49,20 @@ PRINTED = {"printed_cell": "printed difference", "status": "status"}
 )
 def comparison(study: CategoryStudy) -> Table:
     """Whether OASIS is better than each other method: differences in mAP, in points (1 point = 0.01)."""
-    return _table(study, study.families())
+    table = _table(study, study.families())
+    return replace(table, margins=tuple(_projected_margins(study)))
+
+
+def _projected_margins(study: CategoryStudy) -> Iterator[Margin]:
+    """Yield OASIS minus itself projected onto positive matrices after learning, on every subset that has both."""
+    for subset in study.parts:
+        pair = ("oasis", "oasis-psd")
+        ours, rows = (
+            {name: 100 * study.values(subset, name).mean() for name in pair},
+            oasis_minus(study, subset, pair[1]),
+        )
+        if rows:
+            yield margin(study, rows, ours, {}, setting=subset.title, metric="mAP", interval=INTERVAL)
 
 
 def comparison_below(study: CategoryStudy, methods: Sequence[str]) -> Table:
@@ -135,10 +152,16 @@ def oasis_minus(study: CategoryStudy, subset: Subset, method: str) -> list[Contr
 
 def _equal_gap(study: CategoryStudy, subset: Subset, method: str) -> str:
     """OASIS minus a method where both have equal settings, with the interval of a t-test; "" where they have not."""
+    known = _equal_rows(study, subset, method) if method in study.methods else []
+    return f"{known[0].mean:+.1f} ({_ends(known[0])})" if known else ""
+
+
+def _equal_rows(study: CategoryStudy, subset: Subset, method: str) -> list[Contrast]:
+    """Return OASIS minus a method where both have equal settings, called by their own names."""
     names = (study.twins.get(name, name) for name in ("oasis", method))
     rows = study.contrasts.intervals(subset.id, "map", *names) if "oasis" in study.twins else []
-    known = [row for row in rows if method in study.methods and not math.isnan(row.mean)]
-    return f"{known[0].mean:+.1f} ({_ends(known[0])})" if known else ""
+    known = [row for row in rows if not math.isnan(row.mean)]
+    return [replace(row, metric="map with equal settings", first="oasis", second=method) for row in known]
 
 
 def _printed_gap(study: CategoryStudy, subset: Subset, method: str) -> dict[str, object]:
@@ -159,15 +182,21 @@ def _printed_gap(study: CategoryStudy, subset: Subset, method: str) -> dict[str,
 
 
 def margins(study: CategoryStudy) -> tuple[Margin, ...]:
-    """OASIS minus the best other methods, in print and here, and minus Euclidean distance, on every subset."""
+    """OASIS minus the best other methods, in print and here, and minus Euclidean distance, on every subset.
+
+    Where methods run with equal settings too, the same of these follows, without print: it has the papers' settings.
+    """
     found = []
-    for subset in study.parts:
-        ours, printed = study.maps(subset), study.printed_maps(subset, study.paper)
+    for subset, is_equal in product(study.parts, (False, True) if "oasis" in study.twins else (False,)):
+        ours = study.maps(subset, study.twins if is_equal else {})
+        printed = {} if is_equal else study.printed_maps(subset, study.paper)
         others = sorted(set(ours) - {"oasis"}, key=lambda method: (printed.get(method, 0.0), ours[method]))
         best_here = max(others, key=ours.__getitem__, default="")
+        classes = f"subset of {subset.n_classes} classes" if len(study.parts) > 1 else ""
+        setting = ", ".join(filter(None, (classes, "equal settings" if is_equal else "")))
+        interval = EQUAL_INTERVAL if is_equal else INTERVAL
         for method in dict.fromkeys(name for name in (*others[-1:], best_here, "euclidean") if name in others):
-            rows = oasis_minus(study, subset, method)
+            rows = _equal_rows(study, subset, method) if is_equal else oasis_minus(study, subset, method)
             if rows and "oasis" in ours:
-                setting = f"subset of {subset.n_classes} classes" if len(study.parts) > 1 else ""
-                found.append(margin(study, rows, ours, printed, setting=setting, metric="mAP", interval=INTERVAL))
+                found.append(margin(study, rows, ours, printed, setting=setting, metric="mAP", interval=interval))
     return tuple(found)
