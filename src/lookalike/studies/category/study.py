@@ -380,7 +380,8 @@ class CategoryStudy(CategorySection):
         traced = [subset for subset in self.all_subsets if any(self.curves(subset, way) is not None for way in ways)]
         is_elsewhere = bool(traced) and not {*chosen} & {*traced} and projected != {"projected"}
         chosen = sorted(traced if is_elsewhere else chosen, key=lambda subset: subset.n_classes)
-        return Scope([subset.id for subset in chosen], absent if chosen and not is_elsewhere else (), is_elsewhere)
+        absent = [*claim.settings] if is_elsewhere else absent
+        return Scope([subset.id for subset in chosen], absent if chosen else ())
 
     def role(self, name: str) -> list[str]:
         """Return the methods that a name in claims.csv stands for."""

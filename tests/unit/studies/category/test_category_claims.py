@@ -24,6 +24,7 @@ from small_category import (
     study,
 )
 
+from lookalike.exhibits import words
 from lookalike.exhibits.claims import claims_of, decide
 from lookalike.exhibits.claims_table import claims_table
 from lookalike.exhibits.statuses import Outcome
@@ -252,7 +253,7 @@ LAST_STOP = {"aggressiveness": 0.1, "n_steps": 1000.0, "at_last_step": True}
         ("jmlr-proj", {"tables": against(reach=0.03, oasis_proj=0.005)}, OPEN, "OASIS minus Proj-OASIS +0.5"),
         ("jmlr-mcml-second", {"metrics": NOISY}, OPEN, "MCML minus LEGO +0.5 points [−3.9, +4.9]"),
         # the p-value that a verdict needs is told
-        ("jmlr-better-map", {"tables": {"comparison": UNSURE}}, OPEN, "MCML +4.0 points [+3.6, +4.4], p 0.051"),
+        ("jmlr-better-map", {"tables": {"comparison": UNSURE}}, OPEN, "+4.4], p of no difference 0.051"),
         ("jmlr-better-map", compared(**FOUR | {"mcml": 0.001}), FAILS, "+0.1 points ["),
         ("jmlr-never-worse", compared(**FOUR | {"mcml": 0.001}), HOLDS, "+0.1 points ["),
         # a claim holds only if it does on all subsets, but for what did not converge
@@ -262,7 +263,7 @@ LAST_STOP = {"aggressiveness": 0.1, "n_steps": 1000.0, "at_last_step": True}
         ("jmlr-mcml-time", on_both(FAST, unfinished("mcml")), HOLDS, "Var20: MCML did not end within the time limit"),
         # a subset that does not run the variants says nothing against them
         ("jmlr-variants", compared(**THREE) | {"subsets": {"var10": VAR10, "var20": VAR20 | {"methods": ["oasis"]}}},
-         HOLDS, "+2.0 points [+1.6, +2.4], p 0.020; Var20: no map here"),
+         HOLDS, "+2.0 points [+1.6, +2.4], p of no difference 0.020; Var20: no map here"),
         # where it is stopped before others end, it is not known how long it takes
         ("draft-xing", stopped(["mmc"], mmc=120, lego=60), HOLDS, "Xing et al. 2.0 min so far; LEGO 1.0 min"),
         ("draft-xing", on_both(took(mmc=100, mcml=50), stopped(["mmc", "mcml"], mmc=100, mcml=900, lmnn=200)), HOLDS,
@@ -381,10 +382,11 @@ def test_claims_about_figure_9_fall_back_on_what_was_traced():
     ids = dict(zip(PSD, ("oasis-psd-end", "oasis-psd-20000", "oasis-psd-2000"), strict=True))
     rows = [{**row, "method": ids[row["method"]], "subset": "var10"} for row in numbers["metrics"]]
     specs = {ids[method]: METHODS[method] for method in PSD}
-    found, evidence = finding("jmlr-psd-rarely", study(rows, projected=list(specs), specs=specs))
-    assert found == HOLDS
-    assert evidence.startswith("peak of ")
-    assert evidence.endswith("; on other classes than the claim's")
+    toys = contrasted(study(rows, projected=list(specs), specs=specs))
+    verdict = decide(CLAIMS["jmlr-psd-rarely"], toys)
+    assert verdict.outcome == HOLDS
+    assert words.evidence(verdict, toys)[0].startswith("peak of ")
+    assert words.tried_on(verdict, toys) == ("Var10", "20 classes"), "the claim is about other classes"
 
 
 @pytest.mark.parametrize("order", [1, -1])
