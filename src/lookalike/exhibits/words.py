@@ -125,8 +125,6 @@ NO_NUMBER = "–"
 """Stands where print has no number, or no order of methods."""
 OVER_PARTS = ("sparsity over codebooks", "training time over words")
 """Metrics of changes from one part to another, which are always named."""
-VERDICTS_ON = {False: "Verdicts on methods", True: "Verdicts on our programs"}
-"""Whether verdicts are of kind `Kind.IMPLEMENTATION` to what they are called together."""
 BY_ONE_NUMBER = "by one number"
 """Stands behind a verdict whose numbers have no interval."""
 CLAIMS_THAT = {
