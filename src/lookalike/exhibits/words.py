@@ -417,16 +417,17 @@ def level_words(margin: Margin, *, is_printed: bool) -> tuple[str, str]:
 def margin_sentences(margin: Margin) -> list[str]:
     """Say which method is best, as in the paper or not, and how many pairs come in its order; a sentence each."""
     row, method, other, metric = margin.contrast, margin.method, margin.other, margin.metric
-    if margin.best not in (method, other) or math.isnan(row.printed):
+    ahead = "" if math.isnan(row.printed) else other if row.printed < 0 else method
+    if margin.best not in (method, other):
         sentences = [f"{margin.best} is best in {metric}."]
     elif row.low <= 0 <= row.high:
-        second, ahead = other if margin.best == method else method, other if row.printed < 0 else method
+        second = other if margin.best == method else method
         first = f"{margin.best} comes first in {metric}{', as in the paper' if ahead == margin.best else ''}"
-        unlike = "" if ahead == margin.best else f"; in the paper {ahead} is ahead"
+        unlike = "" if ahead in ("", margin.best) else f"; in the paper {ahead} is ahead"
         sentences = [f"{first}, but not clearly before {second}{unlike}."]
     else:
-        same = (row.printed > 0) == (margin.best == method)
-        sentences = [f"{margin.best} is best in {metric}, {'as' if same else 'unlike'} in the paper."]
+        beside = f", {'as' if ahead == margin.best else 'unlike'} in the paper" if ahead else ""
+        sentences = [f"{margin.best} is best in {metric}{beside}."]
     n_same, n_pairs = margin.in_order
     if n_pairs:
         sentences.append(f"{n_same} of the {n_pairs} pairs of methods that both have come in the paper's order.")

@@ -73,6 +73,8 @@ def test_a_margin_says_who_is_ahead_and_whether_that_may_be_chance():
         (-1.0, -4.0, "OASIS", "OASIS comes first in mAP, but not clearly before LEGO; in the paper LEGO is ahead."),
         (-1.0, 4.0, "LEGO", "LEGO comes first in mAP, but not clearly before OASIS; in the paper OASIS is ahead."),
         (1.0, 4.0, "MCML", "MCML is best in mAP."),
+        (1.0, NAN, "OASIS", "OASIS is best in mAP."),
+        (-1.0, NAN, "OASIS", "OASIS comes first in mAP, but not clearly before LEGO."),
     ],
 )
 def test_the_best_method_is_told_beside_print(low, printed, best, first):
