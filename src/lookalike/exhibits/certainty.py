@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from lookalike.exhibits.contrasts import Contrast
+from lookalike.exhibits.contrasts import TRACED_STEPS, Contrast
 
 LEVEL = 0.05
 """A p-value below it is small, and intervals are of 1 minus it."""
@@ -44,8 +44,8 @@ def share_below(row: Contrast, errors: float) -> float:
 
 
 def varies(row: Contrast) -> bool:
-    """Tell whether a row has an interval with two ends."""
-    return math.isfinite(row.mean + row.low + row.high) and row.low < row.high
+    """Tell whether a row has an interval over repeats with two ends; that between traced steps is over none."""
+    return math.isfinite(row.mean + row.low + row.high) and row.low < row.high and row.interval != TRACED_STEPS
 
 
 def at_level(row: Contrast, level: float) -> Contrast:

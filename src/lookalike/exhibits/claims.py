@@ -17,7 +17,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.certainty import LEVEL, at_level, smallest_level
-from lookalike.exhibits.contrasts import NO_RESULT, NOT_RUN, PRINT, VACUOUS, Contrast, printed_setting
+from lookalike.exhibits.contrasts import (
+    NO_RESULT,
+    NOT_RUN,
+    PRINT,
+    SO_FAR,
+    TRACED_STEPS,
+    VACUOUS,
+    Contrast,
+    printed_setting,
+)
 from lookalike.exhibits.statuses import Outcome
 
 if TYPE_CHECKING:
@@ -37,7 +46,7 @@ class Kind(StrEnum):
     QUALITY = "quality"
     """Something else of a method or of what it learns, such as sparsity, symmetry or when it saturates."""
     IMPLEMENTATION = "implementation"
-    """What a program takes: the verdict is of our programs, on the machine of the run."""
+    """What a program takes, or what no right program could be against: the verdict is of our programs."""
 
 
 class Reason(StrEnum):
@@ -51,6 +60,8 @@ class Reason(StrEnum):
     PROTOCOL = "protocol"
     SIMULATED = "simulated raters"
     LIMIT = "limit"
+    NO_INTERVAL = "no interval"
+    """It is decided, by numbers that have no interval, so that nothing says how sure it is."""
     AMONG_OTHERS = "not sure among others"
     """It is sure by itself, and not among all verdicts of its paper; only the report, which reads all, says so."""
 
@@ -171,7 +182,10 @@ def decide(claim: Claim, study: Study) -> Verdict:
     ):
         if stops:
             return replace(found, outcome=Outcome.OPEN, reason=reason)
-    return replace(found, p=p_of(groups, ask, found.outcome))
+    p = p_of(groups, ask, found.outcome)
+    has_interval = not math.isnan(p) or any(row.interval not in ("", SO_FAR, TRACED_STEPS) for row in found.rows)
+    by_number = not has_interval and found.outcome is not Outcome.OPEN
+    return replace(found, p=p, reason=Reason.NO_INTERVAL if by_number else Reason.DECIDED)
 
 
 def p_of(groups: Sequence[Group], ask: Callable[[Sequence[Group]], Verdict], outcome: Outcome) -> float:
@@ -354,8 +368,11 @@ def within(
     return together(groups, ask)
 
 
-def above(groups: Sequence[Group], margin: float = MARGIN) -> Verdict:
-    """Holds if every 95% interval lies above 0 and p is small; fails if one lies below 0, or within the margin."""
+def above(groups: Sequence[Group], margin: float = 0.0) -> Verdict:
+    """Holds if every 95% interval lies above 0 and p is small; fails if one lies below 0, or within a margin of it.
+
+    What is better by nothing in particular has no margin; only what is about a size has one.
+    """
 
     def ask(group: Group) -> Outcome:
         is_sure = not any(row.p >= LEVEL for row in group)
@@ -396,12 +413,15 @@ def on_average(groups: Sequence[Group], times: float) -> Verdict:
     return replace(found, outcome=Outcome.HOLDS if all(met) else Outcome.OPEN if any(met) else Outcome.FAILS)
 
 
-def at_least(groups: Sequence[Group], times: float) -> Verdict:
-    """Holds if the ratios of a part are all at least a factor, or more than 1; fails if none is, open if some are."""
+def at_least(groups: Sequence[Group], times: float, most: float = math.inf) -> Verdict:
+    """Holds if the ratios of a part are all at least a factor, or more than 1; fails if none is, open if some are.
+
+    With `most`, a ratio above it is none either: what is faster by one order of magnitude is not so by two.
+    """
 
     def ask(group: Group) -> Outcome:
         least = math.nextafter(1, 2) if times == 1 else times
-        of_rows = {inside([row], least, math.inf) for row in group if not math.isnan(row.mean)}
+        of_rows = {inside([row], least, most) for row in group if not math.isnan(row.mean)}
         return of_rows.pop() if len(of_rows) == 1 else Outcome.OPEN
 
     # without a number by the triplet, that in total decides
@@ -479,7 +499,7 @@ def overfits(groups: Sequence[Group], times: float) -> Verdict:
 
 
 def falls_from_one(groups: Sequence[Group], rise: float) -> Verdict:
-    """Holds if a number starts at 1 and falls, never rising by more than noise on the way; else fails."""
+    """Holds if a number starts at 1 and falls to its end, never rising by more than noise; else fails."""
 
     def ask(group: Group) -> Outcome:
         start, change, rises = group

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from lookalike.exhibits import words
-from lookalike.exhibits.claims import Claim, Verdict, by_means, by_print, claims_of, decide
+from lookalike.exhibits.claims import Claim, Reason, Verdict, by_means, by_print, claims_of, decide
 from lookalike.exhibits.contrasts import SIMULATED
 from lookalike.exhibits.model import Table
 from lookalike.exhibits.registry import PAPERS
@@ -48,7 +48,7 @@ def claims_table(study: Study) -> Table:
 
 def is_by_number(record: Mapping[str, str]) -> bool:
     """Tell whether numbers without an interval decided a claim, so that no p says how sure its verdict is."""
-    return record["verdict"] in (Outcome.HOLDS, Outcome.FAILS) and not record["p"]
+    return record["reason"] == Reason.NO_INTERVAL
 
 
 def _record(study: Study, claim: Claim, setting: str) -> dict[str, str]:

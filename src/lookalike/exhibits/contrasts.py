@@ -36,6 +36,8 @@ TRAINING, SEEDS = "training", "seeds"
 """Limits of ours that leave a network's training unfinished, or to the chance of too few seeds."""
 SO_FAR = "so far"
 """Interval of what a limit of ours leaves open."""
+TRACED_STEPS = "traced steps"
+"""Interval between the two traced steps that something happened between."""
 LIMITED = 0.4
 """A limit of ours counts that ended at least this share of the fits of a method: 2 of 5 folds."""
 NO_RESULT, NOT_RUN, TOO_FEW, VACUOUS = "no result", "not run", "too few", "vacuous"

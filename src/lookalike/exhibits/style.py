@@ -47,7 +47,7 @@ METHODS = {
     "oasis-proj": ("Proj-OASIS", Look(ORANGE, ">", "--")),
     "oasis-online-proj": ("Online-Proj-OASIS", Look(SKY, "s")),
     "oasis-dissim": ("Dissim-OASIS", Look(BLUE, "^", "-.")),
-    "oasis-psd": ("PSD-OASIS", Look(GREEN, "*", ":")),
+    "oasis-psd": ("PSD-OASIS", Look(GREY, "*", ":")),
     "tfidf": ("TF-IDF", Look(BLACK, "P")),
     "qpao": ("QPAO", Look(PURPLE, "s")),
     "qpao-sum": ("QPAO, sum fixed", Look(PURPLE, "P", "--")),

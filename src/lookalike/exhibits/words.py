@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from lookalike.exhibits.certainty import POWER, detectable, share_between, unsureness
-from lookalike.exhibits.claims import MARGIN, Claim, Kind, Reason, Verdict, methods_of, unknown
+from lookalike.exhibits.claims import Claim, Kind, Reason, Verdict, methods_of, unknown
 from lookalike.exhibits.contrasts import (
     GRID,
     ITERATIONS,
@@ -50,7 +50,7 @@ SAID = {
     "decline after the peak": "{first} lost {gap} more of its peak than {second} by the last traced step",
     "symmetry index": "symmetry index {gap}",
     "symmetry index at the start": "symmetry index {gap} at the start",
-    "change of the symmetry index": "changed by {gap} until test mAP peaks",
+    "change of the symmetry index": "changed by {gap} along the trace",
     "rise of the symmetry index": "rose by at most {gap} on the way",
     "map of new classes": "{first} minus {second} {gap} on classes that it did not learn from",
     "steps of all rankers to the best single ranker": "all rankers of {first} need {gap} the steps of {second}",
@@ -61,6 +61,7 @@ SAID = {
     "standard deviation over folds by candidates": "validation mAP varies {gap} as much over folds as over candidates",
     "training time": "{first} takes {gap}",
     BY_TRIPLET: "{gap} by the triplet",
+    "training time at one omega": "{first} takes {gap} the time of {second} in folds that chose the same omega",
     "time to choose and train": "{first} {gap}",
     "colour of filters": "share of colour of {first}'s filters minus that of {second}'s {gap}",
     "colour of filters beyond their start": "shallow filters of {first} gained {gap} of colour over their random start",
@@ -437,7 +438,7 @@ def margin_sentences(margin: Margin) -> list[str]:
 BOUNDS = {
     "within": "Holds if every 95% interval lies {bounds}; fails if one lies beyond{surely}.",
     "above": "Holds if every 95% interval of a difference lies above 0, and p below 0.05 where there is one; fails if "
-    "one lies below 0, or within {margin:g}.",
+    "one lies below 0{near}.",
     "near_print": "Holds if every number is within {margin:g} of the printed one; fails if one is not.",
     "at_most_print": "Holds if every number is at most {times:g} times the printed one; fails if one is larger.",
     "around_print": "Holds if the printed number lies in every 95% interval; fails if it lies outside of one.",
@@ -453,7 +454,8 @@ BOUNDS = {
     "larger by its 95% interval; else fails.",
     "falls": "Holds if the score never rises with the share, and the 95% interval of last minus first lies below 0; "
     "fails if it lies above.",
-    "falls_from_one": "Holds if it starts at 1 and falls, rising by at most {rise:g} on the way; else fails.",
+    "falls_from_one": "Holds if it starts at 1 and falls along the whole trace, rising by at most {rise:g} on the way; "
+    "else fails.",
     "both_ways": "Holds if every 95% interval{ways} lies {bounds}; fails if one of each lies beyond{surely}.",
 }
 """Predicate to what it asks, with its parameters."""
@@ -466,11 +468,12 @@ def predicate_words(claim: Claim, *, is_by_number: bool = False) -> str:
     bounds = f"above {least}" if math.isnan(high) else f"between {least} and {most}"
     if math.isnan(low):
         bounds = f"at most at {most}"
-    times = claim.parameters.get("times", math.nan)
+    times, largest = (claim.parameters.get(name, math.nan) for name in ("times", "most"))
+    factor = f"at least {times:g}" if math.isnan(largest) else f"between {times:g} and {largest:g}"
     given = {
-        "margin": MARGIN,
+        "near": f", or within {claim.parameters['margin']:g} of it" if "margin" in claim.parameters else "",
         "bounds": bounds,
-        "least": "above 1" if times == 1 else f"at least {times:g}",
+        "least": "above 1" if times == 1 else factor,
         "surely": ", with p below 0.05 there after Holm's adjustment" if claim.parameters.get("adjusted") else "",
         "side": "below" if claim.parameters.get("decreases") else "above",
         "ways": ", in total and by the triplet," if BY_TRIPLET in {part.metric for part in claim.contrasts} else "",

@@ -51,7 +51,10 @@ CASES = [
     ("above", {}, [[gap(0.1, 2, p=0.05)]], OPEN),
     ("above", {}, [[gap(0.1, 2, p=NAN)]], HOLDS),
     ("above", {}, [[gap(-2, -0.1)]], FAILS),
-    ("above", {}, [[gap(-1, 0.9, p=0.9)]], FAILS),
+    # better has no size; what has one is refuted within it
+    ("above", {}, [[gap(-1, 0.9, p=0.9)]], OPEN),
+    ("above", {"margin": 1}, [[gap(-1, 0.9, p=0.9)]], FAILS),
+    ("above", {"margin": 1}, [[gap(-1.1, 0.9, p=0.9)]], OPEN),
     ("above", {}, [[gap(0.1, 0.9)]], HOLDS),
     ("near_print", {"margin": 0.02}, [[level(0.93, printed=0.94)]], HOLDS),
     ("near_print", {"margin": 0.02}, [[level(0.91, printed=0.94)]], FAILS),
@@ -64,6 +67,9 @@ CASES = [
     ("at_least", {"times": 10}, [[ratio(12)], [ratio(9, metric="by the triplet")]], OPEN),
     ("at_least", {"times": 10}, [[ratio(9)], [ratio(8, metric="by the triplet")]], FAILS),
     ("at_least", {"times": 1}, [[ratio(1)]], FAILS),
+    # faster by about one order of magnitude is not faster by two
+    ("at_least", {"times": 3, "most": 30}, [[ratio(30)]], HOLDS),
+    ("at_least", {"times": 3, "most": 30}, [[ratio(31)]], FAILS),
     ("at_least", {"times": 10}, [[ratio(12, 0.0, INF)]], OPEN),
     ("on_average", {"times": 1.9}, [[ratio(1.2)], [ratio(3.1)]], HOLDS),
     ("on_average", {"times": 2}, [[ratio(1.2)], [ratio(3.1)]], FAILS),
@@ -183,6 +189,16 @@ def test_gates_stand_before_the_predicate_and_are_told_first(asked, study, outco
     assert (verdict.outcome, verdict.reason) == (outcome, reason)
     gate = words.gate_words(asked, verdict, study)
     assert [*filter(None, [gate]), *words.evidence(verdict, study)][0].startswith(first)
+
+
+def test_a_verdict_by_a_number_without_an_interval_says_so():
+    """Neither what a limit leaves open nor two traced steps are an interval over repeats."""
+    numbers = {"": Reason.NO_INTERVAL, "traced steps": Reason.NO_INTERVAL, "so far": Reason.NO_INTERVAL}
+    for interval, reason in (numbers | {"folds": Reason.DECIDED}).items():
+        row = gap(1, 2, p=NAN, interval=interval)
+        assert decide(claim(), Study(row)).reason == reason
+    # what is open is open for want of numbers
+    assert decide(claim(), Study(gap(-1, 1, interval="so far"))).reason is Reason.DECIDED
 
 
 def test_a_predicate_that_there_is_not_is_told():

@@ -271,7 +271,7 @@ def test_a_verdict_that_is_sure_alone_and_not_among_those_of_its_paper_is_undeci
     def verdicts(*p_values):
         rows = [{**sure, **texts, "id": f"claim {place}", "p": p} for place, p in enumerate(p_values)]
         # chance has no part in the last, which counts for none of the others
-        pd.DataFrame([*rows, {**sure, **texts, "p": ""}]).to_csv(path, index=False)
+        pd.DataFrame([*rows, {**sure, **texts, "p": "", "reason": "no interval"}]).to_csv(path, index=False)
         return claims_of(Results(folder))
 
     assert [claim.verdict for claim in verdicts("0.03")] == [Outcome.HOLDS, Outcome.HOLDS]
@@ -294,7 +294,8 @@ def test_what_several_papers_claim_or_one_of_several_parts_stands_once_with_all_
     best, *_ = pd.read_csv(path).query("id == 'best'").to_dict("records")
     easy, ten = (json.dumps([[part, "map", "oasis", "lego"]]) for part in ("easy", "ten"))
     small, large = (json.dumps([[part, "sparsity", "s-da", ""]]) for part in ("1k", "10k"))
-    row, sparse = {**best, "p": 0.001, "kind": "precision", "rows": ten}, {"id": "sparse", "paper": SOML}
+    row = {**best, "p": 0.001, "kind": "precision", "reason": "", "rows": ten}
+    sparse = {"id": "sparse", "paper": SOML}
     rows = [
         {**row, "tried": "10 classes", "untried": "50 classes"},
         {**row, "id": "draft-best", "paper": DRAFT, "claim": "It is best.", "rows": easy, "tried": "Easy10"},

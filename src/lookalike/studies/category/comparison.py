@@ -16,6 +16,7 @@ from lookalike.exhibits.model import Margin, Table
 from lookalike.exhibits.printed import MISSING, p_value, status_of
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.statuses import Status
+from lookalike.ranking.comparison import holm
 from lookalike.studies.category.study import PRINTED_TABLE, CategoryStudy, Subset
 
 HEADING = "Methods compared: OASIS minus method, in points of mAP (1 point = 0.01)"
@@ -26,6 +27,7 @@ RULE = (
 )
 FAMILIES = {"compared": "compared methods", "variants": "symmetric variants", "set_aside": "set aside by the papers"}
 """Families of p-values that Holm's method adjusts over, one a question, with their titles."""
+VERDICTS = {1: "OASIS better", -1: "OASIS worse", 0: "not decidable"}
 INTERVAL = "95%, the wider of a t-test over folds and a bootstrap over images"
 T_INTERVAL = "95%, of a t-test over folds"
 PROJECTED = "PSD-OASIS is OASIS whose W is projected onto positive semidefinite matrices after learning."
@@ -39,8 +41,12 @@ SHOWN = {
     "p_cell": "p (Holm)",
     "verdict": "verdict",
 }
-EQUAL = {"equal_cell": "difference, equal settings"}
-"""A further one where methods run with equal settings too."""
+EQUAL = {
+    "equal_cell": "difference, equal settings",
+    "equal_p": "p (Holm), equal settings",
+    "equal_verdict": "verdict, equal settings",
+}
+"""Further ones where methods run with equal settings too."""
 PRINTED = {"printed_cell": "printed difference", "status": "status"}
 """Further ones where the paper at hand prints both methods."""
 
@@ -80,7 +86,7 @@ def _table(study: CategoryStudy, families: Mapping[str, Sequence[str]], heading:
     records = [
         _record(study, subset, family, method)
         | {"block": ", ".join(filter(None, (study.block_title(subset), heads.get(family))))}
-        | {"equal_cell": _equal_gap(study, subset, method)}
+        | _equal_gap(study, subset, method)
         | (_printed_gap(study, subset, method) if is_printed else {})
         for subset in study.parts
         for family, methods in families.items()
@@ -90,8 +96,11 @@ def _table(study: CategoryStudy, families: Mapping[str, Sequence[str]], heading:
     ]
     frame, heads = pd.DataFrame(records), SHOWN | (EQUAL if study.twins else {}) | (PRINTED if is_printed else {})
     titles = {"method": {method: study.title_of(method) for methods in families.values() for method in methods}}
-    numbers = frozenset(("printed_cell", "equal_cell", "difference_cell", "t_cell", "bootstrap_cell", "p_cell"))
-    notes = (RULE, *_family_notes(study, frame))
+    numbers = frozenset(
+        ("printed_cell", "equal_cell", "equal_p", "difference_cell", "t_cell", "bootstrap_cell", "p_cell")
+    )
+    equal = ["With equal settings the t-test alone decides."] if study.twins else []
+    notes = (RULE, *equal, *_family_notes(study, frame))
     return Table(frame, heads=heads, blocks="block", titles=titles, numbers=numbers, heading=heading, notes=notes)
 
 
@@ -137,7 +146,7 @@ def _record(study: CategoryStudy, subset: Subset, family_name: str, method: str)
         "t_cell": _ends(by_t),
         "bootstrap_cell": _ends(by_bootstrap),
         "p_cell": p_value(by_t.p),
-        "verdict": {1: "OASIS better", -1: "OASIS worse", 0: "not decidable"}[side],
+        "verdict": VERDICTS[side],
     }
     return names | dict(zip(POINTS, ends, strict=True)) | counts | cells
 
@@ -152,10 +161,16 @@ def oasis_minus(study: CategoryStudy, subset: Subset, method: str) -> list[Contr
     return rows if len(rows) == 2 else []
 
 
-def _equal_gap(study: CategoryStudy, subset: Subset, method: str) -> str:
-    """OASIS minus a method where both have equal settings, with the interval of a t-test; "" where they have not."""
-    known = _equal_rows(study, subset, method) if method in study.methods else []
-    return f"{known[0].mean:+.1f} ({_ends(known[0])})" if known else ""
+def _equal_gap(study: CategoryStudy, subset: Subset, method: str) -> dict[str, str]:
+    """OASIS minus a method where both have equal settings, by a t-test, with p after Holm; "" where they have not."""
+    found = {name: _equal_rows(study, subset, name) for name in study.methods if name != "oasis"}
+    rows = {name: known[0] for name, known in found.items() if known}
+    if method not in rows:
+        return dict.fromkeys(EQUAL, "")
+    adjusted = dict(zip(rows, holm([row.p for row in rows.values()]), strict=True))
+    row = replace(rows[method], p=float(adjusted[method]))
+    cell = f"{row.mean:+.1f} ({_ends(row)})"
+    return {"equal_cell": cell, "equal_p": p_value(row.p), "equal_verdict": VERDICTS[better([row])]}
 
 
 def _equal_rows(study: CategoryStudy, subset: Subset, method: str) -> list[Contrast]:

@@ -22,6 +22,8 @@ from lookalike.exhibits.contrasts import (
     REAL,
     SO_FAR,
     SYNTHETIC,
+    TOO_FEW,
+    TRACED_STEPS,
     VACUOUS,
     Contrast,
     Unit,
@@ -32,7 +34,7 @@ from lookalike.ranking.rankings import Rankings
 from lookalike.studies.category.precision import K_MAX
 from lookalike.studies.category.section import FEW
 from lookalike.studies.category.study import PRINTED_TABLE, CategoryStudy, Subset
-from lookalike.studies.category.times import minutes_of, triplets_of
+from lookalike.studies.category.times import ON_ROWS, minutes_of, triplets_of
 from lookalike.studies.metrics import rows_in, select
 
 FOLDS, IMAGES = "folds", "images"
@@ -45,6 +47,7 @@ NEAR = 1.5
 NO_DECLINE = 0.01
 """Curves that have lost less of their peak by the last traced step do not decline."""
 BEYOND_BOUND = "mistakes beyond the bound"
+AT_ONE_OMEGA = "training time at one omega"
 AT_STOP, BEST_STOP, START, SINGLE = "map at stop", "best stop", "OASIS at its start", "single"
 
 
@@ -84,7 +87,9 @@ def row_of(
     study: CategoryStudy, subset: Subset, metric: str, first: str, second: str = "", **columns: Unpack[Columns]
 ) -> Contrast:
     """A row with the limits of its sides."""
-    codes = [f"{side}:{code}" for side in (first, second) for code in study.limits.get((subset.id, side), ())]
+    # steps on rows are as many as validation gives OASIS
+    sides = dict.fromkeys((first, second, *(["oasis"] if ON_ROWS in (first, second) else [])))
+    codes = [f"{side}:{code}" for side in sides for code in study.limits.get((subset.id, side), ())]
     data = SYNTHETIC if study.synthetic else REAL
     return Contrast(subset.id, metric, first, second, data=data, limits=";".join(codes), **columns)
 
@@ -271,16 +276,20 @@ def along_training(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
         return
     start, peak, last = float(curve.iloc[0]), float(curve.max()), int(curve.index[-1])
     rising, peak_step = is_rising(curve), int(curve.index[int(curve.argmax())])
-    reached = int(curve.index[int(np.argmax(curve.to_numpy() >= start + SATURATED * (peak - start)))])
-    step = float(reached) if peak > start else math.inf
+    reached = int(np.argmax(curve.to_numpy() >= start + SATURATED * (peak - start)))
+    # it saturates somewhere after the traced step before
+    before, step = (float(curve.index[at]) if peak > start else math.inf for at in (max(reached - 1, 0), reached))
     in_print = study.printed_number("var10_saturation_steps")
+    found = level(study, subset, "saturation", "oasis", step, "steps", printed=in_print)
+    found = replace(found, low=before, interval=TRACED_STEPS)
     # a longer trace of a curve that still rises could only saturate later
-    yield level(study, subset, "saturation", "oasis", step, "steps", printed=in_print).so_far(above=rising)
+    yield found.so_far(above=rising)
     n_triplets = study.n_triplets(subset)
     if n_triplets > 0:
-        share, in_print = 100 * step / n_triplets, 100 * in_print / study.printed_number("triplets_of_ten_classes")
-        found = level(study, subset, "share of triplets at saturation", "oasis", share, "percent", printed=in_print)
-        yield found.so_far(above=rising)
+        times, in_print = 100 / n_triplets, 100 * in_print / study.printed_number("triplets_of_ten_classes")
+        ends: Columns = {"mean": times * step, "low": times * before, "high": times * step, "printed": in_print}
+        share = replace(found, metric="share of triplets at saturation", unit="percent", **ends)
+        yield share.so_far(above=rising)
     lost = 100 * (1 - float(curve.iloc[-1] / peak))
     # what is lost soon after the peak may be the beginning of more
     too_soon = rising or last < AFTER_PEAK * peak_step
@@ -295,11 +304,10 @@ def along_training(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
         names = (START, "euclidean")
         yield level(study, subset, "largest difference of map", names, apart, "points", n=len(at_start))
     traced = mean_curve(study, subset, "symmetry_index")
-    traced = traced[traced.index <= peak_step]
     if len(traced):
         yield level(study, subset, "symmetry index at the start", "oasis", float(traced.iloc[0]))
         change, rise = float(traced.iloc[-1] - traced.iloc[0]), float((traced - traced.cummin()).max())
-        # where the peak comes later, the index goes on to change until then
+        # where test mAP still rises, OASIS has not converged, and the index goes on to change
         yield level(study, subset, "change of the symmetry index", "oasis", change).so_far(below=rising, above=rising)
         yield level(study, subset, "rise of the symmetry index", "oasis", rise)
 
@@ -385,6 +393,11 @@ def at_validation_stop(study: CategoryStudy, subset: Subset, first: str, second:
         return
     at_end = study.late_stops(subset)
     nearest = int(steps[np.abs(steps - stops.mean()).argmin()])
+    if {first, second} <= set(study.projected):
+        given = [study.spec(method).parameters.get("projection_interval") or math.inf for method in (first, second)]
+        # until its first projection on the way, a scheme is the one that projects at the end alone
+        if min(given) > nearest:
+            return
     found = over_folds(study, subset, AT_STOP, (first, second), curves[0].T[nearest] - curves[1].T[nearest])
     late = at_end.sum() >= max(1, LIMITED * len(at_end))
     known = not late and stops.mean() / NEAR <= nearest <= stops.mean() * NEAR
@@ -441,6 +454,8 @@ def rotations(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
 def time_contrasts(study: CategoryStudy) -> list[Contrast]:
     """Training time of each pair of methods, in total and by the triplet seen, and of each with its choice."""
     minutes, triplets = minutes_of(study), triplets_of(study)
+    on_rows = {(subset, ON_ROWS): n for (subset, method), n in triplets.items() if method == "oasis"}
+    triplets = {**triplets, **on_rows}
     return [row for subset in study.all_subsets for row in _times(study, subset, minutes, triplets)]
 
 
@@ -471,3 +486,24 @@ def _times(
         yield replace(found, low=0.0, high=math.inf, interval=SO_FAR) if 0 in seen else found
         if not math.isnan(by_triplet):
             yield level(study, subset, "training time by the triplet", (first, second), by_triplet, "ratio")
+        yield from at_one_omega(study, subset, (first, second))
+
+
+def at_one_omega(study: CategoryStudy, subset: Subset, names: tuple[str, str]) -> Iterator[Contrast]:
+    """Yield the training time of the first over the second, in folds in which both chose the same omega of LMNN."""
+    if "selected_omega" not in study.fits:
+        return
+    columns = ["fold", "selected_omega", "cpu_seconds_fit"]
+    first, second = (select(study.fits, subset=subset.id, method=name)[columns].dropna() for name in names)
+    if first.empty or second.empty:
+        return
+    alike = first.merge(second, on=["fold", "selected_omega"], suffixes=("", "_second"))
+    factors = np.log(alike["cpu_seconds_fit"] / alike["cpu_seconds_fit_second"])
+    row = row_of(study, subset, AT_ONE_OMEGA, *names)
+    if not len(factors):
+        yield replace(row, interval="folds with the same omega", limits=f"{names[0]}:{TOO_FEW}")
+        return
+    test = corrected_t_test(factors, study.splits.train, study.splits.test)
+    mean, low, high = (float(np.exp(end)) for end in (test.mean, test.low, test.high))
+    ends: Columns = {"mean": mean, "low": low, "high": high, "p": test.p, "n": len(factors), "interval": FOLDS}
+    yield replace(row, **ends, unit="ratio")

@@ -30,10 +30,12 @@ def figure(
     draw: Callable[[Subset, pd.DataFrame], Panel],
     cells: pd.DataFrame | None = None,
     notes: Sequence[str] = (),
+    parts: Sequence[Subset] | None = None,
 ) -> Figure:
-    """Return a figure whose panels are drawn by ``draw(subset, its rows of the frame)``."""
-    titles = lettered([study.block_title(subset) for subset in study.parts])
-    panels = [draw(subset, frame[frame["subset"] == subset.id]) for subset in study.parts]
+    """Return a figure whose panels, of all subsets or of some, are ``draw(subset, its rows of the frame)``."""
+    subsets = study.parts if parts is None else parts
+    titles = lettered([study.block_title(subset) for subset in subsets])
+    panels = [draw(subset, frame[frame["subset"] == subset.id]) for subset in subsets]
     titled = tuple(replace(panel, title=title) for panel, title in zip(panels, titles, strict=True))
     return Figure(frame, titled, cells, tuple(notes))
 

@@ -65,7 +65,26 @@ def main_table(study: CategoryStudy) -> Table:
 @exhibit("oasis-jmlr-2010/fig6", "oasis-2009-draft/fig4", title="Precision at top k", needs=("metrics", "fits"))
 def precision_at_k(study: CategoryStudy) -> Figure:
     """How precise each method is among the first k neighbours of a test image."""
-    return precision_figure(study, study.methods, printed=True)
+    parts = [_precision_rows(study, subset, study.methods) for subset in study.parts]
+    cells = main_cells(study)
+    cells = cells[(cells["status"] != "") & cells["method"].isin(TABLE_METHODS) & (cells["metric"] != "map")]
+    parts.append(_printed_precision(study, cells))
+    looks = looks_of(study.methods)
+
+    def draw(subset: Subset, own: pd.DataFrame) -> Panel:
+        drawn = []
+        for method, look in looks.items():
+            names = (subset, method, study.title_of(method), look, "k", "precision")
+            drawn += [curves.series(*names), curves.printed_points(*names)]
+        chance = own.loc[own["series"] == "chance", "precision"]
+        lines = [Line("chance", float(level), Look(BLACK, "", "--")) for level in chance]
+        last = K_MAX if own["k"].isna().all() else own["k"].max()
+        x = Axis("Number of neighbours k", low=-2, high=last + 1, text="k = {:.0f}")
+        y = Axis("Precision at top k", low=0, high=curves.top(own["high"]), text="{:.3f}")
+        return curves.panel(study, subset, own, drawn, lines, x=x, y=y, why="not run here")
+
+    note = f"The curves show at most {K_MAX} neighbours; the paper does not say how many its own figure shows."
+    return curves.figure(study, pd.concat(parts, ignore_index=True), draw, cells, (note,))
 
 
 @exhibit(
@@ -76,8 +95,31 @@ def precision_at_k(study: CategoryStudy) -> Figure:
     when=lambda study: study.variants,
 )
 def variants_at_k(study: CategoryStudy) -> Figure:
-    """Whether a symmetric W helps: precision of OASIS and of its symmetric variants among the first k neighbours."""
-    return precision_figure(study, ["oasis", *study.variants], printed=False)
+    """Whether a symmetric W helps: precision of symmetric variants minus that of OASIS among the first k neighbours."""
+    parts = [_variant_rows(study, subset, method) for subset, method in product(study.parts, study.variants)]
+    looks = looks_of(study.variants)
+
+    def draw(subset: Subset, own: pd.DataFrame) -> Panel:
+        drawn = [
+            curves.series(subset, method, study.title_of(method), look, "k", "difference")
+            for method, look in looks.items()
+        ]
+        x = Axis("Number of neighbours k", low=-2, high=K_MAX + 1, text="k = {:.0f}")
+        y = Axis("Precision minus that of OASIS", text="{:+.3f}")
+        return curves.panel(study, subset, own, drawn, [Line("OASIS", 0, Look(BLACK, "", "--"))], x=x, y=y)
+
+    frame = curves.joined(parts).rename(columns={"step": "k"})
+    notes = ("Differences are taken fold by fold. Error bars are of these, and not of the precision of each method.",)
+    return curves.figure(study, frame, draw, notes=notes)
+
+
+def _variant_rows(study: CategoryStudy, subset: Subset, method: str) -> pd.DataFrame:
+    """Return the precision of a variant minus that of OASIS at every k that is shown."""
+    own, oasis = (study.curves(subset, name, "p@k") for name in (method, "oasis"))
+    if own is None or oasis is None or {(subset.id, name) for name in (method, "oasis")} & set(study.not_converged):
+        return curves.joined([])
+    gaps = (own - oasis).loc[:K_MAX].rename_axis("x").reset_index().melt("x").dropna(subset="value")
+    return curves.mean_curve(subset, method, gaps, "difference")
 
 
 @exhibit(
@@ -93,13 +135,14 @@ def precision_by_classes(study: CategoryStudy) -> Figure:
         for subset, method in product(study.parts, study.methods)
     ]
     frame = curves.joined(parts).rename(columns={"step": "n_classes"})
+    shift = [curves.aside(place, len(study.methods)) / 3 for place in range(len(study.methods))]
     lines = tuple(
-        Series(study.title_of(method), {"series": method}, "n_classes", "map", look, "low", "high")
-        for method, look in looks_of(study.methods).items()
+        Series(study.title_of(method), {"series": method}, "n_classes", "map", look, "low", "high", aside=shift[place])
+        for place, (method, look) in enumerate(looks_of(study.methods).items())
     )
     ticks = tuple((n, str(n)) for n in sorted({subset.n_classes for subset in study.parts}))
     x, y = Axis("Number of classes", "log", ticks=ticks), replace(curves.MAP, low=0)
-    return Figure(frame, (Panel("", x, y, lines),))
+    return Figure(frame, (Panel("", x, y, lines),), notes=(curves.ASIDE,))
 
 
 @exhibit("representation/ablations", title="Representations compared", needs=("metrics", "fits"))
@@ -210,33 +253,8 @@ def summary_of(study: CategoryStudy) -> pd.DataFrame:
     return summary[["subset", "method", "metric", "ours", "ours_std", "n_folds"]]
 
 
-def precision_figure(study: CategoryStudy, methods: Sequence[str], *, printed: bool) -> Figure:
-    """Precision at top k against k with standard errors, and chance: (n_test - 1) / (n_classes n_test - 1)."""
-    parts = [_precision_rows(study, subset, methods) for subset in study.parts]
-    cells = main_cells(study) if printed else None
-    if cells is not None:
-        cells = cells[(cells["status"] != "") & cells["method"].isin(TABLE_METHODS) & (cells["metric"] != "map")]
-        parts.append(_printed_precision(study, cells))
-    looks = looks_of(methods)
-
-    def draw(subset: Subset, own: pd.DataFrame) -> Panel:
-        drawn = []
-        for method, look in looks.items():
-            names = (subset, method, study.title_of(method), look, "k", "precision")
-            drawn += [curves.series(*names), curves.printed_points(*names)]
-        chance = own.loc[own["series"] == "chance", "precision"]
-        lines = [Line("chance", float(level), Look(BLACK, "", "--")) for level in chance]
-        last = K_MAX if own["k"].isna().all() else own["k"].max()
-        x = Axis("Number of neighbours k", low=-2, high=last + 1, text="k = {:.0f}")
-        y = Axis("Precision at top k", low=0, high=curves.top(own["high"]), text="{:.3f}")
-        return curves.panel(study, subset, own, drawn, lines, x=x, y=y, why="not run here")
-
-    note = f"The curves show at most {K_MAX} neighbours; the paper does not say how many its own figure shows."
-    return curves.figure(study, pd.concat(parts, ignore_index=True), draw, cells, (note,))
-
-
 def _precision_rows(study: CategoryStudy, subset: Subset, methods: Sequence[str]) -> pd.DataFrame:
-    """Mean precision of each method at every k that is shown, and the level of chance."""
+    """Mean precision of each method at every k that is shown, and chance: (n_test - 1) / (n_classes n_test - 1)."""
     n_test = study.splits.test
     n_gallery = subset.n_classes * n_test - 1
     k_max = max(2, min(K_MAX, n_gallery)) if subset.n_classes else K_MAX

@@ -9,15 +9,16 @@ from itertools import product
 import pandas as pd
 
 from lookalike.exhibits.margins import margin
-from lookalike.exhibits.model import Axis, Figure, Margin, Panel, Table
+from lookalike.exhibits.model import Axis, Figure, Line, Margin, Panel, Table
 from lookalike.exhibits.printed import MISSING, plus_minus, significant
 from lookalike.exhibits.registry import exhibit
-from lookalike.exhibits.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, Look, looks_of
+from lookalike.exhibits.style import BLUE, GREEN, LOOKS, ORANGE, PURPLE, SKY, VERMILLION, Look, looks_of
+from lookalike.exhibits.words import signed
 from lookalike.studies.category.comparison import T_INTERVAL
 from lookalike.studies.category.curves import ASIDE, LOG_STEPS, MAP, aside, figure, joined, mean_curve, panel, series
 from lookalike.studies.category.section import FEW, Side
 from lookalike.studies.category.study import CategoryStudy, Subset
-from lookalike.studies.metrics import select
+from lookalike.studies.metrics import rows_in, select
 
 VALIDATION_MAP = replace(MAP, label="Validation mAP")
 GRID = (Look(BLUE, "s"), Look(SKY, "v"), Look(GREEN, "^"), Look(ORANGE, "D"), Look(VERMILLION, "o"), Look(PURPLE, "P"))
@@ -87,6 +88,7 @@ def beside(keys: Mapping[str, str], **folds: pd.Series) -> list[dict[str, object
 def aggressiveness_curves(study: CategoryStudy) -> Figure:
     """Which aggressiveness C is best, and after how many steps: validation mAP of OASIS for each C that was tried."""
     frame = joined([_candidate_rows(study, subset) for subset in study.parts])
+    chosen = [subset for subset in study.parts if subset.id in set(frame["subset"])]
     names = sorted(set(frame["series"]), key=lambda name: float(name.removeprefix("C = ")))
     looks = dict(zip(names, GRID, strict=False)) | looks_of(names[len(GRID) :])
 
@@ -100,7 +102,8 @@ def aggressiveness_curves(study: CategoryStudy) -> Figure:
     peaks = [
         f"{row.map:.3f} with {row.series} at step {row.step:,.0f} ({study.titles[str(row.subset)]})" for row in best
     ]
-    return figure(study, frame, draw, notes=(f"The highest means over folds: {', '.join(peaks)}.", ASIDE))
+    notes = (f"The highest means over folds: {', '.join(peaks)}.", ASIDE) if peaks else ()
+    return figure(study, frame, draw, notes=notes, parts=chosen or study.parts)
 
 
 def _candidate_rows(study: CategoryStudy, subset: Subset) -> pd.DataFrame:
@@ -137,9 +140,18 @@ def few_images(study: CategoryStudy) -> Figure:
     notes = (
         "Each method chooses as in Table 4. Smaller sets are parts of larger ones, and test images are the same.",
         "A fifth of the images chooses, and at least two of each class.",
+        *(note for subset in study.parts for note in _psd_gains(study, subset, frame)),
         ASIDE,
     )
     return figure(study, frame, draw, notes=notes)
+
+
+def _psd_gains(study: CategoryStudy, subset: Subset, frame: pd.DataFrame) -> list[str]:
+    """Say what projecting onto positive matrices gains with each number of images."""
+    gains = [select(frame, subset=subset.id, series=name).set_index("step")["map"] for name in ("oasis-psd", "oasis")]
+    gain = (100 * (gains[0] - gains[1])).dropna()
+    parts = [f"{signed(value)} points with {n:.0f} images" for n, value in gain.items()]
+    return [f"PSD-OASIS minus OASIS: {', '.join(parts)} ({subset.title})."] if parts else []
 
 
 def _few_rows(study: CategoryStudy, subset: Subset, method: str) -> pd.DataFrame:
@@ -162,15 +174,28 @@ def budget(study: CategoryStudy) -> Figure:
 
     def draw(subset: Subset, own: pd.DataFrame) -> Panel:
         drawn = [series(subset, method, study.title_of(method), looks[method], x="seconds") for method in learned]
+        # without a step OASIS ranks as the Euclidean distance does
+        rows = select(study.own(study.table("selections")), subset=subset.id, method=study.twins.get("oasis", "oasis"))
+        start = rows.loc[rows["step"] == 0, "map"]
+        level, look = float(start.mean()), replace(LOOKS["euclidean"], marker="", line="--")
+        lines = [Line("Euclidean", level, look, label=f"{level:.2f}")] if len(start) else []
         x = Axis("Processor seconds of training", "log", text="{:.3g}")
-        return panel(study, subset, own, drawn, x=x, y=VALIDATION_MAP, why="not run here")
+        return panel(study, subset, own, drawn, lines, x=x, y=VALIDATION_MAP, why="not run here")
 
     notes = (
         "Validation images rank each other, and a learner has the other training images. Each fold's curve has the "
         "value of the parameter that the fold chose with equal settings.",
         "Seconds are steps or iterations, each as long as in the method's fit on all training images on average.",
+        *(_best_seconds(study, subset, frame) for subset in study.parts if subset.id in set(frame["subset"])),
     )
     return figure(study, frame, draw, notes=notes)
+
+
+def _best_seconds(study: CategoryStudy, subset: Subset, frame: pd.DataFrame) -> str:
+    """Say after which time each method ranks validation images best on average."""
+    rows = frame[frame["subset"] == subset.id].sort_values("map").drop_duplicates("series", keep="last")
+    times = [f"{study.title_of(row.series)} {row.seconds:.2g}" for row in rows_in(rows.sort_values("seconds"))]
+    return f"Seconds to the highest mean, OASIS on inner products: {', '.join(times)} ({subset.title})."
 
 
 def _budget_rows(study: CategoryStudy, subset: Subset, method: str) -> pd.DataFrame:

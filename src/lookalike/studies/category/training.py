@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pandas as pd
 
+from lookalike.exhibits.drawing import lettered
 from lookalike.exhibits.model import Axis, Figure, Line, Panel
 from lookalike.exhibits.printed import beside_print
 from lookalike.exhibits.registry import exhibit
@@ -16,7 +19,6 @@ from lookalike.exhibits.style import BLACK, BLUE, GREY, LOOKS, ORANGE, SKY, TRAI
 from lookalike.studies.category.curves import (
     ASIDE,
     LOG_STEPS,
-    MAP,
     STEPS,
     aside,
     curve,
@@ -28,13 +30,14 @@ from lookalike.studies.category.curves import (
     printed_points,
     rows_of,
     series,
-    top,
 )
 from lookalike.studies.category.precision import main_cells
 from lookalike.studies.category.section import Side, Traces
 from lookalike.studies.category.study import JMLR, CategoryStudy, Subset
 from lookalike.studies.metrics import select
 
+PARTS = {"test": "test images", "train": "training images"}
+"""Series of the images that are ranked along training, to what they are called."""
 STOP_IS_NO_SATURATION = "the paper reads saturation off its test curve; ours is the validation stop"
 TEN_CLASSES = {"classes=10", "var10"}
 """Printed settings whose saturation the papers tell."""
@@ -67,23 +70,33 @@ def traced_at(study: CategoryStudy) -> str:
 )
 def training_curves(study: CategoryStudy) -> Figure:
     """When OASIS stops improving: its mean average precision (mAP) on training and on test images along training."""
-    names = {"train": ("OASIS, training images", TRAINING), "test": ("OASIS, test images", LOOKS["oasis"])}
 
-    def draw(subset: Subset, own: pd.DataFrame) -> Panel:
-        drawn = [series(subset, key, name, look) for key, (name, look) in names.items()]
-        drawn += [printed_points(subset, key, study.title_of(key), LOOKS[key]) for key in ("oasis", "euclidean")]
+    def draw(subset: Subset, own: pd.DataFrame, part: str) -> Panel:
+        drawn = [series(subset, part, f"OASIS, {PARTS[part]}", TRAINING if part == "train" else LOOKS["oasis"])]
         last, stop = own.loc[own["series"] == "test", "step"].max(), own.loc[own["series"] == "validation stop", "step"]
         name = f"validation stop at {traced_at(study)}"
         lines = [Line(name, float(at), Look(GREY, "", ":"), upright=True) for at in stop]
-        # the value stands at the end of the dashed line that is farther from the dotted one
-        lines += _euclidean_line(own, label_left=bool((stop > last / 2).any()))
-        return panel(study, subset, own, drawn, lines, y=replace(MAP, low=0, high=_top(own)))
+        if part == "test":
+            drawn += [printed_points(subset, key, study.title_of(key), LOOKS[key]) for key in ("oasis", "euclidean")]
+            # the value stands at the end of the dashed line that is farther from the dotted one
+            lines += _euclidean_line(own, label_left=bool((stop > last / 2).any()))
+        return panel(study, subset, own, drawn, lines)
 
     frame = joined([part for subset in study.parts for part in _training_rows(study, subset)])
     cells = main_cells(study)
     cells = cells[(cells["status"] != "") & cells["method"].isin(("oasis", "euclidean")) & (cells["metric"] == "map")]
     cells = joined([cells, _stop_cells(study)])
-    return figure(study, joined([frame, _printed_map(study, cells, frame)]), draw, cells, _stop_notes(study))
+    frame = joined([frame, _printed_map(study, cells, frame)])
+    return replace(_apart(study, frame, draw), cells=cells, notes=_stop_notes(study))
+
+
+def _apart(study: CategoryStudy, frame: pd.DataFrame, draw: Callable[[Subset, pd.DataFrame, str], Panel]) -> Figure:
+    """Return a figure with a panel of test images and one of training images of each subset: each has its own scale."""
+    pairs = [*product(study.parts, PARTS)]
+    titles = lettered([f"{study.block_title(subset)}: {PARTS[part]}" for subset, part in pairs])
+    panels = [draw(subset, frame[frame["subset"] == subset.id], part) for subset, part in pairs]
+    titled = [replace(panel, title=title) for panel, title in zip(panels, titles, strict=True)]
+    return Figure(frame, tuple(titled), n_columns=2)
 
 
 def _training_rows(study: CategoryStudy, subset: Subset) -> list[pd.DataFrame]:
@@ -193,7 +206,12 @@ def _ranker_panel(study: CategoryStudy, subset: Subset, own: pd.DataFrame, colum
     single = replace(series(subset, "single", "single rankers", Look(GREY, ""), x=column), thin=True, low="", high="")
     rankers = sorted(set(own.loc[own["series"] == "single", "ranker"]))
     drawn = [replace(single, where={**single.where, "ranker": int(ranker)}) for ranker in rankers]
-    drawn += [series(subset, average, f"{average} rankers", looks[average], x=column) for average in averages]
+    # averages may lie on each other
+    shift = 0.0 if x.scale == "log" else 0.008 * float(own[column].max() if len(own) else 0)
+    drawn += [
+        series(subset, average, f"{average} rankers", looks[average], x=column, aside=place * (shift or 0.02))
+        for place, average in enumerate(averages)
+    ]
     return panel(study, subset, own, drawn, x=x, why="no ranker was run here")
 
 
@@ -251,20 +269,31 @@ def mcml_curves(study: CategoryStudy) -> Figure:
     frame = joined([part for subset in study.parts for part in _mcml_rows(study, subset)])
     ends = {subset.title: study.recorded(subset, "mcml", "n_steps") for subset in study.parts}
     means = [f"{steps.mean():,.0f} ({title})" for title, steps in ends.items() if len(steps)]
-    notes = (f"Mean number of iterations after which MCML ends by itself: {', '.join(means)}.",) if means else ()
+    notes = [f"Mean number of iterations after which MCML ends by itself: {', '.join(means)}."] if means else []
+    notes += [note for subset in study.parts for note in _mcml_peak(study, subset, frame)]
 
-    def draw(subset: Subset, own: pd.DataFrame) -> Panel:
-        names = {"train": ("MCML, training images", TRAINING), "test": ("MCML, test images", LOOKS["mcml"])}
-        drawn = [series(subset, key, name, look) for key, (name, look) in names.items()]
+    def draw(subset: Subset, own: pd.DataFrame, part: str) -> Panel:
+        drawn = [series(subset, part, f"MCML, {PARTS[part]}", TRAINING if part == "train" else LOOKS["mcml"])]
         end, steps = "MCML ends by itself, mean over folds", own.loc[own["series"] == "end", "step"]
         lines = [Line(end, float(step), Look(GREY, "", ":"), upright=True) for step in steps]
         # its value would stand on the curves
-        lines += [replace(line, label="") for line in _euclidean_line(own)]
+        lines += [replace(line, label="") for line in _euclidean_line(own) if part == "test"]
         last = max(10.0, 1.1 * own["step"].max()) if len(own) else 10.0
-        x, y = replace(LOG_STEPS, label="Iterations", high=last), replace(MAP, low=0, high=_top(own))
-        return panel(study, subset, own, drawn, lines, x=x, y=y, method="mcml")
+        x = replace(LOG_STEPS, label="Iterations", high=last)
+        return panel(study, subset, own, drawn, lines, x=x, method="mcml")
 
-    return figure(study, frame, draw, notes=notes)
+    return replace(_apart(study, frame, draw), notes=tuple(notes))
+
+
+def _mcml_peak(study: CategoryStudy, subset: Subset, frame: pd.DataFrame) -> list[str]:
+    """Say after which iteration MCML ranks test images best, and how well, beside OASIS where validation stops it."""
+    test, oasis = select(frame, subset=subset.id, series="test"), study.values(subset, "oasis")
+    if test.empty:
+        return []
+    best = test.set_index("step")["map"]
+    other = "" if oasis.empty else f", and that of OASIS {100 * oasis.mean():.1f}"
+    place = f"after {best.index[int(best.argmax())]:,.0f} iterations, {100 * best.max():.1f}%"
+    return [f"Mean test mAP of MCML is highest {place}{other} ({subset.title}). Test images choose this number."]
 
 
 def _mcml_rows(study: CategoryStudy, subset: Subset) -> list[pd.DataFrame]:
@@ -300,18 +329,27 @@ def kept_after_the_end(curves: pd.DataFrame) -> pd.DataFrame:
 def symmetry_curves(study: CategoryStudy) -> Figure:
     """How symmetric W stays: the symmetry index ||sym W|| / ||W|| along the training of OASIS, from W = I."""
     level = study.printed_number("symmetry_index")
-    beside = [subset for subset in study.parts if subset.printed.get(JMLR) and not subset.why_not_comparable]
+    beside = [subset for subset in study.parts if not (study.synthetic or math.isnan(level))]
     parts = [curve(study, subset, "oasis", "symmetry_index", "oasis", "symmetry_index") for subset in study.parts]
     parts += [rows_of(subset, "oasis, printed", symmetry_index=[level], n_folds=[0]) for subset in beside]
+    frame = joined(parts)
+    lowest = frame["symmetry_index"].min() if "symmetry_index" in frame else math.nan
+    # one scale, so that subsets can be compared
+    low = None if math.isnan(lowest) else math.floor(100 * lowest - 0.5) / 100
 
     def draw(subset: Subset, own: pd.DataFrame) -> Panel:
         levels = own.loc[own["series"] == "oasis, printed", "symmetry_index"]
         name, look = "OASIS, printed (JMLR section 6.1)", Look(VERMILLION, "", ":")
         lines = [Line(name, float(level), look, label=f"{level:g}") for level in levels]
+        stops, stop = study.stops(subset), f"validation stop at {traced_at(study)}"
+        lines += [Line(stop, float(stops.mean()), Look(GREY, "", ":"), upright=True)] if len(stops) else []
         drawn = [series(subset, "oasis", "OASIS", LOOKS["oasis"], y="symmetry_index")]
-        return panel(study, subset, own, drawn, lines, y=Axis("Symmetry index of W", text="{:.4f}"))
+        y = Axis("Symmetry index of W", low=low, high=1.002, text="{:.4f}")
+        return panel(study, subset, own, drawn, lines, y=y)
 
-    return figure(study, joined(parts), draw, notes=(f"OASIS has {traced_at(study)}.",))
+    why = [f"{subset.title}: {subset.why_not_comparable}" for subset in study.parts if subset.why_not_comparable]
+    of_print = [f"The printed index is of the paper's images and classes ({'; '.join(why)})."] if why and beside else []
+    return figure(study, frame, draw, notes=(f"OASIS has {traced_at(study)}.", *of_print))
 
 
 @exhibit(
@@ -386,7 +424,3 @@ def _euclidean_line(own: pd.DataFrame, *, label_left: bool = False) -> list[Line
     levels = list(own.loc[own["series"] == "euclidean", "map"]) if "map" in own else []
     name, look = "Euclidean, test images", Look(BLACK, "", "--")
     return [Line(name, float(level), look, label=f"{level:.2f}", label_left=label_left) for level in levels]
-
-
-def _top(own: pd.DataFrame) -> float:
-    return top(own["high"].fillna(own["map"])) if len(own) else 1.0

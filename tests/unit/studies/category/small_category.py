@@ -35,7 +35,7 @@ SECTION = {
     "methods": ["oasis", "mcml", "lego", "lmnn", "euclidean"],
     "set_aside": ["rca", "mmc", "rca-full"],
     "variants": ["oasis-proj", "oasis-online-proj", "oasis-dissim", "oasis-psd"],
-    "timed": ["lmnn-naive"],
+    "timed": ["lmnn-naive", "oasis-rows"],
     "minima": ["lmnn-factor"],
     "equal": {"oasis": "oasis-equal", "lmnn": "lmnn-equal"},
     "projected": list(PSD),
