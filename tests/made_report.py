@@ -100,6 +100,8 @@ def claims(study) -> Table:
     ]  # fmt: skip
     columns = ["id", "paper", "place", "exhibit", "claim", "verdict", "evidence", "further", "rows", "decided_by"]
     frame = pd.DataFrame(rows, columns=columns)
+    # numbers without an interval decide
+    frame["reason"] = ["", "no interval", "no interval"]
     lists = {name: frame[name].map(json.dumps) for name in ("further", "rows")}
     return Table(frame.assign(**lists), heads={"claim": "claim", "verdict": "verdict"})
 

@@ -35,6 +35,14 @@ def quantile(row: Contrast, probability: float) -> float:
     return float(special.stdtrit(freedom, probability) if freedom > 0 else special.ndtri(probability))
 
 
+def share_below(row: Contrast, errors: float) -> float:
+    """Return how much of that distribution lies below so many standard errors."""
+    from scipy import special
+
+    freedom = row.n - LOST.get(row.interval, row.n)
+    return float(special.stdtr(freedom, errors) if freedom > 0 else special.ndtr(errors))
+
+
 def varies(row: Contrast) -> bool:
     """Tell whether a row has an interval over repeats with two ends; that between traced steps is over none."""
     return math.isfinite(row.mean + row.low + row.high) and row.low < row.high and row.interval != TRACED_STEPS
@@ -67,6 +75,20 @@ def detectable(row: Contrast) -> float:
     mean, low, high = (math.log(end) if row.unit == "ratio" else end for end in (row.mean, row.low, row.high))
     reach = max(mean - low, high - mean) * (1 - quantile(row, POWER) / quantile(row, LEVEL / 2))
     return math.exp(reach) if row.unit == "ratio" else reach
+
+
+def share_between(row: Contrast, low: float, high: float) -> float:
+    """Return the share of runs whose interval would lie between two bounds if the truth were midway; 1 without one.
+
+    It is 0 where an interval of this width is wider than they are apart.
+    """
+    if not varies(row) or (row.unit == "ratio" and min(row.low, low) <= 0):
+        return 1.0
+    ends = (low, high, row.low, row.high)
+    low, high, start, end = map(math.log, ends) if row.unit == "ratio" else ends
+    reach, spare = (end - start) / 2, (high - low - (end - start)) / 2
+    error = reach / quantile(row, 1 - LEVEL / 2)
+    return max(0.0, 2 * share_below(row, spare / error) - 1)
 
 
 def unsureness(row: Contrast) -> float:

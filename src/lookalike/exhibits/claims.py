@@ -107,9 +107,7 @@ class Scope(NamedTuple):
     settings: Sequence[str]
     """From small to large."""
     absent: Sequence[str] = ()
-    """Printed settings of the claim that were not run."""
-    is_elsewhere: bool = False
-    """Whether they are other parts than the claim's, which alone have what it is about."""
+    """Printed settings of the claim that were not run, or have not what it is about."""
 
 
 ABSENT = f":{NOT_RUN}"

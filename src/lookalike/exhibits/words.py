@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from lookalike.exhibits.certainty import POWER, detectable, unsureness
+from lookalike.exhibits.certainty import POWER, detectable, share_between, unsureness
 from lookalike.exhibits.claims import Claim, Kind, Reason, Verdict, methods_of, unknown
 from lookalike.exhibits.contrasts import (
     DRAWS,
@@ -32,6 +32,8 @@ from lookalike.exhibits.statuses import Outcome, Status
 if TYPE_CHECKING:
     from lookalike.exhibits.study import Study
 
+BY_TRIPLET = "training time by the triplet"
+"""Metric of training times that several claims ask for beside those in total."""
 DIFFERENCE, RATIO, LEVEL = "{first} minus {second} {gap}", "{first} over {second} {gap}", "{first} {gap}"
 SAID = {
     "map at stop": "{first} minus {second} {gap} at the validation stop",
@@ -46,7 +48,7 @@ SAID = {
     "largest difference of map": "{first} and {second} differ by at most {gap} in a fold",
     "saturation": "{first} saturated at step {gap}",
     "share of triplets at saturation": "{first} saturated after {gap} of the triplets",
-    "decline after the peak": "{first} lost {gap} of its peak by the last traced step",
+    "decline after the peak": "{first} lost {gap} more of its peak than {second} by the last traced step",
     "symmetry index": "symmetry index {gap}",
     "symmetry index at the start": "symmetry index {gap} at the start",
     "change of the symmetry index": "changed by {gap} along the trace",
@@ -59,7 +61,7 @@ SAID = {
     "aggressiveness": "median C {gap}",
     "standard deviation over folds by candidates": "validation mAP varies {gap} as much over folds as over candidates",
     "training time": "{first} takes {gap}",
-    "training time by the triplet": "{gap} by the triplet",
+    BY_TRIPLET: "{gap} by the triplet",
     "training time at one omega": "{first} takes {gap} the time of {second} in folds that chose the same omega",
     "time to choose and train": "{first} {gap}",
     "colour of filters": "share of colour of {first}'s filters minus that of {second}'s {gap}",
@@ -79,7 +81,11 @@ SAID = {
     "training time over words": "{first} takes {gap} as long",
 }
 """Metric to how a row of it is said; `DIFFERENCE` or, of one method alone, `LEVEL` where it is not here."""
-SAID_OF_ONE = {"score@30": "{first} {gap} at the top", "score@30_per_triplet": "{first} {gap} at the top"}
+SAID_OF_ONE = {
+    "decline after the peak": "{first} lost {gap} of its peak by the last traced step",
+    "score@30": "{first} {gap} at the top",
+    "score@30_per_triplet": "{first} {gap} at the top",
+}
 """Metric to how a level of it is said where `SAID` has its difference."""
 
 
@@ -121,8 +127,20 @@ NO_NUMBER = "–"
 """Stands where print has no number, or no order of methods."""
 OVER_PARTS = ("sparsity over codebooks", "training time over words")
 """Metrics of changes from one part to another, which are always named."""
-VERDICTS_ON = {False: "Verdicts on methods", True: "Verdicts on our programs"}
-"""Whether verdicts are of kind `Kind.IMPLEMENTATION` to what they are called together."""
+BY_ONE_NUMBER = "by one number"
+"""Stands behind a verdict whose numbers have no interval."""
+CLAIMS_THAT = {
+    Outcome.HOLDS: "Claims that hold",
+    Outcome.FAILS: "Claims that do not hold",
+    Outcome.OPEN: "Claims that stay undecided",
+}
+"""What claims of an outcome are called together."""
+BASES = ON_METHODS, BY_NUMBERS, ON_PROGRAMS = (
+    "On methods",
+    "On methods, by one number without an interval",
+    "On our programs",
+)
+"""What verdicts are counted by: whom they are about, and what they rest on."""
 LIMITS = {
     ITERATIONS: "stopped at its limit of iterations",
     TIME: "ran into its time limit",
@@ -191,7 +209,7 @@ def contrast_words(rows: Sequence[Contrast], title_of: Callable[[str], str]) -> 
     if row.data == SIMULATED and row.metric in OVER_PARTS:
         said += " (simulated rows)"
     tested = [interval.p for interval in rows if not math.isnan(interval.p)]
-    return f"{said}, p {p_value(tested[0])}" if tested and row.unit == "points" else said
+    return f"{said}, p of no difference {p_value(tested[0])}" if tested and row.unit == "points" else said
 
 
 def at_every_k(rows: Sequence[Contrast], first: str, second: str) -> str:
@@ -225,15 +243,20 @@ def scope_words(verdict: str, tried: str, untried: str) -> str:
     return f"tried on {tried}{f', not on {untried}' if untried else ''}" if tried else ""
 
 
-def reach_words(verdict: str, kind: str, tried: str, untried: str) -> str:
-    """Say how far a verdict reaches: ``on 10 classes, for our programs``.
+def basis(kind: str, *, is_by_number: bool) -> str:
+    """Say what a verdict counts among."""
+    return ON_PROGRAMS if kind == Kind.IMPLEMENTATION else BY_NUMBERS if is_by_number else ON_METHODS
+
+
+def reach_words(verdict: str, kind: str, tried: str, untried: str, *, is_by_number: bool = False) -> str:
+    """Say how far a verdict reaches: ``on 10 classes, by one number, for our programs``.
 
     A claim about every set is not borne out by those that were tried, so its verdict names these.
     """
     is_decided = verdict in (Outcome.HOLDS, Outcome.FAILS)
     where = f"on {tried}" if is_decided and tried and untried else ""
     ran = kind == Kind.IMPLEMENTATION and verdict != Outcome.NOT_TESTED
-    return ", ".join(filter(None, (where, "for our programs" if ran else "")))
+    return ", ".join(filter(None, (where, BY_ONE_NUMBER * is_by_number, "for our programs" if ran else "")))
 
 
 def program_words(claim: Claim) -> str:
@@ -241,7 +264,7 @@ def program_words(claim: Claim) -> str:
     if claim.kind is not Kind.IMPLEMENTATION:
         return ""
     return (
-        f"it tells of our programs on the machine of this run{': ' * bool(claim.implementation)}{claim.implementation}"
+        f"It tells of our programs on the machine of this run{': ' * bool(claim.implementation)}{claim.implementation}."
     )
 
 
@@ -255,19 +278,17 @@ def evidence(verdict: Verdict, study: Study) -> list[str]:
     said: dict[str, dict[str, None]] = {}
     for (setting, *_), rows in groupby(verdict.rows, lambda row: row.key):
         said.setdefault(contrast_words(list(rows), study.title_of), {})[setting] = None
-    parts = [
+    return [
         f"{' and '.join(map(study.setting_title, settings))}: {words}" if names_parts(verdict) else words
         for words, settings in said.items()
     ]
-    if verdict.scope.is_elsewhere:
-        parts.append("on other classes than the claim's")
-    return parts
 
 
-def power_words(verdict: Verdict, study: Study) -> str:
+def power_words(claim: Claim, verdict: Verdict, study: Study) -> str:
     """Say the smallest difference that a run could have told, of what a claim is about; "" where it has no numbers.
 
     Of several contrasts in one unit it is of the least sure one, beside its own size, because a claim asks all of them.
+    Where its bounds are nearer to each other than that, no run of this size bears it out, or few do.
     """
     # of single values of k only p is asked
     groups = [list(rows) for _, rows in groupby(verdict.rows, lambda row: row.key)]
@@ -279,8 +300,13 @@ def power_words(verdict: Verdict, study: Study) -> str:
     weakest = max((row for row in able if row.unit == able[0].unit), key=unsureness)
     where = [" and ".join(study.title_of(name) for name in (weakest.first, weakest.second) if name)]
     where += [study.setting_title(weakest.setting)] if names_parts(verdict) else []
-    size = distance(detectable(weakest), weakest.unit)
-    return f"{size} from its bound would be told by {POWER:.0%} of such runs ({', '.join(where)})."
+    low, high = (claim.parameters.get(end, sign * math.inf) for end, sign in (("low", -1), ("high", 1)))
+    share, size = share_between(weakest, low, high), distance(detectable(weakest), weakest.unit)
+    if share >= POWER:
+        return f"{size} from its bound would be told by {POWER:.0%} of such runs ({', '.join(where)})."
+    runs = f"fewer than {POWER:.0%} of such runs" if share else "no such run"
+    beyond = f"{size} beyond them would be told by {POWER:.0%}"
+    return f"Its bounds are so near to each other that {runs} could bear it out; {beyond} ({', '.join(where)})."
 
 
 def distance(size: float, unit: Unit) -> str:
@@ -293,13 +319,13 @@ def distance(size: float, unit: Unit) -> str:
 
 def among_words(outcome: str, p: float, adjusted: float, n_verdicts: int) -> str:
     """Say that a verdict is sure by itself and not among the others of its paper."""
-    among = f"among the {n_verdicts} tested verdicts of its paper this may be chance (p {p_value(adjusted)})"
+    among = f"among the {n_verdicts} verdicts of its paper that have a p this may be chance (p {p_value(adjusted)})"
     return f"By itself it {outcome} (p {p_value(p)}), but {among}."
 
 
 def certainty_words(p: float, adjusted: float, n_verdicts: int) -> str:
     """Say how sure a verdict is, by itself and among the others of its paper."""
-    others = f"after Holm's adjustment over the {n_verdicts} tested verdicts of its paper"
+    others = f"after Holm's adjustment over the {n_verdicts} verdicts of its paper that have one"
     return f"{p_value(p)} by itself, {p_value(adjusted)} {others}."
 
 
@@ -378,6 +404,15 @@ def margin_words(margin: Margin) -> str:
     return "".join(parts)
 
 
+def unlike_print(margins: Iterable[Margin], *, is_elsewhere: bool) -> str:
+    """Say which differences in points have the printed one outside of their intervals; "" where none has."""
+    in_points = [(margin, margin.contrast) for margin in margins if margin.contrast.unit == "points"]
+    # a comparison with NaN is false
+    apart = [margin for margin, row in in_points if row.printed < row.low or row.high < row.printed]
+    where = ", which is of other data" if is_elsewhere else ""
+    return f"Unlike in print{where}: {'; '.join(map(margin_words, apart))}." if apart else ""
+
+
 def level_words(margin: Margin, *, is_printed: bool) -> tuple[str, str]:
     """Write what each of both methods reaches, ``24.1%``; in print, "" where no number is printed."""
     levels = margin.printed_levels if is_printed else margin.levels
@@ -388,21 +423,21 @@ def level_words(margin: Margin, *, is_printed: bool) -> tuple[str, str]:
 
 def margin_sentences(margin: Margin) -> list[str]:
     """Say which method is best, as in the paper or not, and how many pairs come in its order; a sentence each."""
-    row, method, other = margin.contrast, margin.method, margin.other
-    if margin.best not in (method, other) or math.isnan(row.printed):
-        sentences = [f"{margin.best} is best."]
+    row, method, other, metric = margin.contrast, margin.method, margin.other, margin.metric
+    ahead = "" if math.isnan(row.printed) else other if row.printed < 0 else method
+    if margin.best not in (method, other):
+        sentences = [f"{margin.best} is best in {metric}."]
     elif row.low <= 0 <= row.high:
-        second, ahead = other if margin.best == method else method, other if row.printed < 0 else method
-        first = f"{margin.best} comes first{', as in the paper' if ahead == margin.best else ''}"
-        unlike = "" if ahead == margin.best else f"; in the paper {ahead} is ahead"
+        second = other if margin.best == method else method
+        first = f"{margin.best} comes first in {metric}{', as in the paper' if ahead == margin.best else ''}"
+        unlike = "" if ahead in ("", margin.best) else f"; in the paper {ahead} is ahead"
         sentences = [f"{first}, but not clearly before {second}{unlike}."]
     else:
-        same = (row.printed > 0) == (margin.best == method)
-        sentences = [f"{margin.best} is best, {'as' if same else 'unlike'} in the paper."]
+        beside = f", {'as' if ahead == margin.best else 'unlike'} in the paper" if ahead else ""
+        sentences = [f"{margin.best} is best in {metric}{beside}."]
     n_same, n_pairs = margin.in_order
     if n_pairs:
-        which = "All methods" if n_same == n_pairs else f"{n_same} of {n_pairs} pairs of methods"
-        sentences.append(f"{which} come in the paper's order.")
+        sentences.append(f"{n_same} of the {n_pairs} pairs of methods that both have come in the paper's order.")
     return sentences
 
 
@@ -413,9 +448,8 @@ BOUNDS = {
     "near_print": "Holds if every number is within {margin:g} of the printed one; fails if one is not.",
     "at_most_print": "Holds if every number is at most {times:g} times the printed one; fails if one is larger.",
     "around_print": "Holds if the printed number lies in every 95% interval; fails if it lies outside of one.",
-    "at_least": "Holds if every ratio, in total and by the triplet, is {least}; fails if none of a part is.",
-    "on_average": "Holds if the geometric mean of the ratios, in total and by the triplet, is at least {times:g}; "
-    "fails if neither is.",
+    "at_least": "Holds if every ratio{ways} is {least}; fails if none of a part is.",
+    "on_average": "Holds if the geometric mean of the ratios{ways} is at least {times:g}; fails if none is.",
     "not_always": "Holds if one ratio is above {most:g}; fails if all are at most {most:g}.",
     "at_every_k": "Holds if the first is higher at every k, and by its 95% interval on average over k; fails if it is "
     "lower at one k, with p below 0.05 after Holm's adjustment, or on average.",
@@ -428,13 +462,12 @@ BOUNDS = {
     "fails if it lies above.",
     "falls_from_one": "Holds if it starts at 1 and falls along the whole trace, rising by at most {rise:g} on the way; "
     "else fails.",
-    "both_ways": "Holds if every 95% interval, in total and by the triplet, lies {bounds}; fails if one of each lies "
-    "beyond{surely}.",
+    "both_ways": "Holds if every 95% interval{ways} lies {bounds}; fails if one of each lies beyond{surely}.",
 }
 """Predicate to what it asks, with its parameters."""
 
 
-def predicate_words(claim: Claim) -> str:
+def predicate_words(claim: Claim, *, is_by_number: bool = False) -> str:
     """Say what a claim's predicate asks, with its bounds; "" without one."""
     low, high = (claim.parameters.get(end, math.nan) for end in ("low", "high"))
     least, most = (written(end, Form("{:g}".format)) for end in (low, high))
@@ -449,13 +482,15 @@ def predicate_words(claim: Claim) -> str:
         "least": "above 1" if times == 1 else factor,
         "surely": ", with p below 0.05 there after Holm's adjustment" if claim.parameters.get("adjusted") else "",
         "side": "below" if claim.parameters.get("decreases") else "above",
+        "ways": ", in total and by the triplet," if BY_TRIPLET in {part.metric for part in claim.contrasts} else "",
     }
-    return BOUNDS[claim.predicate].format(**{**given, **claim.parameters}) if claim.predicate else ""
+    rule = BOUNDS[claim.predicate].format(**{**given, **claim.parameters}) if claim.predicate else ""
+    return f"{rule} Its numbers here have no interval." if is_by_number else rule
 
 
 def sentence(words: str) -> str:
-    """Return words without a full stop, such as why something was not run, as a sentence."""
-    return f"{words[:1].upper()}{words[1:]}." if words else ""
+    """Return words, such as why something was not run, as a sentence; what ends in a full stop is one."""
+    return f"{words[:1].upper()}{words[1:].removesuffix('.')}." if words else ""
 
 
 def status_counts(statuses: Mapping[Status, int]) -> str:
@@ -475,9 +510,12 @@ def means_counted(numbers: str, answers: Iterable[str], ids: Iterable[str]) -> s
     return f"By the same rules, the paper's {numbers} bear out {share}{which}."
 
 
-def counts_words(outcomes: Sequence[Outcome]) -> str:
-    """Say how many verdicts have each outcome."""
+def counts_words(outcomes: Sequence[Outcome], n_by_number: int) -> str:
+    """Say how many verdicts have each outcome, and how many are by one number."""
     order = (Outcome.HOLDS, Outcome.FAILS, Outcome.OPEN, Outcome.NOT_TESTED)
     holds, fails, undecided, untested = map(outcomes.count, order)
     ends = f"{undecided} are undecided and {untested} were not tested"
-    return f"Of {len(outcomes)} verdicts, each by itself, {holds} hold, {fails} do not, {ends}."
+    sentences = [f"Of {len(outcomes)} verdicts, each by itself, {holds} hold, {fails} do not, {ends}."]
+    if n_by_number:
+        sentences.append(f"{n_by_number} of those that hold or do not are {BY_ONE_NUMBER}, without an interval.")
+    return " ".join(sentences)

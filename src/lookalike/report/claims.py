@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from lookalike.exhibits import words
 from lookalike.exhibits.certainty import LEVEL
-from lookalike.exhibits.claims import Kind, Reason
+from lookalike.exhibits.claims import Reason
+from lookalike.exhibits.claims_table import is_by_number
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.statuses import Badge, Outcome
 from lookalike.ranking.comparison import holm
@@ -21,7 +22,8 @@ from lookalike.report.results import CLAIMS, Exhibit, Results
 FURTHER = {
     "reason": "Gate",
     "decided_by": "Rule",
-    "certainty": "p",
+    "programs": "Of programs",
+    "certainty": "p of the verdict",
     "power": "Power",
     "our_means": "By our means alone",
     "printed_verdict": "Of the printed numbers, with their intervals",
@@ -59,6 +61,8 @@ class DecidedClaim:
     tried: str
     untried: str
     """Parts of a study that it was tried on, and those that it was not, of several."""
+    is_by_number: bool
+    """Whether numbers without an interval decided it."""
     in_this_run: str
     """Words that a verdict on synthetic or simulated data has behind it."""
     evidence: str
@@ -80,7 +84,7 @@ class DecidedClaim:
     @property
     def reach(self) -> str:
         """Say how far its verdict reaches."""
-        return words.reach_words(self.verdict, self.kind, self.tried, self.untried)
+        return words.reach_words(self.verdict, self.kind, self.tried, self.untried, is_by_number=self.is_by_number)
 
     @property
     def behind_verdict(self) -> str:
@@ -91,6 +95,11 @@ class DecidedClaim:
     def paper_title(self) -> str:
         """Title of its paper."""
         return PAPERS[self.paper].title if self.paper in PAPERS else self.paper
+
+    @property
+    def paper_short(self) -> str:
+        """Name of its paper in a line."""
+        return PAPERS[self.paper].short if self.paper in PAPERS else self.paper
 
     @property
     def page(self) -> str:
@@ -117,6 +126,7 @@ def claims_of(results: Results) -> list[DecidedClaim]:
                 dataset_title=results[table.dataset].title,
                 part=names.get(row["setting"], row["setting"]) if about else "",
                 verdict=Outcome(row["verdict"] or Outcome.NOT_TESTED),
+                is_by_number=is_by_number(row),
                 in_this_run=" in this run" if table.synthetic or row["simulated"] == "yes" else "",
                 parts=tuple(json.loads(row["further"] or "[]")),
                 further=tuple((term, row[column]) for column, term in FURTHER.items() if row.get(column)),
@@ -167,12 +177,22 @@ def paper_choices(claims: Iterable[DecidedClaim]) -> list[Choice]:
     return [Choice(slug(paper), title, n) for (paper, title), n in counts.items()]
 
 
-def counts_by_kind(claims: Iterable[DecidedClaim]) -> dict[str, list[Choice]]:
-    """Return the verdicts on methods with their counts, and those on our programs."""
+def by_basis(claims: Iterable[DecidedClaim]) -> dict[str, list[DecidedClaim]]:
+    """Return the claims whose verdicts are on methods, those that numbers without intervals decided, and the rest."""
     sides: dict[str, list[DecidedClaim]] = {}
     for claim in claims:
-        sides.setdefault(words.VERDICTS_ON[claim.kind == Kind.IMPLEMENTATION], []).append(claim)
-    return {title: verdict_choices(sides[title]) for title in words.VERDICTS_ON.values() if title in sides}
+        sides.setdefault(words.basis(claim.kind, is_by_number=claim.is_by_number), []).append(claim)
+    return {title: sides[title] for title in words.BASES if title in sides}
+
+
+def alike(claims: Iterable[DecidedClaim]) -> list[list[DecidedClaim]]:
+    """Put together what several papers claim, or one of several parts, where one rule said one thing of the same."""
+    groups: dict[tuple[object, ...], list[DecidedClaim]] = {}
+    for claim in claims:
+        asked = frozenset(key[1:] for key in claim.keys) or claim.claim
+        rule = dict(claim.further).get(FURTHER["decided_by"], "")
+        groups.setdefault((claim.dataset, claim.verdict, claim.is_by_number, rule, asked), []).append(claim)
+    return list(groups.values())
 
 
 def verdict_choices(claims: Iterable[DecidedClaim]) -> list[Choice]:

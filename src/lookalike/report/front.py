@@ -1,4 +1,4 @@
-"""The front page: what was reproduced, on which data and how well, and what went with the papers and against them.
+"""The front page: what was reproduced, on which data and how well, and which claims hold.
 
 All numbers are the margins of sidecars, or the evidence of claims: nothing is computed anew.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import io
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import groupby
 from typing import NamedTuple
@@ -20,9 +20,9 @@ from lookalike.exhibits.claims import Kind
 from lookalike.exhibits.drawing import draw
 from lookalike.exhibits.model import Axis, Figure, Line, Margin, Panel, Series
 from lookalike.exhibits.registry import PAPERS
-from lookalike.exhibits.statuses import Outcome
+from lookalike.exhibits.statuses import ELSEWHERE, Outcome
 from lookalike.exhibits.style import BLACK, BLUE, GREY, ORANGE, Look, paper_style
-from lookalike.report.claims import Choice, DecidedClaim, counts_by_kind
+from lookalike.report.claims import Choice, DecidedClaim, alike, by_basis, verdict_choices
 from lookalike.report.pages import address_of, twin_of
 from lookalike.report.results import Exhibit, Results
 
@@ -53,7 +53,38 @@ class Item(NamedTuple):
     place: str
     address: str
     text: str
-    evidence: str = ""
+
+
+class Maker(NamedTuple):
+    """A paper that makes a claim."""
+
+    title: str
+    address: str
+    """Of the claim with all that decided it."""
+    scope: str
+    """What it was tried on, and on what of its own not."""
+
+
+class SharedClaim(NamedTuple):
+    """A claim, once for all papers that make it."""
+
+    text: str
+    place: str
+    """Data set, of several."""
+    makers: list[Maker]
+    evidence: str
+
+
+class Verdicts(NamedTuple):
+    """Claims of one outcome: on methods first, then by numbers without intervals, then on programs."""
+
+    outcome: Outcome
+    claims: dict[str, list[SharedClaim]]
+
+    @property
+    def n_claims(self) -> int:
+        """How many claims these are."""
+        return sum(map(len, self.claims.values()))
 
 
 class Sides(NamedTuple):
@@ -61,13 +92,11 @@ class Sides(NamedTuple):
 
     data: list[str]
     """Data sets, each with its size."""
-    agreeing: list[Item]
-    opposing: list[Item]
-    holding: list[Item]
-    """Claims that hold."""
-    failing: list[Item]
+    compared: list[Item]
+    """How the methods compare."""
+    verdicts: list[Verdicts]
     counts: dict[str, list[Choice]]
-    """Verdicts on methods and on our programs, counted."""
+    """Verdicts counted, each once for all papers that make the claim."""
     words: str
     """What stands behind these verdicts."""
     caveats: list[str]
@@ -122,7 +151,7 @@ def order_words(row: Row) -> str:
 
 
 def _levels(row: Row) -> str:
-    """Write ``OASIS reaches 24.1% mAP (33% in the paper), MCML 21.3% (29%) and Euclidean 18.7% (23%)``.
+    """Write ``OASIS reaches 24.1% (33% in the paper), MCML 21.3% (29%) and Euclidean 18.7% (23%)``.
 
     On synthetic images the paper's are no measure.
     """
@@ -130,82 +159,75 @@ def _levels(row: Row) -> str:
     for margin in row.margins:
         sides = (margin.method, margin.rival), *(words.level_words(margin, is_printed=side) for side in (False, True))
         for name, ours, printed in zip(*sides, strict=True):
-            metric, beside = ("", "") if levels else (f" {margin.metric}", " in the paper")
-            in_paper = f" ({printed}{beside})" if printed and not row.exhibit.synthetic else ""
-            levels.setdefault(name, f"{ours}{metric}{in_paper}")
+            in_paper = (
+                f" ({printed}{'' if levels else ' in the paper'})" if printed and not row.exhibit.synthetic else ""
+            )
+            levels.setdefault(name, f"{ours}{in_paper}")
     (first, level), *others = levels.items()
     return words.listed([f"{first} reaches {level}", *(f"{name} {level}" for name, level in others)])
 
 
-def is_reversed(margin: Margin) -> bool:
-    """Tell whether the paper's method is behind here and not in print."""
-    return margin.contrast.mean < 0 and not margin.contrast.printed < 0
-
-
 def outcome(results: Results, claims: Sequence[DecidedClaim], *, synthetic: bool) -> Sides:
-    """Return what went with the papers on one kind of data, and what went against them, each once."""
-    verdicts = [claim for claim in claims if bool(claim.in_this_run) == synthetic]
-    # a paper and its draft share claims, and a claim's evidence says the first of its contrasts
-    held = (claim for claim in verdicts if claim.verdict is Outcome.HOLDS)
-    holding = {(claim.claim, claim.dataset, claim.tried): claim for claim in held}
-    # what the papers claim by orders of magnitude comes first, with its ratios
-    by_speed = sorted(holding.values(), key=is_of_quality)
-    failed = (claim for claim in verdicts if claim.verdict is Outcome.FAILS)
-    failing = {(claim.claim, claim.dataset, claim.evidence): claim for claim in failed}
-    in_claims = {(claim.dataset, *claim.keys[0]) for claim in failing.values() if claim.keys}
-    agreeing: list[Item] = []
-    opposing: list[Item] = []
-    main = main_rows(results)
-    for row in distinct_rows(results):
-        if row.exhibit.synthetic == synthetic:
-            if row in main:
-                item = Item(row.place, address_of(row.exhibit), result_words(row))
-                (opposing if is_reversed(row.first) else agreeing).append(item)
-            opposing += _against(row, main, in_claims)
-    exhibits = [exhibit for exhibit in results.exhibits() if exhibit.synthetic == synthetic]
+    """Return what came out on one kind of data, each result and claim once."""
+    found = alike(claim for claim in claims if bool(claim.in_this_run) == synthetic)
+    # a data set that code makes may have an exhibit on photographs, and is none for that
+    exhibits = [row for dataset in results.datasets if dataset.synthetic == synthetic for row in dataset.exhibits]
     sizes = {exhibit.dataset_title: exhibit.size for exhibit in exhibits if exhibit.size}
     caveats = {exhibit.dataset_title: exhibit.undecided for exhibit in exhibits if exhibit.undecided}
-    several = len({claim.dataset for claim in verdicts}) > 1
+    several = len({claim.dataset for claim, *_ in found}) > 1
+    groups = {claim.anchor: group for group in found for claim in group[:1]}
+    bases = by_basis(claim for claim, *_ in found)
+    verdicts = [
+        Verdicts(
+            outcome,
+            {
+                title: [_shared_claim(groups[claim.anchor], several) for claim in own if claim.verdict is outcome]
+                for title, own in bases.items()
+            },
+        )
+        for outcome in (Outcome.HOLDS, Outcome.FAILS, Outcome.OPEN)
+    ]
     return Sides(
         [f"{title} ({size})" for title, size in sizes.items()],
-        agreeing,
-        opposing,
-        [_claim(claim, several, has_evidence=not is_of_quality(claim)) for claim in by_speed],
-        [_claim(claim, several) for claim in failing.values()],
-        counts_by_kind(verdicts),
+        [_item(row) for row in distinct_rows(results) if row.exhibit.synthetic == synthetic],
+        verdicts,
+        {title: verdict_choices(own) for title, own in bases.items()},
         " in this run" * synthetic,
         [f"{words.sentence(title)} {caveat}" for title, caveat in caveats.items()],
     )
 
 
-def _against(row: Row, main: Sequence[Row], in_claims: set[tuple[str, ...]]) -> Iterator[Item]:
-    """Yield the gaps of a line that have the wrong sign, and on photographs those that are too small, in one item."""
-    for margin in row.margins:
-        # what a claim or the line's own sentence says is not said twice
-        is_said = (row.exhibit.dataset, *margin.contrast.key) in in_claims or (row in main and margin is row.first)
-        if is_reversed(margin) and not is_said:
-            yield Item(row.place, address_of(row.exhibit), f"{words.margin_words(margin)}. {margin.note}".strip())
-    # a gap on synthetic data is not expected to be as wide as in print
-    small = [margin for margin in row.margins if 0 <= margin.contrast.high < margin.contrast.printed]
-    if small and not row.exhibit.synthetic:
-        gaps = "; ".join(map(words.margin_words, small))
-        yield Item(row.place, address_of(row.exhibit), f"Smaller than in print: {gaps}.")
+def _item(row: Row) -> Item:
+    """Return how the methods of a line compare; of what a paper prints, what it reaches and what is unlike in print."""
+    elsewhere = row.exhibit.state.badge is ELSEWHERE
+    if row.exhibit.paper in PAPERS:
+        parts = [result_words(row), words.unlike_print(row.margins, is_elsewhere=elsewhere)]
+    else:
+        parts = [words.sentence("; ".join(map(words.margin_words, row.margins)))]
+    notes = dict.fromkeys(margin.note for margin in row.margins)
+    return Item(row.place, address_of(row.exhibit), " ".join(filter(None, (*parts, *notes))))
 
 
-def is_of_quality(claim: DecidedClaim) -> bool:
-    """Tell whether a claim is of a method and not of what a program takes."""
-    return claim.kind != Kind.IMPLEMENTATION
-
-
-def _claim(claim: DecidedClaim, several: bool, *, has_evidence: bool = True) -> Item:
-    """Return a claim with its evidence, the parts that it was tried on, and of several data sets its own.
+def _shared_claim(group: Sequence[DecidedClaim], several: bool) -> SharedClaim:
+    """Return a claim with all papers that make it, each with its scope, and with what decided it for the first.
 
     Of what programs take each part of the evidence is told: the ratios differ from set to set.
     """
-    evidence = [claim.evidence, *(() if is_of_quality(claim) else claim.parts)]
-    parts = (claim.dataset_title if several else "", claim.part, claim.reach, claim.scope)
-    place = ", ".join(filter(None, parts))
-    return Item(place, f"claims.html#{claim.anchor}", claim.claim, words.sentence("; ".join(evidence)) * has_evidence)
+    first = group[0]
+    makers = [Maker(claim.paper_short, f"claims.html#{claim.anchor}", _scope(claim)) for claim in group]
+    parts: dict[str, str] = {}
+    for claim in group:
+        if claim.id == first.id:
+            numbers = (claim.evidence, *(claim.parts if claim.kind == Kind.IMPLEMENTATION else ()))
+            parts.setdefault("; ".join(numbers), claim.part)
+    evidence = [f"{part}: {text}" if len(parts) > 1 else text for text, part in parts.items()]
+    return SharedClaim(first.claim, first.dataset_title * several, makers, " ".join(map(words.sentence, evidence)))
+
+
+def _scope(claim: DecidedClaim) -> str:
+    """Say what a paper's claim was tried on; whose programs it is about stands above."""
+    where = words.reach_words(claim.verdict, "", claim.tried, claim.untried)
+    return ", ".join(filter(None, (claim.part, where, claim.scope)))
 
 
 def repeated(results: Results, rows: Sequence[Row]) -> dict[str, str]:
@@ -242,5 +264,5 @@ def forest(results: Results) -> str:
 
 def _row_name(exhibit: Exhibit, margin: Margin, has_settings: bool) -> str:
     """Write ``20 Caltech-256 classes`` above ``OASIS − MCML, mAP``, so that a phone has room for both."""
-    where = exhibit.dataset_title + (f", {margin.setting}" if has_settings else "")
+    where = ", ".join(filter(None, (exhibit.dataset_title, margin.setting * has_settings)))
     return f"{where}\n{margin.method} − {margin.other}, {margin.metric}"

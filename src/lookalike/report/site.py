@@ -19,7 +19,7 @@ from lookalike.exhibits import words
 from lookalike.exhibits.neighbours import RANDOM
 from lookalike.exhibits.printed import RULE, human_time
 from lookalike.exhibits.registry import PAPERS
-from lookalike.exhibits.statuses import ABSENT, APART, NEAR, SAME, Outcome, Status, count_badges
+from lookalike.exhibits.statuses import ABSENT, APART, NEAR, SAME, Status, count_badges
 from lookalike.report import SNAKEMAKE, claims, facts, front, names, pages
 from lookalike.report.facts import Configuration
 from lookalike.report.gallery import CLASSES, galleries_of
@@ -134,6 +134,7 @@ class _Site:
             claims=every,
             n_claims=len({claim.id for claim in every}),
             verdicts_of=claims.verdict_choices,
+            by_basis=claims.by_basis,
             papers=claims.paper_choices(every),
             notes=claims.notes(self.results),
         )
@@ -234,8 +235,6 @@ class _Site:
             css=_static("report.css"),
             script=_static("report.js"),
             absent_badge=ABSENT,
-            holds=Outcome.HOLDS.badge,
-            fails=Outcome.FAILS.badge,
             words=words,
             front=front,
             paper_of=PAPERS,

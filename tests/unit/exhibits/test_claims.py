@@ -166,10 +166,10 @@ ROW = gap(1, 2, limits="mcml:grid")
 @pytest.mark.parametrize(
     ("asked", "study", "outcome", "reason", "first"),
     [
-        (claim(), Study(ROW), HOLDS, Reason.DECIDED, "ten classes: OASIS minus MCML +1.0 points [+1.0, +2.0], p 0.010"),
+        (claim(), Study(ROW), HOLDS, Reason.DECIDED, "ten classes: OASIS minus MCML +1.0 points [+1.0, +2.0], p of"),
         # whichever way it was taken
         (claim("map: mcml - oasis"), Study(ROW), FAILS, Reason.DECIDED,
-         "ten classes: MCML minus OASIS −1.0 points [−2.0, −1.0], p 0.010"),
+         "ten classes: MCML minus OASIS −1.0 points [−2.0, −1.0], p of no difference 0.010"),
         (claim("map: learned - learned"), Study(ROW), FAILS, Reason.DECIDED, "ten classes: MCML minus OASIS"),
         (claim(limits="grid"), Study(ROW), OPEN, Reason.LIMIT, "MCML chose an end of its grid (ten classes)."),
         (claim(limits="steps"), Study(ROW), HOLDS, Reason.DECIDED, "ten classes"),

@@ -6,13 +6,20 @@ import pytest
 
 from lookalike.core.fingerprint import imported_modules
 from lookalike.exhibits import words
-from lookalike.exhibits.claims import Scope, Verdict
+from lookalike.exhibits.claims import Scope, Verdict, claims_of
 from lookalike.exhibits.contrasts import Contrast
 from lookalike.exhibits.model import Margin
 from lookalike.exhibits.registry import ROOMS
 from lookalike.exhibits.statuses import Outcome, Status
 
 NAN = math.nan
+COLUMNS = ("id", "paper", "place", "exhibit", "text", "study", "settings", "contrasts", "limits")
+COLUMNS += ("printed_number", "implementation", "protocol", "note")
+
+
+def claim_of(**parts):
+    (found,) = claims_of([dict.fromkeys(COLUMNS, "") | {"kind": "quality"} | parts])
+    return found
 
 
 def margin(mean, low, high, printed=NAN, unit="points", **more):
@@ -60,21 +67,25 @@ def test_a_margin_says_who_is_ahead_and_whether_that_may_be_chance():
 @pytest.mark.parametrize(
     ("low", "printed", "best", "first"),
     [
-        (1.0, 4.0, "OASIS", "OASIS is best, as in the paper."),
-        (1.0, -4.0, "OASIS", "OASIS is best, unlike in the paper."),
-        (-1.0, 4.0, "OASIS", "OASIS comes first, as in the paper, but not clearly before LEGO."),
-        (-1.0, -4.0, "OASIS", "OASIS comes first, but not clearly before LEGO; in the paper LEGO is ahead."),
-        (-1.0, 4.0, "LEGO", "LEGO comes first, but not clearly before OASIS; in the paper OASIS is ahead."),
-        (1.0, 4.0, "MCML", "MCML is best."),
+        (1.0, 4.0, "OASIS", "OASIS is best in mAP, as in the paper."),
+        (1.0, -4.0, "OASIS", "OASIS is best in mAP, unlike in the paper."),
+        (-1.0, 4.0, "OASIS", "OASIS comes first in mAP, as in the paper, but not clearly before LEGO."),
+        (-1.0, -4.0, "OASIS", "OASIS comes first in mAP, but not clearly before LEGO; in the paper LEGO is ahead."),
+        (-1.0, 4.0, "LEGO", "LEGO comes first in mAP, but not clearly before OASIS; in the paper OASIS is ahead."),
+        (1.0, 4.0, "MCML", "MCML is best in mAP."),
+        (1.0, NAN, "OASIS", "OASIS is best in mAP."),
+        (-1.0, NAN, "OASIS", "OASIS comes first in mAP, but not clearly before LEGO."),
     ],
 )
 def test_the_best_method_is_told_beside_print(low, printed, best, first):
     sentences = words.margin_sentences(margin(2.0, low, 3.0, printed, best=best, in_order=(2, 3)))
-    assert sentences == [first, "2 of 3 pairs of methods come in the paper's order."]
+    assert sentences == [first, "2 of the 3 pairs of methods that both have come in the paper's order."]
 
 
 class Parts:
     """A study whose parts have names."""
+
+    title_of = str
 
     def setting_title(self, setting):
         return f"{setting} classes"
@@ -98,6 +109,7 @@ def test_a_verdict_names_the_sets_of_a_claim_about_every_set_and_whose_programs_
     sides = ("10 classes", "20 classes")
     assert words.reach_words("holds", "precision", "10 classes", "") == ""
     assert words.reach_words("holds", "precision", *sides) == "on 10 classes"
+    assert words.reach_words("holds", "precision", *sides, is_by_number=True) == "on 10 classes, by one number"
     assert words.reach_words("undecided", "implementation", *sides) == "for our programs"
     assert words.reach_words("not tested", "implementation", *sides) == ""
     assert words.reach_words("does not hold", "implementation", *sides) == "on 10 classes, for our programs"
@@ -106,10 +118,58 @@ def test_a_verdict_names_the_sets_of_a_claim_about_every_set_and_whose_programs_
     assert words.scope_words("holds", "10 classes", "") == "tried on 10 classes"
 
 
+def test_differences_that_print_lies_outside_of_are_named_with_whose_data_that_is():
+    rows = margin(5.0, 3.0, 7.0, 10.0), margin(8.9, 5.2, 13.0, 1.1), margin(2.0, 1.0, 3.0, 2.5), margin(2.0, 1.0, 3.0)
+    first, second = (
+        "OASIS is 5.0 points above LEGO in mAP [+3.0, +7.0] (in the paper +10)",
+        "OASIS is 8.9 points above LEGO in mAP [+5.2, +13.0] (in the paper +1.1)",
+    )
+    assert words.unlike_print(rows, is_elsewhere=True) == f"Unlike in print, which is of other data: {first}; {second}."
+    assert words.unlike_print(rows[:1], is_elsewhere=False) == f"Unlike in print: {first}."
+    assert words.unlike_print([*rows[2:], margin(70, 0, 90, 4269, unit="triplets")], is_elsewhere=True) == ""
+
+
+@pytest.mark.parametrize(
+    ("second", "text"),
+    [
+        ("often", "oasis lost +3.5 points [+1.0, +6.0] more of its peak than often by the last traced step"),
+        ("", "oasis lost +3.5 points [+1.0, +6.0] of its peak by the last traced step"),
+    ],
+)
+def test_a_method_loses_of_its_peak_or_more_of_it_than_another(second, text):
+    row = Contrast("10", "decline after the peak", "oasis", second, 3.5, 1.0, 6.0)
+    assert words.contrast_words([row], str) == text
+
+
+def test_only_rules_on_times_by_the_triplet_ask_for_both():
+    row = {"contrasts": "training time: mcml - oasis", "predicate": "at_least", "parameters": '{"times": 10}'}
+    assert words.predicate_words(claim_of(**row)) == "Holds if every ratio is at least 10; fails if none of a part is."
+    row["contrasts"] += "; training time by the triplet?: mcml - oasis"
+    assert "every ratio, in total and by the triplet, is" in words.predicate_words(claim_of(**row))
+
+
+@pytest.mark.parametrize(
+    ("half", "start"),
+    [
+        (5.0, "Its bounds are so near to each other that no such run could bear it out; 7.1 points beyond them"),
+        (1.2, "Its bounds are so near to each other that fewer than 80% of such runs could bear it out; 1.7 points"),
+        (0.5, "0.7 points from its bound would be told by 80% of such runs (a and b)."),
+    ],
+)
+def test_bounds_that_no_run_could_meet_are_named(half, start):
+    row = Contrast("", "map", "a", "b", 0.3, 0.3 - half, 0.3 + half, n=900, interval="query images")
+    parts = claim_of(predicate="within", parameters='{"low": 0, "high": 3}'), Verdict(Outcome.OPEN, (row,)), Parts()
+    assert words.power_words(*parts).startswith(start)
+    assert words.power_words(claim_of(predicate="within", parameters='{"low": 0}'), *parts[1:]).endswith("(a and b).")
+
+
 def test_statuses_and_outcomes_are_counted_in_words():
     assert words.status_counts({Status.AGREES: 2, Status.HIGHER: 1}) == "2 agree, 1 higher"
-    counts = words.counts_words([Outcome.HOLDS, Outcome.OPEN, Outcome.HOLDS])
-    assert counts == "Of 3 verdicts, each by itself, 2 hold, 0 do not, 1 are undecided and 0 were not tested."
+    outcomes, counts = [Outcome.HOLDS, Outcome.OPEN, Outcome.HOLDS], "Of 3 verdicts, each by itself, 2 hold, 0 do not, "
+    counts += "1 are undecided and 0 were not tested."
+    assert words.counts_words(outcomes, 0) == counts
+    by_number = f"{counts} 1 of those that hold or do not are by one number, without an interval."
+    assert words.counts_words(outcomes, 1) == by_number
     assert words.listed(["a", "b", "c"]) == "a, b and c"
 
 

@@ -62,7 +62,7 @@ def test_claims_say_what_each_verdict_is_about(folder):
     pd.read_csv(path).assign(setting="large").to_csv(path, index=False)
     claims = PaperReader(JMLR, Results(folder)).claims()
     assert "Verdicts: 1 holds, 1 does not hold." in repr(claims)
-    assert "✓ holds in this run" in claims.html
+    assert "✓ holds by one number in this run" in claims.html
     assert "demo title (synthetic), large: +5.5 points" in claims.html
     assert "? undecided in this run: It is sparse. (Table 1)" in repr(PaperReader(SOML, Results(folder)).claims())
     assert "No verdict" in repr(PaperReader(DEEP, Results(folder)).claims())

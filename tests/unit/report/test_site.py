@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from made_report import DEEP, DRAFT, JMLR, NOT_RUN, edit_sidecar
+from made_report import DEEP, DRAFT, JMLR, NOT_RUN, SOML, edit_sidecar
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.statuses import Outcome
-from lookalike.report import PAGES
+from lookalike.report import PAGES, front
 from lookalike.report.claims import claims_of, notes, verdict_choices
 from lookalike.report.gallery import SIDE, galleries_of
 from lookalike.report.pages import twin_of, view_of
@@ -111,44 +111,50 @@ def test_pages_are_sound_to_a_screen_reader(pages):
         assert '<html lang="en">' in text
 
 
-def test_the_front_page_says_how_well_the_methods_do_and_what_went_against_the_papers(pages):
-    front = pages["index.html"]
-    table = front.partition('class="headline"')[2].partition("</table>")[0]
+def test_the_front_page_says_how_well_the_methods_do_and_which_claims_hold(pages):
+    page = pages["index.html"]
+    table = page.partition('class="headline"')[2].partition("</table>")[0]
     assert table.count('href="jmlr2010.html#table4-demo"') == 1, "a row an exhibit"
     for part in ("demo title, ten", "OASIS − MCML: <b>+2.0 [−1.0, +5.0]</b>", "OASIS − LEGO: <b>−3.2 [−4.0, −2.0]</b>",
-                 "<div>−6</div><div>–</div>", ">1 of 3 pairs<",
+                 "<div>−6</div><div>–</div>", ">1 of 3<",
                  f'command=".venv/bin/snakemake --cores 2 --force results/demo/exhibits/{JMLR}/table4.'):  # fmt: skip
         assert part in table, part
-    assert 'src="data:image/svg+xml;base64,' in front
-    outcome = front.partition('id="outcome-synthetic"')[2].partition("</section>")[0]
+    assert 'src="data:image/svg+xml;base64,' in page
+    outcome = page.partition('id="outcome-synthetic"')[2].partition("</section>")[0]
     assert "Demo title (1,234 images); websim_demo title (1,234 images)" in outcome
     assert "Made by code: it shows that the methods run, and is no evidence for or against a paper." in outcome
-    agreeing, _, opposing = outcome.partition("<h3>Against the papers</h3>")
-    assert '<a href="claims.html#claim-demo-best">OASIS is best.</a>' in agreeing
+    compared, _, rest = outcome.partition("<h3>Claims that hold in this run: 1</h3>")
+    holding, _, failing = rest.partition("<h3>Claims that do not hold in this run: 1</h3>")
+    failing, _, undecided = failing.partition("<summary>Claims that stay undecided in this run: 1</summary>")
     assert (
-        "OASIS comes first, but not clearly before MCML; in the paper MCML is ahead. "
-        "OASIS reaches 41.0% mAP, MCML 39.0% and LEGO 44.2%."
-    ) in agreeing
-    assert "OASIS is 3.2 points below LEGO in mAP [−4.0, −2.0]." in opposing
-    assert 'OASIS is fast.</a> <span class="place"></span><br>0.5 h slower.' in opposing
-    assert '<p class="note">Demo title. One seed decides nothing.</p>' in opposing
-    assert front.count("One seed decides nothing") == 1
-    assert "3 claims</a> on every data set that has its numbers: 3 verdicts" in front
+        "OASIS comes first in mAP, but not clearly before MCML; in the paper MCML is ahead. "
+        "OASIS reaches 41.0%, MCML 39.0% and LEGO 44.2%. "
+        "Unlike in print: OASIS is 2.0 points above MCML in mAP [−1.0, +5.0], which may be chance (in the paper −6)."
+    ) in compared
+    assert '<p class="note">Demo title. One seed decides nothing.</p>' in compared
+    assert "<h4>On methods, by one number without an interval</h4>" in holding
+    made_by = '<span class="place"><a href="claims.html#claim-demo-{}">JMLR 2010</a></span><br>'
+    assert f"OASIS is best. {made_by.format('best')}+5.5 points." in holding
+    assert f"OASIS is fast. {made_by.format('fast')}0.5 h slower." in failing
+    assert "It is sparse." in undecided
+    assert "the papers</h3>" not in outcome, "what is made by code is neither with a paper nor against one"
+    assert page.count("One seed decides nothing") == 1
+    assert "3 claims</a> on every data set that has its numbers: 3 verdicts" in page
     assert "demo title: Claims of the papers" in pages["claims.html"].partition("One seed decides nothing.")[0]
 
 
 def test_the_front_page_has_five_states_and_says_what_was_not_run(pages, results):
-    front = pages["index.html"]
-    legend = front.partition('class="legend"')[2].partition("</dl>")[0]
+    page = pages["index.html"]
+    legend = page.partition('class="legend"')[2].partition("</dl>")[0]
     states = ["agrees", "close", "differs", "other data", "not run"]
     assert re.findall(r"</span>([a-z ]+)</span></dt>", legend) == states
     for exhibit in results.exhibits():
         if exhibit.paper in PAPERS:
-            assert re.search(rf'href="[\w.]*#[\w-]*{exhibit.name}-{exhibit.dataset}"', front), exhibit.id
-    row = front.partition("Table 4: Precision of the compared methods</a>")[2].partition("</tr>")[0]
+            assert re.search(rf'href="[\w.]*#[\w-]*{exhibit.name}-{exhibit.dataset}"', page), exhibit.id
+    row = page.partition("Table 4: Precision of the compared methods</a>")[2].partition("</tr>")[0]
     assert re.findall(r"</span>([a-z ]+)</span>", row)[:2] == ["not run", "differs"]
-    assert "Not run: put archive.tar at data/caltech256." in front
-    assert re.search(r'class="note warn failed">What fails, demo title: Failed: KeyError', front)
+    assert "Not run: put archive.tar at data/caltech256." in page
+    assert re.search(r'class="note warn failed">What fails, demo title: Failed: KeyError', page)
 
 
 ARTICLES = {
@@ -234,6 +240,10 @@ def test_claims_are_counted_and_filter_without_a_script(pages, results):
     assert text.count('<tr role="row" data-verdict="holds"') == 1
     assert "<dt>Rule</dt><dd>Above 0.</dd>" in text
     assert "<b>1</b> does not hold" in text
+    counts = text.partition('aria-label="Claims by verdict"')[2].partition("</ul>")[0]
+    methods, by_number = counts.split("On methods, by one number without an interval:")
+    assert re.findall(r"<b>1</b> ([a-z ]+)</span>", methods) == ["undecided in this run"]
+    assert re.findall(r"<b>1</b> ([a-z ]+)</span>", by_number) == ["holds in this run", "does not hold in this run"]
     assert re.search(r'chip-open"[^>]*>.*does not hold in this run</span>', text), "the banner and it say the same"
     best, fast, sparse = claims_of(results)
     found = [(choice.id, choice.n_rows) for choice in verdict_choices([sparse, fast, fast, best])]
@@ -261,20 +271,53 @@ def test_a_verdict_that_is_sure_alone_and_not_among_those_of_its_paper_is_undeci
     def verdicts(*p_values):
         rows = [{**sure, **texts, "id": f"claim {place}", "p": p} for place, p in enumerate(p_values)]
         # chance has no part in the last, which counts for none of the others
-        pd.DataFrame([*rows, {**sure, **texts, "p": ""}]).to_csv(path, index=False)
+        pd.DataFrame([*rows, {**sure, **texts, "p": "", "reason": "no interval"}]).to_csv(path, index=False)
         return claims_of(Results(folder))
 
     assert [claim.verdict for claim in verdicts("0.03")] == [Outcome.HOLDS, Outcome.HOLDS]
     first, second, *_, last = verdicts("0.03", "0.001", "0.7")
     assert [claim.verdict for claim in (first, second, last)] == [Outcome.OPEN, Outcome.HOLDS, Outcome.HOLDS]
-    assert first.evidence == (
-        "By itself it holds (p 0.030), but among the 3 tested verdicts of its paper this may be chance (p 0.060)."
-    )
+    among = "among the 3 verdicts of its paper that have a p this may be chance (p 0.060)"
+    assert first.evidence == f"By itself it holds (p 0.030), but {among}."
     assert first.parts == ("+5.5 points",)
     said = dict(first.further)
     assert (said["Gate"], said["Power"]) == ("not sure among others", texts["power"])
-    assert said["p"] == "0.030 by itself, 0.060 after Holm's adjustment over the 3 tested verdicts of its paper."
+    adjusted = "0.060 after Holm's adjustment over the 3 verdicts of its paper that have one."
+    assert said["p of the verdict"] == f"0.030 by itself, {adjusted}"
     assert "Power" not in dict(second.further), "what is decided was told"
+    assert [claim.is_by_number for claim in (first, second, last)] == [False, False, True]
+    assert last.behind_verdict == " by one number in this run"
+
+
+def test_what_several_papers_claim_or_one_of_several_parts_stands_once_with_all_of_them(folder):
+    path = folder / "demo" / "exhibits" / "learning" / "claims.csv"
+    best, *_ = pd.read_csv(path).query("id == 'best'").to_dict("records")
+    easy, ten = (json.dumps([[part, "map", "oasis", "lego"]]) for part in ("easy", "ten"))
+    small, large = (json.dumps([[part, "sparsity", "s-da", ""]]) for part in ("1k", "10k"))
+    row = {**best, "p": 0.001, "kind": "precision", "reason": "", "rows": ten}
+    sparse = {"id": "sparse", "paper": SOML}
+    rows = [
+        {**row, "tried": "10 classes", "untried": "50 classes"},
+        {**row, "id": "draft-best", "paper": DRAFT, "claim": "It is best.", "rows": easy, "tried": "Easy10"},
+        {**row, "id": "time", "kind": "implementation", "decided_by": "At least 10."},
+        {**row, "id": "other", "decided_by": "Below 0."},
+        {**row, **sparse, "rows": small, "setting": "1,000 words"},
+        {**row, **sparse, "rows": large, "setting": "10,000 words", "evidence": "+7.8 points"},
+    ]
+    pd.DataFrame(rows).to_csv(path, index=False)
+    results = Results(folder)
+    holding, failing, undecided = front.outcome(results, claims_of(results), synthetic=True).verdicts
+    assert (failing.n_claims, undecided.n_claims) == (0, 0)
+    assert list(holding.claims) == ["On methods", "On our programs"], "methods stand first"
+    both, other, sparse = holding.claims["On methods"]
+    assert [(maker.title, maker.scope) for maker in both.makers] == [
+        ("JMLR 2010", "on 10 classes, not tried on 50 classes"),
+        ("Draft 2009", "tried on Easy10"),
+    ]
+    assert (both.text, both.evidence) == ("OASIS is best.", "+5.5 points.")
+    assert [maker.title for maker in other.makers] == ["JMLR 2010"], "another rule asks something else"
+    assert [maker.scope for maker in sparse.makers] == ["1,000 words", "10,000 words"]
+    assert sparse.evidence == "1,000 words: +5.5 points. 10,000 words: +7.8 points."
 
 
 @pytest.mark.parametrize(("simulated", "words"), [("yes", " in this run"), ("", "")])

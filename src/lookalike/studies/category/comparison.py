@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 
 import pandas as pd
 
@@ -28,6 +29,9 @@ FAMILIES = {"compared": "compared methods", "variants": "symmetric variants", "s
 """Families of p-values that Holm's method adjusts over, one a question, with their titles."""
 VERDICTS = {1: "OASIS better", -1: "OASIS worse", 0: "not decidable"}
 INTERVAL = "95%, the wider of a t-test over folds and a bootstrap over images"
+T_INTERVAL = "95%, of a t-test over folds"
+PROJECTED = "PSD-OASIS is OASIS whose W is projected onto positive semidefinite matrices after learning."
+EQUAL_INTERVAL = f"{T_INTERVAL}, with equal settings"
 POINTS = ("difference", "t_low", "t_high", "bootstrap_low", "bootstrap_high")
 SHOWN = {
     "method": "",
@@ -52,7 +56,21 @@ PRINTED = {"printed_cell": "printed difference", "status": "status"}
 )
 def comparison(study: CategoryStudy) -> Table:
     """Whether OASIS is better than each other method: differences in mAP, in points (1 point = 0.01)."""
-    return _table(study, study.families())
+    table = _table(study, study.families())
+    return replace(table, margins=tuple(_projected_margins(study)))
+
+
+def _projected_margins(study: CategoryStudy) -> Iterator[Margin]:
+    """Yield OASIS minus itself projected onto positive matrices after learning, on every subset that has both."""
+    for subset in study.parts:
+        pair = ("oasis", "oasis-psd")
+        ours, rows = (
+            {name: 100 * study.values(subset, name).mean() for name in pair},
+            oasis_minus(study, subset, pair[1]),
+        )
+        if rows:
+            titled = {"setting": subset.title, "metric": "mAP", "interval": INTERVAL, "note": PROJECTED}
+            yield margin(study, rows, ours, {}, **titled)
 
 
 def comparison_below(study: CategoryStudy, methods: Sequence[str]) -> Table:
@@ -145,15 +163,22 @@ def oasis_minus(study: CategoryStudy, subset: Subset, method: str) -> list[Contr
 
 def _equal_gap(study: CategoryStudy, subset: Subset, method: str) -> dict[str, str]:
     """OASIS minus a method where both have equal settings, by a t-test, with p after Holm; "" where they have not."""
-    oasis, names = study.twins.get("oasis", ""), [name for name in study.methods if name != "oasis"]
-    found = {name: study.contrasts.intervals(subset.id, "map", oasis, study.twins.get(name, name)) for name in names}
-    rows = {name: known[0] for name, known in found.items() if known and not math.isnan(known[0].mean)}
-    if not oasis or method not in rows:
+    found = {name: _equal_rows(study, subset, name) for name in study.methods if name != "oasis"}
+    rows = {name: known[0] for name, known in found.items() if known}
+    if method not in rows:
         return dict.fromkeys(EQUAL, "")
     adjusted = dict(zip(rows, holm([row.p for row in rows.values()]), strict=True))
     row = replace(rows[method], p=float(adjusted[method]))
     cell = f"{row.mean:+.1f} ({_ends(row)})"
     return {"equal_cell": cell, "equal_p": p_value(row.p), "equal_verdict": VERDICTS[better([row])]}
+
+
+def _equal_rows(study: CategoryStudy, subset: Subset, method: str) -> list[Contrast]:
+    """Return OASIS minus a method where both have equal settings, called by their own names."""
+    names = (study.twins.get(name, name) for name in ("oasis", method))
+    rows = study.contrasts.intervals(subset.id, "map", *names) if "oasis" in study.twins else []
+    known = [row for row in rows if not math.isnan(row.mean)]
+    return [replace(row, metric="map with equal settings", first="oasis", second=method) for row in known]
 
 
 def _printed_gap(study: CategoryStudy, subset: Subset, method: str) -> dict[str, object]:
@@ -174,15 +199,21 @@ def _printed_gap(study: CategoryStudy, subset: Subset, method: str) -> dict[str,
 
 
 def margins(study: CategoryStudy) -> tuple[Margin, ...]:
-    """OASIS minus the best other methods, in print and here, and minus Euclidean distance, on every subset."""
+    """OASIS minus the best other methods, in print and here, and minus Euclidean distance, on every subset.
+
+    Where methods run with equal settings too, the same of these follows, without print: it has the papers' settings.
+    """
     found = []
-    for subset in study.parts:
-        ours, printed = study.maps(subset), study.printed_maps(subset, study.paper)
+    for subset, is_equal in product(study.parts, (False, True) if "oasis" in study.twins else (False,)):
+        ours = study.maps(subset, study.twins if is_equal else {})
+        printed = {} if is_equal else study.printed_maps(subset, study.paper)
         others = sorted(set(ours) - {"oasis"}, key=lambda method: (printed.get(method, 0.0), ours[method]))
         best_here = max(others, key=ours.__getitem__, default="")
+        classes = f"subset of {subset.n_classes} classes" if len(study.parts) > 1 else ""
+        setting = ", ".join(filter(None, (classes, "equal settings" if is_equal else "")))
+        interval = EQUAL_INTERVAL if is_equal else INTERVAL
         for method in dict.fromkeys(name for name in (*others[-1:], best_here, "euclidean") if name in others):
-            rows = oasis_minus(study, subset, method)
+            rows = _equal_rows(study, subset, method) if is_equal else oasis_minus(study, subset, method)
             if rows and "oasis" in ours:
-                setting = f"subset of {subset.n_classes} classes" if len(study.parts) > 1 else ""
-                found.append(margin(study, rows, ours, printed, setting=setting, metric="mAP", interval=INTERVAL))
+                found.append(margin(study, rows, ours, printed, setting=setting, metric="mAP", interval=interval))
     return tuple(found)

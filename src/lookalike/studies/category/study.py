@@ -202,9 +202,13 @@ class CategoryStudy(CategorySection):
         n_images = subset.n_classes * n_train
         return n_images * (n_train - 1) * (n_images - n_train) // 2
 
-    def maps(self, subset: Subset) -> dict[str, float]:
-        """Mean average precision of each compared method on a subset, in percent; none where a fit did not end."""
-        means = {method: 100 * self.values(subset, method).mean() for method in self.methods}
+    def maps(self, subset: Subset, runs: Mapping[str, str] | None = None) -> dict[str, float]:
+        """Mean average precision of each compared method on a subset, in percent; none where a fit did not end.
+
+        `runs` has another run of a method, such as that with equal settings.
+        """
+        own = {method: (runs or {}).get(method, method) for method in self.methods}
+        means = {method: 100 * self.values(subset, run).mean() for method, run in own.items()}
         return {method: float(mean) for method, mean in means.items() if not math.isnan(mean)}
 
     def printed_maps(self, subset: Subset, paper: str) -> dict[str, float]:
@@ -376,7 +380,8 @@ class CategoryStudy(CategorySection):
         traced = [subset for subset in self.all_subsets if any(self.curves(subset, way) is not None for way in ways)]
         is_elsewhere = bool(traced) and not {*chosen} & {*traced} and projected != {"projected"}
         chosen = sorted(traced if is_elsewhere else chosen, key=lambda subset: subset.n_classes)
-        return Scope([subset.id for subset in chosen], absent if chosen and not is_elsewhere else (), is_elsewhere)
+        absent = [*claim.settings] if is_elsewhere else absent
+        return Scope([subset.id for subset in chosen], absent if chosen else ())
 
     def role(self, name: str) -> list[str]:
         """Return the methods that a name in claims.csv stands for."""

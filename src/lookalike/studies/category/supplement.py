@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import product
 
 import pandas as pd
 
-from lookalike.exhibits.model import Axis, Figure, Line, Panel, Table
+from lookalike.exhibits.margins import margin
+from lookalike.exhibits.model import Axis, Figure, Line, Margin, Panel, Table
 from lookalike.exhibits.printed import MISSING, plus_minus, significant
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLUE, GREEN, LOOKS, ORANGE, PURPLE, SKY, VERMILLION, Look, looks_of
 from lookalike.exhibits.words import signed
+from lookalike.studies.category.comparison import T_INTERVAL
 from lookalike.studies.category.curves import ASIDE, LOG_STEPS, MAP, aside, figure, joined, mean_curve, panel, series
 from lookalike.studies.category.section import FEW, Side
 from lookalike.studies.category.study import CategoryStudy, Subset
@@ -32,7 +34,7 @@ ENDS = {"early": "at best validation mAP", "own": "at its own end", "minimum": "
 @exhibit(
     "learning/transfer",
     title="Classes that OASIS did not learn from",
-    needs=("metrics",),
+    needs=("metrics", "contrasts"),
     asks=(Side("transfer"),),
     when=lambda study: "transfer" in study.sides,
 )
@@ -51,7 +53,22 @@ def transfer(study: CategoryStudy) -> Table:
         "Test images are ranked among those of their half: these are fewer classes, so precision is higher than in "
         "JMLR Table 4.",
     )
-    return Table(pd.DataFrame(cells), ("classes", "metric"), "column", "subset", titles=titles, notes=notes)
+    margins = tuple(_new_classes(study))
+    return Table(
+        pd.DataFrame(cells), ("classes", "metric"), "column", "subset", titles=titles, notes=notes, margins=margins
+    )
+
+
+def _new_classes(study: CategoryStudy) -> Iterator[Margin]:
+    """Yield OASIS minus Euclidean distance on the half of the classes that it did not learn from, on every subset."""
+    for subset in study.parts:
+        pair = ("oasis", "euclidean")
+        rows = study.contrasts.intervals(subset.id, "map of new classes", *pair)
+        numbers = select(study.numbers, subset=subset.id, metric="new_map")
+        ours = {name: 100 * select(numbers, method=name)["value"].mean() for name in pair}
+        if rows:
+            metric = "mAP on classes that it did not learn from"
+            yield margin(study, rows, ours, {}, setting=subset.title, metric=metric, interval=T_INTERVAL)
 
 
 def beside(keys: Mapping[str, str], **folds: pd.Series) -> list[dict[str, object]]:

@@ -24,6 +24,7 @@ from small_category import (
     study,
 )
 
+from lookalike.exhibits import words
 from lookalike.exhibits.claims import claims_of, decide
 from lookalike.exhibits.claims_table import claims_table
 from lookalike.exhibits.statuses import Outcome
@@ -269,7 +270,7 @@ LAST_STOP = {"aggressiveness": 0.1, "n_steps": 1000.0, "at_last_step": True}
         ("jmlr-proj", {"tables": against(reach=0.03, oasis_proj=0.005)}, OPEN, "OASIS minus Proj-OASIS +0.5"),
         ("jmlr-mcml-second", {"metrics": NOISY}, OPEN, "MCML minus LEGO +0.5 points [−3.9, +4.9]"),
         # the p-value that a verdict needs is told
-        ("jmlr-better-map", {"tables": {"comparison": UNSURE}}, OPEN, "MCML +4.0 points [+3.6, +4.4], p 0.051"),
+        ("jmlr-better-map", {"tables": {"comparison": UNSURE}}, OPEN, "+4.4], p of no difference 0.051"),
         # better has no size, so that what may be a little better is open
         ("jmlr-better-map", compared(**FOUR | {"mcml": 0.001}), OPEN, "+0.1 points ["),
         ("jmlr-never-worse", compared(**FOUR | {"mcml": 0.001}), HOLDS, "+0.1 points ["),
@@ -289,7 +290,7 @@ LAST_STOP = {"aggressiveness": 0.1, "n_steps": 1000.0, "at_last_step": True}
         ("jmlr-active-set-small", with_omega(0.1, lmnn=1, lmnn_naive=2), OPEN, "too few folds with the same omega"),
         # a subset that does not run the variants says nothing against them
         ("jmlr-variants", compared(**THREE) | {"subsets": {"var10": VAR10, "var20": VAR20 | {"methods": ["oasis"]}}},
-         HOLDS, "+2.0 points [+1.6, +2.4], p 0.020; Var20: no map here"),
+         HOLDS, "+2.0 points [+1.6, +2.4], p of no difference 0.020; Var20: no map here"),
         # where it is stopped before others end, it is not known how long it takes
         ("draft-xing", stopped(["mmc"], mmc=120, lego=60), HOLDS, "Xing et al. 2.0 min so far; LEGO 1.0 min"),
         ("draft-xing", on_both(took(mmc=100, mcml=50), stopped(["mmc", "mcml"], mmc=100, mcml=900, lmnn=200)), HOLDS,
@@ -337,7 +338,7 @@ LAST_STOP = {"aggressiveness": 0.1, "n_steps": 1000.0, "at_last_step": True}
         # schemes are scored at the validation stop and not at their peaks, which are read on their own steps
         ("jmlr-psd-end", psd(psd_100=(0.3, 0.31, 0.3), psd_1000=(0.3, 0.31, 0.3), psd_end=(0.28, 0.4, 0.3)), FAILS,
          "−2.0 points at the validation stop"),
-        ("jmlr-psd-rarely", peak_between(), FAILS, "−1.0 points, p < 0.001"),
+        ("jmlr-psd-rarely", peak_between(), FAILS, "−1.0 points, p of no difference < 0.001"),
         ("jmlr-constraints", constrained(), FAILS, "OASIS minus psd-100 −5.0"),
         # at the size of the gallery all rankings have the same images
         ("jmlr-every-k", top_k(last=30), HOLDS, "at 29 of 29 values of k"),
@@ -417,10 +418,11 @@ def test_claims_about_figure_9_fall_back_on_what_was_traced():
     ids = dict(zip(PSD, ("oasis-psd-end", "oasis-psd-20000", "oasis-psd-2000"), strict=True))
     rows = [{**row, "method": ids[row["method"]], "subset": "var10"} for row in numbers["metrics"]]
     specs = {ids[method]: METHODS[method] for method in PSD}
-    found, evidence = finding("jmlr-psd-rarely", study(rows, projected=list(specs), specs=specs))
-    assert found == HOLDS
-    assert evidence.startswith("peak of ")
-    assert evidence.endswith("; on other classes than the claim's")
+    toys = contrasted(study(rows, projected=list(specs), specs=specs))
+    verdict = decide(CLAIMS["jmlr-psd-rarely"], toys)
+    assert verdict.outcome == HOLDS
+    assert words.evidence(verdict, toys)[0].startswith("peak of ")
+    assert words.tried_on(verdict, toys) == ("Var10", "20 classes"), "the claim is about other classes"
 
 
 @pytest.mark.parametrize("order", [1, -1])

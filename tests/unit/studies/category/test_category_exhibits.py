@@ -263,3 +263,20 @@ def test_settings_choose_subsets_and_the_headline_has_map_and_classes_left_out(t
     cells = [" ".join(line.split()) for line in lines[1:6]]
     assert cells == ["mAP (%)", "OASIS 33.0 ± 0.2", "MCML *", "LEGO 27.0 ± 0.2", "LMNN -"]
     assert last == "classes left out of var10: cat (12 usable: 65 are needed)"
+
+
+def test_both_protocols_and_new_classes_have_margins():
+    """The second protocol has contrasts of its own, by the methods' own names, and nothing in print."""
+    rows = drawn(f"{JMLR}/table4").margins
+    gaps = {(row.setting, row.contrast.metric, row.rival): round(row.contrast.mean, 6) for row in rows}
+    equal = ("equal settings", "map with equal settings")
+    assert gaps == {
+        ("", "map", "LEGO"): -2,
+        ("", "map", "Euclidean"): 10,
+        (*equal, "LMNN"): 4,
+        (*equal, "Euclidean"): 11,
+    }
+    assert [math.isnan(row.contrast.printed) for row in rows] == [False, False, True, True]
+    (new,) = drawn("learning/transfer").margins
+    assert (new.method, new.rival, round(new.contrast.mean, 6)) == ("OASIS", "Euclidean", -1)
+    assert [round(level, 6) for level in new.levels] == [29, 30]

@@ -88,7 +88,7 @@ def test_printed_numbers_stand_beside_the_same_systems(tmp_path):
 
 def test_evidence_has_both_metrics_of_a_pair_with_intervals(tmp_path):
     _, words = verdict(tmp_path, "oasis-beats-embedding")
-    assert words.startswith("OASIS minus L1HashKPCA +3.0 points [+2.7, +3.3], p 0.001; ")
+    assert words.startswith("OASIS minus L1HashKPCA +3.0 points [+2.7, +3.3], p of no difference 0.001; ")
     assert "OASIS minus L1HashKPCA +457 triplets [+415, +499] at the top" in words
     assert "−1.2% of triplets [−1.5, −0.9]" in verdict(tmp_path, "golden-at-the-top")[1]
     assert "7,300" in verdict(tmp_path, "score-falls")[1]
