@@ -125,8 +125,11 @@ class BagOfVisterms(
             raise ValueError("a palette has three columns and a codebook words")
         if len(codebook) > LARGEST_CODEBOOK or np.abs(codebook).max() > 1:
             raise ValueError(f"a codebook has at most {LARGEST_CODEBOOK:,} words of shares")
-        if codebook.shape[1] != N_BINS + len(palette) or (idf.shape != (len(codebook),) and idf.size):
+        # weights are learned last, and none are there before that
+        if codebook.shape[1] != N_BINS + len(palette) or idf.shape not in ((0,), (len(codebook),)):
             raise ValueError("palette, codebook and weights are not of one size")
+        if idf.dtype.kind != "f":
+            raise TypeError(f"weights are numbers, not {idf.dtype}")
         self.palette, self.codebook = palette.astype(np.float32), codebook.astype(np.float32)
         self.idf = idf.astype(np.float64)
 
