@@ -80,7 +80,7 @@ RULE = Look(GREY, "", ":")
 
 
 STEPS, IMAGES = "Steps of training by ranking", "Training images of a category"
-CURVE_TITLES = {PRECISION: "Similarity precision (%)", SCORE: "Score at the top (triplets)"}
+CURVE_TITLES = {PRECISION: "Precision (%)", SCORE: "Score (triplets)"}
 CURVE_LOOKS = {DEEP: Look(VERMILLION, "o"), SINGLE: Look(BLUE, "D"), GOLDEN: Look(BLACK, "s")}
 
 
