@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, Self
 
 import pandas as pd
 
-from lookalike.exhibits import words
 from lookalike.exhibits.claims import Claim, Scope
 from lookalike.exhibits.contrasts import SEEDS, TRAINING, Contrast
 from lookalike.exhibits.model import Drawn, Figure, Table
@@ -142,11 +141,11 @@ class FinegrainedStudy(FinegrainedSection):
             gaps = [(kind, self.on_kind(system, CONVNET, kind)) for kind in self.kinds]
             # what limits a network limits this too
             sure = [(kind, rows) for kind, rows in gaps if rows and rows[0].high < 0 and not rows[0].limits]
-            lost = [f"{words.gap(rows)} on {kind} negatives" for kind, rows in sure]
+            lost = [f"{_points(rows[0])} on {kind} negatives" for kind, rows in sure]
             title = self.title_of(system)
             sentences += [f"Learning to rank cost {title} precision beside {start}: {', '.join(lost)}."] if lost else []
             ahead = [(kind, self.on_kind(DEEP, system, kind)) for kind in self.kinds if lost and system != DEEP]
-            leads = [f"{words.gap(rows)} on {kind} negatives" for kind, rows in ahead if rows]
+            leads = [f"{_points(rows[0])} on {kind} negatives" for kind, rows in ahead if rows]
             sentences += [f"The lead of {deep} over {title} contains this: {', '.join(leads)}."] if leads else []
         return sentences
 
@@ -441,3 +440,9 @@ def with_interval(found: Measured, form: str) -> str:
 
 def _about(ours: int, printed: int) -> bool:
     return printed / ALIKE <= ours <= printed * ALIKE
+
+
+def _points(row: Contrast) -> str:
+    """Write a difference with its interval: ``−11.4 points [−17.0, −4.8]``."""
+    # the sentences of `exhibits.words` are not behind contrasts, which this module is
+    return f"{row.mean:+.1f} points [{row.low:+.1f}, {row.high:+.1f}]".replace("-", "−")
