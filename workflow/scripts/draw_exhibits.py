@@ -7,6 +7,7 @@ with logged(snakemake):
 
     from lookalike.core.files import write_text
     from lookalike.exhibits.headline import headline
+    from lookalike.exhibits.registry import PAPERS
     from lookalike.exhibits.statuses import Status
     from lookalike.exhibits.writing import write_exhibits
     from lookalike.studies.rooms import room_exhibits, study_of
@@ -16,7 +17,9 @@ with logged(snakemake):
     study.finished(dict(snakemake.input.items()), given.printed, given.claims, given.not_run)
     written = write_exhibits([known[id] for id in given.exhibits], study, Path(snakemake.output[0]).parents[1])
     if snakemake.output.get("headline"):
-        margins = [margin for exhibit in written for margin in exhibit.margins]
+        # a paper's own come before those of exhibits that no paper has
+        of_papers = sorted(written, key=lambda exhibit: exhibit.paper not in PAPERS)
+        margins = [margin for exhibit in of_papers for margin in exhibit.margins]
         write_text(headline(study, *margins[:1]), snakemake.output.headline)
     failed = [exhibit.id for exhibit in written if exhibit.state == Status.FAILED]
     if failed:
