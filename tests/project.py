@@ -18,13 +18,6 @@ from lookalike.studies.settings import checked
 ROOT = Path(__file__).resolve().parents[1]
 COPIED = ["Snakefile", "config.yaml", "config", "workflow", "envs", "profiles", "tests/workflow/tiny.yaml"]
 TINY_DEMO = "demo"
-SAME_ON_ALL_PROCESSORS = {
-    "OPENCV_CPU_DISABLE": "AVX,FP16,AVX2,AVX512-SKX",
-    "OPENCV_IPP": "disabled",
-    "OPENCV_LOG_LEVEL": "ERROR",  # it would warn in every job that these are off
-    "OPENBLAS_CORETYPE": "Haswell",  # else one with AVX-512 takes other kernels
-}
-"""OpenCV and OpenBLAS round differently with each set of vector instructions, and a tiny codebook makes much of it."""
 TINY_SECONDS = 2400  # a minute or two on two free cores, and half an hour on two that are shared
 
 PIP_NAMES = {"PIL": "pillow", "cv2": "opencv-python-headless", "faiss": "faiss-cpu", "pywt": "pywavelets"}
@@ -58,7 +51,7 @@ class Project:
 
     def environment(self):
         kept = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-        return kept | SAME_ON_ALL_PROCESSORS | {"NO_COLOR": "1", "TERM": "dumb"}
+        return kept | {"NO_COLOR": "1", "TERM": "dumb"}
 
     def snakemake(self, *arguments, cores=2, config="tests/workflow/tiny.yaml"):
         """Run Snakemake and return what it said; a failure is an error that shows it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from lookalike.core.instructions import Instructions
 from lookalike.core.seeds import integer_seed
 from lookalike.core.settings.data_sets import DataSet
 from lookalike.core.settings.methods import Method
@@ -68,6 +69,9 @@ class Shared(Section):
 
     seed: int = Field(2010, ge=0)
     """Root seed, a non-negative integer; every job derives a stream of its own from it by name."""
+    instructions: Instructions = "x86-64-v3"
+    """Vector instructions that the libraries of every job may use. With x86-64-v3 (AVX2 and FMA) all processors that
+    have them give the same digits; `native` lets each library choose by processor. A change makes no result again."""
     datasets: dict[Id, DataSet] = Field(description="Where images come from, by data set id.")
     descriptors: dict[Id, Descriptor] = Field({})
     """Block descriptors (OASIS, JMLR section 3), by id; extracted once and shared by representations."""

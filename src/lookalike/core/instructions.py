@@ -1,0 +1,58 @@
+"""Which vector instructions the libraries of a job may use, so that its digits do not depend on the processor.
+
+Libraries choose their code by processor when they are loaded. Longer vectors add numbers in another order, so sums are
+rounded differently, and a learner may then take another step. An environment variable holds each library to shorter
+ones. The process that reads the Snakefile sets them all, and every job inherits them.
+"""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+from typing import Final, Literal
+
+Instructions = Literal["x86-64-v3", "native"]
+
+X86_64_V3: Final = {
+    # OpenBLAS of NumPy, SciPy, OpenCV and faiss: the kernels that need AVX2 and FMA, on processors of any maker
+    "OPENBLAS_CORETYPE": "Haswell",
+    # the names of NumPy 2.4, then those of older versions; NumPy passes over names that it does not know
+    "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL",
+    "NUMBA_CPU_NAME": "x86-64-v3",
+    # none beside those of the name; numba would add all that the processor has
+    "NUMBA_CPU_FEATURES": "",
+    "ATEN_CPU_CAPABILITY": "avx2",
+    "ONEDNN_MAX_CPU_ISA": "AVX2",
+    # the only mode of MKL (matrix products of torch) that is the same on processors of other makers than Intel
+    "MKL_CBWR": "COMPATIBLE",
+    # faiss reads the first since 1.14, and older builds the second
+    "FAISS_SIMD_LEVEL": "AVX2",
+    "FAISS_OPT_LEVEL": "AVX2",
+    "ARROW_USER_SIMD_LEVEL": "AVX2",
+    "OPENCV_CPU_DISABLE": "AVX512-SKX",
+    # Intel's primitives choose by processor too, and cannot be told what
+    "OPENCV_IPP": "disabled",
+    # OpenCV would warn in every job that these are off
+    "OPENCV_LOG_LEVEL": "ERROR",
+}
+"""Environment variable to what holds its library to the instructions of x86-64-v3 (AVX2 and FMA, no AVX-512)."""
+NEEDED: Final = {"avx2", "fma", "bmi1", "bmi2", "f16c", "abm", "movbe"}
+"""What Linux calls the instructions that x86-64-v3 has beside those of x86-64-v2."""
+
+
+def processor_flags(described: Path = Path("/proc/cpuinfo")) -> set[str]:
+    """Return the instruction sets that Linux lists for the first processor; none where it lists none."""
+    if described.is_file():
+        for line in described.read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("flags"):
+                return set(line.partition(":")[2].split())
+    return set()
+
+
+def why_not_same_digits(flags: set[str]) -> str:
+    """Say why digits may differ on this processor from those of another one, or nothing if they need not."""
+    missing = sorted(NEEDED - flags)
+    if not missing:
+        return ""
+    lacks = f"has no {missing[0].upper()}" if flags else f"is not known to have AVX2 ({platform.machine()})"
+    return f"this processor {lacks}, so instructions are not fixed: digits may differ from those of other machines"
