@@ -1,0 +1,121 @@
+"""Which instructions the libraries of a job use, whatever the processor and the environment would have them choose."""
+
+import json
+import sys
+
+import pytest
+from project import ROOT, copy_project, needs_torch, run_in
+
+from lookalike.core.instructions import processor_flags, why_not_same_digits
+
+needs_v3 = pytest.mark.skipif(
+    bool(why_not_same_digits(processor_flags())), reason="this processor has no AVX2, so instructions are not fixed"
+)
+
+OF_A_SHELL = {
+    "OPENBLAS_CORETYPE": "Prescott",
+    "NPY_DISABLE_CPU_FEATURES": "X86_V3 AVX2",
+    "NUMBA_CPU_NAME": "nehalem",
+    "ATEN_CPU_CAPABILITY": "default",
+    "ONEDNN_MAX_CPU_ISA": "SSE41",
+    "MKL_CBWR": "AUTO",
+    "FAISS_SIMD_LEVEL": "NONE",
+    "FAISS_OPT_LEVEL": "generic",
+    "OPENCV_CPU_DISABLE": "AVX2",
+    "OPENCV_IPP": "",
+}
+"""What somebody's shell may hold: older instructions than either setting asks for."""
+ASKING = """
+import json, os, sys
+import cv2, faiss, numpy, scipy.linalg, threadpoolctl
+from numba.core.registry import cpu_target
+
+pools = [pool for pool in threadpoolctl.threadpool_info() if pool["internal_api"] == "openblas"]
+found = {
+    "OpenBLAS": sorted({pool["architecture"] for pool in pools}),
+    "NumPy": numpy.show_config(mode="dicts")["SIMD Extensions"]["found"],
+    "numba": cpu_target.target_context.codegen().magic_tuple()[1:],
+    "faiss": faiss.SIMDConfig.get_level_name(),
+    "OpenCV": [word.strip("*") for word in cv2.getCPUFeaturesLine().split() if not word.endswith("?")],
+    "IPP": cv2.ipp.useIPP(),
+}
+if sys.argv[1:] == ["torch"]:
+    import torch
+
+    os.environ["MKL_VERBOSE"] = "1"
+    found["torch"] = torch.backends.cpu.get_cpu_capability()
+    with torch.backends.mkldnn.verbose(torch.backends.mkldnn.VERBOSE_ON), torch.no_grad():
+        torch.nn.Conv2d(16, 16, 3)(torch.ones(2, 16, 32, 32))
+        torch.ones(64, 64) @ torch.ones(64, 64)
+print(json.dumps(found), flush=True)
+"""
+RULE = """
+rule ask:
+    output: "said.txt"
+    shell: "{python} asking.py {asked} > {{output}}"
+"""
+
+
+@pytest.fixture(scope="module")
+def said_in_a_job(tmp_path_factory):
+    """Function: what the libraries of a job say that they use, and what Snakemake said, with some instructions."""
+
+    def ask(instructions, *asked):
+        project = copy_project(tmp_path_factory.mktemp("instructions"))
+        (project.folder / "asking.py").write_text(ASKING)
+        with (project.folder / "Snakefile").open("a") as file:
+            file.write(RULE.format(python=sys.executable, asked=" ".join(asked)))
+        command = project.command("said.txt", "--config", f"instructions={instructions}")
+        done = run_in(project.folder, command, project.environment() | OF_A_SHELL)
+        assert done.returncode == 0, done.stdout
+        words = (project.folder / "said.txt").read_text()
+        return json.loads(words[words.rindex('{"OpenBLAS') :]), words
+
+    return ask
+
+
+@needs_v3
+def test_every_library_of_a_job_uses_avx2_whatever_the_shell_says(said_in_a_job):
+    found, _ = said_in_a_job("x86-64-v3")
+    assert found["OpenBLAS"] == ["Haswell"]
+    assert found["NumPy"]
+    assert not [name for name in found["NumPy"] if name.startswith(("AVX512", "X86_V4"))]
+    assert found["numba"] == ["x86-64-v3", ""]
+    assert found["faiss"] == "AVX2"
+    assert "AVX2" in found["OpenCV"]
+    assert not [name for name in found["OpenCV"] if name.startswith("AVX512")]
+    assert found["IPP"] is False
+
+
+@needs_v3
+@needs_torch
+def test_torch_uses_avx2_in_a_job_and_its_matrix_products_the_same_code_everywhere(said_in_a_job):
+    found, words = said_in_a_job("x86-64-v3", "torch")
+    assert found["torch"] == "AVX2"
+    assert "isa:Intel AVX2\n" in words
+    assert "jit:avx2," in words
+    assert "CNR:COMPATIBLE" in words or "MKL_VERBOSE" not in words, "a build of torch without MKL says nothing of it"
+
+
+def test_native_leaves_the_choice_to_the_environment(said_in_a_job):
+    found, _ = said_in_a_job("native")
+    assert "Haswell" not in found["OpenBLAS"]
+    assert found["numba"][0] == "nehalem"
+
+
+@pytest.mark.parametrize(
+    ("flags", "why"),
+    [
+        ("fma bmi1 bmi2 f16c abm movbe avx2 avx512f", ""),
+        ("fma bmi1 bmi2 f16c abm movbe", "this processor has no AVX2"),
+        ("", "this processor is not known to have AVX2"),
+    ],
+)
+def test_a_processor_without_avx2_is_told_that_digits_may_differ(flags, why):
+    said = why_not_same_digits(set(flags.split()))
+    assert said.startswith(why)
+    assert ("digits may differ" in said) == bool(why)
+
+
+def test_the_setting_is_written_where_the_others_are():
+    assert "instructions: x86-64-v3" in (ROOT / "config.yaml").read_text()
