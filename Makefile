@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick test-lowest golden schema lint docs readme tutorial caltech20 lock benchmarks unlock clean
+.PHONY: help demo test test-quick test-lowest golden schema lint docs readme readme-check tutorial caltech20 lock benchmarks unlock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -49,6 +49,11 @@ readme: demo ## put the demo's numbers and picture into README.md, and keep its 
 	@for run in results/*/run.json; do cp $$run workflow/resources/runs/$$(basename $$(dirname $$run)).json; done
 	@mkdir -p docs/pictures && cp results/readme/picture.webp docs/pictures/demo.webp
 	@cp results/readme/README.md README.md
+
+readme-check: demo ## run the demo, and check that README.md has its numbers, times aside
+	@$(BIN)/snakemake --cores $(CORES) readme_parts
+	@diff -I '^Made by .make demo.: ' README.md results/readme/README.md || { \
+	echo "README.md (<) has other numbers than this run (>): look why, then make readme"; exit 1; }
 
 tutorial: $(VENV)/.development ## run the tutorial's commands and keep what they print, for its page
 	@$(BIN)/snakemake --cores $(CORES) results/demo/images.json
