@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick test-lowest golden schema lint docs readme readme-check tutorial caltech20 lock benchmarks unlock clean
+.PHONY: help demo test test-quick test-lowest test-newest golden schema lint docs readme readme-check tutorial caltech20 lock benchmarks unlock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -20,11 +20,15 @@ test: $(VENV)/.development ## run the whole test-suite, or what ARGS="tests/lear
 test-quick: $(VENV)/.development ## run the tests that need neither the workflow nor a browser, without lint
 	@$(PYTEST) -m "not workflow and not browser and not lint" $(ARGS)
 
-test-lowest: .venv-lowest/.stamp ## test the package with the lowest versions that pyproject.toml allows; needs Python 3.11
-	@$(PYTEST) -m "not workflow and not browser and not lint" tests/learners $(LOWEST:%=tests/unit/%) $(ARGS)
+test-lowest: .venv-lowest/.stamp ## test the package's wheel with the lowest versions that pyproject.toml allows; needs Python 3.11
+	@$(PYTEST) $(OF_PACKAGE) $(ARGS)
 
-LOWEST := app core data features learners ranking
+test-newest: .venv-newest/.stamp ## test the package's wheel with the newest versions of what it needs, whatever the locks say
+	@$(PYTEST) $(OF_PACKAGE) $(ARGS)
+
+OF_PACKAGE := -m "not workflow and not browser and not lint" tests/learners $(addprefix tests/unit/,app core data features learners ranking)
 test-lowest .venv-lowest/.stamp: BIN = .venv-lowest/bin
+test-newest .venv-newest/.stamp: BIN = .venv-newest/bin
 
 PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(CORES) --dist worksteal
 
@@ -152,5 +156,13 @@ $(VENV)/.development: envs/requirements-dev.txt $(TORCH) pyproject.toml | $(VENV
 	Python 3.11: name it with make PYTHON=...")'
 	@rm -rf .venv-lowest && $(PYTHON) -m venv .venv-lowest
 	@$(BIN)/$(PIP) --require-hashes -r $<
-	@$(BIN)/$(PIP) --no-deps --no-build-isolation --no-index -e .
+	@$(BIN)/python -m pip wheel -qq --no-deps --no-build-isolation --no-index -w .venv-lowest/wheel .
+	@$(BIN)/$(PIP) --no-deps --no-index .venv-lowest/wheel/*.whl
 	@touch $@
+
+# never up to date: what is newest changes
+.PHONY: .venv-newest/.stamp
+.venv-newest/.stamp:
+	@rm -rf .venv-newest && $(PYTHON) -m venv .venv-newest
+	@$(BIN)/python -m pip wheel -qq --disable-pip-version-check --no-deps -w .venv-newest/wheel .
+	@$(BIN)/$(PIP) "$$(ls .venv-newest/wheel/*.whl)[workflow]" pytest pytest-xdist hypothesis filelock scikit-image
