@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse as sp
 
 from lookalike.core.arrays import Floats, Matrix
 from lookalike.core.errors import LookalikeError
@@ -38,11 +37,13 @@ class IndexForm:
     """
 
     def __init__(self, learner: SimilarityLearner, rank: int | None = None) -> None:
+        from scipy.sparse import eye_array  # slow to import, and a query of an index needs none
+
         self._learner, self._rank = learner, rank
         self.metric = "inner_product" if learner.metric_ == "inner_product" else "squared_euclidean"
         try:
             # what is linear is known by what it makes of unit vectors
-            unit = learner.transform_queries(sp.eye_array(learner.n_features_in_, format="csr"), rank)
+            unit = learner.transform_queries(eye_array(learner.n_features_in_, format="csr"), rank)
         except ValueError as error:
             raise LookalikeError(f"what {type(learner).__name__} learned cannot be served so: {error}") from error
         if hasattr(unit, "indptr") and rank is None:
