@@ -46,11 +46,13 @@ class IndexForm:
             unit = learner.transform_queries(eye_array(learner.n_features_in_, format="csr"), rank)
         except ValueError as error:
             raise LookalikeError(f"what {type(learner).__name__} learned cannot be served so: {error}") from error
+        # a distance may stretch one direction 10,000 times as much as another: rounded first, it loses neighbours
+        kind = np.float32 if self.metric == "inner_product" else np.float64
         if hasattr(unit, "indptr") and rank is None:
-            self.query_map: Arrays = {"weights": unit.diagonal().astype(np.float32)}
+            self.query_map: Arrays = {"weights": unit.diagonal().astype(kind)}
         else:
             dense = unit.toarray() if hasattr(unit, "indptr") else unit
-            self.query_map = {"matrix": np.ascontiguousarray(dense, dtype=np.float32)}
+            self.query_map = {"matrix": np.ascontiguousarray(dense, dtype=kind)}
 
     def queries(self, rows: Matrix) -> Matrix:
         """Return rows, as the learner takes them, as queries of an index: (n, r), float32, CSR where they stay so."""
@@ -62,11 +64,13 @@ class IndexForm:
 
 
 def mapped(rows: Matrix, query_map: Arrays) -> Matrix:
-    """Return rows as queries of an index: multiplied by its ``matrix``, or by the ``weights`` of dimensions."""
+    """Return rows as queries of an index, float32: times its ``matrix``, or the ``weights`` of dimensions."""
     if "matrix" in query_map:
-        return rows @ query_map["matrix"]
-    weights = query_map["weights"]
-    return rows.multiply(weights).tocsr() if hasattr(rows, "indptr") else rows * weights
+        asked = rows @ query_map["matrix"]
+    else:
+        weights = query_map["weights"]
+        asked = rows.multiply(weights).tocsr() if hasattr(rows, "indptr") else rows * weights
+    return asked.astype(np.float32, copy=False)
 
 
 def engine_scores(metric: str, queries: Matrix, gallery: Matrix) -> Floats:
