@@ -162,6 +162,8 @@ def vectors_of_classes(n_dimensions=12, length=1.0, stretch=0):
     y = rng.integers(4, size=65)
     X = rng.standard_normal((65, n_dimensions)) + 2 * np.eye(n_dimensions)[y]
     X *= length / np.linalg.norm(X, axis=1, keepdims=True) * np.logspace(0, -stretch, n_dimensions)
+    if stretch:
+        X = X @ np.linalg.qr(rng.standard_normal((n_dimensions, n_dimensions)))[0]
     table = pd.DataFrame(X.astype(np.float32), index=[f"id-{row}" for row in range(65)])
     return table[:60], table[60:], y[:60].astype(str)
 
@@ -216,6 +218,10 @@ def test_an_export_has_the_neighbours_of_rank(served, call, result):
     if answer["metric"] == "inner_product":
         given = pd.read_parquet("vectors.parquet").drop(columns=["id", "label"]).to_numpy()
         np.testing.assert_array_equal(vectors, given)  # the gallery stays as it is
+    else:
+        names = {"queries": pd.read_parquet("vectors.parquet").drop(columns=["id", "label"]).to_numpy()}
+        exec(compile(blocks()[0], str(PAGE), "exec"), names)  # a row of the gallery finds itself at no distance
+        np.testing.assert_allclose(names["asked"], vectors, rtol=0, atol=3e-6 * np.abs(vectors).max())
 
 
 def test_without_faiss_vectors_leave_as_arrays(served):
