@@ -43,6 +43,8 @@ SCORE = (0.05e-9, 15e-9)
 """Of ranking held-out rows, for each pair of them and dimension, and for each pair."""
 STEP_OF_LEGO = 0.25e-9
 """Of a step of LEGO, for each pair of dimensions."""
+SWEEPS_OF_QPAO, BLOCK_OF_QPAO = 10, (1.2e-3, 0.5e-6)
+"""Sweeps that QPAO takes, about; and seconds of a block in one, at least, and more for each triplet."""
 PASS_OF = {"OASIS": 1, "OnlineProjOASIS": 2, "DissimOASIS": 4, "AveragedOASIS": 1}
 """Learners that take steps on a matrix, and what a step costs beside that of OASIS."""
 LARGEST_MATRIX = 20_000
@@ -144,7 +146,7 @@ def _steps(n_steps: int, shape: Shape, y: Array | None) -> dict[str, object]:
 
 
 def seconds(name: str, parameters: Mapping[str, object], shape: Shape) -> float:
-    """Estimate the seconds of learning on one core; NaN of a learner that nobody has measured.
+    """Estimate the seconds of learning on one core.
 
     Parameters
     ----------
@@ -162,8 +164,9 @@ def seconds(name: str, parameters: Mapping[str, object], shape: Shape) -> float:
         return CUBE[0] * min(n, d) ** 3 + CUBE[1] * n * d * min(n, d)
     if name in PAIR:
         return PAIR[name] * n * n * min(n, d)
-    if name not in (*PASS_OF, *ON_WEIGHTS, "LEGO"):
-        return float("nan")
+    if name == "QPAO":
+        m, blocks = shape.n_triplets or int(settings["n_triplets"]), min(int(settings["n_blocks"]), d)
+        return SWEEPS_OF_QPAO * blocks * (BLOCK_OF_QPAO[0] + BLOCK_OF_QPAO[1] * m)
     n_steps, rankers = int(settings["n_steps"]), int(settings.get("n_rankers", 1))
     if name in ON_WEIGHTS:
         once = n_steps * values * STEP_ON_WEIGHTS
@@ -193,7 +196,7 @@ def _on_matrix(shape: Shape, n_steps: int, rankers: int) -> float:
 
 def too_long(name: str, expected: float, other: Choice, shape: Shape) -> str | None:
     """Say before a learner that was named starts that it takes longer than a minute, and what takes less."""
-    if not expected > LONGEST:
+    if expected <= LONGEST:
         return None
     advice = f"leave --learner out to take {other.name}, about {duration(other.seconds)}"
     if other.name == name:

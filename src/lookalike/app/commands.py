@@ -7,6 +7,7 @@ import shlex
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -184,8 +185,11 @@ def fit(
     from lookalike.core.model_file import SUFFIX
 
     whole = Path(os.path.realpath(source))
-    output = output or Path(f"{whole.stem if whole.suffix.lower() in VECTORS else whole.name}{SUFFIX}")
-    options.check_output(output, (SUFFIX,), labels, triplets, _model_in(representation))
+    default = Path(f"{whole.stem if whole.suffix.lower() in VECTORS else whole.name}{SUFFIX}")
+    options.check_output(output or default, (SUFFIX,), labels, triplets, _model_in(representation))
+    if output is None:
+        _refuse_other(default, whole.name)
+    output = output or default
     named(output, SUFFIX)
     kept = options.cache_folder(cache, no_cache, output)
     with options.StageReport(quiet) as progress:
@@ -203,13 +207,13 @@ def fit(
         )
         model.check_settings(triplets=triplets is not None)
         rows = model.read(source, labels, triplets, id_column=id_column, label_column=label_column)
-        progress.note(_taken(rows))
+        progress.note(taken(rows))
         model.fit(rows)
     model.save(output)
     about = model.about()
     if as_json:
         left_out = options.records(model.left_out_)
-        options.print_json({"model": str(output), "source": _facts(rows), **about, "left_out": left_out})
+        options.print_json({"model": str(output), "source": facts(rows), **about, "left_out": left_out})
     elif not quiet:
         tables = {"--labels": labels, "--triplets": triplets}
         columns = {"--id-column": id_column, "--label-column": label_column}
@@ -224,7 +228,18 @@ def fit(
         options.tell(f"next: {shlex.join([_program(), *step])}" for step in next_steps)
 
 
-def _facts(rows: Rows) -> dict[str, object]:
+def _refuse_other(default: Path, source: str) -> None:
+    """Refuse to write, under a name that nobody gave, over the model of a source of another name."""
+    from lookalike.app.model_file import read_about
+
+    known = source
+    with suppress(LookalikeError):  # there is no model yet, or none that can be read
+        known = read_about(default)["made_by"].get("source", source)
+    if known != source:
+        raise LookalikeError(f"{default} is the model of {known}: name that of {source} by --output")
+
+
+def facts(rows: Rows) -> dict[str, object]:
     """Return what was taken for what, as JSON holds it."""
     labels = [] if rows.labels is None else rows.labels[rows.labels != ""].tolist()
     dimensions = None if rows.X is None else int(rows.X.shape[1])
@@ -240,22 +255,22 @@ def _facts(rows: Rows) -> dict[str, object]:
     return {"path": rows.source, "columns": rows.origin, **counts}
 
 
-def _taken(rows: Rows) -> str:
+def taken(rows: Rows) -> str:
     """Say in one line what was taken for what."""
-    facts = _facts(rows)
+    found = facts(rows)
     parts = [options.counted(len(rows), rows.noun)]
     if rows.X is not None:
-        parts[0] += f" of {facts['dimensions']:,} dimensions"
+        parts[0] += f" of {found['dimensions']:,} dimensions"
         parts.append(rows.origin or "row numbers from 0 are the ids")
     if rows.triplets is not None:
         parts.append(options.counted(len(rows.triplets) + sum(rows.triplets_left_out.values()), "triplet"))
-    elif isinstance(classes := facts["classes"], dict):
+    elif isinstance(classes := found["classes"], dict):
         listed = ", ".join(f"{name} {n:,}" for name, n in classes.items())
         parts.append(f"{options.counted(len(classes), 'class')} ({listed})" if classes else "no labels")
     else:
         parts.append(f"{classes:,} classes")
-    if facts["n_unlabelled"] and rows.triplets is None:
-        parts.append(f"{facts['n_unlabelled']:,} without a label")
+    if found["classes"] and found["n_unlabelled"] and rows.triplets is None:
+        parts.append(f"{found['n_unlabelled']:,} without a label")
     return f"{rows.source}: {'; '.join(parts)}"
 
 
@@ -460,7 +475,7 @@ def evaluate(
         )
         opened.random_state = seed
         rows = opened.read(source, labels, triplets, id_column=id_column, label_column=label_column)
-        progress.note(_taken(rows))
+        progress.note(taken(rows))
         table = opened.evaluate(rows, ks=places, everything=everything)
     counts, nouns = table.attrs, f"{rows.noun}s"
     if counts["learned_from"]:
@@ -473,7 +488,7 @@ def evaluate(
         warnings.warn(sentence, stacklevel=2)
     if as_json:
         tables = {"rows": options.records(table), "left_out": options.records(opened.left_out_)}
-        options.print_json({"model": str(model), "folder": str(source), "source": _facts(rows)} | counts | tables)
+        options.print_json({"model": str(model), "folder": str(source), "source": facts(rows)} | counts | tables)
         return
     what = options.counted(counts[nouns], rows.noun)
     if "triplets" in counts:
@@ -649,8 +664,8 @@ def info(model: Model, as_json: options.AsJson = False) -> None:
         "left out": f"{about['n_left_out']:,} files",
         "seed": str(about["seed"]),
         "seconds": ", ".join(f"{name} {seconds:.1f}" for name, seconds in about["seconds"].items()),
-        "made": origin.get("time", "unknown"),
-        "versions": ", ".join(f"{name} {number}" for name, number in origin.items() if name != "time"),
+        "made": f"{origin.get('time', 'unknown')}, of {origin.get('source', 'unknown')}",
+        "versions": ", ".join(f"{name} {text}" for name, text in origin.items() if name not in ("time", "source")),
     }
     if lines := _triplets_in(about):
         rows["triplets"] = lines[0]

@@ -137,14 +137,17 @@ def _whole_map(model: Similarity, rank: int | None, learned: Arrays) -> tuple[Ar
     """Return what vectors of queries go through, as their user has them, and whether those of the gallery stay so.
 
     A user's vectors v are learned from as x = (v - m) / s, and (v - m)'W / s^2 orders vectors v' as x'W does theirs.
+    Where the gallery changes too, queries are divided by s as its rows are, so that both are rounded alike.
     """
     describer = model.representation_.describer
     if not isinstance(describer, GivenVectors):
         return learned | model.reduction_, False
     stays = model.learner_.metric_ == "inner_product" and rank is None
-    divisor = np.float32(describer.scale**2 if stays else describer.scale)
-    divided = {name: array / divisor for name, array in learned.items()}
-    return divided | ({"mean": describer.mean.astype(np.float32)} if len(describer.mean) else {}), stays
+    parts: Arrays = {"mean": describer.mean} if len(describer.mean) else {}
+    if not stays:
+        return learned | parts | {"scale": np.asarray(describer.scale)}, False
+    divisor = np.float32(describer.scale**2)
+    return {name: array / divisor for name, array in learned.items()} | parts, True
 
 
 def _lost(model: Similarity, form: IndexForm, found: Rows, rows: Matrix, vectors: Floats) -> list[dict[Hashable, Any]]:

@@ -1,7 +1,8 @@
 """A gallery of images that was described once, in a file that `lookalike rank` takes in place of their folder.
 
 It holds what an index of a vector database does: the images' vectors, and what those of queries are multiplied by. So
-ranking needs no learner, and this module imports neither scikit-learn nor pandas, which take most of a second each.
+ranking needs no learner, and this module imports none of scikit-learn, pandas and SciPy, which take most of a second
+together; only visterms bring SciPy and numba.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from lookalike.app.index_form import IndexForm, engine_scores, mapped
 from lookalike.app.model_file import SIMILARITY, fingerprint, read_parts
@@ -138,9 +138,9 @@ def read_gallery(path: PathLike) -> SavedGallery:
     check_finite(arrays, path, GALLERY.again)
     with fits_together(path, GALLERY):
         if "shape" in about:
-            rows: Matrix = sp.csr_array(
-                tuple(arrays[f"rows.{part}"] for part in CSR_PARTS), shape=tuple(about["shape"])
-            )
+            from scipy.sparse import csr_array
+
+            rows: Matrix = csr_array(tuple(arrays[f"rows.{part}"] for part in CSR_PARTS), shape=tuple(about["shape"]))
             rows.check_format()
         else:
             rows = arrays["rows"]
@@ -293,6 +293,7 @@ def update_gallery(
 
 def _vectors(model: Similarity, form: IndexForm, found: ImageSet, previous: SavedGallery | None) -> Matrix:
     """Return the vectors of images: those that a gallery has, and the others described."""
+    from lookalike.app.representations import stacked
     from lookalike.app.rows import Rows
 
     contents = found.images["sha256"].tolist()
@@ -304,8 +305,7 @@ def _vectors(model: Similarity, form: IndexForm, found: ImageSet, previous: Save
         described = Rows.from_images(found).take(np.array(list(new.values())))
         parts.append(form.vectors(model.gallery_rows(described)[1]))
     row_of |= {content: n_before + row for row, content in enumerate(new)}
-    stacked = sp.vstack(parts, format="csr") if hasattr(parts[0], "indptr") else np.concatenate(parts)
-    return stacked[[row_of[content] for content in contents]]
+    return stacked(parts)[[row_of[content] for content in contents]]
 
 
 def _stamp(file: Path) -> tuple[int, int] | None:

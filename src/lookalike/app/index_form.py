@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse as sp
 
 from lookalike.core.arrays import Floats, Matrix
 from lookalike.core.errors import LookalikeError
@@ -38,18 +37,22 @@ class IndexForm:
     """
 
     def __init__(self, learner: SimilarityLearner, rank: int | None = None) -> None:
+        from scipy.sparse import eye_array  # slow to import, and a query of an index needs none
+
         self._learner, self._rank = learner, rank
         self.metric = "inner_product" if learner.metric_ == "inner_product" else "squared_euclidean"
         try:
             # what is linear is known by what it makes of unit vectors
-            unit = learner.transform_queries(sp.eye_array(learner.n_features_in_, format="csr"), rank)
+            unit = learner.transform_queries(eye_array(learner.n_features_in_, format="csr"), rank)
         except ValueError as error:
             raise LookalikeError(f"what {type(learner).__name__} learned cannot be served so: {error}") from error
+        # a distance may stretch one direction 10,000 times as much as another: rounded first, it loses neighbours
+        kind = np.float32 if self.metric == "inner_product" else np.float64
         if hasattr(unit, "indptr") and rank is None:
-            self.query_map: Arrays = {"weights": unit.diagonal().astype(np.float32)}
+            self.query_map: Arrays = {"weights": unit.diagonal().astype(kind)}
         else:
             dense = unit.toarray() if hasattr(unit, "indptr") else unit
-            self.query_map = {"matrix": np.ascontiguousarray(dense, dtype=np.float32)}
+            self.query_map = {"matrix": np.ascontiguousarray(dense, dtype=kind)}
 
     def queries(self, rows: Matrix) -> Matrix:
         """Return rows, as the learner takes them, as queries of an index: (n, r), float32, CSR where they stay so."""
@@ -61,11 +64,13 @@ class IndexForm:
 
 
 def mapped(rows: Matrix, query_map: Arrays) -> Matrix:
-    """Return rows as queries of an index: multiplied by its ``matrix``, or by the ``weights`` of dimensions."""
+    """Return rows as queries of an index, float32: times its ``matrix``, or the ``weights`` of dimensions."""
     if "matrix" in query_map:
-        return rows @ query_map["matrix"]
-    weights = query_map["weights"]
-    return rows.multiply(weights).tocsr() if hasattr(rows, "indptr") else rows * weights
+        asked = rows @ query_map["matrix"]
+    else:
+        weights = query_map["weights"]
+        asked = rows.multiply(weights).tocsr() if hasattr(rows, "indptr") else rows * weights
+    return asked.astype(np.float32, copy=False)
 
 
 def engine_scores(metric: str, queries: Matrix, gallery: Matrix) -> Floats:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import scipy.sparse as sp
 from pydantic import Field
 from pydantic.dataclasses import dataclass as checked_dataclass
 
@@ -21,9 +20,9 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.images import load_rgb
 from lookalike.core.model_file import About, Arrays
 from lookalike.core.seeds import generator
-from lookalike.features.bag_of_visterms import BagOfVisterms
 from lookalike.features.describers import (
     NAMES,
+    VISTERMS,
     Describer,
     StageProgress,
     Vectors,
@@ -92,12 +91,14 @@ class GivenVectors(Describer, system="vectors", title="Vectors", distance="l2", 
 
 def make_representation(name: str, words: int | None = None, **settings: Any) -> CachedDescriber:
     """Make ``"visterms"``, which alone have words, or a describer of the fine-grained study, not fitted yet."""
-    if name == BagOfVisterms.system:
+    if name == VISTERMS:
+        from lookalike.features.bag_of_visterms import BagOfVisterms
+
         return CachedDescriber(BagOfVisterms(words=words, **settings))
     if name == GivenVectors.system:
         return CachedDescriber(GivenVectors(**settings))
     if name not in NAMES:
-        known = ", ".join([BagOfVisterms.system, *NAMES])
+        known = ", ".join([VISTERMS, *NAMES])
         raise LookalikeError(f"there is no representation {name!r}: take one of {known}, or a .lookalike file")
     if words is not None:
         raise LookalikeError(f"--words is for visterms only, and {name} has none: leave it out, or use visterms")
@@ -185,9 +186,9 @@ class CachedDescriber:
                 _write_cached(work.cache, key, chunk, vectors)
                 done += len(chunk)
                 work.progress("describing images", done, len(path_of))
-        stacked = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
+        rows = stacked(parts)
         place = {name: row for row, name in reversed([*enumerate(known)])}
-        return stacked[[place[name] for name in sha256]]
+        return rows[[place[name] for name in sha256]]
 
     def _key(self) -> str:
         """Return the name of this representation in the cache."""
@@ -201,14 +202,30 @@ class CachedDescriber:
     def _read_cached(self, cache: Cache, key: str) -> tuple[list[str], list[Vectors]]:
         """Read the sha256 of images whose vectors are kept under a key, and these, entry by entry."""
         known, parts = list[str](), list[Vectors]()
-        n_dimensions, is_sparse = self.describer.n_dimensions, isinstance(self.describer, BagOfVisterms)
+        n_dimensions, is_sparse = self.describer.n_dimensions, self.describer.system == VISTERMS
         expected = {"sha256": (_SHA256,), "vectors": (n_dimensions,)}
         for arrays in cache.read(key, _TOGETHER * (4 * n_dimensions + _SHA256) + _MARGIN):
             shapes = {name: array.shape[1:] for name, array in arrays.items()}
             if shapes == expected and len(arrays["sha256"]) == len(arrays["vectors"]):
                 known += [name.tobytes().hex() for name in arrays["sha256"]]
-                parts.append(sp.csr_array(arrays["vectors"]) if is_sparse else arrays["vectors"])
+                parts.append(sparse(arrays["vectors"]) if is_sparse else arrays["vectors"])
         return known, parts
+
+
+def stacked(parts: Sequence[Vectors]) -> Vectors:
+    """Put rows below one another; sparse ones stay so."""
+    if not hasattr(parts[0], "indptr"):
+        return np.concatenate(parts)
+    from scipy.sparse import vstack
+
+    return vstack(parts, format="csr")
+
+
+def sparse(rows: Floats) -> Vectors:
+    """Return rows as CSR."""
+    from scipy.sparse import csr_array  # slow to import, and only visterms need it
+
+    return csr_array(rows)
 
 
 def _write_cached(cache: Cache, key: str, sha256: Sequence[str], vectors: Vectors) -> None:

@@ -126,9 +126,10 @@ class Rows:
     def check_related(self) -> None:
         """Refuse rows of which neither labels nor triplets say which are alike."""
         if self.triplets is None and (self.labels is None or not (self.labels != "").any()):
+            column = "give it a column label, name a column by --label-column, or " if self.origin else ""
             raise LookalikeError(
-                f"{self.source} has no labels: give it a column label, name a column by --label-column, or give labels "
-                "or triplets by id in a file, by --labels or --triplets"
+                f"{self.source} has no labels: {column}give labels or triplets by id in a file, by --labels or "
+                "--triplets"
             )
 
 

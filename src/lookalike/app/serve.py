@@ -11,7 +11,7 @@ import typer
 from typer import Argument, Option
 
 from lookalike.app import options
-from lookalike.app.commands import Model, measure_lines
+from lookalike.app.commands import Model, facts, measure_lines, taken
 from lookalike.core.errors import LookalikeError
 
 _INDEX_EXAMPLES = """\
@@ -158,11 +158,17 @@ def export(
         kept = options.cache_folder(cache, no_cache, model)
         opened = Similarity.load(model, jobs=jobs, cache=kept, progress=progress)
         columns = {"id_column": id_column, "label_column": label_column}
-        rows = opened.read(gallery, labels, **columns) if labels is not None else gallery
-        about = write_export(opened, rows, output, to=to, index=index, rank=rank, **columns)
+        if labels is not None:
+            rows = opened.read(gallery, labels, **columns)
+        else:
+            rows = opened.read_gallery(gallery, **columns)
+        progress.note(taken(rows))
+        about = write_export(opened, rows, output, to=to, index=index, rank=rank)
     if as_json:
         left_out = options.records(opened.left_out_)
-        options.print_json({"export": str(output), "model": str(model), **about, "left_out": left_out})
+        options.print_json(
+            {"export": str(output), "model": str(model), "source": facts(rows), **about, "left_out": left_out}
+        )
     elif not quiet:
         noun = "vector" if of_vectors else "image"
         share = f"{about['same_neighbours']:.1%} of the first 10 neighbours of {about['queries']:,} {noun}s"

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from lookalike import __version__
 from lookalike.app import learning
 from lookalike.app.cache import Cache
-from lookalike.app.choice import STOPPING, Shape, choose_learner, seconds, too_long, worse_than_none
+from lookalike.app.choice import STOPPING, Shape, choose_learner, duration, seconds, too_long, worse_than_none
 from lookalike.app.learning import HELD_OUT, MIXED, TRAIN, choose_evaluated, choose_roles, fit_components, nearest
 from lookalike.app.model_file import SIMILARITY, Header, read_similarity, write_similarity
 from lookalike.app.representations import (
@@ -94,8 +94,8 @@ class Similarity:
     progress : callable, optional
         Called as ``progress(what, done, total)``.
     note : callable, optional
-        Called with a sentence before what takes long (the learner that was chosen, and why; that a learner which was
-        named takes longer than a minute), and where held-out vectors are ranked worse after learning than before.
+        Called with a sentence before what takes long (the learner, why it was chosen, and about how long it takes),
+        and where held-out vectors are ranked worse after learning than before.
 
     Attributes
     ----------
@@ -270,7 +270,7 @@ class Similarity:
         labelled = "" if found.labels is None or kept is not None else found.labels
         facts = {found.key: found.ids, "label": labelled, "content": found.contents, "role": roles}
         self.rows_, self.left_out_ = pd.DataFrame(facts), found.left_out
-        self.provenance_ = _made_now()
+        self.provenance_ = _made_now() | {"source": Path(os.path.realpath(found.source)).name}
         if found.images is None:
             self._compare_held_out(found, roles)
         return self
@@ -285,8 +285,7 @@ class Similarity:
             return choice.name, choice.parameters
         name, shape = learning.learner_name(self.learner), Shape.taken_from(X, triplets)
         expected = seconds(name, settings if "n_steps" in settings else STOPPING | settings, shape)
-        if (sentence := too_long(name, expected, choice, shape)) is not None:
-            self.note(sentence)
+        self.note(too_long(name, expected, choice, shape) or f"{name}; learning takes about {duration(expected)}")
         return name, settings
 
     def _compare_held_out(self, found: Rows, roles: Texts) -> None:
@@ -354,7 +353,7 @@ class Similarity:
         if k < 1:
             raise LookalikeError(f"a ranking needs at least 1 neighbour, not {k}")
         asked = None if isinstance(queries, Rows) or self._of_vectors else self._query_images(queries)
-        found = self._read_gallery(gallery, id_column, label_column)
+        found = self.read_gallery(gallery, id_column=id_column, label_column=label_column)
         wanted = asked or self._query_vectors(queries, found, id_column, label_column)
         self.left_out_ = pd.concat([wanted.left_out, found.left_out], ignore_index=True)
         raw_queries, raw_gallery = self._describe(wanted, found)
@@ -453,7 +452,7 @@ class Similarity:
                 opened.reduction_,
                 opened.learner_,
             )
-        found = self._read_gallery(source, id_column, label_column)
+        found = self.read_gallery(source, id_column=id_column, label_column=label_column)
         self.left_out_ = found.left_out
         if not hasattr(self, "representation_"):
             self.representation_ = self._learn_representation(found)
@@ -491,7 +490,7 @@ class Similarity:
             Columns of a file of vectors.
         """
         self._check_fitted()
-        found = self._read_gallery(source, id_column, label_column)
+        found = self.read_gallery(source, id_column=id_column, label_column=label_column)
         self.left_out_ = found.left_out
         (raw,) = self._describe(found)
         return found, self._side(raw, True)[1]
@@ -728,14 +727,18 @@ class Similarity:
         if is_sparse(rows.X) and describer.settings()["centred"]:
             raise LookalikeError(f"{rows.source} is sparse, and the model compares dense vectors: save it as .npy")
 
-    def _read_gallery(self, gallery: PathLike | Rows, id_column: str | None, label_column: str | None) -> Rows:
-        """Read images at any depth of a folder, or a file of vectors."""
+    def read_gallery(
+        self, gallery: PathLike | Rows, *, id_column: str | None = None, label_column: str | None = None
+    ) -> Rows:
+        """Read images at any depth of a folder, or a file of vectors, which need no labels."""
         if isinstance(gallery, Rows):
             return gallery
         of_vectors = is_vectors(gallery)
         self._check_kind(os.fspath(gallery), of_vectors=of_vectors)
         if of_vectors:
-            return read_vectors(gallery, id_column=id_column, label_column=label_column)
+            rows = read_vectors(gallery, id_column=id_column, label_column=label_column)
+            self._check_vectors(rows)
+            return rows
         progress = partial(self.progress, "reading images")
         return Rows.from_images(read_images(gallery, n_threads=self.jobs, progress=progress))
 

@@ -22,7 +22,7 @@ from lookalike.core.progress import counted
 from lookalike.core.resizing import resize
 from lookalike.core.seeds import generator, integer_seed
 from lookalike.features.codebook import assign, learn_codebook, warm_up
-from lookalike.features.describers import Arrays, Describer, StageProgress, Vectors, silent, thread_pool
+from lookalike.features.describers import VISTERMS, Arrays, Describer, StageProgress, Vectors, silent, thread_pool
 from lookalike.features.descriptors import describe, normalise
 from lookalike.features.lbp import N_BINS
 from lookalike.features.palette import N_COLOURS, learn_palette, sample_pixels
@@ -42,7 +42,7 @@ N_PIXELS = 100_000
 @dataclass(kw_only=True, eq=False)
 class BagOfVisterms(
     Describer,
-    system="visterms",
+    system=VISTERMS,
     title="Visterms",
     distance="cosine",
     learned=("palette", "codebook", "idf"),

@@ -8,9 +8,9 @@ double precision where rounding could matter, so codebook and counts are the sam
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse as sp
 
 from lookalike.core.arrays import Floats, Ints, Shorts
 from lookalike.core.errors import LookalikeError
@@ -19,6 +19,9 @@ from lookalike.core.kernels import njit
 from lookalike.features.clustering import cluster, one_thread
 from lookalike.features.descriptors import Blocks, describe, normalise
 from lookalike.features.shards import count_by_image, index_images, load_shard, locate
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 BATCH = 192
 """Descriptors that are compared with all words at once: about an image's, so that their scores stay in the cache."""

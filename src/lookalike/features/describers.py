@@ -47,6 +47,8 @@ DESCRIBERS = {
     "spmk-texton-1024-max": "lookalike.features.texton:TextonPyramid",
 }
 """System id (a row of Table 1) to ``module:Class``."""
+VISTERMS = "visterms"
+"""What `BagOfVisterms` is called: its module is imported with numba, for models of visterms alone."""
 SHORT_NAMES = {"colour": "color", "sift": "sift-like", "texton": "spmk-texton-1024-max"}
 """What else a describer is called on the command line."""
 NAMES = (*DESCRIBERS, *SHORT_NAMES)

@@ -5,11 +5,10 @@ Descriptors are stored as OpenCV gives them in one thread, 128 bytes each; RootS
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import cv2
 import numpy as np
-import pandas as pd
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
@@ -19,6 +18,9 @@ from lookalike.core.images import luma, shrink
 from lookalike.core.progress import Progress
 from lookalike.features.describers import NotNegative, one_opencv_thread
 from lookalike.features.shards import join_images, read_images, shard_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 N_FEATURES = 128
 """Numbers in a SIFT descriptor."""

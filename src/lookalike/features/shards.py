@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from lookalike.core.arrays import Array, Bytes, Integers, Ints, Longs
 from lookalike.core.errors import LookalikeError
@@ -21,6 +20,7 @@ from lookalike.core.progress import Progress, counted
 
 if TYPE_CHECKING:
     import pandas as pd
+    import scipy.sparse as sp
 
 Shard = TypeVar("Shard")
 
@@ -111,4 +111,6 @@ def count_words_of_rows(rows: Integers, words: Integers, shape: tuple[int, int])
             f"there is a word {words.max() if words.min() >= 0 else words.min()}, but the codebook has words 0 to "
             f"{shape[1] - 1}: delete the files of words and run the command again"
         )
-    return sp.csr_array((np.ones(len(words), np.int32), (rows.astype(np.int32), words)), shape=shape)
+    from scipy.sparse import csr_array
+
+    return csr_array((np.ones(len(words), np.int32), (rows.astype(np.int32), words)), shape=shape)

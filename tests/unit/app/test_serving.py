@@ -16,7 +16,6 @@ import pandas as pd
 import pytest
 
 import lookalike
-from lookalike.app.index_form import mapped
 from lookalike.app.rows import make_rows
 from lookalike.app.similarity import Similarity
 
@@ -134,22 +133,37 @@ def test_a_mistake_is_one_sentence_and_changes_no_file(line, sentence, indexed, 
     assert {path: path.read_bytes() for path in indexed.rglob("*") if path.is_file()} == before
 
 
-def test_a_gallery_is_asked_without_the_libraries_of_learning(indexed):
+def test_a_gallery_is_asked_without_libraries_that_take_long_to_import(indexed):
+    heavy = (
+        "sklearn",
+        "pandas",
+        "pyarrow",
+        "scipy",
+        "numba",
+        "torch",
+        "faiss",
+        "skimage",
+        "matplotlib",
+        "tqdm",
+        "rich",
+    )
     code = (
         "import sys; from lookalike.cli import main\n"
         f"assert main({RANK.split()!r}) == 0\n"
-        "print([name for name in ('sklearn', 'pandas', 'pyarrow') if name in sys.modules])"
+        f"print([name for name in {heavy} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
 
 
-def vectors_of_classes(n_dimensions=12, length=1.0):
+def vectors_of_classes(n_dimensions=12, length=1.0, stretch=0):
     """Rows of four classes, 60 to find and 5 to ask with."""
     rng = np.random.default_rng(3)
     y = rng.integers(4, size=65)
     X = rng.standard_normal((65, n_dimensions)) + 2 * np.eye(n_dimensions)[y]
-    X *= length / np.linalg.norm(X, axis=1, keepdims=True)
+    X *= length / np.linalg.norm(X, axis=1, keepdims=True) * np.logspace(0, -stretch, n_dimensions)
+    if stretch:
+        X = X @ np.linalg.qr(rng.standard_normal((n_dimensions, n_dimensions)))[0]
     table = pd.DataFrame(X.astype(np.float32), index=[f"id-{row}" for row in range(65)])
     return table[:60], table[60:], y[:60].astype(str)
 
@@ -158,6 +172,7 @@ CASES = {
     "bilinear": ("OASIS", {"n_steps": 300}, 12, 1.0),
     "bilinear, scaled": ("OASIS", {"n_steps": 300}, 12, 9.0),
     "distance, scaled": ("LMNN", {}, 12, 9.0),
+    "distance, of a matrix near a singular one": ("RCA", {}, 12, 1.0, 4),
     "diagonal": ("DiagonalOASIS", {"n_steps": 300}, 12, 1.0),
 }
 
@@ -181,8 +196,12 @@ def test_an_export_has_the_neighbours_of_rank(served, call, result):
         answer = result(f"export vectors.lookalike vectors.parquet --to {to}")
         assert (answer["rows"], answer["same_neighbours"]) == (60, 1.0)
         assert (answer["query_dimensions"], answer["left_out"]) == (queries.shape[1], [])
-    query_map = dict(np.load("vectors-faiss/query_map.npz"))
-    asked = np.ascontiguousarray(mapped(queries - query_map["mean"], query_map), dtype=np.float32)
+    names = {"queries": queries}
+    exec(compile(blocks()[0], str(PAGE), "exec"), names)
+    asked = np.ascontiguousarray(names["asked"])
+    said = call("export vectors.lookalike vectors.parquet").err
+    taken = "columns 0 to 11, ids from column id, labels from column label; 4 classes"
+    assert f"vectors.parquet: 60 vectors of 12 dimensions; {taken}" in said
     found, rows = faiss.read_index("vectors-faiss/gallery.faiss").search(asked, 10)
     ids = np.array(json.loads(Path("vectors-faiss/ids.json").read_text()))
     assert (ids[rows] == expected).all()
@@ -199,6 +218,10 @@ def test_an_export_has_the_neighbours_of_rank(served, call, result):
     if answer["metric"] == "inner_product":
         given = pd.read_parquet("vectors.parquet").drop(columns=["id", "label"]).to_numpy()
         np.testing.assert_array_equal(vectors, given)  # the gallery stays as it is
+    else:
+        names = {"queries": pd.read_parquet("vectors.parquet").drop(columns=["id", "label"]).to_numpy()}
+        exec(compile(blocks()[0], str(PAGE), "exec"), names)  # a row of the gallery finds itself at no distance
+        np.testing.assert_allclose(names["asked"], vectors, rtol=0, atol=3e-6 * np.abs(vectors).max())
 
 
 def test_without_faiss_vectors_leave_as_arrays(served):

@@ -57,6 +57,13 @@ FORMATS = {
 }
 
 
+def test_a_default_name_is_not_that_of_another_source(files, call, refused):
+    for _ in range(2):  # one's own model is written over
+        assert call("fit v.npy --labels y.npy --learner euclidean").status == 0
+    said = refused("fit v.csv --id-column sku --label-column kind")
+    assert said == "lookalike: v.lookalike is the model of v.npy: name that of v.csv by --output\n"
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_kind_of_file_holds_the_same_rows(files, name):
     rows = read_vectors(name, **FORMATS[name])
@@ -291,7 +298,7 @@ MISTAKES = [
     ("a.csv", csv("id,d0,d1"), "a.csv has no rows"),
     ("a.csv", lambda path: path.write_bytes(b""), "a.csv is empty"),
     ("a.csv", lambda path: path.write_bytes("id,d0\np,1".encode("utf-16")), "a.csv holds zero bytes, so it is UTF-16"),
-    ("v.npy", None, "v.npy has no labels: give it a column label, name a column by --label-column, or give labels"),
+    ("v.npy", None, "v.npy has no labels: give labels or triplets by id in a file, by --labels or"),
     ("v.npy --label-column kind", None, "v.npy has rows and no columns by name, so none named kind"),
     ("v.csv --id-column no", None, "v.csv has no column no of ids: it has d0, d1, d2"),
     ("v.npy --labels judged.csv", None, "judged.csv lacks the column id: it needs id, label, and has query"),
@@ -326,6 +333,7 @@ ASKED_WRONGLY = [
     ("rank v.lookalike x3 --gallery v.npy", "v.npy has no row of the id x3: name ids in it, or one file of vectors"),
     ("rank v.lookalike 3 --gallery photos", "photos is no file of vectors of 6 dimensions: name one that ends in .npy"),
     ("rank v.lookalike 3 --gallery v.npz", "v.npz is sparse, and the model compares dense vectors: save it as .npy"),
+    ("rank v.lookalike 3 --gallery w.npy", "w.npy has 4 dimensions, and the model compares vectors of 6: give"),
     ("rank v.lookalike w.npy --gallery v.npy", "w.npy has 4 dimensions, and the model compares vectors of 6: give"),
     ("rank v.lookalike 3 --gallery v.npy --html p.html", "a page shows images, and v.lookalike ranks vectors"),
     ("evaluate v.lookalike w.npy --labels y.npy", "w.npy has 4 dimensions, and the model compares vectors of 6"),
