@@ -6,8 +6,8 @@
 #   one_node.sh stop                     cancel all jobs and end all daemons
 #   one_node.sh end NAME, begin NAME     an outage: slurmctld, slurmdbd, slurmd
 #
-# CPUS and MEMORY (MB) are what the node says it has, which may be more than is there. ACCOUNTING=no leaves accounting out.
-# Memory is looked at every second, so a job over its limit is killed a little late. Nothing listens but on 127.0.0.1.
+# CPUS and MEMORY (MB) are what the node says it has, which may be more than there is. ACCOUNTING=no leaves accounting
+# out. Memory is looked at every second, so a job over its limit is killed a little late. Nothing listens but on 127.0.0.1.
 set -euo pipefail
 
 STATE=${STATE:-/var/tmp/lookalike-slurm}
@@ -15,12 +15,15 @@ DATABASE=$STATE/database SOCKET=/run/mysqld/mysqld.sock
 node=$(hostname -s)
 
 install_packages() {
-  # where there is systemd, it shall not start the daemons: 101 forbids it
-  printf '#!/bin/sh\nexit 101\n' >/usr/sbin/policy-rc.d && chmod +x /usr/sbin/policy-rc.d
+  # 101 forbids packages to start daemons of their own; images of containers often have this file
+  local policy=/usr/sbin/policy-rc.d
+  [ -e $policy ] || {
+    printf '#!/bin/sh\nexit 101\n' >$policy && chmod +x $policy
+    trap "rm $policy" EXIT
+  }
   apt-get update -qq
   DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends \
     munge slurm-client slurmctld slurmd slurmdbd mariadb-server </dev/null >/dev/null
-  rm /usr/sbin/policy-rc.d
 }
 
 write_settings() {
@@ -123,12 +126,12 @@ start() {
 
 stop() {
   scancel --state=PENDING 2>/dev/null && scancel --state=RUNNING 2>/dev/null && sleep 2 || true
-  for daemon in slurmd slurmctld slurmdbd mariadbd munged; do end $daemon; done
+  for daemon in slurmd slurmctld slurmdbd mariadbd munged; do end "$daemon"; done
 }
 
 case ${1:-} in
   install) install_packages ;;
   start | stop) "$1" ;;
   begin | end) "$1" "${2:?which daemon}" ;;
-  *) sed -n '2,11s/^# \{0,1\}//p' "$0" && exit 2 ;;
+  *) sed -n '2,10s/^# \{0,1\}//p' "$0" && exit 2 ;;
 esac
