@@ -27,9 +27,9 @@ def project(new_project):
     return new_project("clustered")
 
 
-def run(project, *arguments, **environment):
+def run(project, *arguments, config="tests/workflow/tiny.yaml", **environment):
     """Let Snakemake run or plan something with the profile, and no other option that says where."""
-    command = [word for word in project.command(*arguments) if word not in ("--cores", "2")]
+    command = [word for word in project.command(*arguments, config=config) if word not in ("--cores", "2")]
     command[3:3] = ["--profile", "profiles/slurm"]
     return run_in(project.folder, command, project.environment() | environment)
 
@@ -53,7 +53,7 @@ def test_sbatch_is_asked_for_what_a_job_needs_and_why_it_refuses_is_said(project
 
 
 def test_what_is_timed_has_a_node_to_itself(project):
-    done = run(project, "--dry-run", "--forceall", "demo", "soml_readings")
+    done = run(project, "--dry-run", "--forceall", "demo", "soml_readings", config="config.yaml")
     jobs = re.findall(r"^rule (\w+):\n(?:    .*\n)*?    resources: (.*)", done.stdout, re.M)
     assert jobs, done.stdout
     alone = {rule for rule, resources in jobs if "slurm_extra=--exclusive" in resources}
