@@ -36,8 +36,8 @@ LAST_LINES, LAST_BYTES = 10, 20_000
 """Of a failed job's log; its last bytes are read to find them."""
 SECONDS = 30.0
 """Between two lines within a long stage, where there is no terminal."""
-CHATTER = ("Building DAG", "Using shell", "Conda environments", "Singularity containers", "Exiting because")
-CHATTER += ("No SLURM account given", "No account was given", "Unable to guess SLURM account")
+_ACCOUNT = ("No SLURM account given", "No account was given", "Unable to guess SLURM account")
+CHATTER = ("Building DAG", "Using shell", "Conda environments", "Singularity containers", "Exiting because", *_ACCOUNT)
 """How Snakemake's messages begin that say nothing about this run; a cluster takes the user's default account."""
 
 FROM_CLUSTER = "For further error details see the cluster/cloud log"
