@@ -36,8 +36,9 @@ LAST_LINES, LAST_BYTES = 10, 20_000
 """Of a failed job's log; its last bytes are read to find them."""
 SECONDS = 30.0
 """Between two lines within a long stage, where there is no terminal."""
-CHATTER = ("Building DAG", "Using shell", "Conda environments", "Singularity containers", "Exiting because")
-"""How Snakemake's messages begin that say nothing about this run."""
+_ACCOUNT = ("No SLURM account given", "No account was given", "Unable to guess SLURM account")
+CHATTER = ("Building DAG", "Using shell", "Conda environments", "Singularity containers", "Exiting because", *_ACCOUNT)
+"""How Snakemake's messages begin that say nothing about this run; a cluster takes the user's default account."""
 
 FROM_CLUSTER = "For further error details see the cluster/cloud log"
 """How the end begins of what Snakemake says of any job that a scheduler ran."""
@@ -45,6 +46,8 @@ FROM_CLUSTER = "For further error details see the cluster/cloud log"
 Processes = Callable[[], list[int]]
 _PLACE = re.compile(r"^(\s|$|RuleException:|Traceback |WorkflowError)|Error in file |exit status 1\.$")
 """Lines of an error of Snakemake's that say where in the code it happened, and that a job failed."""
+_SCHEDULER = re.compile(r"(slurmstepd|srun)\S*: error: ")
+"""How SLURM's own lines begin in its log of a job, most of which is of the Snakemakes that it started."""
 _AGAIN = re.compile(r"Trying to restart job (\d+)\.")
 
 
@@ -179,13 +182,14 @@ class RunDisplay(logging.Handler):
         self._print(f"FAILED after {clock(time.monotonic() - job.started)}: {job.name}", "bold red")
         # what Snakemake itself has to say: of a scheduler, why it refused or ended the job
         words = (record.rule_msg or "").partition(FROM_CLUSTER)[0].strip().splitlines()
-        # of a job that was killed or refused the rule's own log is empty; beside it may be one of the scheduler
-        written = {log: lines for log in record.log if (lines := list(last_lines(Path(log))))}
-        own, lines = next(iter(written.items()), ("", []))
-        for line in [*words, *lines] or self.reason:
+        # of a job that was killed or refused the rule's own log may be empty; beside it may be one of the scheduler
+        written = {log: lines for log in record.log if (lines := list(last_lines(Path(log), LAST_BYTES)))}
+        ended = [line for lines in written.values() for line in lines if _SCHEDULER.match(line)]
+        own = [] if ended and len(written) == 1 else next(iter(written.values()), [])
+        for line in [*words, *ended[-LAST_LINES:], *own[-LAST_LINES:]] or self.reason:
             self._print(f"    {line}", "red")
-        if own or record.log:
-            self._print(f"    its log: {own or record.log[0]}", "red")
+        if record.log:
+            self._print(f"    its log: {', '.join(written) or record.log[0]}", "red")
 
     def _complain(self, record: Record) -> None:
         message = record.getMessage()

@@ -124,7 +124,8 @@ def test_a_job_that_succeeds_at_the_second_try_has_not_failed(display, capsys):
 def test_a_job_that_a_scheduler_ends_or_refuses_says_why_and_names_the_log_that_has_words(display, tmp_path):
     rule_log, cluster_log = tmp_path / "rule.log", tmp_path / "7.log"
     rule_log.touch()
-    cluster_log.write_text("slurmstepd: error: Exceeded job memory limit\n")
+    killed = "slurmstepd-n1: error: Exceeded job memory limit\n"
+    cluster_log.write_text(killed + "srun: got SIGCONT\n" + "    of the Snakemake in the job\n" * 30)
     refusal = "SLURM sbatch failed. The error message was 'Memory specification can not be satisfied'.\n"
     end = f"{FROM_CLUSTER} and the log files of the involved rule(s)."
     begin(display, "scan", "draw")
@@ -140,6 +141,7 @@ def test_a_job_that_a_scheduler_ends_or_refuses_says_why_and_names_the_log_that_
     for part in (*reasons, "2 of 2 steps failed: scan demo 000, draw demo 001. What is done is kept"):
         assert part in text, part
     assert "further error details" not in text
+    assert "of the Snakemake" not in text
 
 
 def test_a_job_without_its_output_is_no_interruption(display):
