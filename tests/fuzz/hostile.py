@@ -102,7 +102,7 @@ class Call:
 
     def pick(self, *suffixes: str) -> Path | None:
         """Return a file that the command line names, or one in a folder that it names, or such a folder; or None."""
-        named = [self.here / word for word in self.argv[1:] if word and (self.here / word).exists()]
+        named = [self.here / word for word in self.argv[1:] if word and os.path.exists(self.here / word)]
         inside = [path for folder in named if folder.is_dir() for path in sorted(folder.rglob("*"))]
         inside = self.random.sample(inside, min(len(inside), 3))  # else most would lie in folders
         found = [path for path in [*named, *inside] if not suffixes or (path.suffix in suffixes and path.is_file())]
@@ -332,10 +332,9 @@ def _replace(call: Call, path: Path) -> bool:
 
 def spoil_kind(call: Call) -> bool:
     """Put a pipe, a loop of links, a socket, a folder, an endless file or nothing in place of an input or output."""
-    if call.random.random() < 0.3 and "--output" in call.argv:
-        path = call.here / call.argv[call.argv.index("--output") + 1]
-        path.parent.mkdir(exist_ok=True)
-        return _replace(call, path)
+    named = {"new.lookalike", "new.npy", "table.csv", "page.html", "exported", "counts"}.intersection(call.argv)
+    if named and call.random.random() < 0.3:
+        return _replace(call, call.here / min(named))
     if call.random.random() < 0.2 and (folder := call.pick()) is not None and folder.is_dir():
         (folder / "up").symlink_to("..")
         return True

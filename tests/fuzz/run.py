@@ -164,6 +164,7 @@ class Caller:
         draw = random.Random(f"{self.seed} {number}")
         command = draw.choice(sorted(hostile.COMMANDS))
         self.refill()
+        os.chdir(self.box / "here")
         call = hostile.Call(self.box / "here", list(draw.choice(hostile.COMMANDS[command])), draw)
         kind = hostile.spoil(call)
         allowed, before = outputs(call.argv, call.here), snapshot(self.box)
@@ -184,7 +185,6 @@ class Caller:
             try:
                 signal.signal(signal.SIGTERM, signal.SIG_DFL)
                 os.setsid()
-                os.chdir(call.here)
                 resource.setrlimit(resource.RLIMIT_AS, (size := MEMORY + in_use(), size))
                 resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
                 for number, name in enumerate(("out", "err"), 1):

@@ -1,5 +1,6 @@
 """Vectors of one's own: every kind of file is the same rows, every command takes them, a mistake is one sentence."""
 
+import os
 import re
 import shlex
 
@@ -67,6 +68,12 @@ def test_every_kind_of_file_holds_the_same_rows(files, name):
     dense = rows.X.toarray() if sp.issparse(rows.X) else rows.X
     np.testing.assert_array_equal(dense.astype(np.float32), X)
     assert (rows.contents == make_rows(sp.csr_array(X) if sp.issparse(rows.X) else X).contents).all()
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_name_of_a_file_may_hold_any_bytes(files, name):
+    odd = (files / name).rename(files / os.fsdecode(b"\xff" + name.encode()))
+    assert len(read_vectors(odd, **FORMATS[name])) == len(IDS)
 
 
 @pytest.mark.parametrize("name", FORMATS)
