@@ -20,14 +20,15 @@ import sys
 import tempfile
 import time
 import traceback
-from collections import Counter
 from contextlib import ExitStack, redirect_stderr, redirect_stdout, suppress
 from itertools import pairwise
 from pathlib import Path
 
 import hostile
+import pandas as pd
 
 from lookalike.cli import main
+from lookalike.core.errors import escaped
 
 NOBODY = 65534
 SECONDS, MEMORY, DISK = 60, 3 * 2**30, 20_000
@@ -43,12 +44,11 @@ def snapshot(folder: Path) -> Snapshot:
     """Return what tells whether anything below a folder changed; the times of folders do not count."""
     found: Snapshot = {}
     for root, folders, names in os.walk(folder):
-        for name in [*folders, *names]:
-            path = os.path.join(root, name)
-            facts = os.lstat(path)
-            is_folder = stat.S_ISDIR(facts.st_mode)
-            rest = () if is_folder else (facts.st_ino, facts.st_size, facts.st_mtime_ns)
-            found[os.path.relpath(path, folder)] = (facts.st_mode, *rest)
+        for path in (os.path.join(root, name) for name in [*folders, *names]):
+            with suppress(PermissionError):  # of a folder that can be listed and not entered
+                facts = os.lstat(path)
+                rest = () if stat.S_ISDIR(facts.st_mode) else (facts.st_ino, facts.st_size, facts.st_mtime_ns)
+                found[os.path.relpath(path, folder)] = (facts.st_mode, *rest)
     return found
 
 
@@ -101,9 +101,8 @@ def wrong_words(status: int, out: str, err: str, argv: list[str]) -> list[str]:
     if status in (1, 2) and not last.startswith("lookalike: "):
         found.append("no sentence at the end")
     elif status == 1:
-        names = {part for word in argv[1:] for part in (word, Path(word).name, Path(word).stem) if part}
-        names |= {name.encode("unicode_escape").decode() for name in names}
-        if not any(name in last for name in names):
+        names = {part for word in argv[1:] for part in (word, Path(word).name) if len(part) > 2}
+        if not any(escaped(name) in last for name in names) and not re.search(r"(^| )--?\w", last):
             found.append("names neither a file nor an option")
         if len(last) > 700 + sum(map(len, argv)):
             found.append(f"a sentence of {len(last)} letters")
@@ -117,7 +116,7 @@ class Caller:
 
     def __init__(self, folder: Path, seed: int) -> None:
         self.folder, self.box, self.seed = folder, folder / "box", seed
-        self.counts: Counter[tuple[str, str, int]] = Counter()
+        self.calls: list[tuple[str, str, int]] = []
         self.failures: list[str] = []
         self.said: list[str] = []
 
@@ -169,9 +168,10 @@ class Caller:
         kind = hostile.spoil(call)
         allowed, before = outputs(call.argv, call.here), snapshot(self.box)
         status, out, err = self.run(call, DISK if kind == "full disk" else None, draw.choice(["utf-8"] * 9 + ["ascii"]))
-        found = wrong_words(status, out, err, call.argv)
+        found = ["fails, and nothing was spoilt"] if status and kind == hostile.VALID else []
+        found += wrong_words(status, out, err, call.argv)
         found += changes(before, snapshot(self.box), allowed, status != 0)
-        self.counts[command, kind, status] += 1
+        self.calls.append((command, kind, status))
         said = (err.strip() or out.strip()).split("\n")[-1][:1000]
         self.said.append(f"{self.seed} {number}\t{kind}\t{status}\t{call.argv}\t{said}\n")
         if found:
@@ -184,7 +184,7 @@ class Caller:
             status = 70
             try:
                 signal.signal(signal.SIGTERM, signal.SIG_DFL)
-                os.setsid()
+                os.setpgid(0, 0)
                 resource.setrlimit(resource.RLIMIT_AS, (size := MEMORY + in_use(), size))
                 resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
                 for number, name in enumerate(("out", "err"), 1):
@@ -220,18 +220,11 @@ def in_use() -> int:
     return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 
 
-def report(counts: Counter[tuple[str, str, int]]) -> str:
+def report(calls: list[tuple[str, str, int]]) -> str:
     """Return the calls by command and by kind of input, with how they ended."""
-    lines = [f"{'':20}{'calls':>8}{'status 0':>10}{'1':>8}{'2':>8}{'other':>8}"]
-    for part in (0, 1):
-        for name in sorted({key[part] for key in counts}):
-            by_status = Counter[int]()
-            for key, number in counts.items():
-                by_status[key[2] if key[2] in (0, 1, 2) else 3] += number if key[part] == name else 0
-            numbers = f"{by_status[0]:10}{by_status[1]:8}{by_status[2]:8}{by_status[3]:8}"
-            lines.append(f"{name:20}{by_status.total():8}{numbers}")
-        lines.append("")
-    return "\n".join(lines)
+    table = pd.DataFrame(calls, columns=["command", "kind of input", "exit status"])
+    counts = [pd.crosstab(table[name], table["exit status"], margins=True, margins_name="calls") for name in table][:2]
+    return "\n\n".join(count.to_string() for count in counts)
 
 
 if __name__ == "__main__":
@@ -254,5 +247,5 @@ if __name__ == "__main__":
                 caller.call(number)
     if options.log:
         options.log.write_text("".join(caller.said), errors="backslashreplace")
-    print(report(caller.counts), f"{len(caller.failures):,} of {caller.counts.total():,} calls failed", sep="\n")
+    print(report(caller.calls), f"{len(caller.failures):,} of {len(caller.calls):,} calls failed", sep="\n\n")
     sys.exit(bool(caller.failures))
