@@ -76,6 +76,19 @@ def test_the_name_of_a_file_may_hold_any_bytes(files, name):
     assert len(read_vectors(odd, **FORMATS[name])) == len(IDS)
 
 
+@pytest.mark.parametrize("store", [np.float64, np.float32, sp.csr_array])
+def test_vectors_of_any_size_are_learned_from_alike(store):
+    def scale(factor):
+        similarity = Similarity(learner="Euclidean").fit(make_rows(store(X * X.dtype.type(factor)), labels=Y))
+        return similarity.representation_.describer.scale
+
+    assert [scale(factor) for factor in (2.0**90, 2.0**-90)] == [factor * scale(1) for factor in (2.0**90, 2.0**-90)]
+    kind = np.float64 if store is np.float64 else np.float32
+    largest = np.full((4, 4), np.finfo(kind).max, kind) * np.array([[1], [-1], [1], [-1]], kind)
+    with pytest.raises(LookalikeError, match="the array cannot be learned from: the mean length of its rows is too"):
+        Similarity(learner="Euclidean").fit(make_rows(store(largest), labels=[*"aabb"]))
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_command_takes_vectors(files, name, call, result):
     given = [word for key, value in FORMATS[name].items() for word in (f"--{key.replace('_', '-')}", value)]
