@@ -20,9 +20,6 @@ from made_place import make_place
 from model_files import parts, write_parts
 
 from lookalike.cli import main
-from lookalike.deep.configuration import SMALL
-from lookalike.deep.model_io import save_network
-from lookalike.deep.network import DeepRankingNetwork
 from lookalike.features import bag_of_visterms
 
 STEPS = "--learner OASIS --set n_steps=200"
@@ -92,6 +89,9 @@ HEADER = "{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}"
 SHAPES = ["(1000000000000,)", "(24, -6)", "(24, 6", f"({10**20}, 6)", "'x'", "(24, 6, 0, 10**9)"]
 
 
+bag_of_visterms.N_PIXELS = 4000  # to learn colours from, which is most of the time of a fit
+
+
 @dataclass
 class Call:
     """A command line in a folder, and the generator that spoils both."""
@@ -111,7 +111,10 @@ class Call:
 
 def make_inputs(here: Path) -> None:
     """Make a folder in which every line of `LINES` works, and make it the working folder."""
-    bag_of_visterms.N_PIXELS = 4000  # to learn colours from, which is most of the time of a fit
+    from lookalike.deep.configuration import SMALL  # torch takes seconds, and few calls need it
+    from lookalike.deep.model_io import save_network
+    from lookalike.deep.network import DeepRankingNetwork
+
     make_place(here)
     os.chdir(here)
     rng = np.random.default_rng(0)

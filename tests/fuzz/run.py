@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Sequence
 from contextlib import ExitStack, redirect_stderr, redirect_stdout, suppress
 from itertools import pairwise
 from pathlib import Path
@@ -120,27 +121,35 @@ class Caller:
         self.failures: list[str] = []
         self.said: list[str] = []
 
-    def prepare(self) -> None:
-        """Make the inputs, call every line once, which imports and compiles what is needed, and give up all rights."""
+    def prepare(self, numbers: Sequence[int]) -> None:
+        """Make the inputs, call every line that will be called, which imports what is needed, and give up all rights.
+
+        As nobody, this process may not be able to read the modules of an interpreter that belongs to somebody else.
+        """
         os.environ.update(HOME=str(self.box / "home"), TMPDIR=str(self.box / "tmp"), COLUMNS="400")
         tempfile.tempdir = None
-        hostile.make_inputs(self.folder / "valid")
+        if not (valid := self.folder / "valid").exists():
+            hostile.make_inputs(valid)
         refused = []
-        for line in (line for lines in hostile.COMMANDS.values() for line in lines):
+        for line in {" ".join(self.drawn(number)[1]) for number in numbers}:
             self.refill()
             os.chdir(self.box / "here")
             said = io.StringIO()
             with redirect_stdout(said), redirect_stderr(said):
-                refused += [f"{' '.join(line)}: {said.getvalue()}"] if main(line) else []
+                refused += [f"{line}: {said.getvalue()}"] if main(line.split()) else []
         if refused:
             raise RuntimeError("\n".join(refused))
-        os.chdir(self.folder)
         if os.geteuid() == 0:
             for path in [self.folder, *self.folder.rglob("*")]:
                 os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
             os.setgroups([])
             os.setresgid(NOBODY, NOBODY, NOBODY)
             os.setresuid(NOBODY, NOBODY, NOBODY)
+
+    def drawn(self, number: int) -> tuple[random.Random, list[str]]:
+        """Return the generator of a call, and the line that it has drawn."""
+        draw = random.Random(f"{self.seed} {number}")
+        return draw, draw.choice(hostile.COMMANDS[draw.choice(sorted(hostile.COMMANDS))])
 
     def remove(self) -> None:
         """Remove the working folder and its like, whatever permissions there are."""
@@ -160,18 +169,17 @@ class Caller:
 
     def call(self, number: int) -> None:
         """Make one call of a command, and note what is wrong with it."""
-        draw = random.Random(f"{self.seed} {number}")
-        command = draw.choice(sorted(hostile.COMMANDS))
+        draw, line = self.drawn(number)
         self.refill()
         os.chdir(self.box / "here")
-        call = hostile.Call(self.box / "here", list(draw.choice(hostile.COMMANDS[command])), draw)
+        call = hostile.Call(self.box / "here", list(line), draw)
         kind = hostile.spoil(call)
         allowed, before = outputs(call.argv, call.here), snapshot(self.box)
         status, out, err = self.run(call, DISK if kind == "full disk" else None, draw.choice(["utf-8"] * 9 + ["ascii"]))
         found = ["fails, and nothing was spoilt"] if status and kind == hostile.VALID else []
         found += wrong_words(status, out, err, call.argv)
         found += changes(before, snapshot(self.box), allowed, status != 0)
-        self.calls.append((command, kind, status))
+        self.calls.append((line[0], kind, status))
         said = (err.strip() or out.strip()).split("\n")[-1][:1000]
         self.said.append(f"{self.seed} {number}\t{kind}\t{status}\t{call.argv}\t{said}\n")
         if found:
@@ -232,18 +240,22 @@ if __name__ == "__main__":
     parser.add_argument("--calls", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", type=int, help="number of the one call to make")
+    parser.add_argument("--folder", type=Path, help="new, or of an earlier run; it is kept (default: a temporary one)")
     parser.add_argument("--log", type=Path, help="file for what every call said")
     options = parser.parse_args()
     if os.environ.get("OMP_NUM_THREADS") != "1":
         parser.error("a process with several threads cannot be forked: set OMP_NUM_THREADS=1")
-    with tempfile.TemporaryDirectory(prefix="lookalike-fuzz-") as name, ExitStack() as at_end:
-        caller = Caller(Path(name), options.seed)
+    numbers = range(options.calls) if options.only is None else [options.only]
+    with ExitStack() as at_end:
+        folder = options.folder or at_end.enter_context(tempfile.TemporaryDirectory(prefix="lookalike-fuzz-"))
+        caller = Caller(Path(folder).absolute(), options.seed)
+        caller.folder.mkdir(exist_ok=True)
         at_end.callback(caller.remove)
-        caller.prepare()
+        caller.prepare(numbers)
         print(f"prepared in {time.process_time():.1f} s", flush=True)
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         with suppress(KeyboardInterrupt):  # which ends the calls: what was found is told
-            for number in range(options.calls) if options.only is None else [options.only]:
+            for number in numbers:
                 caller.call(number)
     if options.log:
         options.log.write_text("".join(caller.said), errors="backslashreplace")
