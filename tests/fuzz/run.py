@@ -7,6 +7,7 @@ start takes seconds. Everything happens in a folder of its own: the working fold
 """
 
 import argparse
+import codecs
 import io
 import json
 import os
@@ -36,6 +37,8 @@ SECONDS, MEMORY, DISK = 60, 3 * 2**30, 20_000
 PYTHON = r"Traceback|\[?Errno|NoneType|object at 0x|not subscriptable|unhashable|has no attribute|out of bounds|<class"
 PYTHON += r"|Warning|encountered in|positional argument|is not installed|broadcast|codec can't"
 """What only a programmer understands; model files tell of it in brackets."""
+ENCODINGS = ["utf-8"] * 9 + ["ascii"]
+"""Of the output."""
 TEMPORARY = re.compile(r"\..*\.part(\..*)?|\..*\.former|\.probe|tmp.*")
 
 Snapshot = dict[str, tuple[object, ...]]
@@ -102,8 +105,10 @@ def wrong_words(status: int, out: str, err: str, argv: list[str]) -> list[str]:
     if status in (1, 2) and not last.startswith("lookalike: "):
         found.append("no sentence at the end")
     elif status == 1:
-        names = {part for word in argv[1:] for part in (word, Path(word).name) if len(part) > 2}
-        if not any(escaped(name) in last for name in names) and not re.search(r"(^| )--?\w", last):
+        names = {
+            name for word in argv[1:] for name in (word, str(Path(word)), Path(word).name, *word.split(",")) if name
+        }
+        if not any(escaped(name) in last.split(": ", 1)[1] for name in names) and not re.search(r"(^| )--?\w", last):
             found.append("names neither a file nor an option")
         if len(last) > 700 + sum(map(len, argv)):
             found.append(f"a sentence of {len(last)} letters")
@@ -137,8 +142,11 @@ class Caller:
             said = io.StringIO()
             with redirect_stdout(said), redirect_stderr(said):
                 refused += [f"{line}: {said.getvalue()}"] if main(line.split()) else []
+            hostile.spoil(hostile.Call(self.box / "here", line.split(), random.Random(line)))
         if refused:
             raise RuntimeError("\n".join(refused))
+        for encoding in (*ENCODINGS, *hostile.ENCODINGS):
+            codecs.lookup(encoding)
         if os.geteuid() == 0:
             for path in [self.folder, *self.folder.rglob("*")]:
                 os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
@@ -175,7 +183,7 @@ class Caller:
         call = hostile.Call(self.box / "here", list(line), draw)
         kind = hostile.spoil(call)
         allowed, before = outputs(call.argv, call.here), snapshot(self.box)
-        status, out, err = self.run(call, DISK if kind == "full disk" else None, draw.choice(["utf-8"] * 9 + ["ascii"]))
+        status, out, err = self.run(call, DISK if kind == "full disk" else None, draw.choice(ENCODINGS))
         found = ["fails, and nothing was spoilt"] if status and kind == hostile.VALID else []
         found += wrong_words(status, out, err, call.argv)
         found += changes(before, snapshot(self.box), allowed, status != 0)

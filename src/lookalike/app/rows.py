@@ -365,7 +365,7 @@ def _load_npy(file: Path) -> Array:
             raise LookalikeError(f"{file} is no array of NumPy: save it by numpy.save")
     try:
         return np.array(np.load(file, mmap_mode="r", allow_pickle=False))
-    except ValueError as error:
+    except (ValueError, TypeError, OverflowError) as error:  # the last of a shape that no memory has
         reason = "it holds Python objects" if "object" in str(error).lower() else str(error)[:_LONGEST]
         raise LookalikeError(f"{file} cannot be read ({reason}): save numbers by numpy.save") from error
 

@@ -32,7 +32,7 @@ _KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a de
 _HOST = re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname())
 _PART = re.compile(rf"\..+\.(?:{_HOST}_)?([0-9]{{1,9}})\.part(\.[^.]*)?")  # former versions did not name the machine
 _LONGEST_STEM = 100  # bytes; names of files end at 255, and a temporary one says more than the name
-_UNZIPPING_FAILS = (EOFError, MemoryError, RuntimeError, struct.error, zipfile.BadZipFile, zlib.error)
+_UNZIPPING_FAILS = (EOFError, MemoryError, OverflowError, RuntimeError, struct.error, zipfile.BadZipFile, zlib.error)
 _swept: set[Path] = set()
 
 PathLike = str | os.PathLike[str]

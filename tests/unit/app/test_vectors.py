@@ -252,6 +252,12 @@ def changed(row, value):
     return copy
 
 
+def write_header(path, shape):
+    """Write the header of an array of this shape, and no array."""
+    with path.open("wb") as stream:
+        np.lib.format.write_array_header_1_0(stream, {"descr": "<f4", "fortran_order": False, "shape": shape})
+
+
 MISTAKES = [
     (
         "a.npy",
@@ -265,6 +271,7 @@ MISTAKES = [
     ("a.npy", array(X.astype(complex)), "a.npy holds values of type complex128"),
     ("a.npy", lambda path: np.save(path, X.astype(object)), "a.npy cannot be read (it holds Python objects)"),
     ("a.npy", lambda path: path.write_bytes((path.parent / "v.npy").read_bytes()[:200]), "a.npy cannot be read (mmap"),
+    ("a.npy", lambda path: write_header(path, (10**20, D)), "a.npy cannot be read (Python int too large"),
     ("a.npy", lambda path: path.write_text("1,2"), "a.npy is no array of NumPy: save it by numpy.save"),
     ("a.npy", lambda path: path.write_bytes(b""), "a.npy is no array of NumPy"),
     ("a.npy", lambda path: path.mkdir(), "a.npy is a folder: name a file of vectors in it"),
