@@ -196,8 +196,8 @@ def _write_parquet(vectors: Floats, found: Rows, file: Path) -> None:
     if found.labels is not None:
         columns["label"] = pa.array(found.labels.tolist(), pa.string())
     columns["vector"] = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), vectors.shape[1])
-    with replacing(file) as part:
-        pq.write_table(pa.table(columns), part, compression="zstd")
+    with replacing(file) as part, part.open("wb") as stream:  # Arrow takes no name that is not UTF-8
+        pq.write_table(pa.table(columns), stream, compression="zstd")
 
 
 def _dense(rows: Matrix) -> Floats:

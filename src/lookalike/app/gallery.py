@@ -155,6 +155,10 @@ def read_gallery(path: PathLike) -> SavedGallery:
         (array,) = query_map.values()
         if any(tuple(map(type, file)) != kinds for file in files) or rows.shape[1] != array.shape[-1]:
             raise ValueError("its files or vectors are of another kind")
+        if any("\0" in file.path or max(map(abs, file[2:5] + file[8:])) >= 2**63 for file in files):
+            raise ValueError("its files have names or numbers that no file has")
+        if saved.metric not in ("inner_product", "squared_euclidean"):
+            raise ValueError("it compares vectors by no metric that is known")
         if [file.row for file in saved.images] != list(range(rows.shape[0])):
             raise ValueError("its vectors are not those of its images")
         return saved

@@ -98,7 +98,11 @@ def rate(
     else:
         options.check_output(plan, (".csv",), neighbours)
         table = read_cells(neighbours, NEIGHBOURS, what="file of neighbours")
-        drawn = plan_from_neighbours(table, seed=seed, n_queries=queries, n_retrieved=retrieved, n_random=random)
+        sizes = {"n_queries": queries, "n_retrieved": retrieved, "n_random": random}
+        try:
+            drawn = plan_from_neighbours(table, seed=seed, **sizes)
+        except LookalikeError as error:  # which knows no file
+            raise LookalikeError(f"no plan can be drawn from {neighbours}: {error}") from error
         # answers belong to one plan: another one of the same name would make them worthless
         if plan.exists() and not read_plan(plan).equals(drawn):
             raise LookalikeError(f"{plan} exists and holds another plan: remove it first or name a new file")

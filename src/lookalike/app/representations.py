@@ -15,7 +15,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass as checked_dataclass
 
 from lookalike.app.cache import Cache
-from lookalike.core.arrays import Bytes, Floats
+from lookalike.core.arrays import Bytes, Floats, Reals
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import load_rgb
 from lookalike.core.model_file import About, Arrays
@@ -70,15 +70,24 @@ class GivenVectors(Describer, system="vectors", title="Vectors", distance="l2", 
         raise LookalikeError("a model of vectors describes no images: give it vectors")
 
     def fit_weights(self, vectors: Vectors) -> None:
-        """Take the mean, and the mean length: margins and steps of learners suit rows about 0 of length 1."""
-        if self.centred:
-            self.mean = vectors.mean(axis=0, dtype=np.float64)
-            vectors = vectors - self.mean.astype(vectors.dtype)
-            squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
-        else:
-            self.mean = np.empty(0)
-            squares = vectors.multiply(vectors).sum(axis=1)
-        self.scale = float(np.sqrt(squares.astype(np.float64)).mean()) or 1.0
+        """Take the mean, and the mean length: margins and steps of learners suit rows about 0 of length 1.
+
+        Lengths that are too large for the vectors' type are a ValueError.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):  # infinity is refused below
+            if self.centred:
+                self.mean = vectors.mean(axis=0, dtype=np.float64)
+                vectors = vectors - self.mean.astype(vectors.dtype)
+                part, exponent = _near_one(vectors)
+                squares = np.einsum("ij,ij->i", part, part, dtype=np.float64)
+            else:
+                self.mean, vectors = np.empty(0), vectors.copy()
+                vectors.data, exponent = _near_one(vectors.data)
+                squares = vectors.multiply(vectors).sum(axis=1)
+            scale = float(np.ldexp(np.sqrt(squares.astype(np.float64)).mean(), exponent))
+            if not np.isfinite(vectors.dtype.type(scale)):
+                raise ValueError("the mean length of its rows is too large for their type: divide them by a number")
+        self.scale = scale or 1.0
 
     def weigh(self, vectors: Vectors) -> Vectors:
         """Return vectors, moved and divided."""
@@ -87,6 +96,12 @@ class GivenVectors(Describer, system="vectors", title="Vectors", distance="l2", 
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"mean": (self.dimensions if self.centred else 0,)}
+
+
+def _near_one(values: Reals) -> tuple[Reals, int]:
+    """Return values divided by a power of 2, so that no square overflows or vanishes, and its exponent; exact."""
+    exponent = int(np.frexp(np.abs(values).max(initial=0))[1])
+    return np.ldexp(values, -exponent), exponent
 
 
 def make_representation(name: str, words: int | None = None, **settings: Any) -> CachedDescriber:

@@ -366,7 +366,7 @@ def _load_npy(file: Path) -> Array:
             raise LookalikeError(f"{file} is no array of NumPy: save it by numpy.save")
     try:
         return np.array(np.load(file, mmap_mode="r", allow_pickle=False))
-    except ValueError as error:
+    except (ValueError, TypeError, OverflowError) as error:  # the last of a shape that no memory has
         reason = "it holds Python objects" if "object" in str(error).lower() else str(error)[:_LONGEST]
         raise LookalikeError(f"{file} cannot be read ({reason}): save numbers by numpy.save") from error
 
@@ -388,7 +388,8 @@ def _read_parquet(file: Path, id_column: str | None, label_column: str | None) -
     import pyarrow.parquet as pq
 
     try:
-        table = pq.ParquetFile(file).read()
+        with file.open("rb") as stream:  # Arrow takes no name that is not UTF-8
+            table = pq.ParquetFile(stream).read()
     except pa.ArrowException as error:
         raise LookalikeError(f"{file} is no Parquet file ({str(error)[:_LONGEST]}): write it again") from error
     return _from_table(table, file, id_column, label_column)
@@ -404,11 +405,12 @@ def _read_csv(file: Path, id_column: str | None, label_column: str | None) -> _F
     texts = _ids_and_labels(names, id_column, label_column, file)
     types = {name: pa.string() if name in texts else pa.float32() for name in names}
     try:
-        table = csv.read_csv(
-            file,
-            csv.ReadOptions(column_names=names, skip_rows=1),
-            convert_options=csv.ConvertOptions(column_types=types, null_values=_MISSING),
-        )
+        with file.open("rb") as stream:  # Arrow takes no name that is not UTF-8
+            table = csv.read_csv(
+                stream,
+                csv.ReadOptions(column_names=names, skip_rows=1),
+                convert_options=csv.ConvertOptions(column_types=types, null_values=_MISSING),
+            )
     except pa.ArrowException as error:
         if cell := _NO_NUMBER.search(str(error)):
             name = names[int(cell[1])]

@@ -682,7 +682,10 @@ class Similarity:
             representation = make_representation(
                 GivenVectors.system, dimensions=found.X.shape[1], centred=not is_sparse(found.X)
             )
-            representation.describer.fit_weights(found.X)
+            try:
+                representation.describer.fit_weights(found.X)
+            except ValueError as error:
+                raise LookalikeError(f"{found.source} cannot be learned from: {error}") from error
             return representation
         assert found.images is not None
         representation, once = self._make_representation(), distinct(found.images)

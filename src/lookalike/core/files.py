@@ -32,7 +32,7 @@ _KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a de
 _HOST = re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname())
 _PART = re.compile(rf"\..+\.(?:{_HOST}_)?([0-9]{{1,9}})\.part(\.[^.]*)?")  # former versions did not name the machine
 _LONGEST_STEM = 100  # bytes; names of files end at 255, and a temporary one says more than the name
-_UNZIPPING_FAILS = (EOFError, MemoryError, RuntimeError, struct.error, zipfile.BadZipFile, zlib.error)
+_UNZIPPING_FAILS = (EOFError, MemoryError, OverflowError, RuntimeError, struct.error, zipfile.BadZipFile, zlib.error)
 _swept: set[Path] = set()
 
 PathLike = str | os.PathLike[str]
@@ -97,9 +97,7 @@ def replacing(path: PathLike, scratch: PathLike | None = None) -> Iterator[Path]
         # a folder that is listed needs another one for scratch: what a killed process left would be taken for a file
         folder = target.parent if scratch is None else Path(scratch)
         # many writers choose their format by the suffix
-        stem = os.fsencode(target.stem)
-        name = target.stem if len(stem) <= _LONGEST_STEM else hashlib.sha256(stem).hexdigest()
-        temporary = folder / f".{name}.{_HOST}_{os.getpid()}.part{target.suffix}"
+        temporary = folder / f".{_short(target.stem)}.{_HOST}_{os.getpid()}.part{target.suffix}"
         target.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(parents=True, exist_ok=True)
         _remove_parts_of_the_dead(folder)
@@ -128,8 +126,8 @@ def replacing_folder(path: PathLike, names: Collection[str]) -> Iterator[Path]:
     """
     target = Path(os.path.realpath(path))
     refuse_folder(path, names)
-    temporary = target.parent / f".{target.name}.{_HOST}_{os.getpid()}.part"
-    former = target.parent / f".{target.name}.former"
+    temporary = target.parent / f".{_short(target.name)}.{_HOST}_{os.getpid()}.part"
+    former = target.parent / f".{_short(target.name)}.former"
     try:
         with _telling_of(path):
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -147,6 +145,12 @@ def replacing_folder(path: PathLike, names: Collection[str]) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
         if former.exists() and not target.exists():
             os.rename(former, target)
+
+
+def _short(name: str) -> str:
+    """Return a name to which something can be added: itself, or a hash of a long one."""
+    content = os.fsencode(name)
+    return name if len(content) <= _LONGEST_STEM else hashlib.sha256(content).hexdigest()
 
 
 def refuse_folder(path: PathLike, names: Collection[str]) -> None:
@@ -210,7 +214,8 @@ def write_table(table: Any, path: PathLike) -> None:
     """Write a pandas DataFrame as Parquet or CSV, by the suffix of `path`."""
     with replacing(path) as part:
         if part.suffix.lower() == ".parquet":
-            table.to_parquet(part, index=False, compression="zstd")
+            with part.open("wb") as stream:  # Arrow takes no name that is not UTF-8
+                table.to_parquet(stream, index=False, compression="zstd")
         else:
             table.to_csv(part, index=False, lineterminator="\n")
 

@@ -20,7 +20,7 @@ LARGEST_TEXT = 32 * 2**20
 """Letters of the JSON text: an image takes about 150 of them, and parsed they take up to twenty times the memory."""
 _KEY = "lookalike"
 _ZIP = b"PK\x03\x04"  # what archives begin with, which version 1.0.0 wrote
-_DAMAGED = (ValueError, LookupError, TypeError, AttributeError, RecursionError, OSError)
+_DAMAGED = (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError, OSError)
 
 Arrays = dict[str, Array]
 About = dict[str, Any]

@@ -51,6 +51,7 @@ MISTAKES = [
     ("rate plan.csv --images photos --output photos", "photos is a folder: name a file in it"),
     ("rate new.csv --images photos --output page.html --neighbours none.csv", "there is no file of neighbours"),
     (f"rate plan.csv --images photos --output p.html {DRAW} 3", "holds another plan"),
+    (f"rate new.csv --images photos --output p.html {DRAW} 99", "no plan can be drawn from neighbours.csv: only 8 ima"),
     ("evaluate-triplets release --features hog --output table.txt", "must end in .csv or .parquet"),
     ("evaluate-triplets release --features hog --output release/ratings.csv", "would be written over release: "),
     ("evaluate-triplets release --features fisher --codebook-images release/t0", "holds only images"),

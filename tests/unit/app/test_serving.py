@@ -14,6 +14,7 @@ import faiss
 import numpy as np
 import pandas as pd
 import pytest
+from model_files import parts, write_parts
 
 import lookalike
 from lookalike.app.rows import make_rows
@@ -131,6 +132,18 @@ def test_a_mistake_is_one_sentence_and_changes_no_file(line, sentence, indexed, 
     before = {path: path.read_bytes() for path in indexed.rglob("*") if path.is_file()}
     assert sentence in refused(line)
     assert {path: path.read_bytes() for path in indexed.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(("field", "value"), [(0, "a\0"), (4, 2**70), (8, 2**70), (None, "cosine")])
+def test_what_no_gallery_says_is_refused(indexed, refused, field, value):
+    about, arrays = parts(GALLERY)
+    if field is None:
+        about["metric"] = value
+    else:
+        about["files"][0][field] = value
+    write_parts(Path(GALLERY), about, arrays)
+    for line in (RANK, "index m.lookalike photos"):
+        assert f"{GALLERY} lacks a part of a lookalike gallery" in refused(line)
 
 
 def test_a_gallery_is_asked_without_libraries_that_take_long_to_import(indexed):

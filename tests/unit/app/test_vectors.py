@@ -1,5 +1,6 @@
 """Vectors of one's own: every kind of file is the same rows, every command takes them, a mistake is one sentence."""
 
+import os
 import re
 import shlex
 
@@ -74,6 +75,25 @@ def test_every_kind_of_file_holds_the_same_rows(files, name):
     dense = rows.X.toarray() if sp.issparse(rows.X) else rows.X
     np.testing.assert_array_equal(dense.astype(np.float32), X)
     assert (rows.contents == make_rows(sp.csr_array(X) if sp.issparse(rows.X) else X).contents).all()
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_name_of_a_file_may_hold_any_bytes(files, name):
+    odd = (files / name).rename(files / os.fsdecode(b"\xff" + name.encode()))
+    assert len(read_vectors(odd, **FORMATS[name])) == len(IDS)
+
+
+@pytest.mark.parametrize("store", [np.float64, np.float32, sp.csr_array])
+def test_vectors_of_any_size_are_learned_from_alike(store):
+    def scale(factor):
+        similarity = Similarity(learner="Euclidean").fit(make_rows(store(X * X.dtype.type(factor)), labels=Y))
+        return similarity.representation_.describer.scale
+
+    assert [scale(factor) for factor in (2.0**90, 2.0**-90)] == [factor * scale(1) for factor in (2.0**90, 2.0**-90)]
+    kind = np.float64 if store is np.float64 else np.float32
+    largest = np.full((4, 4), np.finfo(kind).max, kind) * np.array([[1], [-1], [1], [-1]], kind)
+    with pytest.raises(LookalikeError, match="the array cannot be learned from: the mean length of its rows is too"):
+        Similarity(learner="Euclidean").fit(make_rows(store(largest), labels=[*"aabb"]))
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -239,6 +259,12 @@ def changed(row, value):
     return copy
 
 
+def write_header(path, shape):
+    """Write the header of an array of this shape, and no array."""
+    with path.open("wb") as stream:
+        np.lib.format.write_array_header_1_0(stream, {"descr": "<f4", "fortran_order": False, "shape": shape})
+
+
 MISTAKES = [
     (
         "a.npy",
@@ -252,6 +278,7 @@ MISTAKES = [
     ("a.npy", array(X.astype(complex)), "a.npy holds values of type complex128"),
     ("a.npy", lambda path: np.save(path, X.astype(object)), "a.npy cannot be read (it holds Python objects)"),
     ("a.npy", lambda path: path.write_bytes((path.parent / "v.npy").read_bytes()[:200]), "a.npy cannot be read (mmap"),
+    ("a.npy", lambda path: write_header(path, (10**20, D)), "a.npy cannot be read (Python int too large"),
     ("a.npy", lambda path: path.write_text("1,2"), "a.npy is no array of NumPy: save it by numpy.save"),
     ("a.npy", lambda path: path.write_bytes(b""), "a.npy is no array of NumPy"),
     ("a.npy", lambda path: path.mkdir(), "a.npy is a folder: name a file of vectors in it"),

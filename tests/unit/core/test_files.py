@@ -65,6 +65,14 @@ def test_a_folder_is_replaced_whole_if_nothing_else_is_in_it(tmp_path):
         pass
 
 
+@pytest.mark.parametrize("name", ["x" * 240 + ".parquet", os.fsdecode(b"\xff.parquet")])
+def test_a_name_may_be_long_and_hold_any_bytes(tmp_path, name):
+    with files.replacing_folder(tmp_path / name[:-8], {name}) as part:
+        files.write_table(pd.DataFrame({"id": ["a"]}), part / name)
+    (written,) = (tmp_path / name[:-8]).iterdir()
+    assert (written.name, pd.read_parquet(written.open("rb"))["id"].tolist()) == (name, ["a"])
+
+
 def test_a_full_disk_and_a_folder_that_takes_no_file_are_one_sentence(tmp_path):
     with pytest.raises(LookalikeError, match=r"cannot write .*table\.csv: No space left"):
         write_half(tmp_path / "table.csv", OSError(errno.ENOSPC, "No space left on device"))

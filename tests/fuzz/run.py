@@ -1,0 +1,271 @@
+"""Call all commands with hostile inputs, and tell what a user would not forgive.
+
+    OMP_NUM_THREADS=1 PYTHONPATH=tests .venv/bin/python tests/fuzz/run.py --calls 1000 --seed 0
+
+A process that has imported everything and given up its rights forks for each call, which takes milliseconds where a
+start takes seconds. Everything happens in a folder of its own: the working folder, the home and the temporary folder.
+"""
+
+import argparse
+import codecs
+import io
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import stat
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Sequence
+from contextlib import ExitStack, redirect_stderr, redirect_stdout, suppress
+from itertools import pairwise
+from pathlib import Path
+
+import hostile
+import pandas as pd
+
+from lookalike.cli import main
+from lookalike.core.errors import escaped
+
+NOBODY = 65534
+SECONDS, MEMORY, DISK = 60, 3 * 2**30, 20_000
+PYTHON = r"Traceback|\[?Errno|NoneType|object at 0x|not subscriptable|unhashable|has no attribute|out of bounds|<class"
+PYTHON += r"|Warning|encountered in|positional argument|is not installed|broadcast|codec can't"
+"""What only a programmer understands; model files tell of it in brackets."""
+ENCODINGS = ["utf-8"] * 9 + ["ascii"]
+"""Of the output."""
+TEMPORARY = re.compile(r"\..*\.part(\..*)?|\..*\.former|\.probe|tmp.*")
+
+Snapshot = dict[str, tuple[object, ...]]
+
+
+def snapshot(folder: Path) -> Snapshot:
+    """Return what tells whether anything below a folder changed; the times of folders do not count."""
+    found: Snapshot = {}
+    for root, folders, names in os.walk(folder):
+        for path in (os.path.join(root, name) for name in [*folders, *names]):
+            with suppress(PermissionError):  # of a folder that can be listed and not entered
+                facts = os.lstat(path)
+                rest = () if stat.S_ISDIR(facts.st_mode) else (facts.st_ino, facts.st_size, facts.st_mtime_ns)
+                found[os.path.relpath(path, folder)] = (facts.st_mode, *rest)
+    return found
+
+
+def outputs(argv: list[str], here: Path) -> set[str]:
+    """Return the paths, from the folder above, that a command line may write: those named, or named by default."""
+    pairs = list(pairwise(argv))
+    named = [value for option, value in pairs if option in ("--output", "--html", "--paths", "--cache")]
+    ends = {"fit": [".lookalike"], "index": [".gallery.lookalike"], "export": ["-faiss", "-npy", "-parquet"]}
+    for word in argv[1:]:
+        real = Path(os.path.realpath(here / word))
+        named += [stem + end for end in ends.get(argv[0], []) for stem in (real.name, real.stem)]
+    if argv[0] == "features":
+        named += [str(Path(value).with_suffix(".csv")) for option, value in pairs if option == "--output" and value]
+    if argv[0] == "rate" and "--neighbours" in argv:
+        named += argv[1:]
+    paths = [here / name for name in named if name]
+    both = [path for name in paths for path in (os.path.abspath(name), os.path.realpath(name))]
+    return {os.path.relpath(path, here.parent) for path in both}
+
+
+def changes(before: Snapshot, after: Snapshot, allowed: set[str], failed: bool) -> list[str]:
+    """Return what changed below the folder that a command line did not name, and what is left of a failure."""
+    found = []
+    for path in sorted(before.keys() | after.keys()):
+        if before.get(path) == after.get(path):
+            continue
+        how = "vanished" if path not in after else "appeared" if path not in before else "changed"
+        above = {path[: match.start()] for match in re.finditer("/", path)}
+        is_named = bool(allowed & {path, *above}) or any(name.startswith(f"{path}/") for name in allowed)
+        is_kept = ".lookalike-cache" in path.split("/") or path.startswith("here/cache")
+        is_folder = path in after and stat.S_ISDIR(int(str(after[path][0])))
+        if TEMPORARY.fullmatch(path.rpartition("/")[2]):
+            found.append(f"left a temporary file: {path}")
+        elif not is_kept and (not is_named or (failed and not is_folder)):
+            found.append(f"{how}{' by a failure' if failed and is_named else ''}: {path}")
+    return found
+
+
+def wrong_words(status: int, out: str, err: str, argv: list[str]) -> list[str]:
+    """Return what is wrong with what a command said."""
+    found = [f"exit status {status}"] if status not in (0, 1, 2) else []
+    told = re.sub(r"\(.*\)", "()", err.split("Traceback")[0])
+    found += [f"says {match[0]!r}" for match in [re.search(PYTHON, told) or re.search("Traceback", err)] if match]
+    *_, last = err.strip("\n").split("\n")
+    if status == 0 and "--json" in argv and out:
+        try:
+            json.loads(out)
+        except ValueError:
+            found.append("prints no JSON")
+    if status in (1, 2) and not last.startswith("lookalike: "):
+        found.append("no sentence at the end")
+    elif status == 1:
+        names = {
+            name for word in argv[1:] for name in (word, str(Path(word)), Path(word).name, *word.split(",")) if name
+        }
+        if not any(escaped(name) in last.split(": ", 1)[1] for name in names) and not re.search(r"(^| )--?\w", last):
+            found.append("names neither a file nor an option")
+        if len(last) > 700 + sum(map(len, argv)):
+            found.append(f"a sentence of {len(last)} letters")
+    elif status == 2 and "--help" not in last:
+        found.append("does not name the help")
+    return found
+
+
+class Caller:
+    """Calls commands with hostile inputs in a folder, and counts what comes of it."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        self.folder, self.box, self.seed = folder, folder / "box", seed
+        self.calls: list[tuple[str, str, int]] = []
+        self.failures: list[str] = []
+        self.said: list[str] = []
+
+    def prepare(self, numbers: Sequence[int]) -> None:
+        """Make the inputs, call every line that will be called, which imports what is needed, and give up all rights.
+
+        As nobody, this process may not be able to read the modules of an interpreter that belongs to somebody else.
+        """
+        os.environ.update(HOME=str(self.box / "home"), TMPDIR=str(self.box / "tmp"), COLUMNS="400")
+        tempfile.tempdir = None
+        if not (valid := self.folder / "valid").exists():
+            hostile.make_inputs(valid)
+        refused = []
+        for line in {" ".join(self.drawn(number)[1]) for number in numbers}:
+            self.refill()
+            os.chdir(self.box / "here")
+            said = io.StringIO()
+            with redirect_stdout(said), redirect_stderr(said):
+                refused += [f"{line}: {said.getvalue()}"] if main(line.split()) else []
+            hostile.spoil(hostile.Call(self.box / "here", line.split(), random.Random(line)))
+        if refused:
+            raise RuntimeError("\n".join(refused))
+        for encoding in (*ENCODINGS, *hostile.ENCODINGS):
+            codecs.lookup(encoding)
+        if os.geteuid() == 0:
+            for path in [self.folder, *self.folder.rglob("*")]:
+                os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
+            os.setgroups([])
+            os.setresgid(NOBODY, NOBODY, NOBODY)
+            os.setresuid(NOBODY, NOBODY, NOBODY)
+
+    def drawn(self, number: int) -> tuple[random.Random, list[str]]:
+        """Return the generator of a call, and the line that it has drawn."""
+        draw = random.Random(f"{self.seed} {number}")
+        return draw, draw.choice(hostile.COMMANDS[draw.choice(sorted(hostile.COMMANDS))])
+
+    def remove(self) -> None:
+        """Remove the working folder and its like, whatever permissions there are."""
+        os.chdir(self.folder)
+        for root, folders, _ in os.walk(self.box):
+            for path in (os.path.join(root, name) for name in folders):
+                if not os.path.islink(path):
+                    os.chmod(path, 0o700)
+        shutil.rmtree(self.box, ignore_errors=not self.box.exists())
+
+    def refill(self) -> None:
+        """Make the working folder, the home and the temporary folder anew."""
+        self.remove()
+        shutil.copytree(self.folder / "valid", self.box / "here", symlinks=True)
+        (self.box / "home").mkdir()
+        (self.box / "tmp").mkdir()
+
+    def call(self, number: int) -> None:
+        """Make one call of a command, and note what is wrong with it."""
+        draw, line = self.drawn(number)
+        self.refill()
+        os.chdir(self.box / "here")
+        call = hostile.Call(self.box / "here", list(line), draw)
+        kind = hostile.spoil(call)
+        allowed, before = outputs(call.argv, call.here), snapshot(self.box)
+        status, out, err = self.run(call, DISK if kind == "full disk" else None, draw.choice(ENCODINGS))
+        found = ["fails, and nothing was spoilt"] if status and kind == hostile.VALID else []
+        found += wrong_words(status, out, err, call.argv)
+        found += changes(before, snapshot(self.box), allowed, status != 0)
+        self.calls.append((line[0], kind, status))
+        said = (err.strip() or out.strip()).split("\n")[-1][:1000]
+        self.said.append(f"{self.seed} {number}\t{kind}\t{status}\t{call.argv}\t{said}\n")
+        if found:
+            self.failures.append(f"{self.seed} {number} ({kind}): {call.argv}\n  {found}\n  {err[-2000:]}")
+            print(self.failures[-1], flush=True)
+
+    def run(self, call: hostile.Call, disk: int | None, encoding: str) -> tuple[int, str, str]:
+        """Run a command line in a process of its own; the status of one that hangs is 124, of one killed -signal."""
+        if not (child := os.fork()):
+            status = 70
+            try:
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+                os.setpgid(0, 0)
+                resource.setrlimit(resource.RLIMIT_AS, (size := MEMORY + in_use(), size))
+                resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+                for number, name in enumerate(("out", "err"), 1):
+                    os.dup2(os.open(self.folder / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+                sys.stdout = io.TextIOWrapper(io.FileIO(1, "w"), encoding)
+                sys.stderr = io.TextIOWrapper(io.FileIO(2, "w"), encoding, "backslashreplace", write_through=True)
+                if disk is not None:
+                    resource.setrlimit(resource.RLIMIT_FSIZE, (disk, disk))
+                status = main(call.argv)
+            except Exception:  # noqa: BLE001 (that there is one is what is looked for)
+                traceback.print_exc()
+            finally:
+                os._exit(status)
+        used, since, pause = "", time.monotonic(), 0.002
+        while not (done := os.waitpid(child, os.WNOHANG))[0] and time.monotonic() - since < SECONDS:
+            time.sleep(pause := min(0.05, 1.3 * pause))
+            if (now := cpu_time(child)) != used:  # on a busy machine, a process that waits for its turn hangs not
+                used, since = now, time.monotonic()
+        if not done[0]:
+            os.killpg(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+        status = os.waitstatus_to_exitcode(done[1]) if done[0] else 124
+        return status, *((self.folder / name).read_text("utf-8", "replace") for name in ("out", "err"))
+
+
+def cpu_time(process: int) -> str:
+    """Return the processor time that a process has used, as the system counts it."""
+    return " ".join(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:13])
+
+
+def in_use() -> int:
+    """Return the bytes of address space that this process has."""
+    return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+
+
+def report(calls: list[tuple[str, str, int]]) -> str:
+    """Return the calls by command and by kind of input, with how they ended."""
+    table = pd.DataFrame(calls, columns=["command", "kind of input", "exit status"])
+    counts = [pd.crosstab(table[name], table["exit status"], margins=True, margins_name="calls") for name in table][:2]
+    return "\n\n".join(count.to_string() for count in counts)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--calls", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", type=int, help="number of the one call to make")
+    parser.add_argument("--folder", type=Path, help="new, or of an earlier run; it is kept (default: a temporary one)")
+    parser.add_argument("--log", type=Path, help="file for what every call said")
+    options = parser.parse_args()
+    if os.environ.get("OMP_NUM_THREADS") != "1":
+        parser.error("a process with several threads cannot be forked: set OMP_NUM_THREADS=1")
+    numbers = range(options.calls) if options.only is None else [options.only]
+    with ExitStack() as at_end:
+        folder = options.folder or at_end.enter_context(tempfile.TemporaryDirectory(prefix="lookalike-fuzz-"))
+        caller = Caller(Path(folder).absolute(), options.seed)
+        caller.folder.mkdir(exist_ok=True)
+        at_end.callback(caller.remove)
+        caller.prepare(numbers)
+        print(f"prepared in {time.process_time():.1f} s", flush=True)
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        with suppress(KeyboardInterrupt):  # which ends the calls: what was found is told
+            for number in numbers:
+                caller.call(number)
+    if options.log:
+        options.log.write_text("".join(caller.said), errors="backslashreplace")
+    print(report(caller.calls), f"{len(caller.failures):,} of {len(caller.calls):,} calls failed", sep="\n\n")
+    sys.exit(bool(caller.failures))
