@@ -97,7 +97,7 @@ def wrong_words(status: int, out: str, err: str, argv: list[str]) -> list[str]:
     told = re.sub(r"\(.*\)", "()", err.split("Traceback")[0])
     found += [f"says {match[0]!r}" for match in [re.search(PYTHON, told) or re.search("Traceback", err)] if match]
     *_, last = err.strip("\n").split("\n")
-    if status == 0 and "--json" in argv and out:
+    if status == 0 and "--json" in argv and not out.startswith("Usage"):
         try:
             json.loads(out)
         except ValueError:

@@ -390,8 +390,11 @@ def _read_parquet(file: Path, id_column: str | None, label_column: str | None) -
     try:
         with file.open("rb") as stream:  # Arrow takes no name that is not UTF-8
             table = pq.ParquetFile(stream).read()
-    except pa.ArrowException as error:
-        raise LookalikeError(f"{file} is no Parquet file ({str(error)[:_LONGEST]}): write it again") from error
+    except (pa.ArrowException, OSError) as error:
+        if getattr(error, "errno", None):  # of a damaged page, Arrow's error has no number
+            raise
+        reason = " ".join(str(error).split())[:_LONGEST]
+        raise LookalikeError(f"{file} is no Parquet file, or damaged ({reason}): write it again") from error
     return _from_table(table, file, id_column, label_column)
 
 

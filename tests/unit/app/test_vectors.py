@@ -286,7 +286,12 @@ MISTAKES = [
     ("a.npz", lambda path: np.savez(path, X=X, y=Y), "a.npz cannot be read (it holds X, y, and no sparse matrix)"),
     ("a.npz", lambda path: path.write_text("x"), "a.npz cannot be read ("),
     ("a.pkl", lambda path: path.write_text("x"), "a.pkl is a file that ends in .pkl: name a folder of images, or save"),
-    ("a.parquet", lambda path: path.write_text("x"), "a.parquet is no Parquet file ("),
+    ("a.parquet", lambda path: path.write_text("x"), "a.parquet is no Parquet file, or damaged ("),
+    (
+        "a.parquet",
+        lambda path: path.write_bytes(b"PAR1" + b"\xff" * 40 + (path.parent / "v.parquet").read_bytes()[44:]),
+        "a.parquet is no Parquet file, or damaged (",
+    ),
     (
         "a.parquet",
         parquet(id=["p", "q"], v=[[1.0, 2.0], [1.0]]),

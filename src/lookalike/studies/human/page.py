@@ -36,7 +36,10 @@ def write_page(
     # a plan may come from somebody else, and the page is given away: no path or link leads to other images
     found, lost = locate(root, [*query_paths, *pictures], only_inside=True)
     for path, reason in lost:
-        raise LookalikeError(f"the image {path} of the plan cannot be shown: {reason}; correct the plan")
+        raise LookalikeError(
+            f"the image {path} of the plan cannot be shown: {reason}; correct the plan, or name another folder than "
+            f"{root}"
+        )
     content = {
         "plan": plan_fingerprint(plan),
         "title": title,
