@@ -94,8 +94,8 @@ def changes(before: Snapshot, after: Snapshot, allowed: set[str], failed: bool) 
 def wrong_words(status: int, out: str, err: str, argv: list[str]) -> list[str]:
     """Return what is wrong with what a command said."""
     found = [f"exit status {status}"] if status not in (0, 1, 2) else []
-    told = re.sub(r"\(.*\)", "()", err.split("Traceback")[0])
-    found += [f"says {match[0]!r}" for match in [re.search(PYTHON, told) or re.search("Traceback", err)] if match]
+    words = re.sub(r"\(.*\)", "()", err.split("Traceback")[0])
+    found += [f"says {match[0]!r}" for match in [re.search(PYTHON, words) or re.search("Traceback", err)] if match]
     *_, last = err.strip("\n").split("\n")
     if status == 0 and "--json" in argv and not out.startswith("Usage"):
         try:
@@ -262,7 +262,7 @@ if __name__ == "__main__":
         caller.prepare(numbers)
         print(f"prepared in {time.process_time():.1f} s", flush=True)
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-        with suppress(KeyboardInterrupt):  # which ends the calls: what was found is told
+        with suppress(KeyboardInterrupt):  # which ends the calls: what was found is said
             for number in numbers:
                 caller.call(number)
     if options.log:
