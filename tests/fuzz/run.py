@@ -8,6 +8,7 @@ start takes seconds. Everything happens in a folder of its own: the working fold
 
 import argparse
 import codecs
+import gc
 import io
 import json
 import os
@@ -145,8 +146,9 @@ class Caller:
             hostile.spoil(hostile.Call(self.box / "here", line.split(), random.Random(line)))
         if refused:
             raise RuntimeError("\n".join(refused))
-        for encoding in (*ENCODINGS, *hostile.ENCODINGS):
+        for encoding in (*ENCODINGS, *hostile.ENCODINGS, "unicode_escape"):
             codecs.lookup(encoding)
+        gc.freeze()  # or a child copies what its collector touches
         if os.geteuid() == 0:
             for path in [self.folder, *self.folder.rglob("*")]:
                 os.chown(path, NOBODY, NOBODY, follow_symlinks=False)

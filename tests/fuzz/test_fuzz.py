@@ -14,7 +14,7 @@ HERE = Path(__file__).parent
 def test_no_hostile_input_leads_to_more_than_a_sentence():
     pytest.importorskip("torch", reason="torch is not installed: make test installs envs/requirements-deep-cpu.txt")
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(HERE.parent)}
-    command = [sys.executable, str(HERE / "run.py"), "--calls", "150", "--seed", "0"]
+    command = [sys.executable, str(HERE / "run.py"), "--calls", "100", "--seed", "0"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=1200)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "0 of 150 calls failed" in done.stdout
+    assert "0 of 100 calls failed" in done.stdout

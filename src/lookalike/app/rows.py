@@ -29,7 +29,7 @@ from lookalike.app.sources import (
 )
 from lookalike.core.arrays import Array, Ints, Matrix, Reals, Texts
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import PathLike, check_regular, reading, reading_npz
+from lookalike.core.files import HEADER_FAILS, PathLike, check_regular, reading, reading_npz
 from lookalike.core.tables import read_header
 from lookalike.learners.base import is_sparse
 
@@ -366,7 +366,7 @@ def _load_npy(file: Path) -> Array:
             raise LookalikeError(f"{file} is no array of NumPy: save it by numpy.save")
     try:
         return np.array(np.load(file, mmap_mode="r", allow_pickle=False))
-    except (ValueError, TypeError, OverflowError) as error:  # the last of a shape that no memory has
+    except HEADER_FAILS as error:
         reason = "it holds Python objects" if "object" in str(error).lower() else str(error)[:_LONGEST]
         raise LookalikeError(f"{file} cannot be read ({reason}): save numbers by numpy.save") from error
 

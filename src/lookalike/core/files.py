@@ -11,6 +11,7 @@ import shutil
 import socket
 import stat
 import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Collection, Iterator, Mapping
@@ -32,7 +33,9 @@ _KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a de
 _HOST = re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname())
 _PART = re.compile(rf"\..+\.(?:{_HOST}_)?([0-9]{{1,9}})\.part(\.[^.]*)?")  # former versions did not name the machine
 _LONGEST_STEM = 100  # bytes; names of files end at 255, and a temporary one says more than the name
-_UNZIPPING_FAILS = (EOFError, MemoryError, OverflowError, RuntimeError, struct.error, zipfile.BadZipFile, zlib.error)
+HEADER_FAILS = (ValueError, TypeError, OverflowError, SyntaxError, RecursionError, tokenize.TokenError)
+"""Errors that NumPy has on the header of an array."""
+_UNZIPPING_FAILS = (EOFError, MemoryError, RuntimeError, struct.error, zipfile.BadZipFile, zlib.error)
 _swept: set[Path] = set()
 
 PathLike = str | os.PathLike[str]
@@ -256,7 +259,7 @@ def reading_npz(path: PathLike, what_now: str, largest: int | None = None) -> It
             if largest is not None and unpacked > largest:
                 raise ValueError(f"it would take {unpacked / 2**30:,.1f} GB of memory")
             yield arrays
-    except (ValueError, LookupError, TypeError, AttributeError, *_UNZIPPING_FAILS) as error:
+    except (LookupError, AttributeError, *HEADER_FAILS, *_UNZIPPING_FAILS) as error:
         raise LookalikeError(f"{path} cannot be read ({error}): {what_now}") from error
 
 

@@ -18,6 +18,7 @@ from lookalike.core.files import LARGEST_MODEL, PathLike, named, reading, readin
 SUFFIX = ".lookalike"
 LARGEST_TEXT = 32 * 2**20
 """Letters of the JSON text: an image takes about 150 of them, and parsed they take up to twenty times the memory."""
+_LONGEST = 200  # letters of a reason
 _KEY = "lookalike"
 _ZIP = b"PK\x03\x04"  # what archives begin with, which version 1.0.0 wrote
 _DAMAGED = (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError, OSError)
@@ -72,7 +73,7 @@ def fits_together(path: PathLike, kind: Kind) -> Iterator[None]:
     try:
         yield
     except (LookupError, TypeError, ValueError, AttributeError, RuntimeError, ArithmeticError) as error:
-        reason = str(error)
+        reason = " ".join(str(error).split())[:_LONGEST]  # torch tells of all arrays, a line each
         if hasattr(error, "errors"):  # pydantic tells of all at length
             first = error.errors()[0]
             reason = f"{'.'.join(map(str, first['loc']))} {first['msg']}".strip()

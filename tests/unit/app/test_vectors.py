@@ -279,6 +279,7 @@ MISTAKES = [
     ("a.npy", lambda path: np.save(path, X.astype(object)), "a.npy cannot be read (it holds Python objects)"),
     ("a.npy", lambda path: path.write_bytes((path.parent / "v.npy").read_bytes()[:200]), "a.npy cannot be read (mmap"),
     ("a.npy", lambda path: write_header(path, (10**20, D)), "a.npy cannot be read (Python int too large"),
+    ("a.npy", lambda path: path.write_bytes(b"\x93NUMPY\x01\0\x03\0{(\n"), "a.npy cannot be read ("),
     ("a.npy", lambda path: path.write_text("1,2"), "a.npy is no array of NumPy: save it by numpy.save"),
     ("a.npy", lambda path: path.write_bytes(b""), "a.npy is no array of NumPy"),
     ("a.npy", lambda path: path.mkdir(), "a.npy is a folder: name a file of vectors in it"),
