@@ -1,7 +1,7 @@
 """Numbers of runs on the pages: read from the summaries in workflow/resources/runs, never typed in.
 
 ``{headline} DATASET`` shows a run's main numbers. ``{kept-runs}`` shows every run that was kept, ``{not-run}`` what has
-not been run, and ``{processors}`` what differed between instructions. ``{job-costs} DATASET...`` shows what the rules of
+not been run, and ``{processors}`` what instructions change. ``{job-costs} DATASET...`` shows what the rules of
 a run took, and ``{full-costs}`` what the papers' full runs take. ``{peers}`` shows how fast ours is beside public
 packages.
 """
