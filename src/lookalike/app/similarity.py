@@ -53,7 +53,7 @@ from lookalike.data.scan import refuse_parts
 from lookalike.data.splits import draw_codebook_pool
 from lookalike.features.bag_of_visterms import BagOfVisterms
 from lookalike.features.describers import StageProgress, Vectors, silent
-from lookalike.learners.base import SimilarityLearner, is_sparse
+from lookalike.learners.base import IN_FLOAT32, SimilarityLearner, is_sparse, largest_value
 from lookalike.learners.euclidean import Euclidean
 
 BASELINE = "Euclidean"
@@ -783,6 +783,11 @@ class Similarity:
         rows = onto_components(rows, self.reduction_) if learned else rows
         if not np.isfinite(rows.data if is_sparse(rows) else rows).all():
             raise LookalikeError("the model describes images by NaN or infinity: fit it again")
+        if (largest := largest_value(rows)) and not IN_FLOAT32[0] <= largest <= IN_FLOAT32[1]:
+            raise LookalikeError(
+                f"values are up to {largest:.2g} where those that the model learned from have a mean length of 1, so "
+                "their products cannot be held: give it vectors of the same kind"
+            )
         return (self.learner_ if learned else Euclidean().fit(rows)), rows
 
     @contextmanager

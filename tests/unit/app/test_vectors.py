@@ -393,3 +393,13 @@ def test_a_model_is_asked_with_what_it_learned_from(files, place, line, sentence
     (files / "m.lookalike").symlink_to(place / "m.lookalike")
     (files / "photos").symlink_to(place / "photos")
     assert sentence in refused(line)
+
+
+def test_vectors_of_a_length_that_no_product_can_hold_are_refused(files, call):
+    Similarity(learner="OASIS", parameters={"n_steps": 50}).fit("v.npy", "y.npy").save("v.lookalike")
+    np.save("far.npy", X * np.float32(1e18))
+    for line in ("evaluate v.lookalike far.npy --labels y.npy --all", "rank v.lookalike far.npy --gallery far.npy"):
+        said = call(*line.split())
+        assert said.status == 1
+        assert "their products cannot be held: give it vectors of the same kind" in said.err
+        assert "Traceback" not in said.err
