@@ -217,7 +217,8 @@ def write_table(table: Any, path: PathLike) -> None:
     """Write a pandas DataFrame as Parquet or CSV, by the suffix of `path`."""
     with replacing(path) as part:
         if part.suffix.lower() == ".parquet":
-            with part.open("wb") as stream:  # Arrow takes no name that is not UTF-8
+            # Arrow takes no name that is not UTF-8, and older versions of pandas give it that of a buffered file
+            with part.open("wb", buffering=0) as stream:
                 table.to_parquet(stream, index=False, compression="zstd")
         else:
             table.to_csv(part, index=False, lineterminator="\n")
