@@ -1,4 +1,4 @@
-"""The span of the training rows, outside which no gradient of LMNN, MCML, MMC and LEGO changes M = I.
+"""The span of the training rows, outside which no step of LMNN, MCML, MMC, LEGO and OASIS changes the identity.
 
 With fewer rows than features their work shrinks from d x d to r x r matrices.
 """

@@ -20,6 +20,7 @@ from lookalike.core.seeds import generator, integer_seed
 from lookalike.data.relevance import RelevanceData
 from lookalike.features import l1_hash
 from lookalike.learners import oasis, relevance_triplets
+from lookalike.learners.span import Span
 from lookalike.ranking.distances import pair_distances
 from lookalike.studies.finegrained import training
 from lookalike.studies.finegrained.files import SystemResult
@@ -122,7 +123,7 @@ def oasis_system(
     relevance_triplets.warm_up()
     start = time.perf_counter()
     # of these W = I, where OASIS starts, ranks by cosine, and a step is as long for every image
-    rows = centred_units(vectors, relevance.image_id)
+    rows, outside = in_span(centred_units(vectors, relevance.image_id), relevance.image_id)
     kept, held_out = _held_out(relevance, seed, system, held_out_images)
     stream = integer_seed(seed, "finegrained", system, "validation")
     parts = kept, training.draw_triplets(held_out, n_validation, sampling, stream)
@@ -137,7 +138,8 @@ def oasis_system(
         for capacity in ([*sorted(buffers), None] if buffers else [])
     ]
     start = time.perf_counter()
-    distances = -pair_similarities(rows, model, pairs["query"].to_numpy(), pairs["candidate"].to_numpy())
+    asked = pairs["query"].to_numpy(), pairs["candidate"].to_numpy()
+    distances = -(pair_similarities(rows, model, *asked) + pair_similarities(outside, None, *asked))
     print(f"{system}: C = {aggressiveness:g}, {n_steps} steps, {model.n_updates_} updates, {fit_seconds:.1f} s")
     validation = {"validation_share": VALIDATION_SHARE, "n_validation_triplets": n_validation}
     fit = {
@@ -240,6 +242,18 @@ def pair_similarities(rows: Floats, model: oasis.OASIS | None, queries: Array, c
     if not np.isfinite(similarities).all():
         raise LookalikeError(training.NO_VECTOR)
     return similarities
+
+
+def in_span(rows: Floats, learned: npt.NDArray[np.int32]) -> tuple[Floats, Floats]:
+    """Return coordinates in the span of the rows `learned`, if it has fewer dimensions, and what is left of each row.
+
+    OASIS leaves W = I outside that span, so similarities of the coordinates and inner products of the rest add up.
+    """
+    if rows.shape[1] <= len(learned):
+        return rows, rows[:, :0]
+    basis = Span(rows[learned]).basis.astype(np.float32)
+    inside = rows @ basis
+    return inside, rows - inside @ basis.T
 
 
 def centred_units(vectors: Floats, mean_of: npt.ArrayLike) -> Floats:

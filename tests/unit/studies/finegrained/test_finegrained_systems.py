@@ -274,6 +274,22 @@ def test_a_similarity_is_of_the_query_to_the_candidate():
         protocol.pair_similarities(np.full((2, 2), np.nan, np.float32), model, np.array([0]), np.array([1]))
 
 
+def test_learning_in_the_span_of_the_training_images_gives_the_similarities_of_all_dimensions():
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(30, 40)).astype(np.float32)
+    learned, triplets = np.arange(5, 17, dtype=np.int32), random.integers(0, 12, (200, 3))
+    inside, outside = protocol.in_span(rows, learned)
+    assert inside.shape == (30, 12)
+    queries, candidates = random.integers(0, 30, (2, 500))
+    whole = Learner(aggressiveness=0.1).fit_triplets(rows[learned], triplets)
+    part = Learner(aggressiveness=0.1).fit_triplets(inside[learned], triplets)
+    found = protocol.pair_similarities(inside, part, queries, candidates)
+    found += protocol.pair_similarities(outside, None, queries, candidates)
+    wanted = protocol.pair_similarities(rows, whole, queries, candidates)
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
+    assert np.abs(found - protocol.pair_similarities(rows, None, queries, candidates)).max() > 0.1
+
+
 def test_nothing_to_learn_from_is_said(world):
     nothing = world | {"relevance": RelevanceData.from_labels([], [])}
     useless = world["features"]["useless"]
