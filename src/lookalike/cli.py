@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Sequence
 
 from lookalike.app import extra_needed
-from lookalike.core.errors import LookalikeError, escaped
+from lookalike.core.errors import LookalikeError, escaped, shortened
 
 OK, FAILED, WRONG_USE = 0, 1, 2
 INTERRUPTED = 130
@@ -68,8 +68,8 @@ def _run(arguments: list[str]) -> int:
 
 
 def _fail(sentence: str, status: int = FAILED) -> int:
-    """Tell a sentence on standard error, control characters escaped, and return the exit status."""
-    print(f"lookalike: {escaped(sentence)}", file=sys.stderr)
+    """Tell a sentence on standard error, without what steers a terminal or is too long, and return the exit status."""
+    print(f"lookalike: {escaped(shortened(sentence))}", file=sys.stderr)
     return status
 
 

@@ -83,7 +83,7 @@ def changes(before: Snapshot, after: Snapshot, allowed: set[str], failed: bool) 
         how = "vanished" if path not in after else "appeared" if path not in before else "changed"
         above = {path[: match.start()] for match in re.finditer("/", path)}
         is_named = bool(allowed & {path, *above}) or any(name.startswith(f"{path}/") for name in allowed)
-        is_kept = ".lookalike-cache" in path.split("/") or path.startswith("here/cache")
+        is_kept = ".lookalike-cache" in path.split("/") or path.startswith("here/cache") or path.endswith(".kept")
         is_folder = path in after and stat.S_ISDIR(int(str(after[path][0])))
         if TEMPORARY.fullmatch(path.rpartition("/")[2]):
             found.append(f"left a temporary file: {path}")
@@ -107,11 +107,14 @@ def wrong_words(status: int, out: str, err: str, argv: list[str]) -> list[str]:
         found.append("no sentence at the end")
     elif status == 1:
         names = {
-            name for word in argv[1:] for name in (word, str(Path(word)), Path(word).name, *word.split(",")) if name
+            name
+            for word in argv[1:]
+            for name in (word, str(Path(word)), Path(word).name, Path(word).stem, *word.split(","))
+            if name
         }
         if not any(escaped(name) in last.split(": ", 1)[1] for name in names) and not re.search(r"(^| )--?\w", last):
             found.append("names neither a file nor an option")
-        if len(last) > 700 + sum(map(len, argv)):
+        if len(last) > 1100:
             found.append(f"a sentence of {len(last)} letters")
     elif status == 2 and "--help" not in last:
         found.append("does not name the help")

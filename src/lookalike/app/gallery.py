@@ -37,6 +37,8 @@ REMOVED = "removed"
 """Status of a file that was taken out of the gallery by name."""
 CSR_PARTS = ("data", "indices", "indptr")
 _AGAIN = "run lookalike index again"
+_AXES = {"matrix": 2, "weights": 1}
+"""Dimensions of a query map."""
 
 Reasons = list[tuple[str, str]]
 """Paths that are left out, and why."""
@@ -152,8 +154,9 @@ def read_gallery(path: PathLike) -> SavedGallery:
         here = os.path.relpath(folder)
         root = Path(folder if here.startswith(os.pardir) else here)
         saved = SavedGallery(root, about["model"], about["metric"], query_map, files, rows)
-        (array,) = query_map.values()
-        if any(tuple(map(type, file)) != kinds for file in files) or rows.shape[1] != array.shape[-1]:
+        ((name, array),) = query_map.items()
+        shapes = rows.ndim, array.ndim, array.shape[-1]
+        if any(tuple(map(type, file)) != kinds for file in files) or shapes != (2, _AXES[name], rows.shape[-1]):
             raise ValueError("its files or vectors are of another kind")
         if any("\0" in file.path or max(map(abs, file[2:5] + file[8:])) >= 2**63 for file in files):
             raise ValueError("its files have names or numbers that no file has")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -102,7 +103,8 @@ class Rows:
         """Return a digest of each row's numbers, or of its file: rows of the same content have the same."""
         if self.images is not None:
             return self.images.images["sha256"].to_numpy(str)
-        return np.array([hashlib.blake2b(part, digest_size=_ID_BYTES).hexdigest() for part in _row_bytes(self.X)])
+        with np.errstate(over="ignore"):  # too large a number is refused where it is used
+            return np.array([hashlib.blake2b(part, digest_size=_ID_BYTES).hexdigest() for part in _row_bytes(self.X)])
 
     def take(self, rows: NDArray[np.intp]) -> Rows:
         """Return some of the rows, without triplets."""
@@ -365,7 +367,12 @@ def _load_npy(file: Path) -> Array:
         if not stream.read(6) == b"\x93NUMPY":
             raise LookalikeError(f"{file} is no array of NumPy: save it by numpy.save")
     try:
-        return np.array(np.load(file, mmap_mode="r", allow_pickle=False))
+        values = np.array(np.load(file, mmap_mode="r", allow_pickle=False))
+        if values.dtype.kind == "U" and values.size:
+            codes = np.ascontiguousarray(values).view(np.dtype("u4").newbyteorder(values.dtype.byteorder))
+            if codes.max() > sys.maxunicode:
+                raise ValueError("its text has letters that do not exist")
+        return values
     except HEADER_FAILS as error:
         reason = "it holds Python objects" if "object" in str(error).lower() else str(error)[:_LONGEST]
         raise LookalikeError(f"{file} cannot be read ({reason}): save numbers by numpy.save") from error

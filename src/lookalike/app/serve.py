@@ -73,7 +73,7 @@ def index(
     if previous is not None:
         if previous.model != named:
             raise LookalikeError(f"{output} is of another model than {model}: name another file with --output")
-        if previous.root.exists() and not (folder.exists() and previous.root.samefile(folder)):
+        if os.path.exists(previous.root) and not (folder.exists() and previous.root.samefile(folder)):
             raise LookalikeError(f"{output} is of the images in {previous.root}: name another file with --output")
     elif add or remove:
         raise LookalikeError(f"there is no gallery {output} yet: make it without --add and --remove first")

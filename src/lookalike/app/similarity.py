@@ -296,7 +296,10 @@ class Similarity:
             return
         with suppress(LookalikeError):  # no class has two of these rows
             (raw,) = self._describe(found.take(chosen))
-            sides = {type(self.learner_).__name__: self._side(raw, True), BASELINE: self._side(raw, False)}
+            sides = {
+                type(self.learner_).__name__: self._side(raw, True, found),
+                BASELINE: self._side(raw, False, found),
+            }
             table = learning.compare_on_labels(sides, found.labels[chosen], (), self.random_state)
             if len(sides) == 2 and (sentence := worse_than_none(table)) is not None:
                 self.note(sentence)
@@ -359,7 +362,8 @@ class Similarity:
         raw_queries, raw_gallery = self._describe(wanted, found)
         ranked = {}
         for learned in which:
-            (learner, rows), (_, others) = self._side(raw_queries, learned), self._side(raw_gallery, learned)
+            learner, rows = self._side(raw_queries, learned, wanted)
+            _, others = self._side(raw_gallery, learned, found)
             ranked[learned] = nearest(learner, (wanted, rows), (found, others), k)
         return ranked
 
@@ -403,7 +407,7 @@ class Similarity:
         name = type(self.learner_).__name__
         (raw,) = self._describe(found.take(rows))
         baseline = BASELINE if name != BASELINE else f"{BASELINE} (untrained)"
-        sides = {name: self._side(raw, True), baseline: self._side(raw, False)}
+        sides = {name: self._side(raw, True, found), baseline: self._side(raw, False, found)}
         if judged is not None:
             table = learning.compare_on_triplets(sides, judged, self.random_state)
         else:
@@ -465,7 +469,7 @@ class Similarity:
         if learned is None:
             return describer.weigh(raw), table
         self._check_fitted()
-        learner, rows = self._side(raw, True)
+        learner, rows = self._side(raw, True, found)
         scale = None
         if isinstance(describer, GivenVectors) and learner.metric_ == "inner_product":
             scale = describer.scale
@@ -493,7 +497,7 @@ class Similarity:
         found = self.read_gallery(source, id_column=id_column, label_column=label_column)
         self.left_out_ = found.left_out
         (raw,) = self._describe(found)
-        return found, self._side(raw, True)[1]
+        return found, self._side(raw, True, found)[1]
 
     def counts(self, folder: PathLike, pool: float = 0.25) -> tuple[sp.csr_array, pd.DataFrame]:
         """Count the visterms of the images of a folder, as the category study learns from them.
@@ -777,15 +781,16 @@ class Similarity:
     def _work(self) -> Workers:
         return Workers(self.jobs, self._cache, self.progress)
 
-    def _side(self, raw: Vectors, learned: bool) -> tuple[SimilarityLearner, Vectors]:
+    def _side(self, raw: Vectors, learned: bool, source: Rows | None = None) -> tuple[SimilarityLearner, Vectors]:
         """Return what compares descriptions, and the rows that it takes."""
         rows = self.representation_.describer.weigh(raw)
         rows = onto_components(rows, self.reduction_) if learned else rows
         if not np.isfinite(rows.data if is_sparse(rows) else rows).all():
             raise LookalikeError("the model describes images by NaN or infinity: fit it again")
         if (largest := largest_value(rows)) and not IN_FLOAT32[0] <= largest <= IN_FLOAT32[1]:
+            of = "the model" if source is None else source.source
             raise LookalikeError(
-                f"values are up to {largest:.2g} where those that the model learned from have a mean length of 1, so "
+                f"{of} has values up to {largest:.2g} where those that the model learned from have a mean length of 1, so "
                 "their products cannot be held: give it vectors of the same kind"
             )
         return (self.learner_ if learned else Euclidean().fit(rows)), rows

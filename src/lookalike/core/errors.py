@@ -6,6 +6,9 @@ import difflib
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+_LONGEST = 1000
+"""Letters of a sentence: names of files have at most 255."""
+
 
 class LookalikeError(Exception):
     """A mistake that the user can mend.
@@ -29,6 +32,11 @@ def first_reason(left_out: Sequence[tuple[str, str]]) -> str:
         return ""
     more = f"; and {len(left_out) - 1:,} more" if len(left_out) > 1 else ""
     return f" ({left_out[0][0]}: {left_out[0][1]}{more})"
+
+
+def shortened(sentence: str) -> str:
+    """Return a sentence without the middle of a name or a reason that is too long to be read."""
+    return sentence if len(sentence) <= _LONGEST else f"{sentence[: _LONGEST // 2]} ... {sentence[-_LONGEST // 2 :]}"
 
 
 def escaped(text: str, keep: str = "") -> str:

@@ -76,8 +76,7 @@ def read_header(path: PathLike, *, what: str = "table") -> list[str]:
     separators = [mark for mark in _SEPARATORS if mark in first]
     if separators and "," not in first:
         raise LookalikeError(f"{path} separates its columns by {_SEPARATORS[separators[0]]}: export it with commas")
-    ((_, names),) = _parsed(first, path)
-    return names
+    return _parsed(first, path)[0][1]  # a line may hold carriage returns, which end rows too
 
 
 def _parsed(text: str, path: PathLike, exact: bool = False) -> list[tuple[int, list[str]]]:

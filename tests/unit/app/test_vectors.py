@@ -318,6 +318,7 @@ MISTAKES = [
         "a.parquet has no id in row 1 (from 0): give each row one",
     ),
     ("a.csv", csv("id,d0,d1", "p,1,2", "p,3,4"), "a.csv has the id p twice, in rows 0 and 1 (from 0)"),
+    ("a.csv", csv("d0\rd1", "1"), "a.csv has 'd1' under d0, which is no number"),
     ("a.csv", csv("id,d0,d1", "p,1,2", "q,3,"), "a.csv has NaN, infinity or an empty cell in the row of id q: give"),
     (
         "a.csv",
@@ -341,6 +342,11 @@ MISTAKES = [
         "holds no label of an id of v.npy (x0: it has no row in v.npy, where ids are row",
     ),
     ("v.npy --labels v.npy", None, "v.npy of shape (36, 6) are not one for each of 36 rows of v.npy"),
+    (
+        "v.npy --labels bad.npy",
+        lambda path: np.save(path.with_name("bad.npy"), np.full((36, 2), 2**32 - 1, dtype=np.uint32).view("U2")[:, 0]),
+        "bad.npy cannot be read (its text has letters that do not exist): save",
+    ),
     ("v.npy --labels .", None, ". is a folder: name a table of labels in it"),
     (
         "v.npy --triplets judged.csv",
@@ -398,8 +404,11 @@ def test_a_model_is_asked_with_what_it_learned_from(files, place, line, sentence
 def test_vectors_of_a_length_that_no_product_can_hold_are_refused(files, call):
     Similarity(learner="OASIS", parameters={"n_steps": 50}).fit("v.npy", "y.npy").save("v.lookalike")
     np.save("far.npy", X * np.float32(1e18))
-    for line in ("evaluate v.lookalike far.npy --labels y.npy --all", "rank v.lookalike far.npy --gallery far.npy"):
-        said = call(*line.split())
-        assert said.status == 1
-        assert "their products cannot be held: give it vectors of the same kind" in said.err
-        assert "Traceback" not in said.err
+    np.save("farther.npy", np.float64(1e300) * X.astype(float))
+    for file in ("far.npy", "farther.npy"):
+        for line in (f"evaluate v.lookalike {file} --labels y.npy --all", f"rank v.lookalike {file} --gallery {file}"):
+            said = call(*line.split())
+            (sentence,) = [line for line in said.err.splitlines() if line.startswith("lookalike: ")]
+            assert sentence.startswith(f"lookalike: {file} has values up to ")
+            assert sentence.endswith("their products cannot be held: give it vectors of the same kind")
+            assert said.status == 1
