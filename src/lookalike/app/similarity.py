@@ -790,8 +790,8 @@ class Similarity:
         if (largest := largest_value(rows)) and not IN_FLOAT32[0] <= largest <= IN_FLOAT32[1]:
             of = "the model" if source is None else source.source
             raise LookalikeError(
-                f"{of} has values up to {largest:.2g} where those that the model learned from have a mean length of 1, so "
-                "their products cannot be held: give it vectors of the same kind"
+                f"{of} has values up to {largest:.2g} and what the model learned from a mean length of 1, so their "
+                "products cannot be held: give it vectors of the same kind"
             )
         return (self.learner_ if learned else Euclidean().fit(rows)), rows
 

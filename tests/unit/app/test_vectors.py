@@ -410,5 +410,5 @@ def test_vectors_of_a_length_that_no_product_can_hold_are_refused(files, call):
             said = call(*line.split())
             (sentence,) = [line for line in said.err.splitlines() if line.startswith("lookalike: ")]
             assert sentence.startswith(f"lookalike: {file} has values up to ")
-            assert sentence.endswith("their products cannot be held: give it vectors of the same kind")
+            assert sentence.endswith("so their products cannot be held: give it vectors of the same kind")
             assert said.status == 1
