@@ -177,8 +177,8 @@ def budget(study: CategoryStudy) -> Figure:
         # without a step OASIS ranks as the Euclidean distance does
         rows = select(study.own(study.table("selections")), subset=subset.id, method=study.twins.get("oasis", "oasis"))
         start = rows.loc[rows["step"] == 0, "map"]
-        level, look = float(start.mean()), replace(LOOKS["euclidean"], marker="", line="--")
-        lines = [Line("Euclidean", level, look, label=f"{level:.2f}")] if len(start) else []
+        look = replace(LOOKS["euclidean"], marker="", line="--")
+        lines = [Line("Euclidean", float(start.mean()), look)] if len(start) else []
         x = Axis("Processor seconds of training", "log", text="{:.3g}")
         return panel(study, subset, own, drawn, lines, x=x, y=VALIDATION_MAP, why="not run here")
 
