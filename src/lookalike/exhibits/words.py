@@ -407,10 +407,15 @@ def margin_words(margin: Margin) -> str:
 def unlike_print(margins: Iterable[Margin], *, is_elsewhere: bool) -> str:
     """Say which differences in points have the printed one outside of their intervals; "" where none has."""
     in_points = [(margin, margin.contrast) for margin in margins if margin.contrast.unit == "points"]
-    # a comparison with NaN is false
-    apart = [margin for margin, row in in_points if row.printed < row.low or row.high < row.printed]
+    apart: dict[str, list[Margin]] = {"Unlike": [], "Smaller than": [], "Larger than": []}
+    for margin, row in in_points:
+        # a comparison with NaN is false
+        if row.printed < row.low or row.high < row.printed:
+            is_smaller = abs(row.mean) < abs(row.printed)
+            how = "Unlike" if row.mean * row.printed < 0 else "Smaller than" if is_smaller else "Larger than"
+            apart[how].append(margin)
     where = ", which is of other data" if is_elsewhere else ""
-    return f"Unlike in print{where}: {'; '.join(map(margin_words, apart))}." if apart else ""
+    return " ".join(f"{how} in print{where}: {'; '.join(map(margin_words, of))}." for how, of in apart.items() if of)
 
 
 def level_words(margin: Margin, *, is_printed: bool) -> tuple[str, str]:
@@ -426,15 +431,17 @@ def margin_sentences(margin: Margin) -> list[str]:
     row, method, other, metric = margin.contrast, margin.method, margin.other, margin.metric
     ahead = "" if math.isnan(row.printed) else other if row.printed < 0 else method
     if margin.best not in (method, other):
-        sentences = [f"{margin.best} is best in {metric}."]
+        sentences = [f"{margin.best} has the highest {metric}."]
     elif row.low <= 0 <= row.high:
         second = other if margin.best == method else method
         first = f"{margin.best} comes first in {metric}{', as in the paper' if ahead == margin.best else ''}"
         unlike = "" if ahead in ("", margin.best) else f"; in the paper {ahead} is ahead"
         sentences = [f"{first}, but not clearly before {second}{unlike}."]
     else:
+        # a third method may come between them, so "surely" is said of the other one alone
+        second = other if margin.best == method else method
         beside = f", {'as' if ahead == margin.best else 'unlike'} in the paper" if ahead else ""
-        sentences = [f"{margin.best} is best in {metric}{beside}."]
+        sentences = [f"{margin.best} has the highest {metric}{beside}, surely above {second}."]
     n_same, n_pairs = margin.in_order
     if n_pairs:
         sentences.append(f"{n_same} of the {n_pairs} pairs of methods that both have come in the paper's order.")
@@ -460,7 +467,7 @@ BOUNDS = {
     "larger by its 95% interval; else fails.",
     "falls": "Holds if the score never rises with the share, and the 95% interval of last minus first lies below 0; "
     "fails if it lies above.",
-    "falls_from_one": "Holds if it starts at 1 and falls along the whole trace, rising by at most {rise:g} on the way; "
+    "falls_from_one": "Holds if it starts at 1 and falls until OASIS stops, rising by at most {rise:g} on the way; "
     "else fails.",
     "both_ways": "Holds if every 95% interval{ways} lies {bounds}; fails if one of each lies beyond{surely}.",
 }

@@ -35,7 +35,8 @@ def kept_runs(files: Iterable[PathLike], at_hand: Collection[str]) -> list[KeptR
             summary["dataset"],
             words.sentence(summary["title"]).rstrip("."),
             "; ".join(filter(None, (KINDS[summary["synthetic"]], summary["size"]))),
-            [*(_gaps(summary["margins"]) or summary.get("notes", [])), *filter(None, [summary.get("undecided")])],
+            # without two methods side by side, what an exhibit's last note says
+            [*(_gaps(summary["margins"]) or summary.get("notes", [])[-1:]), *filter(None, [summary.get("undecided")])],
         )
         for summary in sorted(others, key=itemgetter("synthetic"))
     ]

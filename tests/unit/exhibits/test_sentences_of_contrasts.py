@@ -67,13 +67,13 @@ def test_a_margin_says_who_is_ahead_and_whether_that_may_be_chance():
 @pytest.mark.parametrize(
     ("low", "printed", "best", "first"),
     [
-        (1.0, 4.0, "OASIS", "OASIS is best in mAP, as in the paper."),
-        (1.0, -4.0, "OASIS", "OASIS is best in mAP, unlike in the paper."),
+        (1.0, 4.0, "OASIS", "OASIS has the highest mAP, as in the paper, surely above LEGO."),
+        (1.0, -4.0, "OASIS", "OASIS has the highest mAP, unlike in the paper, surely above LEGO."),
         (-1.0, 4.0, "OASIS", "OASIS comes first in mAP, as in the paper, but not clearly before LEGO."),
         (-1.0, -4.0, "OASIS", "OASIS comes first in mAP, but not clearly before LEGO; in the paper LEGO is ahead."),
         (-1.0, 4.0, "LEGO", "LEGO comes first in mAP, but not clearly before OASIS; in the paper OASIS is ahead."),
-        (1.0, 4.0, "MCML", "MCML is best in mAP."),
-        (1.0, NAN, "OASIS", "OASIS is best in mAP."),
+        (1.0, 4.0, "MCML", "MCML has the highest mAP."),
+        (1.0, NAN, "OASIS", "OASIS has the highest mAP, surely above LEGO."),
         (-1.0, NAN, "OASIS", "OASIS comes first in mAP, but not clearly before LEGO."),
     ],
 )
@@ -124,8 +124,12 @@ def test_differences_that_print_lies_outside_of_are_named_with_whose_data_that_i
         "OASIS is 5.0 points above LEGO in mAP [+3.0, +7.0] (in the paper +10)",
         "OASIS is 8.9 points above LEGO in mAP [+5.2, +13.0] (in the paper +1.1)",
     )
-    assert words.unlike_print(rows, is_elsewhere=True) == f"Unlike in print, which is of other data: {first}; {second}."
-    assert words.unlike_print(rows[:1], is_elsewhere=False) == f"Unlike in print: {first}."
+    elsewhere = "in print, which is of other data"
+    said = f"Smaller than {elsewhere}: {first}. Larger than {elsewhere}: {second}."
+    assert words.unlike_print(rows, is_elsewhere=True) == said
+    assert words.unlike_print([margin(5.0, 3.0, 7.0, -10.0)], is_elsewhere=False).startswith(
+        "Unlike in print: OASIS is 5.0"
+    )
     assert words.unlike_print([*rows[2:], margin(70, 0, 90, 4269, unit="triplets")], is_elsewhere=True) == ""
 
 

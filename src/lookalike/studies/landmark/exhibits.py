@@ -176,13 +176,19 @@ def margins(study: LandmarkStudy, codebook: Vocabulary, pairs: Mapping[tuple[str
     methods = dict.fromkeys((*deciding.values(), *(method for pair in pairs for method in pair)))
     ours = {method: study.mean(codebook, method, MAP).mean for method in methods}
     printed = {own: study.printed_mean(codebook, method, MAP) for method, own in deciding.items()}
+    size = list(PRINTED_CODEBOOKS)[codebook.place]
+    in_print = "" if codebook.n_words == size else f" ({size:,} in the paper)"
     plain, found = {study.title_of(own): study.title_of(method) for method, own in deciding.items()}, []
     for pair, note in pairs.items():
         rows = study.contrasts.intervals(codebook.id, MAP, *pair)
         # a mean over the landmarks at hand is not one over all
         if rows and not math.isnan(ours[pair[0]] + ours[pair[1]] + rows[0].mean):
             constants = ", chosen constants" if is_chosen else ""
-            titled = {"setting": f"{codebook.title} visual words{constants}", "metric": "mAP", "interval": INTERVAL}
+            titled = {
+                "setting": f"{codebook.title} visual words{in_print}{constants}",
+                "metric": "mAP",
+                "interval": INTERVAL,
+            }
             row = margin(study, rows, ours, printed, note=note, **titled)
             method, other, best = (plain.get(title, title) for title in (row.method, row.other, row.best))
             found.append(replace(row, method=method, other=other, best=best))
