@@ -511,6 +511,10 @@ def measure_lines(table: pd.DataFrame) -> list[str]:
         by_method = rows.set_index("method")["cell"]
         name = "mAP" if measure == "map" else str(measure).replace("@", " at ")
         lines.append(f"{name:<20}" + "".join(f"{by_method[method]:>30}" for method in methods))
+    for gain in table.attrs.get("gains", [])[:1]:
+        name = "mAP" if gain["measure"] == "map" else gain["measure"]
+        ends = f"[{gain['low']:+.3f}, {gain['high']:+.3f}]"
+        lines += ["", f"{' minus '.join(methods)}, {name}: {gain['value']:+.3f} {ends}"]
     return lines
 
 

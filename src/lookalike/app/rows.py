@@ -71,6 +71,8 @@ class Rows:
     """The images, in the order of the rows."""
     origin: str = ""
     """Where ids and labels come from."""
+    columns: tuple[str, ...] = ()
+    """Names of the dimensions, where a table has a column for each."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -142,6 +144,7 @@ class _Found(NamedTuple):
     ids: list[str] | None = None
     labels: list[str] | None = None
     origin: str = ""
+    columns: tuple[str, ...] = ()
 
 
 def is_vectors(source: object) -> bool:
@@ -209,7 +212,7 @@ def read_vectors(
             found = _read_csv(file, *names) if suffix == ".csv" else _read_parquet(file, *names)
     given = found.labels if labels is None else labels
     rows = make_rows(found.X, found.ids, given, triplets, source=named)
-    return replace(rows, origin=found.origin)
+    return replace(rows, origin=found.origin, columns=found.columns)
 
 
 def make_rows(
@@ -425,8 +428,8 @@ def _read_csv(file: Path, id_column: str | None, label_column: str | None) -> _F
         if cell := _NO_NUMBER.search(str(error)):
             name = names[int(cell[1])]
             raise LookalikeError(
-                f"{file} has {cell[2][:_LONGEST]!r} under {name}, which is no number: name the column as that of ids "
-                "or labels, or drop it"
+                f"{file} has {cell[2][:_LONGEST]!r} under {name}, which is no number: correct that cell, or name "
+                "the column by --id-column or --label-column, or drop it"
             ) from error
         reason = " ".join(str(error).split())[:_LONGEST]
         raise LookalikeError(
@@ -466,25 +469,26 @@ def _from_table(table: pa.Table, file: Path, id_column: str | None, label_column
     if len(lists) > 1:
         raise LookalikeError(f"{file} has lists under {' and '.join(lists[:3])}: keep the column of vectors only")
     if lists:
-        X, columns = _stacked(table.column(lists[0]), lists[0], file), f"column {lists[0]}"
+        X, columns, dimensions = _stacked(table.column(lists[0]), lists[0], file), f"column {lists[0]}", list[str]()
     else:
         for name, kind in kinds.items():
             if not (types.is_integer(kind) or types.is_floating(kind)):
                 what = "text" if types.is_string(kind) or types.is_large_string(kind) else str(kind)
                 raise LookalikeError(
-                    f"{file} has {what} under {name or 'a column without a name'}, and no numbers: name the column as "
-                    "that of ids or labels, or drop it"
+                    f"{file} has {what} under {name or 'a column without a name'}, and no numbers: name it by "
+                    "--id-column or --label-column, or drop it"
                 )
         wide = any(types.is_float64(kind) for kind in kinds.values())
         X = np.empty((table.num_rows, len(rest)), np.float64 if wide else np.float32)
         for place, name in enumerate(rest):
             X[:, place] = table.column(name).to_numpy()
+        dimensions = rest
         columns = f"columns {rest[0]} to {rest[-1]}" if len(rest) > 1 else f"column {', '.join(rest)}"
     texts: dict[str | None, list[str]] = {}
     texts |= {name: _texts(table.column(name).to_pylist()) for name in (ids, labels) if name is not None}
     named = {"ids": ids, "labels": labels}
     origins = [f"{noun} from {_TITLES.get(name, f'column {name}')}" for noun, name in named.items() if name is not None]
-    return _Found(X, texts.get(ids), texts.get(labels), ", ".join([columns, *origins]))
+    return _Found(X, texts.get(ids), texts.get(labels), ", ".join([columns, *origins]), tuple(dimensions))
 
 
 def _is_list(kind: pa.DataType) -> bool:

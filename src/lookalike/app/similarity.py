@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -195,8 +196,7 @@ class Similarity:
                 columns = {"id_column": id_column, "label_column": label_column}
                 rows = read_vectors(source, **columns, labels=labels, triplets=triplets)
             rows.check_related()
-            self._check_vectors(rows)
-            return rows
+            return self._as_learned(rows)
         self._check_kind(os.fspath(source), of_vectors=False)
         if id_column is not None or label_column is not None:
             raise LookalikeError(f"{source} is no file of vectors, so it has no columns: leave their names out")
@@ -269,7 +269,7 @@ class Similarity:
         self.learner = name
         labelled = "" if found.labels is None or kept is not None else found.labels
         facts = {found.key: found.ids, "label": labelled, "content": found.contents, "role": roles}
-        self.rows_, self.left_out_ = pd.DataFrame(facts), found.left_out
+        self.rows_, self.left_out_, self.columns_ = pd.DataFrame(facts), found.left_out, found.columns
         self.provenance_ = _made_now() | {"source": Path(os.path.realpath(found.source)).name}
         if found.images is None:
             self._compare_held_out(found, roles)
@@ -395,9 +395,10 @@ class Similarity:
         -------
         DataFrame
             ``method`` (the learner, Euclidean), ``measure`` (``map``, ``precision@1``... or ``triplets ordered``),
-            ``value``, ``low``, ``high`` (95% interval over queries), ``queries``. Its ``attrs`` say how many ``images``
-            (or ``vectors``, and ``triplets``) were evaluated, how many of them the model has ``learned_from``, how many
-            were ``passed_over`` because it has, and how many triplets were left out.
+            ``value``, ``low``, ``high`` (95% interval over queries), ``queries``. Its ``attrs`` have the ``gains`` of
+            learning with intervals. They say how many ``images`` (or ``vectors``, and ``triplets``) were evaluated, how
+            many of them the model has ``learned_from``, how many were ``passed_over`` because it has, and how many
+            triplets were left out.
         """
         self._check_fitted()
         found = self.read(source, labels, triplets, id_column=id_column, label_column=label_column).related()
@@ -548,6 +549,7 @@ class Similarity:
         about = self.about()
         about["images"] = {name: self.rows_.iloc[:, place].tolist() for place, name in enumerate(_STORED)}
         about["left_out"] = self.left_out_.to_dict(orient="list")
+        about["columns"] = list(self.columns_)
         arrays = {f"representation.{name}": array for name, array in self.representation_.describer.arrays().items()}
         arrays |= {f"reduction.{name}": array for name, array in self.reduction_.items()}
         write_similarity(path, about, arrays, self.learner_)
@@ -579,6 +581,7 @@ class Similarity:
             stored = pd.DataFrame(about["images"])[_STORED].astype(str)
             model.rows_ = stored.set_axis(["id" if is_of_vectors else "path", "label", "content", "role"], axis=1)
             model.left_out_ = pd.DataFrame(about["left_out"], columns=["path", "reason"])
+            model.columns_ = tuple(map(str, about.get("columns", ())))
             model.n_triplets_, model.n_triplets_held_out_ = about["n_triplets"], about.get("n_triplets_held_out", 0)
             model.triplets_left_out_ = _left_out_triplets(about)
             model.seconds_, model.provenance_ = dict(about["seconds"]), about["made_by"]
@@ -717,14 +720,12 @@ class Similarity:
             described = self.representation_.describe(paths, names, self._work())
             stops = np.cumsum([len(rows) for rows in parts])
             return [described[stop - len(rows) : stop] for stop, rows in zip(stops, parts, strict=True)]
-        for rows in parts:
-            self._check_vectors(rows)
-        return [rows.X for rows in parts]
+        return [self._as_learned(rows).X for rows in parts]
 
-    def _check_vectors(self, rows: Rows) -> None:
-        """Refuse vectors that are not of the kind that was learned from, if anything was."""
+    def _as_learned(self, rows: Rows) -> Rows:
+        """Return vectors with the columns in the order that was learned from, if anything was; refuse other kinds."""
         if not hasattr(self, "representation_") or rows.X is None:
-            return
+            return rows
         describer = self.representation_.describer
         if rows.X.shape[1] != describer.n_dimensions:
             raise LookalikeError(
@@ -733,6 +734,18 @@ class Similarity:
             )
         if is_sparse(rows.X) and describer.settings()["centred"]:
             raise LookalikeError(f"{rows.source} is sparse, and the model compares dense vectors: save it as .npy")
+        learned = getattr(self, "columns_", ())
+        if not (learned and rows.columns) or rows.columns == learned:
+            return rows
+        if lacking := [name for name in learned if name not in rows.columns]:
+            (other, *_) = [name for name in rows.columns if name not in learned]
+            raise LookalikeError(
+                f"{rows.source} has no column {lacking[0]}, which the model learned from, and has {other} instead: "
+                "give it the same columns"
+            )
+        sentence = f"{rows.source} has its columns in another order than the model learned from: they are put into that"
+        warnings.warn(sentence, stacklevel=2)
+        return replace(rows, X=rows.X[:, [rows.columns.index(name) for name in learned]], columns=learned)
 
     def read_gallery(
         self, gallery: PathLike | Rows, *, id_column: str | None = None, label_column: str | None = None
@@ -743,9 +756,7 @@ class Similarity:
         of_vectors = is_vectors(gallery)
         self._check_kind(os.fspath(gallery), of_vectors=of_vectors)
         if of_vectors:
-            rows = read_vectors(gallery, id_column=id_column, label_column=label_column)
-            self._check_vectors(rows)
-            return rows
+            return self._as_learned(read_vectors(gallery, id_column=id_column, label_column=label_column))
         progress = partial(self.progress, "reading images")
         return Rows.from_images(read_images(gallery, n_threads=self.jobs, progress=progress))
 

@@ -1,5 +1,6 @@
 """Vectors of one's own: every kind of file is the same rows, every command takes them, a mistake is one sentence."""
 
+import json
 import os
 import re
 import shlex
@@ -309,7 +310,11 @@ MISTAKES = [
         parquet(id=["p", "q"], v=[[1.0], [2.0]], w=[[1.0], [2.0]]),
         "a.parquet has lists under v and w: keep",
     ),
-    ("a.parquet", parquet(id=["p", "q"], v=["x", "y"]), "a.parquet has text under v, and no numbers: name"),
+    (
+        "a.parquet",
+        parquet(id=["p", "q"], v=["x", "y"]),
+        "a.parquet has text under v, and no numbers: name it by --id-column or",
+    ),
     ("a.parquet", parquet(id=["p", "q"]), "a.parquet has no columns of numbers"),
     ("a.parquet", parquet(id=["p", "p"], v=[[1.0], [2.0]]), "has the id p twice, in rows 0 and 1 (from 0): give each"),
     (
@@ -323,7 +328,7 @@ MISTAKES = [
     (
         "a.csv",
         csv("id,d0,note", "p,1,2", "q,3,good"),
-        "a.csv has 'good' under note, which is no number: name the column",
+        "a.csv has 'good' under note, which is no number: correct that cell, or name the column by --id-column or",
     ),
     ("a.csv", csv("id,d0,d1", "p,1,2,3"), "a.csv cannot be read (CSV parse error: Expected 3 columns, got 4"),
     ("a.csv", csv("id,d0,d0", "p,1,2"), "a.csv has the column d0 more than once"),
@@ -399,6 +404,27 @@ def test_a_model_is_asked_with_what_it_learned_from(files, place, line, sentence
     (files / "m.lookalike").symlink_to(place / "m.lookalike")
     (files / "photos").symlink_to(place / "photos")
     assert sentence in refused(line)
+
+
+def test_columns_in_another_order_are_put_into_that_of_the_model_and_others_refused(files, call):
+    Similarity(learner="OASIS", parameters={"n_steps": 50}).fit("wide.parquet").save("v.lookalike")
+    TABLE[TABLE.columns[::-1]].assign(id=IDS, label=Y).to_csv("turned.csv", index=False)
+    answers = [call("evaluate", "v.lookalike", file, "--all", "--json") for file in ("wide.parquet", "turned.csv")]
+    tables = [json.loads(answer.out)["rows"] for answer in answers]
+    assert tables[0] == tables[1]
+    (gain,) = [gain for gain in json.loads(answers[0].out)["gains"] if gain["measure"] == "map"]
+    learned, plain = (row["value"] for row in tables[0] if row["measure"] == "map")
+    assert gain["low"] < learned - plain < gain["high"]
+    assert gain["value"] == pytest.approx(learned - plain)
+    assert "turned.csv has its columns in another order" in answers[1].err
+    ranked = [call("rank", "v.lookalike", "x3", "--gallery", file).out for file in ("wide.parquet", "turned.csv")]
+    assert ranked[0].splitlines()[1:] == ranked[1].splitlines()[1:]
+    TABLE.rename(columns={"d2": "price"}).assign(id=IDS, label=Y).to_csv("other.csv", index=False)
+    said = call("rank", "v.lookalike", "x3", "--gallery", "other.csv")
+    assert said.err == (
+        "lookalike: other.csv has no column d2, which the model learned from, and has price instead: give it the same "
+        "columns\n"
+    )
 
 
 def test_vectors_of_a_length_that_no_product_can_hold_are_refused(files, call):
