@@ -47,6 +47,7 @@ _ID_BYTES = 8  # of the digest of a row: of a million rows, two are taken for on
 _MISSING = ["", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "<NA>"]  # in place of a number
 _NO_NUMBER = re.compile(r"CSV column #(\d+).* value '(.*)'", re.DOTALL)  # Arrow on a cell
 _LONGEST = 80  # letters of a reason of Arrow's, which may hold a whole line
+_NO_IDS = ", where ids are row numbers from 0"
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,7 +257,7 @@ def make_rows(
     known = np.arange(X.shape[0]).astype(str) if names is None else _checked_ids(names, X.shape[0], source)
     row_of = {name: row for row, name in enumerate(known.tolist())}
     values, left_out = None, list[tuple[str, str]]()
-    lost = f"it has no row in {source}" + (", where ids are row numbers from 0" if names is None else "")
+    lost = f"it has no row in {source}" + (_NO_IDS if names is None else "")
     if labels is not None:
         values, left_out = _labels_by_id(labels, row_of, source, lost)
     numbers, triplets_left_out = None, dict[str, int]()
@@ -291,7 +292,10 @@ def _labels_by_id(
         table, left_out = settle_labels(table, find)
         if table.empty:
             reason = first_reason(with_reasons(left_out))
-            raise LookalikeError(f"{named} holds no label of an id of {source}{reason}: correct its ids")
+            what_now = "correct its ids"
+            if lost.endswith(_NO_IDS):
+                what_now = "save one label for each row as .npy, or give the rows ids, in .csv or .parquet"
+            raise LookalikeError(f"{named} holds no label of an id of {source}{reason}: {what_now}")
         values = np.full(len(row_of), "", dtype=object)
         values[table["id"].map(row_of)] = table["label"]
         return values.astype(str), left_out

@@ -18,7 +18,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from lookalike import __version__
 from lookalike.app import learning
@@ -404,6 +404,7 @@ class Similarity:
         found = self.read(source, labels, triplets, id_column=id_column, label_column=label_column).related()
         self.left_out_ = found.left_out
         seen = np.isin(found.contents, self.rows_.loc[self.rows_["role"] == TRAIN, "content"].to_numpy(str))
+        self._tell_known_ids(found, seen)
         rows, judged, counts = choose_evaluated(found, seen, everything=everything)
         name = type(self.learner_).__name__
         (raw,) = self._describe(found.take(rows))
@@ -481,6 +482,18 @@ class Similarity:
         except ValueError as error:
             raise LookalikeError(f"no index can hold what was learned: {error}") from error
         return (mapped if scale is None else mapped / mapped.dtype.type(scale)), table
+
+    def _tell_known_ids(self, found: Rows, seen: NDArray[np.bool_]) -> None:
+        """Warn of vectors that are not known by their numbers, and whose ids were learned from."""
+        if found.images is not None or found.ids.tolist() == list(map(str, range(len(found)))):
+            return  # row numbers are the ids of every file that has none
+        train = self.rows_.loc[self.rows_["role"] == TRAIN, "id"].to_numpy(str)
+        if n_known := int((np.isin(found.ids, train) & ~seen).sum()):
+            warnings.warn(
+                f"the model has learned from {n_known:,} ids of {found.source} with other numbers: if rounding changed "
+                "them, they are no new vectors",
+                stacklevel=3,
+            )
 
     def gallery_rows(
         self, source: PathLike | Rows, *, id_column: str | None = None, label_column: str | None = None

@@ -344,7 +344,7 @@ MISTAKES = [
     (
         "v.npy --labels labels.csv",
         None,
-        "holds no label of an id of v.npy (x0: it has no row in v.npy, where ids are row",
+        "in v.npy, where ids are row numbers from 0; and 35 more): save one label for each row as .npy, or give",
     ),
     ("v.npy --labels v.npy", None, "v.npy of shape (36, 6) are not one for each of 36 rows of v.npy"),
     (
@@ -425,6 +425,15 @@ def test_columns_in_another_order_are_put_into_that_of_the_model_and_others_refu
         "lookalike: other.csv has no column d2, which the model learned from, and has price instead: give it the same "
         "columns\n"
     )
+
+
+def test_ids_that_were_learned_from_with_other_numbers_are_told(files, call):
+    Similarity(learner="OASIS", parameters={"n_steps": 50}).fit("wide.parquet").save("v.lookalike")
+    TABLE.round(2).assign(id=IDS, label=Y).to_csv("rounded.csv", index=False)
+    warned = "lookalike: the model has learned from 36 ids of rounded.csv with other numbers: if rounding changed"
+    assert warned in call("evaluate", "v.lookalike", "rounded.csv").err
+    np.save("other.npy", X.round(2))
+    assert "with other numbers" not in call("evaluate", "v.lookalike", "other.npy", "--labels", "y.npy").err
 
 
 def test_vectors_of_a_length_that_no_product_can_hold_are_refused(files, call):
