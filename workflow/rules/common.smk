@@ -263,9 +263,9 @@ def asked_for():
 
 def command_of(wildcards):
     """The command that runs a data set's study, with its --configfile."""
-    if SETTINGS.datasets[wildcards.dataset].in_demo:
-        return "make demo"
     laid = [from_root(path) for path in workflow.overwrite_configfiles]
+    if SETTINGS.datasets[wildcards.dataset].in_demo and not laid:
+        return "make demo"
     return " ".join([SNAKEMAKE, target_of(wildcards.dataset), *(f"--configfile {path}" for path in laid)])
 
 
