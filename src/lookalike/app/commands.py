@@ -493,10 +493,13 @@ def evaluate(
     what = options.counted(counts[nouns], rows.noun)
     if "triplets" in counts:
         what = f"{options.counted(counts['triplets'], 'triplet')} of {what}"
-    passed = f"; left out: {options.counted(counts['passed_over'], rows.noun)} that the model has learned from"
+    noun = f"query {rows.noun}" if "triplets" in counts else rows.noun
+    passed = f"; left out: {options.counted(counts['passed_over'], noun)} that the model has learned from"
     options.tell([f"{source}: {what}{passed if counts['passed_over'] else ''}"])
     if "triplets" in counts:
         options.tell([_triplet_line({"evaluated": counts["triplets"]}, counts["triplets_left_out"])])
+        if partly := counts["triplets_partly_learned"]:
+            options.tell([f"in {partly:,} of those evaluated, the positive or the negative was learned from"])
     if not quiet:
         options.tell(options.left_out_lines(opened.left_out_, "file" if rows.images else "id"))
     options.tell(measure_lines(table))

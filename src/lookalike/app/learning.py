@@ -264,6 +264,7 @@ def choose_evaluated(
             **found.triplets_left_out,
         }
         counts = {"triplets": len(kept), "triplets_passed_over": int(passed_over.sum())}
+        counts["triplets_partly_learned"] = int((seen[kept].any(axis=1) & ~seen[kept[:, 0]]).sum())
         counts["triplets_left_out"] = {reason: n for reason, n in reasons.items() if n}
     known, evaluated = seen & np.isin(numbers, queries), np.isin(numbers, asked)
     passed = {"learned_from": int((known & evaluated).sum()), "passed_over": int((known & ~evaluated).sum())}

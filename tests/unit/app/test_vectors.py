@@ -173,6 +173,8 @@ def test_triplets_by_id_all_add_up(files, call, result):
     assert judged["triplets_left_out"] == {**reasons, "with held-out and other vectors": mixed, **left_out}
     said = call("evaluate t.lookalike v.parquet --triplets judged.csv")
     assert f"40 triplets = {judged['triplets']} evaluated + {40 - judged['triplets']} left out (" in said.out
+    assert 0 < (partly := judged["triplets_partly_learned"]) <= judged["triplets"]
+    assert f"in {partly} of those evaluated, the positive or the negative was learned from" in said.out
     assert f"triplets        40 triplets = {answer['n_triplets']} learned from + " in call("info t.lookalike").out
     # nothing is left out where nothing is held out, and rows that no triplet names are not learned from
     TRIPLETS[:5].to_csv("judged.csv", index=False)
