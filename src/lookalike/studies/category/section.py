@@ -40,7 +40,7 @@ from lookalike.studies.method_study import MethodStudy, fit_of, without_batches
 RESOURCES = Path(__file__).resolve().parents[4] / "workflow" / "resources"
 ROLES = ("methods", "variants", "timed", "set_aside", "projected", "minima")
 """Settings that list methods by what they are run for; a method has one role in a study."""
-SHOWN_BY = {"minima": "learning/minimum", "twins": "oasis-jmlr-2010/table4"}
+SHOWN_BY = {"minima": "learning/minimum", "twins": "learning/budget"}
 """Methods that one exhibit shows to this exhibit: they run on its subsets alone."""
 ONE_AGGRESSIVENESS = ("rankers", "loss_bound", "transfer")
 FEW = "few_images"
