@@ -51,7 +51,7 @@ SAID = {
     "decline after the peak": "{first} lost {gap} more of its peak than {second} by the last traced step",
     "symmetry index": "symmetry index {gap}",
     "symmetry index at the start": "symmetry index {gap} at the start",
-    "change of the symmetry index": "changed by {gap} along the trace",
+    "change of the symmetry index": "changed by {gap} until OASIS stopped",
     "rise of the symmetry index": "rose by at most {gap} on the way",
     "map of new classes": "{first} minus {second} {gap} on classes that it did not learn from",
     "steps of all rankers to the best single ranker": "all rankers of {first} need {gap} the steps of {second}",
