@@ -292,7 +292,11 @@ def compare_on_triplets(sides: Mapping[str, Side], triplets: Ints, seed: int = 0
 def _table(values: Mapping[tuple[str, str], Array], queries: Array, seed: int) -> pd.DataFrame:
     """Return means and intervals of values by query; the attribute ``gains`` has the first method minus another."""
     methods, columns = list(dict.fromkeys(method for method, _ in values)), ["value", "low", "high", "queries"]
-    gains = {("", name): values[methods[0], name] - other for (of, name), other in values.items() if of in methods[1:]}
+    gains = {
+        ("", name): values[methods[0], name] - other
+        for (method, name), other in values.items()
+        if method in methods[1:]
+    }
     found = intervals({**values, **gains}, queries, generator(seed, "own images", "intervals"))
     table = pd.DataFrame([(*key, *found[key]) for key in values], columns=["method", "measure", *columns])
     table.attrs["gains"] = [{"measure": key[1]} | dict(zip(columns, found[key], strict=True)) for key in gains]

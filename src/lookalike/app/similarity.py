@@ -812,9 +812,9 @@ class Similarity:
         if not np.isfinite(rows.data if is_sparse(rows) else rows).all():
             raise LookalikeError("the model describes images by NaN or infinity: fit it again")
         if (largest := largest_value(rows)) and not IN_FLOAT32[0] <= largest <= IN_FLOAT32[1]:
-            of = "the model" if source is None else source.source
+            name = "the model" if source is None else source.source
             raise LookalikeError(
-                f"{of} has values up to {largest:.2g} and what the model learned from a mean length of 1, so their "
+                f"{name} has values up to {largest:.2g} and what the model learned from a mean length of 1, so their "
                 "products cannot be held: give it vectors of the same kind"
             )
         return (self.learner_ if learned else Euclidean().fit(rows)), rows

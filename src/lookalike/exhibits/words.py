@@ -415,7 +415,9 @@ def unlike_print(margins: Iterable[Margin], *, is_elsewhere: bool) -> str:
             how = "Unlike" if row.mean * row.printed < 0 else "Smaller than" if is_smaller else "Larger than"
             apart[how].append(margin)
     where = ", which is of other data" if is_elsewhere else ""
-    return " ".join(f"{how} in print{where}: {'; '.join(map(margin_words, of))}." for how, of in apart.items() if of)
+    return " ".join(
+        f"{how} in print{where}: {'; '.join(map(margin_words, there))}." for how, there in apart.items() if there
+    )
 
 
 def level_words(margin: Margin, *, is_printed: bool) -> tuple[str, str]:

@@ -87,8 +87,11 @@ def test_what_is_chosen_beats_no_learning_and_what_does_not_says_so():
     table = compare_on_labels({"MCML": (learned, X[200:]), "Euclidean": (Euclidean().fit(X), X[200:])}, y[200:], ())
     assert np.diff(table["value"])[0] < -0.1
     assert worse_than_none(table) is None
+    table.attrs["gains"][0] |= {"value": -0.299, "high": -0.2}
     said = "RCA ranks rows that it has not learned from worse than no learning does: mAP 0.228, and 0.527 by Euclidean"
     assert worse_than_none(table.assign(method=["RCA", "Euclidean"], value=[0.228, 0.527])).startswith(said)
+    table.attrs["gains"][0]["high"] = 0.01
+    assert worse_than_none(table) is None
 
 
 def test_a_fit_says_what_it_chose_what_takes_long_and_what_is_worse_than_no_learning(monkeypatch):

@@ -305,7 +305,8 @@ def along_training(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
         yield level(study, subset, "largest difference of map", names, apart, "points", n=len(at_start))
     traced = mean_curve(study, subset, "symmetry_index")
     # the paper speaks of the steps until OASIS converges, which is where validation images stop it
-    traced = traced[traced.index <= study.recorded(subset, "oasis", "n_steps").astype(np.float64).mean()]
+    stops = study.recorded(subset, "oasis", "n_steps").astype(np.float64)
+    traced = traced[traced.index <= (stops.mean() if len(stops) else math.inf)]
     if len(traced):
         yield level(study, subset, "symmetry index at the start", "oasis", float(traced.iloc[0]))
         change, rise = float(traced.iloc[-1] - traced.iloc[0]), float((traced - traced.cummin()).max())

@@ -252,8 +252,9 @@ def in_span(rows: Floats, learned: npt.NDArray[np.int32]) -> tuple[Floats, Float
     if rows.shape[1] <= len(learned):
         return rows, rows[:, :0]
     basis = Span(rows[learned]).basis.astype(np.float32)
-    inside = rows @ basis
-    return inside, rows - inside @ basis.T
+    inside: Floats = rows @ basis
+    outside: Floats = rows - inside @ basis.T
+    return inside, outside
 
 
 def centred_units(vectors: Floats, mean_of: npt.ArrayLike) -> Floats:

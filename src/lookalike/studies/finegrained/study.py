@@ -192,9 +192,10 @@ class FinegrainedStudy(FinegrainedSection):
         if system == DEEP and self.network.size == "small":
             own, theirs = (f"{size.input_size} x {size.input_size} pixels" for size in (SMALL, LARGE))
             return f"{about}. It sees {own} and gives {SMALL.width} numbers; the paper's {theirs} and {LARGE.width:,}"
-        if system == DEEP and "device" in self.fits and isinstance(device := self.fits["device"].get(DEEP), str):
-            n = self.fits.loc[DEEP, "n_parameters"] / 1e6
-            return f"{about}. It has {n:.0f} million weights, in the layout of the paper's, and was trained on {device}"
+        fit = self.fits.to_dict("index").get(system, {}) if system == DEEP and self.paths("fits") else {}
+        if isinstance(fit.get("device"), str):
+            weights = f"{fit['n_parameters'] / 1e6:.0f} million weights, in the layout of the paper's"
+            return f"{about}. It has {weights}, and was trained on {fit['device']}"
         return about
 
     def trainings_notes(self, systems: Iterable[str]) -> list[str]:
