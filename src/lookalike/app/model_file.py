@@ -75,6 +75,8 @@ class _Whole(Header):
 
     images: dict[str, list[str]]
     left_out: dict[str, list[str]]
+    columns: list[str] = []
+    """Names of the dimensions of vectors, where a table had a column for each."""
 
     @model_validator(mode="after")
     def _check_counts(self) -> Self:
@@ -82,6 +84,8 @@ class _Whole(Header):
         counts = roles["train"], roles["held-out"], len(self.left_out["path"])
         if counts != (self.n_images, self.n_held_out, self.n_left_out):
             raise ValueError("its numbers of images are not those of the images that it names")
+        if self.columns and len(set(self.columns)) != self.representation.dimensions:
+            raise ValueError("its names of columns are not one for each dimension")
         return self
 
 

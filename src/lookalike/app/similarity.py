@@ -594,7 +594,7 @@ class Similarity:
             stored = pd.DataFrame(about["images"])[_STORED].astype(str)
             model.rows_ = stored.set_axis(["id" if is_of_vectors else "path", "label", "content", "role"], axis=1)
             model.left_out_ = pd.DataFrame(about["left_out"], columns=["path", "reason"])
-            model.columns_ = tuple(map(str, about.get("columns", ())))
+            model.columns_ = tuple(about.get("columns", ()))
             model.n_triplets_, model.n_triplets_held_out_ = about["n_triplets"], about.get("n_triplets_held_out", 0)
             model.triplets_left_out_ = _left_out_triplets(about)
             model.seconds_, model.provenance_ = dict(about["seconds"]), about["made_by"]

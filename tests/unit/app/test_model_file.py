@@ -57,6 +57,7 @@ WRONG = [
     *[
         (change, "lacks a part of a lookalike image similarity, or its parts do not fit")
         for change in (
+            sets(columns=["a"]),
             *(sets(**{name: value}) for name, value in (("n_triplets", "many"), ("n_images", 17), ("n_held_out", -1))),
             *(sets(**{name: value}) for name, value in (("n_left_out", True), ("n_triplets", 10**30), ("seed", -1))),
             *(
