@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
     from numpy.lib.npyio import NpzFile
 
-DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}
+_DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}
 _KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 _HOST = re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname())
 _PART = re.compile(rf"\..+\.(?:{_HOST}_)?([0-9]{{1,9}})\.part(\.[^.]*)?")  # former versions did not name the machine
@@ -114,11 +114,14 @@ def replacing(path: PathLike, scratch: PathLike | None = None) -> Iterator[Path]
             os.replace(temporary, target)
         finally:
             temporary.unlink(missing_ok=True)
-    except OSError as error:
-        if not is_about_target and error.errno not in DISK_ERRORS:
+    except LookalikeError:
+        raise
+    except Exception as error:
+        found = error if is_about_target and isinstance(error, OSError) else disk_error_behind(error)
+        if found is None:
             raise
         with _telling_of(path):
-            raise
+            raise found from None
 
 
 @contextmanager
@@ -164,6 +167,16 @@ def refuse_folder(path: PathLike, names: Collection[str]) -> None:
         raise LookalikeError(f"{path} is a file: name a folder to write")
     if others := sorted(set(os.listdir(target)) - set(names)):
         raise LookalikeError(f"{path} holds {others[0]}, which would be lost: name another folder to write")
+
+
+def disk_error_behind(error: BaseException | None) -> OSError | None:
+    """Return the full or read-only disk that an error comes from, if it is one.
+
+    Writers that compress can fail once more when they are closed, and that error hides the first one.
+    """
+    while error is not None and not (isinstance(error, OSError) and error.errno in _DISK_ERRORS):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NoReturn, TextIO
 
 from lookalike.core.errors import LookalikeError, escaped
-from lookalike.core.files import DISK_ERRORS
+from lookalike.core.files import disk_error_behind
 from lookalike.core.job_record import Job, record_path, write_record
 
 SHOWN = "LOOKALIKE_RUN_IS_SHOWN"
@@ -52,8 +52,8 @@ def logged(job: Job, *, append: bool = False) -> Iterator[None]:
         except KeyboardInterrupt:
             _end(terminal, "interrupted", "interrupted", 128 + signal.SIGINT)
         except Exception as error:  # noqa: BLE001 - whatever it is, its reason belongs in the log and the job ends
-            if isinstance(error, OSError) and error.errno in DISK_ERRORS:
-                full = f"error: cannot write {error.filename or path}: {error.strerror}; free some space"
+            if disk := disk_error_behind(error):
+                full = f"error: cannot write {disk.filename or path}: {disk.strerror}; free some space"
                 _end(terminal, full, full)
             if isinstance(error, MemoryError):
                 full = f"error: there is not enough memory ({error}); run fewer jobs at a time, or where there is more"

@@ -6,6 +6,7 @@ import re
 import socket
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -81,6 +82,21 @@ def test_a_full_disk_and_a_folder_that_takes_no_file_are_one_sentence(tmp_path):
     for folder in (tmp_path / "file", Path("/proc/nope/deep")):
         with pytest.raises(LookalikeError, match=f"cannot write {folder}/value.json"):
             files.write_json({}, folder / "value.json")
+
+
+def test_a_full_disk_is_told_where_closing_the_file_fails_with_another_error(tmp_path):
+    def write_and_close():
+        try:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        finally:  # as matplotlib closes a PDF
+            raise zlib.error("inconsistent stream state")
+
+    pdf = tmp_path / "figure.pdf"
+    with pytest.raises(LookalikeError, match=r"cannot write .*figure\.pdf: No space left"), files.replacing(pdf):
+        write_and_close()
+    with pytest.raises(zlib.error), files.replacing(pdf):
+        raise zlib.error("of something else")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_file_that_the_block_misses_is_no_matter_of_the_target(tmp_path):
