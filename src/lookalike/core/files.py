@@ -140,8 +140,15 @@ def replacing_folder(path: PathLike, names: Collection[str]) -> Iterator[Path]:
             _remove_parts_of_the_dead(target.parent)
             if former.exists() and not target.exists():  # a process was killed between two names
                 os.rename(former, target)
+            shutil.rmtree(temporary, ignore_errors=True)  # of a killed process of this number
             temporary.mkdir()
-        yield temporary
+        try:
+            yield temporary
+        except Exception as error:
+            if (disk := disk_error_behind(error)) is None:
+                raise
+            with _telling_of(path):  # nobody named the temporary folder
+                raise disk from None
         with _telling_of(path):
             if target.exists():
                 os.rename(target, former)
@@ -201,7 +208,7 @@ def _mode_of(path: PathLike) -> int | None:
 
 
 def _remove_parts_of_the_dead(folder: Path) -> None:
-    """Remove, once for each folder, the temporary files of processes of this machine that were killed."""
+    """Remove, once for each folder, what processes of this machine wrote when they were killed."""
     if folder in _swept:
         return
     _swept.add(folder)
@@ -211,7 +218,11 @@ def _remove_parts_of_the_dead(folder: Path) -> None:
                 try:
                     os.kill(int(part[1]), 0)
                 except ProcessLookupError:
-                    (folder / name).unlink()
+                    part_of_the_dead = folder / name
+                    if part_of_the_dead.is_dir() and f".{_HOST}_" in name:
+                        shutil.rmtree(part_of_the_dead)
+                    else:
+                        part_of_the_dead.unlink()
 
 
 def check_writable(*folders: PathLike) -> None:

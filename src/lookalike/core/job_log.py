@@ -34,15 +34,15 @@ def logged(job: Job, *, append: bool = False) -> Iterator[None]:
     started = time.time()
     terminal = sys.stderr
     with contextlib.ExitStack() as stack:
-        if path is not None:
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
-            record_path(path).unlink(missing_ok=True)  # a job that fails leaves none, an earlier one's neither
-            # by lines, and closed by hand: its last words may not find room on the disk
-            stream = open(path, "a" if append else "w", encoding="utf-8", buffering=1)  # noqa: SIM115
-            stack.callback(_close, stream)
-            stack.enter_context(contextlib.redirect_stdout(stream))
-            stack.enter_context(contextlib.redirect_stderr(stream))
         try:
+            if path is not None:
+                Path(path).parent.mkdir(parents=True, exist_ok=True)
+                record_path(path).unlink(missing_ok=True)  # a job that fails leaves none, an earlier one's neither
+                # by lines, and closed by hand: its last words may not find room on the disk
+                stream = open(path, "a" if append else "w", encoding="utf-8", buffering=1)  # noqa: SIM115
+                stack.callback(_close, stream)
+                stack.enter_context(contextlib.redirect_stdout(stream))
+                stack.enter_context(contextlib.redirect_stderr(stream))
             yield
             if path is not None:
                 write_record(job, path, started)
@@ -53,7 +53,7 @@ def logged(job: Job, *, append: bool = False) -> Iterator[None]:
             _end(terminal, "interrupted", "interrupted", 128 + signal.SIGINT)
         except Exception as error:  # noqa: BLE001 - whatever it is, its reason belongs in the log and the job ends
             if disk := disk_error_behind(error):
-                full = f"error: cannot write {disk.filename or path}: {disk.strerror}; free some space"
+                full = f"error: cannot write {disk.filename or 'a file of this job'}: {disk.strerror}; free some space"
                 _end(terminal, full, full)
             if isinstance(error, MemoryError):
                 full = f"error: there is not enough memory ({error}); run fewer jobs at a time, or where there is more"

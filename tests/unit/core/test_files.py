@@ -49,6 +49,8 @@ def test_a_folder_is_replaced_whole_if_nothing_else_is_in_it(tmp_path):
 
     with pytest.raises(RuntimeError):
         write("half", RuntimeError())
+    with pytest.raises(LookalikeError, match=r"cannot write .*/export: No space left"):  # not the temporary folder
+        write("half", OSError(errno.ENOSPC, "No space left on device"))
     assert list(tmp_path.iterdir()) == []
     for text in ("old", "new"):
         write(text)
@@ -119,6 +121,7 @@ def test_what_killed_processes_of_this_machine_left_is_removed_by_the_next_that_
         dead.wait()
     host = re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname())
     gone = [f".table.{host}_{dead.pid}.part.csv", f".table.{dead.pid}.part.csv", f".a.b.{host}_{dead.pid}.part"]
+    (tmp_path / f".export.{host}_{dead.pid}.part" / "index").mkdir(parents=True)
     kept = [f".table.{host}_{os.getppid()}.part.csv", f".table.other{host}_{dead.pid}.part.csv", "1.part.csv", "a.part"]
     kept += [".table.99999999999999999999.part.csv", f".folder.{dead.pid}.part"]
     (tmp_path / kept[-1]).mkdir()

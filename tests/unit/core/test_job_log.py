@@ -1,5 +1,6 @@
 """Where a script's words go."""
 
+import errno
 import json
 import sys
 from pathlib import Path
@@ -69,10 +70,23 @@ def test_a_full_disk_does_not_hide_the_sentence(capsys, monkeypatch, is_shown):
     assert capsys.readouterr().err == "error: cannot write counts.npz: No space left on device\n"
     with pytest.raises(SystemExit), logged(job(full)):
         print("fold 1")
-    assert capsys.readouterr().err == "error: cannot write /dev/full: No space left on device; free some space\n"
+    assert (
+        capsys.readouterr().err == "error: cannot write a file of this job: No space left on device; free some space\n"
+    )
     with pytest.raises(SystemExit), logged(job(full)):
         _ = 1 / 0
     assert "ZeroDivisionError" in capsys.readouterr().err, "where else could it be read?"
+
+
+def test_a_log_that_cannot_be_opened_is_one_sentence(tmp_path, capsys, monkeypatch):
+    def refuse(path, *_, **__):
+        raise OSError(errno.EROFS, "Read-only file system", path)
+
+    monkeypatch.setattr("builtins.open", refuse)
+    with pytest.raises(SystemExit), logged(job(tmp_path / "job.log")):
+        pass
+    said = f"error: cannot write {tmp_path}/job.log: Read-only file system; free some space\n"
+    assert capsys.readouterr().err == said
 
 
 def test_a_finished_job_leaves_a_record_and_a_failed_one_none(tmp_path):
