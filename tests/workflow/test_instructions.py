@@ -6,7 +6,7 @@ import sys
 import pytest
 from project import ROOT, copy_project, needs_torch, run_in
 
-from lookalike.core.instructions import processor_flags, why_not_same_digits
+from lookalike.core.instructions import NEEDED, X86_64_V3, hold_instructions, processor_flags, why_not_same_digits
 
 needs_v3 = pytest.mark.skipif(
     bool(why_not_same_digits(processor_flags())), reason="this processor has no AVX2, so instructions are not fixed"
@@ -107,7 +107,8 @@ def test_native_leaves_the_choice_to_the_environment(said_in_a_job):
     ("flags", "why"),
     [
         ("fma bmi1 bmi2 f16c abm movbe avx2 avx512f", ""),
-        ("fma bmi1 bmi2 f16c abm movbe", "this processor has no AVX2"),
+        ("fma bmi1 bmi2 f16c movbe", "this processor has no AVX2"),
+        ("fma bmi1 bmi2 f16c movbe avx2", "this processor has no ABM"),
         ("", "this processor is not known to have AVX2"),
     ],
 )
@@ -115,6 +116,15 @@ def test_a_processor_without_avx2_is_told_that_digits_may_differ(flags, why):
     said = why_not_same_digits(set(flags.split()))
     assert said.startswith(why)
     assert ("digits may differ" in said) == bool(why)
+
+
+def test_an_older_node_lets_go_what_the_node_that_sent_the_job_has_held():
+    environment = {"NUMBA_CPU_NAME": "nehalem", "PATH": "/bin"}
+    assert not hold_instructions(environment, {*NEEDED, "avx512f"})
+    assert environment == X86_64_V3 | {"PATH": "/bin"}
+    environment["MKL_CBWR"] = "AUTO"
+    assert "digits may differ" in hold_instructions(environment, {"sse4_2"})
+    assert environment == {"PATH": "/bin", "MKL_CBWR": "AUTO"}
 
 
 def test_the_setting_is_written_where_the_others_are():

@@ -44,7 +44,7 @@ sys.executable = shlex.quote(sys.executable)
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import check_writable
 from lookalike.core.fingerprint import fingerprint, kernels_fingerprint
-from lookalike.core.instructions import X86_64_V3, processor_flags, why_not_same_digits
+from lookalike.core.instructions import hold_instructions, processor_flags
 from lookalike.core.settings.data_sets import MADE_BY_CODE, STUDIES, SYNTHETIC_KINDS, VISTERM_KINDS
 from lookalike.core.settings.model import plain
 from lookalike.data.archives import load_archives
@@ -85,10 +85,10 @@ except LookalikeError as error:
 
 # every job inherits the environment, and on a cluster its own Snakemake reads this file too
 if SETTINGS.instructions != "native":
-    differs = why_not_same_digits(processor_flags())
-    if not differs:
-        os.environ.update(X86_64_V3)
-    elif workflow.is_main_process:
+    inherited = dict(os.environ)
+    differs = hold_instructions(os.environ, processor_flags())
+    # a job may run on an older node than the one that sent it
+    if differs and (workflow.is_main_process or os.environ != inherited):
         logger.warning(differs)
 
 STUDY_OF = {dataset: study for section in STUDIES for dataset, study in SETTINGS.studies(section).items()}

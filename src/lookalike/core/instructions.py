@@ -8,6 +8,7 @@ ones. The process that reads the Snakefile sets them all, and every job inherits
 from __future__ import annotations
 
 import platform
+from collections.abc import MutableMapping
 from pathlib import Path
 from typing import Final, Literal
 
@@ -51,8 +52,21 @@ def processor_flags(described: Path = Path("/proc/cpuinfo")) -> set[str]:
 
 def why_not_same_digits(flags: set[str]) -> str:
     """Say why digits may differ on this processor from those of another one, or nothing if they need not."""
-    missing = sorted(NEEDED - flags)
+    missing = NEEDED - flags
     if not missing:
         return ""
-    lacks = f"has no {missing[0].upper()}" if flags else f"is not known to have AVX2 ({platform.machine()})"
+    name = "AVX2" if "avx2" in missing else min(missing).upper()
+    lacks = f"has no {name}" if flags else f"is not known to have AVX2 ({platform.machine()})"
     return f"this processor {lacks}, so instructions are not fixed: digits may differ from those of other machines"
+
+
+def hold_instructions(environment: MutableMapping[str, str], flags: set[str]) -> str:
+    """Hold all libraries to x86-64-v3, or let go what another node held; return why digits may differ, if they may."""
+    differs = why_not_same_digits(flags)
+    if not differs:
+        environment.update(X86_64_V3)
+        return differs
+    for name, value in X86_64_V3.items():
+        if environment.get(name) == value:
+            del environment[name]
+    return differs
