@@ -1,4 +1,4 @@
-"""Numbers of runs on the pages: read from the summaries in workflow/resources/runs, never typed in.
+"""Numbers of runs on the pages: read from the files in workflow/resources/runs.
 
 ``{headline} DATASET`` shows a run's main numbers. ``{kept-runs}`` shows every run that was kept, ``{not-run}`` what has
 not been run, and ``{processors}`` what instructions change. ``{job-costs} DATASET...`` shows what the rules of
@@ -117,7 +117,7 @@ class KeptRuns(KeptDirective):
 
 
 class Processors(KeptDirective):
-    """Numbers of the demo that were seen to differ between the instructions that libraries choose."""
+    """Numbers and times of the demo that were seen to differ with the instructions that libraries choose."""
 
     def run(self) -> list[nodes.Node]:
         """Return the kept measurements as a table, with where each comes from."""
