@@ -6,7 +6,6 @@ Tensors and plain values only, so that a file is loaded without running any code
 from __future__ import annotations
 
 import io
-import pickle
 import time
 import zlib
 from collections.abc import Iterable, Mapping
@@ -52,15 +51,19 @@ class Checkpoint:
         try:
             kept = torch.load(self._path, map_location="cpu", weights_only=True)
             origin, state = kept["made_by"], kept["state"]
-        except (OSError, ValueError, KeyError, TypeError, EOFError, RuntimeError, pickle.UnpicklingError) as error:
+            if not isinstance(origin, dict) or not isinstance(state, dict):
+                raise TypeError("it is not one of lookalike")
+            step = f"{state['step']:,}"
+        # torch raises nearly anything at bytes that are not its own
+        except Exception as error:
             reason = (str(error).splitlines() or [type(error).__name__])[0]
             raise LookalikeError(
                 f"the checkpoint {self._path} cannot be read ({reason}): remove that file to start anew"
             ) from error
         if origin != self._origin:
-            others = sorted(name for name in origin | self._origin if origin.get(name) != self._origin.get(name))
+            others = sorted(str(name) for name in origin | self._origin if origin.get(name) != self._origin.get(name))
             return None, f"the checkpoint {self._path} is of a run with other {', '.join(others)}: starts anew"
-        return state, f"goes on from step {state['step']:,}, where a checkpoint of an earlier start stands"
+        return state, f"goes on from step {step}, where a checkpoint of an earlier start stands"
 
 
 def checksum(arrays: Iterable[np.ndarray]) -> int:

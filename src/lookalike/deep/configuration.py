@@ -90,7 +90,9 @@ class NetworkConfiguration:
     """False for the single-scale network of section 6.5: the ConvNet path alone."""
 
     def __post_init__(self) -> None:
-        """Refuse sizes of which `_map_side` refuses a map."""
+        """Refuse sizes of which `_map_side` refuses a map, and a multiscale network of one path."""
+        if self.multiscale and not self.low_resolution:
+            raise ValueError("a multiscale network needs a low-resolution path: give one, or multiscale=False")
         max(self.map_side, self.low_resolution_width)
 
     @property

@@ -14,7 +14,9 @@ from lookalike.core.errors import LookalikeError
 def choose_device(name: str | torch.device = "auto") -> torch.device:
     """Return a device of torch; ``"auto"`` is the accelerator that torch finds, else the processor."""
     if str(name) == "auto":
-        name = torch.accelerator.current_accelerator(check_available=True) or "cpu"
+        # torch 2.6 knows no `check_available`
+        found = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
+        name = found or "cpu"
     try:
         device = torch.device(name)
         if device.type == "cuda" and device.index is None:
@@ -35,7 +37,10 @@ def choose_precision(device: torch.device) -> str:
 
 @contextmanager
 def repeatable(device: torch.device, n_threads: int, seed: int) -> Iterator[None]:
-    """Fix threads, algorithms and the seed of dropout for the block, and put all of it back."""
+    """Fix threads, algorithms and the seed of dropout for the block, and put them back.
+
+    The seed goes to the generators of all devices; put back are those of the processor and of a CUDA `device` alone.
+    """
     threads, mode = torch.get_num_threads(), torch.get_deterministic_debug_mode()
     memory: Any = torch.utils.deterministic
     fill = memory.fill_uninitialized_memory

@@ -35,7 +35,7 @@ def load_square(path: PathLike, size: int) -> NDArray[np.uint8]:
 
 def files_by_class(folder: PathLike) -> tuple[list[Path], NDArray[np.int64]]:
     """Return the files of a folder of class folders, such as ImageNet's, in order of names, and each one's class."""
-    files = sorted(path for path in Path(folder).glob("*/[!.]*") if path.is_file())
+    files = sorted(path for path in Path(folder).glob("[!.]*/[!.]*") if path.is_file())
     folders, classes = np.unique([str(file.parent) for file in files], return_inverse=True)
     if len(folders) < 2:
         raise LookalikeError(f"{folder} does not hold two folders of images: give a folder that has one for each class")
@@ -144,7 +144,8 @@ class FileImages(ImageSource):
         """Return a checksum of the names of all files and the sizes of up to 64."""
         some = self._paths[np.linspace(0, len(self) - 1, min(len(self), 64)).astype(np.int64)]
         sizes = [Path(path).stat().st_size if Path(path).is_file() else -1 for path in some]
-        return zlib.crc32(repr((sizes, self.stored_size)).encode(), zlib.crc32("\0".join(self._paths).encode()))
+        names = os.fsencode("\0".join(self._paths))  # a name may be no UTF-8
+        return zlib.crc32(repr((sizes, self.stored_size)).encode(), zlib.crc32(names))
 
 
 def _unchanged(batch: object) -> object:

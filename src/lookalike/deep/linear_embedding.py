@@ -82,7 +82,7 @@ def train_linear_embedding(
     All learning rates see the same triplets. Kept is the matrix with the least loss on the `validation` triplets,
     which are never the rated ones of the evaluation. The start counts too: its directions are those in which the
     training vectors are largest (right singular vectors), so it measures nearly as the joined vectors themselves do.
-    `rows` has the row for each number that the sampler draws; the rate and precision of the settings are not used.
+    `rows` has the row for each number that the sampler draws; the learning rate of the settings is not used.
     """
     drawn = sampler.draw(settings.n_steps * settings.batch)
     training = np.asarray(drawn if rows is None else np.asarray(rows)[drawn])
@@ -125,7 +125,7 @@ def _looks(
         if step % settings.validation_interval == 0 or step == settings.n_steps:
             with torch.no_grad():
                 parts = torch.split(validation, _ROWS_AT_A_TIME)
-                hinges = torch.cat([_hinges(vectors, matrix, part, settings.gap) for part in parts])
+                hinges = torch.cat([_hinges(vectors, matrix, part, settings.gap) for part in parts]).cpu()
             # the hinge lies below the gap where the positive is nearer, at it where both are as near
             right = (hinges < settings.gap).double() + 0.5 * (hinges == settings.gap).double()
             loss = float(torch.stack(losses).mean()) if losses else math.nan

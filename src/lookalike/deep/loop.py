@@ -57,9 +57,9 @@ class Trained:
 class Machine:
     """Where and how a run is done; nothing here decides the result but by the rounding of sums.
 
-    A run that is killed and started again with the same arguments goes on from its checkpoint; on a processor with
-    the same number of threads to the same bits. The checkpoint of a run with others is ignored, which `report` is
-    told. The caller removes the file once it has written the result.
+    A run that is killed and started again with the same arguments and torch goes on from its checkpoint; on a
+    processor with the same number of threads to the same bits. The checkpoint of a run with others is ignored, which
+    `report` is told. The caller removes the file once it has written the result.
 
     Parameters
     ----------
@@ -154,8 +154,14 @@ class _Progress:
 def optimiser_of(parameters: Iterable[torch.Tensor], settings: Settings) -> torch.optim.SGD:
     """Return Nesterov's gradient descent with weight decay."""
     rate, momentum, decay = settings.learning_rate, settings.momentum, settings.weight_decay
+    parameters = list(parameters)
     # fused: one pass over the weights of a large network instead of six
-    return torch.optim.SGD(parameters, rate, momentum, weight_decay=decay, nesterov=momentum > 0, fused=True)
+    optimiser = torch.optim.SGD(parameters, rate, momentum, weight_decay=decay, nesterov=momentum > 0, fused=True)
+    if momentum:
+        # torch leaves its own unwritten where the first step is skipped because float16 overflows
+        for parameter in parameters:
+            optimiser.state[parameter]["momentum_buffer"] = torch.zeros_like(parameter)
+    return optimiser
 
 
 def training_seeds(seed: int) -> tuple[int, int, int]:
@@ -197,6 +203,8 @@ class _Run:
             "stream": task.stream.fingerprint(),
             "initial weights": checksum(tensor.cpu().numpy() for tensor in task.network.state_dict().values()),
             "code": fingerprint(*CODE),
+            # without what it was built for, such as "+cpu"
+            "torch version": torch.__version__.partition("+")[0],
         }
         self._checkpoint = Checkpoint(machine.checkpoint, machine.checkpoint_seconds, origin)
         self._network = convert_conv2d_weight_memory_format(task.network.to(device), torch.channels_last)
@@ -219,7 +227,9 @@ class _Run:
             return
         self._network.load_state_dict(state["network"])
         self._optimiser.load_state_dict(state["optimiser"])
-        self._scaler.load_state_dict(state["scaler"])
+        if state["scaler"]:
+            # it is empty where passes were not in float16
+            self._scaler.load_state_dict(state["scaler"])
         devices.set_random_states(state["random"], self._device)
         self._sums.copy_(state["sums"])
         self._plateau, self._best = Plateau(**state["plateau"]), state["best"]

@@ -45,7 +45,7 @@ def input_statistics(images: NDArray[np.uint8]) -> tuple[NDArray[np.float32], fl
 
 
 def local_response_normalisation(maps: Tensor) -> Tensor:
-    """Divide each value by (2 + 1e-4 * sum of the squares of 5 neighbouring channels) ** 0.75, in float32 at least."""
+    """Divide values by (2 + 1e-4 * sum of squares of 5 neighbouring channels) ** 0.75; half precision gives float32."""
     # ten times as fast on a processor as torch's
     # 1e-4 multiplies the sum, as printed there, not the mean as in torch; squares can leave the range of half precision
     operation: Callable[[Tensor], Tensor] = _LocalResponseNormalisation.apply

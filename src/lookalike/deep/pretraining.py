@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import nn
 from torch.nn import functional
 
+from lookalike.core.errors import LookalikeError
 from lookalike.core.row_numbers import row_numbers
 from lookalike.core.seeds import RandomState, as_seed
 from lookalike.deep.checkpoints import checksum
@@ -57,6 +58,11 @@ def pretrain(
     settings = settings or PretrainingSettings()
     learned, held_out = _rows(source, np.asarray(labels), rows, validation_rows)
     classes, codes = _class_codes(np.asarray(labels), learned)
+    if len(held_out) and (codes[held_out] < 0).all():
+        raise LookalikeError(
+            f"none of the {len(held_out)} held-out images is of a class that pre-training learns: "
+            "give more images of each class, or hold out another share"
+        )
     seed = as_seed(random_state)
     initial, order, dropout = training_seeds(seed)
     network = ClassificationNetwork(configuration, len(classes), random_state=initial)
@@ -108,7 +114,10 @@ def _class_codes(labels: np.ndarray, learned: NDArray[np.int64]) -> tuple[np.nda
     """Return the classes that are learned, and their numbers by row; -1 for any other."""
     classes = np.unique(labels[learned])
     if len(classes) < 2:
-        raise ValueError(f"pre-training tells classes apart, and there is {len(classes)}: give at least two")
+        raise LookalikeError(
+            f"pre-training tells classes apart, and the images to learn from are of {len(classes)}: "
+            "give images of at least two, or hold out a smaller share"
+        )
     places = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
     return classes, np.where(classes[places] == labels, places, -1).astype(np.int64)
 

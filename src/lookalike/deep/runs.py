@@ -113,7 +113,7 @@ class RankingRun:
 
     @property
     def held_out_images(self) -> npt.NDArray[np.int32]:
-        """Ids of the images that are held out, the same whatever is learned from."""
+        """Ids of the images that held-out triplets name, the same whatever is learned from."""
         return np.unique(self.held_out[1])
 
     def sampler(self) -> RelevanceTripletSampler:

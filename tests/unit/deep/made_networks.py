@@ -5,7 +5,6 @@ import numpy as np
 from lookalike.data.relevance import RelevanceData
 from lookalike.deep.configuration import ConvolutionLayer, LowResolutionPath, NetworkConfiguration
 from lookalike.deep.images import ArrayImages
-from lookalike.learners.relevance_triplets import RelevanceTripletSampler
 
 SIZE, SHIFT = 16, 2
 N_CLASSES, PER_CLASS = 3, 12
@@ -62,7 +61,3 @@ def relevance(first=0):
 
 def weights(trained):
     return {name: tensor.numpy() for name, tensor in trained.network.state_dict().items()}
-
-
-def sampler(seed=0, **settings):
-    return RelevanceTripletSampler(relevance(), random_state=seed, **settings)

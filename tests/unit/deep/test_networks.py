@@ -151,6 +151,7 @@ def test_pretrained_weights_move_into_the_ranking_network():
     ("make", "message"),
     [
         (lambda: replace(SMALL, keep_probability=0.0), "keep_probability"),
+        (lambda: replace(SMALL, low_resolution=()), "needs a low-resolution path"),
         (lambda: DeepRankingNetwork(SMALL)(images(2, 32)), r"\(n, 64, 64, 3"),
         (lambda: NetworkConfiguration(**asdict(SMALL) | {"depth": 3}), "depth"),
         (lambda: DeepRankingNetwork(tiny()).take_pretrained(ClassificationNetwork(SMALL, 2)), "another ConvNet path"),
@@ -321,18 +322,3 @@ def test_what_is_not_a_network_of_this_version_is_refused_in_little_memory(saved
             (read_about if "about" in values else load_network)(saved)
     finally:
         resource.setrlimit(resource.RLIMIT_AS, limits)
-
-
-def test_foreign_and_broken_files_are_refused(tmp_path, saved):
-    np.savez(tmp_path / "old.npz", description=np.array("{}"))
-    write_parts(tmp_path / "foreign", {}, {"x": np.zeros(3)})
-    (tmp_path / "half").write_bytes(saved.read_bytes()[:20_000])
-    for name, message in (
-        ("old.npz", "not a model of lookalike"),
-        ("half", "is not a complete model"),
-        ("none", "there is no model"),
-        ("foreign", "not a model of lookalike"),
-    ):
-        for read in (load_network, read_about):
-            with pytest.raises(LookalikeError, match=message):
-                read(tmp_path / name)

@@ -1,5 +1,6 @@
 """From images to the rows of a table: windows of squares, what the study's runs measure, the linear embedding."""
 
+import os
 from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
@@ -94,6 +95,9 @@ def test_fingerprints_tell_sources_apart(files):
     marks += [FileImages(paths, 8, 2).fingerprint() for paths in (files, [*map(str, files)], files[::-1])]
     assert (marks[0], marks[3]) == (marks[1], marks[4])
     assert len(set(marks)) == 4
+    names = ["a/é.png", os.fsdecode(b"a/\xff.png")]  # the second is no UTF-8
+    assert FileImages(names[:1], 8, 2).fingerprint() == 919460690
+    assert FileImages(names, 8, 2).fingerprint() != FileImages(names[::-1], 8, 2).fingerprint()
 
 
 def small_run(**changes):
@@ -159,13 +163,16 @@ def test_a_repeat_changes_all_but_the_images_and_fewer_images_are_a_part_of_them
 
 
 def test_pretraining_takes_a_folder_of_images_or_given_weights(tmp_path):
-    def pretrained(**given):
-        return run_pretraining(small_run(settings=SETTINGS | {"pretraining": TRAINING | given}))
+    def pretrained(share=0.4, **given):
+        held_out = {"validation": VALIDATION | {"share": share}}
+        return run_pretraining(small_run(settings=SETTINGS | held_out | {"pretraining": TRAINING | given}))
 
     classes = tmp_path / "classes"
     for place, image in enumerate(np.random.default_rng(1).integers(0, 256, (18, 70, 80, 3), dtype=np.uint8)):
         (classes / str(place % 3)).mkdir(parents=True, exist_ok=True)
         Image.fromarray(image).save(classes / str(place % 3) / f"{place}.png")
+    (classes / ".hidden").mkdir()
+    (classes / ".hidden" / "0.png").write_bytes(b"")
     found = pretrained(images=str(classes))
     assert (found.fit["classes"], found.fit["codebook_from"]) == ([0, 1, 2], str(classes))
     assert found.fit["n_images"] + found.fit["n_validation_images"] == 18
@@ -179,6 +186,8 @@ def test_pretraining_takes_a_folder_of_images_or_given_weights(tmp_path):
         pretrained(weights=str(tmp_path / "ranked.lookalike"))
     with pytest.raises(LookalikeError, match="one for each class"):
         pretrained(images=str(classes / "0"))
+    with pytest.raises(LookalikeError, match="hold out a smaller share"):
+        pretrained(images=str(classes), share=0.99)
 
 
 @pytest.mark.parametrize(

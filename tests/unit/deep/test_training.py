@@ -11,9 +11,11 @@ import torch
 from made_networks import PER_CLASS, N, labels, pixels, relevance, source, tiny, weights
 
 from lookalike.core.errors import LookalikeError
+from lookalike.deep import devices
 from lookalike.deep.checkpoints import Checkpoint
 from lookalike.deep.embedding import embed
 from lookalike.deep.images import batches
+from lookalike.deep.loop import optimiser_of
 from lookalike.deep.network import DeepRankingNetwork
 from lookalike.deep.plateau import Plateau
 from lookalike.deep.pretraining import pretrain
@@ -100,7 +102,40 @@ def test_a_killed_run_goes_on_to_the_same_bits(run, tmp_path):
     assert same(whole, run(**keeping, progress=lambda *_: 1 / 0))  # a finished run is there at once
 
 
-def test_the_checkpoint_of_another_run_is_ignored(tmp_path):
+@pytest.mark.parametrize("precisions", [("float32", "float16"), ("float16", "float32")])
+def test_a_run_goes_on_where_passes_have_another_precision(tmp_path, monkeypatch, precisions):
+    keeping, given = {"checkpoint": tmp_path / "run.pt", "checkpoint_seconds": 0.0}, iter(precisions)
+    monkeypatch.setattr(devices, "choose_precision", lambda device: next(given))
+    killed_at(20, pretrained, **keeping)
+    trained = pretrained(**keeping)
+    assert (trained.fit["resumed"], trained.fit["precision"]) == (1, precisions[1])
+    assert trained.curve["validation_accuracy"].max() > 0.9
+
+
+def test_a_first_step_that_overflows_leaves_no_trace(monkeypatch):
+    monkeypatch.setattr(torch, "empty_like", lambda like: torch.full_like(like, torch.nan))  # as memory may be
+    ends = []
+    for enabled, factors in ((True, (3e38, 0.5, 0.25)), (False, (0.5, 0.25))):
+        weight = torch.ones(4, requires_grad=True)
+        optimiser = optimiser_of(iter([weight]), RANKING)
+        scaler = torch.amp.GradScaler("cpu", 65_536.0, enabled=enabled)
+        for factor in factors:
+            optimiser.zero_grad()
+            scaler.scale((factor * weight).sum()).backward()
+            scaler.step(optimiser)
+            scaler.update()
+        ends.append(weight)
+    assert torch.equal(*ends)
+
+
+def test_auto_asks_for_the_accelerator_as_torch_2_6_lets(monkeypatch):
+    for is_available, found in ((True, "meta"), (False, "cpu")):
+        monkeypatch.setattr(torch.accelerator, "is_available", lambda there=is_available: there)
+        monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda: torch.device("meta"))
+        assert devices.choose_device().type == found
+
+
+def test_the_checkpoint_of_another_run_is_ignored(tmp_path, monkeypatch):
     settings, file = replace(RANKING, n_steps=2), tmp_path / "run.pt"
     ranked(settings, checkpoint=file)
     whole = file.read_bytes()
@@ -112,6 +147,11 @@ def test_the_checkpoint_of_another_run_is_ignored(tmp_path):
         trained = ranked(**{"settings": settings, "checkpoint": file, "report": lines.append} | change)
         assert trained.fit["resumed"] == 0
         assert "starts anew" in lines[0]
+    for version, said in ((f"{torch.__version__.partition('+')[0]}+other", "goes on"), ("2.0", "other torch version")):
+        monkeypatch.setattr(torch, "__version__", version)
+        file.write_bytes(whole)
+        ranked(settings, checkpoint=file, report=lines.append)
+        assert any(said in line for line in lines)
 
 
 def test_a_checkpoint_that_is_damaged_or_cannot_be_written(tmp_path, monkeypatch):
@@ -124,8 +164,12 @@ def test_a_checkpoint_that_is_damaged_or_cannot_be_written(tmp_path, monkeypatch
             checkpoint.save(state)
     assert file.read_bytes() == whole  # the old one stays
     assert list(tmp_path.iterdir()) == [file]
-    torch.save({"format_version": Path("/")}, file)  # a class, which is not loaded
-    for content in (file.read_bytes(), whole[:-200], b"not a checkpoint"):
+    contents = [whole[:-200], b"not a checkpoint", b"\x80\x02."]  # an IndexError of torch
+    # a path is a class, which is not loaded
+    for made_by, kept in (({}, Path("/")), (3, {}), (3, state), ({}, {}), ({}, 3), ({}, {"step": "3"})):
+        torch.save({"made_by": made_by, "state": kept}, file)
+        contents.append(file.read_bytes())
+    for content in contents:
         file.write_bytes(content)
         with pytest.raises(LookalikeError, match="remove that file to start anew"):
             checkpoint.resume()
@@ -206,6 +250,7 @@ def test_a_step_of_the_ranking_descends_along_the_sum_of_its_hinges():
     ("arguments", "match"),
     [
         ({"labels": np.zeros(N, int)}, "at least two"),
+        ({"validation_rows": np.flatnonzero(LABELS == 2)}, "none of the 12 held-out images"),
         ({"labels": np.zeros(3, int)}, "one whole number for each"),
         ({"rows": np.arange(10), "validation_rows": np.arange(5)}, "both learned from and held out"),
         ({"rows": [N]}, "numbers from 0 to"),
