@@ -1,6 +1,5 @@
 """Training at scale: the W of the plain learner, early stopping, and runs that are killed and go on."""
 
-import errno
 import math
 from dataclasses import replace
 from unittest.mock import DEFAULT, Mock
@@ -214,16 +213,3 @@ def test_a_damaged_checkpoint_is_told(rows, tmp_path):
         (tmp_path / "checkpoint.npz").write_bytes(damaged)
         with pytest.raises(LookalikeError, match=r"cannot be read .*: remove this checkpoint to start anew"):
             train(rows, Source(), PLAN, wavy, checkpoint=tmp_path)
-
-
-def test_a_full_disk_is_told_and_the_checkpoint_before_stands(rows, tmp_path, monkeypatch):
-    def fill(stream, **arrays):
-        stream.write(b"half")
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    start_and_kill(rows, tmp_path / "kept")
-    before = (tmp_path / "kept" / "checkpoint.npz").read_bytes()
-    monkeypatch.setattr(large_scale.np, "savez", fill)
-    with pytest.raises(LookalikeError, match=r"cannot write .*free some space"):
-        train(rows, Source(), PLAN, wavy, checkpoint=tmp_path / "kept", checkpoint_seconds=0)
-    assert {path.name: path.read_bytes() for path in (tmp_path / "kept").iterdir()} == {"checkpoint.npz": before}
