@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from lookalike.exhibits.contrasts import TRACED_STEPS, Contrast
+from lookalike.exhibits.contrasts import Contrast
 
 LEVEL = 0.05
 """A p-value below it is small, and intervals are of 1 minus it."""
@@ -44,8 +44,8 @@ def share_below(row: Contrast, errors: float) -> float:
 
 
 def varies(row: Contrast) -> bool:
-    """Tell whether a row has an interval over repeats with two ends; that between traced steps is over none."""
-    return math.isfinite(row.mean + row.low + row.high) and row.low < row.high and row.interval != TRACED_STEPS
+    """Tell whether a row has an interval with two ends that other levels follow from."""
+    return math.isfinite(row.mean + row.low + row.high) and row.low < row.high and row.is_of_chance
 
 
 def at_level(row: Contrast, level: float) -> Contrast:
@@ -91,11 +91,14 @@ def share_between(row: Contrast, low: float, high: float) -> float:
     return max(0.0, 2 * share_below(row, spare / error) - 1)
 
 
-def unsureness(row: Contrast) -> float:
-    """Return how large the smallest difference that would be told is beside the difference that was found."""
-    sizes = (math.log(value) if row.unit == "ratio" else value for value in (detectable(row), row.mean))
-    smallest, found = map(abs, sizes)
-    return smallest / found if found else math.inf
+def unsureness(row: Contrast, low: float = -math.inf, high: float = math.inf) -> float:
+    """Return how large the smallest difference told is beside that from the nearer bound; 0 without one."""
+    is_ratio = row.unit == "ratio"
+    bounds = [bound for bound in (low, high) if math.isfinite(bound) and (bound > 0 or not is_ratio)]
+    values = (detectable(row), row.mean, *(bounds or [float(is_ratio)]))
+    smallest, found, *ends = (math.log(value) if is_ratio else value for value in values)
+    distance = min(abs(found - end) for end in ends)
+    return abs(smallest) / distance if distance else math.inf
 
 
 def smallest_level(is_decided: Callable[[float], bool]) -> float:

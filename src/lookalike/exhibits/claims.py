@@ -21,8 +21,6 @@ from lookalike.exhibits.contrasts import (
     NO_RESULT,
     NOT_RUN,
     PRINT,
-    SO_FAR,
-    TRACED_STEPS,
     VACUOUS,
     Contrast,
     printed_setting,
@@ -183,7 +181,7 @@ def decide(claim: Claim, study: Study) -> Verdict:
         if stops:
             return replace(found, outcome=Outcome.OPEN, reason=reason)
     p = p_of(groups, ask, found.outcome)
-    has_interval = not math.isnan(p) or any(row.interval not in ("", SO_FAR, TRACED_STEPS) for row in found.rows)
+    has_interval = not math.isnan(p) or any(row.is_of_chance for row in found.rows)
     by_number = not has_interval and found.outcome is not Outcome.OPEN
     return replace(found, p=p, reason=Reason.NO_INTERVAL if by_number else Reason.DECIDED)
 
@@ -354,16 +352,21 @@ def within(
     *,
     adjusted: bool = False,
     strictly: bool = False,
+    never_fails: str = "",
 ) -> Verdict:
     """Holds if every 95% interval lies within the bounds; fails if one lies beyond, if `adjusted` not by chance.
 
-    `strictly`: at the lower bound is not above it; two methods that rank alike do not bear out that one is better.
+    `strictly`: at a bound is not within it; two methods that rank alike do not bear out that one is better.
+    `never_fails`: a metric that the paper says nothing of; beyond the bounds it leaves the claim open.
     """
     sure = refuted(groups, low, high) if adjusted else {group[0].key for group in groups}
+    if strictly:
+        low, high = math.nextafter(low, math.inf), high if math.isinf(high) else math.nextafter(high, -math.inf)
 
     def ask(group: Group) -> Outcome:
-        side = inside(group, math.nextafter(low, math.inf) if strictly else low, high)
-        return Outcome.OPEN if side is Outcome.FAILS and group[0].key not in sure else side
+        side = inside(group, low, high)
+        is_open = group[0].key not in sure or group[0].metric == never_fails
+        return Outcome.OPEN if side is Outcome.FAILS and is_open else side
 
     return together(groups, ask)
 
@@ -449,7 +452,10 @@ def at_every_k(groups: Sequence[Group]) -> Verdict:
 
 
 def increases(groups: Sequence[Group], *, decreases: bool = False) -> Verdict:
-    """Holds if the number of the largest setting is above that of each smaller one (or below it); else fails."""
+    """Holds if the number of the largest setting is surely above that of each smaller one; fails if below one.
+
+    With `decreases` it is the other way round.
+    """
     known = [group for group in groups if unknown(group) is None]
     if len(known) < 2 or any(math.isinf(row.mean) for group in known for row in group):
         return Verdict(Outcome.OPEN, tuple(row for group in groups for row in group))
@@ -480,14 +486,17 @@ def largest(groups: Sequence[Group]) -> Verdict:
 
 
 def does_not_end(groups: Sequence[Group]) -> Verdict:
-    """Holds if a fit does not end within the time limit of this study; fails if all do."""
+    """Holds if no fit ends within the time limit of this study; fails if one does."""
     found = within(groups)
     turned = {Outcome.LEFT_OUT: Outcome.HOLDS, Outcome.HOLDS: Outcome.FAILS}
     return replace(found, outcome=turned.get(found.outcome, found.outcome))
 
 
 def overfits(groups: Sequence[Group], times: float) -> Verdict:
-    """Holds if the gain on training images is so many times that on test images, and larger by more than a point."""
+    """Holds if the gain on training images is so many times that on test images, and surely larger by a point.
+
+    It is open where the interval does not tell, and else fails.
+    """
 
     def ask(group: Group) -> Outcome:
         on_training, on_test, beyond = (row for row in group if row.interval != "images")
@@ -499,7 +508,10 @@ def overfits(groups: Sequence[Group], times: float) -> Verdict:
 
 
 def falls_from_one(groups: Sequence[Group], rise: float) -> Verdict:
-    """Holds if a number starts at 1 and falls to its end, never rising by more than noise; else fails."""
+    """Holds if a number starts at 1 and falls to its end, never rising by more than noise; else fails, or is open.
+
+    It is open where the traced steps around the end do not tell.
+    """
 
     def ask(group: Group) -> Outcome:
         start, change, rises = group

@@ -39,6 +39,8 @@ SO_FAR = "so far"
 """Interval of what a limit of ours leaves open."""
 TRACED_STEPS = "traced steps"
 """Interval between the two traced steps that something happened between."""
+RANGE = "least to largest"
+"""What the name of an interval ends in that is the range of a few repeats."""
 LIMITED = 0.4
 """A limit of ours counts that ended at least this share of the fits of a method: 2 of 5 folds."""
 NO_RESULT, NOT_RUN, TOO_FEW, VACUOUS = "no result", "not run", "too few", "vacuous"
@@ -87,6 +89,11 @@ class Contrast:
         """Each method or part with what limited it."""
         pairs = [code.rpartition(":") for code in self.limits.split(";") if code]
         return [(method, limit) for method, _, limit in pairs]
+
+    @property
+    def is_of_chance(self) -> bool:
+        """Tell whether its interval is one of chance: not of traced steps, a range, or what a limit leaves open."""
+        return self.interval not in ("", SO_FAR, TRACED_STEPS) and not self.interval.endswith(RANGE)
 
     def so_far(self, *, below: bool = False, above: bool = False) -> Contrast:
         """Return the row with the ends open beyond which a longer trace or time limit could move it."""

@@ -57,4 +57,5 @@ def margin(
         best=study.title_of(max(ours, key=lambda method: -math.inf if math.isnan(ours[method]) else ours[method])),
         in_order=pairs_in_order(ours, printed),
         note=note,
+        lacks_interval=any(math.isnan(interval.low + interval.high) for interval in rows),
     )

@@ -50,6 +50,13 @@ class Margin:
     """Pairs of methods that come as in print, and all that print has; 0 and 0 without print."""
     note: str = ""
     """A sentence that has to be known besides."""
+    lacks_interval: bool = False
+    """Whether one of its intervals has no ends, as that over a single fold, so that nothing is sure."""
+
+    @property
+    def may_be_chance(self) -> bool:
+        """Tell whether an interval holds 0, or is not known."""
+        return self.lacks_interval or not (self.contrast.low > 0 or self.contrast.high < 0)
 
     @property
     def rival(self) -> str:

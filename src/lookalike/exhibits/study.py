@@ -20,7 +20,7 @@ from lookalike.core.settings.data_sets import SYNTHETIC_KINDS, DataSet
 from lookalike.core.settings.model import Section, plain
 from lookalike.core.settings.schema import Shared
 from lookalike.exhibits.claims import Claim, Scope
-from lookalike.exhibits.contrasts import Contrasts
+from lookalike.exhibits.contrasts import REAL, SIMULATED, SYNTHETIC, Contrasts
 from lookalike.exhibits.model import Drawn
 from lookalike.exhibits.printed import printed_numbers
 from lookalike.exhibits.registry import Exhibit, exhibits_of
@@ -97,11 +97,6 @@ class Study(Section):
             del vars(study)[name]
         return study
 
-    def with_tables(self, **tables: pd.DataFrame) -> Self:
-        """Return the study with tables that are at hand, besides its files."""
-        self._tables |= tables
-        return self
-
     def inputs(self, job: str) -> Files:
         """Return the files that a job for ``contrasts`` or ``exhibits`` is given."""
         files = self.planned_files()
@@ -175,6 +170,11 @@ class Study(Section):
     def simulated(self) -> bool:
         """Tell whether what is decided on is simulated though its images are real."""
         return False
+
+    @property
+    def origin(self) -> str:
+        """Where its data come from, as its contrasts say it."""
+        return SIMULATED if self.simulated else SYNTHETIC if self.synthetic else REAL
 
     @property
     def corner(self) -> str:

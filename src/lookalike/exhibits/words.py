@@ -287,8 +287,9 @@ def evidence(verdict: Verdict, study: Study) -> list[str]:
 def power_words(claim: Claim, verdict: Verdict, study: Study) -> str:
     """Say the smallest difference that a run could have told, of what a claim is about; "" where it has no numbers.
 
-    Of several contrasts in one unit it is of the least sure one, beside its own size, because a claim asks all of them.
-    Where its bounds are nearer to each other than that, no run of this size bears it out, or few do.
+    Of several contrasts in one unit it is of the least sure one, because a claim asks all of them: of those that are
+    not decided, if any are, the one whose interval is the widest beside how far it is from its bound. Where its bounds
+    are nearer to each other than that, no run of this size bears it out, or few do.
     """
     # of single values of k only p is asked
     groups = [list(rows) for _, rows in groupby(verdict.rows, lambda row: row.key)]
@@ -296,11 +297,14 @@ def power_words(claim: Claim, verdict: Verdict, study: Study) -> str:
     able = [row for row in rows if not math.isnan(detectable(row))]
     if not able:
         is_known = any(not math.isnan(row.mean) for row in rows)
-        return "No smallest difference can be named: its numbers have no interval." if is_known else ""
-    weakest = max((row for row in able if row.unit == able[0].unit), key=unsureness)
+        return "No smallest difference can be named: its numbers have no 95% interval." if is_known else ""
+    low = claim.parameters.get("low", 0.0 if claim.predicate == "above" else -math.inf)
+    high = claim.parameters.get("high", math.inf)
+    alike = [row for row in able if row.unit == able[0].unit]
+    undecided = [row for row in alike if not (low <= row.low and row.high <= high)]
+    weakest = max(undecided or alike, key=lambda row: unsureness(row, low, high))
     where = [" and ".join(study.title_of(name) for name in (weakest.first, weakest.second) if name)]
     where += [study.setting_title(weakest.setting)] if names_parts(verdict) else []
-    low, high = (claim.parameters.get(end, sign * math.inf) for end, sign in (("low", -1), ("high", 1)))
     share, size = share_between(weakest, low, high), distance(detectable(weakest), weakest.unit)
     if share >= POWER:
         return f"{size} from its bound would be told by {POWER:.0%} of such runs ({', '.join(where)})."
@@ -398,7 +402,7 @@ def margin_words(margin: Margin) -> str:
     parts = (
         f"{margin.method} is {gap} {row.unit} {side} {margin.rival} in {margin.metric}",
         f" {interval}" if interval else "",
-        ", which may be chance" if row.low <= 0 <= row.high else "",
+        ", which may be chance" if margin.may_be_chance else "",
         "" if printed == NO_NUMBER else f" (in the paper {printed})",
     )
     return "".join(parts)
@@ -434,7 +438,7 @@ def margin_sentences(margin: Margin) -> list[str]:
     ahead = "" if math.isnan(row.printed) else other if row.printed < 0 else method
     if margin.best not in (method, other):
         sentences = [f"{margin.best} has the highest {metric}."]
-    elif row.low <= 0 <= row.high:
+    elif margin.may_be_chance:
         second = other if margin.best == method else method
         first = f"{margin.best} comes first in {metric}{', as in the paper' if ahead == margin.best else ''}"
         unlike = "" if ahead in ("", margin.best) else f"; in the paper {ahead} is ahead"
@@ -451,7 +455,7 @@ def margin_sentences(margin: Margin) -> list[str]:
 
 
 BOUNDS = {
-    "within": "Holds if every 95% interval lies {bounds}; fails if one lies beyond{surely}.",
+    "within": "Holds if every 95% interval lies {bounds}; fails if one lies beyond{surely}{but}.",
     "above": "Holds if every 95% interval of a difference lies above 0, and p below 0.05 where there is one; fails if "
     "one lies below 0{near}.",
     "near_print": "Holds if every number is within {margin:g} of the printed one; fails if one is not.",
@@ -462,15 +466,17 @@ BOUNDS = {
     "not_always": "Holds if one ratio is above {most:g}; fails if all are at most {most:g}.",
     "at_every_k": "Holds if the first is higher at every k, and by its 95% interval on average over k; fails if it is "
     "lower at one k, with p below 0.05 after Holm's adjustment, or on average.",
-    "increases": "Holds if the number of the largest part is {side} that of each smaller one; else fails.",
+    "increases": "Holds if the number of the largest part is surely {side} that of each smaller one; fails if it is "
+    "surely on the other side of one.",
     "largest": "Holds if the first takes longer than each other one that ended; fails if one takes longer.",
-    "does_not_end": "Holds if a fit does not end within the time limit of this study; the papers' was five days.",
+    "does_not_end": "Holds if no fit ends within the time limit of this study, fails if one does; the papers' was five "
+    "days.",
     "overfits": "Holds if the gain over Euclidean is {times:g} times as large on training as on test images, and "
-    "larger by its 95% interval; else fails.",
+    "larger by its 95% interval; open if the interval does not tell; else fails.",
     "falls": "Holds if the score never rises with the share, and the 95% interval of last minus first lies below 0; "
     "fails if it lies above.",
     "falls_from_one": "Holds if it starts at 1 and falls until OASIS stops, rising by at most {rise:g} on the way; "
-    "else fails.",
+    "open if the two traced steps around the stop do not tell; else fails.",
     "both_ways": "Holds if every 95% interval{ways} lies {bounds}; fails if one of each lies beyond{surely}.",
 }
 """Predicate to what it asks, with its parameters."""
@@ -482,7 +488,7 @@ def predicate_words(claim: Claim, *, is_by_number: bool = False) -> str:
     least, most = (written(end, Form("{:g}".format)) for end in (low, high))
     bounds = f"above {least}" if math.isnan(high) else f"between {least} and {most}"
     if math.isnan(low):
-        bounds = f"at most at {most}"
+        bounds = f"below {most}" if claim.parameters.get("strictly") else f"at most at {most}"
     times, largest = (claim.parameters.get(name, math.nan) for name in ("times", "most"))
     factor = f"at least {times:g}" if math.isnan(largest) else f"between {times:g} and {largest:g}"
     given = {
@@ -490,11 +496,12 @@ def predicate_words(claim: Claim, *, is_by_number: bool = False) -> str:
         "bounds": bounds,
         "least": "above 1" if times == 1 else factor,
         "surely": ", with p below 0.05 there after Holm's adjustment" if claim.parameters.get("adjusted") else "",
+        "but": f", but for the {claim.parameters.get('never_fails')}" if "never_fails" in claim.parameters else "",
         "side": "below" if claim.parameters.get("decreases") else "above",
         "ways": ", in total and by the triplet," if BY_TRIPLET in {part.metric for part in claim.contrasts} else "",
     }
     rule = BOUNDS[claim.predicate].format(**{**given, **claim.parameters}) if claim.predicate else ""
-    return f"{rule} Its numbers here have no interval." if is_by_number else rule
+    return f"{rule} Its numbers here have no 95% interval." if is_by_number else rule
 
 
 def sentence(words: str) -> str:

@@ -14,14 +14,13 @@ from lookalike.core.tables import read_cells
 from lookalike.exhibits.claims import Claim, Kind
 from lookalike.exhibits.contrasts import Contrast
 from lookalike.exhibits.printed import COLUMNS as PRINTED_COLUMNS
-from lookalike.exhibits.registry import ROOMS, Exhibit, exhibits_of
+from lookalike.exhibits.registry import ROOMS, Exhibit
 from lookalike.exhibits.study import Study
 
 
 def room_exhibits(room: str) -> dict[str, Exhibit]:
     """Return exhibits of one study by id, in the order of its file."""
-    import_module(f"lookalike.studies.{room}.exhibits")
-    return exhibits_of(room)
+    return study_class(room).known_exhibits()
 
 
 def all_exhibits() -> dict[str, Exhibit]:
@@ -29,16 +28,22 @@ def all_exhibits() -> dict[str, Exhibit]:
     return {id: found for room in ROOMS for id, found in room_exhibits(room).items()}
 
 
+def study_class(room: str) -> type[Study]:
+    """Return the class of a room's studies."""
+    found: type[Study] = import_module(f"lookalike.studies.{room}.study").STUDY
+    return found
+
+
 def study_of(room: str, dataset: str, settings: Mapping[str, Any]) -> Study:
     """Return a data set's study in a room from the settings that a job is given."""
-    own: type[Study] = import_module(f"lookalike.studies.{room}.study").STUDY
-    return own.given(dataset, settings)
+    return study_class(room).given(dataset, settings)
 
 
 def contrasts_of(room: str, study: Study) -> dict[str, list[Contrast]]:
-    """Return the name of a table to its rows: the contrasts of a study, and those of its times."""
+    """Return the name of a table to its rows: the contrasts of a study, and those of its times, if it has any."""
     module = import_module(f"lookalike.studies.{room}.contrasts")
-    return {"contrasts": module.contrasts(study), "time_contrasts": module.time_contrasts(study)}
+    of_times = getattr(module, "time_contrasts", None)
+    return {"contrasts": module.contrasts(study), "time_contrasts": of_times(study) if of_times else []}
 
 
 def exhibit_paths(dataset: str, exhibits: Iterable[Exhibit]) -> list[str]:

@@ -39,7 +39,10 @@ def test_the_p_of_a_verdict_is_that_of_the_test_behind_its_interval():
 
 def test_chance_has_no_part_in_numbers_without_an_interval():
     level = replace(ROW, low=ROW.mean, high=ROW.mean)
-    assert [math.isnan(sureness(row)[1]) for row in (level, replace(ROW, high=math.inf, low=-math.inf))] == [True, True]
+    span = replace(RATIO, n=3, interval="repeats, least to largest")
+    assert all(math.isnan(sureness(row)[1]) for row in (level, replace(ROW, high=math.inf, low=-math.inf), span))
+    assert math.isnan(detectable(span))
+    assert not span.is_of_chance
     assert math.isnan(smallest_level(lambda level: True))
 
 

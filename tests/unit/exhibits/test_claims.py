@@ -40,6 +40,15 @@ CASES = [
     ("within", {"high": 1}, [[gap(0, 1)], [gap(2, 3)]], FAILS),
     ("within", {"high": 1}, [[gap(0, 1)], [gap(NAN, NAN, mean=0)]], OPEN),
     ("within", {"high": 10}, [[gap(7, INF)]], OPEN),
+    # alike is not better, nor worse
+    ("within", {"low": 0, "adjusted": True}, [[level(0)]], HOLDS),
+    ("within", {"low": 0, "adjusted": True, "strictly": True}, [[level(0)]], OPEN),
+    ("within", {"high": 0, "adjusted": True, "strictly": True}, [[level(0)]], OPEN),
+    ("within", {"high": 0, "strictly": True}, [[gap(-2, -1)]], HOLDS),
+    # what a paper does not speak of bears its claim out, and does not refute it
+    ("within", {"low": 0, "never_fails": "colour"}, [[gap(1, 2)], [gap(-2, -1, metric="colour")]], OPEN),
+    ("within", {"low": 0, "never_fails": "colour"}, [[gap(-2, -1)], [gap(1, 2, metric="colour")]], FAILS),
+    ("within", {"low": 0, "never_fails": "colour"}, [[gap(1, 2)], [gap(1, 2, metric="colour")]], HOLDS),
     # what did not end or was not run counts only alone
     ("within", {"high": 1}, [[gap(0, 1)], [ENDED], [ABSENT]], HOLDS),
     ("within", {"high": 1}, [[ENDED], [ABSENT]], LEFT_OUT),

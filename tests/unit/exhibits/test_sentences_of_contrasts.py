@@ -1,6 +1,7 @@
 """Sentences of contrasts, margins and verdicts: signs, digits, which side is ahead, and what a claim was tried on."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -62,6 +63,8 @@ def test_a_margin_says_who_is_ahead_and_whether_that_may_be_chance():
     assert said == "OASIS is 1.7 points above LEGO in mAP [−5.2, +8.7], which may be chance (in the paper +6)"
     said = words.margin_words(margin(-3.2, -4.0, -2.0, kind="hand-crafted"))
     assert said == "OASIS is 3.2 points below LEGO (hand-crafted) in mAP [−4.0, −2.0]"
+    one_fold = replace(margin(1.7, 0.5, 3.0), lacks_interval=True)
+    assert words.margin_words(one_fold) == "OASIS is 1.7 points above LEGO in mAP [+0.5, +3.0], which may be chance"
 
 
 @pytest.mark.parametrize(
@@ -73,6 +76,7 @@ def test_a_margin_says_who_is_ahead_and_whether_that_may_be_chance():
         (-1.0, -4.0, "OASIS", "OASIS comes first in mAP, but not clearly before LEGO; in the paper LEGO is ahead."),
         (-1.0, 4.0, "LEGO", "LEGO comes first in mAP, but not clearly before OASIS; in the paper OASIS is ahead."),
         (1.0, 4.0, "MCML", "MCML has the highest mAP."),
+        (NAN, 4.0, "OASIS", "OASIS comes first in mAP, as in the paper, but not clearly before LEGO."),
         (1.0, NAN, "OASIS", "OASIS has the highest mAP, surely above LEGO."),
         (-1.0, NAN, "OASIS", "OASIS comes first in mAP, but not clearly before LEGO."),
     ],
@@ -165,6 +169,14 @@ def test_bounds_that_no_run_could_meet_are_named(half, start):
     parts = claim_of(predicate="within", parameters='{"low": 0, "high": 3}'), Verdict(Outcome.OPEN, (row,)), Parts()
     assert words.power_words(*parts).startswith(start)
     assert words.power_words(claim_of(predicate="within", parameters='{"low": 0}'), *parts[1:]).endswith("(a and b).")
+
+
+def test_what_a_run_could_tell_is_said_of_what_it_left_open():
+    between = claim_of(predicate="within", parameters='{"low": -1, "high": 3}')
+    inside = Contrast("", "map", "a", "b", 0.1, -0.9, 1.1, n=900, interval="query images")
+    beyond = replace(inside, first="c", mean=3.0, low=-0.6, high=6.7)
+    said = words.power_words(between, Verdict(Outcome.OPEN, (inside, beyond)), Parts())
+    assert said.endswith("(c and b).")
 
 
 def test_statuses_and_outcomes_are_counted_in_words():

@@ -28,11 +28,17 @@ def claims(room):
     return claim_rows(ROOT / "workflow/resources/claims.csv", room)
 
 
+def with_tables(study, **tables):
+    """A study with tables that are at hand, besides its files."""
+    study._tables |= tables
+    return study
+
+
 def contrasted(room, study):
     """A study with its contrasts, as if a job had made them."""
     tables = {name: contrasts_frame(rows) for name, rows in contrasts_of(room, study).items()}
     vars(study).pop("contrasts", None)
-    return study.with_tables(**tables)
+    return with_tables(study, **tables)
 
 
 def verdict_on(claim, study):

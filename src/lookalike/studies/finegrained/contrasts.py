@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from lookalike.core.arrays import Doubles
-from lookalike.exhibits.contrasts import PRINT, REAL, SYNTHETIC, Contrast, Unit, printed_setting
+from lookalike.exhibits.contrasts import PRINT, Contrast, Unit, printed_setting
 from lookalike.studies.finegrained.numbers import TRACED
 from lookalike.studies.finegrained.pictures import SHARE, filters_of, started_from
 from lookalike.studies.finegrained.study import FinegrainedStudy, after_steps
@@ -41,26 +41,20 @@ def contrasts(study: FinegrainedStudy) -> list[Contrast]:
     """Every contrast of a study, and the printed ones."""
     printed = list(in_print(study))
     # counts of other triplets than print's do not stand beside its own
-    found = {row.key[1:]: row.mean for row in printed if row.unit != "count"}
-    found |= {(metric, second, first): -mean for (metric, first, second), mean in found.items() if second}
+    found = {(ALL, *row.key[1:]): row.mean for row in printed if row.unit != "count"}
+    found |= {(part, metric, second, first): -mean for (part, metric, first, second), mean in found.items() if second}
     ours = {row.key: row for row in (*differences(study), *levels(study), *along_steps(study), *colours(study))}
-    return [*(replace(row, printed=found.get(key[1:], math.nan)) for key, row in ours.items()), *printed]
-
-
-def time_contrasts(study: FinegrainedStudy) -> list[Contrast]:
-    """Return none: no claim about systems is about times."""
-    return []
+    return [*(replace(row, printed=found.get(key, math.nan)) for key, row in ours.items()), *printed]
 
 
 def differences(study: FinegrainedStudy) -> Iterator[Contrast]:
     """Paired differences of systems on all triplets and on those of a kind."""
-    data = SYNTHETIC if study.synthetic else REAL
     for (first, second, subset, metric), found in study.differences.items():
         name = metric if subset == ALL else f"{metric}, {subset} negatives"
         # a share of the triplets is of as many queries as its score
         n = study.value(first, SCORE if metric == PER_TRIPLET else metric, subset).n_queries
         ends = (found.value, found.low, found.high, found.p)
-        row = Contrast(ALL, name, first, second, *ends, n=n, unit=UNITS[metric], data=data)
+        row = Contrast(ALL, name, first, second, *ends, n=n, unit=UNITS[metric], data=study.origin)
         yield limited(study, row)
 
 
@@ -68,8 +62,8 @@ def levels(study: FinegrainedStudy) -> Iterator[Contrast]:
     """Return what every system reaches on all triplets."""
     for (system, subset, metric), found in study.values.items():
         if subset == ALL:
-            ends = (found.value, found.low, found.high)
-            yield limited(study, Contrast(ALL, metric, system, "", *ends, n=found.n_queries, unit=LEVELS[metric]))
+            row = Contrast(ALL, metric, system, "", found.value, found.low, found.high, data=study.origin)
+            yield limited(study, replace(row, n=found.n_queries, unit=LEVELS[metric]))
 
 
 def limited(study: FinegrainedStudy, row: Contrast) -> Contrast:
@@ -119,14 +113,14 @@ def colours(study: FinegrainedStudy) -> Iterator[Contrast]:
         if gaps:
             mean, low, high = over_seeds(100 * np.array(gaps))
             row = Contrast(ALL, metric, DEEP, second, mean, low, high, n=len(gaps))
-            yield replace(limited(study, row), interval=OVER_SEEDS, data=SYNTHETIC if study.synthetic else REAL)
+            yield replace(limited(study, row), interval=OVER_SEEDS, data=study.origin)
 
 
 def along_steps(study: FinegrainedStudy) -> Iterator[Contrast]:
     """Return what networks reach after steps that all seeds took, also beyond the golden feature; over seeds alone."""
     if not study.has("metrics"):
         return
-    rows, data = study.numbers[study.numbers["subset"] == TRACED], SYNTHETIC if study.synthetic else REAL
+    rows, data = study.numbers[study.numbers["subset"] == TRACED], study.origin
     for (step, metric), found in rows.groupby(["x", "metric"]):
         values = found.pivot(index="fold", columns="method", values="value").reindex(list(study.seeds))
         values = values.assign(**{GOLDEN: study.value(GOLDEN, str(metric)).value, "": 0.0})

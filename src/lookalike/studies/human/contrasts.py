@@ -9,7 +9,7 @@ from functools import partial
 import pandas as pd
 
 from lookalike.core.arrays import Truths
-from lookalike.exhibits.contrasts import REAL, SIMULATED, SYNTHETIC, TOO_FEW, Contrast
+from lookalike.exhibits.contrasts import TOO_FEW, Contrast
 from lookalike.studies.human.statistics import BEYOND, OASIS, RANDOM
 from lookalike.studies.human.study import NIPS, HumanStudy
 
@@ -27,15 +27,9 @@ def contrasts(study: HumanStudy) -> list[Contrast]:
     return [row for paper in PAPERS for row in of_raters(study, paper)]
 
 
-def time_contrasts(study: HumanStudy) -> list[Contrast]:
-    """Return none: no claim about raters is about times."""
-    return []
-
-
 def of_raters(study: HumanStudy, paper: str) -> Iterator[Contrast]:
     """Precision of the first images by the raters of a paper, and on how many queries OASIS reaches them."""
-    data = SIMULATED if study.simulated else SYNTHETIC if study.synthetic else REAL
-    row = partial(Contrast, paper, first="oasis", second="", unit="percent", data=data)
+    row = partial(Contrast, paper, first="oasis", second="", unit="percent", data=study.origin)
     without = partial(row, limits=f"oasis:{TOO_FEW}")
     n_queries = int(study.number("n_queries", paper))
     metric, printed = f"precision of the first {K} by raters", 100 * study.printed_share(f"human_p@{K}", paper)

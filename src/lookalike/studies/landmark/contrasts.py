@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from lookalike.core.seeds import generator
-from lookalike.exhibits.contrasts import NO_RESULT, PRINT, REAL, SIMULATED, SYNTHETIC, Contrast, printed_setting
+from lookalike.exhibits.contrasts import NO_RESULT, PRINT, RANGE, SIMULATED, Contrast, printed_setting
 from lookalike.ranking.comparison import CONFIDENCE, CorrectedT, corrected_t_test
 from lookalike.ranking.statistics import repeat_weights, resampled_counts
 from lookalike.studies.landmark.rankings import MAP, NONZEROS, OVER_GAMMA, PHOTOGRAPHS, SPARSITY, UPDATE_SHARE
@@ -37,7 +37,7 @@ from lookalike.studies.metrics import select
 
 LANDMARKS, BOOTSTRAP = "landmarks", "landmarks and draws"
 RESAMPLES = 2000
-LEAST_TO_LARGEST = "{}, least to largest"
+LEAST_TO_LARGEST = f"{{}}, {RANGE}"
 ON_MOST, LARGEST = "{} on most landmarks", "largest {} of a landmark"
 OVER_CODEBOOKS, OVER_WORDS = "sparsity over codebooks", "training time over words"
 SHORTEST = 1e-9
@@ -78,8 +78,7 @@ def row_of(
     if study.is_print:
         setting = printed_setting(PAPER, setting or codebooks[0].setting)
         return Contrast(setting, metric, first, second, data=PRINT, limits=limits)
-    data = SYNTHETIC if study.synthetic else REAL
-    return Contrast(setting or codebooks[0].id, metric, first, second, data=data, limits=limits)
+    return Contrast(setting or codebooks[0].id, metric, first, second, data=study.origin, limits=limits)
 
 
 def ran(study: LandmarkStudy, methods: Sequence[str]) -> list[str]:

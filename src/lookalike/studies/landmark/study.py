@@ -341,8 +341,6 @@ class LandmarkStudy(LandmarkSection):
 
     def role(self, name: str) -> list[str]:
         """Return the methods that a name in claims.csv stands for."""
-        if name == "learned":
-            return [self.deciding(method) for method in TABLE_METHODS[1:] if method in self.methods]
         return [self.deciding(name)]
 
     def parts_of(self, claim: Claim) -> list[str]:

@@ -5,7 +5,7 @@ from unittest.mock import patch
 import contract
 import numpy as np
 import pandas as pd
-from contract import printed
+from contract import printed, with_tables
 from PIL import Image
 
 from lookalike.core.files import write_json
@@ -77,7 +77,7 @@ def study(metrics=(), exhibit="", drawn="figure", claims=(), *, fits=NO_FITS, ta
     toys = study_of("category", "toys", settings).finished(names, printed("category"), list(claims))
     if exhibit:
         toys = toys.drawing(Exhibit(exhibit, "category", "", drawn, study))
-    return toys.with_tables(**given)
+    return with_tables(toys, **given)
 
 
 def contrasted(toys):
@@ -129,7 +129,7 @@ def against(reach=0.004, **differences):
         verdict = "better" if low > 0 else "worse" if high < 0 else "not decidable"
         ends = {"t_low": low, "t_high": high}
         ends |= {"bootstrap_low": difference - reach / 2, "bootstrap_high": difference + reach / 2}
-        names = {"subset": "var10", "method": method.replace("_", "-"), "difference": difference}
+        names = {"subset": "var10", "reference": "oasis", "method": method.replace("_", "-"), "difference": difference}
         rows.append(names | ends | {"p_holm": 0.02, "n_folds": 5, "n_images": 250, "verdict": verdict})
     return {"comparison": pd.DataFrame(rows)}
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from contract import check_printed, claims, contrasted, verdict_on
 from made_studies import (
+    CURVES,
     KINDS,
     LEVELS,
     NONE,
@@ -19,10 +20,11 @@ from made_studies import (
     toy_intervals,
     toy_pool,
     toy_study,
+    toy_trace,
 )
 
 from lookalike.exhibits.claims import by_means, claims_of
-from lookalike.exhibits.contrasts import printed_setting
+from lookalike.exhibits.contrasts import PRINT, SYNTHETIC, printed_setting
 from lookalike.exhibits.statuses import Outcome
 from lookalike.studies.finegrained.numbers import metrics_of
 from lookalike.studies.finegrained.study import Difference, Measured
@@ -84,6 +86,23 @@ def test_each_claim_follows_its_intervals(claim, tmp_path):
 
 def test_printed_numbers_stand_beside_the_same_systems(tmp_path):
     assert check_printed(study_with(tmp_path), {ALL: printed_setting(PAPER, ALL)}) > 50
+
+
+def rows_of(folder, **settings):
+    """Our contrasts of a study whose networks were traced, on data of a kind."""
+    tables = {"metrics": metrics_of(toy_intervals(), {}, {}, [toy_trace()]), "paired": toy_contrasts()}
+    return [row for row in toy_study(folder, tables, **CURVES | settings).contrasts.rows if row.data != PRINT]
+
+
+def test_print_says_nothing_of_networks_on_their_way(tmp_path):
+    rows = [row for row in rows_of(tmp_path) if row.setting != ALL]
+    assert {row.setting for row in rows} == {"after 50 steps", "after 100 steps"}
+    assert all(np.isnan(row.printed) for row in rows)
+
+
+@pytest.mark.parametrize(("settings", "data"), [({}, SYNTHETIC), (REAL, "real")])
+def test_every_number_says_whether_its_images_are_made_by_code(tmp_path, settings, data):
+    assert {row.data for row in rows_of(tmp_path, **settings)} == {data}
 
 
 def test_evidence_has_both_metrics_of_a_pair_with_intervals(tmp_path):

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-from contract import claims, contrasted, printed
+from contract import claims, contrasted, printed, with_tables
 from PIL import Image
 
 from lookalike.core.files import write_json
@@ -70,7 +70,7 @@ def given(*, kind="oxford5k", title="Oxford5K", codebooks=WORDS, **section):
 def study(tables, files=None, *, not_run="", **changes):
     """A study whose tables are given, by name, as frames."""
     named = {name: name for name in tables} | (files or {})
-    study = given(**changes).finished(named, PRINTED, CLAIMS, not_run).with_tables(**tables)
+    study = with_tables(given(**changes).finished(named, PRINTED, CLAIMS, not_run), **tables)
     return contrasted("landmark", study) if {"metrics", "fits"} <= set(tables) else study
 
 

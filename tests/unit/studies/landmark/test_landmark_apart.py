@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from contract import check_plan, contrasted
+from contract import check_plan, contrasted, with_tables
 from project import own_settings
 from small_landmark import GAINS, PRINTED, SECTION, given, photographs, readings, study, tables
 
@@ -145,7 +145,7 @@ def test_a_data_set_of_bags_alone_has_the_exhibits_of_readings():
     assert (alone.batches(), alone.named_landmarks()) == ([], [])
     own = {"study": {"readings": SECTION["readings"]}, "landmarks": []}
     own["shared"] = given(kind="simulated_bags").params("exhibits")["shared"]
-    alone = study_of("landmark", "made", own).finished({}, PRINTED).with_tables(**readings())
+    alone = with_tables(study_of("landmark", "made", own).finished({}, PRINTED), **readings())
     alone = contrasted("landmark", alone)
     assert apart_exhibits.order_of_methods(alone).panels
     assert alone.size == "5,062 simulated images, 3 landmarks, in 4 kinds"
