@@ -74,7 +74,6 @@ class Contrast:
     unit: Unit = "points"
     printed: float = math.nan
     """The same in print."""
-    printed_sd: float = math.nan
     data: str = REAL
     limits: str = ""
     """``method:limit`` of each limit that ended a side early, or that left it without a number, apart by ``;``."""

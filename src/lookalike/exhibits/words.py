@@ -38,7 +38,7 @@ DIFFERENCE, RATIO, LEVEL = "{first} minus {second} {gap}", "{first} over {second
 SAID = {
     "map at stop": "{first} minus {second} {gap} at the validation stop",
     "map at the peak": "peak of {first} minus that of {second} {gap}",
-    "map of rankers": "{first} minus {second} {gap}",
+    "map of rankers": "{first} minus {second} {gap}, in the mean over traced steps",
     **{
         f"map of {n} images a class": f"{{first}} minus {{second}} {{gap}} with {n} images a class" for n in (5, 10, 20)
     },

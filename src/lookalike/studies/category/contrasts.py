@@ -7,7 +7,7 @@ Bengio 2003), those over images of a bootstrap; an end is infinite where a longe
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -31,9 +31,8 @@ from lookalike.exhibits.contrasts import (
 )
 from lookalike.ranking.comparison import average_precisions, compare_methods, corrected_t_test, holm
 from lookalike.ranking.rankings import Rankings
-from lookalike.studies.category.precision import K_MAX
 from lookalike.studies.category.section import FEW
-from lookalike.studies.category.study import PRINTED_TABLE, CategoryStudy, Subset
+from lookalike.studies.category.study import K_MAX, PRINTED_TABLE, TEN_CLASSES, CategoryStudy, Subset
 from lookalike.studies.category.times import ON_ROWS, minutes_of, triplets_of
 from lookalike.studies.metrics import rows_in, select
 
@@ -51,14 +50,7 @@ AT_ONE_OMEGA = "training time at one omega"
 AT_STOP, BEST_STOP, START, SINGLE = "map at stop", "best stop", "OASIS at its start", "single"
 
 
-class Gap(TypedDict, total=False):
-    """A printed difference in points, and its standard deviation."""
-
-    printed: float
-    printed_sd: float
-
-
-class Columns(Gap, total=False):
+class Columns(TypedDict, total=False):
     """Columns of a row besides its key."""
 
     mean: float
@@ -67,10 +59,11 @@ class Columns(Gap, total=False):
     p: float
     n: int
     interval: str
+    printed: float
 
 
-Gaps = Mapping[tuple[str, str, str, str], Gap]
-"""Paper, its setting and two methods to their printed difference and its standard deviation."""
+Gaps = Mapping[tuple[str, str, str, str], float]
+"""Paper, its setting and two methods to their printed difference in points."""
 
 
 def contrasts(study: CategoryStudy) -> list[Contrast]:
@@ -130,8 +123,17 @@ def over_folds(
 # Precision ------------------------------------------------------------------------------------------------------------
 
 
+def oasis_first(study: CategoryStudy, methods: Collection[str]) -> list[str]:
+    """Return those of some methods that are run, OASIS first: comparisons and margins are of OASIS minus another."""
+    return sorted((method for method in study.run_methods() if method in methods), key="oasis".__ne__)
+
+
 def compared(study: CategoryStudy) -> pd.DataFrame:
-    """OASIS held against each other method image by image and fold by fold, from the rankings of every run."""
+    """Each pair of methods held against each other image by image and fold by fold, from the rankings of every run.
+
+    p-values of OASIS are adjusted over the methods of a family; another pair may be in several claims or none, and
+    stands for itself.
+    """
     names = {file: Path(file).parts[-4:-1] for file in study.files.get("rankings", ())}
     rankings = [
         ({"subset": subset, "method": method, "fold": int(fold)}, Rankings.load(file))
@@ -139,57 +141,58 @@ def compared(study: CategoryStudy) -> pd.DataFrame:
     ]
     if not rankings:
         return pd.DataFrame({"difference": []})
-    return compare_methods(
-        average_precisions(rankings),
-        "oasis",
-        n_train=study.splits.train,
-        n_test=study.splits.test,
-        families=study.families(),
-        random_state=study.seed,
-    )
+    averages = average_precisions(rankings)
+    known = oasis_first(study, set(averages["method"]))
+    others = {first: {name: [name] for name in known[place:]} for place, first in enumerate(known, 1)}
+    sizes = {"n_train": study.splits.train, "n_test": study.splits.test}
+    tables = [
+        compare_methods(averages, first, families=families, random_state=study.seed, **sizes)
+        for first, families in (others | {"oasis": study.families()}).items()
+        if families
+    ]
+    return pd.concat(tables, ignore_index=True)
 
 
-def image_by_image(study: CategoryStudy) -> dict[tuple[str, str], dict[str, Any]]:
-    """OASIS minus each method with both intervals, by subset and method; none where a fit of either did not end."""
+def image_by_image(study: CategoryStudy) -> dict[tuple[str, str, str], dict[str, Any]]:
+    """A method minus another with both intervals, by subset and the two; none where a fit of either did not end."""
     table = compared(study)
     rows: Any = table[table["difference"].notna()].to_dict("records")
     # a mean over the folds that happened to end would be of the easier ones
     stopped = set(study.not_converged)
     return {
-        (row["subset"], row["method"]): row
+        (row["subset"], row["reference"], row["method"]): row
         for row in rows
-        if not {(row["subset"], row["method"]), (row["subset"], "oasis")} & stopped
+        if not {(row["subset"], row["method"]), (row["subset"], row["reference"])} & stopped
     }
 
 
 def maps(
-    study: CategoryStudy, subset: Subset, by_images: Mapping[tuple[str, str], Any], printed_gaps: Gaps
+    study: CategoryStudy, subset: Subset, by_images: Mapping[tuple[str, str, str], Any], printed_gaps: Gaps
 ) -> Iterator[Contrast]:
-    """Mean average precision of each pair of methods; that of OASIS has a second interval, over images."""
-    ran = [method for method in study.run_methods() if method in subset.methods]
-    for first, second in combinations(ran, 2):
-        printed, both = printed_gap(printed_gaps, subset, first, second), by_images.get((subset.id, second))
-        if first != "oasis" or both is None:
+    """Mean average precision of each pair of methods; where rankings are at hand a second interval is over images."""
+    for first, second in combinations(oasis_first(study, subset.methods), 2):
+        printed, both = printed_gap(printed_gaps, subset, first, second), by_images.get((subset.id, first, second))
+        if both is None:
             differences = study.values(subset, first) - study.values(subset, second)
-            yield over_folds(study, subset, "map", (first, second), differences, **printed)
+            yield over_folds(study, subset, "map", (first, second), differences, printed=printed)
             continue
         mean, counts = 100 * both["difference"], {FOLDS: int(both["n_folds"]), IMAGES: int(both["n_images"])}
         for interval, kind in ((FOLDS, "t"), (IMAGES, "bootstrap")):
             low, high = (100 * float(both[f"{kind}_{end}"]) for end in ("low", "high"))
             tested: Columns = {"p": float(both["p_holm"])} if interval == FOLDS else {}
             ends: Columns = {"mean": mean, "low": low, "high": high, "n": counts[interval], "interval": interval}
-            columns: Columns = {**ends, **tested, **printed}
+            columns: Columns = {**ends, **tested, "printed": printed}
             yield row_of(study, subset, "map", first, second, **columns)
 
 
-def printed_gap(gaps: Gaps, subset: Subset, first: str, second: str) -> Gap:
-    """The printed difference of two methods on a subset, which the papers print alike; empty where none is printed."""
+def printed_gap(gaps: Gaps, subset: Subset, first: str, second: str) -> float:
+    """The printed difference of two methods on a subset, which the papers print alike; NaN where none is printed."""
     for setting in subset.printed.items():
-        if gap := gaps.get((*setting, first, second)):
-            return gap
-        if gap := gaps.get((*setting, second, first)):
-            return gap | {"printed": -gap["printed"]}
-    return {}
+        if (*setting, first, second) in gaps:
+            return gaps[*setting, first, second]
+        if (*setting, second, first) in gaps:
+            return -gaps[*setting, second, first]
+    return math.nan
 
 
 def in_print(study: CategoryStudy) -> Gaps:
@@ -200,20 +203,15 @@ def in_print(study: CategoryStudy) -> Gaps:
         pair for _, own in rows.groupby(["paper", "setting"], sort=False) for pair in combinations(rows_in(own), 2)
     ]
     return {
-        (first.paper, first.setting, first.method, second.method): {
-            "printed": first.value - second.value,
-            "printed_sd": math.hypot(first.spread, second.spread),
-        }
-        for first, second in pairs
+        (first.paper, first.setting, first.method, second.method): first.value - second.value for first, second in pairs
     }
 
 
 def printed_rows(gaps: Gaps) -> Iterator[Contrast]:
     """The printed differences as rows of their own, of the papers' settings."""
     for (paper, setting, first, second), gap in gaps.items():
-        mean, spread = gap["printed"], gap["printed_sd"]
         names = (printed_setting(paper, setting), "map", first, second)
-        yield Contrast(*names, mean, mean, mean, 0.0, printed=mean, printed_sd=spread, data=PRINT)
+        yield Contrast(*names, gap, gap, gap, 0.0, printed=gap, data=PRINT)
 
 
 def gains(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
@@ -279,7 +277,9 @@ def along_training(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
     reached = int(np.argmax(curve.to_numpy() >= start + SATURATED * (peak - start)))
     # it saturates somewhere after the traced step before
     before, step = (float(curve.index[at]) if peak > start else math.inf for at in (max(reached - 1, 0), reached))
-    in_print = study.printed_number("var10_saturation_steps")
+    # the papers tell it of ten classes alone
+    is_printed = bool({*subset.printed.values()} & {*TEN_CLASSES, "easy10"})
+    in_print = study.printed_number("var10_saturation_steps") if is_printed else math.nan
     found = level(study, subset, "saturation", "oasis", step, "steps", printed=in_print)
     found = replace(found, low=before, interval=TRACED_STEPS)
     # a longer trace of a curve that still rises could only saturate later
@@ -316,14 +316,17 @@ def along_training(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
 
 
 def rankers(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
-    """Averages of rankers beside single ones (JMLR 5.4): their mAP, their steps, and how single ones differ."""
+    """Averages of rankers beside single ones (JMLR 5.4): their mAP, their steps, and how single ones differ.
+
+    "map of rankers" is the mean over all traced steps, and over the single rankers of a fold.
+    """
     rows = select(study.numbers, subset=subset.id, metric="ranker_map")
     rows = rows[rows["x"] > 0]
     if rows.empty:
         return
     rows = rows.assign(series=rows["method"].where(rows["method"].isin(study.averages), SINGLE))
     averages = sorted(set(rows["series"]) - {SINGLE}, key=study.averages.__getitem__)
-    means = rows.pivot_table(index="fold", columns="series", values="value")
+    means = rows.pivot_table(index="fold", columns="series", values="value", aggfunc="mean")
     curves = rows.groupby(["series", "x"])["value"].mean()
     single = curves.loc[SINGLE]
     for average in averages:
@@ -435,12 +438,12 @@ def choices(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
 def few_images(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
     """Test mAP of each pair of methods that learn from fewer images of each class."""
     rows = select(study.numbers, subset=subset.id, metric="map of few images")
-    for n_images, own in rows.groupby("x"):
-        values = own.pivot(index="fold", columns="method", values="value")
+    for n_images in sorted(map(float, set(rows["x"]))):
+        values = select(rows, x=n_images).pivot(index="fold", columns="method", values="value")
         known = [method for method in study.learned_in(FEW) if method in values]
         for names in combinations(known, 2):
-            metric = f"map of {n_images:.0f} images a class"
-            yield over_folds(study, subset, metric, names, values[names[0]] - values[names[1]])
+            metric, differences = f"map of {n_images:.0f} images a class", values[names[0]] - values[names[1]]
+            yield over_folds(study, subset, metric, names, differences)
 
 
 def rotations(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
@@ -468,7 +471,7 @@ def _times(
     minutes: Mapping[tuple[str, str], tuple[float, float]],
     triplets: Mapping[tuple[str, str], float],
 ) -> Iterator[Contrast]:
-    ran = [method for method in study.run_methods() if method in subset.methods]
+    ran = oasis_first(study, subset.methods)
     for method in ran:
         time = minutes.get((subset.id, method), (math.nan,))[0]
         yield level(study, subset, "training time", method, time, "minutes")

@@ -12,14 +12,15 @@ import numpy as np
 import pandas as pd
 
 from lookalike.exhibits.model import Axis, Figure, Line, Panel, Series, Table
-from lookalike.exhibits.printed import STAR, Cell, beside_print, plus_minus, significant
+from lookalike.exhibits.printed import PARTITIONS, STAR, Cell, beside_print, plus_minus, significant
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, Look, looks_of
+from lookalike.exhibits.words import listed
 from lookalike.ranking.statistics import summarise
 from lookalike.studies.category import curves
 from lookalike.studies.category.comparison import comparison_below, margins
-from lookalike.studies.category.study import DRAFT, PRINTED_TABLE, CategoryStudy, Subset
-from lookalike.studies.metrics import rows_in, select
+from lookalike.studies.category.study import DRAFT, K_MAX, PRINTED_TABLE, CategoryStudy, Subset
+from lookalike.studies.metrics import not_converged, rows_in, select
 
 TABLE_METHODS = ("oasis", "mcml", "lego", "lmnn", "euclidean")
 """Columns of these tables, in their order."""
@@ -37,8 +38,6 @@ DRAFTS_SIGN = (
     "The draft names no ± in its tables, and standard errors in its figures. JMLR prints the same numbers as standard "
     "deviations over folds, and so they are read here."
 )
-K_MAX = 60
-"""Neighbours that precision curves show; the papers' text does not say how many they show."""
 
 
 @exhibit(
@@ -149,21 +148,25 @@ def precision_by_classes(study: CategoryStudy) -> Figure:
 def ablations(study: CategoryStudy) -> Table:
     """Whether the image representation matters: mAP, different visterms of a training image, and training time."""
     numbers, fits, own = study.table("metrics"), study.table("fits"), study.representation
-    ended = fits[fits["not_converged"].fillna("") == ""]
     parts = [select(numbers, metric="map").assign(value=lambda rows: 100 * rows["value"])]
-    parts += [ended.assign(metric=name, value=ended[name]) for name in QUANTITIES if name in ended]
+    parts += [fits.assign(metric=name, value=fits[name]) for name in QUANTITIES if name in fits]
     keys = ["subset", "representation", "metric", "method"]
     summary = summarise(pd.concat([part[[*keys, "value"]] for part in parts]), by=keys)
     representations = [own, *sorted(set(numbers["representation"]) - {own})]
     rows = product([subset.id for subset in study.parts], representations, QUANTITIES, study.methods)
     cells = pd.DataFrame(rows, columns=keys).merge(summary, on=keys, how="left")
     cells = cells.rename(columns={"mean": "ours", "std": "ours_std"}).drop(columns="sem")
+    stopped = not_converged(fits, ["subset", "representation", "method"], "folds")
+    is_stopped = [(row.subset, row.representation, row.method) in stopped for row in rows_in(cells)]
+    # the folds that happened to end would be the easier ones
+    cells.loc[is_stopped, ["ours", "ours_std", "n_folds"]] = math.nan
     cells["ours_cell"] = [
         significant(row.ours, row.ours_std)
         if row.metric == "cpu_seconds_fit"
         else plus_minus(row.ours, row.ours_std, ".1f")
         for row in rows_in(cells)
     ]
+    cells.loc[is_stopped, "ours_cell"] = STAR
     cells["n_folds"] = cells["n_folds"].fillna(0).astype(int)
     cells["n_classes"] = cells["subset"].map({subset.id: subset.n_classes for subset in study.parts})
     cells["unit"] = cells["metric"].map({name: unit for name, (_, unit) in QUANTITIES.items()})
@@ -217,14 +220,24 @@ def protocol_notes(study: CategoryStudy) -> list[str]:
     """Say what each method chooses from in the paper's protocol and in the equal one."""
     if not any(set(study.twins.values()) & set(subset.methods) for subset in study.parts):
         return []
-    counts = {study.n_settings(study.twins.get(method, method)) for method in study.methods} - {1}
+    counts = {method: study.n_settings(study.twins.get(method, method)) for method in study.methods}
+    learned = [_choice(study, method) for method, n_settings in counts.items() if n_settings > 1]
+    equal = " or ".join(map(str, sorted({*counts.values()} - {1})))
     return [
-        "Rows without a word on settings are of the paper's protocol: OASIS has C = "
-        f"{study.traced_aggressiveness:g} and chooses its stop, LEGO and LMNN choose one value of three, and MCML runs "
-        "to its own end.",
-        f"With equal settings each learned method chooses one of {' or '.join(map(str, sorted(counts)))} settings, "
-        "values of its parameter and stops, on the same validation images.",
+        f"Rows without a word on settings are of the paper's protocol: {listed(learned)}.",
+        f"With equal settings each learned method chooses one of {equal} settings, values of its parameter and stops, "
+        "on the same validation images.",
     ]
+
+
+def _choice(study: CategoryStudy, method: str) -> str:
+    """``LEGO chooses one value of 3 and its stop``."""
+    spec, title = study.spec(method), study.title_of(method)
+    n_values = math.prod(map(len, spec.select.values()))
+    chosen = [f"one value of {n_values}"] if n_values > 1 else []
+    chosen += ["its stop"] if spec.trace is not None and spec.trace.stop else []
+    fixed = f"has C = {study.traced_aggressiveness:g} and " if method == "oasis" and n_values == 1 else ""
+    return f"{title} {fixed}chooses {' and '.join(chosen)}" if chosen else f"{title} runs to its own end"
 
 
 def percent_cell(mean: float, std: float, fraction: bool) -> str:
@@ -274,9 +287,10 @@ def _printed_precision(study: CategoryStudy, cells: pd.DataFrame) -> pd.DataFram
     """Printed precision at 1, 10 and 50 of the subsets that may be held against print, as fractions."""
     comparable = [subset.id for subset in study.parts if not subset.why_not_comparable]
     rows = cells[cells["subset"].isin(comparable) & cells["method"].isin(study.methods) & cells["printed"].notna()]
-    value, std = rows["printed"] / 100, rows["printed_std"] / 100
+    # standard deviations are printed, and all error bars are standard errors
+    value, sem = rows["printed"] / 100, rows["printed_std"] / 100 / math.sqrt(PARTITIONS)
     k = rows["metric"].str.removeprefix("p@").astype(np.float64)
     points = pd.DataFrame(
         {"subset": rows["subset"], "series": rows["method"] + ", printed", "k": k, "precision": value}
     )
-    return points.assign(low=value - std, high=value + std, error=std, error_is="standard deviation", n_folds=0)
+    return points.assign(low=value - sem, high=value + sem, error=sem, error_is="s.e.m.", n_folds=0)

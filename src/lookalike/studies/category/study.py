@@ -28,6 +28,10 @@ from lookalike.studies.metrics import not_converged, rows_in, select
 JMLR, DRAFT = "oasis-jmlr-2010", "oasis-2009-draft"
 PRINTED_TABLE = {JMLR: "table4", DRAFT: "table1"}
 """The table that prints the numbers which the figures of the same paper show."""
+TEN_CLASSES = {"classes=10", "var10"}
+"""Printed settings whose saturation the papers tell."""
+K_MAX = 60
+"""Neighbours that precision curves show; the papers' text does not say how many they show."""
 PAPER_SPLITS = {"folds": 5, "train": 40, "test": 25, "validation": 8}
 """Partitions per subset and images per class of the papers (JMLR 5.3.2); 8 is the 20% that selection scores on."""
 PAPERS_OTHER_CLASSES = "other classes than the paper's"

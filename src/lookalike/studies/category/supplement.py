@@ -140,13 +140,13 @@ def few_images(study: CategoryStudy) -> Figure:
     notes = (
         "Each method chooses as in Table 4. Smaller sets are parts of larger ones, and test images are the same.",
         "A fifth of the images chooses, and at least two of each class.",
-        *(note for subset in study.parts for note in _psd_gains(study, subset, frame)),
+        *(note for subset in study.parts for note in _psd_gains(subset, frame)),
         ASIDE,
     )
     return figure(study, frame, draw, notes=notes)
 
 
-def _psd_gains(study: CategoryStudy, subset: Subset, frame: pd.DataFrame) -> list[str]:
+def _psd_gains(subset: Subset, frame: pd.DataFrame) -> list[str]:
     """Say what projecting onto positive matrices gains with each number of images."""
     gains = [select(frame, subset=subset.id, series=name).set_index("step")["map"] for name in ("oasis-psd", "oasis")]
     gain = (100 * (gains[0] - gains[1])).dropna()

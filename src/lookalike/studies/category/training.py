@@ -12,7 +12,7 @@ import pandas as pd
 
 from lookalike.exhibits.drawing import lettered
 from lookalike.exhibits.model import Axis, Figure, Line, Panel
-from lookalike.exhibits.printed import beside_print
+from lookalike.exhibits.printed import PARTITIONS, beside_print
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.statuses import Status
 from lookalike.exhibits.style import BLACK, BLUE, GREY, LOOKS, ORANGE, SKY, TRAINING, VERMILLION, Look, looks_of
@@ -33,16 +33,15 @@ from lookalike.studies.category.curves import (
 )
 from lookalike.studies.category.precision import main_cells
 from lookalike.studies.category.section import Side, Traces
-from lookalike.studies.category.study import JMLR, CategoryStudy, Subset
+from lookalike.studies.category.study import JMLR, TEN_CLASSES, CategoryStudy, Subset
 from lookalike.studies.metrics import select
 
 PARTS = {"test": "test images", "train": "training images"}
 """Series of the images that are ranked along training, to what they are called."""
 STOP_IS_NO_SATURATION = "the paper reads saturation off its test curve; ours is the validation stop"
-TEN_CLASSES = {"classes=10", "var10"}
-"""Printed settings whose saturation the papers tell."""
 EASY10 = "The caption of the paper's figure names Var10 and Var20; its text tells of Easy10 as well (section 5.2.3)."
 RANKER_STEPS = {"step": "Training steps of each ranker", "total_steps": "Training steps of all rankers together"}
+MEAN_OF_STEPS = "The claim that averages are more precise is decided by the mean over traced steps, without the start."
 AVERAGES = (Look(BLUE, "s"), Look(VERMILLION, "o"))
 """Looks of averages of rankers, from the smallest; `looks_of` has more."""
 COMPARATORS = {
@@ -134,8 +133,9 @@ def _printed_map(study: CategoryStudy, cells: pd.DataFrame, frame: pd.DataFrame)
         rows = cells[(cells["subset"] == subset.id) & (cells["metric"] == "map") & cells["printed"].notna()]
         at = study.stops(subset).mean() if len(study.stops(subset)) else frame["step"].max()
         for row in rows.to_dict("records"):
-            level, std = row["printed"] / 100, row["printed_std"] / 100
-            ends = {"low": [level - std], "high": [level + std]}
+            # standard deviations are printed, and all error bars are standard errors
+            level, sem = row["printed"] / 100, row["printed_std"] / 100 / math.sqrt(PARTITIONS)
+            ends = {"low": [level - sem], "high": [level + sem], "sem": [sem]}
             parts.append(rows_of(subset, f"{row['method']}, printed", step=[at], map=[level], **ends, n_folds=[0]))
     return joined(parts)
 
@@ -171,7 +171,7 @@ def ranker_curves(study: CategoryStudy) -> Figure:
         study,
         frame,
         lambda subset, own: _ranker_panel(study, subset, own, "step", x),
-        notes=(each, "A thin line is one ranker."),
+        notes=(each, "A thin line is one ranker.", MEAN_OF_STEPS),
     )
 
 
@@ -291,9 +291,9 @@ def _mcml_peak(study: CategoryStudy, subset: Subset, frame: pd.DataFrame) -> lis
     if test.empty:
         return []
     best = test.set_index("step")["map"]
-    other = "" if oasis.empty else f", and that of OASIS {100 * oasis.mean():.1f}"
-    place = f"after {best.index[int(best.argmax())]:,.0f} iterations, {100 * best.max():.1f}%"
-    return [f"Mean test mAP of MCML is highest {place}{other} ({subset.title}). Test images choose this number."]
+    other = "" if oasis.empty else f"; OASIS where validation stops it reaches {100 * oasis.mean():.1f}%"
+    place = f"after {best.index[int(best.argmax())]:,.0f} iterations, which test images choose"
+    return [f"Mean test mAP of MCML is highest {place}, {100 * best.max():.1f}%{other} ({subset.title})."]
 
 
 def _mcml_rows(study: CategoryStudy, subset: Subset) -> list[pd.DataFrame]:

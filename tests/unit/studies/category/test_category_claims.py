@@ -1,5 +1,6 @@
 """The papers' claims about Caltech-256: each rule comes out both ways, by the parameters that claims.csv gives it."""
 
+import math
 from dataclasses import replace
 from itertools import product
 
@@ -9,7 +10,10 @@ import pytest
 from contract import claims as claim_rows
 from contract import printed, verdict_on
 from small_category import (
+    DRAFT,
+    IDS,
     JMLR,
+    LABELS,
     METHODS,
     NO_FITS,
     PSD,
@@ -28,6 +32,10 @@ from lookalike.exhibits import words
 from lookalike.exhibits.claims import claims_of, decide
 from lookalike.exhibits.claims_table import claims_table
 from lookalike.exhibits.statuses import Outcome
+from lookalike.learners import Euclidean
+from lookalike.ranking.comparison import corrected_t_test
+from lookalike.ranking.rankings import rank_leave_one_out
+from lookalike.studies.category import contrasts
 
 HOLDS, FAILS, OPEN, NOT_TESTED = Outcome.HOLDS, Outcome.FAILS, Outcome.OPEN, Outcome.NOT_TESTED
 ROWS = claim_rows("category")
@@ -138,8 +146,8 @@ def with_map(**levels):
     return {"metrics": scores(**levels)}
 
 
-def few(n_images, **levels):
-    return {"metrics": [{**row, "x": n_images} for row in scores("map of few images", **levels)]}
+def few(n_images, turned=(), **levels):
+    return {"metrics": [{**row, "x": n_images} for row in scores("map of few images", turned, **levels)]}
 
 
 def symmetry(*index):
@@ -425,6 +433,16 @@ def test_claims_about_figure_9_fall_back_on_what_was_traced():
     assert words.tried_on(verdict, toys) == ("Var10", "20 classes"), "the claim is about other classes"
 
 
+@pytest.mark.parametrize(
+    ("in_print", "steps"),
+    [({JMLR: "classes=10"}, 35_000), ({DRAFT: "easy10"}, 35_000), ({JMLR: "classes=20"}, math.nan), ({}, math.nan)],
+)
+def test_saturation_is_printed_of_ten_classes_alone(in_print, steps):
+    found = contrasted(study(curve("oasis", EARLY), subsets={"var10": VAR10 | {"printed": in_print}}))
+    (row,) = found.contrasts.intervals("var10", "saturation", "oasis")
+    assert row.printed == pytest.approx(steps, nan_ok=True)
+
+
 @pytest.mark.parametrize("order", [1, -1])
 def test_differences_and_their_print_follow_the_order_of_the_methods(order):
     found = contrasted(study(scores(**FIVE), methods=[*FIVE][::order]))
@@ -435,6 +453,29 @@ def test_differences_and_their_print_follow_the_order_of_the_methods(order):
     for row in rows:
         assert row.mean == pytest.approx(100 * (FIVE[row.first] - FIVE[row.second]))
         assert row.printed == pytest.approx(in_print[row.first] - in_print[row.second])
+
+
+@pytest.mark.parametrize("order", [["oasis", "mcml", "euclidean"], ["euclidean", "mcml", "oasis"]])
+def test_every_pair_with_rankings_has_both_tests_and_oasis_comes_first(tmp_path, order):
+    files, means = [], {method: [] for method in order}
+    for method, fold in product(order, range(5)):
+        X = np.random.default_rng(fold).random((12, 3)) + 0.1 * len(method) * (LABELS[:, None] == np.unique(LABELS))
+        ranks = rank_leave_one_out(Euclidean().fit(X), X, LABELS, query_ids=IDS)
+        files.append(tmp_path / "var10" / method / str(fold) / "ranks.npz")
+        files[-1].parent.mkdir(parents=True)
+        ranks.save(files[-1])
+        means[method].append(100 * ranks.mean_average_precision())
+    toys = study(scores(oasis=0.3, mcml=0.2, euclidean=0.1), methods=order, files={"rankings": [*map(str, files)]})
+    rows = [row for row in contrasts.contrasts(toys) if row.metric == "map" and row.setting == "var10"]
+    found = {(row.first, row.second, row.interval): row for row in rows if {row.first, row.second} <= {*order}}
+    others = [method for method in order if method != "oasis"]
+    pairs = [("oasis", others[0]), ("oasis", others[1]), tuple(others)]
+    assert list(found) == [(*pair, interval) for pair in pairs for interval in ("folds", "images")]
+    # what is not of OASIS is in no family
+    test = corrected_t_test(np.subtract(*(means[method] for method in others)), 40, 25)
+    by_folds, by_images = (found[*others, interval] for interval in ("folds", "images"))
+    assert (by_folds.mean, by_folds.low, by_folds.p) == pytest.approx((test.mean, test.low, test.p))
+    assert by_images.low < by_images.mean == by_folds.mean < by_images.high
 
 
 def test_claims_are_sentences_of_printed_subsets():
