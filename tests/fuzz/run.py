@@ -64,7 +64,9 @@ def outputs(argv: list[str], here: Path) -> set[str]:
     ends = {"fit": [".lookalike"], "index": [".gallery.lookalike"], "export": ["-faiss", "-npy", "-parquet"]}
     for word in argv[1:]:
         real = Path(os.path.realpath(here / word))
-        named += [stem + end for end in ends.get(argv[0], []) for stem in (real.name, real.stem)]
+        # beside the folder that is read where that is the working folder
+        places = [stem for name in (real.name, real.stem) for stem in (name, str(real.parent / name))]
+        named += [stem + end for end in ends.get(argv[0], []) for stem in places]
     if argv[0] == "features":
         named += [str(Path(value).with_suffix(".csv")) for option, value in pairs if option == "--output" and value]
     if argv[0] == "rate" and "--neighbours" in argv:

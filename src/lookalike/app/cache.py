@@ -1,5 +1,7 @@
 """A folder in which descriptions of images are kept from one call to the next; no result depends on what is in it.
 
+Whoever keeps something names its group by all that decides it, the versions of the code that makes it among it.
+
 An entry is a SHA-256 and, compressed, the safetensors that it is of: as they are, those of wavelets would take 80 times
 the room. What is damaged, or would take more memory than it may, is removed, so that it is made again.
 """

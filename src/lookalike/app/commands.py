@@ -165,7 +165,7 @@ def fit(
     ] = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = None,
-    cache: options.Cache = None,
+    cache: options.CacheOption = None,
     no_cache: options.NoCache = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -185,7 +185,8 @@ def fit(
     from lookalike.core.model_file import SUFFIX
 
     whole = Path(os.path.realpath(source))
-    default = Path(f"{whole.stem if whole.suffix.lower() in VECTORS else whole.name}{SUFFIX}")
+    stem = whole.stem if whole.suffix.lower() in VECTORS else whole.name
+    default = options.default_output(f"{stem}{SUFFIX}", source)
     options.check_output(output or default, (SUFFIX,), labels, triplets, _model_in(representation))
     if output is None:
         _refuse_other(default, whole.name)
@@ -343,9 +344,8 @@ def rank(
     k: Annotated[int, Option("-k", metavar="N", min=1, help="neighbours")] = 10,
     html: Annotated[Path | None, Option(metavar="PAGE.html", help="write a page")] = None,
     compare: Annotated[bool, Option("--compare", help="show the neighbours before learning too")] = False,
-    seed: options.Seed = 0,
     jobs: options.Jobs = None,
-    cache: options.Cache = None,
+    cache: options.CacheOption = None,
     no_cache: options.NoCache = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -363,6 +363,7 @@ def rank(
             raise LookalikeError(f"{gallery} has no vectors before learning: leave --compare, or name the folder")
         from lookalike.app.gallery import rank_saved
 
+        of_vectors = False
         root, results, bad, left_out = rank_saved(model, gallery, queries, k, jobs=jobs or os.cpu_count() or 1)
         if bad:
             n_queries = len(bad) + len(results)
@@ -374,7 +375,8 @@ def rank(
             opened = Similarity.load(
                 model, jobs=jobs, cache=options.cache_folder(cache, no_cache, model), progress=progress
             )
-            if html is not None and not isinstance(opened, ImageSimilarity):
+            of_vectors = not isinstance(opened, ImageSimilarity)
+            if html is not None and of_vectors:
                 raise LookalikeError(f"a page shows images, and {model} ranks vectors: leave --html out")
             how = {"id_column": id_column, "label_column": label_column}
             ranked = opened.rank_both(queries, gallery, k, which=(True, False) if compare else (True,), **how)
@@ -382,7 +384,7 @@ def rank(
         reasons = list(opened.left_out_.itertuples(index=False, name=None))
         n_bad = len(set(queries)) - len(results) if reasons else 0
         bad, left_out = reasons[:n_bad], reasons[n_bad:]
-    _warn(results, [] if quiet else left_out, k)
+    _warn(results, [] if quiet else left_out, k, of_vectors)
     if html is not None:
         from lookalike.app.page import write_page
         from lookalike.app.similarity import ImageSimilarity
@@ -398,14 +400,16 @@ def rank(
         options.tell([f"{html}: {options.counted(len(results), 'query')}, {k} neighbours each"])
 
 
-def _warn(results: Results, left_out: list[tuple[str, str]], k: int) -> None:
+def _warn(results: Results, left_out: list[tuple[str, str]], k: int, of_vectors: bool) -> None:
     """Say on standard error what is not as it may have been meant."""
     found = min(len(result["neighbours"]) for result in results)
     if found < k:
-        warnings.warn(f"the gallery has only {found} images besides a query, fewer than {k}", stacklevel=2)
+        has = options.counted(found, "vector" if of_vectors else "image")
+        warnings.warn(f"the gallery has only {has} besides a query, fewer than {k}", stacklevel=2)
     if left_out:
         reason = first_reason(left_out)
-        warnings.warn(f"{options.counted(len(left_out), 'file')} of the gallery left out{reason}", stacklevel=2)
+        what = options.counted(len(left_out), "id" if of_vectors else "file")
+        warnings.warn(f"{what} of the gallery left out{reason}", stacklevel=2)
 
 
 def _ranking_lines(results: Results) -> list[str]:
@@ -453,7 +457,7 @@ def evaluate(
     everything: Annotated[bool, Option("--all", help="also evaluate what the model learned from")] = False,
     seed: options.Seed = 0,
     jobs: options.Jobs = None,
-    cache: options.Cache = None,
+    cache: options.CacheOption = None,
     no_cache: options.NoCache = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -542,7 +546,7 @@ def features(
     ] = 0.25,
     seed: options.Seed = 0,
     jobs: options.Jobs = None,
-    cache: options.Cache = None,
+    cache: options.CacheOption = None,
     no_cache: options.NoCache = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -614,7 +618,8 @@ def features(
         elif model is not None and not is_folder:
             hint = " (--learned queries or gallery writes what was learned)"
         first = f"{output}: {options.counted(len(images), noun)} x {dimensions:,} dimensions {when}{hint}"
-        options.tell([first, f"{table}: the {noun} of each row", *options.left_out_lines(left_out)])
+        options.tell([first, f"{table}: the {noun} of each row"])
+        options.tell(options.left_out_lines(left_out, "id" if given else "file"))
 
 
 def _model_in(representation: str | None) -> Path | None:
@@ -668,7 +673,7 @@ def info(model: Model, as_json: options.AsJson = False) -> None:
         "representation": f"{representation['name']}, {representation['dimensions']:,} dimensions"
         f" ({_listed(representation['settings'])})",
         "classes": ", ".join(f"{name} {n:,}" for name, n in about["classes"].items()) or "none: learned from triplets",
-        "left out": f"{about['n_left_out']:,} files",
+        "left out": options.counted(about["n_left_out"], "id" if representation["name"] == "vectors" else "file"),
         "seed": str(about["seed"]),
         "seconds": ", ".join(f"{name} {seconds:.1f}" for name, seconds in about["seconds"].items()),
         "made": f"{origin.get('time', 'unknown')}, of {origin.get('source', 'unknown')}",

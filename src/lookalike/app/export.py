@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lookalike.app.index_form import IndexForm, engine_scores
-from lookalike.app.learning import TRAIN, Side, choose_evaluated, compare_on_labels
+from lookalike.app.learning import TRAIN, Compared, choose_evaluated, compare_on_labels
 from lookalike.app.representations import GivenVectors
 from lookalike.core.arrays import Floats, Longs, Matrix
 from lookalike.core.errors import LookalikeError
@@ -154,13 +154,15 @@ def _lost(model: Similarity, form: IndexForm, found: Rows, rows: Matrix, vectors
     """Measure rankings with all dimensions and with fewer, where there are rows with labels."""
     if found.labels is None or len(np.unique(found.labels[found.labels != ""])) < 2:
         return []
-    seen = np.isin(found.contents, model.rows_.loc[model.rows_["role"] == TRAIN, "content"].to_numpy(str))
-    chosen = choose_evaluated(found, seen | (found.labels == ""))[0]
+    labelled = np.flatnonzero(found.labels != "")
+    asked = found.take(labelled)
+    seen = np.isin(asked.contents, model.rows_.loc[model.rows_["role"] == TRAIN, "content"].to_numpy(str))
+    chosen = labelled[choose_evaluated(asked, seen)[0]]
     drawn = generator(model.random_state, "export").permutation(chosen)[:MOST_JUDGED]
     if np.unique(found.labels[drawn], return_counts=True)[1].max() < 2:
         return []
     part, sides = rows[drawn], np.hstack([_dense(form.queries(rows[drawn])), vectors[drawn]])
-    compared: dict[str, Side] = {
+    compared: dict[str, Compared] = {
         "all dimensions": (model.learner_, part),
         f"{vectors.shape[1]} dimensions": (_SideBySide(form.metric), sides),
     }

@@ -220,10 +220,10 @@ def rank_saved(
             raise LookalikeError(f"the gallery holds only the query {query}: name another folder")
         scores = engine_scores(saved.metric, asked[sha256], saved.rows[[file.row for file in others]])
         columns, values = top_k(scores, min(k, len(others)))
-        paths = [others[column].path for column in columns[0]]
+        best = [others[column] for column in columns[0]]
         neighbours = [
-            {"rank": rank, "path": path, "score": score, "label": path.partition("/")[0] if "/" in path else ""}
-            for rank, (path, score) in enumerate(zip(paths, values[0].tolist(), strict=True), 1)
+            {"rank": rank, "path": file.path, "score": score, "label": file.label}
+            for rank, (file, score) in enumerate(zip(best, values[0].tolist(), strict=True), 1)
         ]
         results.append({"query": query, "neighbours": neighbours})
     return Answer(saved.root, results, bad, left_out)
@@ -288,6 +288,7 @@ def update_gallery(
     found = image_set(folder, manifest[manifest["status"] != REMOVED])
     times = {file.path: file.mtime_ns for file in old} | {path: stamp[1] for path, stamp in stamps.items()}
     row_of = {path: row for row, path in enumerate(found.images["path"])}
+    manifest["label"] = manifest["path"].map(found.images.set_index("path")["label"]).fillna("")
     facts = manifest[list(File._fields[:-2])].itertuples(index=False, name=None)
     files = [File._make((*row, times.get(row[0], 0), row_of.get(row[0], -1))) for row in facts]
     form = IndexForm(model.learner_)

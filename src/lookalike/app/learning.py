@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,8 @@ from lookalike.learners.curve import log_spaced_steps
 from lookalike.learners.online import held_out_rows
 from lookalike.learners.registry import MODULES, learner_class
 from lookalike.ranking.evaluation import by_query, intervals
-from lookalike.ranking.rankings import Similarity, ordered, rank_leave_one_out
+from lookalike.ranking.rankings import Similarity as Comparer
+from lookalike.ranking.rankings import ordered, rank_leave_one_out
 
 TRAIN, HELD_OUT = "train", "held-out"
 """Whether a row is learned from, or kept for `Similarity.evaluate`."""
@@ -40,7 +42,7 @@ MOST_COMPONENTS = 256
 """Principal components that long dense descriptions are brought to before learning: W has their square."""
 _MOST_ROWS = 2000  # that principal components are found from
 
-Side = tuple[Similarity, Matrix]
+Compared = tuple[Comparer, Matrix]
 """What compares rows, and these rows."""
 
 
@@ -76,6 +78,8 @@ def checked_settings(name: str, settings: Mapping[str, object]) -> dict[str, obj
             raise LookalikeError(
                 f"{key} of {name} cannot be {value!r}: give a value like its default, {defaults[key]!r}"
             )
+    with _refusing(name):
+        learner_class(name)(**checked)._check_parameters()
     return checked
 
 
@@ -142,13 +146,12 @@ def train(
     ours = {"random_state": integer_seed(seed, "own images", "learning"), "verbose": 0, "n_jobs": jobs}
     parameters |= {key: value for key, value in ours.items() if key in defaults}
     stops = "early_stopping" in defaults and "early_stopping" not in settings and "n_steps" not in settings
-    try:
-        if triplets is None and y is not None:
+    with _refusing(name):
+        if triplets is None:
             if stops:
+                assert y is not None
                 parameters["early_stopping"] = bool(np.unique(y, return_counts=True)[1].max() >= 4)
             learner = learner_class(name)(**parameters).fit(X, y)
-        elif triplets is None:
-            raise ValueError("there are neither labels nor triplets")
         elif "n_steps" in defaults:
             early = bool(parameters.pop("early_stopping", stops))
             n_steps = int(parameters.get("n_steps", defaults["n_steps"]))
@@ -156,10 +159,17 @@ def train(
             learner = learner_class(name)(**parameters).fit_triplets(X, stream(triplets, steps, seed))
         else:
             learner = learner_class(name)(**parameters).fit_triplets(X, triplets)
+    return learner.set_params(n_jobs=defaults["n_jobs"]) if "n_jobs" in defaults else learner
+
+
+@contextmanager
+def _refusing(name: str) -> Iterator[None]:
+    """Make one sentence of what a learner says of its settings or rows."""
+    try:
+        yield
     except (ValueError, TypeError) as error:
         reason = str(error).strip().splitlines()[0]
         raise LookalikeError(f"{name} cannot learn: {reason}") from error
-    return learner.set_params(n_jobs=defaults["n_jobs"]) if "n_jobs" in defaults else learner
 
 
 def stream(triplets: Ints, n: int, seed: int) -> Ints:
@@ -210,7 +220,7 @@ def _read_value(text: str) -> object:
 
 def is_like(value: object, default: object) -> bool:
     """Tell whether a value may stand where a default stands; its range is the learner's to check."""
-    if default is None or value is None:
+    if default is None:
         return True
     if isinstance(default, bool) or isinstance(value, bool):
         return isinstance(default, bool) and isinstance(value, bool)
@@ -271,10 +281,12 @@ def choose_evaluated(
     return rows, places, {f"{found.noun}s": len(rows), **passed, **counts}
 
 
-def compare_on_labels(sides: Mapping[str, Side], labels: Array, ks: Sequence[int], seed: int = 0) -> pd.DataFrame:
-    """Let each image query all others; those of its class are what it should find (JMLR section 5.1)."""
+def compare_on_labels(
+    sides: Mapping[str, Compared], labels: Array, ks: Sequence[int], seed: int = 0, *, noun: str = "image"
+) -> pd.DataFrame:
+    """Let each row query all others; those of its class are what it should find (JMLR section 5.1)."""
     if len(labels) < 2 or np.unique(labels, return_counts=True)[1].max() < 2:
-        raise LookalikeError("no class has two images that can be evaluated: give more labelled images")
+        raise LookalikeError(f"no class has two {noun}s that can be evaluated: give more labelled {noun}s")
     values: dict[tuple[str, str], Array] = {}
     for method, (learner, rows) in sides.items():
         found = by_query(rank_leave_one_out(learner, rows, labels, n_neighbours=0), ks)
@@ -282,7 +294,7 @@ def compare_on_labels(sides: Mapping[str, Side], labels: Array, ks: Sequence[int
     return _table(values, np.arange(len(labels)), seed)
 
 
-def compare_on_triplets(sides: Mapping[str, Side], triplets: Ints, seed: int = 0) -> pd.DataFrame:
+def compare_on_triplets(sides: Mapping[str, Compared], triplets: Ints, seed: int = 0) -> pd.DataFrame:
     """Measure how often the positive of a triplet comes before its negative; a tie counts one half."""
     name = "triplets ordered"
     values = {(method, name): ordered(learner, rows, triplets) for method, (learner, rows) in sides.items()}

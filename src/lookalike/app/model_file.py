@@ -1,4 +1,4 @@
-"""The model file of one's own images: what it says of itself, and its representation and learner beside it."""
+"""The model file of one's own rows, images or vectors: what it says of itself, its representation and its learner."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class _Learner(_Part):
 
 
 class Header(_Part):
-    """What a model file says of itself, but for the list of its images and what its learner keeps, as `about` does."""
+    """What a model file says of itself, but for the list of its rows and what its learner keeps, as `about` does."""
 
     format: str
     format_version: int
@@ -71,7 +71,7 @@ class Header(_Part):
 
 
 class _Whole(Header):
-    """With the list of images, which the numbers are those of."""
+    """With the list of rows, which the numbers are those of."""
 
     images: dict[str, list[str]]
     left_out: dict[str, list[str]]
@@ -83,7 +83,7 @@ class _Whole(Header):
         roles = Counter(self.images["role"])
         counts = roles["train"], roles["held-out"], len(self.left_out["path"])
         if counts != (self.n_images, self.n_held_out, self.n_left_out):
-            raise ValueError("its numbers of images are not those of the images that it names")
+            raise ValueError("its numbers of rows are not those of the rows that it names")
         if self.columns and len(set(self.columns)) != self.representation.dimensions:
             raise ValueError("its names of columns are not one for each dimension")
         return self

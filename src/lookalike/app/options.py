@@ -67,7 +67,7 @@ Jobs = Annotated[
     int | None,
     Option(metavar="N", min=1, help="images read in parallel; does not change the result (default: one per processor)"),
 ]
-Cache = Annotated[
+CacheOption = Annotated[
     Path | None,
     Option(metavar="FOLDER", help=f"where descriptions of images are kept (default: {CACHE} beside the file)"),
 ]
@@ -110,6 +110,12 @@ def cache_folder(cache: Path | None, no_cache: bool, beside: Path) -> Path | Non
     return None if no_cache else cache or beside.parent / CACHE
 
 
+def default_output(name: str, source: Path) -> Path:
+    """Return where a file or folder of that name lies by default: here, or beside the source where here lies in it."""
+    whole, here = (Path(os.path.realpath(path)) for path in (source, "."))
+    return Path(os.path.relpath(whole.parent / name)) if here.is_relative_to(whole) else Path(name)
+
+
 def check_output(output: Path, suffixes: Sequence[str], *inputs: Path | None) -> None:
     """Make the folder of a file that is to be written, before anything is computed for it, and refuse what cannot be.
 
@@ -120,7 +126,9 @@ def check_output(output: Path, suffixes: Sequence[str], *inputs: Path | None) ->
 
     target = Path(os.path.realpath(output))
     for given in inputs:
-        if given is not None and _is_part_of(target, given):
+        if given is not None and os.path.isdir(given) and Path(os.path.realpath(given)) in target.parents:
+            raise LookalikeError(f"{output} would lie in the folder {given}: name another place")
+        if given is not None and _is_same(target, given):
             raise LookalikeError(f"{output} would be written over {given}: name another file to write")
     try:
         with suppress(FileNotFoundError):
@@ -142,10 +150,10 @@ def check_output(output: Path, suffixes: Sequence[str], *inputs: Path | None) ->
         raise LookalikeError(f"{output} cannot be written: {reason}; name another file, or mend its folder") from error
 
 
-def _is_part_of(output: Path, given: Path) -> bool:
-    """Return whether an output is an input under any name, or a file that lies in a folder of inputs."""
+def _is_same(output: Path, given: Path) -> bool:
+    """Return whether an output is an input under any name."""
     try:
-        return output.samefile(given) or (given.is_dir() and output.is_relative_to(os.path.realpath(given)))
+        return output.samefile(given)
     except OSError:  # one of them is not there (yet)
         return str(output) == os.path.realpath(given)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float32]
     Files = tuple[list[Path], str]
-    Network = tuple[DeepRankingNetwork | ClassificationNetwork, About]
+    Network = tuple[DeepRankingNetwork | ClassificationNetwork, About, str]
 
 MAX_CODEBOOK_IMAGES = 2000
 """Images that codebooks are learned from at most: more are drawn from by the seed."""
@@ -225,6 +226,10 @@ def evaluate_triplets(
     names = list(DESCRIBERS) if "all" in names else [SHORT_NAMES.get(name, name) for name in names]
     describers = [make_describer(name) for name in dict.fromkeys(names)]
     network = _load_network(model) if model is not None else None
+    called = [describer.system for describer in describers]
+    called += [] if network is None else [network[-1]]
+    called += [] if vectors is None else [escaped(vectors.stem)]
+    _refuse_equal(called)
     if output is not None:
         options.check_output(output, options.TABLES, model, vectors, folder)
     with options.StageReport() as progress:
@@ -237,8 +242,8 @@ def evaluate_triplets(
         if any(describer.needs_fit for describer in describers):
             codebook = _codebook_files(task, codebook_images)
         described = [_describe(describer, codebook, task) for describer in describers]
-        if network is not None and model is not None:
-            described.append(_embed(network, escaped(model.stem), task))
+        if network is not None:
+            described.append(_embed(network, task))
         if vectors is not None:
             described.append(_take_vectors(vectors, id_column, task))
     distances = {system.system: pair_distances(system.vectors, pairs, system.distance) for system in described}
@@ -255,6 +260,16 @@ def evaluate_triplets(
         return
     options.tell([f"{folder}: {len(rated.triplets):,} rated triplets of {n_queries:,} query images"])
     options.tell(_lines(table, rated, k))
+
+
+def _refuse_equal(names: Sequence[str]) -> None:
+    """Refuse two systems of one name, before anything is described for them: the table has a row for each name."""
+    for name, number in Counter(names).items():
+        if number > 1:
+            raise LookalikeError(
+                f"two systems would both be called {name} in the table: give the file of one another name, or leave "
+                "one out"
+            )
 
 
 def _describe(describer: Describer, codebook: Files, task: _Task) -> _Described:
@@ -299,7 +314,7 @@ def _codebook_files(task: _Task, folder: Path | None) -> Files:
 
 
 def _load_network(path: Path) -> Network:
-    """Return the network of a file and what is written in it of how it was made."""
+    """Return the network of a file, what is written in it of how it was made, and what its row is called."""
     try:
         from lookalike.deep.model_io import load_network, read_about
     except ImportError as error:
@@ -309,17 +324,18 @@ def _load_network(path: Path) -> Network:
             f"{path} needs PyTorch, which is not installed: install the extra `deep` "
             "(pip install 'lookalike[deep]'), or measure only --features"
         ) from error
-    return load_network(path), read_about(path)
+    about = read_about(path)
+    return load_network(path), about, escaped(str(about.get("system", path.stem)))
 
 
-def _embed(network: Network, name: str, task: _Task) -> _Described:
+def _embed(network: Network, task: _Task) -> _Described:
     """Describe images by a network, some at a time."""
     import numpy as np
 
     from lookalike.deep.embedding import embed
     from lookalike.deep.images import load_pixels
 
-    trained, about = network
+    trained, about, name = network
     side, shift = trained.configuration.input_size, about.get("shift", 0)
     files = [path for path in task.paths if path is not None]
 
@@ -337,7 +353,7 @@ def _embed(network: Network, name: str, task: _Task) -> _Described:
     vectors = np.full((len(task.paths), found.shape[1]), np.nan, dtype=np.float32)
     vectors[[path is not None for path in task.paths]] = found
     speed = len(files) / (time.perf_counter() - start)
-    return _Described(str(about.get("system", name)), vectors, speed, "l2", "")
+    return _Described(name, vectors, speed, "l2", "")
 
 
 def _take_vectors(file: Path, id_column: str | None, task: _Task) -> _Described:

@@ -10,10 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
+import cv2
 import numpy as np
+import PIL
 from pydantic import Field
 from pydantic.dataclasses import dataclass as checked_dataclass
 
+from lookalike import __version__
 from lookalike.app.cache import Cache
 from lookalike.core.arrays import Bytes, Floats, Reals
 from lookalike.core.errors import LookalikeError
@@ -37,6 +40,8 @@ MAX_LEARNING_IMAGES = 1000
 _TOGETHER = 16
 """Images that a thread describes at a time, and that an entry of the cache holds."""
 _LARGEST_LEARNED = 64 * 2**20  # bytes; 10,000 words of visterms take 3 MB
+VERSIONS = [__version__, cv2.__version__, PIL.__version__]
+"""Of what makes descriptions: another one may make others, so each has its own in the cache."""
 _SHA256, _MARGIN = 32, 4096  # bytes of an image's name in the cache, and of what stands around an entry's arrays
 
 
@@ -174,8 +179,7 @@ class CachedDescriber:
 
     def _learn_or_find(self, paths: Sequence[Path], sha256: Sequence[str], seed: int, work: Workers) -> None:
         """Learn from images, unless the cache has what was learned from them."""
-        ingredients = json.dumps([self.describer.system, self.describer.settings(), seed, list(sha256)], sort_keys=True)
-        key = f"codebook-{hashlib.sha256(ingredients.encode()).hexdigest()[:24]}"
+        key = f"codebook-{hashlib.sha256(self._made_by(seed, list(sha256))).hexdigest()[:24]}"
         for arrays in work.cache.read(key, _LARGEST_LEARNED):
             with suppress(KeyError, ValueError):
                 self.describer.restore(arrays)
@@ -205,10 +209,15 @@ class CachedDescriber:
         place = {name: row for row, name in reversed([*enumerate(known)])}
         return rows[[place[name] for name in sha256]]
 
+    def _made_by(self, *others: object) -> bytes:
+        """Return what decides descriptions, beside what is learned, as text: code, name, settings, and others."""
+        return json.dumps(
+            [VERSIONS, self.describer.system, self.describer.settings(), *others], sort_keys=True
+        ).encode()
+
     def _key(self) -> str:
         """Return the name of this representation in the cache."""
-        name_and_settings = [self.describer.system, self.describer.settings()]
-        digest = hashlib.sha256(json.dumps(name_and_settings, sort_keys=True).encode())
+        digest = hashlib.sha256(self._made_by())
         for name, array in sorted(self.describer.arrays().items()):
             if name not in self.describer.weights:  # these come after what is cached
                 digest.update(name.encode() + np.ascontiguousarray(array).tobytes())

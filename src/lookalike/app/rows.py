@@ -8,10 +8,11 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -42,7 +43,7 @@ VECTORS = (".npy", ".npz", ".parquet", ".csv")
 FORMATS = f"{', '.join(VECTORS[:-1])} or {VECTORS[-1]}"
 ID_COLUMNS, LABEL_COLUMNS = ("id", "__index_level_0__", ""), ("label",)
 """Columns of ids (the second and third are how pandas writes the index of a table) and of labels by default."""
-_TITLES = dict.fromkeys(ID_COLUMNS[1:], "the index")
+_UNNAMED = re.compile(r"|Unnamed: \d+|__index_level_\d+__")  # what pandas calls an index that has no name
 _ID_BYTES = 8  # of the digest of a row: of a million rows, two are taken for one in one case of ten million
 _MISSING = ["", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "<NA>"]  # in place of a number
 _NO_NUMBER = re.compile(r"CSV column #(\d+).* value '(.*)'", re.DOTALL)  # Arrow on a cell
@@ -74,6 +75,8 @@ class Rows:
     """Where ids and labels come from."""
     columns: tuple[str, ...] = ()
     """Names of the dimensions, where a table has a column for each."""
+    numbered: bool = False
+    """Whether ids are row numbers, which say nothing of what a row is."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -111,13 +114,14 @@ class Rows:
 
     def take(self, rows: NDArray[np.intp]) -> Rows:
         """Return some of the rows, without triplets."""
-        if len(rows) == len(self) and self.triplets is None:  # rows are taken in order
+        whole = np.array_equal(rows, np.arange(len(self)))
+        if whole and self.triplets is None:
             return self
         images = self.images
         if images is not None:
             images = replace(images, images=images.images.iloc[rows].reset_index(drop=True), triplets=None)
         labels = None if self.labels is None else self.labels[rows]
-        X = self.X if self.X is None or len(rows) == len(self) else self.X[rows]
+        X = self.X if self.X is None or whole else self.X[rows]
         return replace(self, ids=self.ids[rows], X=X, labels=labels, triplets=None, images=images)
 
     def related(self) -> Rows:
@@ -233,8 +237,8 @@ def make_rows(
     ids : sequence of length n, optional
         By default the index of a DataFrame, or else row numbers from 0.
     labels : path-like, DataFrame or array-like of length n, optional
-        A label of each row, in an array, a list or ``.npy``; or a table (of ``.csv``) with the columns ``id`` and
-        ``label``. None, NaN and "" are no label.
+        A label of each row, in an array, a list or ``.npy``; a Series whose index holds the ids; or a table (of
+        ``.csv``) with the columns ``id`` and ``label``. None, NaN and "" are no label.
     triplets : path-like or DataFrame, optional
         Columns ``query``, ``positive`` and ``negative``, ids of rows.
     source : str, default="the array"
@@ -249,12 +253,17 @@ def make_rows(
     LookalikeError
         If X is no table of finite numbers, ids are missing or there twice, or labels or triplets do not fit to them.
     """
+    if isinstance(labels, pd.Series):
+        labels = _in_order(labels, ids, getattr(X, "index", None), source)
+    columns: tuple[str, ...] = ()
     if isinstance(X, pd.DataFrame):
         ids = list(X.index) if ids is None else ids
-        X = X.to_numpy()
+        columns, X = tuple(map(str, X.columns)), _values_of(X)
+        columns = columns if len(set(columns)) == len(columns) else ()  # what is there twice names nothing
     names = None if ids is None else _texts(ids)
     X = _checked_vectors(X, names, source)
-    known = np.arange(X.shape[0]).astype(str) if names is None else _checked_ids(names, X.shape[0], source)
+    row_numbers = np.arange(X.shape[0]).astype(str)
+    known = row_numbers if names is None else _checked_ids(names, X.shape[0], source)
     row_of = {name: row for row, name in enumerate(known.tolist())}
     values, left_out = None, list[tuple[str, str]]()
     lost = f"it has no row in {source}" + (_NO_IDS if names is None else "")
@@ -262,14 +271,56 @@ def make_rows(
         values, left_out = _labels_by_id(labels, row_of, source, lost)
     numbers, triplets_left_out = None, dict[str, int]()
     if triplets is not None:
-        table, named = read_table(triplets, TRIPLET_COLUMNS, "table of triplets")
+        table, named = _read_table(triplets, TRIPLET_COLUMNS, "table of triplets")
         unknown = sorted(set(table.to_numpy().ravel()) - row_of.keys() - {""})
         left_out += [(name, lost) for name in unknown]
         numbers, triplets_left_out = settle_triplets(table, row_of, "id that has no row")
         if not len(numbers):
             reason = first_reason(with_reasons(left_out))
             raise LookalikeError(f"{named} holds no triplet of three ids of {source}{reason}: correct its ids")
-    return Rows(source, known, X, values, numbers, with_reasons(left_out), triplets_left_out)
+    return Rows(
+        source,
+        known,
+        X,
+        values,
+        numbers,
+        with_reasons(left_out),
+        triplets_left_out,
+        columns=columns,
+        numbered=np.array_equal(known, row_numbers),
+    )
+
+
+def _in_order(
+    labels: pd.Series[Any], ids: Sequence[object] | None, index: pd.Index[Any] | None, source: str
+) -> pd.Series[Any]:
+    """Return labels in the order of the ids, where their index holds these; as they are, where it holds others."""
+    own = labels.index
+    if ids is None:
+        if isinstance(index, pd.Index) and not own.equals(index) and set(own) == set(index):
+            raise LookalikeError(f"the labels have the ids of {source} in another order: give labels.loc[X.index]")
+        return labels
+    names, row_of = _texts(ids), {name: row for row, name in enumerate(_texts(own))}
+    # a plain count is no id, and ids of the same table are in the order of its labels
+    is_count = own.equals(pd.RangeIndex(len(own))) or (isinstance(ids, pd.Series) and own.equals(ids.index))
+    if is_count or len(row_of) < len(own) or not row_of.keys() >= set(names):
+        return labels
+    return labels.iloc[[row_of[name] for name in names]]
+
+
+def _values_of(X: pd.DataFrame) -> Array:
+    """Return the numbers of a frame; those of types that may lack a value, which NumPy has not, as float64."""
+    values = X.to_numpy()
+    if values.dtype == object and all(map(pd.api.types.is_numeric_dtype, X.dtypes)):
+        values = X.to_numpy(np.float64, na_value=np.nan)
+    return values
+
+
+def _read_table(table: Table | ArrayLike, columns: Sequence[str], what: str) -> tuple[pd.DataFrame, str]:
+    """Read a table of ids, and refuse what is written as vectors are."""
+    if isinstance(table, str | os.PathLike) and Path(table).suffix.lower() in VECTORS[:-1]:
+        raise LookalikeError(f"{os.fspath(table)} is no {what}, which ends in .csv: export it as CSV")
+    return read_table(table, columns, what)
 
 
 def _labels_by_id(
@@ -282,7 +333,7 @@ def _labels_by_id(
         with reading(named, "file of labels"):
             labels = _load_npy(Path(named))
     elif isinstance(labels, str | os.PathLike | pd.DataFrame):
-        table, named = read_table(labels, ["id", "label"], "table of labels")
+        table, named = _read_table(labels, ["id", "label"], "table of labels")
 
         def find(names: Iterable[str]) -> tuple[dict[str, str], list[tuple[str, str]]]:
             names = dict.fromkeys(names)
@@ -308,8 +359,15 @@ def _labels_by_id(
 
 
 def _texts(values: Iterable[object]) -> list[str]:
-    """Return values as text without spaces around it; what is missing (None, NaN) is ""."""
-    return ["" if value is None or value != value else str(value).strip() for value in values]
+    """Return values as text without spaces around it, bytes as UTF-8; what is missing (None, NaN, NA) is ""."""
+    return [_text(value) for value in values]
+
+
+def _text(value: Any) -> str:
+    """Return a value as `_texts` does."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace").strip()
+    return "" if pd.api.types.is_scalar(value) and pd.isna(value) else str(value).strip()
 
 
 def _checked_ids(names: list[str], n: int, source: str) -> Texts:
@@ -417,10 +475,10 @@ def _read_csv(file: Path, id_column: str | None, label_column: str | None) -> _F
     from pyarrow import csv
 
     names = read_header(file, what="file of vectors")
-    if any(_is_measured(name) for name in names):
+    if _are_numbers(names):
         raise LookalikeError(f"{file} has numbers in its first line: write the names of the columns there")
-    texts = _ids_and_labels(names, id_column, label_column, file)
-    types = {name: pa.string() if name in texts else pa.float32() for name in names}
+    dimensions = _sorted_columns(names, id_column, label_column, file).dimensions
+    types = dict.fromkeys(names, pa.string()) | dict.fromkeys(dimensions, pa.float32())
     try:
         with file.open("rb") as stream:  # Arrow takes no name that is not UTF-8
             table = csv.read_csv(
@@ -442,32 +500,63 @@ def _read_csv(file: Path, id_column: str | None, label_column: str | None) -> _F
     return _from_table(table, file, id_column, label_column)
 
 
-def _is_measured(name: str) -> bool:
-    """Tell whether a name of a column is a number with decimals, which no header has."""
-    return bool(re.fullmatch(r"[+-]?(\d+\.\d*|\.\d+|\d+(\.\d*)?[eE][+-]?\d+)", name))
+def _are_numbers(names: Sequence[str]) -> bool:
+    """Tell whether a first line has numbers: some with decimals, or whole ones that do not count the columns."""
+    if any(re.fullmatch(r"[+-]?(\d+\.\d*|\.\d+|\d+(\.\d*)?[eE][+-]?\d+)", name) for name in names):
+        return True
+    named = [name for name in names if name]  # pandas gives an index no name, and columns without names numbers from 0
+    counts = [[str(place + start) for place in range(len(named))] for start in (0, 1)]
+    return all(re.fullmatch(r"[+-]?\d+", name) for name in named) and named not in counts
 
 
-def _ids_and_labels(
-    names: Sequence[str], id_column: str | None, label_column: str | None, file: Path
-) -> tuple[str | None, str | None]:
-    """Return the columns of ids and of labels, if there are such."""
+class _Columns(NamedTuple):
+    """Which column of a table holds what."""
+
+    ids: str | None
+    labels: str | None
+    dimensions: list[str]
+    left_out: list[str]
+    """An index, ids or labels besides those that were asked for."""
+
+
+def _sorted_columns(
+    names: Sequence[str], id_column: str | None, label_column: str | None, file: Path, index: Sequence[str] = ()
+) -> _Columns:
+    """Tell apart ids, labels, dimensions and what is none of these; `index` are the columns of the index of pandas."""
     for name, count in Counter(names).items():
         if count > 1:
             raise LookalikeError(f"{file} has the column {name} more than once: keep one of them")
     for noun, asked in (("ids", id_column), ("labels", label_column)):
         if asked is not None and asked not in names:
             raise LookalikeError(f"{file} has no column {asked} of {noun}: it has {', '.join(names[:8])}")
-    ids, labels = (next(filter(names.__contains__, usual), None) for usual in (ID_COLUMNS, LABEL_COLUMNS))
-    return id_column or ids, label_column or labels
+    # no level of several is an id
+    usual_ids = [name for name in (*ID_COLUMNS, *index) if len(index) < 2 or name not in index]
+    labels = label_column or next((name for name in LABEL_COLUMNS if name in names and name != id_column), None)
+    ids = id_column or next((name for name in usual_ids if name in names and name != labels), None)
+    others = [name for name in names if name not in (ids, labels)]
+    usual = {*ID_COLUMNS, *LABEL_COLUMNS, *index}
+    left_out = [name for name in others if name in usual or _UNNAMED.fullmatch(name)]
+    return _Columns(ids, labels, [name for name in others if name not in left_out], left_out)
+
+
+def _index_of(schema: pa.Schema) -> list[str]:
+    """Return the columns of the index of a table that pandas wrote, a level each; "" for one that is only counted."""
+    with suppress(TypeError, ValueError, LookupError):  # another program wrote it, or its notes are damaged
+        return [name if isinstance(name, str) else "" for name in schema.pandas_metadata["index_columns"]]
+    return []
+
+
+def _title(name: str) -> str:
+    """Return what a sentence calls a column."""
+    return "the index" if _UNNAMED.fullmatch(name) else f"column {name}"
 
 
 def _from_table(table: pa.Table, file: Path, id_column: str | None, label_column: str | None) -> _Found:
     """Take ids, labels and vectors from the columns of a table."""
     from pyarrow import types
 
-    names = table.column_names
-    ids, labels = _ids_and_labels(names, id_column, label_column, file)
-    rest = [name for name in names if name not in (ids, labels)]
+    index = _index_of(table.schema)
+    ids, labels, rest, left_out = _sorted_columns(table.column_names, id_column, label_column, file, index)
     kinds = {name: table.schema.field(name).type for name in rest}
     lists = [name for name in rest if _is_list(kinds[name])]
     if len(lists) > 1:
@@ -479,7 +568,7 @@ def _from_table(table: pa.Table, file: Path, id_column: str | None, label_column
             if not (types.is_integer(kind) or types.is_floating(kind)):
                 what = "text" if types.is_string(kind) or types.is_large_string(kind) else str(kind)
                 raise LookalikeError(
-                    f"{file} has {what} under {name or 'a column without a name'}, and no numbers: name it by "
+                    f"{file} has {what} under {name}, and no numbers: name it by "
                     "--id-column or --label-column, or drop it"
                 )
         wide = any(types.is_float64(kind) for kind in kinds.values())
@@ -488,10 +577,12 @@ def _from_table(table: pa.Table, file: Path, id_column: str | None, label_column
             X[:, place] = table.column(name).to_numpy()
         dimensions = rest
         columns = f"columns {rest[0]} to {rest[-1]}" if len(rest) > 1 else f"column {', '.join(rest)}"
+        if left_out:
+            columns += f" (not {', '.join(dict.fromkeys(map(_title, left_out)))})"
     texts: dict[str | None, list[str]] = {}
     texts |= {name: _texts(table.column(name).to_pylist()) for name in (ids, labels) if name is not None}
     named = {"ids": ids, "labels": labels}
-    origins = [f"{noun} from {_TITLES.get(name, f'column {name}')}" for noun, name in named.items() if name is not None]
+    origins = [f"{noun} from {_title(name)}" for noun, name in named.items() if name is not None]
     return _Found(X, texts.get(ids), texts.get(labels), ", ".join([columns, *origins]), tuple(dimensions))
 
 
@@ -509,12 +600,14 @@ def _stacked(column: pa.ChunkedArray, name: str, file: Path) -> Reals:
     kind = column.type.value_type
     if not (types.is_integer(kind) or types.is_floating(kind)):
         raise LookalikeError(f"{file} has lists of {kind} under {name}: write lists of numbers")
-    lengths = compute.list_value_length(column).to_numpy(zero_copy_only=False).astype(np.float64)
-    if len(lengths) and not (lengths == lengths[0]).all():  # NaN where there is no list
+    missing = np.flatnonzero(column.is_null().to_numpy())
+    if len(missing):
+        raise LookalikeError(f"{file} has no vector under {name} in row {missing[0]} (from 0): give each row one")
+    lengths = compute.list_value_length(column).to_numpy()
+    if len(lengths) and not (lengths == lengths[0]).all():
         place = int(np.flatnonzero(lengths != lengths[0])[0])
-        sizes = [np.nan_to_num(lengths[row]) for row in (0, place)]
         raise LookalikeError(
-            f"{file} has vectors of several lengths under {name}: {sizes[0]:.0f} numbers in row 0, {sizes[1]:.0f} in "
+            f"{file} has vectors of several lengths under {name}: {lengths[0]} numbers in row 0, {lengths[place]} in "
             f"row {place} (from 0); give all rows as many"
         )
     parts = [chunk.flatten().to_numpy(zero_copy_only=False) for chunk in column.chunks]

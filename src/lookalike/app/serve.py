@@ -33,7 +33,7 @@ The output is a folder. gallery.faiss, gallery.npy or gallery.parquet holds the 
 vectors, ids.json the image of each row, query_map.npz what queries are multiplied by, and
 about.json the metric. The page "Serve it" of the documentation asks FAISS, hnswlib, pgvector
 and Qdrant with them."""
-Files = Annotated[list[Path] | None, Option(metavar="FILE", help="an image of the folder; may be repeated")]
+FilesOption = Annotated[list[Path] | None, Option(metavar="FILE", help="an image of the folder; may be repeated")]
 
 
 @options.command("index", _INDEX_EXAMPLES)
@@ -44,10 +44,10 @@ def index(
         Path | None,
         Option(metavar="FILE.lookalike", help="the gallery to write (default: FOLDER.gallery.lookalike, here)"),
     ] = None,
-    add: Files = None,
-    remove: Files = None,
+    add: FilesOption = None,
+    remove: FilesOption = None,
     jobs: options.Jobs = None,
-    cache: options.Cache = None,
+    cache: options.CacheOption = None,
     no_cache: options.NoCache = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -66,7 +66,7 @@ def index(
 
     if is_vectors(folder):
         raise LookalikeError(f"{folder} is a file of vectors, which lookalike rank takes as it is: index a folder")
-    output = output or Path(f"{Path(os.path.realpath(folder)).name}.gallery{SUFFIX}")
+    output = output or options.default_output(f"{Path(os.path.realpath(folder)).name}.gallery{SUFFIX}", folder)
     options.check_output(output, (SUFFIX,), model, folder)
     named = fingerprint(*read_parts(model))
     previous = read_gallery(output) if output.exists() else None
@@ -102,12 +102,13 @@ def index(
 
 
 def _path_in(folder: Path, file: Path, known: Collection[str]) -> str:
-    """Return the path from a folder of a file in it, which may be named from there or from here."""
-    path = Path(os.path.relpath(file.absolute(), folder.absolute()))
-    if ".." not in path.parts:
-        return path.as_posix()
-    if file.as_posix() in known or (folder / file).is_file():
-        return file.as_posix()
+    """Return the path from a folder of a file in it, which may be named from here or from there, through links too."""
+    whole = Path(os.path.realpath(folder))
+    from_here, from_there = (Path(os.path.realpath(path.parent), path.name) for path in (file, folder / file))
+    paths = [path.relative_to(whole).as_posix() if whole in path.parents else ".." for path in (from_here, from_there)]
+    there = [path for path in paths if path in known or os.path.isfile(whole / path)]
+    if (found := [*there, paths[0]][0]) != "..":
+        return found
     raise LookalikeError(f"{file} does not lie in {folder}: name files of this folder")
 
 
@@ -131,7 +132,7 @@ def export(
     id_column: options.IdColumn = None,
     label_column: options.LabelColumn = None,
     jobs: options.Jobs = None,
-    cache: options.Cache = None,
+    cache: options.CacheOption = None,
     no_cache: options.NoCache = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -151,7 +152,7 @@ def export(
     if index != "Flat" and to != "faiss":
         raise typer.BadParameter(f"is for --to faiss, not for {to}", param_hint="'--index'")
     source, of_vectors = Path(os.path.realpath(gallery)), is_vectors(gallery)
-    output = output or Path(f"{source.stem if of_vectors else source.name}-{to}")
+    output = output or options.default_output(f"{source.stem if of_vectors else source.name}-{to}", gallery)
     refuse_folder(output, NAMES)
     options.check_output(output / ABOUT, (".json",), model, gallery, labels)
     with options.StageReport(quiet) as progress:

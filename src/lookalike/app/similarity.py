@@ -104,7 +104,7 @@ class Similarity:
         After `fit`: ``path`` of images or ``id`` of vectors, ``label``, ``content`` (a digest) and ``role`` (train or
         held-out) of the rows.
     left_out_ : DataFrame
-        ``path`` (or id) and ``reason`` of what could not be used.
+        ``path`` (or id) and ``reason`` of what the last call could not use. A model file has what `fit` could not.
     n_triplets_, n_triplets_held_out_ : int
         Triplets that were learned from, and those whose query is held out; 0 with labels.
     triplets_left_out_ : dict of str to int
@@ -114,7 +114,7 @@ class Similarity:
     representation_ : CachedDescriber
         The fitted representation.
     seconds_ : dict of str to float
-        Wall-clock time of every step.
+        Wall-clock time of every step of the last call. A model file has those of `fit`.
 
     Examples
     --------
@@ -157,6 +157,8 @@ class Similarity:
         self.n_triplets_ = self.n_triplets_held_out_ = 0
         self.provenance_: dict[str, str] = {}
         self.reduction_: Arrays = {}
+        self._fit_seconds: dict[str, float] = {}
+        self._fit_left_out = pd.DataFrame()
 
     def read(
         self,
@@ -186,7 +188,7 @@ class Similarity:
         Rows
         """
         if isinstance(source, Rows):
-            return source
+            return self._as_read(source, labels, triplets, id_column, label_column)
         if labels is not None and triplets is not None:
             raise LookalikeError("give labels or triplets, not both")
         self.seconds_ = {}
@@ -242,8 +244,8 @@ class Similarity:
         """
         by_triplets = (source.triplets if isinstance(source, Rows) else triplets) is not None
         settings = self.check_settings(triplets=by_triplets)
-        for part in ("representation_", "learner_"):  # rows may be of another kind than those of a fit before
-            vars(self).pop(part, None)
+        for part in ("representation_", "learner_", "columns_"):
+            vars(self).pop(part, None)  # rows may be of another kind than those of a fit before
         found = self.read(source, labels, triplets, id_column=id_column, label_column=label_column).related()
         roles = choose_roles(found, self.hold_out, self.random_state)
         train_rows = np.flatnonzero(roles == TRAIN)
@@ -266,10 +268,10 @@ class Similarity:
                 name, settings, rows, y=learned_from.labels, triplets=kept, seed=self.random_state, jobs=self.jobs
             )
         self.progress(f"learning ({name})", 1, 1)
-        self.learner = name
         labelled = "" if found.labels is None or kept is not None else found.labels
         facts = {found.key: found.ids, "label": labelled, "content": found.contents, "role": roles}
         self.rows_, self.left_out_, self.columns_ = pd.DataFrame(facts), found.left_out, found.columns
+        self._fit_seconds, self._fit_left_out = dict(self.seconds_), found.left_out  # later calls have their own
         self.provenance_ = _made_now() | {"source": Path(os.path.realpath(found.source)).name}
         if found.images is None:
             self._compare_held_out(found, roles)
@@ -306,7 +308,7 @@ class Similarity:
 
     def rank(
         self,
-        queries: Sequence[PathLike] | Rows,
+        queries: PathLike | Sequence[PathLike] | Rows,
         gallery: PathLike | Rows,
         k: int = 10,
         *,
@@ -318,7 +320,7 @@ class Similarity:
 
         Parameters
         ----------
-        queries : sequence of str or path-like, or Rows
+        queries : path-like, sequence of these, or Rows
             Image files, in the gallery or elsewhere; one that is named twice is one query. Those that cannot be used
             are left out with a warning, if there are others. For vectors, ids of rows of the gallery, or one file of
             vectors.
@@ -343,7 +345,7 @@ class Similarity:
 
     def rank_both(
         self,
-        queries: Sequence[PathLike] | Rows,
+        queries: PathLike | Sequence[PathLike] | Rows,
         gallery: PathLike | Rows,
         k: int = 10,
         *,
@@ -355,9 +357,12 @@ class Similarity:
         self._check_fitted()
         if k < 1:
             raise LookalikeError(f"a ranking needs at least 1 neighbour, not {k}")
+        queries = [queries] if isinstance(queries, str | os.PathLike) else queries
         asked = None if isinstance(queries, Rows) or self._of_vectors else self._query_images(queries)
-        found = self.read_gallery(gallery, id_column=id_column, label_column=label_column)
-        wanted = asked or self._query_vectors(queries, found, id_column, label_column)
+        columns = {"id_column": id_column, "label_column": label_column}
+        # names of columns beside a gallery that is read are those of a file of queries
+        found = self.read_gallery(gallery, **({} if isinstance(gallery, Rows) else columns))
+        wanted = asked or self._query_vectors(queries, found, **columns)
         self.left_out_ = pd.concat([wanted.left_out, found.left_out], ignore_index=True)
         raw_queries, raw_gallery = self._describe(wanted, found)
         ranked = {}
@@ -414,7 +419,7 @@ class Similarity:
             table = learning.compare_on_triplets(sides, judged, self.random_state)
         else:
             assert found.labels is not None
-            table = learning.compare_on_labels(sides, found.labels[rows], ks, self.random_state)
+            table = learning.compare_on_labels(sides, found.labels[rows], ks, self.random_state, noun=found.noun)
         table.attrs.update(counts)
         return table
 
@@ -453,15 +458,12 @@ class Similarity:
         """
         if not hasattr(self, "representation_") and str(self.representation).endswith(SUFFIX):
             opened = self._open_model()
-            self.representation_, self.reduction_, self.learner_ = (
-                opened.representation_,
-                opened.reduction_,
-                opened.learner_,
-            )
+            self.representation_, self.reduction_ = opened.representation_, opened.reduction_
+            self.learner_, self.columns_ = opened.learner_, opened.columns_
         found = self.read_gallery(source, id_column=id_column, label_column=label_column)
         self.left_out_ = found.left_out
         if not hasattr(self, "representation_"):
-            self.representation_ = self._learn_representation(found)
+            self.representation_, self.columns_ = self._learn_representation(found), found.columns
         (raw,) = self._describe(found)
         if found.images is not None:
             table = found.images.images
@@ -469,7 +471,7 @@ class Similarity:
             table = pd.DataFrame({"id": found.ids, "label": "" if found.labels is None else found.labels})
         describer = self.representation_.describer
         if learned is None:
-            return describer.weigh(raw), table
+            return self._side(raw, False, found)[1], table
         self._check_fitted()
         learner, rows = self._side(raw, True, found)
         scale = None
@@ -485,8 +487,8 @@ class Similarity:
 
     def _tell_known_ids(self, found: Rows, seen: NDArray[np.bool_]) -> None:
         """Warn of vectors that are not known by their numbers, and whose ids were learned from."""
-        if found.images is not None or found.ids.tolist() == list(map(str, range(len(found)))):
-            return  # row numbers are the ids of every file that has none
+        if found.images is not None or found.numbered:
+            return
         train = self.rows_.loc[self.rows_["role"] == TRAIN, "id"].to_numpy(str)
         if n_known := int((np.isin(found.ids, train) & ~seen).sum()):
             warnings.warn(
@@ -534,14 +536,15 @@ class Similarity:
         LookalikeError
             If the representation is not of visterms.
         """
-        self.representation_ = self._make_representation()
+        opened = self._open_model() if str(self.representation).endswith(SUFFIX) else None
+        self.representation_ = self._make_representation() if opened is None else opened.representation_
         if self.representation_.describer.system != BagOfVisterms.system:
             raise LookalikeError(f"{self.representation} has no visterms: use visterms, or a model of them")
         refuse_parts(Path(folder))  # the labels are those of classes
         found = read_images(folder, n_threads=self.jobs, progress=partial(self.progress, "reading images"))
         self.left_out_, names = found.left_out, found.images["sha256"]
-        if self.representation_.learned:
-            known = Similarity.load(str(self.representation)).rows_
+        if opened is not None:
+            known = opened.rows_
             learned_from = known.loc[known["role"] == TRAIN, "content"]
         else:
             listed = found.images.assign(image_id=range(len(names)), status="ok")
@@ -561,7 +564,7 @@ class Similarity:
         """
         about = self.about()
         about["images"] = {name: self.rows_.iloc[:, place].tolist() for place, name in enumerate(_STORED)}
-        about["left_out"] = self.left_out_.to_dict(orient="list")
+        about["left_out"] = self._fit_left_out.to_dict(orient="list")
         about["columns"] = list(self.columns_)
         arrays = {f"representation.{name}": array for name, array in self.representation_.describer.arrays().items()}
         arrays |= {f"reduction.{name}": array for name, array in self.reduction_.items()}
@@ -593,11 +596,12 @@ class Similarity:
             model.learner_ = learner
             stored = pd.DataFrame(about["images"])[_STORED].astype(str)
             model.rows_ = stored.set_axis(["id" if is_of_vectors else "path", "label", "content", "role"], axis=1)
-            model.left_out_ = pd.DataFrame(about["left_out"], columns=["path", "reason"])
+            model.left_out_ = model._fit_left_out = pd.DataFrame(about["left_out"], columns=["path", "reason"])
             model.columns_ = tuple(about.get("columns", ()))
             model.n_triplets_, model.n_triplets_held_out_ = about["n_triplets"], about.get("n_triplets_held_out", 0)
             model.triplets_left_out_ = _left_out_triplets(about)
-            model.seconds_, model.provenance_ = dict(about["seconds"]), about["made_by"]
+            model.seconds_, model._fit_seconds = dict(about["seconds"]), dict(about["seconds"])
+            model.provenance_ = about["made_by"]
             model._check_parts()
             if _decided(about) != _decided(model.about()):
                 raise ValueError("what it says of itself is not what it holds")
@@ -627,7 +631,7 @@ class Similarity:
             "learned_from": "triplets" if self.n_triplets_ else "labels",
             "n_images": len(train),
             "n_held_out": len(self.rows_) - len(train),
-            "n_left_out": len(self.left_out_),
+            "n_left_out": len(self._fit_left_out),
             "n_triplets": self.n_triplets_,
             "n_triplets_held_out": self.n_triplets_held_out_,
             "triplets_left_out": sum(self.triplets_left_out_.values()),
@@ -635,7 +639,7 @@ class Similarity:
             "hold_out": self.hold_out,
             "classes": {str(name): int(n) for name, n in train["label"].value_counts().sort_index().items() if name},
             "seed": int(self.random_state),
-            "seconds": {name: round(seconds, 3) for name, seconds in self.seconds_.items()},
+            "seconds": {name: round(seconds, 3) for name, seconds in self._fit_seconds.items()},
             "made_by": self.provenance_,
         }
 
@@ -660,7 +664,7 @@ class Similarity:
         name = type(self.learner_).__name__
         defaults = learning.learner_defaults(name)
         for key, value in self.learner_.get_params(deep=False).items():
-            if not learning.is_like(value, defaults[key]):
+            if value is not None and not learning.is_like(value, defaults[key]):  # former versions took None for all
                 raise ValueError(f"{key} of {name} cannot be {value!r}")
         self.learner_._check_parameters()
 
@@ -733,10 +737,11 @@ class Similarity:
             described = self.representation_.describe(paths, names, self._work())
             stops = np.cumsum([len(rows) for rows in parts])
             return [described[stop - len(rows) : stop] for stop, rows in zip(stops, parts, strict=True)]
-        return [self._as_learned(rows).X for rows in parts]
+        return [rows.X for rows in parts]
 
     def _as_learned(self, rows: Rows) -> Rows:
         """Return vectors with the columns in the order that was learned from, if anything was; refuse other kinds."""
+        self._check_kind(rows.source, of_vectors=rows.images is None)
         if not hasattr(self, "representation_") or rows.X is None:
             return rows
         describer = self.representation_.describer
@@ -751,6 +756,8 @@ class Similarity:
         if not (learned and rows.columns) or rows.columns == learned:
             return rows
         if lacking := [name for name in learned if name not in rows.columns]:
+            if tuple(map(str, range(len(learned)))) in (learned, rows.columns):
+                return rows  # one side has only numbers, as pandas gives them to columns that nobody named
             (other, *_) = [name for name in rows.columns if name not in learned]
             raise LookalikeError(
                 f"{rows.source} has no column {lacking[0]}, which the model learned from, and has {other} instead: "
@@ -760,12 +767,21 @@ class Similarity:
         warnings.warn(sentence, stacklevel=2)
         return replace(rows, X=rows.X[:, [rows.columns.index(name) for name in learned]], columns=learned)
 
+    def _as_read(self, rows: Rows, *given: object) -> Rows:
+        """Return rows that a caller has read or made, as learned; refuse what could only be `given` before that."""
+        if any(part is not None for part in given):
+            raise LookalikeError(
+                f"{rows.source} is read already: give labels, triplets and names of columns to what reads it, such as "
+                "lookalike.app.rows.make_rows"
+            )
+        return self._as_learned(rows)
+
     def read_gallery(
         self, gallery: PathLike | Rows, *, id_column: str | None = None, label_column: str | None = None
     ) -> Rows:
         """Read images at any depth of a folder, or a file of vectors, which need no labels."""
         if isinstance(gallery, Rows):
-            return gallery
+            return self._as_read(gallery, id_column, label_column)
         of_vectors = is_vectors(gallery)
         self._check_kind(os.fspath(gallery), of_vectors=of_vectors)
         if of_vectors:
@@ -786,12 +802,12 @@ class Similarity:
     ) -> Rows:
         """Return the rows of a gallery of vectors that are named by id, or of a file of queries."""
         if isinstance(queries, Rows):
-            return queries
+            return self._as_learned(queries)
         names = list(dict.fromkeys(os.fspath(query) for query in queries))
         if len(names) == 1 and names[0] not in gallery.ids and is_vectors(names[0]):
             if Path(names[0]).suffix.lower() in (".npy", ".npz"):  # the columns are the gallery's
                 id_column = label_column = None
-            return read_vectors(names[0], id_column=id_column, label_column=label_column)
+            return self._as_learned(read_vectors(names[0], id_column=id_column, label_column=label_column))
         row_of = {name: row for row, name in enumerate(gallery.ids.tolist())}
         for name in names:
             if name not in row_of:
@@ -807,10 +823,13 @@ class Similarity:
 
     def _side(self, raw: Vectors, learned: bool, source: Rows | None = None) -> tuple[SimilarityLearner, Vectors]:
         """Return what compares descriptions, and the rows that it takes."""
-        rows = self.representation_.describer.weigh(raw)
+        with np.errstate(over="ignore"):  # infinity is refused below
+            rows = self.representation_.describer.weigh(raw)
         rows = onto_components(rows, self.reduction_) if learned else rows
-        if not np.isfinite(rows.data if is_sparse(rows) else rows).all():
-            raise LookalikeError("the model describes images by NaN or infinity: fit it again")
+        is_given = source is not None and source.images is None
+        if not is_given and not np.isfinite(rows.data if is_sparse(rows) else rows).all():
+            noun = "vectors" if self._of_vectors else "images"
+            raise LookalikeError(f"the model describes {noun} by NaN or infinity: fit it again")
         if (largest := largest_value(rows)) and not IN_FLOAT32[0] <= largest <= IN_FLOAT32[1]:
             name = "the model" if source is None else source.source
             raise LookalikeError(

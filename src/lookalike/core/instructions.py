@@ -12,6 +12,8 @@ from collections.abc import MutableMapping
 from pathlib import Path
 from typing import Final, Literal
 
+from lookalike.core.machine import cpu_fact
+
 Instructions = Literal["x86-64-v3", "native"]
 
 X86_64_V3: Final = {
@@ -43,11 +45,7 @@ NEEDED: Final = {"avx2", "fma", "bmi1", "bmi2", "f16c", "abm", "movbe"}
 
 def processor_flags(described: Path = Path("/proc/cpuinfo")) -> set[str]:
     """Return the instruction sets that Linux lists for the first processor; none where it lists none."""
-    if described.is_file():
-        for line in described.read_text(encoding="utf-8", errors="replace").splitlines():
-            if line.startswith("flags"):
-                return set(line.partition(":")[2].split())
-    return set()
+    return set(cpu_fact("flags", described).split())
 
 
 def why_not_same_digits(flags: set[str]) -> str:

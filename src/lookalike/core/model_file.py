@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -16,10 +17,12 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import LARGEST_MODEL, PathLike, named, reading, reading_npz, replacing
 
 SUFFIX = ".lookalike"
-LARGEST_TEXT = 32 * 2**20
-"""Letters of the JSON text: an image takes about 150 of them, and parsed they take up to twenty times the memory."""
+LARGEST_TEXT = 160 * 2**20
+"""Letters of the JSON text: a row takes 70 to 150 of them, and parsed they take at most the memory that arrays may."""
+LARGEST_HEADER = 32 * 2**20
+"""Letters of it that stand in the header, of which safetensors reads 100 MB: a longer text is an array of its bytes."""
 _LONGEST = 200  # letters of a reason
-_KEY = "lookalike"
+_KEY, _TEXT = "lookalike", "lookalike.text"
 _ZIP = b"PK\x03\x04"  # what archives begin with, which version 1.0.0 wrote
 _DAMAGED = (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError, OSError)
 
@@ -47,10 +50,14 @@ def write_model(path: PathLike, kind: Kind, about: Mapping[str, object], arrays:
     text = json.dumps({**about, "format": kind.name, "format_version": kind.versions[-1]}, sort_keys=True)
     if len(text) > LARGEST_TEXT:
         raise LookalikeError(
-            f"the names of all images and the rest of its text take {len(text) / 2**20:.0f} MB, and {path} holds "
-            f"{LARGEST_TEXT / 2**20:.0f} MB of them: learn from fewer images"
+            f"the names of all rows and the rest of its text take {len(text) / 2**20:.0f} MB, and {path} holds "
+            f"{LARGEST_TEXT / 2**20:.0f} MB of them: give fewer rows, or shorter names"
         )
-    content = save({name: np.asarray(array, order="C") for name, array in arrays.items()}, {_KEY: text})
+    stored = {name: np.asarray(array, order="C") for name, array in arrays.items()}
+    if len(text) <= LARGEST_HEADER:
+        content = save(stored, {_KEY: text})
+    else:
+        content = save(stored | {_TEXT: np.frombuffer(text.encode("ascii"), np.uint8)})
     with replacing(path) as part:
         part.write_bytes(content)
 
@@ -98,11 +105,30 @@ def _opened(path: PathLike, kind: Kind | None) -> Iterator[tuple[About, Callable
                     yield about, partial(_arrays_of_archive, stored)
             else:
                 with safe_open(path, framework="numpy") as file:
-                    about = _checked((file.metadata() or {}).get(_KEY), path, kind)
-                    yield about, lambda: {name: file.get_tensor(name) for name in sorted(file.keys())}
+                    names = sorted({*file.keys()} - {_TEXT})
+                    about = _checked(_text_in(file, path), path, kind)
+                    yield about, lambda: {name: file.get_tensor(name) for name in names}
     except (SafetensorError, *_DAMAGED) as error:
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
         raise LookalikeError(f"{path} is not a complete model file ({reason}): copy it again, or {again}") from error
+
+
+def _text_in(file: Any, path: PathLike) -> str | None:
+    """Return the JSON text of a safetensors file, from its header or, where it is long, from its array of bytes."""
+    text: str | None = (file.metadata() or {}).get(_KEY)
+    if text is None and _TEXT in file.keys():  # noqa: SIM118 (it is no dict)
+        _check_length(math.prod(file.get_slice(_TEXT).get_shape()), path)
+        text = file.get_tensor(_TEXT).tobytes().decode("ascii")
+    return text
+
+
+def _check_length(n_letters: int, path: PathLike) -> None:
+    """Refuse a text that is longer than any that is written."""
+    if n_letters > LARGEST_TEXT:
+        raise LookalikeError(
+            f"{path} holds {n_letters / 2**20:.0f} MB of text, more than any model of lookalike: get it from a "
+            "source that you trust"
+        )
 
 
 def _text_of_archive(stored: Mapping[str, Array], path: PathLike, again: str) -> str:
@@ -123,11 +149,7 @@ def _arrays_of_archive(stored: Mapping[str, Array]) -> Arrays:
 
 def _checked(text: str | None, path: PathLike, kind: Kind | None) -> About:
     """Read the JSON values of a file of this kind, in a version that is read."""
-    if text is not None and len(text) > LARGEST_TEXT:
-        raise LookalikeError(
-            f"{path} holds {len(text) / 2**20:.0f} MB of text, more than any model of lookalike: get it from a "
-            "source that you trust"
-        )
+    _check_length(len(text or ""), path)
     about = None if text is None else json.loads(text)
     if not isinstance(about, dict) or not isinstance(about.get("format"), str):
         raise LookalikeError(f"{path} is not a model of lookalike: name another file")

@@ -76,6 +76,8 @@ def read_header(path: PathLike, *, what: str = "table") -> list[str]:
     separators = [mark for mark in _SEPARATORS if mark in first]
     if separators and "," not in first:
         raise LookalikeError(f"{path} separates its columns by {_SEPARATORS[separators[0]]}: export it with commas")
+    if first and not first.strip(" ,\r\n"):
+        raise LookalikeError(f"{path} begins with an empty line: delete it, the names of the columns come first")
     return _parsed(first, path)[0][1]  # a line may hold carriage returns, which end rows too
 
 

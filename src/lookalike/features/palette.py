@@ -55,7 +55,8 @@ def learn_palette(pixels: Bytes, n_colours: int = N_COLOURS, seed: int = 0) -> F
     packed = pixels.astype(np.uint32) @ np.array([1 << 16, 1 << 8, 1], np.uint32)
     if (n_distinct := len(np.unique(packed))) < n_colours:
         why = f"cannot be learned from pixels of only {n_distinct} different colours"
-        raise LookalikeError(f"a palette of {n_colours} colours {why}: give more images (or fewer colours)")
+        what_now = "give images in more colours, or describe them otherwise, as by --representation hog"
+        raise LookalikeError(f"a palette of {n_colours} colours {why}: {what_now}")
     centres = cluster(pixels.astype(np.float32), n_colours, seed, n_iterations=50, n_redo=5)
     centres = (np.rint(centres * _STEPS) / _STEPS).clip(0, 255).astype(np.float32)
     order = np.lexsort((centres[:, 0], centres[:, 1], centres @ np.array(_LUMINANCE)))

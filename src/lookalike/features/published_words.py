@@ -59,7 +59,7 @@ def read_published_words(
 
 
 def find_first_id(files: Iterable[PathLike], n_words: int = N_WORDS) -> int:
-    """Return whether words are numbered from 0 or from 1, which the format does not say: the files decide."""
+    """Return the number of the first word, 0 or 1, which the format does not say: the files decide."""
     for ids in (_read_table(Path(path))[1][:, 0] for path in files):
         if np.isin([0, n_words], ids).any():
             return 0 if 0 in ids else 1

@@ -7,9 +7,10 @@ import pytest
 import scipy.sparse as sp
 
 from lookalike.app.choice import LONGEST, Shape, choose_learner, duration, seconds, too_long, worse_than_none
-from lookalike.app.learning import checked_settings, compare_on_labels, train
+from lookalike.app.learning import OURS, checked_settings, compare_on_labels, train
 from lookalike.app.rows import Rows
 from lookalike.app.similarity import Similarity
+from lookalike.core.errors import LookalikeError
 from lookalike.learners import LEARNERS, Euclidean
 
 
@@ -76,6 +77,21 @@ def test_what_takes_long_is_said_before_it_starts_with_what_to_do():
         "67 minutes",
         "2 hours",
     ]
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_setting_that_cannot_be_is_one_sentence_before_anything_is_read(name):
+    numbers = {key: type(default) for key, default in LEARNERS[name]().get_params().items() if key not in OURS}
+    wrong = [(key, "none") for key, kind in numbers.items() if kind in (int, float, bool, tuple)]
+    wrong += [(key, value) for key, kind in numbers.items() if kind is int for value in ("inf", "nan")]
+    wrong += [(key, "nan") for key, kind in numbers.items() if kind is float]
+    for key, value in wrong:
+        with pytest.raises(LookalikeError, match=rf"^({key} of {name} cannot be |{name} cannot learn: {key} must be )"):
+            Similarity(learner=name, parameters={key: value}).fit("nowhere.npy")
+
+
+def test_none_is_a_setting_where_it_is_the_default():
+    assert checked_settings("QPAO", {"upper": "none"}) == {"upper": None}
 
 
 def test_what_is_chosen_beats_no_learning_and_what_does_not_says_so():

@@ -12,6 +12,7 @@ from unittest.mock import Mock
 import pytest
 
 from lookalike import __version__
+from lookalike.app import rated
 from lookalike.app.options import StageReport
 
 DRAW = "--neighbours neighbours.csv --queries 3 --retrieved 2 --random"
@@ -53,7 +54,15 @@ MISTAKES = [
     (f"rate plan.csv --images photos --output p.html {DRAW} 3", "holds another plan"),
     (f"rate new.csv --images photos --output p.html {DRAW} 99", "no plan can be drawn from neighbours.csv: only 8 ima"),
     ("evaluate-triplets release --features hog --output table.txt", "must end in .csv or .parquet"),
-    ("evaluate-triplets release --features hog --output release/ratings.csv", "would be written over release: "),
+    *[
+        (f"evaluate-triplets release --features hog --output release/{name}.csv", "would lie in the folder release: ")
+        for name in ("ratings", "new", "t0/new")
+    ],
+    *[
+        (f"evaluate-triplets release {same}", "would both be called color in the table: give the file of one another")
+        for same in ("--vectors color.parquet --features color", "--model color.lookalike --features hog,color")
+    ],
+    ("evaluate-triplets release --vectors a/v.csv --model v.lookalike", "would both be called v in the table"),
     ("evaluate-triplets release --features fisher --codebook-images release/t0", "holds only images"),
     ("rate plan.csv --images photos --output plan.csv", "name another file to write"),
     ("rate plan.csv --images . --neighbours neighbours.csv --output ./neighbours.csv", "name another file to write"),
@@ -91,6 +100,7 @@ WRONG_USE = [
     ("fit photos --labels a --triplets b", "'--triplets': not allowed with --labels", " fit"),
     ("fit photos --jobs 0", "'--jobs': ", " fit"),
     ("rank m.lookalike q.png --gallery photos -k 0", "'-k': ", " rank"),
+    ("rank m.lookalike q.png --gallery photos --seed 0", "no such option: --seed", " rank"),
     ("evaluate m.lookalike photos -k 1,x", "'-k': must be whole numbers of at least 1", " evaluate"),
     ("evaluate m.lookalike photos -k 1,0", "'-k': must be whole numbers of at least 1", " evaluate"),
     ("rate plan.csv --images . --output p.html --seed -1", "'--seed': ", " rate"),
@@ -123,7 +133,8 @@ def test_a_command_has_help_and_prints_for_people_and_as_json(name, here, call, 
 
 
 @pytest.mark.parametrize(("line", "sentence"), MISTAKES)
-def test_a_mistake_is_one_sentence_and_changes_no_file(line, sentence, here, refused):
+def test_a_mistake_is_one_sentence_and_changes_no_file(line, sentence, here, refused, monkeypatch):
+    monkeypatch.setattr(rated, "_load_network", lambda path: (None, {}, path.stem))  # which need not be there
     (here / "hard.csv").hardlink_to("ada.csv")
     links = {"linked.csv": "v.npy", "linked.pipe": "pipe", "loop": "loop", "photo.npy": "photos/red/2.png"}
     for link, target in links.items():
@@ -132,6 +143,24 @@ def test_a_mistake_is_one_sentence_and_changes_no_file(line, sentence, here, ref
     before = {path: path.read_bytes() for path in here.rglob("*") if path.is_file()}
     assert sentence in refused(line)
     assert {path: path.read_bytes() for path in here.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    ("line", "output"),
+    [
+        ("fit . --representation color --learner euclidean", "../photos.lookalike"),
+        ("index ../m.lookalike .", "../photos.gallery.lookalike"),
+        ("export ../m.lookalike . --to npy", "../photos-npy"),
+    ],
+)
+def test_what_is_made_of_the_working_folder_lies_beside_it_and_is_made_again(line, output, here, call, monkeypatch):
+    files = set(Path("photos").absolute().rglob("*"))
+    monkeypatch.chdir("photos")
+    for _ in range(2):
+        said = call(line)
+        assert said.status == 0, said.err
+        assert said.out.startswith(f"{output}: ")
+    assert set(Path.cwd().rglob("*")) == files
 
 
 @pytest.mark.parametrize(("line", "sentence", "command"), WRONG_USE)

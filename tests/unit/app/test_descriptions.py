@@ -99,6 +99,15 @@ def test_a_cached_codebook_serves_its_own_settings_and_seed_alone(photos, tmp_pa
         assert np.array_equal(cached.toarray(), anew.toarray())
 
 
+def test_what_another_version_has_described_is_described_again(photos, tmp_path, monkeypatch):
+    found = read_class_folders(photos)
+    for n_groups in (2, 4):  # a codebook and descriptions
+        work = Workers(cache=Cache(tmp_path / "cache"))
+        make_representation("visterms", words=20).fit(found.paths[:9], found.images["sha256"].tolist()[:9], 3, work)
+        assert len(list((tmp_path / "cache").iterdir())) == n_groups
+        monkeypatch.setattr(representations, "VERSIONS", [*representations.VERSIONS[:-1], "0"])
+
+
 def quick(name):
     return {key: 300 for key in ("n_steps", "n_triplets") if key in learner_class(name)().get_params()}
 

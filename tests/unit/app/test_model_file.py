@@ -8,6 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 from model_files import parts, write_parts
+from safetensors import safe_open
 from safetensors.numpy import save
 
 import lookalike
@@ -159,6 +160,21 @@ def test_a_model_that_is_too_large_is_neither_read_nor_written(model_file, limit
         with pytest.raises(LookalikeError, match=r"at most 0 MB are read|more than any model"):
             read(model_file)
     if limit == "LARGEST_TEXT":
-        with pytest.raises(LookalikeError, match="learn from fewer images"):
+        with pytest.raises(LookalikeError, match=r"the names of all rows .*: give fewer rows"):
             model.save(tmp_path / "large.lookalike")
         assert not list(tmp_path.iterdir())
+
+
+def test_a_text_that_no_header_holds_is_an_array_and_says_the_same(model_file, tmp_path, monkeypatch):
+    short, long = tmp_path / "short.lookalike", tmp_path / "long.lookalike"
+    with monkeypatch.context() as patch:
+        patch.setattr(stored_model, "LARGEST_HEADER", 1000)
+        ImageSimilarity.load(model_file).save(long)
+    with safe_open(long, framework="numpy") as file:
+        assert not file.metadata()
+    assert read_about(long) == read_about(model_file)
+    ImageSimilarity.load(long).save(short)
+    assert short.read_bytes() == model_file.read_bytes()
+    monkeypatch.setattr(stored_model, "LARGEST_TEXT", 1000)
+    with pytest.raises(LookalikeError, match="more than any model"):
+        read_about(long)

@@ -31,6 +31,8 @@ def indexed(here, call):
     for image in Path("photos").glob("*/*.png"):
         os.utime(image, (10**9, 10**9))
     shutil.copy("release/t0/Q.png", "q.png")
+    Path("photos/red/down").mkdir()
+    Path("photos/red/7.png").rename("photos/red/down/7.png")
     assert call("index m.lookalike photos").status == 0
     return here
 
@@ -51,6 +53,7 @@ def test_a_saved_gallery_answers_as_its_folder_does(indexed, call, result):
     assert "1 file of the gallery left out (red/broken.png: " in said.err
     own = ranked(result, f"rank m.lookalike photos/red/3.png --gallery {GALLERY} -k 99")
     assert len(own) == N - 1
+    assert {row["path"]: row["label"] for row in own}["red/down/7.png"] == "red"
     fresh = ranked(result, "rank m.lookalike photos/red/3.png --gallery photos -k 5")
     assert [row["path"] for row in own[:5]] == [row["path"] for row in fresh]
     assert "red/3.png" not in [row["path"] for row in own]
@@ -90,6 +93,16 @@ def test_files_are_added_and_removed_by_name(indexed, result, painted):
     assert (result(index)["images"], result(index, "--add red/0.png")["images"]) == (N, N + 1)
 
 
+def test_a_file_is_the_same_under_every_name_and_none_comes_from_elsewhere(indexed, result, refused):
+    Path("linked").symlink_to("photos")
+    Path("photos/again").symlink_to("red")
+    index, real = "index m.lookalike linked --add", indexed.resolve() / "photos/red/1.png"
+    for name in (real, Path("linked/red/1.png").absolute(), "photos/red/1.png", "red/1.png", "linked/again/1.png"):
+        assert [result(index, name)[key] for key in ("images", "added", "changed")] == [N, 0, 0], name
+    for name in (Path("q.png").absolute(), "photos/..", Path("photos").absolute()):
+        assert f"{name} does not lie in linked" in refused(index, name)
+
+
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
@@ -99,7 +112,9 @@ def test_files_are_added_and_removed_by_name(indexed, result, painted):
         ("index m.lookalike photos --output m.lookalike", "would be written over m.lookalike"),
         ("index m.lookalike v.npy", "v.npy is a file of vectors"),
         ("index m.lookalike photos --output new.lookalike --add q.png", "there is no gallery new.lookalike yet"),
+        ("index m.lookalike photos --output photos/g.lookalike", "would lie in the folder photos: name another place"),
         ("index m.lookalike photos --add q.png", "q.png does not lie in photos"),
+        ("index m.lookalike photos --add ../q.png", "q.png does not lie in photos"),
         ("index m.lookalike photos --remove none.png", "none.png does not lie in photos"),
         ("index m.lookalike photos --remove photos/none.png", "has no image none.png"),
         (f"index m.lookalike release --output {GALLERY}", "is of the images in photos"),
@@ -112,6 +127,7 @@ def test_files_are_added_and_removed_by_name(indexed, result, painted):
         ("rank m.lookalike q.png --gallery none.lookalike", "there is no model none.lookalike"),
         ("rank m.lookalike q.png --gallery moved/g.lookalike", "there is no folder moved/photos"),
         ("export m.lookalike photos --output photos", "photos holds blue, which would be lost"),
+        ("export m.lookalike photos --output photos/new", "would lie in the folder photos: name another place"),
         ("export m.lookalike photos --output q.png", "q.png is a file: name a folder to write"),
         ("export m.lookalike photos --rank 9999", "rank must be a whole number from 1 to 17"),
         ("export m.lookalike photos --index Flaat", "no index 'Flaat' can be built"),
@@ -260,6 +276,13 @@ def test_fewer_dimensions_and_other_indices_say_what_is_lost(served, call, resul
     assert re.search(r"\nmAP +[01]\.\d+ \[.*\] +[01]\.\d+ \[", said)
     lists = result("export vectors.lookalike vectors.parquet --index IVF4,Flat")
     assert 0 < lists["same_neighbours"] < 1  # one list of four is looked into
+
+
+@pytest.mark.parametrize("served", ["bilinear"], indirect=True)
+def test_nothing_is_said_of_images_where_there_are_vectors(served, call):
+    said = call("rank vectors.lookalike id-0 --gallery vectors.parquet -k 99")
+    assert said.err.endswith("the gallery has only 59 vectors besides a query, fewer than 99\n")
+    assert re.search(r"\nleft out +0 ids\n", call("info vectors.lookalike").out)
 
 
 def test_images_leave_as_vectors_do(here, call, result):

@@ -15,6 +15,7 @@ from project import ROOT
 
 import lookalike
 from lookalike import ImageSimilarity, Similarity
+from lookalike.app.export import export
 from lookalike.app.rows import make_rows, read_vectors
 from lookalike.core.errors import LookalikeError
 
@@ -242,6 +243,164 @@ def test_in_python_rows_are_made_of_arrays_and_a_model_is_read_back(files):
             make_rows(X_, ids, labels)
     with pytest.raises(LookalikeError, match="rows cannot be read from a list"):
         Similarity().fit([1, 2])
+    for given in ({"labels": Y}, {"triplets": TRIPLETS}, {"id_column": "id"}, {"label_column": "kind"}):
+        for take in (Similarity().fit, model.evaluate):
+            with pytest.raises(
+                LookalikeError, match="mine is read already: give labels, triplets and names of columns"
+            ):
+                take(rows, **given)
+    with pytest.raises(LookalikeError, match="mine holds vectors, and images are described by visterms"):
+        ImageSimilarity().fit(rows)
+
+
+def test_rows_are_taken_in_any_order():
+    rows = make_rows(X, IDS, Y)
+    turned = rows.take(np.arange(36)[::-1])
+    assert (turned.ids.tolist(), turned.labels.tolist()) == (IDS[::-1], Y.tolist()[::-1])
+    np.testing.assert_array_equal(turned.X, X[::-1])
+
+
+ORDER = np.random.default_rng(1).permutation(36)
+LABELLED = pd.Series(Y, index=IDS)
+MIXED = pd.DataFrame(X, index=IDS)
+
+
+@pytest.mark.parametrize(
+    ("given", "ids", "labels"),
+    [
+        (X, IDS, LABELLED.iloc[ORDER]),  # by id
+        (X, IDS, pd.concat([LABELLED, pd.Series(["d"], index=["more"])]).iloc[::-1]),
+        (MIXED, None, LABELLED),
+        (MIXED, None, pd.Series(Y)),  # a count is no id
+        (X, pd.Series(ORDER), pd.Series(Y)),
+        (X, pd.Series(IDS, index=ORDER), pd.Series(Y, index=ORDER)),
+        (X, ORDER.tolist(), pd.Series(Y[ORDER], index=ORDER).sort_index()[ORDER[::-1]]),
+        (X, IDS, Y.astype("S")),
+        (X, np.array(IDS, "S"), pd.array(Y, dtype="string")),
+    ],
+)
+def test_labels_go_with_their_ids(given, ids, labels):
+    rows = make_rows(given, ids, labels)
+    expected = Y[ORDER] if isinstance(ids, list) and ids != IDS else Y
+    assert rows.labels.tolist() == expected.tolist()
+    assert rows.ids.tolist() == (IDS if ids is None else [x.decode() if isinstance(x, bytes) else str(x) for x in ids])
+
+
+def test_labels_of_a_frame_in_another_order_are_refused(files):
+    with pytest.raises(LookalikeError, match=r"another order: give labels.loc\[X.index\]"):
+        make_rows(MIXED, labels=LABELLED.iloc[ORDER])
+    assert read_vectors("pandas.csv", labels=LABELLED.iloc[ORDER]).labels.tolist() == Y.tolist()
+
+
+@pytest.mark.parametrize("kind", ["Int64", "Float64", "Float32", "float32[pyarrow]", "int64[pyarrow]"])
+def test_types_of_pandas_that_may_lack_a_value_are_numbers(kind):
+    table = TABLE.round().astype("int64" if "nt" in kind else "float32").astype(kind)
+    labels = pd.array([*Y[:-1], pd.NA], dtype="string")
+    rows = make_rows(table, labels=labels)
+    np.testing.assert_array_equal(rows.X, X.round())
+    assert rows.labels.tolist() == [*Y[:-1], ""]
+    table.iloc[4, 2] = pd.NA
+    with pytest.raises(LookalikeError, match="NaN, infinity or an empty cell in the row of id 4"):
+        make_rows(table)
+
+
+WIDE = TABLE.assign(id=IDS, label=Y)
+CLASSES = np.repeat(range(3), 12)
+NO_DIMENSIONS = {
+    "index.csv": (WIDE.to_csv, {}, " (not the index), ids from column id, labels from column label"),
+    "unnamed.csv": (WIDE.rename_axis("Unnamed: 0").to_csv, {}, " (not the index), ids from column id, labels from"),
+    "days.csv": (WIDE.set_index(pd.date_range("2020", periods=36)).to_csv, {}, " (not the index), ids from column id"),
+    "kind.csv": (
+        TABLE.assign(label=CLASSES, kind=Y, id=IDS).to_csv,
+        {"label_column": "kind"},
+        " (not the index, column label), ids from column id, labels from column kind",
+    ),
+    "shuffled.parquet": (WIDE.iloc[ORDER].to_parquet, {}, " (not the index), ids from column id, labels from column"),
+    "sku.parquet": (
+        WIDE.assign(id=range(36), sku=IDS).to_parquet,
+        {"id_column": "sku"},
+        " (not column id), ids from column sku, labels from column label",
+    ),
+    "named.parquet": (
+        WIDE.set_index("id").rename_axis("image").to_parquet,
+        {},
+        ", ids from column image, labels from column label",
+    ),
+    "both.parquet": (WIDE.set_index(CLASSES).rename_axis("kind").to_parquet, {}, " (not column kind), ids from column"),
+    "levels.parquet": (
+        WIDE.set_index([pd.Index(CLASSES, name="a"), pd.Index(ORDER, name="b")]).to_parquet,
+        {},
+        " (not column a, column b), ids from column id",
+    ),
+    "counted.parquet": (
+        WIDE.rename(columns={"id": "sku"}).set_index([pd.Index(CLASSES, name="a"), pd.RangeIndex(36)]).to_parquet,
+        {"id_column": "sku"},
+        " (not column a), ids from column sku",
+    ),
+    "bytes.parquet": (WIDE.assign(id=[name.encode() for name in IDS]).to_parquet, {}, ", ids from column id, labels"),
+}
+
+
+@pytest.mark.parametrize("name", NO_DIMENSIONS)
+def test_an_index_and_other_ids_and_labels_are_no_dimensions(name, tmp_path):
+    write, how, said = NO_DIMENSIONS[name]
+    write(tmp_path / name)
+    rows = read_vectors(tmp_path / name, **how)
+    assert rows.columns == tuple(TABLE.columns)
+    assert rows.origin.startswith(f"columns d0 to d5{said}")
+    place = {row: number for number, row in enumerate(rows.ids.tolist())}
+    assert [rows.labels[place[row]] for row in IDS] == Y.tolist()
+    np.testing.assert_array_equal(rows.X[[place[row] for row in IDS]], X)
+
+
+def test_no_level_of_several_is_an_id(tmp_path):
+    for names in ((None, None), ("a", "b")):
+        TABLE.set_index(pd.MultiIndex.from_arrays([CLASSES, ORDER], names=names)).to_parquet(tmp_path / "a.parquet")
+        rows = read_vectors(tmp_path / "a.parquet")
+        assert (rows.ids.tolist(), rows.columns) == ([str(row) for row in range(36)], tuple(TABLE.columns))
+
+
+def test_columns_without_names_are_numbered_as_pandas_does(tmp_path):
+    pd.DataFrame(X).to_csv(tmp_path / "a.csv")
+    pd.DataFrame(X, columns=range(1, 7)).to_csv(tmp_path / "b.csv", index=False)
+    for name in ("a.csv", "b.csv"):
+        np.testing.assert_array_equal(read_vectors(tmp_path / name).X, X)
+
+
+def test_a_model_has_what_fit_found_whatever_is_asked_later(files):
+    model = Similarity(hold_out=0.25, random_state=2).fit("v.npy", LABELS.assign(id=range(36))[1:])
+    about = model.about()
+    LABELS[:30].assign(id=[*range(1, 30), "gone"]).to_csv("some.csv", index=False)
+    model.evaluate("v.npy", "some.csv", everything=True)
+    assert model.left_out_["path"].tolist() == ["gone"]
+    model.rank("3", "v.npy")
+    model.save("m.lookalike")
+    assert lookalike.load("m.lookalike").about() == model.about() == about
+    assert {"reading vectors", "learning"} <= about["seconds"].keys()
+    # what was chosen for labels is not asked for with triplets
+    assert type(model.learner_).__name__ == "MCML"
+    assert type(model.fit("v.parquet", triplets=TRIPLETS[:9]).learner_).__name__ == "OASIS"
+
+
+def test_one_query_needs_no_list(files, place):
+    model = Similarity(learner="Euclidean").fit("v.parquet")
+    pd.testing.assert_frame_equal(model.rank("x3", "v.parquet"), model.rank(["x3"], "v.parquet"))
+    query, images = place / "photos" / "red" / "3.png", lookalike.load(place / "m.lookalike")
+    for one in (query, str(query)):
+        assert images.rank(one, place / "photos", k=3)["label"].tolist() == ["red"] * 3
+
+
+def test_rows_without_a_label_do_not_tell_what_fewer_dimensions_lose(files):
+    some = np.where(np.arange(36) % 2, Y, "")
+    model = Similarity(learner="OASIS", parameters={"n_steps": 50}).fit(make_rows(X, labels=some))
+    about = export(model, make_rows(X, labels=some), "out", to="npy", rank=3)
+    assert {row["queries"] for row in about["measures"]} == {18}
+
+
+def test_no_class_of_two_vectors_is_no_matter_of_images(files):
+    model = Similarity(learner="Euclidean").fit("v.parquet")
+    with pytest.raises(LookalikeError, match="no class has two vectors that can be evaluated: give more labelled vec"):
+        model.evaluate(make_rows(X[::12], labels=["a", "b", "c"]), everything=True)
 
 
 def csv(header, *lines):
@@ -304,8 +463,11 @@ MISTAKES = [
     (
         "a.parquet",
         parquet(id=["p", "q"], v=[[1.0, 2.0], None]),
-        "several lengths under v: 2 numbers in row 0, 0 in row 1",
+        "a.parquet has no vector under v in row 1 (from 0): give each row one",
     ),
+    ("a.parquet", parquet(id=["p", "q"], v=[None, [1.0]]), "a.parquet has no vector under v in row 0 (from 0)"),
+    ("a.parquet", parquet(id=["p", "q"], v=[[], [1.0]]), "several lengths under v: 0 numbers in row 0, 1 in row 1"),
+    ("a.parquet", lambda path: TABLE.set_index(pd.Index(Y, name="kind")).to_parquet(path), "has the id a twice"),
     ("a.parquet", parquet(id=["p", "q"], v=[["x"], ["y"]]), "lists of string under v: write lists of numbers"),
     (
         "a.parquet",
@@ -336,6 +498,10 @@ MISTAKES = [
     ("a.csv", csv("id,d0,d0", "p,1,2"), "a.csv has the column d0 more than once"),
     ("a.csv", csv("id;d0;d1", "p;1;2"), "a.csv separates its columns by semicolons: export it with commas"),
     ("a.csv", csv("0.5,0.25", "1,2"), "a.csv has numbers in its first line: write the names of the columns there"),
+    *(
+        ("a.csv", csv(line, "1,2,3"), "a.csv has numbers in its first line: write the names of the columns there")
+        for line in ("3,1,2", "0,1,0", "5,5,5", "0,-1,-2", ",5,6")
+    ),
     ("a.csv", csv("id,d0,d1"), "a.csv has no rows"),
     ("a.csv", lambda path: path.write_bytes(b""), "a.csv is empty"),
     ("a.csv", lambda path: path.write_bytes("id,d0\np,1".encode("utf-16")), "a.csv holds zero bytes, so it is UTF-16"),
@@ -354,7 +520,13 @@ MISTAKES = [
         lambda path: np.save(path.with_name("bad.npy"), np.full((36, 2), 2**32 - 1, dtype=np.uint32).view("U2")[:, 0]),
         "bad.npy cannot be read (its text has letters that do not exist): save",
     ),
-    ("v.npy --labels .", None, ". is a folder: name a table of labels in it"),
+    ("v.npy --labels wide.parquet", None, "wide.parquet is no table of labels, which ends in .csv: export it as CSV"),
+    ("v.npy --triplets y.npy", None, "y.npy is no table of triplets, which ends in .csv: export it as CSV"),
+    (
+        "v.npy --labels tables",
+        lambda path: path.with_name("tables").mkdir(),
+        "tables is a folder: name a table of labels in it",
+    ),
     (
         "v.npy --triplets judged.csv",
         None,
@@ -421,6 +593,23 @@ def test_columns_in_another_order_are_put_into_that_of_the_model_and_others_refu
     assert "turned.csv has its columns in another order" in answers[1].err
     ranked = [call("rank", "v.lookalike", "x3", "--gallery", file).out for file in ("wide.parquet", "turned.csv")]
     assert ranked[0].splitlines()[1:] == ranked[1].splitlines()[1:]
+    # rows that are read or made are known as those of a file are, and leave in the same order
+    model = lookalike.load("v.lookalike")
+    for turned in (read_vectors("turned.csv"), make_rows(TABLE[TABLE.columns[::-1]], IDS, Y)):
+        with pytest.warns(UserWarning, match="columns in another order"):
+            assert model.evaluate(turned).attrs["learned_from"] == 36
+        with pytest.warns(UserWarning, match="columns in another order"):
+            assert export(model, turned, "turned-npy", to="npy")["same_neighbours"] == 1
+        np.testing.assert_array_equal(np.load("turned-npy/gallery.npy"), X)
+        with pytest.warns(UserWarning, match="columns in another order"):
+            found = model.rank(turned, read_vectors("wide.parquet"), k=5)
+        pd.testing.assert_frame_equal(found, model.rank(IDS, "wide.parquet", k=5))
+    for learned in (None, "queries", "gallery"):
+        expected = model.vectors("wide.parquet", learned=learned)[0]
+        with pytest.warns(UserWarning, match="columns in another order"):
+            np.testing.assert_array_equal(Similarity("v.lookalike").vectors("turned.csv", learned=learned)[0], expected)
+    # columns that nobody named are in the order of the model's
+    assert model.evaluate(make_rows(pd.DataFrame(X), IDS, Y)).attrs["learned_from"] == 36
     TABLE.rename(columns={"d2": "price"}).assign(id=IDS, label=Y).to_csv("other.csv", index=False)
     said = call("rank", "v.lookalike", "x3", "--gallery", "other.csv")
     assert said.err == (
@@ -435,6 +624,9 @@ def test_ids_that_were_learned_from_with_other_numbers_are_told(files, call):
     warned = "lookalike: the model has learned from 36 ids of rounded.csv with other numbers: if rounding changed"
     assert warned in call("evaluate", "v.lookalike", "rounded.csv").err
     np.save("other.npy", X.round(2))
+    Similarity(learner="OASIS", parameters={"n_steps": 50}).fit("v.npy", "y.npy").save("numbers.lookalike")
+    LABELS.assign(id=range(36))[3:].to_csv("some.csv", index=False)  # rows that have no label are left out
+    assert "with other numbers" not in call("evaluate", "numbers.lookalike", "other.npy", "--labels", "some.csv").err
     assert "with other numbers" not in call("evaluate", "v.lookalike", "other.npy", "--labels", "y.npy").err
 
 
@@ -442,7 +634,8 @@ def test_vectors_of_a_length_that_no_product_can_hold_are_refused(files, call):
     Similarity(learner="OASIS", parameters={"n_steps": 50}).fit("v.npy", "y.npy").save("v.lookalike")
     np.save("far.npy", X * np.float32(1e18))
     np.save("farther.npy", np.float64(1e300) * X.astype(float))
-    for file in ("far.npy", "farther.npy"):
+    np.save("farthest.npy", np.full_like(X, 3e38))
+    for file in ("far.npy", "farther.npy", "farthest.npy"):
         for line in (f"evaluate v.lookalike {file} --labels y.npy --all", f"rank v.lookalike {file} --gallery {file}"):
             said = call(*line.split())
             (sentence,) = [line for line in said.err.splitlines() if line.startswith("lookalike: ")]

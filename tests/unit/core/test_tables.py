@@ -58,6 +58,17 @@ def test_a_table_that_may_be_misread_is_refused(tmp_path, monkeypatch, content, 
         read_cells(path, COLUMNS)
 
 
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [("", "is empty"), ("\nid,x\na,1\n", "begins with an empty line: delete it"), (" ,,\r\nid,x", "begins with an")],
+)
+def test_a_header_stands_in_the_first_line(tmp_path, content, sentence):
+    path = tmp_path / "t.csv"
+    path.write_bytes(content.encode("utf-8-sig"))
+    with pytest.raises(LookalikeError, match=f"^{re.escape(str(path))} {sentence}"):
+        tables.read_header(path)
+
+
 def test_whole_numbers_are_those_of_their_type_in_plain_digits():
     cells = pd.DataFrame({"path": ["0", "007"], "label": [str(2**63 - 1), "3"]}, index=[2, 3])
     numbers = whole_numbers(cells, {"path": "int32", "label": "int64"}, "t.csv")

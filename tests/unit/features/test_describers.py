@@ -168,7 +168,10 @@ def test_settings_that_mean_nothing_are_refused(system, settings):
         *((lambda bad=bad: descriptors.describe(bad, np.zeros((2, 3))), RGB_BYTES) for bad in NOT_RGB),
         *((lambda bad=bad: palette.sample_pixels(bad, 5, np.random.default_rng(0)), RGB_BYTES) for bad in NOT_RGB),
         *((lambda bad=bad: lbp.lbp_patterns(bad), "expected uint8 grey") for bad in NOT_GREY),
-        (lambda: palette.learn_palette(np.tile(np.uint8(range(19))[:, None], (9, 3))), "only 19 different colours"),
+        (
+            lambda: palette.learn_palette(np.tile(np.uint8(range(19))[:, None], (9, 3))),
+            "only 19 .*--representation hog",
+        ),
         (lambda: palette.learn_palette(np.zeros((9, 3), np.uint8), 0), "1 to 128"),
         (lambda: TfidfVisterms().fit(np.array([[1, -1]])), "(?i)negative"),
         (lambda: TfidfVisterms(dtype="int8").fit(np.eye(3)), "dtype"),
