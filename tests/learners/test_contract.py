@@ -1,11 +1,11 @@
 """One contract, every learner of the registry: a new learner joins by its line there and by what it accepts."""
 
+import copy
 import inspect
 import itertools
 import pickle
 import re
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,7 +19,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import lookalike
-from lookalike.learners import LEARNERS, Euclidean, PairSampler, TripletSampler, base
+from lookalike.learners import LEARNERS, Euclidean, PairSampler, TripletProducts, TripletSampler, base
 from lookalike.learners.base import psd_factor
 from lookalike.learners.euclidean import Baseline
 from lookalike.learners.online import held_out_rows
@@ -129,7 +129,7 @@ def odd_csr():
 
 
 @each
-def test_it_works_where_estimators_of_scikit_learn_do(learner, tmp_path):
+def test_it_works_where_estimators_of_scikit_learn_do(learner):
     pipeline = make_pipeline(FunctionTransformer(accept_sparse=True), clone(learner))
     assert pipeline.fit(X, Y).score(X, Y) == fitted(learner).score(X, Y)
     scores = cross_val_score(learner, X, Y, cv=2, error_score="raise")
@@ -138,8 +138,6 @@ def test_it_works_where_estimators_of_scikit_learn_do(learner, tmp_path):
     search = GridSearchCV(learner, {name: [value]} if name else {}, cv=2, error_score="raise").fit(X, Y)
     assert search.best_score_ == scores.mean()
     assert_same(search.best_estimator_, fitted(learner))
-    joblib.dump(search.best_estimator_, tmp_path / "model.joblib")
-    assert_same(joblib.load(tmp_path / "model.joblib"), fitted(learner))
 
 
 @every
@@ -306,6 +304,9 @@ def test_an_index_of_the_transformed_rows_ranks_as_the_learner(learner):
     for wrong in (0, 25, 2.5):
         with pytest.raises(ValueError, match="rank must be a whole number from 1 to 24"):
             model.transform_gallery(X, rank=wrong)
+    # of a distance there are no more columns than L has
+    most = 24 if model.metric_ == "inner_product" or not learner.learns_matrix else model._factor().shape[1]
+    assert model.transform_queries(X, 24).shape == (60, most)
     # of a lower rank it is the nearest matrix
     identity = np.eye(24)
     matrix = of_matrix(model, identity, identity) if model.metric_ == "inner_product" else model.M_
@@ -318,7 +319,7 @@ def test_an_index_of_the_transformed_rows_ranks_as_the_learner(learner):
 def test_few_dimensions_of_a_large_matrix_are_found_without_all_of_them(monkeypatch):
     monkeypatch.setattr(base, "LARGEST_DECOMPOSED", 20)
     W = np.diag([5.0, 3.0, *np.full(22, 0.01)])[::-1]
-    left, right = base.truncated(W, 2)
+    left, right = base.truncated_svd(W, 2)
     np.testing.assert_allclose(left @ right.T, np.where(W > 1, W, 0), atol=1e-8)
 
 
@@ -409,7 +410,15 @@ def test_early_stopping_scores_fits_of_so_many_steps_and_refits_on_all_rows_for_
         assert mean_average_precision(found, Y[held_out]) == pytest.approx(score, abs=1e-6)
     assert model.n_steps_ == min(steps[scores == scores.max()])
     assert_same(stopped.set_params(n_steps=model.n_steps_).fit(X, Y), model)
-    assert not hasattr(clone(learner).fit(X, Y).set_params(early_stopping=False).fit(X, Y), "validation_curve_")
+    anew = [lambda model: model.set_params(early_stopping=False).fit(X, Y)]
+    if learner.accepts - {"labels"}:
+        anew.append(lambda model: learn(model, drawn(learner, 20)))
+    if hasattr(learner, "fit_products"):
+        anew.append(lambda model: model.fit_products(TripletProducts(X, drawn(learner, 20))))
+    for fit in anew:
+        assert not hasattr(fit(copy.deepcopy(model)), "validation_curve_")
+    with pytest.raises(ValueError, match="early_stopping needs two classes with at least four rows"):
+        clone(learner).fit(X[:24], np.where(np.arange(24) < 18, 0, np.arange(24) // 2))
 
 
 @over([learner for learner in first if "n_steps" in learner.get_params()])
@@ -525,6 +534,19 @@ def test_rows_and_labels_that_nothing_can_be_learned_from_are_refused(learner):
             clone(learner).fit(rows, y)
 
 
+WHOLE = {"n_steps": 40, "trace_points": 5, "n_components": 4, "n_neighbors": 2, "refresh": 5, "max_iter": 4}
+WHOLE |= {"n_rankers": 2, "n_triplets": 40, "n_blocks": 2, "max_sweeps": 3}
+
+
+@over([learner for learner in first if WHOLE.keys() & learner.get_params().keys()])
+def test_whole_numbers_may_be_written_with_a_point(learner):
+    given = {name: value for name, value in WHOLE.items() if name in learner.get_params()}
+    models = [clone(learner).set_params(**given), clone(learner).set_params(**{n: float(v) for n, v in given.items()})]
+    assert_same(*(model.fit(X, Y) for model in models))
+    if "trace" in inspect.signature(learner.fit).parameters:
+        assert_same(*(model.fit(X, Y, trace=lambda *_: {}, trace_steps=[0, 3]) for model in models))
+
+
 WRONG = [
     ("OASIS", {"aggressiveness": [0.0, np.nan], "n_steps": [-1, 2.5, np.inf, 1e20], "validation_fraction": [0.0, 1.0]}),
     ("OASIS", {"trace_points": [0], "dtype": ["float16"], "projection": ["no"], "projection_interval": [0, 1.5]}),
@@ -540,6 +562,18 @@ WRONG = [
     ("DiagonalOASIS", {"aggressiveness": [0.0]}),
     ("QPAO", {"C": [0.0, np.nan], "lower": [np.inf], "upper": [-1.0], "n_blocks": [0, 1.5], "tol": [-1.0]}),
     ("QPAO", {"max_sweeps": [0], "n_triplets": [-1]}),
+]
+
+
+NO_NUMBERS = {parameter: ["1", None, [1], True] for _, wrong in WRONG for parameter in wrong}
+for chosen in ("dtype", "solver", "projection", "percentiles"):
+    del NO_NUMBERS[chosen]
+for optional in ("upper", "projection_interval", "n_components"):
+    NO_NUMBERS[optional].remove(None)
+WRONG += [("LEGO", {"percentiles": [5, None, "ab", ("5", 95), (5, None)]})]
+WRONG += [
+    (name, {parameter: NO_NUMBERS[parameter] for parameter in wrong if parameter in NO_NUMBERS})
+    for name, wrong in WRONG
 ]
 
 
@@ -598,6 +632,14 @@ def test_factor_of_a_singular_matrix_has_its_rank():
 def test_no_distance_is_below_0_whatever_rounding_says():
     A = np.random.default_rng(2).random((30, 40))
     assert Euclidean().fit(A).similarity(A, A).max() <= 0
+
+
+def test_neighbours_far_from_the_origin_are_those_of_double_precision():
+    rows = (1000 + np.random.default_rng(0).standard_normal((300, 20))).astype(np.float32)
+    double = rows.astype(np.float64)
+    model = Euclidean().fit(rows)
+    np.testing.assert_array_equal(model.rank(rows, rows)[0], model.rank(double, double)[0])
+    np.testing.assert_array_equal(np.argmax(model.similarity(rows, rows), axis=1), np.arange(300))
 
 
 @pytest.mark.parametrize("scale", [1e25, 1e-30])

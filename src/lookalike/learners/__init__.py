@@ -3,18 +3,18 @@
 ===============  ========================  ========================  =================  ===========================
 learner          learns from               keeps                     transform          source
 ===============  ========================  ========================  =================  ===========================
-OASIS            labels, triplets, online  ``W_``, d x d             with a projection  JMLR 2010, section 2
-OnlineProjOASIS  labels, triplets, online  ``W_``, d x d, symmetric  with a projection  JMLR 2010, section 6
-DissimOASIS      labels, triplets, online  ``M_``, d x d             with a projection  JMLR 2010, section 6
-AveragedOASIS    labels                    ``W_``, d x d             with a projection  JMLR 2010, section 5.4
+OASIS            labels, triplets, online  ``W_``, d x d             projection="psd"   JMLR 2010, section 2
+OnlineProjOASIS  labels, triplets, online  ``W_``, d x d, symmetric  projection="psd"   JMLR 2010, section 6
+DissimOASIS      labels, triplets, online  ``M_``, d x d             projection="psd"   JMLR 2010, section 6
+AveragedOASIS    labels                    ``W_``, d x d             projection="psd"   JMLR 2010, section 5.4
 MCML             labels                    ``M_``, d x d             yes                Globerson and Roweis, 2006
 LMNN             labels                    ``M_``, d x d             yes                Weinberger and others, 2006
 LEGO             labels, pairs, online     ``M_``, d x d             yes                Jain and others, 2008
 RCA              labels                    ``M_``, d x d             yes                Bar-Hillel and others, 2003
 MMC              labels                    ``M_``, d x d             yes                Xing and others, 2003
-SOMLTG           labels, triplets, online  ``w_``, d weights         with a projection  AAAI 2014, Algorithm 1
-SOMLDA           labels, triplets, online  ``w_``, d weights         with a projection  AAAI 2014, Algorithm 2
-DiagonalOASIS    labels, triplets, online  ``w_``, d weights         with a projection  AAAI 2014, as OASIS
+SOMLTG           labels, triplets, online  ``w_``, d weights         projection="psd"   AAAI 2014, Algorithm 1
+SOMLDA           labels, triplets, online  ``w_``, d weights         projection="psd"   AAAI 2014, Algorithm 2
+DiagonalOASIS    labels, triplets, online  ``w_``, d weights         projection="psd"   AAAI 2014, as OASIS
 QPAO             labels, triplets          ``w_``, d weights         yes                AAAI 2014, reconstructed
 TFIDF            labels, triplets, online  ``w_``, all 1             yes                AAAI 2014
 Euclidean        labels, triplets, online  nothing                   yes                no learning

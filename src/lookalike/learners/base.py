@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import numbers
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
@@ -273,9 +274,10 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        numpy.ndarray or CSR matrix of shape (n, d) or (n, rank)
+        numpy.ndarray or CSR matrix of shape (n, d) or (n, min(rank, r))
             QW where `metric_` is ``"inner_product"``, QL with LL' = M where it is ``"sqeuclidean"``; with a rank,
-            Q U S^(1/2), where USV' is the truncated singular value decomposition of W, or of L as `transform` gives it.
+            Q U S^(1/2), where USV' is the truncated singular value decomposition of W (r = d), or of L as `transform`
+            gives it, of r columns.
             Of learners of one weight a feature, the features of the largest weights, sparse where Q is.
 
         Raises
@@ -303,7 +305,7 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        numpy.ndarray or CSR matrix of shape (n, d) or (n, rank)
+        numpy.ndarray or CSR matrix of shape (n, d) or (n, min(rank, r))
             G itself where `metric_` is ``"inner_product"``, GL where it is ``"sqeuclidean"``; with a rank, G V S^(1/2).
 
         Raises
@@ -350,7 +352,14 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Raise ValueError for a parameter that is no whole number, or less than `least`."""
         for name in names:
             value = getattr(self, name)
-            self._require(least <= value < 2**63 and int(value) == value, name, f"a whole number from {least} to 2**63")
+            is_whole = is_number(value) and least <= value < 2**63 and int(value) == value
+            self._require(is_whole, name, f"a whole number from {least} to 2**63")
+
+    def _require_number(self, name: str, what: str, holds: Callable[[float], bool]) -> None:
+        """Raise ValueError for a parameter that is no number, or not one for which this holds."""
+        value = getattr(self, name)
+        self._require(is_number(value), name, "a number")
+        self._require(holds(value), name, what)
 
     def _why_no_transform(self) -> str | None:
         """Return why an instance with these parameters has no `transform`, or None where it has one."""
@@ -367,7 +376,7 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if self.metric_ != "inner_product" and (reason := self._why_no_transform()) is not None:
             raise ValueError(reason.replace("transform", "map to an index"))
         if rank is not None:
-            if not (1 <= rank <= d and int(rank) == rank):
+            if not (is_number(rank) and 1 <= rank <= d and int(rank) == rank):
                 raise ValueError(f"rank must be a whole number from 1 to {d}, not {rank!r}")
             return self._of_rank(X, side, int(rank))
         if self.metric_ == "inner_product":
@@ -377,9 +386,9 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _of_rank(self, X: Matrix, side: int, rank: int) -> Matrix:
         """Do as `_for_index` in so many dimensions."""
         if self.metric_ == "inner_product":
-            factor = truncated(self._matrix(), rank)[side]
+            factor = truncated_svd(self._matrix(), rank)[side]
         else:
-            left = truncated(self._factor(), rank)[0]
+            left = truncated_svd(self._factor(), rank)[0]
             factor = left * np.linalg.norm(left, axis=0)
         return np.asarray(X @ factor.astype(X.dtype, copy=False))
 
@@ -501,6 +510,11 @@ def class_deviations(rows: Array, codes: Longs, sizes: Longs) -> Array:
     return deviations
 
 
+def is_number(value: object) -> bool:
+    """Tell whether a value is a real number, as True is not."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
 def largest_value(X: Matrix) -> float:
     """Return the largest absolute value of some rows."""
     values = X.data if is_sparse(X) else X
@@ -528,7 +542,7 @@ def refuse_large_matrix(d: int, dtype: str, name: str) -> None:
         )
 
 
-def truncated(matrix: Array, rank: int) -> tuple[Array, Array]:
+def truncated_svd(matrix: Array, rank: int) -> tuple[Array, Array]:
     """Return U S^(1/2) and V S^(1/2) of the `rank` largest singular values of a matrix, USV' = matrix."""
     if MUCH_SMALLER * rank < min(matrix.shape) > LARGEST_DECOMPOSED:
         # some twenty products with so many columns, and no decomposition of d x d numbers

@@ -47,7 +47,7 @@ class BatchLearner(SimilarityLearner):
     """Base of the learners of a Mahalanobis matrix that see all rows in every step; a subclass defines `_descend`."""
 
     accepts = frozenset({"labels"})
-    curve_points: ClassVar[int | None] = None
+    n_curve_points: ClassVar[int | None] = None
     """Rows of the curve that are asked for by default; None: one for every step."""
     max_iter: int
     tol: float
@@ -96,8 +96,8 @@ class BatchLearner(SimilarityLearner):
         """
         self._check_parameters()
         X, y = self._check_labelled(X, y)
-        if trace_steps is None and self.curve_points is not None:
-            trace_steps = log_spaced_steps(max(int(self.max_iter), 1), self.curve_points, first=1).tolist()
+        if trace_steps is None and self.n_curve_points is not None:
+            trace_steps = log_spaced_steps(max(int(self.max_iter), 1), self.n_curve_points, first=1).tolist()
         # a learner that may end by itself cannot know what steps it reaches
         wanted = None if trace_steps is None else {0, *(int(step) for step in trace_steps)}
         if wanted is not None and min(wanted) < 0:
@@ -136,4 +136,4 @@ class BatchLearner(SimilarityLearner):
 
     def _check_parameters(self) -> None:
         self._require_whole(0, "max_iter")
-        self._require(self.tol >= 0, "tol", "a number that is not negative")
+        self._require_number("tol", "a number that is not negative", lambda tol: tol >= 0)

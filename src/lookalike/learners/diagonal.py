@@ -179,8 +179,7 @@ class OnlineDiagonalLearner(OnlineTripletLearner[Work], ProductsLearner):
 
     def _start(self, d: int) -> None:
         self.metric_ = "inner_product"
-        self.n_steps_ = 0
-        self.n_updates_ = 0
+        super()._start(d)
         self.state_ = {"feature": np.empty(0, dtype=np.int64)}
         self.state_ |= {name: np.full(0, rest) for name, rest in self.fields.items()}
 

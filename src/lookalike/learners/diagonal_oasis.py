@@ -6,15 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lookalike.core.arrays import Doubles, Ints
+from lookalike.core.arrays import Doubles, Ints, Words
 from lookalike.core.kernels import njit
 from lookalike.learners.diagonal import Compact, OnlineDiagonalLearner, add_product
 from lookalike.learners.sparse_rows import row_of, sparse_dot
 from lookalike.learners.triplet_products import Products
-
-Places = NDArray[np.uint32]
 
 
 @dataclass(eq=False, repr=False)
@@ -59,7 +56,7 @@ class DiagonalOASIS(OnlineDiagonalLearner):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        self._require(self.aggressiveness > 0, "aggressiveness", "larger than 0")
+        self._require_number("aggressiveness", "larger than 0", lambda C: C > 0)
 
     def _weights(self, state: Compact) -> Doubles:
         return state["weight"].copy()
@@ -102,7 +99,7 @@ def passive_aggressive_steps(
 
 
 @njit(cache=True, nogil=True)
-def _take_up(difference: Doubles, places: Places, values: Doubles) -> float:
+def _take_up(difference: Doubles, places: Words, values: Doubles) -> float:
     """Take the values of a vector off its dense form, leaving zeros; return the sum of their squares."""
     total = 0.0
     for k in range(places.shape[0]):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lookalike.core.arrays import Array, Labels, Matrix
-from lookalike.learners.base import SimilarityLearner
+from lookalike.learners.base import SimilarityLearner, is_sparse
 from lookalike.learners.triplets import check_triplets
 
 
@@ -71,7 +71,8 @@ class Euclidean(Baseline):
         return X
 
     def _project(self, rows: Matrix) -> Matrix:
-        return rows
+        # far from the origin, lengths and products of dense rows leave nothing of a distance in float32
+        return rows if is_sparse(rows) else rows.astype(np.float64, copy=False)
 
     def _scores(self, *parts: Matrix) -> Array:
         # rounding can leave the distance of a row to itself a little below 0

@@ -25,6 +25,8 @@ PLAIN, ONLINE_PROJ, DISSIM = range(3)
 """Kinds of steps: by V = p (p+ - p-)', by its symmetric part, and that of a distance (see `symmetric_steps`)."""
 LARGEST_BYTES = 2**30
 """Of G, and of T and the log of updates of every ranker."""
+LARGEST_ON_PRODUCTS = 10_000
+"""C up to which steps are taken on products: rounding may be all that they tell of the distance of two rows."""
 SPARSE_BELOW = 0.25
 """Share of values that are not zero below which dense rows are taken as sparse, and strengths are held so."""
 TILE = 1_024
@@ -65,6 +67,9 @@ def bytes_of_products(n_rows: int, n_steps: int, dtype: DTypeLike, n_rankers: in
 class Gram:
     """Rows in the dtype of learning and their inner products, made once for all that learns from these rows."""
 
+    centre: Doubles | None = None
+    """What was taken off all rows."""
+
     def __init__(self, rows: Matrix) -> None:
         self.rows = rows
         self.n_rows = int(rows.shape[0])
@@ -76,6 +81,22 @@ class Gram:
             return cls(canonical_csr(X, np.dtype(dtype)))
         with np.errstate(over="ignore"):
             return cls(refuse_infinity(np.array(X, dtype=dtype, order="C")))
+
+    @cached_property
+    def around_mean(self) -> Gram:
+        """Return dense rows less their mean, so that distances lose few digits; sparse rows as they are."""
+        with np.errstate(over="ignore", invalid="ignore"):  # steps refuse it
+            return self if is_sparse(self.rows) else self.less(self.rows.mean(axis=0, dtype=np.float64))
+
+    def less(self, centre: Doubles | None) -> Gram:
+        """Return the rows less a centre."""
+        if centre is None:
+            return self
+        rows = self.rows.toarray() if is_sparse(self.rows) else self.rows
+        with np.errstate(over="ignore", invalid="ignore"):
+            moved = Gram((rows - centre).astype(rows.dtype))
+        moved.centre = centre
+        return moved
 
     @cached_property
     def products(self) -> Array:
@@ -122,7 +143,7 @@ class Seen:
     def products(self, gram: Gram) -> tuple[Array, Array]:
         """Return the inner products of these rows with the rows of `gram`, and with each other."""
         if self._products is None or self._products[0] is not gram:
-            own = Gram.copied(self.rows, gram.rows.dtype)
+            own = Gram.copied(self.rows, gram.rows.dtype).less(gram.centre)
             self._products = gram, gram.block(own.rows), own.products
         return self._products[1:]
 

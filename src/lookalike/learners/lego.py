@@ -18,11 +18,11 @@ from numpy.typing import ArrayLike
 from lookalike.core.arrays import Array, Doubles, Ints, Matrix
 from lookalike.core.kernels import njit
 from lookalike.core.seeds import as_seed
-from lookalike.learners.base import is_sparse
+from lookalike.learners.base import is_number, is_sparse
 from lookalike.learners.online import Draw, OnlineLearner, feed
 from lookalike.learners.pairs import PairSampler, check_pairs
 from lookalike.learners.span import Span
-from lookalike.learners.sparse_rows import Rows, longest_row, sparse_dot, subtract_rows
+from lookalike.learners.sparse_rows import Rows, add_to_row, longest_row, sparse_dot, subtract_rows
 
 RANDOM_PAIRS = 10_000
 """Pairs of rows, drawn at random, whose distances set the targets."""
@@ -150,8 +150,9 @@ class LEGO(OnlineLearner["_LazyMatrix"]):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        self._require(0 < self.regularization < np.inf, "regularization", "larger than 0 and finite")
-        two = len(self.percentiles) == 2 and 0 <= self.percentiles[0] < self.percentiles[1] <= 100
+        self._require_number("regularization", "larger than 0 and finite", lambda eta: 0 < eta < np.inf)
+        given = self.percentiles
+        two = np.iterable(given) and len(given) == 2 and all(map(is_number, given)) and 0 <= given[0] < given[1] <= 100
         self._require(two, "percentiles", "two of 0 to 100, the first smaller")
 
     def _set_targets(self, X: Matrix, seed: int) -> None:
@@ -163,8 +164,7 @@ class LEGO(OnlineLearner["_LazyMatrix"]):
     def _start(self, d: int) -> None:
         self.metric_ = "sqeuclidean"
         self.M_ = np.eye(d, dtype=self.dtype)
-        self.n_steps_ = 0
-        self.n_updates_ = 0
+        super()._start(d)
 
     def _sampler(self, X: Matrix, y: Array, seed: int) -> Draw:
         draw = PairSampler(y, seed).draw
@@ -173,6 +173,7 @@ class LEGO(OnlineLearner["_LazyMatrix"]):
 
     def _prepare(self, X: Matrix, n_steps: int) -> _LazyMatrix:
         n, d = X.shape
+        X = around_mean(X)
         # z'Mz of d x d takes the square of its non-zeros, up to twice a row's, and of n x n four numbers
         non_zeros = (X.nnz if is_sparse(X) else np.count_nonzero(X)) / n
         if self.n_steps_ == 0 and (n < d or n <= 2 * non_zeros):
@@ -246,6 +247,15 @@ class _RowProducts(_LazyMatrix):
         return self._span.full_matrix(half.T @ half)
 
 
+def around_mean(X: Matrix) -> Matrix:
+    """Return dense rows with features that are nowhere 0 less their mean: distances stay, and so do zeros."""
+    if is_sparse(X):
+        return X
+    X = np.asarray(X, dtype=np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return X - np.where(X.all(axis=0), X.mean(axis=0), 0.0)
+
+
 def random_distances(X: Matrix, n_pairs: int, random: np.random.Generator) -> Doubles:
     """Return the squared Euclidean distances of `n_pairs` pairs of different rows, drawn with replacement."""
     n = X.shape[0]
@@ -300,6 +310,7 @@ def lego_steps(
     # in force is A, which is only read, less the sum of factors[k] outer(recent[k], recent[k]) over k < n_recent
     longest, products = longest_row(rows), np.empty(recent.shape[0])
     z_index, z_value = np.empty(2 * longest, dtype=np.uint32), np.empty(2 * longest)
+    no_tail, no_tail_value = z_index[:0], z_value[:0]
     losses = 0
     updates = 0
     for p in range(pairs.shape[0]):
@@ -330,9 +341,9 @@ def lego_steps(
         for k in range(direction.shape[0]):
             direction[k] = 0.0
         for k in range(n):
-            _add(direction, value[k], A[index[k]])
+            add_to_row(direction, value[k], A[index[k]], no_tail, no_tail_value)
         for k in range(n_recent):
-            _add(direction, -products[k], recent[k])
+            add_to_row(direction, -products[k], recent[k], no_tail, no_tail_value)
         # yb / yh = 1 / (1 + weight yh): the rank-one form of adding weight zz' to the inverse
         factors[n_recent] = weight * after / distance
         n_recent += 1
@@ -356,12 +367,6 @@ def logdet_step(distance: float, target: float, regularization: float) -> tuple[
     if abs(after - target) > abs(distance - after):
         return after, regularization * (after - target)
     return after, (distance - after) / distance / after
-
-
-@njit(cache=True, nogil=True)
-def _add(target: Array, weight: float, row: Array) -> None:
-    for k in range(target.shape[0]):
-        target[k] += weight * row[k]
 
 
 def warm_up() -> None:

@@ -118,7 +118,7 @@ class LMNN(BatchLearner):
     [[0]]
     """
 
-    curve_points = 60
+    n_curve_points = 60
 
     omega: float = 0.5
     n_neighbors: int = 3
@@ -133,7 +133,7 @@ class LMNN(BatchLearner):
     def _descend(self, span: Span, y: Array) -> Iterator[Point]:
         """Yield the start and the descent after every iteration."""
         coordinates, (classes, _) = span.coordinates, class_codes(y)
-        targets = target_neighbours(coordinates, classes, self.n_neighbors)
+        targets = target_neighbours(coordinates, classes, int(self.n_neighbors))
         if self.solver == "factor":
             start = self._start(span)
             yield from descend_margins(coordinates, classes, targets, float(self.omega), start, float(self.tol))
@@ -165,7 +165,7 @@ class LMNN(BatchLearner):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        self._require(0 <= self.omega <= 1, "omega", "between 0 and 1")
+        self._require_number("omega", "between 0 and 1", lambda omega: 0 <= omega <= 1)
         self._require_whole(1, "n_neighbors", "refresh")
         self._require(self.solver in SOLVERS, "solver", " or ".join(map(repr, SOLVERS)))
 

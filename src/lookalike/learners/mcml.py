@@ -13,17 +13,13 @@ import numpy as np
 from lookalike.core.arrays import Array, Doubles
 from lookalike.learners.base import class_deviations
 from lookalike.learners.batch import BatchLearner, Point
-from lookalike.learners.factor_descent import conditioned, precisions
-from lookalike.learners.factor_descent import descend as by_factor
+from lookalike.learners.factor_descent import STEPS_COMPARED, SUFFICIENT_DECREASE, conditioned, descend, precisions
 from lookalike.learners.projections import project_psd
 from lookalike.learners.span import Span
 from lookalike.learners.triplets import class_codes
 
 BLOCK_ENTRIES = 4_194_304
 """Of the n x n matrix of neighbour probabilities, this many are in memory at a time."""
-STEPS_COMPARED = 3
-"""The stopping rule looks at so many steps together, as single steps of this method vary a lot in length."""
-SUFFICIENT_DECREASE = 1e-4
 MOST_HALVINGS = 60
 
 
@@ -110,10 +106,10 @@ class MCML(BatchLearner):
             rows, basis = conditioned(coordinates)
             problems = [(dtype, CollapsingObjective(rows, y, dtype)) for dtype in precisions(rows)]
             stages = ((dtype, problem.in_factor) for dtype, problem in problems)
-            yield from by_factor(stages, np.eye(span.rank), basis, self.tol, problems[0][1].at_zero)
+            yield from descend(stages, np.eye(span.rank), basis, self.tol, problems[0][1].at_zero)
             return
         objectives: list[float] = []
-        for point in descend(CollapsingObjective(coordinates, y)):
+        for point in descend_by_projections(CollapsingObjective(coordinates, y)):
             yield point
             objectives.append(point.objective)
             recent = objectives[-1 - STEPS_COMPARED :]
@@ -171,7 +167,7 @@ class CollapsingObjective:
         return value, self.target + half + half.T
 
 
-def descend(objective: CollapsingObjective) -> Iterator[Point]:
+def descend_by_projections(objective: CollapsingObjective) -> Iterator[Point]:
     """Yield A = I and then a point of lower objective after every step, without end unless no step lowers it."""
     matrix: Doubles = np.eye(objective.rows.shape[1])
     value, gradient = objective.value_and_gradient(matrix)

@@ -59,7 +59,7 @@ class MMC(BatchLearner):
     objective_ : float
         Mean distance (not squared) of pairs of different classes at M.
     converged_ : bool
-        Whether learning stopped by `tol`, before `max_iter` steps.
+        Whether learning stopped by `tol`, or because no step raised the objective, before `max_iter` steps.
     n_steps_, n_iter_, curve_, metric_, n_features_in_
         As of `MCML`.
 

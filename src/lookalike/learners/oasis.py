@@ -16,7 +16,9 @@ from lookalike.core.arrays import Array, Doubles, Ints, Matrix
 from lookalike.core.kernels import njit
 from lookalike.learners.base import is_sparse, largest_value
 from lookalike.learners.gram import (
+    DISSIM,
     LARGEST_BYTES,
+    LARGEST_ON_PRODUCTS,
     NO_MARGINS,
     PLAIN,
     Form,
@@ -89,7 +91,7 @@ class PassiveAggressive(OnlineTripletLearner["Steps"]):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        self._require(self.aggressiveness > 0, "aggressiveness", "larger than 0")
+        self._require_number("aggressiveness", "larger than 0", lambda C: C > 0)
         self._require(self.projection in self.projections, "projection", " or ".join(map(repr, self.projections)))
         self._require(self.solver in ("auto", "gram", "rows"), "solver", "'auto', 'gram' or 'rows'")
 
@@ -119,7 +121,8 @@ class PassiveAggressive(OnlineTripletLearner["Steps"]):
     def _start(self, d: int) -> None:
         self.metric_ = self.metric_name
         self._form: Form = RowForm.identity(d, self.dtype)
-        self.n_steps_ = self.n_updates_ = self.n_projections_ = 0
+        super()._start(d)
+        self.n_projections_ = 0
 
     def _prepare(self, X: Matrix, n_steps: int) -> Steps:
         return self._rankers(X, n_steps)[0]
@@ -132,6 +135,7 @@ class PassiveAggressive(OnlineTripletLearner["Steps"]):
             gram = Gram.copied(X, self.dtype) if shared is None else shared
             if (gram.rows.shape, gram.rows.dtype) != (X.shape, self.dtype):
                 raise ValueError(f"gram is of {gram.n_rows:,} other rows: share Gram.copied(X, {self.dtype!r})")
+            gram = gram.around_mean if self.kind == DISSIM else gram  # of distances, which stay as they are
             return [GramSteps(gram, self.kind, C, n_steps) for _ in range(n_rankers)]
         super()._refuse_large_matrix()
         rows = OrderedRows(X, self._form.dtype)
@@ -142,6 +146,9 @@ class PassiveAggressive(OnlineTripletLearner["Steps"]):
 
     def _takes_products(self, X: Matrix, n_steps: int) -> bool:
         """Decide about `solver`; raise ValueError where inner products were asked for and take too much memory."""
+        if self.aggressiveness > LARGEST_ON_PRODUCTS:
+            self._require(self.solver != "gram", "solver", f"'auto' or 'rows' with C above {LARGEST_ON_PRODUCTS:,}")
+            return False
         n, d = X.shape
         needed = bytes_of_products(n, n_steps, self.dtype, self._n_rankers())
         if self.solver == "gram" and needed > LARGEST_BYTES:
@@ -346,8 +353,9 @@ class OASIS(PassiveAggressive):
         ``benchmarks/oasis_steps.py``, so that every machine decides alike. In a fit of 35,000 steps on rows of 73 words
         that is up to 2,900 rows of 1,000 words and 7,500 of 10,000. Inner products and the log of updates take at most
         1 GiB (11,500 rows in float32; a log of 67 million): beyond, and with a `projection_interval` where there are
-        more than d / 2 rows, ``"auto"`` takes ``"rows"``, and ``"gram"`` raises ValueError. A `partial_fit_triplets`
-        that goes on from what was learned always takes ``"rows"``.
+        more than d / 2 rows, ``"auto"`` takes ``"rows"``, and ``"gram"`` raises ValueError; so they do for C above
+        10,000, because products of nearly equal rows do not tell how long a step may be. A `partial_fit_triplets` that
+        goes on from what was learned always takes ``"rows"``.
     projection_interval : int, optional
         With ``projection="psd"``: project W after every so many steps of the training too, counted from the first
         (JMLR section 6.2 and Figure 9), an eigendecomposition each time: of n x n numbers on inner products of n rows.

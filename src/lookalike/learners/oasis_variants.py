@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
-from lookalike.core.arrays import Array, Doubles, Ints, Matrix
+from lookalike.core.arrays import Array, Doubles, Ints, Matrix, Words
 from lookalike.core.kernels import njit
 from lookalike.core.seeds import RandomState, as_seed
 from lookalike.learners.gram import DISSIM, ONLINE_PROJ, Form, LearningForm, Moment, Seen
@@ -19,7 +19,6 @@ from lookalike.learners.oasis import PassiveAggressive, Steps, learned_matrix, o
 from lookalike.learners.oasis import warm_up as warm_up_oasis
 from lookalike.learners.online import UNTRACED, Draw, Traced
 from lookalike.learners.sparse_rows import (
-    Places,
     Rows,
     add_scaled,
     add_to_row,
@@ -117,7 +116,7 @@ def symmetric_steps(
 
 @njit(cache=True, nogil=True)
 def _union(
-    a_index: Places, a_value: Array, b_index: Places, b_value: Array, index: Places, a_there: Array, b_there: Array
+    a_index: Words, a_value: Array, b_index: Words, b_value: Array, index: Words, a_there: Array, b_there: Array
 ) -> int:
     """Write the union of two supports with both vectors' values there, zeros among them; return its length."""
     n = a = b = 0
@@ -195,7 +194,7 @@ class DissimOASIS(PassiveAggressive):
     M_ : numpy.ndarray of shape (d, d)
         The learned matrix, symmetric to the bit.
     rows_, strengths_, n_steps_, n_updates_, n_projections_, curve_, validation_curve_, components_, n_features_in_
-        As of `OASIS`.
+        As of `OASIS`; dense `rows_` are less their mean.
     metric_ : str
         ``"sqeuclidean"``.
 
@@ -230,7 +229,7 @@ class AveragedOASIS(PassiveAggressive):
     Parameters
     ----------
     n_steps : int, default=35_000
-        Numbers that `fit` draws for each ranker; the most of them with early stopping.
+        Triplets that `fit` draws for each ranker; the most of them with early stopping.
     n_rankers : int, default=5
         Rankers to average; the paper shows 5 and 10. While they learn there are so many matrices in memory, of d x d
         numbers, or of n x n for n rows (see `solver`).

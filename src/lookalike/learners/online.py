@@ -33,6 +33,10 @@ class Traced(NamedTuple):
 
 
 UNTRACED = Traced()
+TOO_FEW_HELD_OUT = (
+    "early_stopping needs two classes with at least four rows, two to hold out and two to learn from: give more rows "
+    "per class, or use early_stopping=False"
+)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -51,12 +55,13 @@ class OnlineLearner(SimilarityLearner, Generic[Work]):
         """Raise ValueError for a parameter out of its range; subclasses add their own."""
         self._require_whole(0, "n_steps")
         self._require_whole(1, "trace_points")
-        self._require(0 < self.validation_fraction < 1, "validation_fraction", "between 0 and 1")
+        self._require_number("validation_fraction", "between 0 and 1", lambda share: 0 < share < 1)
         self._require(self.dtype in ("float32", "float64"), "dtype", "'float32' or 'float64'")
 
-    @abstractmethod
     def _start(self, d: int) -> None:
-        """Set the matrix to where learning starts, and ``n_steps_`` and ``n_updates_`` to 0."""
+        """Forget what was learned; subclasses set the matrix to where learning starts."""
+        self.n_steps_ = self.n_updates_ = 0
+        self.__dict__.pop("validation_curve_", None)
 
     @abstractmethod
     def _sampler(self, X: Matrix, y: Array, seed: int) -> Draw:
@@ -119,15 +124,17 @@ class OnlineLearner(SimilarityLearner, Generic[Work]):
         """
         self._check_parameters()
         if trace_steps is not None:
-            trace_steps = curve_points(int(self.n_steps), trace_steps, self.trace_points)
+            trace_steps = curve_points(int(self.n_steps), trace_steps, int(self.trace_points))
         X, y = self._check_labelled(X, y)
         seed = as_seed(self.random_state)
         draw = self._sampler(X, y, seed)
-        self.__dict__.pop("validation_curve_", None)  # of an earlier fit
-        n_steps = self._best_step(X, y, seed) if self.early_stopping else int(self.n_steps)
+        chosen = self._validation_curve(X, y, seed) if self.early_stopping else None
+        n_steps = int(self.n_steps) if chosen is None else int(chosen["step"][np.argmax(chosen["map"])])
         if trace_steps is not None:
             trace_steps = [step for step in trace_steps if step <= n_steps]
         self._start(X.shape[1])
+        if chosen is not None:
+            self.validation_curve_ = chosen
         return self._train_on(X, draw, n_steps, Traced(trace, trace_steps))
 
     def _train_on(self, X: Matrix, draw: Draw, n_steps: int, traced: Traced = UNTRACED) -> Self:
@@ -136,7 +143,7 @@ class OnlineLearner(SimilarityLearner, Generic[Work]):
 
     def _train(self, work: Work, draw: Draw, n_steps: int, traced: Traced = UNTRACED) -> Self:
         """Take `n_steps` steps on examples that `draw` gives, with a point of the curve at each trace step."""
-        points = curve_points(n_steps, traced.steps, self.trace_points)
+        points = curve_points(n_steps, traced.steps, int(self.trace_points))
         curve: list[dict[str, float]] = []
         taken = 0
         with Progress(n_steps, self.verbose, type(self).__name__, many=True) as progress:
@@ -163,18 +170,20 @@ class OnlineLearner(SimilarityLearner, Generic[Work]):
         self._finish()
         return self
 
-    def _best_step(self, X: Matrix, y: Array, seed: int) -> int:
-        """Choose the number of steps by mean average precision on held-out rows (JMLR section 5.3.2)."""
+    def _validation_curve(self, X: Matrix, y: Array, seed: int) -> dict[str, Array]:
+        """Learn from some rows and return the mean average precision on the others along it (JMLR section 5.3.2)."""
         held_out = held_out_rows(y, self.validation_fraction, np.random.default_rng([seed, 1]))
         seen, labels = Seen(X[held_out]), y[held_out]
+        if len(np.unique(labels)) < 2:  # whose mean average precision is 1, whatever is learned
+            raise ValueError(TOO_FEW_HELD_OUT)
 
         def score(model: Self, step: int) -> dict[str, float]:
             return {"map": seen.rankings(model.as_stopped(), labels).mean_average_precision()}
 
         model = clone(self).set_params(early_stopping=False, random_state=seed)
         model.fit(X[~held_out], y[~held_out], trace=score)
-        self.validation_curve_ = model.curve_
-        return int(model.curve_["step"][np.argmax(model.curve_["map"])])
+        curve: dict[str, Array] = model.curve_
+        return curve
 
 
 class OnlineTripletLearner(OnlineLearner[Work]):
@@ -238,10 +247,7 @@ def held_out_rows(y: Array, fraction: float, random: np.random.Generator) -> Tru
             count = min(max(2, round(fraction * len(members))), len(members) - 2)
             held_out[random.permutation(members)[:count]] = True
     if not held_out.any():
-        raise ValueError(
-            "early_stopping needs a class with at least four rows, two to hold out and two to learn from: "
-            "give more rows per class, or use early_stopping=False"
-        )
+        raise ValueError(TOO_FEW_HELD_OUT)
     return held_out
 
 

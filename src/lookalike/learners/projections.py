@@ -28,7 +28,7 @@ def nearest_psd(W: Array) -> Array:
 
 def without_negative_part(matrix: Doubles, few_negative: bool) -> tuple[Doubles, int]:
     """Do as `project_psd` for a symmetric matrix; return it and how many of its eigenvalues were negative."""
-    # whether few are expected decides the cost only: a third of that of all, but twice as much where many are
+    # whether few are expected decides the cost alone, a third of that of all or twice as much: only they are found
     if few_negative:
         values, vectors = scipy.linalg.eigh(matrix, subset_by_value=(-np.inf, 0.0), check_finite=False)
     else:
@@ -36,7 +36,7 @@ def without_negative_part(matrix: Doubles, few_negative: bool) -> tuple[Doubles,
     n_negative = int(np.count_nonzero(values < 0))
     if n_negative == 0:
         return matrix, 0
-    if n_negative <= len(matrix) / 2:
+    if few_negative or n_negative <= len(matrix) / 2:
         values, vectors = values[:n_negative], vectors[:, :n_negative]
         nearest = matrix - (vectors * values) @ vectors.T
     else:

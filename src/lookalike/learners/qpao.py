@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from lookalike.core.arrays import Doubles, Labels, Longs, Matrix, Truths
 from lookalike.core.seeds import RandomState, as_seed
+from lookalike.learners.base import is_number
 from lookalike.learners.curve import Progress
 from lookalike.learners.diagonal import ProductsLearner
 from lookalike.learners.triplet_products import TripletProducts
@@ -158,16 +159,16 @@ class QPAO(ProductsLearner):
         return self.lower >= 0
 
     def _check_parameters(self) -> None:
+        self._require_number("C", "a number larger than 0", lambda C: 0 < C < np.inf)
+        self._require_number("lower", "a number", lambda lower: -np.inf < lower < np.inf)
         upper = np.inf if self.upper is None else self.upper
-        self._require(0 < self.C < np.inf, "C", "a number larger than 0")
-        self._require(-np.inf < self.lower < np.inf, "lower", "a number")
-        self._require(self.lower < upper, "upper", f"None or larger than lower={self.lower!r}")
+        self._require(is_number(upper) and self.lower < upper, "upper", f"None or larger than lower={self.lower!r}")
         if self.fixed_sum:
             self._require(self.lower <= 1, "lower", "at most 1 where the sum is fixed")
             self._require(upper >= 1, "upper", "at least 1 where the sum is fixed")
         self._require_whole(1, "n_blocks", "max_sweeps")
         self._require_whole(0, "n_triplets")
-        self._require(self.tol >= 0, "tol", "a number that is not negative")
+        self._require_number("tol", "a number that is not negative", lambda tol: tol >= 0)
 
     def _learn(self, products: TripletProducts, seed: int | None = None) -> Self:
         d = products.n_features

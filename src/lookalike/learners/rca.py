@@ -80,7 +80,7 @@ class RCA(SimilarityLearner):
         span = Span(X) if is_sparse(X) and X.shape[0] <= X.shape[1] else None
         rows = np.asarray((X.toarray() if is_sparse(X) else X) if span is None else span.coordinates, dtype=np.float64)
         classes = class_codes(y)
-        whole = whiten_all(rows, classes) if self.n_components in (None, X.shape[1]) else None
+        whole = whiten_all(rows, classes) if self.n_components in (None, rows.shape[1]) else None
         inner = whole if whole is not None else self._whiten_leading(rows, classes)
         self.components_ = np.ascontiguousarray(inner if span is None else span.basis @ inner)
         self.M_ = self.components_ @ self.components_.T
@@ -90,7 +90,7 @@ class RCA(SimilarityLearner):
 
     def _whiten_leading(self, rows: Doubles, classes: Classes) -> Doubles:
         """Return L with LL' = P (P'CP)^-1 P'."""
-        directions, lengths = principal_directions(rows, self.n_components)
+        directions, lengths = principal_directions(rows, None if self.n_components is None else int(self.n_components))
         # in units of the lengths, a pivot is what the directions before leave of the variance within classes
         deviations = class_deviations(rows @ directions, *classes) / lengths
         factor, n_positive = cholesky(deviations.T @ deviations / len(rows))

@@ -12,15 +12,12 @@ from math import copysign, sqrt
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lookalike.core.arrays import Doubles, Ints, Longs
+from lookalike.core.arrays import Doubles, Ints, Longs, Words
 from lookalike.core.kernels import njit
 from lookalike.learners.diagonal import Compact, OnlineDiagonalLearner, add_product
 from lookalike.learners.sparse_rows import row_of
 from lookalike.learners.triplet_products import Products
-
-Places = NDArray[np.uint32]
 
 
 @njit(cache=True, nogil=True)
@@ -57,7 +54,7 @@ class SOMLTG(OnlineDiagonalLearner):
     regularization : float, default=1e-5
         lambda, not negative: larger is sparser.
     n_steps : int, default=21_000
-        Numbers that `fit` draws; the most of them with early stopping. `fit_triplets` ignores it.
+        Triplets that `fit` draws; the most of them with early stopping. `fit_triplets` ignores it.
     literal_sign : bool, default=False
         Take the step of eq. 12 as it is printed.
     truncate_every_step : bool, default=False
@@ -105,8 +102,8 @@ class SOMLTG(OnlineDiagonalLearner):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        self._require(0 < self.learning_rate < np.inf, "learning_rate", "larger than 0 and finite")
-        self._require(0 <= self.regularization < np.inf, "regularization", "0 or larger and finite")
+        self._require_number("learning_rate", "larger than 0 and finite", lambda eta: 0 < eta < np.inf)
+        self._require_number("regularization", "0 or larger and finite", lambda share: 0 <= share < np.inf)
 
     def _start(self, d: int) -> None:
         super()._start(d)
@@ -184,7 +181,7 @@ def truncated_gradient_steps(
 
 # fastmath: the order of a sum is the compiler's, and the same on every run of a machine
 @njit(cache=True, nogil=True, fastmath=True)
-def _truncated_dot(lazy: Lazy, places: Places, values: Doubles, n_truncations: int, amount: float) -> float:
+def _truncated_dot(lazy: Lazy, places: Words, values: Doubles, n_truncations: int, amount: float) -> float:
     total = 0.0
     for k in range(places.shape[0]):
         j = places[k]
@@ -194,7 +191,7 @@ def _truncated_dot(lazy: Lazy, places: Places, values: Doubles, n_truncations: i
 
 @njit(cache=True, nogil=True)
 def _truncate_and_add(
-    lazy: Lazy, places: Places, values: Doubles, n_truncations: int, amount: float, factor: float
+    lazy: Lazy, places: Words, values: Doubles, n_truncations: int, amount: float, factor: float
 ) -> None:
     for k in range(places.shape[0]):
         j = places[k]
@@ -268,9 +265,9 @@ class SOMLDA(OnlineDiagonalLearner):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        self._require(0 < self.gamma < np.inf, "gamma", "larger than 0 and finite")
+        self._require_number("gamma", "larger than 0 and finite", lambda gamma: 0 < gamma < np.inf)
         for name in ("rho", "regularization"):
-            self._require(0 <= getattr(self, name) < np.inf, name, "0 or larger and finite")
+            self._require_number(name, "0 or larger and finite", lambda value: 0 <= value < np.inf)
 
     def _start(self, d: int) -> None:
         super()._start(d)
@@ -381,7 +378,7 @@ def dual_averaging_steps(
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def _soft_dot(sums: Doubles, places: Places, values: Doubles, threshold: float) -> float:
+def _soft_dot(sums: Doubles, places: Words, values: Doubles, threshold: float) -> float:
     total = 0.0
     for k in range(places.shape[0]):
         total += truncate(sums[places[k]], threshold) * values[k]
@@ -389,7 +386,7 @@ def _soft_dot(sums: Doubles, places: Places, values: Doubles, threshold: float) 
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def _soft_dot_of_used(averages: Averages, last_update: int, places: Places, values: Doubles, threshold: float) -> float:
+def _soft_dot_of_used(averages: Averages, last_update: int, places: Words, values: Doubles, threshold: float) -> float:
     total = 0.0
     for k in range(places.shape[0]):
         j = places[k]
@@ -399,7 +396,7 @@ def _soft_dot_of_used(averages: Averages, last_update: int, places: Places, valu
 
 
 @njit(cache=True, nogil=True)
-def _add_unused(averages: Averages, last_update: int, places: Places, values: Doubles, factor: float) -> None:
+def _add_unused(averages: Averages, last_update: int, places: Words, values: Doubles, factor: float) -> None:
     """Add to sums that w has not seen, keeping those it has seen."""
     for k in range(places.shape[0]):
         j = places[k]

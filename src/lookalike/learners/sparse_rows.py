@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from lookalike.core.arrays import Array, Doubles, Longs, Matrix
+from lookalike.core.arrays import Array, Doubles, Longs, Matrix, Words
 from lookalike.core.kernels import njit
 
 if TYPE_CHECKING:
     from lookalike.learners.triplet_products import Products
-
-Places = NDArray[np.uint32]
 
 HEAD_BYTES = 1024
 """Bytes of a row of W treated as dense: the fastest of 0 to 4,096 at d = 1,000 and at d = 10,000 (oasis_steps.py)."""
@@ -29,7 +26,7 @@ class Rows(NamedTuple):
     """CSR rows with their features by falling document frequency, sorted within a row, and their squared lengths."""
 
     indptr: Longs
-    indices: Places
+    indices: Words
     data: Array
     squared_norms: Doubles
 
@@ -127,7 +124,7 @@ def add_scaled(
 
 
 @njit(cache=True, nogil=True)
-def row_of(rows: Rows | Products, number: int) -> tuple[Places, Array]:
+def row_of(rows: Rows | Products, number: int) -> tuple[Words, Array]:
     """Return the features and the values of one of `Rows`, or of products of rows."""
     start, stop = rows.indptr[number], rows.indptr[number + 1]
     return rows.indices[start:stop], rows.data[start:stop]
@@ -157,7 +154,7 @@ def empty_head(W: Array) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def fill_head(index: Places, value: Array, head: Array) -> int:
+def fill_head(index: Words, value: Array, head: Array) -> int:
     """Write the leading entries of a sparse vector into a dense head; return where the tail begins."""
     for k in range(head.shape[0]):
         head[k] = 0
@@ -178,7 +175,7 @@ def _dot_head(row: Array, head: Array) -> float:
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def sparse_dot(row: Array, index: Places, value: Array) -> float:
+def sparse_dot(row: Array, index: Words, value: Array) -> float:
     """Return the inner product of a dense and a sparse vector."""
     total: float = value.dtype.type(0)
     for k in range(index.shape[0]):
@@ -189,10 +186,10 @@ def sparse_dot(row: Array, index: Places, value: Array) -> float:
 @njit(cache=True, nogil=True)
 def bilinear(
     W: Array,
-    index: Places,
+    index: Words,
     value: Array,
     head: Array,
-    tail_index: Places,
+    tail_index: Words,
     tail_value: Array,
 ) -> float:
     """Return left (index, value) times W times right (head, tail), a sum over rows of W in double precision."""
@@ -204,7 +201,7 @@ def bilinear(
 
 
 @njit(cache=True, nogil=True)
-def add_to_row(row: Array, weight: float, head: Array, tail_index: Places, tail_value: Array) -> None:
+def add_to_row(row: Array, weight: float, head: Array, tail_index: Words, tail_value: Array) -> None:
     """Add `weight` times a vector (head, tail) to a row of W."""
     for k in range(head.shape[0]):
         row[k] += weight * head[k]

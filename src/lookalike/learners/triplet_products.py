@@ -91,7 +91,7 @@ class TripletProducts:
         self.n_pairs = len(pairs)
         self._ready: Products | None = None
         if self.n_pairs <= self.n_triplets and self._room(pairs) * ENTRY_BYTES <= PRODUCT_BYTES:
-            self._ready = self._multiply(pairs)
+            self._ready = self._multiply(pairs, self._scratch())
             self.examples = numbers
 
     def blocks(self, examples: Ints) -> Iterator[tuple[Products, Ints]]:
@@ -101,9 +101,10 @@ class TripletProducts:
             return
         longest = int(self._lengths.max(initial=0))
         size = max(1, BLOCK_BYTES // (2 * ENTRY_BYTES * max(1, longest)))
+        dense = self._scratch()
         for first in range(0, len(examples), size):
             pairs, numbers = distinct_pairs(examples[first : first + size], len(self._lengths))
-            yield self._multiply(pairs), numbers
+            yield self._multiply(pairs, dense), numbers
 
     def _restrict(self, X: sp.csr_array, rows: Longs, queries: Longs) -> None:
         """Keep these rows, at the columns of the queries only."""
@@ -114,18 +115,21 @@ class TripletProducts:
         kept.eliminate_zeros()
         self._rows = Products(kept.indptr.astype(np.int64), kept.indices.astype(np.uint32), kept.data)
         self._lengths = np.diff(self._rows[0])
-        self._dense = np.zeros(len(self.columns))
 
     def _room(self, pairs: Longs) -> int:
         """Return what the products of these pairs have as entries at most."""
         return int(np.minimum(self._lengths[pairs[:, 0]], self._lengths[pairs[:, 1]]).sum())
 
-    def _multiply(self, pairs: Longs) -> Products:
+    def _scratch(self) -> Doubles:
+        """Return zeros for `pair_products`, which no two threads may share."""
+        return np.zeros(len(self.columns))
+
+    def _multiply(self, pairs: Longs, dense: Doubles) -> Products:
         # pages of the arrays that are not written to take no memory
         room = self._room(pairs) + 1
         starts = np.empty(len(pairs) + 1, dtype=np.int64)
         products = Products(starts, np.empty(room, dtype=np.uint32), np.empty(room))
-        pair_products(self._rows, pairs, self._dense, products)
+        pair_products(self._rows, pairs, dense, products)
         return products
 
 

@@ -9,9 +9,7 @@ positives. The query's own image stays in the list: it is a positive like any ot
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
-IntArray = NDArray[np.integer]
+from numpy.typing import ArrayLike
 
 
 def average_precision(positive_ranks: ArrayLike, junk_ranks: ArrayLike = (), *, n_missing: int = 0) -> float:

@@ -11,14 +11,15 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from lookalike.core.arrays import Array, Doubles, Ints, Longs, Matrix, Truths
+from lookalike.core.arrays import Array, Doubles, Integers, Ints, Longs, Matrix, Reals, Truths
 from lookalike.core.files import PathLike, write_npz
 
-IntArray = NDArray[np.integer]
-FloatArray = NDArray[np.floating]
-
+MEMORY_BYTES = 500_000_000
+"""That the scores of one batch may take."""
+ORDERED_AT_A_TIME = 256
+"""Queries."""
 # The block of scores, those without the diagonal, these sorted, and two masks are alive at the same time.
 BLOCKS_ALIVE = 4
 
@@ -52,12 +53,12 @@ class Rankings:
         Their similarities.
     """
 
-    offsets: IntArray
-    ranks: IntArray
+    offsets: Integers
+    ranks: Integers
     n_gallery: int
-    query_ids: IntArray
-    neighbours: IntArray | None = None
-    neighbour_scores: FloatArray | None = None
+    query_ids: Integers
+    neighbours: Integers | None = None
+    neighbour_scores: Reals | None = None
 
     @property
     def n_queries(self) -> int:
@@ -65,7 +66,7 @@ class Rankings:
         return len(self.offsets) - 1
 
     @cached_property
-    def n_positives(self) -> IntArray:
+    def n_positives(self) -> Integers:
         """Return the number of positives of each query: int64, shape (n_queries,)."""
         return np.diff(self.offsets)
 
@@ -74,7 +75,7 @@ class Rankings:
         """Return the number of queries without any positive; they are left out of every mean."""
         return int(np.count_nonzero(self.n_positives == 0))
 
-    def average_precision(self) -> FloatArray:
+    def average_precision(self) -> Reals:
         """Return of each query the mean of precision at r over the ranks r of its positives; NaN without a positive."""
         result = np.full(self.n_queries, np.nan)
         has = self.n_positives > 0
@@ -88,7 +89,7 @@ class Rankings:
         self._check_some_positive()
         return float(np.nanmean(self.average_precision()))
 
-    def precision_at(self, ks: Sequence[int] | IntArray) -> FloatArray:
+    def precision_at(self, ks: Sequence[int] | Integers) -> Reals:
         """Return the share of positives among the first k images, a row a query; NaN for one without a positive."""
         ks = np.asarray(ks, dtype=np.int64)
         if ks.size and (ks.min() < 1 or ks.max() > self.n_gallery):
@@ -100,7 +101,7 @@ class Rankings:
         result[self.n_positives == 0] = np.nan
         return result
 
-    def mean_precision_curve(self) -> FloatArray:
+    def mean_precision_curve(self) -> Reals:
         """Return precision at k = 1, 2, ..., `n_gallery`, averaged over the queries that have a positive."""
         self._check_some_positive()
         hits = np.cumsum(np.bincount(self.ranks, minlength=self.n_gallery + 1)[1:])
@@ -135,9 +136,9 @@ def rank_leave_one_out(
     X: Matrix,
     y: ArrayLike,
     *,
-    query_ids: IntArray | None = None,
+    query_ids: Integers | None = None,
     n_neighbours: int = 50,
-    memory_bytes: int = 500_000_000,
+    memory_bytes: int = MEMORY_BYTES,
 ) -> Rankings:
     """Let each row query all other rows; rows of the same class are its positives (JMLR section 5.1).
 
@@ -176,7 +177,7 @@ def rank_leave_one_out(
     kept = min(n_neighbours, n - 1)
     neighbours = np.empty((n, kept), dtype=np.int32)
     neighbour_scores = np.empty((n, kept), dtype=np.float32)
-    ranks: list[IntArray] = []
+    ranks: list[Integers] = []
     batch = max(1, memory_bytes // (n * np.dtype(np.float64).itemsize * BLOCKS_ALIVE))
     for start in range(0, n, batch):
         scores = _checked(model.similarity(X[start : start + batch], X), (min(batch, n - start), n))
@@ -204,8 +205,6 @@ def rank_gallery(
     gallery: Matrix,
     query_labels: ArrayLike,
     gallery_labels: ArrayLike,
-    *,
-    memory_bytes: int = 500_000_000,
 ) -> Rankings:
     """Let each query rank all rows of a gallery; rows of its class are its positives, and ties as in leave one out."""
     n, m = queries.shape[0], gallery.shape[0]
@@ -213,7 +212,7 @@ def rank_gallery(
     if mine.shape != (n,) or theirs.shape != (m,):
         raise ValueError(f"{n} queries and {m} gallery rows need as many labels; got {mine.shape} and {theirs.shape}")
     codes = np.unique(np.concatenate([mine, theirs]), return_inverse=True)[1]
-    batch = max(1, memory_bytes // (m * np.dtype(np.float64).itemsize * BLOCKS_ALIVE))
+    batch = max(1, MEMORY_BYTES // (m * np.dtype(np.float64).itemsize * BLOCKS_ALIVE))
     ranks = []
     for start in range(0, n, batch):
         part = queries[start : start + batch]
@@ -228,8 +227,8 @@ def rank_gallery(
     )
 
 
-def _checked(scores: Matrix, shape: tuple[int, int]) -> FloatArray:
-    dense: FloatArray = np.asarray(scores.toarray() if hasattr(scores, "toarray") else scores)
+def _checked(scores: Matrix, shape: tuple[int, int]) -> Reals:
+    dense: Reals = np.asarray(scores.toarray() if hasattr(scores, "toarray") else scores)
     if dense.shape != shape:
         raise ValueError(f"similarity has shape {dense.shape}; expected {shape}")
     if np.isnan(dense).any():
@@ -237,7 +236,7 @@ def _checked(scores: Matrix, shape: tuple[int, int]) -> FloatArray:
     return dense
 
 
-def _ranks_of(others: FloatArray, positives: Truths) -> IntArray:
+def _ranks_of(others: Reals, positives: Truths) -> Integers:
     """Return ascending 1-based ranks of each row's positives by falling similarity, the lower column first in ties."""
     # counting in sorted copies costs less than half of a full stable argsort
     ascending, values = np.sort(others, axis=1), others[positives]
@@ -247,18 +246,18 @@ def _ranks_of(others: FloatArray, positives: Truths) -> IntArray:
         np.concatenate([row.searchsorted(found, side) for row, found in parts]) for side in ("right", "left")
     )
     rows, columns = np.nonzero(positives)
-    ranks: IntArray = others.shape[1] - right + 1
+    ranks: Integers = others.shape[1] - right + 1
     for i in np.flatnonzero(right - left > 1):
         ranks[i] += np.count_nonzero(others[rows[i], : columns[i]] == values[i])
     return np.asarray(np.sort(ranks + rows * others.shape[1]) - rows * others.shape[1])
 
 
-def ordered(model: Similarity, X: Matrix, triplets: Ints, *, block: int = 256) -> Doubles:
+def ordered(model: Similarity, X: Matrix, triplets: Ints) -> Doubles:
     """Return 1 for a triplet whose positive is more similar to the query than the negative, 0.5 for a tie, else 0.
 
     `triplets` are rows (query, positive, negative) of row numbers of X; so many queries are compared at a time.
     """
-    won = np.empty(len(triplets))
+    won, block = np.empty(len(triplets)), ORDERED_AT_A_TIME
     queries, query_of = np.unique(triplets[:, 0], return_inverse=True)
     by_query = np.argsort(query_of, kind="stable")
     ends = np.searchsorted(query_of[by_query], np.arange(0, len(queries), block)[1:])
@@ -292,7 +291,7 @@ def best_first(columns: Longs, values: Array, k: int) -> tuple[Longs, Array]:
     return np.take_along_axis(columns, order, 1).astype(np.int64), np.take_along_axis(values, order, 1)
 
 
-def recall(found: IntArray, exact: IntArray) -> float:
+def recall(found: Integers, exact: Integers) -> float:
     """Return the share of the exact nearest rows (a row a query) that were found, in any order; -1 is nothing found."""
     hits = [len(np.intersect1d(mine, truth)) for mine, truth in zip(found, exact, strict=True)]
     return float(np.sum(hits) / exact.size)

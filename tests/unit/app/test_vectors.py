@@ -386,8 +386,8 @@ def test_one_query_needs_no_list(files, place):
     model = Similarity(learner="Euclidean").fit("v.parquet")
     pd.testing.assert_frame_equal(model.rank("x3", "v.parquet"), model.rank(["x3"], "v.parquet"))
     query, images = place / "photos" / "red" / "3.png", lookalike.load(place / "m.lookalike")
-    for one in (query, str(query)):
-        assert images.rank(one, place / "photos", k=3)["label"].tolist() == ["red"] * 3
+    for asked in (query, str(query)):
+        assert images.rank(asked, place / "photos", k=3)["label"].tolist() == ["red"] * 3
 
 
 def test_rows_without_a_label_do_not_tell_what_fewer_dimensions_lose(files):

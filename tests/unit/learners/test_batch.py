@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_rows_and_examples import noisy_classes
@@ -289,8 +290,11 @@ def test_fewer_directions_are_those_of_the_pca(n, d):
 def test_the_most_directions_are_rows_less_classes():
     X, y = noisy_classes(20, 50, 4)
     assert RCA().fit(X, y).n_components_ == RCA(16).fit(X, y).n_components_ == 16
-    with pytest.raises(ValueError, match="first 16 principal directions only; choose at most 16"):
-        RCA(17).fit(X, y)
+    low = noisy_classes(20, 6, 4)[0] @ np.eye(6, 50)
+    for (rows, most), form in itertools.product(((X, 16), (low, 6)), (np.asarray, sp.csr_array)):
+        for n_components in (most + 1, 50):
+            with pytest.raises(ValueError, match=f"n_components={n_components} is too many.* choose at most {most}"):
+                RCA(n_components).fit(form(rows), y)
     X[4:8] = X[0:4]  # the same four rows again
     assert RCA().fit(X, y).n_components_ == 12
     with pytest.raises(ValueError, match="rows of a class do not differ"):

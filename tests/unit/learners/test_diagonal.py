@@ -1,5 +1,7 @@
 """What diagonal learners share (weights that go on, products of pairs of rows), and DiagonalOASIS by its recursion."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -66,6 +68,22 @@ def test_products_made_before_and_on_the_way_give_the_same_bits(learner, monkeyp
     for size in (0, 5_000, 10**7):
         monkeypatch.setattr(triplet_products, "BLOCK_BYTES", size)
         np.testing.assert_array_equal(fitted(learner).w_, expected)
+
+
+def test_threads_share_products(monkeypatch):
+    monkeypatch.setattr(triplet_products, "PRODUCT_BYTES", 0)
+    rows = sp.csr_array(np.random.default_rng(0).random((300, 400)))
+    triplets = np.random.default_rng(1).integers(0, 300, (3_000, 3))
+    products = TripletProducts(rows, triplets)
+
+    def values(_):
+        return [block.data[: block.indptr[-1]].copy() for block, _ in products.blocks(products.examples)]
+
+    expected = values(0)
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(values, range(8)):
+            for block, own in zip(found, expected, strict=True):
+                np.testing.assert_array_equal(block, own)
 
 
 def test_products_are_kept_where_pairs_repeat_and_blocks_stay_within_their_memory(monkeypatch):

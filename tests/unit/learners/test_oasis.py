@@ -10,12 +10,14 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_rows_and_examples import few_values, sparse_rows
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from lookalike.learners import OASIS, AveragedOASIS, DissimOASIS, OnlineProjOASIS, TripletSampler
 from lookalike.learners.gram import Gram, Seen, pays
 from lookalike.learners.oasis_variants import average_matrices, ranker_seeds
 from lookalike.learners.online import held_out_rows
+from lookalike.learners.projections import nearest_psd
 from lookalike.learners.sparse_rows import HEAD_BYTES
 
 
@@ -82,6 +84,34 @@ def test_the_same_triplets_give_the_matrix_of_a_dense_recursion(learner, solver,
     if dtype == "float64":
         assert (model.n_steps_, model.n_updates_) == (250, updates)
         assert np.isclose(np.nansum(model.curve_["loss_rate"] * np.diff(model.curve_["step"], prepend=0)), losses)
+
+
+@pytest.mark.parametrize("is_shared", [False, True])
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-9), ("float32", 1e-3)])
+def test_a_distance_is_learned_as_well_far_from_the_origin(dtype, tolerance, is_shared):
+    random = np.random.default_rng(0)
+    X, y = random.standard_normal((40, 20)) / 4, np.arange(40) % 3
+    far, seen, scores = X + 100, Seen(X[:30] + 100), {}
+    model = DissimOASIS(n_steps=400, dtype=dtype, solver="gram", random_state=0)
+    if is_shared:
+        model.share(Gram.copied(far, dtype))
+    trace = {"trace": lambda model, step: {"seen": scores.setdefault(step, model.scores_among(seen)).mean()}}
+    model.fit(far, y, **trace, trace_steps=[400])
+    expected = DissimOASIS(n_steps=400, dtype="float64", solver="rows", random_state=0).fit(X, y)
+    assert np.abs(expected.M_ - np.eye(20)).max() > 0.1
+    np.testing.assert_allclose(model.M_, expected.M_, atol=tolerance)
+    np.testing.assert_allclose(scores[400], expected.similarity(X[:30], X[:30]), atol=20 * tolerance)
+
+
+@whole_family
+def test_steps_of_any_length_are_not_taken_on_products_that_cannot_tell_them(learner):
+    random = np.random.default_rng(0)
+    X, y = random.random((30, 20)), np.arange(30) % 3
+    X[20:] = X[10:20] + 1e-5 * random.random((10, 20))
+    auto = learner(np.inf, n_steps=2000, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(learned(auto), learned(clone(auto).set_params(solver="rows").fit(X, y)))
+    with pytest.raises(ValueError, match="solver must be 'auto' or 'rows' with C above 10,000, not 'gram'"):
+        clone(auto).set_params(solver="gram").fit(X, y)
 
 
 @settings(deadline=None, max_examples=40)
@@ -178,9 +208,19 @@ def test_a_fifth_of_every_class_is_held_out():
         held_out_rows(np.repeat([0, 1], 3), 0.2, np.random.default_rng(0))
 
 
+@pytest.mark.parametrize("n_negative", range(5))
+def test_the_nearest_matrix_without_negative_eigenvalues_whatever_their_number(n_negative):
+    W = np.diag(np.where(np.arange(4) < n_negative, -1.0, 3.0))
+    for dtype in ("float32", "float64"):
+        np.testing.assert_allclose(nearest_psd(W.astype(dtype)), np.maximum(W, 0), atol=1e-6)
+
+
+NEGATIVE = 0.3 * np.random.default_rng(1).standard_normal((60, 12)), np.arange(60) % 3  # most eigenvalues of W
+
+
 @whole_family
 @both_solvers
-@pytest.mark.parametrize("rows", [FEW_FEATURES, sparse_rows(40, 150, 3)], ids=["few features", "many"])
+@pytest.mark.parametrize("rows", [FEW_FEATURES, NEGATIVE, sparse_rows(40, 150, 3)], ids=["few", "negative", "many"])
 def test_projections_at_the_end(learner, solver, rows):
     make = partial(learner, 1.0, 1000, random_state=0, dtype="float64", solver=solver)
     plain, psd = (make(projection=projection).fit(*rows) for projection in (None, "psd"))
