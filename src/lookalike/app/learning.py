@@ -22,7 +22,7 @@ from lookalike.features.clustering import one_thread, principal_components
 from lookalike.features.describers import Vectors
 from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.curve import log_spaced_steps
-from lookalike.learners.online import held_out_rows
+from lookalike.learners.online import LEAST_TO_SPLIT, held_out_rows
 from lookalike.learners.registry import MODULES, learner_class
 from lookalike.ranking.evaluation import by_query, intervals
 from lookalike.ranking.rankings import Similarity as Comparer
@@ -98,13 +98,13 @@ def choose_roles(found: Rows, hold_out: float, seed: int) -> NDArray[np.str_]:
                 f"every class of {found.source} has a single {found.noun}: give at least two of some class"
             )
         if hold_out:
-            try:
-                roles[held_out_rows(found.labels, hold_out, rng)] = HELD_OUT
-            except ValueError:
+            # rows of one class alone are in order however they are ranked
+            if (sizes >= LEAST_TO_SPLIT).sum() < 2:
                 raise LookalikeError(
-                    f"no class has four {found.noun}s (two to hold out and two to learn from): add {found.noun}s, or "
-                    "hold none out"
-                ) from None
+                    f"fewer than two classes have four {found.noun}s (two to hold out and two to learn from): "
+                    f"add {found.noun}s, or hold none out"
+                )
+            roles[held_out_rows(found.labels, hold_out, rng)] = HELD_OUT
     elif hold_out:
         queries = np.unique(found.triplets[:, 0])
         roles[rng.permutation(queries)[: max(1, round(hold_out * len(queries)))]] = HELD_OUT

@@ -33,6 +33,8 @@ class Traced(NamedTuple):
 
 
 UNTRACED = Traced()
+LEAST_TO_SPLIT = 4
+"""Rows of a class of which some can be held out: two, and two are left to learn from."""
 TOO_FEW_HELD_OUT = (
     "early_stopping needs two classes with at least four rows, two to hold out and two to learn from: give more rows "
     "per class, or use early_stopping=False"
@@ -243,7 +245,7 @@ def held_out_rows(y: Array, fraction: float, random: np.random.Generator) -> Tru
     held_out = np.zeros(len(y), dtype=bool)
     for label in np.unique(y):
         members = np.flatnonzero(y == label)
-        if len(members) >= 4:  # a smaller class is learned from only
+        if len(members) >= LEAST_TO_SPLIT:  # a smaller class is learned from only
             count = min(max(2, round(fraction * len(members))), len(members) - 2)
             held_out[random.permutation(members)[:count]] = True
     if not held_out.any():

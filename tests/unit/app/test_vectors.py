@@ -390,6 +390,11 @@ def test_one_query_needs_no_list(files, place):
         assert images.rank(asked, place / "photos", k=3)["label"].tolist() == ["red"] * 3
 
 
+def test_one_class_alone_is_not_held_out():
+    with pytest.raises(LookalikeError, match=r"two classes have four vectors .*hold none out"):
+        Similarity(hold_out=0.25).fit(make_rows(X[:10], labels=["a"] * 7 + ["b"] * 3))
+
+
 def test_rows_without_a_label_do_not_tell_what_fewer_dimensions_lose(files):
     some = np.where(np.arange(36) % 2, Y, "")
     model = Similarity(learner="OASIS", parameters={"n_steps": 50}).fit(make_rows(X, labels=some))
