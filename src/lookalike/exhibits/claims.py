@@ -16,7 +16,7 @@ from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lookalike.core.errors import LookalikeError
-from lookalike.exhibits.certainty import LEVEL, at_level, smallest_level
+from lookalike.exhibits.certainty import LEVEL, LOST, at_level, quantile, share_below, smallest_level
 from lookalike.exhibits.contrasts import (
     NO_RESULT,
     NOT_RUN,
@@ -30,8 +30,6 @@ from lookalike.exhibits.statuses import Outcome
 if TYPE_CHECKING:
     from lookalike.exhibits.study import Study
 
-T_TESTED = ("folds", "landmarks", "seeds")
-"""Intervals that are of t-tests."""
 MARGIN = 1.0
 """Differences up to this are none in practice: one point of mAP, the last digit that the papers print."""
 
@@ -321,18 +319,15 @@ def p_at(row: Contrast, bound: float) -> float:
     Ratios are taken by their logarithms. That of another interval is known at 0 alone, and elsewhere nothing is left to
     chance.
     """
-    if row.interval not in T_TESTED:
+    if row.interval not in LOST:
         return row.p if bound == 0 else 0.0
-    # heavy, and every plan imports this module
-    from scipy import special
-
     mean, high, at = (row.mean, row.high, bound)
     if row.unit == "ratio":
         mean, high, at = (-math.inf if value <= 0 else math.log(value) for value in (mean, high, at))
     if mean == high:
         return float(mean == at)
-    error = (high - mean) / special.stdtrit(row.n - 1, 1 - LEVEL / 2)
-    return float(2 * special.stdtr(row.n - 1, -abs(mean - at) / error))
+    error = (high - mean) / quantile(row, 1 - LEVEL / 2)
+    return 2 * share_below(row, -abs(mean - at) / error)
 
 
 def refuted(groups: Sequence[Group], low: float, high: float) -> set[tuple[str, str, str, str]]:
