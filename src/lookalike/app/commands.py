@@ -211,6 +211,7 @@ def fit(
         progress.note(taken(rows))
         model.fit(rows)
     model.save(output)
+    model = Similarity.load(output)  # what cannot be read back is told of now
     about = model.about()
     if as_json:
         left_out = options.records(model.left_out_)

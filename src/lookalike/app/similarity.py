@@ -649,13 +649,16 @@ class Similarity:
 
     def _check_parts(self) -> None:
         """Refuse parts of a file that are not of one model, and parameters that are not of the learner's kinds."""
-        n_dimensions = self.representation_.describer.n_dimensions
+        describer = self.representation_.describer
+        n_dimensions = describer.n_dimensions
         if self.reduction_:
             mean, components = self.reduction_["mean"], self.reduction_["components"]
             if mean.shape != (n_dimensions,) or components.ndim != 2 or components.shape[1] != n_dimensions:
                 raise ValueError("the components are not of the representation")
         raw: Vectors = np.ones((1, n_dimensions), np.float32)
-        if isinstance(self.representation_.describer, BagOfVisterms | GivenVectors):
+        if isinstance(describer, GivenVectors):  # of other values than were learned from, products may be too large
+            raw = describer.mean[None] if describer.centred else sp.csr_array(0 * raw)
+        elif isinstance(describer, BagOfVisterms):
             raw = sp.csr_array(raw)
         learner, row = self._side(raw, True)
         with np.errstate(all="ignore"):

@@ -45,7 +45,10 @@ def _set_faiss_threads(n: int) -> int:
 
 
 def cluster(points: Floats, n_centres: int, seed: int, n_iterations: int, n_redo: int = 1) -> Floats:
-    """Cluster points by k-means (faiss) in one thread; of `n_redo` starts, the one of smallest distortion is kept."""
+    """Cluster points by k-means (faiss) in one thread; of `n_redo` starts, the one of smallest distortion is kept.
+
+    No centre is outside the range of the points: faiss moves the halves of a centre that it splits by 1/1024 of it.
+    """
     import faiss  # slow to import, and describing an image needs none
 
     # all points: faiss keeps 256 a centre otherwise
@@ -53,8 +56,8 @@ def cluster(points: Floats, n_centres: int, seed: int, n_iterations: int, n_redo
     options = {"niter": n_iterations, "nredo": n_redo, "seed": seed, **points_of_centre}
     with one_thread():
         kmeans = faiss.Kmeans(points.shape[1], n_centres, **options)
-        kmeans.train(np.ascontiguousarray(points, dtype=np.float32))
-    return np.array(kmeans.centroids, dtype=np.float32)
+        kmeans.train(points := np.ascontiguousarray(points, dtype=np.float32))
+    return np.asarray(kmeans.centroids.clip(points.min(axis=0), points.max(axis=0)))
 
 
 def principal_components(vectors: Reals, n: int, solver: str, seed: int | None = None) -> PCA:

@@ -58,7 +58,7 @@ def learn_palette(pixels: Bytes, n_colours: int = N_COLOURS, seed: int = 0) -> F
         what_now = "give images in more colours, or describe them otherwise, as by --representation hog"
         raise LookalikeError(f"a palette of {n_colours} colours {why}: {what_now}")
     centres = cluster(pixels.astype(np.float32), n_colours, seed, n_iterations=50, n_redo=5)
-    centres = (np.rint(centres * _STEPS) / _STEPS).clip(0, 255).astype(np.float32)
+    centres = (np.rint(centres * _STEPS) / _STEPS).astype(np.float32)
     order = np.lexsort((centres[:, 0], centres[:, 1], centres @ np.array(_LUMINANCE)))
     return np.ascontiguousarray(centres[order])
 
