@@ -203,7 +203,8 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         ValueError
-            Without labels or triplets, with both, or where no class has two rows.
+            Without labels or triplets, with both, where no class has two rows, or where all rows are of one class, as
+            in folds of sorted rows.
 
         Notes
         -----

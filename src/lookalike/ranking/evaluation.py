@@ -58,12 +58,13 @@ def evaluate(
     -------
     dict of str to Measure
         ``"map"``, mean average precision, and ``"precision@1"``..., each with ``value``, ``low``, ``high`` (95%) and
-        ``n_queries``. Queries without a row of their class to find are left out.
+        ``n_queries``. Queries without a row of their class to find are left out. One query has no interval: NaN.
 
     Raises
     ------
     ValueError
-        When labels are missing or of another number than rows, or no query has a row to find.
+        When labels are missing or of another number than rows, no query has a row to find, or all rows are of the
+        class of their query.
 
     Examples
     --------
@@ -84,8 +85,7 @@ def evaluate(
         mine, theirs = labels_of(pair[0], queries), labels_of(pair[1], gallery)
         model, (asked, ranked) = _checked(model, queries, gallery)
         rankings = rank_gallery(model, asked, ranked, mine, theirs)
-    if rankings.n_without_positive == rankings.n_queries:
-        raise ValueError("no query has a row of its own class to find: give more labelled rows")
+    rankings.check()
     random = np.random.default_rng(as_seed(random_state))
     return intervals(by_query(rankings, ks), np.arange(rankings.n_queries), random)
 
@@ -100,14 +100,19 @@ def by_query(rankings: Rankings, ks: Sequence[int]) -> dict[str, Array]:
 def intervals(values: Mapping[Key, Array], groups: Array, random: np.random.Generator) -> dict[Key, Measure]:
     """Return means of values with 95% intervals; values of one of `groups`, such as a query, are drawn together.
 
-    All see the same resamples, so that differences are differences on the same queries. A NaN is left out.
+    All see the same resamples, so that differences are differences on the same queries. A NaN is left out. One group
+    says nothing about others: its interval is NaN.
     """
     defined = ~np.isnan(next(iter(values.values())))
     places = np.unique(groups[defined], return_inverse=True)[1]
     n = int(places.max()) + 1
     sums = np.stack([np.bincount(places), *(np.bincount(places, found[defined]) for found in values.values())], axis=1)
     totals = np.concatenate([counts @ sums for counts in resampled_counts(random, n, RESAMPLES)])
-    ends = np.quantile(totals[:, 1:] / totals[:, :1], [0.025, 0.975], axis=0)
+    ends = (
+        np.quantile(totals[:, 1:] / totals[:, :1], [0.025, 0.975], axis=0)
+        if n > 1
+        else np.full((2, len(values)), np.nan)
+    )
     return {
         key: Measure(float(found[defined].mean()), float(low), float(high), n)
         for (key, found), low, high in zip(values.items(), *ends, strict=True)

@@ -28,6 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lookalike.core.arrays import Array, Doubles, Floats, Ints, Longs, Matrix
 from lookalike.core.kernels import njit
+from lookalike.ranking.rankings import Rankings
 
 LANES = 16
 """Queries of a block: 64 bytes of float32, a cache line. At d = 10,000 a block of 640 kB stays near the processor;
@@ -90,27 +91,30 @@ def average_precision(
 ) -> Doubles:
     """Let some rows query all others, and average precision over the ranks of the relevant ones (JMLR section 5.1).
 
-    Ties are broken stably, as in `lookalike.ranking.rankings.rank_leave_one_out`: among equal similarities the lower
-    row comes first. Precision at the rank r of the i-th relevant row is i / r. W, of which None is the identity, has
-    its features in the order that `rows` has. The rows that are relevant to query i, each once and without the query
-    itself, are ``relevant_indices[relevant_indptr[i]:relevant_indptr[i + 1]]``; a query without any has NaN. So many
+    It is that of `lookalike.ranking.rankings.Rankings`, of ties and of NaN as well. W, of which None is the identity,
+    has its features in the order that `rows` has. The rows that are relevant to query i, each once and without it, are
+    ``relevant_indices[relevant_indptr[i]:relevant_indptr[i + 1]]``; a query without any has NaN. So many
     blocks of queries as threads are worked on at a time, each with 64 (d + n) bytes of its own. Where q'W or `rows` is
     not finite in float32, that is a ValueError.
     """
     d = rows.shape[1]
     W, ranked = _as_matrix(W, d), _as_rows(rows, d)
-    values = np.empty(len(queries))
+    n = len(ranked.indptr) - 1
+    ranks, ties = (np.empty(len(relevant_indices), dtype=np.int32) for _ in range(2))
 
     def score(part: slice) -> None:
-        all_scores = np.empty((LANES, len(ranked.indptr) - 1), dtype=np.float32)
+        all_scores = np.empty((LANES, n), dtype=np.float32)
         score_block(_project(W, ranked, queries[part], d), ranked, all_scores)
         for i, scores in zip(range(part.start, part.stop), all_scores, strict=False):
-            positives = np.sort(relevant_indices[relevant_indptr[i] : relevant_indptr[i + 1]])
-            best_first = positives[np.argsort(-scores[positives], kind="stable")]  # the lower row of equals first
-            values[i] = average_precision_of(scores, queries[i], best_first) if len(positives) else np.nan
+            own = slice(relevant_indptr[i], relevant_indptr[i + 1])
+            if positives := relevant_indices[own].tolist():
+                is_lost = np.isnan(scores)
+                if is_lost.any():  # a mistake, wherever it is
+                    scores[is_lost] = np.where(np.isin(np.flatnonzero(is_lost), positives), -np.inf, np.inf)
+                ranks_of(scores, queries[i], np.sort(scores[positives])[::-1], ranks[own], ties[own])
 
     _for_blocks(len(queries), score, n_threads)
-    return values
+    return Rankings(relevant_indptr, ranks, n - 1, queries, ties=ties).average_precision()
 
 
 def warm_up() -> None:
@@ -289,35 +293,40 @@ def _bucket(score: float, best: float, per_score: float | np.floating) -> int:
 
 
 @njit(cache=True, nogil=True)
-def average_precision_of(scores: Floats, own: int, ranked: Longs) -> float:
-    """Return the average precision of one query among all rows but its own; `ranked` are the positives, best first."""
-    # Every row is put before the first positive that it precedes, sought from its bucket's first on: buckets are
-    # numbered by falling score. Bisection takes several times as long, as no processor can guess its turns.
-    n = len(ranked)
-    best, spread = scores[ranked[0]], scores[ranked[0]] - scores[ranked[n - 1]]
+def ranks_of(scores: Floats, own: int, relevant: Floats, ranks: Ints, ties: Ints) -> None:
+    """Write rank and ties, as `Rankings` has them, of relevant rows among all rows but `own`, given their scores.
+
+    These scores fall, and none is NaN.
+    """
+    # Every row is put before the first relevant one that it is not behind, sought from its bucket's first on: buckets
+    # are numbered by falling score. Bisection takes several times as long, as no processor can guess its turns.
+    n = len(relevant)
+    best, spread = relevant[0], relevant[0] - relevant[n - 1]
     per_score = np.float32(BUCKETS - 1) / spread if spread > 0 else np.float32(0)
     starts = np.zeros(BUCKETS + 1, dtype=np.int64)
-    values = np.empty(n, dtype=np.float32)
+    values = np.full(n + 1, -np.inf, dtype=np.float32)
     for position in range(n):
-        values[position] = scores[ranked[position]]
+        values[position] = relevant[position]
         starts[_bucket(values[position], best, per_score) + 1] += 1
     for bucket in range(BUCKETS):
         starts[bucket + 1] += starts[bucket]
-    counts = np.zeros(n + 1, dtype=np.int64)
+    # of rows before it, and of rows equal to it
+    counts = np.zeros((n + 1, 2), dtype=np.int64)
     for row in range(scores.shape[0]):
         score = scores[row]
         place = starts[_bucket(score, best, per_score)]
-        # a positive does not precede itself, and is counted by those behind it
-        while place < n and (values[place] > score or (values[place] == score and ranked[place] <= row)):
+        while values[place] > score:
             place += 1
         if row != own:
-            counts[place] += 1
-    total = 0.0
-    before = 0
+            counts[place, int(values[place] == score)] += 1
+    before, first = 0, 0
     for position in range(n):
-        before += counts[position]
-        total += (position + 1) / (before + 1)
-    return total / n
+        before += counts[position, 0]
+        if position == 0 or values[position] < values[position - 1]:
+            ranks[position], ties[position], first = before + 1, counts[position, 1], position
+        else:
+            ranks[position], ties[position] = ranks[first], ties[first]
+        before += counts[position, 1]
 
 
 @njit(cache=True, nogil=True)

@@ -5,6 +5,7 @@ All measures of the category study follow from those ranks, so that a new measur
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -36,12 +37,15 @@ class Similarity(Protocol):
 class Rankings:
     """The ranks at which each query finds its positives (JMLR section 5.1).
 
+    Rows of equal similarity have no order, so every measure is the expected one over all orders of them.
+
     Parameters
     ----------
     offsets : ndarray of int64, shape (n_queries + 1,)
         The ranks of query i are ``ranks[offsets[i]:offsets[i + 1]]``.
     ranks : ndarray of int32, shape (n_positives_of_all_queries,)
-        1-based ranks of the positives among the gallery, ascending within a query.
+        1-based ranks of the positives among the gallery, ascending within a query. Rows of equal similarity share the
+        first of their ranks.
     n_gallery : int
         How many images each query ranks; the query itself is not among them.
     query_ids : ndarray of int32, shape (n_queries,)
@@ -51,6 +55,8 @@ class Rankings:
         turns them into image ids.
     neighbour_scores : ndarray of float32, shape (n_queries, n_neighbours), optional
         Their similarities.
+    ties : ndarray of int32, shape of `ranks`, optional
+        How many rows of the gallery share the similarity of each positive, itself among them. Default: it alone.
     """
 
     offsets: Integers
@@ -59,6 +65,7 @@ class Rankings:
     query_ids: Integers
     neighbours: Integers | None = None
     neighbour_scores: Reals | None = None
+    ties: Integers | None = None
 
     @property
     def n_queries(self) -> int:
@@ -79,14 +86,20 @@ class Rankings:
         """Return of each query the mean of precision at r over the ranks r of its positives; NaN without a positive."""
         result = np.full(self.n_queries, np.nan)
         has = self.n_positives > 0
-        found = np.arange(1, len(self.ranks) + 1) - np.repeat(self.offsets[:-1], self.n_positives)
+        starts = np.repeat(self.offsets[:-1], self.n_positives)
+        if self.ties is None:
+            precision = (np.arange(1, len(self.ranks) + 1) - starts) / self.ranks
+        else:
+            keys = self._query_of_positive * (self.n_gallery + 1) + self.ranks
+            first, end = keys.searchsorted(keys), keys.searchsorted(keys, "right")
+            precision = mean_over_ties(first - starts + 1, end - first, self.ranks, self.ties)
         if has.any():
-            result[has] = np.add.reduceat(found / self.ranks, self.offsets[:-1][has]) / self.n_positives[has]
+            result[has] = np.add.reduceat(precision, self.offsets[:-1][has]) / self.n_positives[has]
         return result
 
     def mean_average_precision(self) -> float:
         """Return the mean of `average_precision` over the queries that have a positive; some must."""
-        self._check_some_positive()
+        self.check()
         return float(np.nanmean(self.average_precision()))
 
     def precision_at(self, ks: Sequence[int] | Integers) -> Reals:
@@ -94,17 +107,25 @@ class Rankings:
         ks = np.asarray(ks, dtype=np.int64)
         if ks.size and (ks.min() < 1 or ks.max() > self.n_gallery):
             raise ValueError(f"precision at k needs 1 <= k <= {self.n_gallery}, the size of the gallery; got {ks}")
-        query = np.repeat(np.arange(self.n_queries), self.n_positives)
+        query = self._query_of_positive
         result = np.empty((self.n_queries, len(ks)))
         for column, k in enumerate(ks):
-            result[:, column] = np.bincount(query[self.ranks <= k], minlength=self.n_queries) / k
+            near = self.ranks <= k
+            share = None if self.ties is None else np.minimum((k + 1 - self.ranks[near]) / self.ties[near], 1)
+            result[:, column] = np.bincount(query[near], share, self.n_queries) / k
         result[self.n_positives == 0] = np.nan
         return result
 
     def mean_precision_curve(self) -> Reals:
         """Return precision at k = 1, 2, ..., `n_gallery`, averaged over the queries that have a positive."""
-        self._check_some_positive()
-        hits = np.cumsum(np.bincount(self.ranks, minlength=self.n_gallery + 1)[1:])
+        self.check()
+        at, n_ranks = self.ranks, self.n_gallery + 2
+        if self.ties is None:
+            found = np.bincount(at, minlength=n_ranks)
+        else:  # a positive is found at each of the ranks that it shares with the same probability
+            begun, ended = (np.bincount(ends, 1 / self.ties, n_ranks) for ends in (at, at + self.ties))
+            found = np.cumsum(begun - ended)
+        hits = np.cumsum(found[1:-1])
         return np.asarray(hits / (np.arange(1, self.n_gallery + 1) * (self.n_queries - self.n_without_positive)))
 
     def save(self, path: PathLike) -> None:
@@ -118,6 +139,8 @@ class Rankings:
         if self.neighbours is not None:
             arrays["neighbours"] = np.asarray(self.neighbours, dtype=np.int32)
             arrays["neighbour_scores"] = np.asarray(self.neighbour_scores, dtype=np.float32)
+        if self.ties is not None:
+            arrays["ties"] = np.asarray(self.ties, dtype=np.int32)
         write_npz(arrays, path)
 
     @classmethod
@@ -126,9 +149,43 @@ class Rankings:
         with np.load(path, allow_pickle=False) as arrays:
             return cls(**{name: arrays[name] for name in arrays} | {"n_gallery": int(arrays["n_gallery"])})
 
-    def _check_some_positive(self) -> None:
+    def check(self) -> None:
+        """Refuse rankings that any similarity would get right: no query has something to find and something else."""
         if self.n_without_positive == self.n_queries:
-            raise ValueError("no query has a positive: every class has a single image, so there is nothing to average")
+            raise ValueError("no query has another row of its own class to find: give at least two rows of some class")
+        if (self.n_positives % self.n_gallery == 0).all():
+            raise ValueError(
+                "every query ranks rows of its own class only, so any order is right: give rows of two classes or more "
+                "(in cross-validation: cv=StratifiedKFold(...), or KFold(..., shuffle=True))"
+            )
+
+    @property
+    def _query_of_positive(self) -> Integers:
+        return np.repeat(np.arange(self.n_queries), self.n_positives)
+
+
+def mean_over_ties(found: Integers, n_relevant: Integers, ranks: Integers, ties: Integers) -> Reals:
+    """Return of each relevant row the mean of (relevant rows so far) / rank over all orders of the rows tied with it.
+
+    Parameters
+    ----------
+    found : ndarray of int
+        Relevant rows up to the first of those tied with it, this one among them.
+    n_relevant : ndarray of int
+        How many of the tied rows are relevant, itself among them; the mean is over these too.
+    ranks : ndarray of int
+        The first of the ranks that the tied rows share.
+    ties : ndarray of int
+        How many rows are tied, itself among them.
+    """
+    plain = found / ranks
+    if (ties == 1).all():
+        return np.asarray(plain)
+    # At the i-th of n ranks from s on, of which r are of relevant rows, found + (i - 1) (r - 1) / (n - 1) are expected.
+    harmonic = np.concatenate([[0.0], np.cumsum(1 / np.arange(1.0, (ranks + ties).max()))])
+    inverses = harmonic[ranks + ties - 1] - harmonic[ranks - 1]
+    rise = (n_relevant - 1) / np.maximum(ties - 1, 1)
+    return np.where(ties == 1, plain, (found * inverses + rise * (ties - ranks * inverses)) / ties)
 
 
 def rank_leave_one_out(
@@ -142,7 +199,8 @@ def rank_leave_one_out(
 ) -> Rankings:
     """Let each row query all other rows; rows of the same class are its positives (JMLR section 5.1).
 
-    Ties are broken stably: among equal similarities the lower row comes first.
+    Among equal similarities the lower row is the first neighbour, and measures take all orders. A NaN counts as a
+    mistake, with a warning: a positive comes last, and another row first.
 
     Parameters
     ----------
@@ -162,7 +220,7 @@ def rank_leave_one_out(
     Raises
     ------
     ValueError
-        When there are fewer than two rows, lengths differ, or a similarity is NaN.
+        When there are fewer than two rows, or lengths differ.
     """
     X, labels = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X), np.asarray(y)
     n = X.shape[0]
@@ -177,7 +235,7 @@ def rank_leave_one_out(
     kept = min(n_neighbours, n - 1)
     neighbours = np.empty((n, kept), dtype=np.int32)
     neighbour_scores = np.empty((n, kept), dtype=np.float32)
-    ranks: list[Integers] = []
+    found: list[tuple[Integers, Integers]] = []
     batch = max(1, memory_bytes // (n * np.dtype(np.float64).itemsize * BLOCKS_ALIVE))
     for start in range(0, n, batch):
         scores = _checked(model.similarity(X[start : start + batch], X), (min(batch, n - start), n))
@@ -185,17 +243,19 @@ def rank_leave_one_out(
         elsewhere = queries[:, None] != np.arange(n)
         others = scores[elsewhere].reshape(len(scores), n - 1)
         positives = (codes[queries, None] == codes)[elsewhere].reshape(others.shape)
-        ranks.append(_ranks_of(others, positives))
+        found.append(_sorted_ranks(others, positives))
         if kept:
+            if np.isnan(others).any():
+                others = np.where(np.isnan(others), -np.inf, others)
             first, neighbour_scores[queries] = top_k(others, kept)
             neighbours[queries] = first + (first >= queries[:, None])
     return Rankings(
         offsets=np.concatenate([[0], np.cumsum(np.bincount(codes)[codes] - 1)]).astype(np.int64),
-        ranks=np.concatenate(ranks).astype(np.int32),
         n_gallery=n - 1,
         query_ids=ids,
         neighbours=neighbours if kept else None,
         neighbour_scores=neighbour_scores if kept else None,
+        **_joined(found),
     )
 
 
@@ -213,17 +273,17 @@ def rank_gallery(
         raise ValueError(f"{n} queries and {m} gallery rows need as many labels; got {mine.shape} and {theirs.shape}")
     codes = np.unique(np.concatenate([mine, theirs]), return_inverse=True)[1]
     batch = max(1, MEMORY_BYTES // (m * np.dtype(np.float64).itemsize * BLOCKS_ALIVE))
-    ranks = []
+    found = []
     for start in range(0, n, batch):
         part = queries[start : start + batch]
         positives = codes[start : min(n, start + batch), None] == codes[n:]
-        ranks.append(_ranks_of(_checked(model.similarity(part, gallery), positives.shape), positives))
+        found.append(_sorted_ranks(_checked(model.similarity(part, gallery), positives.shape), positives))
     n_positives = np.bincount(codes[n:], minlength=int(codes.max()) + 1)[codes[:n]]
     return Rankings(
         offsets=np.concatenate([[0], np.cumsum(n_positives)]).astype(np.int64),
-        ranks=np.concatenate(ranks).astype(np.int32),
         n_gallery=m,
         query_ids=np.arange(n, dtype=np.int32),
+        **_joined(found),
     )
 
 
@@ -231,25 +291,44 @@ def _checked(scores: Matrix, shape: tuple[int, int]) -> Reals:
     dense: Reals = np.asarray(scores.toarray() if hasattr(scores, "toarray") else scores)
     if dense.shape != shape:
         raise ValueError(f"similarity has shape {dense.shape}; expected {shape}")
-    if np.isnan(dense).any():
-        raise ValueError("similarity is NaN: the model or its input holds NaN, so there is no ranking")
     return dense
 
 
-def _ranks_of(others: Reals, positives: Truths) -> Integers:
-    """Return ascending 1-based ranks of each row's positives by falling similarity, the lower column first in ties."""
-    # counting in sorted copies costs less than half of a full stable argsort
-    ascending, values = np.sort(others, axis=1), others[positives]
-    ends = np.cumsum(positives.sum(axis=1)).tolist()
+def ranks_and_ties(scores: Reals, rows: Integers, columns: Integers) -> tuple[Integers, Integers]:
+    """Return of relevant cells, of ascending rows, the rank in the row and how many of its cells have this score.
+
+    Ranks count from 1 by falling score, and equal scores have the first of their ranks. NaN counts as a mistake.
+    """
+    values, is_lost = scores[rows, columns], np.isnan(scores)
+    if n_lost := int(is_lost.sum()):
+        warnings.warn(f"{n_lost:,} of {scores.size:,} similarities are NaN: each counts as a mistake", stacklevel=4)
+        values = np.where(np.isnan(values), -np.inf, values)
+        scores = np.where(is_lost, np.inf, scores)
+        scores[rows, columns] = values
+    # counting in sorted copies costs less than half of a full argsort
+    ascending, ends = np.sort(scores, axis=1), rows.searchsorted(np.arange(len(scores)), "right").tolist()
     parts = [(row, values[start:end]) for row, start, end in zip(ascending, [0, *ends], ends, strict=False)]
     right, left = (
         np.concatenate([row.searchsorted(found, side) for row, found in parts]) for side in ("right", "left")
     )
+    return scores.shape[1] - right + 1, right - left
+
+
+def _sorted_ranks(scores: Reals, positives: Truths) -> tuple[Integers, Integers]:
+    """Return ranks, ascending in each row, and ties of the positives."""
     rows, columns = np.nonzero(positives)
-    ranks: Integers = others.shape[1] - right + 1
-    for i in np.flatnonzero(right - left > 1):
-        ranks[i] += np.count_nonzero(others[rows[i], : columns[i]] == values[i])
-    return np.asarray(np.sort(ranks + rows * others.shape[1]) - rows * others.shape[1])
+    ranks, ties = ranks_and_ties(scores, rows, columns)
+    keys = ranks + rows * scores.shape[1]
+    if (ties == 1).all():
+        return np.sort(keys) - rows * scores.shape[1], ties
+    order = np.argsort(keys, kind="stable")
+    return ranks[order], ties[order]
+
+
+def _joined(found: Sequence[tuple[Integers, Integers]]) -> dict[str, Integers | None]:
+    """Return ranks and ties of all batches, as `Rankings` takes them."""
+    ranks, ties = (np.concatenate(parts).astype(np.int32) for parts in zip(*found, strict=True))
+    return {"ranks": ranks, "ties": None if (ties == 1).all() else ties}
 
 
 def ordered(model: Similarity, X: Matrix, triplets: Ints) -> Doubles:

@@ -1,5 +1,6 @@
 """Ranks, precision at k and average precision held to brute force, and by trapezoids to walking down the list."""
 
+import itertools
 import math
 import tracemalloc
 from types import SimpleNamespace
@@ -11,26 +12,35 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from measures import Given
+from sklearn.datasets import load_iris
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
 import lookalike
-from lookalike.learners import TFIDF, Euclidean
-from lookalike.ranking import oxford
-from lookalike.ranking.rankings import Rankings, rank_leave_one_out
+from lookalike.learners import SOMLTG, TFIDF, Euclidean
+from lookalike.ranking import exact_search, oxford
+from lookalike.ranking.rankings import Rankings, rank_gallery, rank_leave_one_out
 from lookalike.ranking.statistics import summarise
 
 
 def brute_force(scores, y):
-    """Ranks of positives, average precision, precision at every k and order, by sorting tuples: the definition."""
+    """Ranks of positives, average precision, precision at every k and order, from the definitions over tied rows."""
     n = len(y)
     all_ranks, precisions, at_k, order_of = [], [], [], []
     for query in range(n):
         order = sorted((j for j in range(n) if j != query), key=lambda j: (-scores[query][j], j))
-        relevant = [y[j] == y[query] for j in order]
-        ranks = [r for r, hit in enumerate(relevant, start=1) if hit]
+        ranks, hits, total = [], [], 0.0
+        for _, group in itertools.groupby(order, key=lambda j: scores[query][j]):
+            relevant = [y[j] == y[query] for j in group]
+            size, r, before, found = len(relevant), sum(relevant), len(hits), len(ranks)
+            ranks += r * [before + 1]
+            hits += size * [r / size]
+            for i in range(size):
+                so_far = found + 1 + i * (r - 1) / max(size - 1, 1)
+                total += r / size * so_far / (before + i + 1)
         all_ranks.append(ranks)
         order_of.append(order)
-        at_k.append(np.cumsum(relevant) / np.arange(1, n))
-        precisions.append(np.mean([sum(relevant[:r]) / r for r in ranks]) if ranks else np.nan)
+        at_k.append(np.cumsum(hits) / np.arange(1, n))
+        precisions.append(total / len(ranks) if ranks else np.nan)
     return all_ranks, np.array(precisions), np.array(at_k), order_of
 
 
@@ -67,27 +77,103 @@ def test_every_measure_is_its_definition_with_and_without_ties(seed, n, n_classe
     has = ~np.isnan(precisions)
     assert found.n_without_positive == (~has).sum()
     np.testing.assert_allclose(found.precision_at(range(1, n)), np.where(has[:, None], at_k, np.nan), rtol=1e-12)
-    if has.any():
+    if has.any() and len(set(y)) > 1:
         assert found.mean_average_precision() == pytest.approx(precisions[has].mean(), rel=1e-12)
         np.testing.assert_allclose(found.mean_precision_curve(), at_k[has].mean(axis=0), rtol=1e-12)
 
 
+def precision_of(relevant):
+    """Average precision of one order."""
+    ranks = np.flatnonzero(relevant) + 1
+    return np.mean(np.arange(1, len(ranks) + 1) / ranks)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_ties_count_by_their_expectation_over_all_orders(seed):
+    random = np.random.default_rng(seed)
+    scores, kinds = random.integers(1, 4, size=6), random.permutation(list("ppnnj" + "pnj"[seed % 3]))
+    orders = [list(order) for order in itertools.permutations(range(6)) if (np.diff(scores[list(order)]) <= 0).all()]
+    assert len(orders) > 1
+    hits = np.array([kinds[order] == "p" for order in orders])
+    # the query, which is row 0, and six others
+    square, y = np.zeros((7, 7)), np.array(["p", *kinds])
+    square[0, 1:] = scores
+    found = ranked(square, y)
+    assert found.average_precision()[0] == pytest.approx(np.mean([precision_of(row) for row in hits]), rel=1e-12)
+    at_k = hits.cumsum(axis=1).mean(axis=0) / np.arange(1, 7)
+    np.testing.assert_allclose(found.precision_at(range(1, 7))[0], at_k, rtol=1e-12)
+    gallery = rank_gallery(Given(square), np.zeros((1, 1), int), np.arange(1, 7)[:, None], ["p"], kinds)
+    np.testing.assert_allclose(gallery.mean_precision_curve(), at_k, rtol=1e-12)
+    rows = sp.csr_array(np.concatenate([[1], scores])[:, None].astype(np.float32))
+    mates = np.flatnonzero(kinds == "p") + 1
+    exact = exact_search.average_precision(None, rows, np.array([0, len(mates)]), mates, np.array([0]))
+    assert exact[0] == pytest.approx(found.average_precision()[0], rel=1e-12)
+    wanted, junk = np.flatnonzero(kinds == "p"), np.flatnonzero(kinds == "j")
+    ranks = 1 + (scores[:, None] < scores).sum(axis=1)
+    ties = (scores[:, None] == scores).sum(axis=1)[wanted]
+    oxfords = oxford.average_precision(ranks[wanted], ranks[junk], ties=ties, n_missing=seed % 2)
+    expected = np.mean([of_order(order, [*wanted, *range(6, 6 + seed % 2)], junk) for order in orders])
+    assert oxfords == pytest.approx(expected, rel=1e-12)
+
+
+class Nothing:
+    """A similarity that is the same for all."""
+
+    def similarity(self, A, B):
+        return np.zeros((len(A), len(B)))
+
+
+def test_a_similarity_that_knows_nothing_has_the_same_number_however_rows_are_sorted():
+    X, y = load_iris(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))
+    values = [lookalike.evaluate(Nothing(), X, labels=y[rows]) for rows in (slice(None), order)]
+    assert values[0]["map"].value == values[1]["map"].value == pytest.approx(0.3496, abs=1e-4)
+    assert values[0]["precision@5"].value == pytest.approx(49 / 149)
+    # two folds of sorted rows have two classes each: weights that are all zero must not be chosen there either
+    grid = GridSearchCV(SOMLTG(n_steps=500, random_state=0), {"regularization": [1e9, 1e-5]}, cv=KFold(2))
+    assert grid.fit(X, y).best_params_ == {"regularization": 1e-5}
+    with pytest.raises(ValueError, match="StratifiedKFold"):
+        cross_val_score(Euclidean(), X, y, cv=3, error_score="raise")
+
+
+@pytest.mark.parametrize(
+    ("scores", "ranks"),
+    # rows 1 and 2 are of the query's class
+    [
+        ((4, np.nan, 3, 2, 1), (1, 4)),
+        ((4, 4, 3, np.nan, 1), (2, 3)),
+        ((4, np.nan, np.nan, 2, 1), (3, 4)),
+        ((4, *4 * [np.nan]), (3, 4)),
+    ],
+)
+def test_a_similarity_that_is_nan_counts_as_a_mistake(scores, ranks):
+    square, y = np.zeros((5, 5)), np.array([0, 0, 0, 1, 1])
+    square[0] = scores
+    with pytest.warns(UserWarning, match=f"{np.isnan(scores).sum()} of 20 similarities are NaN: each counts as a mis"):
+        found = ranked(square, y)
+    expected = (1 / ranks[0] + 2 / ranks[1]) / 2
+    assert found.average_precision()[0] == pytest.approx(expected)
+    assert found.precision_at([2])[0] == (np.array(ranks) <= 2).sum() / 2
+    last = np.flatnonzero(np.isnan(scores[1:]))
+    assert sorted(found.neighbours[0][len(scores) - 1 - len(last) :] - 1) == last.tolist()
+
+
 SCORES, Y = problem(0)
-NAN = np.where(np.eye(30, k=1), np.nan, SCORES)
 
 
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: ranked(NAN, Y), "NaN"),
         (lambda: ranked(SCORES, Y[:-1]), "30 images need 30 class labels"),
         (lambda: ranked(np.zeros((1, 1)), [0]), "at least two"),
         (lambda: rank_leave_one_out(SimpleNamespace(similarity=lambda A, B: A), np.eye(3)[:, :2], Y[:3]), "expected"),
         (lambda: ranked(SCORES, Y, query_ids=np.arange(3)), "30 query ids"),
         (lambda: ranked(SCORES, Y).precision_at([0]), "gallery"),
         (lambda: ranked(SCORES, Y).precision_at([30]), "gallery"),
-        (lambda: ranked(np.zeros((3, 3)), [0, 1, 2]).mean_precision_curve(), "no query has a positive"),
-        (lambda: ranked(np.zeros((3, 3)), [0, 1, 2]).mean_average_precision(), "no query has a positive"),
+        (lambda: ranked(np.zeros((3, 3)), [0, 1, 2]).mean_precision_curve(), "no query has another row of its own"),
+        (lambda: ranked(np.zeros((3, 3)), [0, 1, 2]).mean_average_precision(), "no query has another row of its own"),
+        (lambda: ranked(np.zeros((3, 3)), [1, 1, 1]).mean_precision_curve(), "StratifiedKFold"),
+        (lambda: ranked(np.zeros((3, 3)), [1, 1, 1]).mean_average_precision(), "StratifiedKFold"),
     ],
 )
 def test_what_cannot_be_ranked_is_refused(call, sentence):
@@ -215,7 +301,8 @@ def test_evaluate_lets_queries_rank_a_gallery_or_each_other():
         lookalike.evaluate(model, X[[i]], np.delete(X, i, 0), (y[[i]], np.delete(y, i)))["map"] for i in range(1, 40)
     ]
     assert np.mean([measure.value for measure in one_by_one]) == pytest.approx(found["map"].value)
-    assert one_by_one[0].low == one_by_one[0].high == one_by_one[0].value
+    assert math.isnan(one_by_one[0].low)  # one query says nothing about others
+    assert math.isnan(one_by_one[0].high)
     # a table's ids, and rows of a gallery that no query asks for
     table, labels = pd.DataFrame(X, index=ids), dict(zip(ids, y, strict=True))
     split = [
@@ -236,7 +323,9 @@ def test_evaluate_lets_queries_rank_a_gallery_or_each_other():
         ((X,), "needs labels"),
         ((X, X, y), "labels are a pair"),
         ((X, X, (y, y[1:])), "40 queries and 40 gallery rows need as many labels"),
-        ((X[:3], X[3:], (y[:3], 37 * ["z"])), "no query has a row of its own class"),
+        ((X[:3], X[3:], (y[:3], 37 * ["z"])), "no query has another row of its own class"),
+        ((X[:3], None, 3 * ["z"]), "StratifiedKFold"),
+        ((X[:3], X[3:], (["z", "z", "y"], 37 * ["z"])), "StratifiedKFold"),
         ((X, None, [None, *y[1:]]), "row 0 has no label"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -6,8 +6,8 @@ make 7 x 6 x 500 = 21,000 triplets for one pass; 5 queries retrieve from the ima
 What the paper leaves open is decided here: positives are good or ok and never one of the landmark's query images, so
 that every query is judged on a ranking that holds its own image; negatives are neither good, ok nor junk of that
 landmark; images that were learned from leave both the gallery and the ground truth; the order of triplets is random;
-and images of equal similarity stand in a random order, the same one for every method. File names of landmarks are
-sorted by landmark, so no tie may be broken by name.
+and average precision is the mean over all orders of images of equal similarity. Where these are shown, they stand in a
+random order, the same one for every method: file names are sorted by landmark, so no tie may be broken by name.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from lookalike.features.visterms import TfidfVisterms
 from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.triplet_products import TripletProducts
 from lookalike.ranking.oxford import average_precision
+from lookalike.ranking.rankings import ranks_and_ties
 from lookalike.studies.fits import Clock, fold_seed, make_learner, plain_number, warm_up, write_model
 from lookalike.studies.landmark.rankings import JUNK, MAP, MAP_FULL, RELEVANCE, SPARSITY, LandmarkRankings
 from lookalike.studies.landmark.settings import LearningImages
@@ -377,10 +378,11 @@ def held_out_scores(
 
 def _precisions(similarities: Matrix, asked: Integers, gallery: Integers) -> Iterator[float]:
     """Yield the average precision of each asked image, with the other ones to find; its own counts as junk."""
-    is_wanted = np.isin(gallery, asked)
-    for image, order in zip(asked, np.argsort(-np.asarray(similarities), axis=1, kind="stable"), strict=True):
-        found, is_own = is_wanted[order], gallery[order] == image
-        yield average_precision(1 + np.flatnonzero(found & ~is_own), 1 + np.flatnonzero(is_own))
+    wanted, n = np.flatnonzero(np.isin(gallery, asked)), len(asked)
+    found = ranks_and_ties(np.asarray(similarities), np.repeat(np.arange(n), n), np.tile(wanted, n))
+    for image, ranks, ties in zip(asked, *(part.reshape(n, n) for part in found), strict=True):
+        is_own = gallery[wanted] == image
+        yield average_precision(ranks[~is_own], ranks[is_own], ties=ties[~is_own])
 
 
 def rank_task(model: SimilarityLearner, data: LandmarkData, task: LandmarkTask, *, n_top: int = 50) -> LandmarkRankings:
@@ -389,31 +391,30 @@ def rank_task(model: SimilarityLearner, data: LandmarkData, task: LandmarkTask, 
     whole = data.rows[data.positions(own["image_id"].to_numpy())]
     # asked once, against the whole gallery, so that no row of it is copied
     scores = np.asarray(model.similarity(sp.vstack([data.query_rows[task.queries], whole], format="csr"), data.rows))
-    if np.isnan(scores).any():
-        raise ValueError("similarity is NaN: the model or its input holds NaN, so there is no ranking")
     scores = scores[:, task.gallery]
-    orders = np.argsort(-scores, axis=1, kind="stable")
-    n_queries = len(own)
-    first = orders[:n_queries, :n_top]
-    # the last place is that of position -1, an image that the gallery lacks: its rank stays 0
-    ranks = np.zeros((len(orders), len(data.image_ids) + 1), dtype=np.int32)
-    np.put_along_axis(ranks, task.gallery[orders], np.arange(1, len(task.gallery) + 1)[None], axis=1)
-    places = [data.positions(images) for images, _ in task.judged]
-    box, full = (
-        np.concatenate([of_query[place] for of_query, place in zip(rows, places, strict=True)])
-        for rows in (ranks[:n_queries], ranks[n_queries:])
-    )
+    first = np.argsort(-scores[: len(own)], axis=1, kind="stable")[:, :n_top]
+    # the last place is that of position -1, an image that the data lack: its rank stays 0
+    place_of = np.full(len(data.image_ids) + 1, -1)
+    place_of[task.gallery] = np.arange(len(task.gallery))
+    places = [place_of[data.positions(images)] for images, _ in task.judged]
+    columns, rows = np.concatenate(places * 2), np.repeat(np.arange(len(scores)), list(map(len, places * 2)))
+    is_there = columns >= 0
+    found = np.zeros((2, len(columns)), dtype=np.int32)
+    found[:, is_there] = ranks_and_ties(scores, rows[is_there], columns[is_there])
+    (ranks, ranks_full), (ties, ties_full) = (np.split(part, 2) for part in found)
     return LandmarkRankings(
         queries=own["query"].to_numpy(dtype=np.str_),
         query_ids=own["image_id"].to_numpy(dtype=np.int32),
         n_gallery=len(task.gallery),
         top=data.image_ids[task.gallery[first]].astype(np.int32),
-        top_scores=np.take_along_axis(scores[:n_queries], first, axis=1).astype(np.float32),
+        top_scores=np.take_along_axis(scores[: len(own)], first, axis=1).astype(np.float32),
         offsets=np.cumsum([0, *map(len, places)], dtype=np.int64),
         image_ids=np.concatenate([images for images, _ in task.judged]).astype(np.int32),
         relevance=np.concatenate([codes for _, codes in task.judged]).astype(np.int8),
-        ranks=box,
-        ranks_full=full,
+        ranks=ranks,
+        ranks_full=ranks_full,
+        ties=ties,
+        ties_full=ties_full,
     )
 
 

@@ -32,7 +32,10 @@ RELEVANCE = ("good", "ok", JUNK)
 
 @dataclass(frozen=True, eq=False)
 class LandmarkRankings:
-    """Ranks of each query's ground truth among images not learned from: from 1, with junk; 0: not in the gallery."""
+    """Ranks of each query's ground truth among images not learned from: from 1, with junk; 0: not in the gallery.
+
+    Images of equal similarity share the first of their ranks.
+    """
 
     queries: Texts
     """Names, shape (n_queries,)."""
@@ -54,6 +57,10 @@ class LandmarkRankings:
     """Their ranks by the query's rectangle: int32."""
     ranks_full: Integers
     """Their ranks by the query's whole image: int32."""
+    ties: Integers
+    """How many images share the similarity of each by the query's rectangle, itself among them: int32."""
+    ties_full: Integers
+    """The same by the query's whole image: int32."""
 
     @property
     def n_queries(self) -> int:
@@ -62,13 +69,15 @@ class LandmarkRankings:
 
     def average_precision(self, region: str = "box") -> Reals:
         """Return the Oxford average precision of each query by ``box`` or ``full`` image; NaN without a positive."""
-        all_ranks = {"box": self.ranks, "full": self.ranks_full}[region]
+        all_ranks, ties = {"box": (self.ranks, self.ties), "full": (self.ranks_full, self.ties_full)}[region]
         result = np.empty(self.n_queries)
         for query, (start, stop) in enumerate(pairwise(self.offsets)):
-            ranks, junk = all_ranks[start:stop], self.relevance[start:stop] == RELEVANCE.index(JUNK)
+            own = slice(start, stop)
+            ranks, junk = all_ranks[own], self.relevance[own] == RELEVANCE.index(JUNK)
             found = ranks > 0
-            n_missing = int(np.count_nonzero(~junk & ~found))
-            result[query] = average_precision(ranks[~junk & found], ranks[junk & found], n_missing=n_missing)
+            wanted, n_missing = ~junk & found, int(np.count_nonzero(~junk & ~found))
+            tied = ties[own][wanted]
+            result[query] = average_precision(ranks[wanted], ranks[junk & found], n_missing=n_missing, ties=tied)
         return result
 
     def save(self, path: PathLike) -> None:
@@ -87,7 +96,7 @@ class LandmarkRankings:
         ints, grid = np.empty(0, dtype=np.int32), np.empty((0, 0), dtype=np.int32)
         names, kinds = np.empty(0, dtype=np.str_), np.empty(0, dtype=np.int8)
         start = np.zeros(1, dtype=np.int64)
-        return cls(names, ints, 0, grid, grid.astype(np.float32), start, ints, kinds, ints, ints)
+        return cls(names, ints, 0, grid, grid.astype(np.float32), start, ints, kinds, ints, ints, ints, ints)
 
 
 def read_top_images(files: Iterable[PathLike]) -> pd.DataFrame:

@@ -263,10 +263,11 @@ def test_equal_similarities_stand_in_a_random_order_that_is_the_same_for_every_m
         np.testing.assert_array_equal(orders, np.tile(expected, (QUERIES, 1)))
     assert [i for i in images if i in tasks[1].gallery] != [i for i in tasks[1].gallery if i in images]
     # abbey has the first images of all: by name, a similarity that knows nothing would be perfect
-    tasks_by_seed = (protocol.landmark_task(data, learning_images, "abbey", 0, seed=seed) for seed in range(30))
+    tasks_by_seed = (protocol.landmark_task(data, learning_images, "abbey", 0, seed=seed) for seed in range(3))
     precisions = [protocol.rank_task(Coarse(1), data, task).average_precision()[0] for task in tasks_by_seed]
     share = (GOOD + OK - 5) / (len(images) - JUNK)
-    assert np.mean(precisions) == pytest.approx(share, abs=0.04)
+    assert len(set(precisions)) == 1
+    assert precisions[0] == pytest.approx(share, abs=0.05)
     again = protocol.landmark_task(data, learning_images.sample(frac=1, random_state=0), "abbey", 0, seed=3)
     for name in ("gallery", "triplets", "queries"):
         np.testing.assert_array_equal(getattr(again, name), getattr(tasks[0], name))
@@ -304,8 +305,12 @@ def test_mistakes_say_what_to_do(data, learning_images):
         with pytest.raises(LookalikeError, match=sentence):
             call()
     assert len(drawn(landmarks=["abbey"], positives=POSITIVES_LEFT - 1, negatives=n_others, draws=1)) > n_others
-    with pytest.raises(ValueError, match=r"similarity is NaN"):
-        protocol.rank_task(Coarse(np.nan), data, protocol.landmark_task(data, learning_images, "abbey", 0, seed=3))
+    with pytest.warns(UserWarning, match="similarities are NaN: each counts as a mistake"):
+        lost = protocol.rank_task(
+            Coarse(np.nan), data, protocol.landmark_task(data, learning_images, "abbey", 0, seed=3)
+        )
+    n_judged = np.diff(lost.offsets)
+    np.testing.assert_array_equal(lost.ranks, np.repeat(lost.n_gallery - n_judged + 1, n_judged))
 
 
 FILES = {"model.lookalike", "fit.json", "metrics.parquet", "ranks.npz"}
