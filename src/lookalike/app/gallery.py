@@ -7,7 +7,6 @@ together; only visterms bring SciPy and numba.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -23,7 +22,7 @@ from lookalike.app.index_form import IndexForm, engine_scores, mapped
 from lookalike.app.model_file import SIMILARITY, fingerprint, read_parts
 from lookalike.core.arrays import Array, Matrix
 from lookalike.core.errors import LookalikeError, first_reason
-from lookalike.core.files import PathLike, check_finite, check_folder
+from lookalike.core.files import PathLike, check_finite, check_folder, sha256_of
 from lookalike.core.model_file import About, Arrays, Kind, fits_together, read_model, write_model
 from lookalike.data.scan import is_hidden, list_files, look_at_image, scan_photographs
 from lookalike.ranking.rankings import top_k
@@ -113,7 +112,7 @@ class SavedGallery:
             stamp = _stamp(self.root / file.path)
             if stamp is None:
                 left_out.append((file.path, f"it is gone: {_AGAIN}"))
-            elif stamp != (file.bytes, file.mtime_ns) and _sha256(self.root / file.path) != file.sha256:
+            elif stamp != (file.bytes, file.mtime_ns) and sha256_of(self.root / file.path) != file.sha256:
                 left_out.append((file.path, f"it was changed since it was described: {_AGAIN}"))
             else:
                 kept.append(file)
@@ -268,6 +267,7 @@ def update_gallery(
     """
     import pandas as pd
 
+    from lookalike.app.representations import LostImages
     from lookalike.app.sources import image_set
 
     check_folder(folder, "name the folder of the images")
@@ -285,14 +285,24 @@ def update_gallery(
     progress = partial(model.progress, "reading images")
     table = pd.DataFrame(known, columns=File._fields)
     manifest = scan_photographs(folder, n_threads=model.jobs, progress=progress, paths=listed, known=table)
-    found = image_set(folder, manifest[manifest["status"] != REMOVED])
+    lost: dict[Path, str] = {}
+    form = IndexForm(model.learner_)
+    while True:  # each time, there are fewer images
+        for path, reason in lost.items():
+            row = manifest["path"] == path.relative_to(folder).as_posix()
+            manifest.loc[row, ["status", "reason"]] = "unreadable", reason
+        found = image_set(folder, manifest[manifest["status"] != REMOVED])
+        try:
+            rows = _vectors(model, form, found, previous)
+            break
+        except LostImages as error:
+            lost |= error.reasons
     times = {file.path: file.mtime_ns for file in old} | {path: stamp[1] for path, stamp in stamps.items()}
+    times |= {path.relative_to(folder).as_posix(): 0 for path in lost}  # they are looked at the next time
     row_of = {path: row for row, path in enumerate(found.images["path"])}
     manifest["label"] = manifest["path"].map(found.images.set_index("path")["label"]).fillna("")
     facts = manifest[list(File._fields[:-2])].itertuples(index=False, name=None)
     files = [File._make((*row, times.get(row[0], 0), row_of.get(row[0], -1))) for row in facts]
-    form = IndexForm(model.learner_)
-    rows = _vectors(model, form, found, previous)
     saved = SavedGallery(folder, named, form.metric, form.query_map, files, rows)
     before, now = ({file.path: file.sha256 for file in it.images} if it else {} for it in (previous, saved))
     changed = sum(before[path] != now[path] for path in before.keys() & now.keys())
@@ -311,7 +321,7 @@ def _vectors(model: Similarity, form: IndexForm, found: ImageSet, previous: Save
     n_before = parts[0].shape[0] if parts else 0
     if new:
         described = Rows.from_images(found).take(np.array(list(new.values())))
-        parts.append(form.vectors(model.gallery_rows(described)[1]))
+        parts.append(form.vectors(model.learner_rows(described)))
     row_of |= {content: n_before + row for row, content in enumerate(new)}
     return stacked(parts)[[row_of[content] for content in contents]]
 
@@ -322,10 +332,3 @@ def _stamp(file: Path) -> tuple[int, int] | None:
         facts = file.stat()
         return facts.st_size, facts.st_mtime_ns
     return None
-
-
-def _sha256(file: Path) -> str:
-    """Return the SHA-256 of a file; nothing of one that cannot be read."""
-    with suppress(OSError), file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-    return ""

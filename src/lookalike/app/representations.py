@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,7 +20,8 @@ from lookalike import __version__
 from lookalike.app.cache import Cache
 from lookalike.core.arrays import Bytes, Floats, Reals
 from lookalike.core.errors import LookalikeError
-from lookalike.core.images import load_rgb
+from lookalike.core.files import sha256_of
+from lookalike.core.images import UnreadableImage, load_rgb
 from lookalike.core.model_file import About, Arrays
 from lookalike.core.seeds import generator
 from lookalike.features.describers import (
@@ -42,6 +43,7 @@ _TOGETHER = 16
 _LARGEST_LEARNED = 64 * 2**20  # bytes; 10,000 words of visterms take 3 MB
 VERSIONS = [__version__, cv2.__version__, PIL.__version__]
 """Of what makes descriptions: another one may make others, so each has its own in the cache."""
+_CHANGED, _GONE = "it was changed while images were described", "it was removed while images were described"
 _SHA256, _MARGIN = 32, 4096  # bytes of an image's name in the cache, and of what stands around an entry's arrays
 
 
@@ -156,6 +158,28 @@ class Workers:
     progress: StageProgress = silent
 
 
+class LostImages(LookalikeError):
+    """Images that were changed or removed after they were read for the first time: paths, and why each is lost."""
+
+    def __init__(self, reasons: dict[Path, str]) -> None:
+        path, reason = next(iter(reasons.items()))
+        super().__init__(f"{path}: {reason}; run the same command again when nobody changes the folder")
+        self.reasons = reasons
+
+
+@contextmanager
+def _finding_lost(paths: Sequence[Path], sha256: Sequence[str]) -> Iterator[None]:
+    """Where an image cannot be read as it was before, find all such images."""
+    try:
+        yield
+    except UnreadableImage as error:
+        now = {path: sha256_of(path) for path in paths}
+        changed = [path for path, known in zip(paths, sha256, strict=True) if now[path] != known]
+        if not changed:
+            raise
+        raise LostImages({path: _CHANGED if now[path] else _GONE for path in changed}) from error
+
+
 @dataclass
 class CachedDescriber:
     """What turns images into rows: a describer, fitted on the images that are learned from, and its cache."""
@@ -184,7 +208,8 @@ class CachedDescriber:
             with suppress(KeyError, ValueError):
                 self.describer.restore(arrays)
                 return
-        self.describer.fit_files(paths, sha256, seed, work.jobs, work.progress)
+        with _finding_lost(paths, sha256):
+            self.describer.fit_files(paths, sha256, seed, work.jobs, work.progress)
         if self.describer.needs_fit:
             work.cache.write(key, "learned", self.describer.arrays())
 
@@ -195,9 +220,10 @@ class CachedDescriber:
         kept, path_of = set(known), dict(zip(sha256, paths, strict=True))
         missing = [name for name in path_of if name not in kept]
         chunks = [missing[start : start + _TOGETHER] for start in range(0, len(missing), _TOGETHER)]
-        images = [(load_rgb(path_of[name]) for name in chunk) for chunk in chunks]  # each is read when it is described
+        # each is read when it is described, and its content then is what it is known by
+        images = [(load_rgb(path_of[name], name) for name in chunk) for chunk in chunks]
         done = len(path_of) - len(missing)
-        with thread_pool(work.jobs) as pool:
+        with _finding_lost(paths, sha256), thread_pool(work.jobs) as pool:
             for chunk, vectors in zip(chunks, pool.map(self.describer.describe_many, images), strict=True):
                 known += chunk
                 parts.append(vectors)

@@ -274,7 +274,7 @@ def make_rows(
         table, named = _read_table(triplets, TRIPLET_COLUMNS, "table of triplets")
         unknown = sorted(set(table.to_numpy().ravel()) - row_of.keys() - {""})
         left_out += [(name, lost) for name in unknown]
-        numbers, triplets_left_out = settle_triplets(table, row_of, "id that has no row")
+        numbers, triplets_left_out = settle_triplets(table, row_of, "with an id that has no row")
         if not len(numbers):
             reason = first_reason(with_reasons(left_out))
             raise LookalikeError(f"{named} holds no triplet of three ids of {source}{reason}: correct its ids")

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import partial, wraps
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ParamSpec, Self, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -29,6 +29,7 @@ from lookalike.app.model_file import SIMILARITY, Header, read_similarity, write_
 from lookalike.app.representations import (
     CachedDescriber,
     GivenVectors,
+    LostImages,
     Workers,
     make_representation,
     onto_components,
@@ -36,6 +37,7 @@ from lookalike.app.representations import (
 )
 from lookalike.app.rows import FORMATS, Rows, is_vectors, read_vectors
 from lookalike.app.sources import (
+    UNUSABLE,
     Table,
     distinct,
     first_reason,
@@ -62,6 +64,26 @@ MOST_COMPARED = 2_000
 """Held-out rows that tell at the end of a fit whether learning has made ranking worse."""
 PRECISION_AT = (1, 5, 10)
 _STORED = ["path", "label", "sha256", "role"]  # columns of `rows_` as model files call them
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _leaving_out_lost(method: Callable[P, T]) -> Callable[P, T]:
+    """Call a method of `Similarity` again where images were changed or removed since it read them, without these."""
+
+    @wraps(method)
+    def call(*args: P.args, **how: P.kwargs) -> T:
+        model: Any = args[0]
+        try:
+            while True:  # each time, there are fewer images
+                try:
+                    return method(*args, **how)
+                except LostImages as error:
+                    model._lost |= error.reasons
+        finally:
+            model._lost = {}
+
+    return call
 
 
 class Similarity:
@@ -159,6 +181,7 @@ class Similarity:
         self.reduction_: Arrays = {}
         self._fit_seconds: dict[str, float] = {}
         self._fit_left_out = pd.DataFrame()
+        self._lost: dict[Path, str] = {}
 
     def read(
         self,
@@ -215,7 +238,7 @@ class Similarity:
         if found.images.empty:
             reason = first_reason(found.left_out)
             raise LookalikeError(f"no image of {source} can be used{reason}: give each image one label")
-        return Rows.from_images(found)
+        return Rows.from_images(found.without(self._lost))
 
     def check_settings(self, *, triplets: bool) -> dict[str, object]:
         """Refuse a learner or a setting that cannot be, before anything is read; return the learner's arguments."""
@@ -227,6 +250,7 @@ class Similarity:
         learning.check_learner(name, triplets=triplets)
         return learning.checked_settings(name, self.parameters)
 
+    @_leaving_out_lost
     def fit(
         self,
         source: PathLike | Rows,
@@ -343,6 +367,7 @@ class Similarity:
         columns = {"id_column": id_column, "label_column": label_column}
         return self.rank_both(queries, gallery, k, which=(learned,), **columns)[learned]
 
+    @_leaving_out_lost
     def rank_both(
         self,
         queries: PathLike | Sequence[PathLike] | Rows,
@@ -372,6 +397,7 @@ class Similarity:
             ranked[learned] = nearest(learner, (wanted, rows), (found, others), k)
         return ranked
 
+    @_leaving_out_lost
     def evaluate(
         self,
         source: PathLike | Rows,
@@ -423,6 +449,7 @@ class Similarity:
         table.attrs.update(counts)
         return table
 
+    @_leaving_out_lost
     def vectors(
         self,
         source: PathLike | Rows,
@@ -497,6 +524,7 @@ class Similarity:
                 stacklevel=3,
             )
 
+    @_leaving_out_lost
     def gallery_rows(
         self, source: PathLike | Rows, *, id_column: str | None = None, label_column: str | None = None
     ) -> tuple[Rows, Vectors]:
@@ -512,9 +540,14 @@ class Similarity:
         self._check_fitted()
         found = self.read_gallery(source, id_column=id_column, label_column=label_column)
         self.left_out_ = found.left_out
-        (raw,) = self._describe(found)
-        return found, self._side(raw, True, found)[1]
+        return found, self.learner_rows(found)
 
+    def learner_rows(self, rows: Rows) -> Vectors:
+        """Return rows that were read before as the learner takes them: (n, d)."""
+        (raw,) = self._describe(rows)
+        return self._side(raw, True, rows)[1]
+
+    @_leaving_out_lost
     def counts(self, folder: PathLike, pool: float = 0.25) -> tuple[sp.csr_array, pd.DataFrame]:
         """Count the visterms of the images of a folder, as the category study learns from them.
 
@@ -542,6 +575,7 @@ class Similarity:
             raise LookalikeError(f"{self.representation} has no visterms: use visterms, or a model of them")
         refuse_parts(Path(folder))  # the labels are those of classes
         found = read_images(folder, n_threads=self.jobs, progress=partial(self.progress, "reading images"))
+        found = found.without(self._lost)
         self.left_out_, names = found.left_out, found.images["sha256"]
         if opened is not None:
             known = opened.rows_
@@ -745,6 +779,8 @@ class Similarity:
     def _as_learned(self, rows: Rows) -> Rows:
         """Return vectors with the columns in the order that was learned from, if anything was; refuse other kinds."""
         self._check_kind(rows.source, of_vectors=rows.images is None)
+        if rows.images is not None and self._lost:
+            rows = Rows.from_images(rows.images.without(self._lost))
         if not hasattr(self, "representation_") or rows.X is None:
             return rows
         describer = self.representation_.describer
@@ -790,7 +826,7 @@ class Similarity:
         if of_vectors:
             return self._as_learned(read_vectors(gallery, id_column=id_column, label_column=label_column))
         progress = partial(self.progress, "reading images")
-        return Rows.from_images(read_images(gallery, n_threads=self.jobs, progress=progress))
+        return Rows.from_images(read_images(gallery, n_threads=self.jobs, progress=progress).without(self._lost))
 
     def _query_images(self, queries: Sequence[PathLike]) -> Rows:
         """Read query images, of which some may be left out."""
@@ -798,7 +834,7 @@ class Similarity:
         asked = read_files(names, n_threads=self.jobs)
         if n_bad := len(asked.left_out):  # nothing in the rankings shows that one is lacking
             warnings.warn(f"{n_bad:,} of {len(names):,} queries left out{first_reason(asked.left_out)}", stacklevel=3)
-        return Rows.from_images(asked)
+        return Rows.from_images(asked.without(self._lost))
 
     def _query_vectors(
         self, queries: Sequence[PathLike] | Rows, gallery: Rows, id_column: str | None, label_column: str | None
@@ -875,7 +911,7 @@ class ImageSimilarity(Similarity):
 def _left_out_triplets(about: Mapping[str, Any]) -> dict[str, int]:
     """Return how many triplets a file says were left out, by reason, which former versions did not keep."""
     n_unusable = about["triplets_left_out"]
-    unknown = {"with an image that cannot be used": n_unusable} if n_unusable else {}
+    unknown = {UNUSABLE: n_unusable} if n_unusable else {}
     return dict(about.get("why_triplets_left_out", unknown))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -27,6 +28,8 @@ LABEL_COLUMNS = ["path", "label"]
 TRIPLET_COLUMNS = ["query", "positive", "negative"]
 _LABELLED = (filled("it has no label", "label"), filled("the label {label} has no {key}", "key"))
 _ONE_LABEL = Rule("it has two labels", ("key",), lambda cells: cells.duplicated(keep=False))
+UNUSABLE = "with an image that cannot be used"
+"""Why a triplet of images is left out."""
 _START = "name the folder that the table's paths start from"
 
 Table = PathLike | pd.DataFrame
@@ -52,6 +55,23 @@ class ImageSet:
     def paths(self) -> list[Path]:
         """Return the files of `images`."""
         return [self.root / path for path in self.images["path"]]
+
+    def without(self, lost: Mapping[Path, str]) -> ImageSet:
+        """Return the set without files that were lost since it was read, of which `lost` has the reasons."""
+        inside = {path.relative_to(self.root).as_posix(): path for path in lost if path.is_relative_to(self.root)}
+        named = {*self.left_out["path"]}  # one that is gone may not have been found again
+        reasons = with_reasons((name, lost[path]) for name, path in inside.items() if name not in named)
+        is_lost = self.images["path"].isin(inside).to_numpy()
+        images, counts = self.images[~is_lost].reset_index(drop=True), Counter(self.triplets_left_out)
+        left_out = pd.concat([reasons, self.left_out], ignore_index=True)
+        if images.empty:
+            raise LookalikeError(f"no image of {self.root} can be used{first_reason(left_out)}: read the folder again")
+        triplets = None
+        if self.triplets is not None:
+            is_whole = ~is_lost[self.triplets].any(axis=1)
+            triplets = (np.cumsum(~is_lost, dtype=np.int32) - 1)[self.triplets[is_whole]]
+            counts += Counter({UNUSABLE: int((~is_whole).sum())})
+        return ImageSet(self.root, images, left_out, triplets, counts)
 
     def files(self, rows: NDArray[np.intp]) -> tuple[list[Path], list[str]]:
         """Return the files of some of `images`, and the sha256 of each."""
@@ -105,7 +125,7 @@ def read_triplets(
     row_of = {sha256: row for row, sha256 in enumerate(images["sha256"])}
     number_of = {path: row_of[sha256] for path, sha256 in zip(facts["path"], facts["sha256"], strict=True)}
     rows = {text: number_of[path] for text, path in located.items() if path in number_of}
-    kept, triplets_left_out = settle_triplets(table, rows, "image that cannot be used")
+    kept, triplets_left_out = settle_triplets(table, rows, UNUSABLE)
     if not len(kept):
         raise LookalikeError(
             f"{named} holds no triplet of three images that can be used{first_reason(reasons)}: correct it"
@@ -176,7 +196,7 @@ def settle_labels(
 def settle_triplets(table: pd.DataFrame, number_of: Mapping[str, int], unusable: str) -> tuple[Ints, dict[str, int]]:
     """Return the row numbers of triplets of three rows, and how many others there are by reason."""
     numbers = table[TRIPLET_COLUMNS].apply(lambda texts: texts.map(number_of).fillna(-1).astype(np.int32))
-    known = Rule(f"with an {unusable}", tuple(TRIPLET_COLUMNS), lambda cells: (cells < 0).any(axis=1))
+    known = Rule(unusable, tuple(TRIPLET_COLUMNS), lambda cells: (cells < 0).any(axis=1))
     usable, broken = sort_out(numbers, [known, differing("with one of them twice", *TRIPLET_COLUMNS)])
     return np.ascontiguousarray(usable.to_numpy()), {words: len(rows) for words, rows in broken if len(rows)}
 

@@ -62,6 +62,13 @@ def check_regular(path: PathLike, largest: int | None = None) -> None:
         )
 
 
+def sha256_of(path: PathLike) -> str:
+    """Return the SHA-256 of a file; "" of one that cannot be read."""
+    with suppress(OSError), open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+    return ""
+
+
 def check_folder(folder: Path, what_now: str) -> None:
     """Refuse what is no folder, or none that can be listed."""
     if not folder.exists():

@@ -7,6 +7,8 @@ whole, never read in part. Colour profiles are not applied: the papers do not me
 
 from __future__ import annotations
 
+import hashlib
+import io
 import os
 import re
 import struct
@@ -56,14 +58,30 @@ class UnreadableImage(LookalikeError):
     """An image that is damaged, too large, or of a kind that has no agreed look."""
 
 
-def load_rgb(path: PathLike) -> Bytes:
-    """Read an image file as 8-bit RGB, (height, width, 3) and C-contiguous; its content decides, not its name."""
+def load_rgb(path: PathLike, sha256: str | None = None) -> Bytes:
+    """Read an image file as 8-bit RGB, (height, width, 3) and C-contiguous; its content decides, not its name.
+
+    Where a `sha256` is known, a file of other bytes is refused.
+    """
+    pixels, found = load_with_sha256(path)
+    if sha256 not in (None, found):
+        raise UnreadableImage(f"{path} was changed since it was first read: run the same command again")
+    return pixels
+
+
+def load_with_sha256(path: PathLike) -> tuple[Bytes, str]:
+    """Read an image file as `load_rgb` does; return with its pixels the SHA-256 of the very bytes that were decoded."""
     file = Path(path)
     try:
-        with _opened(file) as stream, _header(stream, file) as image:
+        with _opened(file) as stream:
+            with _header(stream, file) as image:
+                _check_kind(image, file)
+            stream.seek(0)  # what is no image may be longer than the memory, so only an image is read whole
+            content = stream.read()
+        with _header(io.BytesIO(content), file) as image:
             _check_kind(image, file)
             image.load()
-            return _to_rgb(_upright(image))
+            return _to_rgb(_upright(image)), hashlib.sha256(content).hexdigest()
     except _DECODER_ERRORS as error:
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
         if _TOO_MUCH_TEXT.search(reason):

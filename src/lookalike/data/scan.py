@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, check_folder
-from lookalike.core.images import MIN_SIDE, NotAnImage, UnreadableImage, is_image, load_rgb
+from lookalike.core.images import MIN_SIDE, NotAnImage, UnreadableImage, is_image, load_with_sha256
 from lookalike.core.progress import Progress, counted
 from lookalike.data.path_finder import escaped_path
 from lookalike.features.pyramid import is_large_enough
@@ -246,13 +246,10 @@ def look_at_image(root: Path, path: str) -> tuple[str, str] | tuple[str, str, in
     if escaped_path(path) != path:
         return escaped_path(path), NOT_UTF8
     try:
-        height, width = load_rgb(root / path).shape[:2]
-        with (root / path).open("rb") as stream:
-            sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
+        pixels, sha256 = load_with_sha256(root / path)
     except LookalikeError as error:
         return path, str(error)
-    except OSError as error:
-        return path, f"it cannot be read: {error.strerror}"
+    height, width = pixels.shape[:2]
     if min(width, height) < MIN_SIDE:
         return path, f"{width} x {height} pixels, and each side needs {MIN_SIDE} or more"
     return path, sha256, width, height
@@ -278,7 +275,8 @@ def _look_at(root: Path, path: str) -> _File:
     if file.name in ("Thumbs.db", "desktop.ini"):
         return found.refused("made by a file manager")
     try:
-        found.height, found.width = load_rgb(file).shape[:2]
+        pixels, found.sha256 = load_with_sha256(file)  # the file may be another one by now
+        found.height, found.width = pixels.shape[:2]
     except NotAnImage as error:
         return found.refused(str(error))
     except UnreadableImage as error:

@@ -84,7 +84,9 @@ class BagOfVisterms(
         self, paths: Sequence[PathLike], sha256: Sequence[str], seed: int, n_threads: int, progress: StageProgress
     ) -> Self:
         """Learn from image files, which are read twice: pixels for the palette, then blocks for the codebook."""
-        self._learn(lambda number: self.prepare(load_rgb(paths[number])), sha256, seed, n_threads, progress)
+        self._learn(
+            lambda number: self.prepare(load_rgb(paths[number], sha256[number])), sha256, seed, n_threads, progress
+        )
         return self
 
     def _learn(

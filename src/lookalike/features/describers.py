@@ -131,8 +131,10 @@ class Describer(ABC):
     def fit_files(
         self, paths: Sequence[PathLike], sha256: Sequence[str], seed: int, n_threads: int, progress: StageProgress
     ) -> Self:
-        """Learn like `fit` from image files; what is random about an image may be named by its sha256."""
-        images = counted(map(load_rgb, paths), len(paths), partial(progress, f"learning what {self.system} needs"))
+        """Learn like `fit` from image files; its sha256 is checked, and may name what is random about it."""
+        images = counted(
+            map(load_rgb, paths, sha256), len(paths), partial(progress, f"learning what {self.system} needs")
+        )
         return self.fit(images, integer_seed(seed, "own images", self.system))
 
     def _fit(self, images: Iterator[Bytes], seed: int) -> None:

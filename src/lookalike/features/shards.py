@@ -15,7 +15,7 @@ import numpy.typing as npt
 from lookalike.core.arrays import Array, Bytes, Integers, Ints, Longs
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, write_npz
-from lookalike.core.images import load_rgb
+from lookalike.core.images import load_with_sha256
 from lookalike.core.progress import Progress, counted
 
 if TYPE_CHECKING:
@@ -31,12 +31,11 @@ def shard_of(manifest: pd.DataFrame, shard: int, n_shards: int) -> pd.DataFrame:
 
 
 def read_images(rows: pd.DataFrame, root: PathLike, progress: Progress | None = None) -> Iterator[Bytes]:
-    """Yield the images of some rows of a manifest, whose paths are relative to `root`; each must have its old size."""
-    sizes = zip(rows["height"].astype(int), rows["width"].astype(int), strict=True)
-    for path, size in counted(zip(rows["path"], sizes, strict=True), len(rows), progress):
-        image = load_rgb(Path(root) / path)
-        if image.shape[:2] != size:
-            why = f"{Path(root) / path} has another size than when the folder was scanned"
+    """Yield images of rows of a manifest, whose paths are relative to `root`; each must have its old content."""
+    for path, sha256 in counted(zip(rows["path"], rows["sha256"], strict=True), len(rows), progress):
+        image, found = load_with_sha256(Path(root) / path)
+        if found != sha256:
+            why = f"{Path(root) / path} was changed since the folder was scanned"
             raise LookalikeError(f"{why}: delete the data set's manifest.parquet and run the same command again")
         yield image
 

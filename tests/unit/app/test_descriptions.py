@@ -1,5 +1,6 @@
 """Descriptions of one's own images and their cache, and learners on rows: what no setting has to be chosen for."""
 
+import hashlib
 import os
 import threading
 from contextlib import suppress
@@ -11,10 +12,12 @@ import scipy.sparse as sp
 from lookalike import OASIS, Euclidean, ImageSimilarity
 from lookalike.app import representations
 from lookalike.app.cache import Cache
+from lookalike.app.gallery import update_gallery
 from lookalike.app.learning import checked_settings, learner_name, stream, train
 from lookalike.app.representations import Workers, make_representation
 from lookalike.app.sources import read_class_folders
 from lookalike.core.errors import LookalikeError
+from lookalike.core.images import load_rgb
 from lookalike.features.bag_of_visterms import BagOfVisterms
 from lookalike.features.describers import thread_pool
 from lookalike.learners.registry import MODULES, learner_class
@@ -51,6 +54,62 @@ def test_rows_do_not_depend_on_jobs_or_on_the_cache(photos, tmp_path, name):
     with pytest.warns(UserWarning, match="nothing is cached any more") as warned:
         assert np.array_equal(rows, fitted(Workers(cache=Cache(paths[0]))))
     assert len(warned) == 1
+
+
+def swap(first, second):
+    content = first.read_bytes()
+    first.write_bytes(second.read_bytes())
+    second.write_bytes(content)
+
+
+def remove(*paths):
+    for path in paths:
+        path.unlink()
+
+
+USES = {
+    "fit": lambda model, photos: model.fit(photos),
+    "fit of what was read": lambda model, photos: model.fit(model.read(photos)),
+    "evaluate": lambda model, photos: model.evaluate(photos, everything=True),
+    "rank": lambda model, photos: model.rank([photos / "red" / "5.png"], photos),
+    "vectors": lambda model, photos: model.vectors(photos),
+    "gallery": lambda model, photos: model.gallery_rows(photos),
+    "index": lambda model, photos: update_gallery(model, photos, None, "of this model"),
+    "counts": lambda model, photos: ImageSimilarity.counts(model, photos),
+}
+
+
+@pytest.mark.parametrize(("change", "reason"), [(swap, "it was changed while"), (remove, "it was removed while")])
+@pytest.mark.parametrize("use", USES)
+def test_a_vector_belongs_to_the_bytes_that_were_described(
+    photos, tmp_path, monkeypatch, few_pixels, use, change, reason
+):
+    two = [photos / kind / "0.png" for kind in ("blue", "red")]
+    name = "visterms" if use == "counts" else "color"
+    words = 20 if use == "counts" else None
+    model = ImageSimilarity(name, words=words, jobs=1, parameters={"n_steps": 20}).fit(photos)
+    model._cache, work, described = Cache(tmp_path / "cache"), model._work, {}
+
+    def work_after_a_change():
+        monkeypatch.setattr(model, "_work", work)
+        change(*two)
+        return work()
+
+    monkeypatch.setattr(model, "_work", work_after_a_change)
+    contents = {hashlib.sha256(path.read_bytes()).hexdigest(): load_rgb(path) for path in photos.glob("*/*.png")}
+    found = USES[use](model, photos)
+    left_out = found[0].left_out if use == "index" else list(model.left_out_.itertuples(index=False, name=None))
+    lost = ["blue/0.png"] if use == "counts" else ["blue/0.png", "red/0.png"]  # no codebook is learned from the second
+    assert sorted(path for path, why in left_out if why.startswith(reason)) == lost
+    for group in os.listdir(tmp_path / "cache"):
+        for arrays in Cache(tmp_path / "cache").read(group, 10**7):
+            if "vectors" in arrays:
+                described |= {
+                    bytes(key).hex(): row for key, row in zip(arrays["sha256"], arrays["vectors"], strict=True)
+                }
+    assert len(described) > 10
+    for sha256, vector in described.items():
+        assert np.array_equal(vector, model.representation_.describer.describe(contents[sha256]))
 
 
 @pytest.mark.parametrize(
@@ -170,7 +229,12 @@ def test_the_next_fit_takes_what_an_interrupted_one_has_made(photos, tmp_path, m
     with pytest.raises(KeyboardInterrupt):
         ImageSimilarity(cache=tmp_path / "cache", progress=interrupt, **how).fit(photos)
     described, load = [], representations.load_rgb
-    monkeypatch.setattr(representations, "load_rgb", lambda path: described.append(path.parts[-2:]) or load(path))
+
+    def loaded(path, sha256):
+        described.append(path.parts[-2:])
+        return load(path, sha256)
+
+    monkeypatch.setattr(representations, "load_rgb", loaded)
     monkeypatch.setattr(BagOfVisterms, "fit_files", None)  # the codebook is taken too
     model = ImageSimilarity(cache=tmp_path / "cache", **how).fit(photos)
     model.vectors(photos)  # and nothing that this one has made is made again

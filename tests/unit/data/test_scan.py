@@ -1,6 +1,7 @@
 """A folder with everything odd that a class folder can hold, and the manifest that comes of it."""
 
 import hashlib
+import io
 import os
 import shutil
 
@@ -10,8 +11,10 @@ import pytest
 from made_manifests import TEXT
 from PIL import Image
 
+from lookalike.core import images
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_table, write_table
+from lookalike.data import scan as scanning
 from lookalike.data.scan import image_paths, scan_folder, scan_photographs
 from lookalike.data.subsets import resolve_subset
 
@@ -130,6 +133,23 @@ def test_a_name_that_is_no_utf8_is_a_row_that_can_be_stored(tmp_path):
 
 
 CLASSES = ("001.cat/a.png", "002.dog/a.png")
+
+
+@pytest.mark.parametrize("look", ["_look_at", "look_at_image"])
+def test_the_hash_is_of_the_bytes_that_were_decoded(tmp_path, monkeypatch, look):
+    first, second = picture(tmp_path / "a.png", (40, 50)), picture(tmp_path / "b.png", (60, 70))
+    opened = images._opened
+
+    def opened_as_another(file):
+        first.write_bytes(second.read_bytes())
+        stream = io.BytesIO(opened(first).read())
+        first.unlink()
+        return stream
+
+    monkeypatch.setattr(images, "_opened", opened_as_another)
+    found = getattr(scanning, look)(tmp_path, "a.png")
+    facts = found[1:] if look == "look_at_image" else (found.sha256, found.width, found.height)
+    assert facts == (hashlib.sha256(second.read_bytes()).hexdigest(), 60, 70)
 
 
 @pytest.fixture

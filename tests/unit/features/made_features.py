@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
+from lookalike.core.files import sha256_of
 from lookalike.features.descriptors import Blocks
 from lookalike.features.keypoints import NO_KEYPOINTS, Keypoints, KeypointShard
 from lookalike.features.shards import join_images, save_shard
@@ -32,8 +33,8 @@ def write_images(folder, images, first_id=0):
     for name, image in images.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(np.uint8(image)).save(folder / name)
-    rows = [(i, name, *image.shape[1::-1], "ok") for i, (name, image) in enumerate(images.items(), first_id)]
-    return pd.DataFrame(rows, columns=["image_id", "path", "width", "height", "status"])
+    rows = [(i, name, sha256_of(folder / name), "ok") for i, name in enumerate(images, first_id)]
+    return pd.DataFrame(rows, columns=["image_id", "path", "sha256", "status"])
 
 
 def block_counts(n, seed=0):
