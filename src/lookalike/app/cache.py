@@ -8,7 +8,6 @@ the room. What is damaged, or would take more memory than it may, is removed, so
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 import zlib
 from collections.abc import Iterator
@@ -20,10 +19,10 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import check_finite, check_regular, replacing
+from lookalike.core.files import check_finite, check_regular, replacing, sum_of, without_sum
 from lookalike.core.model_file import Arrays
 
-_SUFFIX, _CHECKSUM = ".kept", 32
+_SUFFIX = ".kept"
 
 
 class Cache:
@@ -56,7 +55,7 @@ class Cache:
         packed = zlib.compress(save({name: np.asarray(array, order="C") for name, array in arrays.items()}))
         try:
             with replacing(self._folder / group / f"{name}{_SUFFIX}") as part:
-                part.write_bytes(_checksum(group, packed) + packed)
+                part.write_bytes(sum_of(packed, group) + packed)  # moved to another group, it is not taken
         except (OSError, LookalikeError) as error:
             self._folder = None
             warnings.warn(f"nothing is cached any more: {str(error).partition(';')[0]}", stacklevel=2)
@@ -64,14 +63,8 @@ class Cache:
 
 def _unpacked(content: bytes, group: str, largest: int) -> Arrays:
     """Return the arrays of an entry, if its checksum is right and they take no more than so many bytes."""
-    checksum, packed = content[:_CHECKSUM], content[_CHECKSUM:]
     unpacking = zlib.decompressobj()
-    plain = unpacking.decompress(packed, largest) if checksum == _checksum(group, packed) else b""
+    plain = unpacking.decompress(without_sum(content, group), largest)
     if not unpacking.eof:
-        raise ValueError("damaged or too large")
+        raise ValueError("too large")
     return load(plain)
-
-
-def _checksum(group: str, packed: bytes) -> bytes:
-    """Return the SHA-256 of an entry and of its group: one that was moved to another is not taken."""
-    return hashlib.sha256(group.encode() + packed).digest()

@@ -278,7 +278,7 @@ def taken(rows: Rows) -> str:
 
 def _triplets_in(about: About) -> list[str]:
     """Say what has become of the triplets that a model was given, if it was given any."""
-    if not about["n_triplets"] or "why_triplets_left_out" not in about:  # as former versions wrote it
+    if not about["n_triplets"]:
         return []
     parts = {"learned from": about["n_triplets"], "held out": about["n_triplets_held_out"]}
     return [_triplet_line(parts, about["why_triplets_left_out"])]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from lookalike.app.similarity import Similarity
     from lookalike.app.sources import ImageSet
 
-GALLERY = Kind("lookalike gallery", (1,), "make it again with lookalike index")
+GALLERY = Kind("lookalike gallery", 1, "make it again with lookalike index")
 REMOVED = "removed"
 """Status of a file that was taken out of the gallery by name."""
 CSR_PARTS = ("data", "indices", "indptr")

@@ -20,8 +20,7 @@ from lookalike.learners.model_io import put_together, take_apart
 if TYPE_CHECKING:
     from lookalike.learners.base import SimilarityLearner
 
-SIMILARITY = Kind(SIMILARITY_NAME, (2, 3, 4), "make it again with lookalike fit")
-"""Version 2 held the matrix of OASIS where version 3 may hold rows and strengths, 4 fewer weights that are equal."""
+SIMILARITY = Kind(SIMILARITY_NAME, 4, "make it again with lookalike fit")
 _LEARNER = "learner."
 
 Plain = str | int | float | bool | list[object] | None
@@ -60,9 +59,9 @@ class Header(_Part):
     n_held_out: Count
     n_left_out: Count
     n_triplets: Count
-    n_triplets_held_out: Count = 0
+    n_triplets_held_out: Count
     triplets_left_out: Count
-    why_triplets_left_out: dict[str, Count] = {}
+    why_triplets_left_out: dict[str, Count]
     hold_out: Annotated[float, Field(ge=0, lt=1)]
     classes: dict[str, Count]
     seed: Count
@@ -75,7 +74,7 @@ class _Whole(Header):
 
     images: dict[str, list[str]]
     left_out: dict[str, list[str]]
-    columns: list[str] = []
+    columns: list[str]
     """Names of the dimensions of vectors, where a table had a column for each."""
 
     @model_validator(mode="after")

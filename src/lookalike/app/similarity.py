@@ -37,7 +37,6 @@ from lookalike.app.representations import (
 )
 from lookalike.app.rows import FORMATS, Rows, is_vectors, read_vectors
 from lookalike.app.sources import (
-    UNUSABLE,
     Table,
     distinct,
     first_reason,
@@ -631,9 +630,8 @@ class Similarity:
             stored = pd.DataFrame(about["images"])[_STORED].astype(str)
             model.rows_ = stored.set_axis(["id" if is_of_vectors else "path", "label", "content", "role"], axis=1)
             model.left_out_ = model._fit_left_out = pd.DataFrame(about["left_out"], columns=["path", "reason"])
-            model.columns_ = tuple(about.get("columns", ()))
-            model.n_triplets_, model.n_triplets_held_out_ = about["n_triplets"], about.get("n_triplets_held_out", 0)
-            model.triplets_left_out_ = _left_out_triplets(about)
+            model.columns_, model.triplets_left_out_ = tuple(about["columns"]), about["why_triplets_left_out"]
+            model.n_triplets_, model.n_triplets_held_out_ = about["n_triplets"], about["n_triplets_held_out"]
             model.seconds_, model._fit_seconds = dict(about["seconds"]), dict(about["seconds"])
             model.provenance_ = about["made_by"]
             model._check_parts()
@@ -650,7 +648,7 @@ class Similarity:
         fitted = {name: getattr(learner, f"{name}_", None) for name in ("n_steps", "n_updates", "n_iter", "metric")}
         return {
             "format": SIMILARITY.name,
-            "format_version": SIMILARITY.versions[-1],
+            "format_version": SIMILARITY.version,
             "representation": {
                 "name": describer.system,
                 "dimensions": describer.n_dimensions,
@@ -906,13 +904,6 @@ class ImageSimilarity(Similarity):
     def images_(self) -> pd.DataFrame:
         """Return what `rows_` has, under the names of images."""
         return self.rows_.rename(columns={"content": "sha256"})
-
-
-def _left_out_triplets(about: Mapping[str, Any]) -> dict[str, int]:
-    """Return how many triplets a file says were left out, by reason, which former versions did not keep."""
-    n_unusable = about["triplets_left_out"]
-    unknown = {UNUSABLE: n_unusable} if n_unusable else {}
-    return dict(about.get("why_triplets_left_out", unknown))
 
 
 def _made_now() -> dict[str, str]:

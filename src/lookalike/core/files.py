@@ -32,6 +32,7 @@ _DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}
 _KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 _HOST = re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname())
 _PART = re.compile(rf"\..+\.(?:{_HOST}_)?([0-9]{{1,9}})\.part(\.[^.]*)?")  # former versions did not name the machine
+_SUM = 32  # bytes
 _LONGEST_STEM = 100  # bytes; names of files end at 255, and a temporary one says more than the name
 HEADER_FAILS = (ValueError, TypeError, OverflowError, SyntaxError, RecursionError, tokenize.TokenError)
 """Errors that NumPy has on the header of an array."""
@@ -293,6 +294,21 @@ def reading_npz(path: PathLike, what_now: str, largest: int | None = None) -> It
             yield arrays
     except (LookupError, AttributeError, *HEADER_FAILS, *_UNZIPPING_FAILS) as error:
         raise LookalikeError(f"{path} cannot be read ({error}): {what_now}") from error
+
+
+def sum_of(content: bytes | memoryview, name: str = "") -> bytes:
+    """Return the SHA-256 of bytes and of a name, to be written before these bytes."""
+    digest = hashlib.sha256(name.encode())
+    digest.update(content)
+    return digest.digest()
+
+
+def without_sum(content: bytes, name: str = "") -> memoryview:
+    """Return bytes without their `sum_of`, which is written before them; where it is another one, raise ValueError."""
+    rest = memoryview(content)[_SUM:]
+    if sum_of(rest, name) != content[:_SUM]:
+        raise ValueError("its bytes are not those that were written")
+    return rest
 
 
 def named(path: PathLike, suffix: str) -> Path:

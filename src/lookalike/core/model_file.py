@@ -1,20 +1,24 @@
-"""The one format of models: a safetensors file, which holds arrays and a JSON text, and nothing that could run."""
+"""The one format of models: a safetensors file, which holds arrays and a JSON text, and nothing that could run.
+
+The text ends with a SHA-256 of itself and one of the arrays, which are compared whenever either is read.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
+import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from lookalike.core.arrays import Array
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import LARGEST_MODEL, PathLike, named, reading, reading_npz, replacing
+from lookalike.core.files import LARGEST_MODEL, PathLike, named, reading, replacing
 
 SUFFIX = ".lookalike"
 LARGEST_TEXT = 160 * 2**20
@@ -23,12 +27,14 @@ LARGEST_HEADER = 32 * 2**20
 """Letters of it that stand in the header, of which safetensors reads 100 MB: a longer text is an array of its bytes."""
 _LONGEST = 200  # letters of a reason
 _KEY, _TEXT = "lookalike", "lookalike.text"
-_ZIP = b"PK\x03\x04"  # what archives begin with, which version 1.0.0 wrote
+_SUMS = re.compile(r', "sha256": \["([0-9a-f]{64})", "([0-9a-f]{64})"\]}$')
 _DAMAGED = (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError, OSError)
 
 Arrays = dict[str, Array]
 About = dict[str, Any]
 """The JSON values of a model file."""
+
+_without_sums: set[str] = set()  # files that a warning was given of
 
 
 class Kind(NamedTuple):
@@ -36,8 +42,8 @@ class Kind(NamedTuple):
 
     name: str
     """As the file itself says."""
-    versions: tuple[int, ...]
-    """Versions of its content that are read; the last is written."""
+    version: int
+    """Version of its content."""
     again: str
     """What to do where a file cannot be used."""
 
@@ -47,19 +53,34 @@ def write_model(path: PathLike, kind: Kind, about: Mapping[str, object], arrays:
     from safetensors.numpy import save
 
     path = named(path, SUFFIX)
-    text = json.dumps({**about, "format": kind.name, "format_version": kind.versions[-1]}, sort_keys=True)
+    text = json.dumps({**about, "format": kind.name, "format_version": kind.version}, sort_keys=True)
     if len(text) > LARGEST_TEXT:
         raise LookalikeError(
             f"the names of all rows and the rest of its text take {len(text) / 2**20:.0f} MB, and {path} holds "
             f"{LARGEST_TEXT / 2**20:.0f} MB of them: give fewer rows, or shorter names"
         )
     stored = {name: np.asarray(array, order="C") for name, array in arrays.items()}
+    text = with_sums(text, stored)
     if len(text) <= LARGEST_HEADER:
         content = save(stored, {_KEY: text})
     else:
         content = save(stored | {_TEXT: np.frombuffer(text.encode("ascii"), np.uint8)})
     with replacing(path) as part:
         part.write_bytes(content)
+
+
+def with_sums(text: str, arrays: Arrays) -> str:
+    """Return a JSON text with its SHA-256, and that of arrays, at its end."""
+    return f'{text[:-1]}, "sha256": ["{hashlib.sha256(text.encode()).hexdigest()}", "{_sum_of(arrays)}"]}}'
+
+
+def _sum_of(arrays: Arrays) -> str:
+    """Return the SHA-256 of arrays with their names, types and shapes."""
+    digest = hashlib.sha256()
+    for name, array in sorted(arrays.items()):
+        digest.update(f"{name} {array.dtype.str} {array.shape} ".encode())
+        digest.update(array.reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
 
 
 def read_model(path: PathLike, kind: Kind) -> tuple[About, Arrays]:
@@ -96,21 +117,42 @@ def _opened(path: PathLike, kind: Kind | None) -> Iterator[tuple[About, Callable
 
     again = kind.again if kind else "make the model again"
     try:
-        with reading(path, "model", "check its name, or make one", LARGEST_MODEL):
-            with Path(path).open("rb") as stream:
-                is_archive = stream.read(len(_ZIP)) == _ZIP
-            if is_archive:
-                with reading_npz(path, again, LARGEST_MODEL) as stored:
-                    about = _checked(_text_of_archive(stored, path, again), path, kind)
-                    yield about, partial(_arrays_of_archive, stored)
-            else:
-                with safe_open(path, framework="numpy") as file:
-                    names = sorted({*file.keys()} - {_TEXT})
-                    about = _checked(_text_in(file, path), path, kind)
-                    yield about, lambda: {name: file.get_tensor(name) for name in names}
+        with (
+            reading(path, "model", "check its name, or make one", LARGEST_MODEL),
+            safe_open(path, framework="numpy") as file,
+        ):
+            text = _text_in(file, path) or "null"
+            about, sums = _checked(text, path, kind), _SUMS.search(text)
+            if sums is None and "sha256" not in about:
+                _tell_without_sums(path)
+            elif sums is None or hashlib.sha256(f"{text[: sums.start()]}}}".encode()).hexdigest() != sums[1]:
+                raise _damaged(path, again)
+            about.pop("sha256", None)
+
+            def arrays() -> Arrays:
+                found = {name: file.get_tensor(name) for name in sorted({*file.keys()} - {_TEXT})}
+                if sums is not None and _sum_of(found) != sums[2]:
+                    raise _damaged(path, again)
+                return found
+
+            yield about, arrays
     except (SafetensorError, *_DAMAGED) as error:
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
         raise LookalikeError(f"{path} is not a complete model file ({reason}): copy it again, or {again}") from error
+
+
+def _damaged(path: PathLike, again: str) -> LookalikeError:
+    return LookalikeError(
+        f"{path} is damaged, for its bytes are not those that were written: copy it again, or {again}"
+    )
+
+
+def _tell_without_sums(path: PathLike) -> None:
+    """Warn, once for each file, of one that lookalike 1.1 wrote."""
+    if str(path) not in _without_sums:
+        _without_sums.add(str(path))
+        sentence = f"{path} has no checksum, because lookalike 1.1 wrote it: damage to it is not noticed"
+        warnings.warn(f"{sentence} until it is made again", stacklevel=2)
 
 
 def _text_in(file: Any, path: PathLike) -> str | None:
@@ -131,38 +173,22 @@ def _check_length(n_letters: int, path: PathLike) -> None:
         )
 
 
-def _text_of_archive(stored: Mapping[str, Array], path: PathLike, again: str) -> str:
-    """Return the JSON text that version 1.0.0 wrote of a network into its ``.npz``, and of a learner beside it."""
-    if "description" in stored:
-        return str(stored["description"])
-    if not (beside := Path(path).with_suffix(".json")).is_file():
-        raise LookalikeError(
-            f"{path} is an archive, as an older lookalike wrote, and no model without {beside.name} beside it: {again}"
-        )
-    with reading(beside, "file", largest=LARGEST_TEXT):
-        return beside.read_text(encoding="utf-8")
-
-
-def _arrays_of_archive(stored: Mapping[str, Array]) -> Arrays:
-    return {name.removeprefix("weights/"): stored[name] for name in stored if name != "description"}
-
-
-def _checked(text: str | None, path: PathLike, kind: Kind | None) -> About:
-    """Read the JSON values of a file of this kind, in a version that is read."""
-    _check_length(len(text or ""), path)
-    about = None if text is None else json.loads(text)
+def _checked(text: str, path: PathLike, kind: Kind | None) -> About:
+    """Read the JSON values of a file of this kind, in the version that is read."""
+    _check_length(len(text), path)
+    about = json.loads(text)
     if not isinstance(about, dict) or not isinstance(about.get("format"), str):
         raise LookalikeError(f"{path} is not a model of lookalike: name another file")
     if kind is None:
         return about
     if about["format"] != kind.name:
         raise LookalikeError(f"{path} is not a {kind.name} but a {about['format'][:40]!r}: name another file")
-    if (version := about.get("format_version")) not in kind.versions:
+    if (version := about.get("format_version")) != kind.version:
         origin = about.get("made_by")
         number = origin.get("lookalike") if isinstance(origin, dict) else None
         wrote = f"lookalike {number}" if number else "another lookalike"
         raise LookalikeError(
-            f"{path} has format version {version!r}, and this lookalike reads {' and '.join(map(str, kind.versions))}: "
-            f"install the version that wrote it ({wrote}) or a later one"
+            f"{path} has format version {version!r}, and this lookalike reads {kind.version}: "
+            f"install the version that wrote it ({wrote}) or {kind.again}"
         )
     return about

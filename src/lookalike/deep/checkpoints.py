@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import time
+import warnings
 import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -16,7 +17,9 @@ import numpy as np
 import torch
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import PathLike, replacing
+from lookalike.core.files import PathLike, replacing, sum_of, without_sum
+
+_ZIP = b"PK\x03\x04"  # what torch's files begin with
 
 
 class Checkpoint:
@@ -41,7 +44,7 @@ class Checkpoint:
         content = io.BytesIO()
         torch.save({"made_by": self._origin, "state": dict(state)}, content)
         with replacing(self._path) as part:
-            part.write_bytes(content.getbuffer())
+            part.write_bytes(b"".join([sum_of(content.getbuffer()), content.getbuffer()]))
         self._last = time.monotonic()
 
     def resume(self) -> tuple[dict[str, Any] | None, str]:
@@ -49,7 +52,11 @@ class Checkpoint:
         if self._path is None or not self._path.is_file():
             return None, ""
         try:
-            kept = torch.load(self._path, map_location="cpu", weights_only=True)
+            content = self._path.read_bytes()
+            if is_without_sum := content.startswith(_ZIP):
+                warnings.warn(f"{self._path} has no checksum, because lookalike 1.1 wrote it", stacklevel=2)
+            whole = io.BytesIO(content if is_without_sum else without_sum(content))
+            kept = torch.load(whole, map_location="cpu", weights_only=True)
             origin, state = kept["made_by"], kept["state"]
             if not isinstance(origin, dict) or not isinstance(state, dict):
                 raise TypeError("it is not one of lookalike")

@@ -16,7 +16,7 @@ from lookalike.core.model_file import read_about as read_json_values
 from lookalike.deep.configuration import LARGEST_SHIFT, NetworkConfiguration
 from lookalike.deep.network import ClassificationNetwork, DeepRankingNetwork
 
-NETWORK = Kind("lookalike network", (1, 2), "name a network that the workflow wrote, or train it again")
+NETWORK = Kind("lookalike network", 2, "name a network that the workflow wrote, or train it again")
 
 
 def save_network(

@@ -17,12 +17,10 @@ from lookalike.learners.registry import MODULES, learner_class
 if TYPE_CHECKING:
     from lookalike.learners.base import SimilarityLearner
 
-LEARNER = Kind("lookalike model", (1, 2, 3), "name another model, or fit it again and save it")
+LEARNER = Kind("lookalike model", 3, "name another model, or fit it again and save it")
 CSR_PARTS = ("data", "indices", "indptr")
 FILLED_PARTS = ("most", "places", "values")
 INDEX_TYPES = (np.int32, np.int64)
-GONE = {"LMNN": ("accelerated",)}
-"""Parameters that learners had, and that say nothing of what was learned."""
 SAMPLED = 997
 """One of so many values is looked at to see whether nearly all of an array are equal."""
 
@@ -110,9 +108,9 @@ def put_together(kept: dict[str, Any], arrays: Arrays, path: PathLike, kind: Kin
                 f"{path} holds a {name!r}, which this version of lookalike does not know "
                 f"(it knows {', '.join(sorted(MODULES))}): load it with the version that it names under made_by"
             )
-        parameters = {key: value for key, value in kept["parameters"].items() if key not in GONE.get(name, ())}
+        parameters = {key: _as_parameter(value) for key, value in kept["parameters"].items()}
         try:
-            model = learner_class(name)(**{key: _as_parameter(value) for key, value in parameters.items()})
+            model = learner_class(name)(**parameters)
         except TypeError as error:
             raise LookalikeError(
                 f"{path} has parameters that {name} does not take ({error}): "

@@ -241,7 +241,6 @@ class PassiveAggressive(OnlineTripletLearner["Steps"]):
         return super()._fitted_values() | {name: getattr(self, name) for name in names}
 
     def _restore(self, values: dict[str, object]) -> None:
-        values.pop("components_", None)  # of format version 1; they are found again
         if "rows_" in values:
             self._form = RowForm(values.pop("rows_"), values.pop("strengths_"))
             if self._form.rows.shape[1] != values["n_features_in_"]:

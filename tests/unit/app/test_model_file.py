@@ -3,7 +3,6 @@
 import json
 import math
 import pickle
-import zipfile
 
 import numpy as np
 import pytest
@@ -53,7 +52,7 @@ def test_the_same_seed_gives_the_same_file_but_for_its_times(photos, tmp_path, l
 
 
 WRONG = [
-    (sets(format_version=99), "format version 99, and this lookalike reads 2 and 3 and 4"),
+    (sets(format_version=99), "format version 99, and this lookalike reads 4"),
     (sets(format="other"), "is not a lookalike image similarity but a 'other'"),
     *[
         (change, "lacks a part of a lookalike image similarity, or its parts do not fit")
@@ -142,10 +141,6 @@ def test_a_file_that_is_cut_short_or_foreign_is_one_sentence(model_file_copy, tm
         for read in (ImageSimilarity.load, read_about):
             with pytest.raises(LookalikeError, match=r"copy\.lookalike is not a"):
                 read(path)
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("model.json", "{}")
-    with pytest.raises(LookalikeError, match=r"as an older lookalike wrote.* make it again with lookalike fit"):
-        ImageSimilarity.load(path)
     (tmp_path / "folder.lookalike").mkdir()
     for wrong, refusal in (("none.lookalike", "no model"), ("folder.lookalike", "a folder")):
         with pytest.raises(LookalikeError, match=refusal):

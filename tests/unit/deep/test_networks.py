@@ -1,6 +1,5 @@
 """The networks: sizes, what each path sees, lengths, dropout's share, loss and gradient; the files of saved ones."""
 
-import json
 import resource
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -255,19 +254,12 @@ def test_a_network_comes_back_bit_for_bit(tmp_path, network):
     assert all(torch.equal(value, theirs[name]) for name, value in network.state_dict().items())
     assert theirs["input.mean"].tolist() == [101.0, 102.5, 99.25]
     assert read_about(tmp_path / "model.lookalike") == {"classes": ["a", "é"]}
-    # as version 1.0.0 wrote it
-    about, weights = parts(tmp_path / "model.lookalike")
-    arrays = {f"weights/{name}": array for name, array in weights.items()}
-    np.savez(tmp_path / "old.npz", description=json.dumps(about | {"format_version": 1}), **arrays)
-    for name, array in load_network(tmp_path / "old.npz").state_dict().items():
-        assert torch.equal(array, theirs[name])
-    assert read_about(tmp_path / "old.npz") == {"classes": ["a", "é"]}
 
 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"format_version": 3}, "format version 3, and this lookalike reads 1 and 2"),
+        ({"format_version": 3}, "format version 3, and this lookalike reads 2"),
         ({"format": "other"}, "not a lookalike network but a 'other'"),
         ({"configuration": {"name": "x"}}, "do not fit"),
         ({"configuration": asdict(replace(SMALL, multiscale=False))}, "do not fit"),

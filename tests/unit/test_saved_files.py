@@ -1,0 +1,141 @@
+"""Every kind of file that is saved and read again: a byte that is not as it was written is noticed."""
+
+import json
+import warnings
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+from model_files import parts
+from safetensors.numpy import save
+
+import lookalike
+from lookalike.app.cache import Cache
+from lookalike.app.gallery import File, SavedGallery, read_gallery
+from lookalike.app.model_file import read_about
+from lookalike.core import model_file
+from lookalike.core.errors import LookalikeError
+from lookalike.learners import OASIS
+
+N_FLIPS = 200
+RANDOM = np.random.default_rng(0)
+Y = np.repeat(["a", "b", "c"], 10)
+X = RANDOM.normal(size=(30, 6)).astype(np.float32)
+
+
+def learner(path):
+    OASIS(n_steps=200, random_state=0).fit(X, Y).save(path)
+    return lambda file: lookalike.load(file).similarity(X, X).tobytes()
+
+
+def similarity(path):
+    np.save(path.with_suffix(".npy"), X)
+    lookalike.Similarity(parameters={"n_steps": 50}).fit(path.with_suffix(".npy"), Y).save(path)
+
+    def read(file):
+        loaded = lookalike.Similarity.load(file)
+        return read_about(file), loaded.learner_.similarity(X, X).tobytes(), loaded.rows_.to_csv()
+
+    return read
+
+
+def gallery(path):
+    files = [File(f"{row}.png", "", 40, 40, 100, "0" * 64, "ok", "", 10**18 + row, row) for row in range(30)]
+    SavedGallery(path.parent, "model", "inner_product", {"matrix": np.eye(6, dtype=np.float32)}, files, X).save(path)
+
+    def read(file):
+        found = read_gallery(file)
+        return found.files, found.model, found.metric, found.rows.tobytes(), found.query_map["matrix"].tobytes()
+
+    return read
+
+
+def small_network():
+    from lookalike.deep.configuration import ConvolutionLayer, NetworkConfiguration
+    from lookalike.deep.network import DeepRankingNetwork
+
+    layers = {"convolutions": (ConvolutionLayer(6, 5, padding=2, pool=2, pool_stride=2),), "fully_connected": (12,)}
+    return DeepRankingNetwork(
+        NetworkConfiguration(
+            name="small", input_size=16, embedding_width=8, multiscale=False, low_resolution=(), **layers
+        )
+    )
+
+
+def network(path):
+    from lookalike.deep.model_io import load_network, save_network
+
+    save_network(small_network(), path, {"shift": 2})
+    return lambda file: {name: value.numpy().tobytes() for name, value in load_network(file).state_dict().items()}
+
+
+def checkpoint(path):
+    from lookalike.deep.checkpoints import Checkpoint
+
+    Checkpoint(path, 0, {"seed": 1}).save({"step": 7, "weights": dict(small_network().state_dict())})
+
+    def read(file):
+        state, _ = Checkpoint(file, 0, {"seed": 1}).resume()
+        return state["step"], {name: value.numpy().tobytes() for name, value in state["weights"].items()}
+
+    return read
+
+
+def cached(path):
+    folder = path.parent / "cache"
+    Cache(folder).write("group", "name", {"vectors": X})
+    entry = folder / "group" / "name.kept"
+    path.write_bytes(entry.read_bytes())
+
+    def read(file):
+        entry.write_bytes(file.read_bytes())
+        found = [arrays["vectors"].tobytes() for arrays in Cache(folder).read("group", 10**6)]
+        if not found:
+            raise LookalikeError("it is made again")
+        return found
+
+    return read
+
+
+NEEDS_TORCH = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
+KINDS = [
+    learner,
+    similarity,
+    gallery,
+    cached,
+    *(pytest.param(kind, marks=NEEDS_TORCH) for kind in (network, checkpoint)),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_flipped_byte_changes_no_answer(tmp_path, kind):
+    path, bad = tmp_path / "whole.lookalike", tmp_path / "bad.lookalike"
+    read, random = kind(path), np.random.default_rng(1)
+    whole, answer, refused = path.read_bytes(), read(path), []
+    places = {0, 8, 9, len(whole) - 1, *random.choice(len(whole), N_FLIPS - 4, replace=False).tolist()}
+    for place in sorted(places):
+        content = bytearray(whole)
+        content[place] ^= 1 << int(random.integers(8))
+        bad.write_bytes(content)
+        try:
+            assert read(bad) == answer
+        except LookalikeError as error:
+            refused.append(str(error))
+    assert len(refused) > N_FLIPS / 2
+    assert not any("\n" in sentence for sentence in refused)
+
+
+def test_what_was_saved_without_a_sum_is_read_with_one_warning(tmp_path, monkeypatch):
+    monkeypatch.setattr(model_file, "_without_sums", set())
+    path = tmp_path / "old.lookalike"
+    read = learner(path)
+    answer, (about, arrays) = read(path), parts(path)
+    path.write_bytes(save(arrays, {"lookalike": json.dumps(about)}))
+    with pytest.warns(UserWarning, match=r"old\.lookalike has no checksum, because lookalike 1.1 wrote it") as told:
+        assert read(path) == read(path) == answer
+    assert len(told) == 1
+    model = lookalike.load(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.save(path)
+        assert read(path) == answer
