@@ -150,6 +150,11 @@ def test_score_is_average_precision_of_labels_and_the_share_of_triplets_in_order
     for wrong in ({}, {"y": Y, "triplets": triplets}):
         with pytest.raises(ValueError, match="give one of the two"):
             model.score(X, **wrong)
+    with pytest.raises(ValueError, match=r"any order is right: .*StratifiedKFold"):
+        model.score(X[Y == 0], Y[Y == 0])
+    for wrong in ([[0, 0, 1]], [[0, 1, 1]], [[1, 0, 1]], np.empty((0, 3), int)):
+        with pytest.raises(ValueError, match="triplets of three different rows"):
+            model.score(X, triplets=wrong)
 
 
 NAMES = np.array([f"image {i:02}" for i in range(60)])

@@ -16,6 +16,8 @@ from lookalike.app.learning import learner_defaults
 from lookalike.core.arrays import Array, Matrix
 from lookalike.learners.base import is_sparse
 from lookalike.learners.gram import LARGEST_BYTES, bytes_of_products
+from lookalike.learners.online import can_hold_out
+from lookalike.learners.registry import learner_class
 
 LONGEST = 60.0
 """Seconds that a learner which nobody named may take."""
@@ -141,8 +143,7 @@ def _steps(n_steps: int, shape: Shape, y: Array | None) -> dict[str, object]:
     steps: dict[str, object] = {"n_steps": n_steps, "trace_points": SCORED_TIMES}
     if y is None:
         return steps | {"early_stopping": True}
-    has_four = bool(np.unique(y, return_counts=True)[1].max(initial=0) >= 4)
-    return steps | {"early_stopping": has_four, "validation_fraction": min(0.2, SCORED_ROWS / shape.n)}
+    return steps | {"early_stopping": can_hold_out(y), "validation_fraction": min(0.2, SCORED_ROWS / shape.n)}
 
 
 def seconds(name: str, parameters: Mapping[str, object], shape: Shape) -> float:
@@ -214,12 +215,30 @@ def duration(expected: float) -> str:
 
 def worse_than_none(table: pd.DataFrame) -> str | None:
     """Say of a table of measures, first of what was learned, that rows are surely ranked worse after learning."""
-    first = table[table["measure"] == table["measure"].iloc[0]]
-    (name, learned), (baseline, before) = first[["method", "value"]].itertuples(index=False)
-    if not table.attrs["gains"] or not table.attrs["gains"][0]["high"] < 0:
+    name = table["method"].iloc[0]
+    if not table.attrs["gains"][0]["high"] < 0 or not learner_class(name).needs_labels:
         return None
-    measure = "mAP" if first["measure"].iloc[0] == "map" else "share of triplets in order"
+    learned, before = values_of(table)
     return (
-        f"{name} ranks rows that it has not learned from worse than no learning does: {measure} {learned:.3f}, and "
-        f"{before:.3f} by {baseline}; take another learner (--learner), other settings, or more rows"
+        f"{name} ranks rows that it has not learned from worse than no learning does: {learned}, "
+        f"and {before}; take another learner (--learner), other settings, or more rows"
     )
+
+
+def worse_on_new_classes(table: pd.DataFrame) -> str | None:
+    """Say of a table of `Similarity.evaluate_new_classes` that what was learned is surely worse than no learning."""
+    if not table.attrs["gains"][0]["high"] < 0 or not learner_class(table["method"].iloc[0]).needs_labels:
+        return None
+    learned, before = values_of(table)
+    return (
+        "On classes that it has not learned from, the learned similarity is worse than no learning: "
+        f"{learned}, and {before}"
+    )
+
+
+def values_of(table: pd.DataFrame) -> tuple[str, str]:
+    """Return the first measure of what was learned, and of the better of the others, as people read them."""
+    gain = table.attrs["gains"][0]
+    values = table[table["measure"] == gain["measure"]].set_index("method")["value"]
+    measure = "mAP" if gain["measure"] == "map" else "share of triplets in order"
+    return f"{measure} {values.iloc[0]:.3f}", f"{values[gain['over']]:.3f} by {gain['over']}"

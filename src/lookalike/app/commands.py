@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
@@ -456,6 +457,9 @@ def evaluate(
     label_column: options.LabelColumn = None,
     k: Annotated[str, Option("-k", metavar="N,N", help="numbers of first images to measure precision on")] = "1,5,10",
     everything: Annotated[bool, Option("--all", help="also evaluate what the model learned from")] = False,
+    no_new_classes: Annotated[
+        bool, Option("--no-new-classes", help="do not measure, by another fit, what learning does for new classes")
+    ] = False,
     seed: options.Seed = 0,
     jobs: options.Jobs = None,
     cache: options.CacheOption = None,
@@ -465,13 +469,14 @@ def evaluate(
 ) -> None:
     """Print how well a model orders labelled images or vectors (mean average precision, precision at k), or triplets.
 
-    The Euclidean distance in the same representation, without learning, is shown beside it. What the model learned from
-    is left out if there is something else. Use `lookalike fit --hold-out` to keep some.
+    Euclidean distance and cosine in the same representation, without learning, are shown beside it. What the model
+    learned from is left out if there is something else. Use `lookalike fit --hold-out` to keep some. With labels, the
+    learner is then fitted again without a quarter of the classes, to measure what it does for classes that are new.
     """
     places = _places(k)
     options.refuse_both(labels, triplets)
 
-    from lookalike.app.choice import worse_than_none
+    from lookalike.app.choice import values_of, worse_on_new_classes, worse_than_none
     from lookalike.app.similarity import Similarity
 
     with options.StageReport(quiet) as progress:
@@ -482,7 +487,15 @@ def evaluate(
         rows = opened.read(source, labels, triplets, id_column=id_column, label_column=label_column)
         progress.note(taken(rows))
         table = opened.evaluate(rows, ks=places, everything=everything)
+        new, why_not = None, "--no-new-classes"
+        if not no_new_classes:
+            try:
+                new = opened.evaluate_new_classes(rows)
+            except LookalikeError as error:
+                why_not = str(error)
     counts, nouns = table.attrs, f"{rows.noun}s"
+    if new is not None and (sentence := worse_on_new_classes(new)) is not None:
+        warnings.warn(sentence, stacklevel=2)
     if counts["learned_from"]:
         warnings.warn(
             f"the model has learned from {counts['learned_from']:,} of the {counts[nouns]:,} {nouns} that "
@@ -492,10 +505,13 @@ def evaluate(
     elif (sentence := worse_than_none(table)) is not None:
         warnings.warn(sentence, stacklevel=2)
     if as_json:
-        tables = {"rows": options.records(table), "left_out": options.records(opened.left_out_)}
+        tables: dict[str, object] = {"rows": options.records(table), "left_out": options.records(opened.left_out_)}
+        tables["new_classes"] = {"skipped": why_not} if new is None else {"rows": options.records(new)} | new.attrs
         options.print_json({"model": str(model), "folder": str(source), "source": facts(rows)} | counts | tables)
         return
     what = options.counted(counts[nouns], rows.noun)
+    if "triplets" not in counts and (n_queries := int(table["queries"].iloc[0])) < counts[nouns]:
+        what += f", {n_queries:,} of them {'has' if n_queries == 1 else 'have'} another of their class"
     if "triplets" in counts:
         what = f"{options.counted(counts['triplets'], 'triplet')} of {what}"
     noun = f"query {rows.noun}" if "triplets" in counts else rows.noun
@@ -508,22 +524,38 @@ def evaluate(
     if not quiet:
         options.tell(options.left_out_lines(opened.left_out_, "file" if rows.images else "id"))
     options.tell(measure_lines(table))
+    if new is not None:
+        classes, evaluated = len(new.attrs["classes"]), options.counted(new.attrs["evaluated"], rows.noun)
+        values = "{} with learning, {}".format(*values_of(new))
+        options.tell(["", f"on {classes} classes left out of learning ({evaluated}): {values}; {gain_line(new)}"])
+    elif not no_new_classes:
+        options.tell(["", f"classes left out of learning: not measured, as {why_not}"])
 
 
 def measure_lines(table: pd.DataFrame) -> list[str]:
     """Return the numbers as people read them."""
     methods = list(dict.fromkeys(table["method"]))
     lines = ["", f"{'':20}" + "".join(f"{f'{method}, 95% interval':>30}" for method in methods)]
-    cells = [f"{row.value:.3f} [{row.low:.3f}, {row.high:.3f}]" for row in table.itertuples()]
+    cells = [value_and_interval(row, ".3f") for row in table.to_dict("records")]
     for measure, rows in table.assign(cell=cells).groupby("measure", sort=False):
         by_method = rows.set_index("method")["cell"]
         name = "mAP" if measure == "map" else str(measure).replace("@", " at ")
         lines.append(f"{name:<20}" + "".join(f"{by_method[method]:>30}" for method in methods))
-    for gain in table.attrs.get("gains", [])[:1]:
-        name = "mAP" if gain["measure"] == "map" else gain["measure"]
-        ends = f"[{gain['low']:+.3f}, {gain['high']:+.3f}]"
-        lines += ["", f"{' minus '.join(methods)}, {name}: {gain['value']:+.3f} {ends}"]
-    return lines
+    return [*lines, "", gain_line(table)] if "gains" in table.attrs else lines
+
+
+def gain_line(table: pd.DataFrame) -> str:
+    """Return how much better the learned similarity is than the better one without learning."""
+    gain, learned = table.attrs["gains"][0], table["method"].iloc[0]
+    name = "mAP" if gain["measure"] == "map" else gain["measure"]
+    return f"{learned} minus {gain['over']}, {name}: {value_and_interval(gain, '+.3f')}"
+
+
+def value_and_interval(measure: Mapping[Hashable, float], form: str) -> str:
+    """Return a number with its interval, which one query has not."""
+    if math.isnan(measure["low"]):
+        return f"{measure['value']:{form}} (one query)"
+    return f"{measure['value']:{form}} [{measure['low']:{form}}, {measure['high']:{form}}]"
 
 
 @options.command("features", _FEATURES_EXAMPLES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -152,21 +153,21 @@ def _whole_map(model: Similarity, rank: int | None, learned: Arrays) -> tuple[Ar
 
 def _lost(model: Similarity, form: IndexForm, found: Rows, rows: Matrix, vectors: Floats) -> list[dict[Hashable, Any]]:
     """Measure rankings with all dimensions and with fewer, where there are rows with labels."""
-    if found.labels is None or len(np.unique(found.labels[found.labels != ""])) < 2:
+    if found.labels is None or not (found.labels != "").any():
         return []
     labelled = np.flatnonzero(found.labels != "")
     asked = found.take(labelled)
     seen = np.isin(asked.contents, model.rows_.loc[model.rows_["role"] == TRAIN, "content"].to_numpy(str))
     chosen = labelled[choose_evaluated(asked, seen)[0]]
     drawn = generator(model.random_state, "export").permutation(chosen)[:MOST_JUDGED]
-    if np.unique(found.labels[drawn], return_counts=True)[1].max() < 2:
-        return []
     part, sides = rows[drawn], np.hstack([_dense(form.queries(rows[drawn])), vectors[drawn]])
     compared: dict[str, Compared] = {
         "all dimensions": (model.learner_, part),
         f"{vectors.shape[1]} dimensions": (_SideBySide(form.metric), sides),
     }
-    return compare_on_labels(compared, found.labels[drawn], (1, FIRST), model.random_state).to_dict("records")
+    with suppress(LookalikeError):  # no row has both another of its class and one of another class to find
+        return compare_on_labels(compared, found.labels[drawn], (1, FIRST), model.random_state).to_dict("records")
+    return []
 
 
 def _write_faiss(

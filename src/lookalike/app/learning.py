@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ from lookalike.features.clustering import one_thread, principal_components
 from lookalike.features.describers import Vectors
 from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.curve import log_spaced_steps
-from lookalike.learners.online import LEAST_TO_SPLIT, held_out_rows
+from lookalike.learners.online import can_hold_out, held_out_rows
 from lookalike.learners.registry import MODULES, learner_class
 from lookalike.ranking.evaluation import by_query, intervals
 from lookalike.ranking.rankings import Similarity as Comparer
@@ -98,8 +99,7 @@ def choose_roles(found: Rows, hold_out: float, seed: int) -> NDArray[np.str_]:
                 f"every class of {found.source} has a single {found.noun}: give at least two of some class"
             )
         if hold_out:
-            # rows of one class alone are in order however they are ranked
-            if (sizes >= LEAST_TO_SPLIT).sum() < 2:
+            if not can_hold_out(found.labels):
                 raise LookalikeError(
                     f"fewer than two classes have four {found.noun}s (two to hold out and two to learn from): "
                     f"add {found.noun}s, or hold none out"
@@ -114,6 +114,16 @@ def choose_roles(found: Rows, hold_out: float, seed: int) -> NDArray[np.str_]:
         # a row that only held-out triplets name is not learned from either
         roles[np.setdiff1d(np.arange(len(roles)), found.triplets[kept])] = HELD_OUT
     return roles
+
+
+def choose_new_classes(labels: Array, random: np.random.Generator) -> Truths:
+    """Mark the rows of a quarter of the classes that have two rows or more: at least two, and two others are left."""
+    names, sizes = np.unique(labels, return_counts=True)
+    usable = names[sizes > 1]
+    if len(usable) < 4:
+        has = "one class has" if len(usable) == 1 else f"{len(usable)} classes have"
+        raise LookalikeError(f"{has} two rows or more, and four are needed: two to leave out and two to learn from")
+    return np.isin(labels, random.permutation(usable)[: max(2, round(len(usable) / 4))])
 
 
 def fit_components(vectors: Vectors, seed: int) -> Arrays:
@@ -150,7 +160,7 @@ def train(
         if triplets is None:
             if stops:
                 assert y is not None
-                parameters["early_stopping"] = bool(np.unique(y, return_counts=True)[1].max() >= 4)
+                parameters["early_stopping"] = can_hold_out(y)
             learner = learner_class(name)(**parameters).fit(X, y)
         elif "n_steps" in defaults:
             early = bool(parameters.pop("early_stopping", stops))
@@ -166,7 +176,9 @@ def train(
 def _refusing(name: str) -> Iterator[None]:
     """Make one sentence of what a learner says of its settings or rows."""
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "The number of unique classes")  # labels are text: no regression
+            yield
     except (ValueError, TypeError) as error:
         reason = str(error).strip().splitlines()[0]
         raise LookalikeError(f"{name} cannot learn: {reason}") from error
@@ -259,7 +271,7 @@ def choose_evaluated(
     if triplets is None:
         assert found.labels is not None
         others = np.unique(found.labels[~seen], return_counts=True)[1]
-        usable = not everything and bool((others > 1).any())
+        usable = not everything and len(others) > 1 and bool((others > 1).any())
         rows = np.flatnonzero(~seen) if usable else numbers
         queries, asked = numbers, rows
     else:
@@ -285,11 +297,15 @@ def compare_on_labels(
     sides: Mapping[str, Compared], labels: Array, ks: Sequence[int], seed: int = 0, *, noun: str = "image"
 ) -> pd.DataFrame:
     """Let each row query all others; those of its class are what it should find (JMLR section 5.1)."""
-    if len(labels) < 2 or np.unique(labels, return_counts=True)[1].max() < 2:
+    if not len(labels) or np.unique(labels, return_counts=True)[1].max() < 2:
         raise LookalikeError(f"no class has two {noun}s that can be evaluated: give more labelled {noun}s")
     values: dict[tuple[str, str], Array] = {}
     for method, (learner, rows) in sides.items():
-        found = by_query(rank_leave_one_out(learner, rows, labels, n_neighbours=0), ks)
+        ranked = rank_leave_one_out(learner, rows, labels, n_neighbours=0)
+        try:
+            found = by_query(ranked, ks)
+        except ValueError as error:  # any order is right
+            raise LookalikeError(str(error)) from error
         values |= {(method, measure): column for measure, column in found.items()}
     return _table(values, np.arange(len(labels)), seed)
 
@@ -302,14 +318,18 @@ def compare_on_triplets(sides: Mapping[str, Compared], triplets: Ints, seed: int
 
 
 def _table(values: Mapping[tuple[str, str], Array], queries: Array, seed: int) -> pd.DataFrame:
-    """Return means and intervals of values by query; the attribute ``gains`` has the first method minus another."""
-    methods, columns = list(dict.fromkeys(method for method, _ in values)), ["value", "low", "high", "queries"]
-    gains = {
-        ("", name): values[methods[0], name] - other
-        for (method, name), other in values.items()
-        if method in methods[1:]
-    }
+    """Return means and intervals of values by query.
+
+    The attribute ``gains`` has the first method minus the one of the others that has the best mean of the first measure
+    (``over``), a row a measure.
+    """
+    methods, measures = (list(dict.fromkeys(names)) for names in zip(*values, strict=True))
+    columns = ["value", "low", "high", "queries"]
+    over = max(methods[1:], key=lambda method: np.nanmean(values[method, measures[0]]))
+    gains = {("", measure): values[methods[0], measure] - values[over, measure] for measure in measures}
     found = intervals({**values, **gains}, queries, generator(seed, "own images", "intervals"))
     table = pd.DataFrame([(*key, *found[key]) for key in values], columns=["method", "measure", *columns])
-    table.attrs["gains"] = [{"measure": key[1]} | dict(zip(columns, found[key], strict=True)) for key in gains]
+    table.attrs["gains"] = [
+        {"measure": key[1], "over": over} | dict(zip(columns, found[key], strict=True)) for key in gains
+    ]
     return table

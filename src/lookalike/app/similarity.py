@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
+from sklearn.preprocessing import normalize
 
 from lookalike import __version__
 from lookalike.app import learning
@@ -57,8 +58,10 @@ from lookalike.features.bag_of_visterms import BagOfVisterms
 from lookalike.features.describers import StageProgress, Vectors, silent
 from lookalike.learners.base import IN_FLOAT32, SimilarityLearner, is_sparse, largest_value
 from lookalike.learners.euclidean import Euclidean
+from lookalike.learners.online import can_hold_out
+from lookalike.learners.tfidf import TFIDF
 
-BASELINE = "Euclidean"
+BASELINE, COSINE = "Euclidean", "cosine"
 MOST_COMPARED = 2_000
 """Held-out rows that tell at the end of a fit whether learning has made ranking worse."""
 PRECISION_AT = (1, 5, 10)
@@ -319,14 +322,11 @@ class Similarity:
         chosen = np.sort(generator(self.random_state, "own images", "compared").permutation(held_out)[:MOST_COMPARED])
         if found.triplets is not None or found.labels is None or not len(chosen):
             return
-        with suppress(LookalikeError):  # no class has two of these rows
+        with suppress(LookalikeError):  # any order of these rows is right
             (raw,) = self._describe(found.take(chosen))
-            sides = {
-                type(self.learner_).__name__: self._side(raw, True, found),
-                BASELINE: self._side(raw, False, found),
-            }
+            sides = self._sides(raw, found, self.learner_)
             table = learning.compare_on_labels(sides, found.labels[chosen], (), self.random_state)
-            if len(sides) == 2 and (sentence := worse_than_none(table)) is not None:
+            if (sentence := worse_than_none(table)) is not None:
                 self.note(sentence)
 
     def rank(
@@ -408,9 +408,10 @@ class Similarity:
         id_column: str | None = None,
         label_column: str | None = None,
     ) -> pd.DataFrame:
-        """Compare the learned similarity with the Euclidean distance of the same representation.
+        """Compare the learned similarity with Euclidean distance and cosine of the same representation.
 
-        Rows that were learned from, known by their content, are passed over as long as others can be evaluated.
+        The cosine of vectors is that of the rows as they are given, not centred. Rows that were learned from, known by
+        their content, are passed over as long as others can be evaluated.
 
         Parameters
         ----------
@@ -424,11 +425,16 @@ class Similarity:
         Returns
         -------
         DataFrame
-            ``method`` (the learner, Euclidean), ``measure`` (``map``, ``precision@1``... or ``triplets ordered``),
-            ``value``, ``low``, ``high`` (95% interval over queries), ``queries``. Its ``attrs`` have the ``gains`` of
-            learning with intervals. They say how many ``images`` (or ``vectors``, and ``triplets``) were evaluated, how
-            many of them the model has ``learned_from``, how many were ``passed_over`` because it has, and how many
-            triplets were left out.
+            ``method`` (the learner, Euclidean, cosine), ``measure`` (``map``, ``precision@1``... or ``triplets
+            ordered``), ``value``, ``low``, ``high`` (95% interval over queries; NaN for one query), ``queries`` (rows
+            that have another of their class). Its ``attrs`` have the ``gains`` of learning with intervals, ``over`` the
+            better of Euclidean and cosine. They say how many ``images`` (or ``vectors``, and ``triplets``) were
+            evaluated, how many of them the model has ``learned_from``, how many were ``passed_over`` because it has,
+            and how many triplets were left out.
+
+        See Also
+        --------
+        evaluate_new_classes : What learning does for classes that nothing is learned from.
         """
         self._check_fitted()
         found = self.read(source, labels, triplets, id_column=id_column, label_column=label_column).related()
@@ -436,16 +442,64 @@ class Similarity:
         seen = np.isin(found.contents, self.rows_.loc[self.rows_["role"] == TRAIN, "content"].to_numpy(str))
         self._tell_known_ids(found, seen)
         rows, judged, counts = choose_evaluated(found, seen, everything=everything)
-        name = type(self.learner_).__name__
         (raw,) = self._describe(found.take(rows))
-        baseline = BASELINE if name != BASELINE else f"{BASELINE} (untrained)"
-        sides = {name: self._side(raw, True, found), baseline: self._side(raw, False, found)}
+        sides = self._sides(raw, found, self.learner_)
         if judged is not None:
             table = learning.compare_on_triplets(sides, judged, self.random_state)
         else:
             assert found.labels is not None
             table = learning.compare_on_labels(sides, found.labels[rows], ks, self.random_state, noun=found.noun)
         table.attrs.update(counts)
+        return table
+
+    @_leaving_out_lost
+    def evaluate_new_classes(
+        self,
+        source: PathLike | Rows,
+        labels: Table | ArrayLike | None = None,
+        *,
+        id_column: str | None = None,
+        label_column: str | None = None,
+    ) -> pd.DataFrame:
+        """Compare as `evaluate` does, on classes that a learner of the same kind and settings has not learned from.
+
+        A quarter of the classes is drawn by `random_state`, at least two. The learner is fitted to all rows of the
+        other classes, those that the model has learned from too, which takes about as long as `fit`.
+
+        Parameters
+        ----------
+        source, labels, id_column, label_column
+            As of `read`.
+
+        Returns
+        -------
+        DataFrame
+            As `evaluate` returns it, of mean average precision. Its ``attrs`` have the ``gains``, the ``classes`` that
+            were drawn, how many rows of them were ``evaluated``, and how many rows were ``learned_from``.
+
+        Raises
+        ------
+        LookalikeError
+            Where the model learned from triplets, or fewer than four classes have two rows.
+        """
+        self._check_fitted()
+        found = self.read(source, labels, id_column=id_column, label_column=label_column).related()
+        if self.n_triplets_ or found.triplets is not None or found.labels is None:
+            raise LookalikeError("the classes of triplets are not known")
+        is_new = learning.choose_new_classes(found.labels, generator(self.random_state, "own images", "new classes"))
+        y, name = found.labels[~is_new], type(self.learner_).__name__
+        settings = {key: value for key, value in self.learner_.get_params().items() if key not in learning.OURS}
+        if settings.get("early_stopping"):
+            settings["early_stopping"] = can_hold_out(y)
+        (raw,) = self._describe(found)
+        rows = self._side(raw, True, found)[1]
+        self.progress(f"learning ({name}) without a quarter of the classes", 0, 1)
+        learner = learning.train(name, settings, rows[~is_new], y=y, seed=self.random_state, jobs=self.jobs)
+        self.progress(f"learning ({name}) without a quarter of the classes", 1, 1)
+        sides = self._sides(raw[is_new], found, learner)
+        table = learning.compare_on_labels(sides, found.labels[is_new], (), self.random_state, noun=found.noun)
+        table.attrs["classes"] = np.unique(found.labels[is_new]).tolist()
+        table.attrs |= {"evaluated": int(is_new.sum()), "learned_from": len(y)}
         return table
 
     @_leaving_out_lost
@@ -874,6 +928,15 @@ class Similarity:
                 "products cannot be held: give it vectors of the same kind"
             )
         return (self.learner_ if learned else Euclidean().fit(rows)), rows
+
+    def _sides(self, raw: Vectors, source: Rows, learner: SimilarityLearner) -> dict[str, learning.Compared]:
+        """Return what is compared on descriptions: what was learned, Euclidean distance, and cosine."""
+        name, plain = type(learner).__name__, self._side(raw, False, source)
+        # vectors as they are given, before they are centred
+        unit = normalize(raw.astype(np.float64) if self._of_vectors else plain[1])
+        baseline = BASELINE if name != BASELINE else f"{BASELINE} (untrained)"
+        learned = learner, self._side(raw, True, source)[1]
+        return {name: learned, baseline: plain, COSINE: (TFIDF().fit(unit), unit)}
 
     @contextmanager
     def _timed(self, what: str) -> Iterator[None]:

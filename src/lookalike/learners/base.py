@@ -203,8 +203,8 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         ValueError
-            Without labels or triplets, with both, where no class has two rows, or where all rows are of one class, as
-            in folds of sorted rows.
+            Without labels or triplets, with both, where no class has two rows, where all rows are of one class, as in
+            folds of sorted rows, or where a triplet names a row twice.
 
         Notes
         -----
@@ -214,7 +214,10 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError("score needs labels y, or triplets=...: give one of the two")
         compared, (rows,) = self.checked(X)
         if triplets is not None:
-            return float(ordered(compared, rows, check_triplets(triplets, X)).mean())
+            named = check_triplets(triplets, X)
+            if not len(named) or (named == np.roll(named, 1, axis=1)).any():
+                raise ValueError("score needs triplets of three different rows: leave out those that name a row twice")
+            return float(ordered(compared, rows, named).mean())
         return rank_leave_one_out(compared, rows, labels_of(y, X), n_neighbours=0).mean_average_precision()
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array:

@@ -176,8 +176,6 @@ class OnlineLearner(SimilarityLearner, Generic[Work]):
         """Learn from some rows and return the mean average precision on the others along it (JMLR section 5.3.2)."""
         held_out = held_out_rows(y, self.validation_fraction, np.random.default_rng([seed, 1]))
         seen, labels = Seen(X[held_out]), y[held_out]
-        if len(np.unique(labels)) < 2:  # whose mean average precision is 1, whatever is learned
-            raise ValueError(TOO_FEW_HELD_OUT)
 
         def score(model: Self, step: int) -> dict[str, float]:
             return {"map": seen.rankings(model.as_stopped(), labels).mean_average_precision()}
@@ -240,16 +238,21 @@ class OnlineTripletLearner(OnlineLearner[Work]):
         return TripletSampler(y, seed).draw
 
 
+def can_hold_out(y: Array) -> bool:
+    """Tell whether `held_out_rows` leaves something to rank: a single class is in order however it is ranked."""
+    return int((np.unique(y, return_counts=True)[1] >= LEAST_TO_SPLIT).sum()) >= 2
+
+
 def held_out_rows(y: Array, fraction: float, random: np.random.Generator) -> Truths:
     """Mark `fraction` of every class, rounded: at least two of it, and at least two left to learn from."""
+    if not can_hold_out(y):
+        raise ValueError(TOO_FEW_HELD_OUT)
     held_out = np.zeros(len(y), dtype=bool)
     for label in np.unique(y):
         members = np.flatnonzero(y == label)
         if len(members) >= LEAST_TO_SPLIT:  # a smaller class is learned from only
             count = min(max(2, round(fraction * len(members))), len(members) - 2)
             held_out[random.permutation(members)[:count]] = True
-    if not held_out.any():
-        raise ValueError(TOO_FEW_HELD_OUT)
     return held_out
 
 

@@ -85,13 +85,13 @@ def evaluate(
         mine, theirs = labels_of(pair[0], queries), labels_of(pair[1], gallery)
         model, (asked, ranked) = _checked(model, queries, gallery)
         rankings = rank_gallery(model, asked, ranked, mine, theirs)
-    rankings.check()
     random = np.random.default_rng(as_seed(random_state))
     return intervals(by_query(rankings, ks), np.arange(rankings.n_queries), random)
 
 
 def by_query(rankings: Rankings, ks: Sequence[int]) -> dict[str, Array]:
-    """Return average precision, and precision at those of `ks` that the gallery has, of each query."""
+    """Return average precision of each query, and precision at those of `ks` that the gallery has."""
+    rankings.check()
     within = [k for k in ks if k <= rankings.n_gallery]
     precisions = zip(within, rankings.precision_at(within).T, strict=True)
     return {"map": rankings.average_precision()} | {f"precision@{k}": column for k, column in precisions}

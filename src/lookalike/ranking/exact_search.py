@@ -26,7 +26,7 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 from numpy.typing import ArrayLike, NDArray
 
-from lookalike.core.arrays import Array, Doubles, Floats, Ints, Longs, Matrix
+from lookalike.core.arrays import Array, Floats, Ints, Longs, Matrix, Reals
 from lookalike.core.kernels import njit
 from lookalike.ranking.rankings import Rankings
 
@@ -88,7 +88,7 @@ def average_precision(
     queries: Longs,
     *,
     n_threads: int = 1,
-) -> Doubles:
+) -> Reals:
     """Let some rows query all others, and average precision over the ranks of the relevant ones (JMLR section 5.1).
 
     It is that of `lookalike.ranking.rankings.Rankings`, of ties and of NaN as well. W, of which None is the identity,

@@ -88,7 +88,7 @@ class Rankings:
         has = self.n_positives > 0
         starts = np.repeat(self.offsets[:-1], self.n_positives)
         if self.ties is None:
-            precision = (np.arange(1, len(self.ranks) + 1) - starts) / self.ranks
+            precision: Reals = (np.arange(1, len(self.ranks) + 1) - starts) / self.ranks
         else:
             keys = self._query_of_positive * (self.n_gallery + 1) + self.ranks
             first, end = keys.searchsorted(keys), keys.searchsorted(keys, "right")
@@ -249,13 +249,15 @@ def rank_leave_one_out(
                 others = np.where(np.isnan(others), -np.inf, others)
             first, neighbour_scores[queries] = top_k(others, kept)
             neighbours[queries] = first + (first >= queries[:, None])
+    ranks, ties = _joined(found)
     return Rankings(
         offsets=np.concatenate([[0], np.cumsum(np.bincount(codes)[codes] - 1)]).astype(np.int64),
+        ranks=ranks,
         n_gallery=n - 1,
         query_ids=ids,
         neighbours=neighbours if kept else None,
         neighbour_scores=neighbour_scores if kept else None,
-        **_joined(found),
+        ties=ties,
     )
 
 
@@ -279,11 +281,13 @@ def rank_gallery(
         positives = codes[start : min(n, start + batch), None] == codes[n:]
         found.append(_sorted_ranks(_checked(model.similarity(part, gallery), positives.shape), positives))
     n_positives = np.bincount(codes[n:], minlength=int(codes.max()) + 1)[codes[:n]]
+    ranks, ties = _joined(found)
     return Rankings(
         offsets=np.concatenate([[0], np.cumsum(n_positives)]).astype(np.int64),
+        ranks=ranks,
         n_gallery=m,
         query_ids=np.arange(n, dtype=np.int32),
-        **_joined(found),
+        ties=ties,
     )
 
 
@@ -325,10 +329,10 @@ def _sorted_ranks(scores: Reals, positives: Truths) -> tuple[Integers, Integers]
     return ranks[order], ties[order]
 
 
-def _joined(found: Sequence[tuple[Integers, Integers]]) -> dict[str, Integers | None]:
+def _joined(found: Sequence[tuple[Integers, Integers]]) -> tuple[Integers, Integers | None]:
     """Return ranks and ties of all batches, as `Rankings` takes them."""
     ranks, ties = (np.concatenate(parts).astype(np.int32) for parts in zip(*found, strict=True))
-    return {"ranks": ranks, "ties": None if (ties == 1).all() else ties}
+    return ranks, None if (ties == 1).all() else ties
 
 
 def ordered(model: Similarity, X: Matrix, triplets: Ints) -> Doubles:

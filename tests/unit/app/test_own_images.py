@@ -143,11 +143,15 @@ def test_images_that_were_learned_from_are_passed_over(here, fitted, result, cal
     answer = result(evaluate)
     assert (answer["images"], answer["learned_from"], answer["passed_over"]) == (6, 0, 18)
     table = pd.DataFrame(answer["rows"])
-    named = ({"OASIS", "Euclidean"}, {"map", "precision@1", "precision@2"})
+    named = ({"OASIS", "Euclidean", "cosine"}, {"map", "precision@1", "precision@2"})
     assert (set(table["method"]), set(table["measure"])) == named
     assert table.loc[table["measure"] == "map", "value"].between(0.5, 1).all()
     assert (table["low"] <= table["value"] + 1e-9).all()
+    # three classes are too few to leave two out
+    assert "3 classes have two rows or more, and four are needed" in answer["new_classes"]["skipped"]
     said = call(evaluate, "--all")
+    assert "classes left out of learning: not measured, as 3 classes have" in said.out
+    assert "classes left out" not in call(evaluate, "--no-new-classes").out
     assert "has learned from 18 of the 24 images" in said.err
     assert "photos: 24 images\nleft out: 1 file" in said.out
     assert "\nmAP  " in said.out

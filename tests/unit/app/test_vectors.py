@@ -15,9 +15,11 @@ from project import ROOT
 
 import lookalike
 from lookalike import ImageSimilarity, Similarity
+from lookalike.app.choice import choose_learner
 from lookalike.app.export import export
 from lookalike.app.rows import make_rows, read_vectors
 from lookalike.core.errors import LookalikeError
+from lookalike.learners import MCML, Euclidean
 
 D = 6
 RANDOM = np.random.default_rng(0)
@@ -182,6 +184,71 @@ def test_triplets_by_id_all_add_up(files, call, result):
     said = call(fit)
     assert "5 triplets of 11 vectors in 30 steps" in said.out
     assert "\n5 triplets = 5 learned from + 0 held out + 0 left out\n" in said.out
+
+
+def test_rows_without_a_partner_are_counted_and_rows_of_one_class_are_refused(files, call, refused):
+    table = pd.DataFrame(X).add_prefix("d").assign(id=IDS, label=Y)
+    table.loc[table.index[:6], "label"] = [f"alone {i}" for i in range(6)]
+    table.to_csv("some.csv", index=False)
+    call("fit v.parquet --output m.lookalike --set n_steps=50")
+    assert "some.csv: 36 vectors, 30 of them have another of their class\n" in call("evaluate m.lookalike some.csv").out
+    assert "of their class" not in call("evaluate m.lookalike v.parquet").out
+    table[Y == "b"].to_csv("one.csv", index=False)
+    said = call("evaluate m.lookalike one.csv")
+    assert (said.status, said.out) == (1, "")
+    assert "any order is right: give rows of two classes or more (in cross-validation: cv=StratifiedKFold" in said.err
+
+
+def test_one_query_has_no_interval_and_no_verdict(files, call, result):
+    pd.DataFrame([("x0", "x20", "x1")], columns=TRIPLETS.columns).to_csv("one.csv", index=False)
+    call("fit v.parquet --output m.lookalike --set n_steps=50")
+    answer = result("evaluate m.lookalike v.parquet --triplets one.csv --all")
+    assert [(row["low"], row["high"], row["queries"]) for row in answer["rows"]] == 3 * [(None, None, 1)]
+    said = call("evaluate m.lookalike v.parquet --triplets one.csv --all")
+    assert said.out.count("(one query)") == 4
+    assert "worse than no learning" not in said.err
+
+
+@pytest.mark.parametrize("sizes", [(10, 3, 3), (4, 3), (9, 1, 1)])
+def test_steps_are_not_chosen_by_rows_of_a_single_class(sizes):
+    y = np.repeat(list("abc")[: len(sizes)], sizes)
+    random = np.random.default_rng(0)
+    rows = make_rows(random.normal(size=(len(y), 5)), labels=y)
+    assert Similarity(learner="OASIS").fit(rows).learner_.early_stopping is False
+    assert not choose_learner(sp.csr_array(np.eye(len(y), 20_000)), y).parameters.get("early_stopping", False)
+
+
+def test_what_learning_does_for_new_classes_is_measured_and_said(tmp_path, monkeypatch, call, result):
+    monkeypatch.chdir(tmp_path)
+    random = np.random.default_rng(2)
+    # each class differs in a dimension of its own, which learning without it takes for noise
+    y = np.repeat([f"c{i}" for i in range(8)], 12)
+    rows = random.normal(size=(96, 8)) + 4 * np.eye(8)[np.repeat(range(8), 12)]
+    pd.DataFrame(rows).add_prefix("d").assign(id=np.arange(96), label=y).to_csv("v.csv", index=False)
+    call("fit v.csv --hold-out 0.25 --learner MCML")
+    answer, said = result("evaluate v.lookalike v.csv"), call("evaluate v.lookalike v.csv")
+    new = answer["new_classes"]
+    assert (len(new["classes"]), new["evaluated"], new["learned_from"]) == (2, 24, 72)
+    # that is what the learner does which was fitted to the rows of the other classes
+    is_new = np.isin(y, new["classes"])
+    model = lookalike.load("v.lookalike")
+    weighed = model.representation_.describer.weigh(rows)
+    learner = MCML(**model.learner_.get_params()).fit(weighed[~is_new], y[~is_new])
+    values = {row["method"]: row["value"] for row in new["rows"]}
+    assert values["MCML"] == pytest.approx(learner.score(weighed[is_new], y[is_new]), abs=1e-6)
+    assert values["Euclidean"] == pytest.approx(Euclidean().fit(rows).score(rows[is_new], y[is_new]), abs=1e-6)
+    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    assert values["cosine"] == pytest.approx(Euclidean().fit(unit).score(unit[is_new], y[is_new]), abs=1e-6)
+    (gain,) = new["gains"]
+    assert gain["value"] == pytest.approx(values["MCML"] - values[gain["over"]])
+    assert f"on 2 classes left out of learning (24 vectors): mAP {values['MCML']:.3f} with learning, " in said.out
+    assert gain["high"] < 0
+    assert (
+        "lookalike: On classes that it has not learned from, the learned similarity is worse than no learn" in said.err
+    )
+    assert result("evaluate v.lookalike v.csv --seed 4")["new_classes"]["classes"] != new["classes"]
+    quick = result("evaluate v.lookalike v.csv --no-new-classes")
+    assert (quick["new_classes"], quick["rows"]) == ({"skipped": "--no-new-classes"}, answer["rows"])
 
 
 def test_the_page_on_own_vectors_prints_what_the_commands_do(tmp_path, monkeypatch, call):
@@ -592,7 +659,9 @@ def test_columns_in_another_order_are_put_into_that_of_the_model_and_others_refu
     tables = [json.loads(answer.out)["rows"] for answer in answers]
     assert tables[0] == tables[1]
     (gain,) = [gain for gain in json.loads(answers[0].out)["gains"] if gain["measure"] == "map"]
-    learned, plain = (row["value"] for row in tables[0] if row["measure"] == "map")
+    values = {row["method"]: row["value"] for row in tables[0] if row["measure"] == "map"}
+    learned, plain = values["OASIS"], max(values["Euclidean"], values["cosine"])
+    assert values[gain["over"]] == plain
     assert gain["low"] < learned - plain < gain["high"]
     assert gain["value"] == pytest.approx(learned - plain)
     assert "turned.csv has its columns in another order" in answers[1].err
