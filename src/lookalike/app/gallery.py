@@ -24,7 +24,8 @@ from lookalike.core.arrays import Array, Matrix
 from lookalike.core.errors import LookalikeError, first_reason
 from lookalike.core.files import PathLike, check_finite, check_folder, sha256_of
 from lookalike.core.model_file import About, Arrays, Kind, fits_together, read_model, write_model
-from lookalike.data.scan import is_hidden, list_files, look_at_image, scan_photographs
+from lookalike.data.path_finder import is_hidden
+from lookalike.data.scan import list_files, look_at_image, scan_photographs
 from lookalike.ranking.rankings import top_k
 
 if TYPE_CHECKING:

@@ -24,6 +24,7 @@ import yaml
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, check_regular, write_json
 from lookalike.core.progress import progress_lines
+from lookalike.data.path_finder import walk
 
 if TYPE_CHECKING:
     import requests
@@ -317,8 +318,6 @@ def _checked(members: tarfile.TarFile, file: Path, max_bytes: int) -> Iterator[t
 
 
 def count_files(folder: Path) -> int:
-    """Count files at any depth that are not hidden; links are not followed, because the scan follows none."""
-    if folder.is_symlink():
-        return 0
-    files = (Path(inside, name) for inside, _, names in os.walk(folder) for name in names)
-    return sum(not file.name.startswith(".") and not file.is_symlink() for file in files)
+    """Count files at any depth that are not hidden, through links as the scan does."""
+    files = (os.path.join(inside, name) for inside, _, names in walk(folder) for name in names if name[0] != ".")
+    return sum(map(os.path.isfile, files))

@@ -20,6 +20,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike
 from lookalike.data.archives import Archive, count_files, fetch_archive, is_reachable, unpack_archive
 from lookalike.data.ground_truth import landmarks_of, painted_truth
+from lookalike.data.path_finder import walk
 
 _OWN = {
     "folder": "a folder of class folders",
@@ -171,7 +172,7 @@ def remove_other_drawings(folder: PathLike) -> list[str]:
 def listing_fingerprint(root: PathLike) -> str:
     """Hash names, sizes and times below a folder, "" if none: a user's own is scanned again once an image changes."""
     lines = []
-    for folder, subfolders, files in os.walk(root):
+    for folder, subfolders, files in walk(Path(root)):
         inside = os.path.relpath(folder, root)
         lines += [f"{inside}/{name}/" for name in subfolders]
         for name in files:

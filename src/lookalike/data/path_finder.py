@@ -1,4 +1,4 @@
-"""Which file a path in a table means: tables are written on other machines, by spreadsheets and by hand.
+"""Which files a folder holds, and which of them a path in a table means: tables come from other machines and by hand.
 
 Slashes, case, blanks, quotes and the two ways to write an accent (NFC and NFD) may differ, and folders may stand in
 front. `locate` serves tables of a user's own images, where a guess must be sure; `PathFinder.find` serves releases that
@@ -10,13 +10,55 @@ from __future__ import annotations
 import os
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 from lookalike.core.errors import LookalikeError
 
 _LETTERS = ("q", "p", "n")
+_MADE_BY_SYSTEMS = {"__macosx", "$recycle.bin", "recycler", "#recycle", "@eadir", "lost+found", ".trashes"}
+_MADE_BY_SYSTEMS |= {"system volume information", ".spotlight-v100", ".fseventsd"}
+_MADE_BY_SYSTEMS |= {"thumbs", "_thumbs", ".thumbs", "thumbnails", "_thumbnails", ".thumbnails"}
+
+
+def is_made_by_system(folder: str) -> bool:
+    """Tell by its name whether a system, a zip program or a gallery makes a folder, for trash or thumbnails."""
+    return folder.casefold() in _MADE_BY_SYSTEMS
+
+
+def is_hidden(path: str) -> bool:
+    """Return whether a path below a folder, or a folder on the way to it, begins with a dot."""
+    return "/." in f"/{path}"
+
+
+def walk(root: Path, onerror: Callable[[OSError], object] | None = None) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Walk like `os.walk`, through links too; folders that are not gone into stand among the files.
+
+    These are the folders of systems, hidden links, links to a folder that they lie in, and what is out of reach.
+    """
+    ways: dict[str, set[tuple[int, int]]] = {}  # of folders that are still to come
+    for folder, subfolders, names in os.walk(root, onerror=onerror, followlinks=True):
+        way = ways.pop(folder, _identity(folder))
+        for name in list(subfolders):
+            path = os.path.join(folder, name)
+            here, is_link = _identity(path), os.path.islink(path)
+            hidden = is_link and is_hidden(os.path.relpath(path, root))
+            if hidden or here <= way or is_made_by_system(name):
+                subfolders.remove(name)
+                names.append(name)
+            else:
+                ways[path] = way | here
+        yield folder, subfolders, names
+
+
+def _identity(folder: str) -> set[tuple[int, int]]:
+    """Return device and inode of a folder, which every way to it has in common; none of one out of reach."""
+    with suppress(OSError):
+        facts = os.stat(folder)
+        return {(facts.st_dev, facts.st_ino)}
+    return set()
 
 
 def locate(
@@ -109,8 +151,8 @@ def _as_written(root: Path, text: str) -> str | None:
 
 
 def _files_below(root: Path) -> list[str]:
-    """List the files below a folder, links to files too; what cannot be listed or be named in a table is none."""
-    files = (Path(folder, name) for folder, _, names in os.walk(root) for name in names)
+    """List the files below a folder, through links too; what cannot be listed or be named in a table is none."""
+    files = (Path(folder, name) for folder, _, names in walk(root) for name in names)
     paths = (file.relative_to(root).as_posix() for file in files)
     return sorted(path for path in paths if escaped_path(path) == path)
 

@@ -15,7 +15,6 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import partial
 from operator import attrgetter
@@ -26,7 +25,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, check_folder
 from lookalike.core.images import MIN_SIDE, NotAnImage, UnreadableImage, is_image, load_with_sha256
 from lookalike.core.progress import Progress, counted
-from lookalike.data.path_finder import escaped_path
+from lookalike.data.path_finder import escaped_path, is_hidden, is_made_by_system, walk
 from lookalike.features.pyramid import is_large_enough
 
 if TYPE_CHECKING:
@@ -39,11 +38,11 @@ STATUSES = ("ok", "too_small", "unreadable", "not_an_image", "clutter")
 CLUTTER = ("257.clutter",)
 NOT_UTF8 = "its name is not valid UTF-8: rename it"
 _EMPTY = "an empty class folder"
-_OF_MAC = "__MACOSX"
-_LEFT_BY_MAC = "left by a zip program of macOS: holds no images"
+_BY_SYSTEM = "a folder that a system makes, for trash or thumbnails: no images are taken from it"
 _PART = re.compile(r"(?i)(.*[^a-z])?(train(ing)?|val(id(ation)?)?|dev|test(ing)?|eval(uation)?)(set)?([^a-z].*)?")
 """Names of the parts of a data set that is split into folders, such as train2017, seg_test and validation."""
-_LINK = "a link, and links inside the data set's folder are not followed: copy or move here what it leads to"
+_LOOP = "a link to a folder that it lies in"
+_BROKEN = "a link that leads nowhere"
 
 
 @dataclass
@@ -79,7 +78,7 @@ def scan_folder(
     files = look_at_all(partial(_look_at, root), list_files(root), n_threads, progress)
     for file in files:
         file.label, _, inside = file.path.partition("/")
-        if not inside and (file.reason != _LINK or not (root / file.path).is_dir() or file.path[0] == "."):
+        if not inside:
             file.label = ""
             if file.sha256:  # it could be read
                 file.refused("beside the class folders, in none of them")
@@ -90,7 +89,7 @@ def scan_folder(
             file.status = "clutter"
     if not any(file.status in ("ok", "too_small", "clutter") for file in files):
         raise _none_readable(root, "image", files, "give a folder that holds one folder of images per class")
-    # a class folder without a file, or that is a link, is a row too
+    # a class folder without a file is a row too
     empty = {escaped_path(name) for name in folders} - {file.label for file in files}
     return _table(files + [_File(name, name, reason=_EMPTY) for name in empty])
 
@@ -139,13 +138,8 @@ def _class_folders(root: Path) -> list[str]:
     if not entries:
         raise LookalikeError(f"{root} is empty: put one folder of images per class into it")
     visible = _folders(root)
-    if not visible and any(entry.is_dir() and entry.is_symlink() for entry in entries):
-        raise LookalikeError(
-            f"{root} holds links instead of class folders, and links inside it are not followed: "
-            "copy or move the class folders themselves there"
-        )
     if not visible:
-        hidden = sorted(entry.name for entry in entries if entry.is_dir() and entry.name != _OF_MAC)
+        hidden = sorted(entry.name for entry in entries if entry.is_dir() and not is_made_by_system(entry.name))
         besides = f" besides {hidden[0]}, which is hidden and passed over" if hidden else ""
         raise LookalikeError(f"{root} holds no class folders{besides}: sort its images into one folder per class")
     inner = _unwrapped(root)
@@ -180,11 +174,9 @@ def _unwrapped(folder: Path) -> Path:
 
 
 def _folders(folder: Path) -> list[Path]:
-    """List the folders that may hold images: no hidden ones, no links, not what macOS leaves; none if out of reach."""
-    with suppress(OSError), os.scandir(folder) as entries:
-        names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-        return [folder / name for name in sorted(names) if not name.startswith(".") and name != _OF_MAC]
-    return []
+    """List the folders that may hold images: no hidden ones, no systems' ones, no loops; none if out of reach."""
+    _, names, _ = next(walk(folder), ("", [], []))
+    return [folder / name for name in sorted(names) if not name.startswith(".")]
 
 
 def _has_image(folder: Path) -> bool:
@@ -193,42 +185,29 @@ def _has_image(folder: Path) -> bool:
 
 
 def _none_readable(root: Path, what: str, found: list[_File], what_now: str) -> LookalikeError:
-    """Say how many files there are and why the first cannot be used; links look like the images they lead to."""
-    seen = [file for file in found if not is_hidden(file.path) and file.reason != _LEFT_BY_MAC]
-    files = [file for file in seen if file.reason != _LINK]
-    links = len(seen) - len(files)
-    if links and not files:
-        return LookalikeError(
-            f"{root} holds only links, and links inside a folder are not followed: copy or move the images themselves "
-            "there"
-        )
+    """Say how many files there are and why the first cannot be used."""
+    files = [file for file in found if not is_hidden(file.path) and file.reason != _BY_SYSTEM]
     # the first that is an image tells more than a note
     first = min(files, key=lambda file: (file.status != "unreadable", file.path), default=None)
     n_files = f"{len(files):,} files" if len(files) > 1 else "1 file"
     among = f" among its {n_files} ({first.path}: {first.reason})" if first else ""
-    besides = f" ({links:,} links in it are not followed)" if links else ""
-    return LookalikeError(f"{root} holds no {what} that can be read{among}: {what_now}{besides}")
-
-
-def is_hidden(path: str) -> bool:
-    """Return whether a path below a folder, or a folder on the way to it, begins with a dot."""
-    return "/." in f"/{path}"
+    return LookalikeError(f"{root} holds no {what} that can be read{among}: {what_now}")
 
 
 def list_files(root: Path) -> list[str]:
-    """Return paths, relative to `root`, of everything that is no folder; a link to a folder is none."""
+    """Return paths, relative to `root`, of everything that is no folder, or one that is not gone into: see `walk`."""
 
     def refuse(error: OSError) -> None:
         raise LookalikeError(f"cannot list {error.filename}: {error.strerror}; mend its permissions") from error
 
-    found: list[str] = []
-    for folder, subfolders, names in os.walk(root, onerror=refuse):
+    found, n_links = list[str](), 0
+    for folder, subfolders, names in walk(root, refuse):
         inside = os.path.relpath(folder, root)
-        names += [name for name in subfolders if os.path.islink(os.path.join(folder, name))]
-        if _OF_MAC in subfolders:
-            subfolders.remove(_OF_MAC)
-            names.append(_OF_MAC)
         found += names if inside == os.curdir else [f"{inside}/{name}" for name in names]
+        files, folders = ([os.path.join(folder, name) for name in part] for part in (names, subfolders))
+        n_links += sum(map(os.path.islink, [*folders, *filter(os.path.isfile, files)]))
+    if n_links:
+        warnings.warn(f"followed {n_links:,} {'links' if n_links > 1 else 'link'} in {root}", stacklevel=2)
     return found
 
 
@@ -261,14 +240,17 @@ def _look_at(root: Path, path: str) -> _File:
     if found.path != path:  # cannot be stored in a table: the row shows the name with its odd bytes escaped
         return found.refused(NOT_UTF8)
     try:
-        facts = file.lstat()
-        if stat.S_ISLNK(facts.st_mode):
-            return found.refused(_LINK)
+        facts = file.stat()
+        if stat.S_ISDIR(facts.st_mode):
+            by_system = is_made_by_system(file.name)
+            return found.refused(_BY_SYSTEM if by_system else "hidden" if is_hidden(path) else _LOOP)
         if not stat.S_ISREG(facts.st_mode):
-            return found.refused(_LEFT_BY_MAC if file.name == _OF_MAC else "not a regular file")
+            return found.refused("not a regular file")
         with file.open("rb") as stream:
             found.bytes, found.sha256 = facts.st_size, hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
+        if file.is_symlink() and not file.exists():
+            return found.refused(_BROKEN)
         return found.refused(f"cannot be read: {error.strerror}", "unreadable")
     if is_hidden(path):
         return found.refused("hidden")
