@@ -592,7 +592,7 @@ def features(
     """
     from lookalike.app.rows import is_vectors
     from lookalike.app.similarity import Similarity
-    from lookalike.core.files import write_array, write_csr, write_table
+    from lookalike.core.files import together, write_array, write_csr, write_table
     from lookalike.data.visterm_folder import COLUMNS as FOLDER_COLUMNS
     from lookalike.data.visterm_folder import COUNTS, MANIFEST, PALETTE, write_visterm_folder
 
@@ -629,14 +629,15 @@ def features(
         sizes = [(source / path).stat().st_size for path in images["path"]]
         manifest = images.assign(bytes=sizes, status="ok", reason="")
         write_visterm_folder(output, manifest, images["in_pool"].to_numpy(), vectors, describer.arrays()["palette"])
-    elif wants_sparse:
-        if not hasattr(vectors, "indptr"):
-            raise LookalikeError(f"vectors of {name} are dense: name a file that ends in .npy, not {output}")
-        write_csr(vectors, output)
     else:
-        write_array(vectors.toarray() if hasattr(vectors, "indptr") else vectors, output)
-    if not is_folder:
-        write_table(images[columns], table)
+        if wants_sparse and not hasattr(vectors, "indptr"):
+            raise LookalikeError(f"vectors of {name} are dense: name a file that ends in .npy, not {output}")
+        with together():
+            if wants_sparse:
+                write_csr(vectors, output)
+            else:
+                write_array(vectors.toarray() if hasattr(vectors, "indptr") else vectors, output)
+            write_table(images[columns], table)
     if as_json:
         about = {"output": str(output), "paths": str(table), "n_images": len(images), "dimensions": dimensions}
         metric = None if learned is None else described.learner_.metric_

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,7 +21,7 @@ from lookalike.app.index_form import IndexForm, engine_scores, mapped
 from lookalike.app.model_file import SIMILARITY, fingerprint, read_parts
 from lookalike.core.arrays import Array, Matrix
 from lookalike.core.errors import LookalikeError, first_reason
-from lookalike.core.files import PathLike, check_finite, check_folder, sha256_of
+from lookalike.core.files import PathLike, check_finite, check_folder, sha256_of, stamp_of
 from lookalike.core.model_file import About, Arrays, Kind, fits_together, read_model, write_model
 from lookalike.data.path_finder import is_hidden
 from lookalike.data.scan import list_files, look_at_image, scan_photographs
@@ -110,8 +109,8 @@ class SavedGallery:
         check_folder(self.root, f"the images of the gallery were there; {_AGAIN} where they are")
         kept, left_out = list[File](), list[tuple[str, str]]()
         for file in self.images:
-            stamp = _stamp(self.root / file.path)
-            if stamp is None:
+            stamp = stamp_of(self.root / file.path)[:2]
+            if not stamp:
                 left_out.append((file.path, f"it is gone: {_AGAIN}"))
             elif stamp != (file.bytes, file.mtime_ns) and sha256_of(self.root / file.path) != file.sha256:
                 left_out.append((file.path, f"it was changed since it was described: {_AGAIN}"))
@@ -121,8 +120,8 @@ class SavedGallery:
         new = [path for path in list_files(self.root) if path not in known and not is_hidden(path)]
         return kept, [*left_out, *((path, f"it is new: {_AGAIN}") for path in new), *self.left_out]
 
-    def save(self, path: PathLike) -> None:
-        """Write the gallery, whole or not at all; the folder is kept as the way there from the file."""
+    def save(self, path: PathLike, stamp: tuple[int, ...] | None = None) -> None:
+        """Write the gallery; the folder is kept as the way there from the file, and `stamp` is that of `replacing`."""
         root = os.path.relpath(os.path.realpath(self.root), os.path.dirname(os.path.realpath(path)))
         about: dict[str, Any] = {"model": self.model, "metric": self.metric, "root": root, "files": self.files}
         arrays: dict[str, Array] = {f"query_map.{name}": array for name, array in self.query_map.items()}
@@ -131,7 +130,7 @@ class SavedGallery:
             arrays |= {f"rows.{part}": getattr(self.rows, part) for part in CSR_PARTS}
         else:
             arrays["rows"] = self.rows
-        write_model(path, GALLERY, about, arrays)
+        write_model(path, GALLERY, about, arrays, stamp)
 
 
 def read_gallery(path: PathLike) -> SavedGallery:
@@ -276,7 +275,7 @@ def update_gallery(
     old = [] if previous is None else previous.files
     listed = sorted({*(file.path for file in old), *added}) if by_name else list_files(folder)
     # before files are read: one that changes meanwhile is noticed the next time
-    stamps = {path: stamp for path in (added if by_name else listed) if (stamp := _stamp(folder / path))}
+    stamps = {path: stamp for path in (added if by_name else listed) if (stamp := stamp_of(folder / path)[:2])}
     known = [
         file._replace(status=REMOVED, reason="taken out by name") if file.path in removed else file
         for file in old
@@ -325,11 +324,3 @@ def _vectors(model: Similarity, form: IndexForm, found: ImageSet, previous: Save
         parts.append(form.vectors(model.learner_rows(described)))
     row_of |= {content: n_before + row for row, content in enumerate(new)}
     return stacked(parts)[[row_of[content] for content in contents]]
-
-
-def _stamp(file: Path) -> tuple[int, int] | None:
-    """Return size and time of the last change of a file; None where there is none."""
-    with suppress(OSError):
-        facts = file.stat()
-        return facts.st_size, facts.st_mtime_ns
-    return None

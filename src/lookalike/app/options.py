@@ -117,7 +117,7 @@ def default_output(name: str, source: Path) -> Path:
 
 
 def check_output(output: Path, suffixes: Sequence[str], *inputs: Path | None) -> None:
-    """Make the folder of a file that is to be written, before anything is computed for it, and refuse what cannot be.
+    """Refuse, before anything is computed for it, a file that cannot be written; no folder is left that was not there.
 
     That is another kind of file, what is no regular file, a place where nothing can be written, and an input, or a file
     in one that is a folder. A link counts as what it leads to.
@@ -130,6 +130,7 @@ def check_output(output: Path, suffixes: Sequence[str], *inputs: Path | None) ->
             raise LookalikeError(f"{output} would lie in the folder {given}: name another place")
         if given is not None and _is_same(target, given):
             raise LookalikeError(f"{output} would be written over {given}: name another file to write")
+    made = [folder for folder in target.parents if not folder.exists()]
     try:
         with suppress(FileNotFoundError):
             check_regular(output)
@@ -148,6 +149,10 @@ def check_output(output: Path, suffixes: Sequence[str], *inputs: Path | None) ->
     except OSError as error:
         reason = error.strerror or str(error)
         raise LookalikeError(f"{output} cannot be written: {reason}; name another file, or mend its folder") from error
+    finally:
+        for folder in made:
+            with suppress(OSError):
+                folder.rmdir()
 
 
 def _is_same(output: Path, given: Path) -> bool:

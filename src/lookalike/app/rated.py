@@ -88,7 +88,7 @@ def rate(
     The page shows each query image with its ten first neighbours and ten unrelated images, mixed. It is one file and
     needs no network. A rater opens it in a browser, answers, and exports a CSV file for `lookalike ratings`.
     """
-    from lookalike.core.files import write_table
+    from lookalike.core.files import together, write_table
     from lookalike.core.tables import read_cells
     from lookalike.studies.human.page import write_page
     from lookalike.studies.human.questionnaire import NEIGHBOURS, plan_from_neighbours, read_plan
@@ -107,9 +107,10 @@ def rate(
         # answers belong to one plan: another one of the same name would make them worthless
         if plan.exists() and not read_plan(plan).equals(drawn):
             raise LookalikeError(f"{plan} exists and holds another plan: remove it first or name a new file")
-    write_page(drawn, images, output, title=title)
-    if neighbours is not None:
-        write_table(drawn, plan)
+    with together():
+        write_page(drawn, images, output, title=title)
+        if neighbours is not None:
+            write_table(drawn, plan)
     n_queries = int(drawn["query"].nunique())
     if as_json:
         options.print_json({"page": str(output), "queries": n_queries, "candidates": len(drawn)})

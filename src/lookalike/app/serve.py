@@ -62,6 +62,7 @@ def index(
     from lookalike.app.model_file import fingerprint, read_parts
     from lookalike.app.rows import is_vectors
     from lookalike.app.similarity import Similarity
+    from lookalike.core.files import stamp_of
     from lookalike.core.model_file import SUFFIX
 
     if is_vectors(folder):
@@ -69,7 +70,8 @@ def index(
     output = output or options.default_output(f"{Path(os.path.realpath(folder)).name}.gallery{SUFFIX}", folder)
     options.check_output(output, (SUFFIX,), model, folder)
     named = fingerprint(*read_parts(model))
-    previous = read_gallery(output) if output.exists() else None
+    stamp = stamp_of(output)
+    previous = read_gallery(output) if stamp else None
     if previous is not None:
         if previous.model != named:
             raise LookalikeError(f"{output} is of another model than {model}: name another file with --output")
@@ -86,7 +88,7 @@ def index(
     with options.StageReport(quiet) as progress:
         opened = Similarity.load(model, jobs=jobs, cache=kept, progress=progress)
         saved, changes = update_gallery(opened, folder, previous, named, added, removed)
-    saved.save(output)
+    saved.save(output, stamp)
     left_out = [(path, reason) for path, reason in saved.left_out if not added or path in added]
     n_images, dimensions = saved.rows.shape
     if as_json:

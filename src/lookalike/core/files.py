@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import hashlib
 import json
 import os
@@ -16,6 +17,7 @@ import zipfile
 import zlib
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +40,8 @@ HEADER_FAILS = (ValueError, TypeError, OverflowError, SyntaxError, RecursionErro
 """Errors that NumPy has on the header of an array."""
 _UNZIPPING_FAILS = (EOFError, MemoryError, RuntimeError, struct.error, zipfile.BadZipFile, zlib.error)
 _swept: set[Path] = set()
+_waiting: ContextVar[list[tuple[Path, Path]] | None] = ContextVar("_waiting", default=None)
+"""Within `together`, what is written so far, and the files that it replaces."""
 
 PathLike = str | os.PathLike[str]
 
@@ -92,14 +96,43 @@ def reading(path: PathLike, what: str, what_now: str = "check the name", largest
         raise LookalikeError(f"{path} is a folder: name a {what} in it") from None
     except OSError as error:
         reason = error.strerror or str(error)
+        if error.errno == errno.ENOMEM:
+            raise MemoryError(f"for {path}") from error
         raise LookalikeError(f"{path} cannot be read: {reason}; check its permissions and the disk") from error
 
 
+def stamp_of(path: PathLike) -> tuple[int, ...]:
+    """Return size, time of the last change and number of a file, by which a changed one is known; () of none."""
+    with suppress(OSError):
+        facts = os.stat(path)
+        return facts.st_size, facts.st_mtime_ns, facts.st_ino
+    return ()
+
+
 @contextmanager
-def replacing(path: PathLike, scratch: PathLike | None = None) -> Iterator[Path]:
+def together() -> Iterator[None]:
+    """Replace the files that are written in the block once all of them are whole: where one fails, none is changed."""
+    waiting: list[tuple[Path, Path]] = []
+    token = _waiting.set(waiting)
+    try:
+        yield
+        for temporary, target in waiting:
+            with _telling_of(target):
+                os.replace(temporary, target)
+    finally:
+        _waiting.reset(token)
+        for temporary, _ in waiting:
+            temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def replacing(
+    path: PathLike, scratch: PathLike | None = None, *, stamp: tuple[int, ...] | None = None
+) -> Iterator[Path]:
     """Yield a temporary path, which replaces `path` once the block ends without an error: whole or not at all.
 
-    A link is followed, an existing file keeps its mode, and what is no regular file is refused.
+    A link is followed, an existing file keeps its mode, and what is no regular file is refused. Where the `stamp_of`
+    the file that was read is given, one that another process has changed since is left as it is.
     """
     is_about_target = True
     try:
@@ -119,9 +152,16 @@ def replacing(path: PathLike, scratch: PathLike | None = None) -> Iterator[Path]
             is_about_target = True
             if mode is not None:
                 temporary.chmod(mode)
-            os.replace(temporary, target)
+            if (waiting := _waiting.get()) is not None:
+                waiting.append((temporary, target))
+                return
+            with _locked(target.parent):
+                if stamp not in (None, stamp_of(target)):
+                    raise LookalikeError(f"{path} was changed by another process meanwhile: run the same command again")
+                os.replace(temporary, target)
         finally:
-            temporary.unlink(missing_ok=True)
+            if (temporary, target) not in (_waiting.get() or []):
+                temporary.unlink(missing_ok=True)
     except LookalikeError:
         raise
     except Exception as error:
@@ -130,6 +170,18 @@ def replacing(path: PathLike, scratch: PathLike | None = None) -> Iterator[Path]
             raise
         with _telling_of(path):
             raise found from None
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Let one process at a time replace files of a folder, where its file system has locks."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

@@ -48,8 +48,14 @@ class Kind(NamedTuple):
     """What to do where a file cannot be used."""
 
 
-def write_model(path: PathLike, kind: Kind, about: Mapping[str, object], arrays: Mapping[str, object]) -> None:
-    """Write a model file, whole or not at all, of JSON values and arrays; the same model gives the same bytes."""
+def write_model(
+    path: PathLike,
+    kind: Kind,
+    about: Mapping[str, object],
+    arrays: Mapping[str, object],
+    stamp: tuple[int, ...] | None = None,
+) -> None:
+    """Write a model file of JSON values and arrays, the same bytes of the same model; `stamp` is as of `replacing`."""
     from safetensors.numpy import save
 
     path = named(path, SUFFIX)
@@ -65,7 +71,7 @@ def write_model(path: PathLike, kind: Kind, about: Mapping[str, object], arrays:
         content = save(stored, {_KEY: text})
     else:
         content = save(stored | {_TEXT: np.frombuffer(text.encode("ascii"), np.uint8)})
-    with replacing(path) as part:
+    with replacing(path, stamp=stamp) as part:
         part.write_bytes(content)
 
 

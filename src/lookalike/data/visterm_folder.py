@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from lookalike.core.arrays import Array, Truths
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import PathLike, read_csr, write_array, write_csr, write_table
+from lookalike.core.files import PathLike, read_csr, together, write_array, write_csr, write_table
 from lookalike.core.tables import one_of, read_cells, refuse, whole
 from lookalike.data.scan import COLUMN_TYPES, STATUSES
 
@@ -35,10 +35,11 @@ def write_visterm_folder(
 ) -> None:
     """Write such a folder; `manifest` and `counts` have a row for each image, in one order."""
     target = Path(folder)
-    if palette is not None:
-        write_array(palette, target / PALETTE)
-    write_csr(counts, target / COUNTS)
-    write_table(manifest.assign(in_pool=in_pool)[COLUMNS], target / MANIFEST)
+    with together():
+        if palette is not None:
+            write_array(palette, target / PALETTE)
+        write_csr(counts, target / COUNTS)
+        write_table(manifest.assign(in_pool=in_pool)[COLUMNS], target / MANIFEST)
 
 
 def read_visterm_folder(folder: PathLike, n_words: int) -> tuple[pd.DataFrame, pd.DataFrame, sp.csr_array]:

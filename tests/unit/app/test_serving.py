@@ -17,6 +17,7 @@ import pytest
 from model_files import parts, write_parts
 
 import lookalike
+from lookalike.app import gallery
 from lookalike.app.rows import make_rows
 from lookalike.app.similarity import Similarity
 
@@ -91,6 +92,39 @@ def test_files_are_added_and_removed_by_name(indexed, result, painted):
     left_out = [row["path"] for row in result(RANK)["left_out"]]
     assert left_out == ["other.png", "red/broken.png"]  # no word of what was taken out by name
     assert (result(index)["images"], result(index, "--add red/0.png")["images"]) == (N, N + 1)
+
+
+def test_of_two_updates_at_the_same_time_none_is_lost(indexed, call, refused, result, monkeypatch):
+    describe = gallery.update_gallery
+
+    def describe_slowly(*given):
+        monkeypatch.setattr(gallery, "update_gallery", describe)
+        assert call("index m.lookalike photos --remove red/1.png").status == 0
+        return describe(*given)
+
+    monkeypatch.setattr(gallery, "update_gallery", describe_slowly)
+    remove = "index m.lookalike photos --remove red/0.png"
+    assert "was changed by another process meanwhile: run the same command again" in refused(remove)
+    changes = result(remove)
+    assert (changes["images"], changes["removed"]) == (N - 2, 1)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "export m.lookalike photos --output new/folder",
+        "features photos --representation m.lookalike --output new/v.npy",
+        "fit photos --output new/m.lookalike",
+    ],
+)
+def test_an_interrupted_command_leaves_no_folder(here, call, monkeypatch, command):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Similarity, "_describe", interrupt)
+    monkeypatch.setattr(Similarity, "_describe_to_learn", interrupt)
+    assert call(command).status == 130
+    assert not Path("new").exists()
 
 
 def test_a_file_is_the_same_under_every_name_and_none_comes_from_elsewhere(indexed, result, refused):

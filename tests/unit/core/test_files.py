@@ -38,6 +38,52 @@ def test_a_reader_sees_the_old_file_until_the_new_one_is_whole(tmp_path):
     assert list(tmp_path.iterdir()) == [target]
 
 
+def test_a_file_that_another_process_changed_meanwhile_is_left_as_it_is(tmp_path):
+    target, stamp = tmp_path / "gallery", ()
+    for text in ("mine", "theirs"):
+        with files.replacing(target, stamp=stamp) as part:
+            part.write_text(text)
+        stamp = files.stamp_of(target)
+    former = stamp
+    files.write_text("theirs", target)  # the same bytes
+    for known in (former, ()):
+        with (
+            pytest.raises(LookalikeError, match=r"gallery was changed by another process .*: run the same command"),
+            files.replacing(target, stamp=known) as part,
+        ):
+            part.write_text("mine")
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["theirs"]
+
+
+@pytest.mark.parametrize("n_written", [0, 1, 2])
+def test_files_that_belong_together_are_all_replaced_or_none(tmp_path, n_written):
+    names = ["vectors.npy", "ids.csv"]
+    for name in names:
+        (tmp_path / name).write_text("old")
+
+    def write():
+        with files.together():
+            for number, name in enumerate(names):
+                with files.replacing(tmp_path / name) as part:
+                    part.write_text("new")
+                    if number == n_written:
+                        raise OSError(errno.ENOSPC, "No space left on device")
+
+    if n_written < len(names):
+        with pytest.raises(LookalikeError, match=f"cannot write .*{names[n_written]}: No space left"):
+            write()
+    else:
+        write()
+    whole = "old" if n_written < len(names) else "new"
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(names, whole)
+
+
+def test_memory_that_ends_is_no_matter_of_the_disk(tmp_path):
+    (tmp_path / "x").touch()
+    with pytest.raises(MemoryError, match=r"for .*/x"), files.reading(tmp_path / "x", "file"):
+        raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
+
+
 def test_a_folder_is_replaced_whole_if_nothing_else_is_in_it(tmp_path):
     target, names = tmp_path / "export", {"a", "b"}
 
