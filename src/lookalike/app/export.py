@@ -23,6 +23,8 @@ from lookalike.learners.base import is_sparse
 from lookalike.ranking.rankings import recall, top_k
 
 if TYPE_CHECKING:
+    import faiss
+
     from lookalike.app.rows import Rows
     from lookalike.app.similarity import Similarity
 
@@ -91,8 +93,11 @@ def export(
         Where the learner cannot be served, the index cannot be built, or the vectors do not fit into memory.
     """
     form = IndexForm(model.learner_, rank)
+    d = next(iter(form.query_map.values())).shape[-1]
+    if to == "faiss":
+        _faiss_index(np.empty((0, d), dtype=np.float32), index, form.metric)  # refused before rows are read
     found, rows = model.gallery_rows(gallery, id_column=id_column, label_column=label_column)
-    n_bytes = 4 * rows.shape[0] * next(iter(form.query_map.values())).shape[-1]
+    n_bytes = 4 * rows.shape[0] * d
     if n_bytes > os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2:
         raise LookalikeError(
             f"the vectors of {found.source} would take {n_bytes / 1e9:,.0f} GB of memory: give them fewer dimensions, "
@@ -176,18 +181,24 @@ def _write_faiss(
     """Write an index of FAISS, and return what it finds."""
     import faiss
 
+    progress(f"building the index {factory}", 0, 1)
+    index = _faiss_index(vectors, factory, metric)
+    progress(f"building the index {factory}", 1, 1)
+    with replacing(file) as part:
+        part.write_bytes(faiss.serialize_index(index).data)
+    return np.asarray(index.search(queries, k)[1])
+
+
+def _faiss_index(vectors: Floats, factory: str, metric: str) -> faiss.Index:
+    import faiss
+
     from lookalike.ranking.approximate_search import build_index
 
     kinds = {"inner_product": faiss.METRIC_INNER_PRODUCT, "squared_euclidean": faiss.METRIC_L2}
     try:
-        progress(f"building the index {factory}", 0, 1)
-        index = build_index(vectors, factory, kinds[metric])
-        progress(f"building the index {factory}", 1, 1)
+        return build_index(vectors, factory, kinds[metric])
     except ValueError as error:
         raise LookalikeError(str(error)) from error
-    with replacing(file) as part:
-        part.write_bytes(faiss.serialize_index(index).data)
-    return np.asarray(index.search(queries, k)[1])
 
 
 def _write_parquet(vectors: Floats, found: Rows, file: Path) -> None:

@@ -7,6 +7,7 @@ true first k that still finds is measured against `lookalike.ranking.exact_searc
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -78,22 +79,25 @@ class ProjectedIndex:
 
 
 def build_index(rows: Floats, factory: str, metric: int) -> faiss.Index:
-    """Build an index, as ``faiss.index_factory`` reads its name, of rows; a ValueError says which cannot be built."""
+    """Build an index, as ``faiss.index_factory`` reads its name, of rows or none yet; a ValueError tells why not."""
     with one_thread():
         try:
+            if re.search(r"(?<!\d)0+(?!\d)", factory):  # some end the program when they are used
+                raise RuntimeError("no number in its name may be 0")
             index = faiss.index_factory(rows.shape[1], factory, metric)
             if "IVF" in factory:
                 # fewer images than 39 a list are learned from without a warning: small galleries are no mistake
                 faiss.extract_index_ivf(index).cp.min_points_per_centroid = 1
-            if not index.is_trained:
-                index.train(rows)
-            index.add(rows)
+            if len(rows):
+                if not index.is_trained:
+                    index.train(rows)
+                index.add(rows)
         except RuntimeError as error:
             # what faiss has to say, without the place in its source
             reason = " ".join(str(error).split()).rsplit(".cpp:", 1)[-1].split(": ", 1)[-1]
             raise ValueError(
-                f"no index {factory!r} can be built of {len(rows)} rows of {rows.shape[1]} dimensions, so choose "
-                f"another one or one of fewer cells: {reason}"
+                f"no index {factory!r} can be built of {len(rows) or 'any'} rows of {rows.shape[1]} dimensions, so "
+                f"choose another one or one of fewer cells: {reason}"
             ) from error
     return index
 
