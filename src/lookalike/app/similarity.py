@@ -24,7 +24,7 @@ from sklearn.preprocessing import normalize
 from lookalike import __version__
 from lookalike.app import learning
 from lookalike.app.cache import Cache
-from lookalike.app.choice import STOPPING, Shape, choose_learner, duration, seconds, too_long, worse_than_none
+from lookalike.app.choice import choose_learner, too_long, worse_than_none
 from lookalike.app.learning import HELD_OUT, MIXED, TRAIN, choose_evaluated, choose_roles, fit_components, nearest
 from lookalike.app.model_file import SIMILARITY, Header, read_similarity, write_similarity
 from lookalike.app.representations import (
@@ -119,8 +119,8 @@ class Similarity:
     progress : callable, optional
         Called as ``progress(what, done, total)``.
     note : callable, optional
-        Called with a sentence before what takes long (the learner, why it was chosen, and about how long it takes),
-        and where held-out vectors are ranked worse after learning than before.
+        Called with a sentence where a learner was chosen (which, and why) or takes long, and where held-out vectors are
+        ranked worse after learning than before.
 
     Attributes
     ----------
@@ -311,9 +311,9 @@ class Similarity:
         if self.learner is None:
             self.note(str(choice))
             return choice.name, choice.parameters
-        name, shape = learning.learner_name(self.learner), Shape.taken_from(X, triplets)
-        expected = seconds(name, settings if "n_steps" in settings else STOPPING | settings, shape)
-        self.note(too_long(name, expected, choice, shape) or f"{name}; learning takes about {duration(expected)}")
+        name = learning.learner_name(self.learner)
+        if (sentence := too_long(name, X, choice)) is not None:
+            self.note(sentence)
         return name, settings
 
     def _compare_held_out(self, found: Rows, roles: Texts) -> None:

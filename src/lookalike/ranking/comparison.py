@@ -1,4 +1,4 @@
-"""Is one method better than another? Two views of the same differences of average precision, and a verdict.
+"""Is one method better than another? Two views of the same differences of average precision.
 
 The partitions of a subset overlap in their training images, and test images come back in several folds. The corrected
 resampled t-test asks whether another partition would agree, a bootstrap clustered by image whether other images would.
@@ -6,7 +6,7 @@ resampled t-test asks whether another partition would agree, a bootstrap cluster
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,13 +19,11 @@ from lookalike.ranking.rankings import Rankings
 from lookalike.ranking.statistics import resampled_counts
 
 CONFIDENCE = 0.95
-LEVEL = 0.05
-BETTER, WORSE, NOT_DECIDABLE = "better", "worse", "not decidable"
 KEYS = ("subset", "method", "fold", "image_id")
 NUMBERS = ("difference", "std", "t_low", "t_high", "p", "bootstrap_low", "bootstrap_high")
 COLUMNS = (
     *("subset", "family", "reference", "method", "difference", "std", "t_low", "t_high", "p", "p_holm"),
-    *("bootstrap_low", "bootstrap_high", "n_folds", "n_images", "verdict"),
+    *("bootstrap_low", "bootstrap_high", "n_folds", "n_images"),
 )
 
 
@@ -148,8 +146,7 @@ def compare_methods(
     without a common fold; ``std`` is the standard deviation (ddof = 1) of the folds' differences; ``t_low``, ``t_high``
     and ``p`` are those of `corrected_t_test`: these and ``std`` are NaN with fewer than two folds. ``p_holm`` is `holm`
     over the family, ``bootstrap_low`` and ``bootstrap_high`` are of `clustered_bootstrap`; ``n_folds`` and ``n_images``
-    count common folds, and different query images in them. ``verdict`` is ``better`` or ``worse`` (the reference is)
-    where both intervals exclude 0 on the same side and ``p_holm`` is below 0.05, else ``not decidable``.
+    count common folds, and different query images in them.
 
     A query that occurs twice, two methods with different queries in the same fold, and a reference method that no
     subset has are a ValueError.
@@ -173,7 +170,6 @@ def compare_methods(
                 rows.append(row | _evidence(paired, n_train, n_test, stream))
             family = pd.DataFrame(rows, columns=list(COLUMNS))
             family["p_holm"] = holm(family["p"].to_numpy(dtype=np.float64))
-            family["verdict"] = [verdict(row) for row in family.to_dict("records")]
             tables.append(family)
     filled = [family for family in tables if len(family)]
     return pd.concat(filled, ignore_index=True) if filled else pd.DataFrame(columns=list(COLUMNS))
@@ -215,12 +211,3 @@ def _evidence(paired: pd.DataFrame, n_train: float, n_test: float, stream: np.ra
     bootstrap = clustered_bootstrap(paired, random_state=stream)
     found = (t.mean, t.std, t.low, t.high, t.p, bootstrap.low, bootstrap.high)
     return counts | dict(zip(NUMBERS, found, strict=True))
-
-
-def verdict(row: Mapping[Hashable, float]) -> str:
-    """Compare with 0 such that a NaN anywhere is not decidable."""
-    if row["p_holm"] < LEVEL and row["t_low"] > 0 and row["bootstrap_low"] > 0:
-        return BETTER
-    if row["p_holm"] < LEVEL and row["t_high"] < 0 and row["bootstrap_high"] < 0:
-        return WORSE
-    return NOT_DECIDABLE

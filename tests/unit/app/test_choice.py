@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from lookalike.app.choice import LONGEST, Shape, choose_learner, duration, seconds, too_long, worse_than_none
+from lookalike.app.choice import choose_learner, too_long, worse_than_none
 from lookalike.app.learning import OURS, checked_settings, compare_on_labels, train
 from lookalike.app.rows import Rows
 from lookalike.app.similarity import Similarity
@@ -32,51 +32,40 @@ CASES = [
         dense(10_000, 768),
         False,
         "OASIS",
-        "all pairs of 10,000 rows of 768 dimensions, as MCML does, would take . minutes",
+        "all pairs of 10,000 rows of 768 dimensions, as MCML does, would take too long",
     ),
     (dense(10_000, 768), True, "OASIS", "learned from one by one"),
-    (dense(100_000, 768), False, "OASIS", "would take .* hours"),
+    (dense(100_000, 768), False, "OASIS", "would take too long"),
     (sparse(2_000, 10_000, 70), False, "OASIS", "10,000 dimensions, 0.7% of them not zero"),
     (sparse(60_000, 1_000_000, 300), False, "DiagonalOASIS", "too many for a matrix"),
 ]
 
 
 @pytest.mark.parametrize(("X", "by_triplets", "name", "reason"), CASES)
-def test_what_is_chosen_takes_at_most_a_minute_and_says_why(X, by_triplets, name, reason):
+def test_what_is_chosen_suits_the_rows_and_says_why(X, by_triplets, name, reason):
     y = np.arange(X.shape[0]) % 10
     choice = choose_learner(X, None if by_triplets else y, np.zeros((3_000, 3), np.int32) if by_triplets else None)
     assert choice.name == name
     assert re.search(reason, choice.reason)
-    assert 0 < choice.seconds <= LONGEST
     assert checked_settings(name, choice.parameters) == choice.parameters
-    assert str(choice).startswith(f"{name}, because {choice.reason}; learning takes about ")
+    assert str(choice) == f"{name}, because {choice.reason}"
     assert ("triplets" if by_triplets else "labels") in LEARNERS[name].accepts
 
 
-def test_every_learner_has_an_estimate_that_grows_with_rows():
-    small, large = Shape(1_000, 256, 256.0), Shape(20_000, 256, 256.0)
-    assert 0 < seconds("QPAO", {}, small) == seconds("QPAO", {}, large)  # of so many triplets, of however many rows
-    assert seconds("QPAO", {}, small) < seconds("QPAO", {}, small._replace(n_triplets=50_000))
-    for name in set(LEARNERS) - {"QPAO", "Euclidean", "TFIDF"}:
-        stops = {"early_stopping": True} if "early_stopping" in LEARNERS[name]().get_params() else {}
-        assert 0 < seconds(name, stops, small) < seconds(name, stops, large)
+@pytest.mark.parametrize(
+    ("X", "n_steps"), [(dense(10_000, 768), 300_000), (dense(100_000, 768), 61_300), (sparse(1_000, 5_000, 50), None)]
+)
+def test_steps_grow_with_rows_as_long_as_they_take_half_a_minute(X, n_steps):
+    found = choose_learner(X, np.arange(X.shape[0]) % 10).parameters.get("n_steps")
+    assert found is n_steps is None or found == pytest.approx(n_steps, rel=0.01)
 
 
 def test_what_takes_long_is_said_before_it_starts_with_what_to_do():
     X = dense(10_000, 768)
-    choice, shape = choose_learner(X, np.arange(10_000) % 100), Shape.taken_from(X)
-    sentence = too_long("LMNN", seconds("LMNN", {}, shape), choice, shape)
-    assert sentence.startswith("LMNN takes about ")
-    assert sentence.endswith(f"leave --learner out to take OASIS, about {duration(choice.seconds)}")
-    assert "fewer steps" in too_long("OASIS", 500.0, choice, shape)
-    assert too_long("RCA", seconds("RCA", {}, shape), choice, shape) is None
-    assert [duration(value) for value in (0.2, 59, 100, 4_000, 9_000)] == [
-        "1 s",
-        "59 s",
-        "2 minutes",
-        "67 minutes",
-        "2 hours",
-    ]
+    choice = choose_learner(X, np.arange(10_000) % 100)
+    sentence = "LMNN compares all pairs of 10,000 rows of 768 dimensions, which takes minutes or more: "
+    assert too_long("LMNN", X, choice) == sentence + "leave --learner out to take OASIS"
+    assert too_long("RCA", X, choice) is too_long("LMNN", X[:2_000], choice) is None
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -110,7 +99,7 @@ def test_what_is_chosen_beats_no_learning_and_what_does_not_says_so():
     assert worse_than_none(table) is None
 
 
-def test_a_fit_says_what_it_chose_what_takes_long_and_what_is_worse_than_no_learning(monkeypatch):
+def test_a_fit_says_what_it_chose_and_what_is_worse_than_no_learning():
     random = np.random.default_rng(1)
     y = np.repeat(["a", "b", "c", "d"], 30)
     rows = Rows(
@@ -122,17 +111,9 @@ def test_a_fit_says_what_it_chose_what_takes_long_and_what_is_worse_than_no_lear
     notes = []
     model = Similarity(hold_out=0.3, note=notes.append).fit(rows)
     assert type(model.learner_).__name__ == "MCML"
-    assert notes == [
-        "MCML, because 84 rows of 60 dimensions are few enough to compare all pairs of them; learning takes about 1 s"
-    ]
+    assert notes == ["MCML, because 84 rows of 60 dimensions are few enough to compare all pairs of them"]
     assert type(Similarity(parameters={"n_steps": 50}).fit(rows).learner_).__name__ == "OASIS"
     notes.clear()
     Similarity(learner="RCA", hold_out=0.3, note=notes.append).fit(rows)
-    assert (notes[0], len(notes)) == ("RCA; learning takes about 1 s", 2)
-    assert notes[1].startswith("RCA ranks rows that it has not learned from worse than no learning does")
-    notes.clear()
-    monkeypatch.setattr("lookalike.app.choice.LONGEST", 1e-6)
-    Similarity(learner="OASIS", parameters={"n_steps": 50}, note=notes.append).fit(rows)
-    assert notes == [
-        "OASIS takes about 1 s for 120 rows of 60 dimensions: leave --learner out to take DiagonalOASIS, about 1 s"
-    ]
+    (said,) = notes
+    assert said.startswith("RCA ranks rows that it has not learned from worse than no learning does")

@@ -1,4 +1,4 @@
-"""The corrected t-test, the bootstrap clustered by image, Holm's adjustment, and the verdict made of them."""
+"""The corrected t-test, the bootstrap clustered by image, and Holm's adjustment."""
 
 import numpy as np
 import pandas as pd
@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.core.seeds import generator
-from lookalike.ranking import comparison, statistics
+from lookalike.ranking import statistics
 from lookalike.ranking.comparison import (
     COLUMNS,
     average_precisions,
@@ -106,11 +106,11 @@ def test_holm_against_its_definition(p_values, n_missing):
     assert adjusted[n_missing:] == pytest.approx(literal, rel=1e-12)
 
 
-def test_known_verdicts_are_made_of_the_parts():
+def test_known_differences_are_made_of_the_parts():
     table = compared(METHODS)
     assert list(table.columns) == list(COLUMNS)
     assert table["method"].tolist() == ["euclidean", "oracle", "twin"]
-    assert table["verdict"].tolist() == ["better", "worse", "not decidable"]
+    assert (np.sign(table["difference"][0]), np.sign(table["difference"][1])) == (1, -1)
     assert (set(table["reference"]), set(table["n_folds"]), set(table["n_images"])) == ({"oasis"}, {5}, {100})
     wide = METHODS.pivot(index=["fold", "image_id"], columns="method", values="average_precision")
     difference = (wide["oasis"] - wide["twin"]).rename("difference").reset_index()
@@ -135,22 +135,7 @@ def test_a_subset_and_a_family_are_adjusted_by_themselves():
     alone = compared(queries_of("oasis", 0.4))
     assert (len(alone), list(alone.columns)) == (0, list(COLUMNS))
     # what has no result keeps its row
-    assert (table["n_folds"][1], table["verdict"][1], np.isnan(table["difference"][1])) == (0, "not decidable", True)
-
-
-@pytest.mark.parametrize("sign", [1, -1])
-@pytest.mark.parametrize(
-    ("p_holm", "t_end", "bootstrap_end", "decided"),
-    [
-        *((0.01, 0.1, 0.1, True), (0.05, 0.1, 0.1, False), (np.nan, 0.1, 0.1, False), (0.01, 0.0, 0.1, False)),
-        *((0.01, 0.1, 0.0, False), (0.01, 0.1, np.nan, False), (0.01, 0.1, -0.3, False)),
-    ],
-)
-def test_a_verdict_needs_both_intervals_and_holm(sign, p_holm, t_end, bootstrap_end, decided):
-    row = {"p_holm": p_holm}
-    for name, end in (("t", t_end), ("bootstrap", bootstrap_end)):
-        row |= dict(zip((f"{name}_low", f"{name}_high"), (end, 0.2)[::sign] * np.array(sign), strict=True))
-    assert comparison.verdict(row) == ("not decidable" if not decided else "better" if sign > 0 else "worse")
+    assert (table["n_folds"][1], np.isnan(table["difference"][1])) == (0, True)
 
 
 def test_rows_depend_on_the_seed_and_not_on_order_or_other_methods():
@@ -158,12 +143,12 @@ def test_rows_depend_on_the_seed_and_not_on_order_or_other_methods():
     pd.testing.assert_frame_equal(compared(METHODS.sample(frac=1, random_state=1)), table, check_exact=True)
     pd.testing.assert_frame_equal(compared(METHODS.astype({"subset": "category", "method": "category"})), table)
     fewer = compared(METHODS[METHODS["method"].isin(["oasis", "twin"])]).iloc[0]
-    family = ["p_holm", "verdict"]
-    pd.testing.assert_series_equal(fewer.drop(family), table.iloc[2].drop(family), check_names=False, check_exact=True)
+    pd.testing.assert_series_equal(
+        fewer.drop("p_holm"), table.iloc[2].drop("p_holm"), check_names=False, check_exact=True
+    )
     assert (compared(METHODS, random_state=1)["bootstrap_low"] != table["bootstrap_low"]).all()
     # exchanging the two methods turns the sign
     theirs = compared(METHODS, "euclidean").iloc[0]
-    assert theirs["verdict"] == "worse"
     for low, high in (("difference", "difference"), ("t_low", "t_high"), ("bootstrap_low", "bootstrap_high")):
         assert table[low][0] == pytest.approx(-theirs[high], abs=1e-12)
 
@@ -182,7 +167,7 @@ def test_only_common_folds_and_queries_with_a_positive_are_compared():
 def test_one_common_fold_or_none_is_not_decidable(mean, fold, n_folds):
     other = queries_of("euclidean", mean, folds=[fold])
     row, twin = compared(pd.concat([queries_of("oasis", 0.4), other, queries_of("twin", 0.1)])).to_dict("records")
-    assert (row["method"], row["n_folds"], row["verdict"]) == ("euclidean", n_folds, "not decidable")
+    assert (row["method"], row["n_folds"]) == ("euclidean", n_folds)
     assert np.isnan(row["difference"]) == np.isnan(row["bootstrap_low"]) == (n_folds == 0)
     assert np.isnan([row["std"], row["t_low"], row["t_high"], row["p"], row["p_holm"]]).all()
     # The comparison without a p-value is no test, so it costs the other one nothing.
