@@ -11,6 +11,8 @@ help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
 demo: $(VENV)/.runtime ## run every study on embedded and synthetic data, and say where the exhibits are
+	@cache="$${XDG_CACHE_HOME:-$$HOME/.cache}"; mkdir -p "$$cache" 2>/dev/null && test -w "$$cache" || { \
+	echo "$$cache cannot be written: set HOME, or XDG_CACHE_HOME, to a folder that can"; exit 1; }
 	@$(BIN)/snakemake --cores $(CORES) demo || { \
 	echo "the demo did not finish: start it again with make demo (where its folder is locked, first: make unlock)"; exit 1; }
 

@@ -1,5 +1,6 @@
 """Shared by all other files: checked settings, where files are, and which code a result depends on."""
 
+import getpass
 import os
 import shlex
 import sys
@@ -67,6 +68,12 @@ has_own_words = not workflow.is_main_process or said.dryrun or said.verbose or s
 display = None if has_own_words else show_run(logger, lambda: closing(), running_processes)
 if display is not None:
     shell.prefix("trap '' INT; set -eu; ")  # Ctrl-C reaches jobs too, and it is the display that ends them
+
+# Snakemake and torch ask for the user's name, and in a container a user may be a number without one
+try:
+    getpass.getuser()
+except (KeyError, OSError):
+    os.environ["USER"] = str(os.getuid())
 
 # compiled kernels are kept in the work folder, or where the environment says; the name has a hash of their code
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(".snakemake", "numba", kernels_fingerprint()).resolve()))
