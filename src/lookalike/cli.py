@@ -43,7 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _drop_output()
         return _fail(f"the output cannot be written: {reason}; write it elsewhere")
     except MemoryError as error:
-        return _fail(f"there is not enough memory ({str(error) or 'for this'}): give fewer images, words or --jobs")
+        what = str(error) or "for this"
+        return _fail(f"there is not enough memory ({what}): give fewer images, vectors, words or --jobs at a time")
     except KeyboardInterrupt:
         status = INTERRUPTED
     return _fail("interrupted", status) if status == INTERRUPTED else status

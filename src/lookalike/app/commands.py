@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-import shlex
+import re
 import sys
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
@@ -17,7 +17,7 @@ import typer
 from typer import Argument, Option
 
 from lookalike.app import options
-from lookalike.core.errors import LookalikeError, escaped, first_reason
+from lookalike.core.errors import LookalikeError, command_line, escaped, first_reason, short_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,6 +90,8 @@ class Side(StrEnum):
     QUERIES = "queries"
     GALLERY = "gallery"
 
+
+_WORD = re.compile(r"[\w.-]+")
 
 Model = Annotated[Path, Argument(metavar="MODEL.lookalike", help="from `lookalike fit`")]
 
@@ -228,7 +230,7 @@ def fit(
         options.tell(options.left_out_lines(model.left_out_, "file" if rows.images else "id"))
         next_steps = [["evaluate", str(output), str(source), *given, *named_columns]] if about["n_held_out"] else []
         next_steps += [["rank", str(output), "QUERY", "--gallery", str(source), *named_columns]]
-        options.tell(f"next: {shlex.join([_program(), *step])}" for step in next_steps)
+        options.tell(f"next: {command_line([_program(), *step])}" for step in next_steps)
 
 
 def _refuse_other(default: Path, source: str) -> None:
@@ -268,13 +270,18 @@ def taken(rows: Rows) -> str:
     if rows.triplets is not None:
         parts.append(options.counted(len(rows.triplets) + sum(rows.triplets_left_out.values()), "triplet"))
     elif isinstance(classes := found["classes"], dict):
-        listed = ", ".join(f"{name} {n:,}" for name, n in classes.items())
+        listed = _class_sizes(classes)
         parts.append(f"{options.counted(len(classes), 'class')} ({listed})" if classes else "no labels")
     else:
         parts.append(f"{classes:,} classes")
     if found["classes"] and found["n_unlabelled"] and rows.triplets is None:
         parts.append(f"{found['n_unlabelled']:,} without a label")
     return f"{rows.source}: {'; '.join(parts)}"
+
+
+def _class_sizes(classes: Mapping[str, int]) -> str:
+    """List classes with their sizes, a label in quotation marks where it is more than a word."""
+    return ", ".join(f"{name if _WORD.fullmatch(name) else repr(name)} {n:,}" for name, n in classes.items())
 
 
 def _triplets_in(about: About) -> list[str]:
@@ -419,7 +426,7 @@ def _ranking_lines(results: Results) -> list[str]:
     lines: list[str] = []
     for result in results:
         rows = result["neighbours"]
-        lines.append(f"{result['query']}")
+        lines.append(short_name(result["query"]))
         paths = [escaped(_name(row)) for row in rows]
         width = max(map(len, paths))
         before = [""] * len(paths)
@@ -433,7 +440,7 @@ def _ranking_lines(results: Results) -> list[str]:
 
 def _name(row: Mapping[str, Any]) -> str:
     """Return the path of a neighbour, or its id and label."""
-    return str(row["path"]) if "path" in row else f"{row['id']}  {row['label']}".strip()
+    return short_name(row["path"]) if "path" in row else f"{short_name(row['id'])}  {row['label']}".strip()
 
 
 def rankings(ranked: dict[bool, pd.DataFrame]) -> Results:
@@ -706,7 +713,7 @@ def info(model: Model, as_json: options.AsJson = False) -> None:
         "learner": f"{learner['name']} ({_listed(learner['parameters'])})",
         "representation": f"{representation['name']}, {representation['dimensions']:,} dimensions"
         f" ({_listed(representation['settings'])})",
-        "classes": ", ".join(f"{name} {n:,}" for name, n in about["classes"].items()) or "none: learned from triplets",
+        "classes": _class_sizes(about["classes"]) or "none: learned from triplets",
         "left out": options.counted(about["n_left_out"], "id" if representation["name"] == "vectors" else "file"),
         "seed": str(about["seed"]),
         "seconds": ", ".join(f"{name} {seconds:.1f}" for name, seconds in about["seconds"].items()),

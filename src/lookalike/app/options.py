@@ -16,7 +16,7 @@ import typer
 from typer import Argument, Option
 
 from lookalike import __version__
-from lookalike.core.errors import LookalikeError, escaped
+from lookalike.core.errors import LookalikeError, escaped, short_name
 from lookalike.core.progress import Progress, progress_lines
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def left_out_lines(left_out: pd.DataFrame, what: str = "file") -> list[str]:
     if left_out.empty:
         return []
     lines = [f"left out: {counted(len(left_out), what)}"]
-    lines += [f"  {row.path}: {row.reason}" for row in left_out.head(_SHOWN).itertuples()]
+    lines += [f"  {short_name(str(row.path))}: {row.reason}" for row in left_out.head(_SHOWN).itertuples()]
     if len(left_out) > _SHOWN:
         lines.append(f"  and {len(left_out) - _SHOWN:,} more (--json names all)")
     return lines

@@ -48,7 +48,7 @@ from lookalike.app.sources import (
     read_triplets,
 )
 from lookalike.core.arrays import Ints, Texts
-from lookalike.core.errors import LookalikeError
+from lookalike.core.errors import LookalikeError, short_name
 from lookalike.core.files import PathLike
 from lookalike.core.model_file import SUFFIX, About, Arrays, fits_together
 from lookalike.core.seeds import generator
@@ -903,7 +903,8 @@ class Similarity:
         for name in names:
             if name not in row_of:
                 raise LookalikeError(
-                    f"{gallery.source} has no row of the id {name}: name ids in it, or one file of vectors to ask with"
+                    f"{gallery.source} has no row of the id {short_name(name)}: name ids in it, or one file of vectors "
+                    "to ask with"
                 )
         rows = np.array([row_of[name] for name in names])
         assert gallery.X is not None

@@ -26,7 +26,7 @@ from lookalike.data.scan import look_at_all, look_at_image, scan_folder, scan_ph
 COLUMNS = ["path", "label", "sha256", "width", "height"]
 LABEL_COLUMNS = ["path", "label"]
 TRIPLET_COLUMNS = ["query", "positive", "negative"]
-_LABELLED = (filled("it has no label", "label"), filled("the label {label} has no {key}", "key"))
+_LABELLED = (filled("it has no label", "label"), filled("the label {label!r} has no {key}", "key"))
 _ONE_LABEL = Rule("it has two labels", ("key",), lambda cells: cells.duplicated(keep=False))
 UNUSABLE = "with an image that cannot be used"
 """Why a triplet of images is left out."""

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import os
+import shlex
 import unicodedata
 from collections.abc import Iterable, Sequence
 
 _LONGEST = 1000
-"""Letters of a sentence: names of files have at most 255."""
+"""Letters of a sentence."""
+_LONGEST_NAME = 255
+"""Letters of a name: those of files have at most so many, but ids may have thousands."""
 
 
 class LookalikeError(Exception):
@@ -31,12 +35,33 @@ def first_reason(left_out: Sequence[tuple[str, str]]) -> str:
     if not left_out:
         return ""
     more = f"; and {len(left_out) - 1:,} more" if len(left_out) > 1 else ""
-    return f" ({left_out[0][0]}: {left_out[0][1]}{more})"
+    return f" ({short_name(left_out[0][0])}: {left_out[0][1]}{more})"
 
 
 def shortened(sentence: str) -> str:
     """Return a sentence without the middle of a name or a reason that is too long to be read."""
-    return sentence if len(sentence) <= _LONGEST else f"{sentence[: _LONGEST // 2]} ... {sentence[-_LONGEST // 2 :]}"
+    return _without_middle(sentence, _LONGEST)
+
+
+def short_name(name: str) -> str:
+    """Return a name, without its middle where it is longer than that of any file."""
+    return _without_middle(name, _LONGEST_NAME)
+
+
+def _without_middle(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest // 2]} ... {text[-longest // 2 :]}"
+
+
+def command_line(words: Iterable[str]) -> str:
+    """Return a command as it can be pasted into a shell, with the bytes of names that cannot be shown in ``$'...'``."""
+
+    def quoted(word: str) -> str:
+        if word == escaped(word):
+            return shlex.quote(word)
+        plain = {byte: chr(byte) for byte in range(0x20, 0x7F) if byte not in b"'\\"}
+        return f"$'{''.join(plain.get(byte, f'{chr(92)}x{byte:02x}') for byte in os.fsencode(word))}'"
+
+    return " ".join(map(quoted, words))
 
 
 def escaped(text: str, keep: str = "") -> str:

@@ -82,6 +82,8 @@ def load_with_sha256(path: PathLike) -> tuple[Bytes, str]:
             _check_kind(image, file)
             image.load()
             return _to_rgb(_upright(image)), hashlib.sha256(content).hexdigest()
+    except MemoryError as error:
+        raise UnreadableImage(f"{file.name} needs more memory than there is: give fewer --jobs") from error
     except _DECODER_ERRORS as error:
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
         if _TOO_MUCH_TEXT.search(reason):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shlex
 import stat
 import warnings
 from collections import Counter
@@ -21,7 +20,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from lookalike.core.errors import LookalikeError
+from lookalike.core.errors import LookalikeError, command_line
 from lookalike.core.files import PathLike, check_folder
 from lookalike.core.images import MIN_SIDE, NotAnImage, UnreadableImage, is_image, load_with_sha256
 from lookalike.core.progress import Progress, counted
@@ -158,8 +157,10 @@ def refuse_parts(root: Path) -> None:
     classes = Counter(folder.name for part in with_classes for folder in _folders(part))
     if with_classes and (len(kinds) > 1 or max(classes.values(), default=0) > 1):
         first, *others = sorted(with_classes, key=lambda part: "train" not in part.name.casefold())
-        commands = [shlex.join(["lookalike", "fit", str(first)])]
-        commands += [shlex.join(["lookalike", "evaluate", f"{first.name}.lookalike", str(part)]) for part in others[:1]]
+        commands = [command_line(["lookalike", "fit", str(first)])]
+        commands += [
+            command_line(["lookalike", "evaluate", f"{first.name}.lookalike", str(part)]) for part in others[:1]
+        ]
         raise LookalikeError(
             f"{root} holds the parts of a data set ({', '.join(part.name for part in parts)}), not its classes: "
             f"give one of them, as in {', then '.join(commands)}"

@@ -231,7 +231,7 @@ def test_ctrl_c_is_status_130_and_leaves_no_file(here, refused, monkeypatch):
         assert refused(GOOD[name], status=130) == "lookalike: interrupted\n"
     assert not (here / "new.lookalike").exists()
     monkeypatch.setattr(StageReport, "__call__", Mock(side_effect=MemoryError("Unable to allocate 1.49 GiB")))
-    assert "not enough memory (Unable to allocate 1.49 GiB)" in refused(GOOD["fit"])
+    assert "not enough memory (Unable to allocate 1.49 GiB): give fewer images, vectors," in refused(GOOD["fit"])
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")

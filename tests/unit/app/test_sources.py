@@ -124,7 +124,7 @@ def test_triplets_of_a_table(photos):
 def test_what_is_wrong_with_a_table_is_said(photos):
     given = {"path": ["red/0.png", "red/1.png", None], "label": ["a", None, "b"], "note": ["", "", "x"]}
     found = read_labels(photos, pd.DataFrame(given))
-    assert reasons(found) == {"red/1.png": "it has no label", "": "the label b has no path"}
+    assert reasons(found) == {"red/1.png": "it has no label", "": "the label 'b' has no path"}
     assert found.images["label"].tolist() == ["a"]
     for table in (given, ["red/0.png"], 3, pd.Series(given)):
         with pytest.raises(LookalikeError, match=f"is of type {type(table).__name__}: give the path of a CSV file, or"):

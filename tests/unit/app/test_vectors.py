@@ -278,6 +278,16 @@ def test_a_fit_of_no_steps_says_that_nothing_was_learned(files, call):
     assert "learned nothing" in call("info m.lookalike").out
 
 
+def test_long_ids_are_shortened_and_labels_of_several_words_quoted(tmp_path, call):
+    names, labels = [f"{'x' * 3000}{row}" for row in range(12)], ["big, red", "blue"] * 6
+    rows = np.random.default_rng(0).normal(size=(12, 3))
+    pd.DataFrame(rows).assign(id=names, label=labels).to_csv(tmp_path / "v.csv", index=False)
+    model = tmp_path / "m.lookalike"
+    assert "2 classes ('big, red' 6, blue 6)" in call("fit", str(tmp_path / "v.csv"), "--output", str(model)).err
+    said = call("rank", str(model), names[3], "--gallery", str(tmp_path / "v.csv"), "-k 2").out
+    assert max(map(len, said.splitlines())) < 300
+
+
 def test_some_rows_have_labels_and_others_may_still_be_ranked(files, call, result):
     pd.concat([LABELS[:30], pd.DataFrame({"id": ["x0", "no"], "label": ["", "a"]})]).to_csv("labels.csv", index=False)
     said = call("fit pandas.csv --labels labels.csv --output m.lookalike --learner rca")
