@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 _DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}
 _KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+_LFS = b"version https://git-lfs.github.com/spec/"
+_LONGEST_POINTER = 1024  # bytes, by the specification of Git LFS
 _HOST = re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname())
 _PART = re.compile(rf"\..+\.(?:{_HOST}_)?([0-9]{{1,9}})\.part(\.[^.]*)?")  # former versions did not name the machine
 _SUM = 32  # bytes
@@ -52,7 +54,8 @@ LARGEST_MODEL = 4 * 2**30
 def check_regular(path: PathLike, largest: int | None = None) -> None:
     """Refuse a pipe, which would be waited for, a device, which may never end, and a file of more bytes than `largest`.
 
-    Links are followed. What is missing, a folder or out of reach is the `OSError` that opening it would be.
+    What Git LFS leaves in place of a file is refused too. Links are followed. What is missing, a folder or out of reach
+    is the `OSError` that opening it would be.
     """
     facts = os.stat(path)
     if stat.S_ISDIR(facts.st_mode):
@@ -65,6 +68,10 @@ def check_regular(path: PathLike, largest: int | None = None) -> None:
             f"{path} has {facts.st_size / 2**20:,.0f} MB, and at most {largest / 2**20:,.0f} MB are read: "
             "check that it is the file you mean"
         )
+    if len(_LFS) < facts.st_size < _LONGEST_POINTER:
+        with open(path, "rb") as stream:
+            if stream.read(len(_LFS)) == _LFS:
+                raise LookalikeError(f"{path} is a pointer of Git LFS, not the file itself: run git lfs pull")
 
 
 def sha256_of(path: PathLike) -> str:
@@ -345,7 +352,8 @@ def reading_npz(path: PathLike, what_now: str, largest: int | None = None) -> It
                 raise ValueError(f"it would take {unpacked / 2**30:,.1f} GB of memory")
             yield arrays
     except (LookupError, AttributeError, *HEADER_FAILS, *_UNZIPPING_FAILS) as error:
-        raise LookalikeError(f"{path} cannot be read ({error}): {what_now}") from error
+        reason = "it is no archive of arrays, or holds Python objects" if "pickle" in str(error) else error
+        raise LookalikeError(f"{path} cannot be read ({reason}): {what_now}") from error
 
 
 def sum_of(content: bytes | memoryview, name: str = "") -> bytes:

@@ -2,7 +2,8 @@
 
 The rules are fixed here once, because descriptors depend on them: transparency is laid over white, 16-bit grey is
 scaled to 8 bits, rotation in EXIF is applied, an animation counts as its first frame, and a damaged file is refused
-whole, never read in part. Colour profiles are not applied: the papers do not mention any.
+whole, never read in part. Kinds of pixels that Pillow reads wrongly are refused by name. Colour profiles are not
+applied: the papers do not mention any.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import BinaryIO
 
 import numpy as np
 from PIL import Image, ImageOps, PngImagePlugin, UnidentifiedImageError
+from PIL.TiffImagePlugin import ImageFileDirectory_v2
 
 from lookalike.core.arrays import Array, Bytes
 from lookalike.core.errors import LookalikeError
@@ -47,7 +49,12 @@ _DECODER_ERRORS = (*_BUGS, OSError, EOFError, MemoryError, struct.error, zlib.er
 
 _BRANDS = {b"hei": "HEIC", b"hev": "HEIC", b"mif": "HEIC", b"msf": "HEIC", b"avi": "AVIF"}
 """Kinds of images by what follows `ftyp` in their first box."""
-_SIGNATURES = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF87a", b"GIF89a", b"II*\x00", b"MM\x00*")
+_TIFF = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
+_SIGNATURES = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF87a", b"GIF89a", *_TIFF)
+_UNDEFINED = "{} pixels, whose black and white are not defined"
+_MOST_BANDS = 6  # that Pillow reads
+_DIM = 16
+"""Where 16 bits are brought to 8, pixels that are all at most this, but not all 0, are most likely of 10 or 12 bits."""
 
 
 class NotAnImage(LookalikeError):
@@ -80,8 +87,7 @@ def load_with_sha256(path: PathLike) -> tuple[Bytes, str]:
             content = stream.read()
         with _header(io.BytesIO(content), file) as image:
             _check_kind(image, file)
-            image.load()
-            return _to_rgb(_upright(image)), hashlib.sha256(content).hexdigest()
+            return _pixels(image, file), hashlib.sha256(content).hexdigest()
     except MemoryError as error:
         raise UnreadableImage(f"{file.name} needs more memory than there is: give fewer --jobs") from error
     except _DECODER_ERRORS as error:
@@ -115,6 +121,8 @@ def _opened(file: Path) -> BinaryIO:
 
 def _header(stream: BinaryIO, file: Path) -> Image.Image:
     """Parse the header; the pixels stay on disk."""
+    if kind := _unread_tiff(stream):
+        raise UnreadableImage(f"{file.name} holds {kind}: save it as 8 bits")
     try:
         # Pillow's warnings are not silenced: threads read images, and Python's filters belong to the whole process.
         return Image.open(stream, formats=FORMATS)
@@ -144,11 +152,47 @@ def _check_kind(image: Image.Image, file: Path) -> None:
         raise UnreadableImage(
             f"{file.name} has {width} x {height} pixels, more than {MAX_PIXELS:,}, the most that is read: {_SHRINK}"
         )
-    # for these two formats, "I" means 16 bits
-    kind = {"F": "float", "I": "" if image.format in ("PNG", "PPM") else "32-bit"}.get(image.mode)
-    if kind:
-        what = f"{kind} pixels, whose black and white are not defined"
-        raise UnreadableImage(f"{file.name} holds {what}: save it as 8 bits")
+    if image.mode == "F":  # of a PFM; TIFFs are looked at before
+        raise UnreadableImage(f"{file.name} holds {_UNDEFINED.format('float')}: save it as 8 bits")
+
+
+def _unread_tiff(stream: BinaryIO) -> str:
+    """Return what a TIFF holds, by its tags, whose pixels Pillow reads wrongly or not at all; else nothing."""
+    start = stream.read(16)
+    try:
+        if not start.startswith(_TIFF):
+            return ""
+        tags = ImageFileDirectory_v2(start if b"+" in start[2:4] else start[:8])
+        stream.seek(tags.next)
+        tags.load(stream)
+        bits, formats, n_bands = max(tags.get(258, (1,))), tags.get(339, (1,)), tags.get(277, 1)
+        undefined = "complex" if max(formats) > 4 else "float" if 3 in formats else f"{bits}-bit" if bits > 16 else ""
+        if undefined or 2 in formats:
+            return _UNDEFINED.format(undefined or "signed")
+        if n_bands > _MOST_BANDS:
+            return f"{n_bands} bands, and an image has at most {_MOST_BANDS}"
+        # compressed planes are put together before Pillow sees them
+        in_planes = n_bands > 1 and tags.get(284) == 2 and tags.get(259, 1) == 1
+        if n_bands == 2 and (bits == 16 or in_planes):
+            return f"{bits}-bit grey with transparency, in a form that is not read"
+        if bits == 16 and in_planes:
+            return "16-bit colours in planes, which are not read"
+        return "16-bit pixels whose white is 0, which are not read" if bits == 16 and tags.get(262) == 0 else ""
+    except _DECODER_ERRORS:  # Pillow says what is wrong with it
+        return ""
+    finally:
+        stream.seek(0)
+
+
+def _pixels(image: Image.Image, file: Path) -> Bytes:
+    """Decode an image to upright RGB; 16 bits that hold 10 or 12 are refused."""
+    is_wide = ";16" in str(image.tile)
+    image.load()
+    pixels = _to_rgb(_upright(image))
+    if is_wide and 0 < pixels.max() <= _DIM:
+        dim = "16-bit pixels that are nearly black, as those of 10 or 12 bits are"
+        raise UnreadableImage(f"{file.name} holds {dim}: save it as 8 bits")
+    return pixels
 
 
 def _upright(image: Image.Image) -> Image.Image:

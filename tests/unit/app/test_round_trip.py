@@ -22,7 +22,7 @@ REFUSED = {
 """What cannot be learned, and is refused by `fit` itself."""
 
 
-def made(kind, label, random):
+def painted_image(kind, label, random):
     """Return the pixels of an image: little of it differs from the rest."""
     size = {"tiny": (33, 32), "flat": (40, 40)}.get(kind, (64, 96))
     background = {"icons": 0, "black": 0, "flat": 120 * label}.get(kind, 255)
@@ -51,7 +51,7 @@ def test_images_with_little_in_them(tmp_path, monkeypatch, call, kind, represent
     for number in range(2 * N):
         file = tmp_path / "photos" / "ab"[number % 2] / f"{number}.png"
         file.parent.mkdir(parents=True, exist_ok=True)
-        pixels = made(kind, number % 2, random)
+        pixels = painted_image(kind, number % 2, random)
         # copies are left out: the colour of each flat image is its own, and so is the last pixel of the others
         pixels[-1, -1] = number
         Image.fromarray(pixels).save(file)

@@ -17,10 +17,11 @@ import lookalike
 from lookalike import ImageSimilarity, Similarity
 from lookalike.app.choice import choose_learner
 from lookalike.app.export import export
-from lookalike.app.rows import make_rows, read_vectors
+from lookalike.app.rows import VECTORS, make_rows, read_vectors
 from lookalike.core.errors import LookalikeError
 from lookalike.learners import MCML, Euclidean
 
+POINTER = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 12345\n"
 D = 6
 RANDOM = np.random.default_rng(0)
 Y = np.repeat(["a", "b", "c"], 12)
@@ -521,6 +522,8 @@ MISTAKES = [
     ("a.npy", array(X.astype(str)), "a.npy holds values of type <U32, which are no real numbers"),
     ("a.npy", array(X.astype(complex)), "a.npy holds values of type complex128"),
     ("a.npy", lambda path: np.save(path, X.astype(object)), "a.npy cannot be read (it holds Python objects)"),
+    ("a.npz", lambda path: path.write_text("text"), "a.npz cannot be read (it is no archive of arrays, or holds"),
+    *((f"a{suffix}", lambda path: path.write_text(POINTER), "is a pointer of Git LFS, not") for suffix in VECTORS),
     ("a.npy", lambda path: path.write_bytes((path.parent / "v.npy").read_bytes()[:200]), "a.npy cannot be read (mmap"),
     ("a.npy", lambda path: write_header(path, (10**20, D)), "a.npy cannot be read (Python int too large"),
     ("a.npy", lambda path: path.write_bytes(b"\x93NUMPY\x01\0\x03\0{(\n"), "a.npy cannot be read ("),
@@ -529,7 +532,6 @@ MISTAKES = [
     ("a.npy", lambda path: path.mkdir(), "a.npy is a folder: name a file of vectors in it"),
     ("a.npy", lambda path: None, "there is no file of vectors a.npy: check the name"),
     ("a.npz", lambda path: np.savez(path, X=X, y=Y), "a.npz cannot be read (it holds X, y, and no sparse matrix)"),
-    ("a.npz", lambda path: path.write_text("x"), "a.npz cannot be read ("),
     ("a.pkl", lambda path: path.write_text("x"), "a.pkl is a file that ends in .pkl: name a folder of images, or save"),
     ("a.parquet", lambda path: path.write_text("x"), "a.parquet is no Parquet file, or damaged ("),
     (

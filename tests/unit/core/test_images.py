@@ -9,6 +9,7 @@ import zlib
 
 import numpy as np
 import pytest
+import tifffile
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
@@ -119,7 +120,9 @@ def test_what_is_refused_has_a_reason(tmp_path):
         stream.truncate(images.MAX_BYTES + 1)
     for kind in ("heic", "mif1", "avif"):
         (tmp_path / f"{kind}.jpg").write_bytes(b"\0\0\0\x18ftyp" + kind.encode() + bytes(40))
-    reasons = {"pipe.png": "is a pipe", "endless.png": "at most 1,024 MB are read"}
+    (tmp_path / "pointer.jpg").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n")
+    reasons = {"pointer.jpg": "is a pointer of Git LFS, not the file itself: run git lfs pull"}
+    reasons |= {"pipe.png": "is a pipe", "endless.png": "at most 1,024 MB are read"}
     reasons |= {"heic.jpg": "a HEIC image, .*: convert it to JPEG", "mif1.jpg": "a HEIC", "avif.jpg": "an? AVIF image"}
     reasons |= {"float.tif": "float pixels", "long.tif": "32-bit pixels", "none": "No such file", "": "Is a directory"}
     for name, words in reasons.items():
@@ -130,6 +133,63 @@ def test_what_is_refused_has_a_reason(tmp_path):
 
 def chunk(kind, content):
     return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+
+WIDE, PLANES = COLOURS.astype(np.uint16) * 257, {"planarconfig": "separate", "photometric": "rgb"}
+GREY_AND_ALPHA = {"photometric": "minisblack", "extrasamples": ["unassalpha"]}
+WHITE_IS_0 = {"photometric": "miniswhite"}
+IN_PLANES = np.ascontiguousarray(np.moveaxis(WIDE, 2, 0))
+WITH_ALPHA = np.stack([GREY, np.full_like(GREY, 255)], -1)
+TIFFS = {
+    "8 bits, planes": ((IN_PLANES // 257).astype(np.uint8), PLANES, COLOURS),
+    "8 bits, tiled planes": ((IN_PLANES // 257).astype(np.uint8), PLANES | {"tile": (16, 16)}, COLOURS),
+    "8 bits, white is 0": (255 - GREY, WHITE_IS_0, GREY),
+    "8 bits, grey and alpha": (WITH_ALPHA, GREY_AND_ALPHA, GREY),
+    "16 bits": (WIDE, {"photometric": "rgb"}, COLOURS),
+    "16 bits, tiles": (WIDE, {"photometric": "rgb", "tile": (16, 16)}, COLOURS),
+    "16 bits, packed planes": (IN_PLANES, PLANES | {"compression": "zlib"}, COLOURS),
+    "16 bits, grey": (WIDE[..., 0], {}, GREY),
+    "16 bits, black": (0 * WIDE[..., 0], {}, 0 * GREY),
+    "16 bits, planes": (IN_PLANES, PLANES, "16-bit colours in planes"),
+    "16 bits, tiled planes": (IN_PLANES, PLANES | {"tile": (16, 16)}, "16-bit colours in planes"),
+    "16 bits, white is 0": (WIDE[..., 0], WHITE_IS_0, "16-bit pixels whose white is 0"),
+    "16 bits, packed, white is 0": (WIDE[..., 0], WHITE_IS_0 | {"compression": "zlib"}, "whose white is 0"),
+    "16 bits, grey and alpha": (WITH_ALPHA.astype(np.uint16), GREY_AND_ALPHA, "16-bit grey with transparency"),
+    "10 bits in 16": (COLOURS.astype(np.uint16) * 4, {"photometric": "rgb"}, "nearly black, as those of 10 or 12 bits"),
+    "12 bits in 16, grey": (GREY.astype(np.uint16) * 16, {}, "nearly black, as those of 10 or 12 bits"),
+    "13 bands": (np.repeat(WITH_ALPHA[..., :1], 13, axis=2), {"photometric": "minisblack"}, "13 bands"),
+    "13 bands, planes": (np.repeat(GREY[None], 13, axis=0), PLANES | {"photometric": "minisblack"}, "13 bands"),
+    **{
+        f"{kind.__name__} {name}": (pixels.astype(kind), {"photometric": colour}, words)
+        for kind, words in (
+            *((kind, "float pixels") for kind in (np.float16, np.float32, np.float64)),
+            *((np.int8, "signed pixels"), (np.int16, "signed pixels")),
+            *((np.uint32, "32-bit pixels"), (np.uint64, "64-bit pixels"), (np.complex64, "complex pixels")),
+        )
+        for name, pixels, colour in (("grey", GREY / 9, "minisblack"), ("colours", COLOURS / 9, "rgb"))
+    },
+}
+
+
+@pytest.mark.parametrize("order", "<>")
+@pytest.mark.parametrize("name", TIFFS)
+def test_each_kind_of_tiff_is_read_rightly_or_named(tmp_path, capfd, name, order):
+    stored, options, expected = TIFFS[name]
+    form = {"planarconfig": "contig" if stored.ndim == 3 else None} | options
+    tifffile.imwrite(tmp_path / "a.tif", stored, byteorder=order, **form)
+    if isinstance(expected, str):
+        with pytest.raises(UnreadableImage, match=rf"^a\.tif holds .*{expected}.*: save it as 8 bits$"):
+            load_rgb(tmp_path / "a.tif")
+    else:
+        pixels = load_rgb(tmp_path / "a.tif")
+        np.testing.assert_array_equal(pixels, expected if expected.ndim == 3 else np.repeat(expected[..., None], 3, 2))
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("pixels", [GREY.astype(np.uint16) * 4, GREY.astype(np.uint16) * 16])
+def test_a_png_of_10_or_12_bits_in_16_is_named(tmp_path, pixels):
+    with pytest.raises(UnreadableImage, match=r"^a\.png holds 16-bit pixels that are nearly black"):
+        load_rgb(saved(pixels, tmp_path / "a.png"))
 
 
 @pytest.mark.parametrize("kind", [b"zTXt", b"iTXt", b"iCCP"])

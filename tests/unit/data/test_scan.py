@@ -65,9 +65,9 @@ def odd_folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def manifest(odd_folder):
-    with pytest.warns(UserWarning, match="^followed 3 links in ") as told:
+    with pytest.warns(UserWarning, match="^followed 3 links in ") as warned:
         found = scan_folder(odd_folder)
-    assert len(told) == 1
+    assert len(warned) == 1
     return found
 
 
