@@ -27,6 +27,7 @@ from lookalike.core.arrays import Array
 from lookalike.core.errors import LookalikeError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     import scipy.sparse as sp
     from numpy.lib.npyio import NpzFile
 
@@ -319,7 +320,15 @@ def read_table(path: PathLike) -> Any:
     """Read a Parquet or CSV file into a pandas DataFrame, by the suffix of `path`."""
     import pandas as pd
 
-    return pd.read_parquet(path) if Path(path).suffix.lower() == ".parquet" else pd.read_csv(path)
+    return pd.read_parquet(arrow_file(path)) if Path(path).suffix.lower() == ".parquet" else pd.read_csv(path)
+
+
+def arrow_file(path: PathLike) -> pa.NativeFile:
+    """Open a file for Arrow; it frees a Python file on a thread of its own, which may abort the program as it ends."""
+    import pyarrow as pa
+
+    with Path(path).open("rb"):  # Python's errors say what is wrong
+        return pa.OSFile(os.fsencode(path))  # in bytes, because Arrow takes no text that is not UTF-8
 
 
 def write_array(array: Array, path: PathLike) -> None:

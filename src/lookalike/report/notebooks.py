@@ -9,6 +9,7 @@ from html import escape
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.files import read_table
 from lookalike.exhibits.registry import PAPERS
 from lookalike.report import SNAKEMAKE
 from lookalike.report.claims import claims_of
@@ -128,7 +129,7 @@ class PaperReader:
         for dataset in self.datasets:
             for study in dict.fromkeys(exhibit.study for exhibit in dataset.exhibits if exhibit.paper == self.paper):
                 path = dataset.exhibits[0].folder.parents[1] / study / "metrics.parquet"
-                table = pd.read_parquet(path) if path.is_file() else tables[0]
+                table = read_table(path) if path.is_file() else tables[0]
                 tables += [table.assign(dataset=dataset.id, study=study, source=dataset.source)] * (len(table) > 0)
         return pd.concat(tables[1:] or tables, ignore_index=True)
 
