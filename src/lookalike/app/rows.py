@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pickle
 import re
 import sys
 from collections import Counter
@@ -31,8 +32,8 @@ from lookalike.app.sources import (
 )
 from lookalike.core.arrays import Array, Ints, Matrix, Reals, Texts
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import HEADER_FAILS, PathLike, check_regular, reading, reading_npz
-from lookalike.core.tables import read_header
+from lookalike.core.files import HEADER_FAILS, PathLike, arrow_file, check_regular, reading, reading_npz
+from lookalike.core.tables import as_texts, read_columns
 from lookalike.learners.base import is_sparse
 
 if TYPE_CHECKING:
@@ -45,9 +46,10 @@ ID_COLUMNS, LABEL_COLUMNS = ("id", "__index_level_0__", ""), ("label",)
 """Columns of ids (the second and third are how pandas writes the index of a table) and of labels by default."""
 _UNNAMED = re.compile(r"|Unnamed: \d+|__index_level_\d+__")  # what pandas calls an index that has no name
 _ID_BYTES = 8  # of the digest of a row: of a million rows, two are taken for one in one case of ten million
-_MISSING = ["", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "<NA>"]  # in place of a number
-_NO_NUMBER = re.compile(r"CSV column #(\d+).* value '(.*)'", re.DOTALL)  # Arrow on a cell
 _LONGEST = 80  # letters of a reason of Arrow's, which may hold a whole line
+_COUNTS = {"id", "ids", "index", "idx", "row", "rows", "rowid", "rowname", "rownames", "rownumber", "unnamed"}
+"""What names of columns that number rows are, without digits and punctuation; other names may be of a count too."""
+_FEWEST_COUNTED = 10  # rows; fewer are counted by chance
 _NO_IDS = ", where ids are row numbers from 0"
 
 
@@ -159,6 +161,10 @@ def is_vectors(source: object) -> bool:
             f"rows cannot be read from a {type(source).__name__}: give the path of a folder of images or of a file of "
             "vectors, or make rows of arrays by lookalike.app.rows.make_rows"
         )
+    if kind := _kind_of_parts(Path(source)):
+        raise LookalikeError(
+            f"{os.fspath(source)} is a folder of {kind} files: write their rows into one {kind} file, and name that"
+        )
     if (suffix := Path(source).suffix.lower()) in VECTORS:
         return True
     if Path(source).is_file():
@@ -167,6 +173,17 @@ def is_vectors(source: object) -> bool:
             f"{os.fspath(source)} is a file that {ends}: name a folder of images, or save vectors as {FORMATS}"
         )
     return False
+
+
+def _kind_of_parts(folder: Path) -> str:
+    """Return how names of files end where a folder has only files of vectors, or partitions of a table, else ""."""
+    if not folder.is_dir() or not os.access(folder, os.R_OK | os.X_OK):
+        return ""
+    names = [name for name in os.listdir(folder) if not name.startswith((".", "_"))]
+    if any("=" in name for name in names) and next(folder.glob("*=*/**/*.parquet"), None):
+        return ".parquet"
+    kinds = {"" if (folder / name).is_dir() else Path(name).suffix.lower() for name in names}
+    return min(kinds) if kinds and kinds <= set(VECTORS) else ""
 
 
 def read_vectors(
@@ -216,8 +233,8 @@ def read_vectors(
             names = (id_column, label_column)
             found = _read_csv(file, *names) if suffix == ".csv" else _read_parquet(file, *names)
     given = found.labels if labels is None else labels
-    rows = make_rows(found.X, found.ids, given, triplets, source=named)
-    return replace(rows, origin=found.origin, columns=found.columns)
+    rows = make_rows(found.X, found.ids, given, triplets, source=named, columns=found.columns)
+    return replace(rows, origin=found.origin)
 
 
 def make_rows(
@@ -227,6 +244,7 @@ def make_rows(
     triplets: Table | None = None,
     *,
     source: str = "the array",
+    columns: Sequence[str] = (),
 ) -> Rows:
     """Make rows of arrays, checked.
 
@@ -238,11 +256,13 @@ def make_rows(
         By default the index of a DataFrame, or else row numbers from 0.
     labels : path-like, DataFrame or array-like of length n, optional
         A label of each row, in an array, a list or ``.npy``; a Series whose index holds the ids; or a table (of
-        ``.csv``) with the columns ``id`` and ``label``. None, NaN and "" are no label.
+        ``.csv``) with the columns ``id`` and ``label``. None, NaN and "" are no label. Shape (n, 1) will do, too.
     triplets : path-like or DataFrame, optional
         Columns ``query``, ``positive`` and ``negative``, ids of rows.
     source : str, default="the array"
         What sentences call the rows.
+    columns : sequence of str of length d, optional
+        Names of the dimensions; by default those of a DataFrame.
 
     Returns
     -------
@@ -251,17 +271,18 @@ def make_rows(
     Raises
     ------
     LookalikeError
-        If X is no table of finite numbers, ids are missing or there twice, or labels or triplets do not fit to them.
+        If X is no table of finite numbers or has a column that numbers the rows, ids are missing or there twice, or
+        labels or triplets do not fit to them.
     """
     if isinstance(labels, pd.Series):
         labels = _in_order(labels, ids, getattr(X, "index", None), source)
-    columns: tuple[str, ...] = ()
     if isinstance(X, pd.DataFrame):
         ids = list(X.index) if ids is None else ids
-        columns, X = tuple(map(str, X.columns)), _values_of(X)
-        columns = columns if len(set(columns)) == len(columns) else ()  # what is there twice names nothing
-    names = None if ids is None else _texts(ids)
+        columns, X = columns or tuple(map(str, X.columns)), _values_of(X)
+    columns = tuple(columns) if len(set(columns)) == len(columns) else ()  # what is there twice names nothing
+    names = None if ids is None else as_texts(ids, "the ids")
     X = _checked_vectors(X, names, source)
+    _refuse_counts(X, columns, source)
     row_numbers = np.arange(X.shape[0]).astype(str)
     known = row_numbers if names is None else _checked_ids(names, X.shape[0], source)
     row_of = {name: row for row, name in enumerate(known.tolist())}
@@ -300,7 +321,7 @@ def _in_order(
         if isinstance(index, pd.Index) and not own.equals(index) and set(own) == set(index):
             raise LookalikeError(f"the labels have the ids of {source} in another order: give labels.loc[X.index]")
         return labels
-    names, row_of = _texts(ids), {name: row for row, name in enumerate(_texts(own))}
+    names, row_of = as_texts(ids, "the ids"), {name: row for row, name in enumerate(as_texts(own, "the index"))}
     # a plain count is no id, and ids of the same table are in the order of its labels
     is_count = own.equals(pd.RangeIndex(len(own))) or (isinstance(ids, pd.Series) and own.equals(ids.index))
     if is_count or len(row_of) < len(own) or not row_of.keys() >= set(names):
@@ -350,24 +371,12 @@ def _labels_by_id(
         values = np.full(len(row_of), "", dtype=object)
         values[table["id"].map(row_of)] = table["label"]
         return values.astype(str), left_out
-    texts = _texts(np.asarray(labels, dtype=object).ravel())
-    if np.ndim(labels) != 1 or len(texts) != len(row_of):
+    values = np.asarray(labels, dtype=object)
+    if values.shape not in ((len(row_of),), (len(row_of), 1)):
         raise LookalikeError(
-            f"{named} of shape {np.shape(labels)} are not one for each of {len(row_of):,} rows of {source}: add or drop"
+            f"{named} of shape {values.shape} are not one for each of {len(row_of):,} rows of {source}: add or drop"
         )
-    return np.array(texts, dtype=str), []
-
-
-def _texts(values: Iterable[object]) -> list[str]:
-    """Return values as text without spaces around it, bytes as UTF-8; what is missing (None, NaN, NA) is ""."""
-    return [_text(value) for value in values]
-
-
-def _text(value: Any) -> str:
-    """Return a value as `_texts` does."""
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "backslashreplace").strip()
-    return "" if pd.api.types.is_scalar(value) and pd.isna(value) else str(value).strip()
+    return np.array(as_texts(values.ravel(), named), dtype=str), []
 
 
 def _checked_ids(names: list[str], n: int, source: str) -> Texts:
@@ -411,6 +420,24 @@ def _checked_vectors(X: Matrix, names: list[str] | None, source: str) -> Matrix:
     return X
 
 
+def _refuse_counts(X: Matrix, columns: Sequence[str], source: str) -> None:
+    """Refuse a dimension that numbers the rows, which tells their classes apart where these are sorted."""
+    n, d = X.shape
+    if is_sparse(X) or n < 2:
+        return
+    with np.errstate(over="ignore"):
+        counting = (n >= _FEWEST_COUNTED) & np.isin(X[0], (0, 1)) & (X[-1] - X[0] == n - 1)
+    named = np.array([re.sub(r"[\W\d_]", "", name.lower()) in _COUNTS for name in columns] or [False] * d)
+    for place in np.flatnonzero(counting | named).tolist():
+        steps = np.diff(numbers := np.sort(X[:, place]))
+        if (steps == 1).all() or (named[place] and (steps >= 1).all() and (numbers % 1 == 0).all()):
+            where = f"under {columns[place]}" if columns else f"in column {place} (from 0)"
+            what_now = "name that column by --id-column, or drop it" if columns else "drop that column"
+            raise LookalikeError(
+                f"{source} numbers its rows {where}, which learning would take for a dimension: {what_now}"
+            )
+
+
 def _row_bytes(X: Matrix) -> Iterable[bytes]:
     """Yield what is the same for rows of the same numbers, however they are stored."""
     if is_sparse(X):
@@ -439,8 +466,44 @@ def _load_npy(file: Path) -> Array:
                 raise ValueError("its text has letters that do not exist")
         return values
     except HEADER_FAILS as error:
-        reason = "it holds Python objects" if "object" in str(error).lower() else str(error)[:_LONGEST]
-        raise LookalikeError(f"{file} cannot be read ({reason}): save numbers by numpy.save") from error
+        if "object" in str(error).lower():
+            return _unpickled(file)
+        raise LookalikeError(f"{file} cannot be read ({str(error)[:_LONGEST]}): save it by numpy.save") from error
+
+
+class _Parts:
+    """Stands in for what an array of objects is pickled as, and keeps what it is made of."""
+
+    state: tuple[Any, ...] = ()
+
+    def __init__(self, *_: object) -> None:
+        pass
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.state = state
+
+
+class _Unpickler(pickle.Unpickler):
+    """Reads text and numbers of an array, and calls nothing that a pickle names."""
+
+    def find_class(self, module: str, name: str) -> type[_Parts]:
+        if module.startswith("numpy") and name in ("_reconstruct", "ndarray", "dtype"):
+            return _Parts
+        raise pickle.UnpicklingError(f"{module}.{name}")
+
+
+def _unpickled(file: Path) -> Array:
+    """Read an array of objects, as which pandas gives text."""
+    try:
+        with file.open("rb") as stream:
+            np.lib.format.read_magic(stream)
+            np.lib.format.read_array_header_1_0(stream)
+            _, shape, _, by_columns, values = _Unpickler(stream).load().state
+        array = np.empty(len(values), dtype=object)
+        array[:] = values
+        return array.reshape(shape, order="F" if by_columns else "C")
+    except (*HEADER_FAILS, pickle.UnpicklingError, EOFError, AttributeError, LookupError) as error:
+        raise LookalikeError(f"{file} holds Python objects that are no text or number: save it as text") from error
 
 
 def _read_npz(file: Path) -> _Found:
@@ -460,8 +523,7 @@ def _read_parquet(file: Path, id_column: str | None, label_column: str | None) -
     import pyarrow.parquet as pq
 
     try:
-        with file.open("rb") as stream:  # Arrow takes no name that is not UTF-8
-            table = pq.ParquetFile(stream).read()
+        table = pq.ParquetFile(arrow_file(file)).read()
     except (pa.ArrowException, OSError) as error:
         if getattr(error, "errno", None):  # of a damaged page, Arrow's error has no number
             raise
@@ -471,33 +533,13 @@ def _read_parquet(file: Path, id_column: str | None, label_column: str | None) -
 
 
 def _read_csv(file: Path, id_column: str | None, label_column: str | None) -> _Found:
-    import pyarrow as pa
-    from pyarrow import csv
+    def dimensions(names: Sequence[str]) -> list[str]:
+        if _are_numbers(names):
+            raise LookalikeError(f"{file} has numbers in its first line: write the names of the columns there")
+        return _sorted_columns(names, id_column, label_column, file).dimensions
 
-    names = read_header(file, what="file of vectors")
-    if _are_numbers(names):
-        raise LookalikeError(f"{file} has numbers in its first line: write the names of the columns there")
-    dimensions = _sorted_columns(names, id_column, label_column, file).dimensions
-    types = dict.fromkeys(names, pa.string()) | dict.fromkeys(dimensions, pa.float32())
-    try:
-        with file.open("rb") as stream:  # Arrow takes no name that is not UTF-8
-            table = csv.read_csv(
-                stream,
-                csv.ReadOptions(column_names=names, skip_rows=1),
-                convert_options=csv.ConvertOptions(column_types=types, null_values=_MISSING),
-            )
-    except pa.ArrowException as error:
-        if cell := _NO_NUMBER.search(str(error)):
-            name = names[int(cell[1])]
-            raise LookalikeError(
-                f"{file} has {cell[2][:_LONGEST]!r} under {name}, which is no number: correct that cell, or name "
-                "the column by --id-column or --label-column, or drop it"
-            ) from error
-        reason = " ".join(str(error).split())[:_LONGEST]
-        raise LookalikeError(
-            f"{file} cannot be read ({reason}): give each line as many fields as the first has"
-        ) from error
-    return _from_table(table, file, id_column, label_column)
+    what_now = "name the column by --id-column or --label-column, or drop it"
+    return _from_table(read_columns(file, dimensions, "file of vectors", what_now), file, id_column, label_column)
 
 
 def _are_numbers(names: Sequence[str]) -> bool:
@@ -557,48 +599,58 @@ def _from_table(table: pa.Table, file: Path, id_column: str | None, label_column
 
     index = _index_of(table.schema)
     ids, labels, rest, left_out = _sorted_columns(table.column_names, id_column, label_column, file, index)
-    kinds = {name: table.schema.field(name).type for name in rest}
-    lists = [name for name in rest if _is_list(kinds[name])]
+    taken = {name: _storage(table.column(name)) for name in rest}
+    lists = [name for name, column in taken.items() if hasattr(column.type, "value_field")]
     if len(lists) > 1:
         raise LookalikeError(f"{file} has lists under {' and '.join(lists[:3])}: keep the column of vectors only")
     if lists:
-        X, columns, dimensions = _stacked(table.column(lists[0]), lists[0], file), f"column {lists[0]}", list[str]()
+        X, columns, dimensions = _stacked(taken[lists[0]], lists[0], file), f"column {lists[0]}", list[str]()
     else:
-        for name, kind in kinds.items():
-            if not (types.is_integer(kind) or types.is_floating(kind)):
-                what = "text" if types.is_string(kind) or types.is_large_string(kind) else str(kind)
+        for name, column in taken.items():
+            if not _are_numeric(column.type):
+                what = "text" if "string" in str(column.type) else str(column.type)
                 raise LookalikeError(
                     f"{file} has {what} under {name}, and no numbers: name it by "
                     "--id-column or --label-column, or drop it"
                 )
-        wide = any(types.is_float64(kind) for kind in kinds.values())
+        wide = any(types.is_float64(column.type) for column in taken.values())
         X = np.empty((table.num_rows, len(rest)), np.float64 if wide else np.float32)
-        for place, name in enumerate(rest):
-            X[:, place] = table.column(name).to_numpy()
+        for place, column in enumerate(taken.values()):
+            X[:, place] = column.to_numpy()
         dimensions = rest
         columns = f"columns {rest[0]} to {rest[-1]}" if len(rest) > 1 else f"column {', '.join(rest)}"
         if left_out:
             columns += f" (not {', '.join(dict.fromkeys(map(_title, left_out)))})"
-    texts: dict[str | None, list[str]] = {}
-    texts |= {name: _texts(table.column(name).to_pylist()) for name in (ids, labels) if name is not None}
-    named = {"ids": ids, "labels": labels}
-    origins = [f"{noun} from {_title(name)}" for noun, name in named.items() if name is not None]
-    return _Found(X, texts.get(ids), texts.get(labels), ", ".join([columns, *origins]), tuple(dimensions))
+    named = {noun: name for noun, name in (("ids", ids), ("labels", labels)) if name is not None}
+    texts = {noun: as_texts(table[name].to_pylist(), f"column {name} of {file}") for noun, name in named.items()}
+    origins = [f"{noun} from {_title(name)}" for noun, name in named.items()]
+    return _Found(X, texts.get("ids"), texts.get("labels"), ", ".join([columns, *origins]), tuple(dimensions))
 
 
-def _is_list(kind: pa.DataType) -> bool:
-    """Tell whether a column holds lists."""
+def _storage(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column as what stores it: a tensor as lists, and decimals and truths as numbers."""
+    import pyarrow as pa
     from pyarrow import types
 
-    return any(check(kind) for check in (types.is_list, types.is_large_list, types.is_fixed_size_list))
+    if isinstance(column.type, pa.FixedShapeTensorType):
+        column = column.cast(column.type.storage_type)
+    if types.is_decimal(column.type):
+        return column.cast(pa.float64())
+    return column.cast(pa.int8()) if types.is_boolean(column.type) else column
+
+
+def _are_numeric(kind: pa.DataType) -> bool:
+    from pyarrow import types
+
+    return any(check(kind) for check in (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean))
 
 
 def _stacked(column: pa.ChunkedArray, name: str, file: Path) -> Reals:
     """Return the lists of a column, which must be of one length, as rows."""
-    from pyarrow import compute, types
+    import pyarrow as pa
+    from pyarrow import compute
 
-    kind = column.type.value_type
-    if not (types.is_integer(kind) or types.is_floating(kind)):
+    if not _are_numeric(kind := column.type.value_type):
         raise LookalikeError(f"{file} has lists of {kind} under {name}: write lists of numbers")
     missing = np.flatnonzero(column.is_null().to_numpy())
     if len(missing):
@@ -610,5 +662,5 @@ def _stacked(column: pa.ChunkedArray, name: str, file: Path) -> Reals:
             f"{file} has vectors of several lengths under {name}: {lengths[0]} numbers in row 0, {lengths[place]} in "
             f"row {place} (from 0); give all rows as many"
         )
-    parts = [chunk.flatten().to_numpy(zero_copy_only=False) for chunk in column.chunks]
+    parts = [_storage(pa.chunked_array([chunk.flatten()])).to_numpy() for chunk in column.chunks]
     return np.concatenate(parts).reshape(len(lengths), -1) if parts and len(lengths) else np.empty((0, 1), np.float32)

@@ -11,10 +11,12 @@ import csv
 import io
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import shlex
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,15 +24,19 @@ from numpy.typing import ArrayLike
 
 from lookalike.core.arrays import Longs
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import PathLike, reading
+from lookalike.core.files import PathLike, arrow_file, reading
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 LARGEST_TABLE = 2**28
 """Bytes of a table: two million triplets fit, and as cells, which take twenty times as much memory, more may not."""
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # one slash: a Path has lost the other
 _STARTS = {b"PK\x03\x04": "is a spreadsheet or a zip file: export it as CSV", b"\x1f\x8b": "is compressed: unpack it"}
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 _LONGEST_HEADER = 2**24  # bytes of a line; a million columns fit
-_LONGEST = 40  # letters of a cell that ought to be a number
+_LONGEST = 40  # letters of a cell that ought to be a number, or of a reason of Arrow's, which may hold a whole line
+_MISSING = ["", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "<NA>"]  # in place of a number
+_NO_NUMBER = re.compile(r"CSV column #(\d+).* value '(.*)'", re.DOTALL)  # Arrow on a cell
 _WHOLE = re.compile("[0-9]{1,19}")  # \d also matches the digits of other scripts, and int refuses thousands of them
 
 
@@ -39,8 +45,112 @@ def read_cells(path: PathLike, columns: Sequence[str], *, what: str = "table", e
 
     In an `exact` file, which a program wrote, spaces around cells belong to them and no row is shorter than the header.
     """
-    (_, header), *rows = read_rows(path, columns, what=what, exact=exact)
+    rows = _fitting(read_rows(path, what=what, exact=exact), path, exact)
+    _, header = next(rows)
     places = _places(header, columns, path)
+    found = [(line, [cells[place] for place in places]) for line, cells in rows]
+    return pd.DataFrame([row for _, row in found], columns=list(columns), index=[line for line, _ in found], dtype=str)
+
+
+def read_rows(
+    path: PathLike, *, what: str = "table", exact: bool = False, any_size: bool = False
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a CSV file with the lines that they start on, the header first."""
+    with reading(path, what, largest=None if any_size else LARGEST_TABLE):
+        text = _decoded(Path(path).read_bytes(), path)
+    _refuse_separator(text.lstrip().partition("\n")[0], path)
+    return _parsed(text, path, exact)
+
+
+def read_columns(path: PathLike, numbers: Callable[[list[str]], Iterable[str]], what: str, what_now: str) -> pa.Table:
+    """Read a CSV file of any size: columns that `numbers` chooses by name as numbers, the others as text.
+
+    Arrow reads it, many times as fast as `read_rows`. What Arrow refuses or takes otherwise is written anew for it, as
+    `read_rows` reads it. `what_now` says what to do about a column that holds no numbers.
+    """
+    import pyarrow as pa
+    from pyarrow import csv as arrow
+
+    names, n_lines = _read_header(path, what)
+    kinds = dict.fromkeys(names, pa.string()) | dict.fromkeys(numbers(names), pa.float32())
+    convert = arrow.ConvertOptions(column_types=kinds, null_values=_MISSING)
+    with Path(path).open("rb") as stream, mmap(stream.fileno(), 0, access=ACCESS_READ) as content:
+        # a cell holds line breaks only in quotation marks, and looking for them takes Arrow time
+        parse = arrow.ParseOptions(newlines_in_values=content.find(b'"') >= 0)
+    try:
+        try:
+            read = arrow.ReadOptions(column_names=names, skip_rows=n_lines)
+            table = arrow.read_csv(arrow_file(path), read, parse, convert)
+            if not _is_otherwise(table):
+                return table
+        except pa.ArrowInvalid as error:
+            if (cell := _NO_NUMBER.search(str(error))) and re.fullmatch(r"[ !#-~]*", cell[2]):
+                raise
+        content = _written_anew(_fitting(read_rows(path, what=what, any_size=True), path))
+        read = arrow.ReadOptions(column_names=names, skip_rows=1, block_size=min(max(content.size, 2**20), 2**31 - 1))
+        return arrow.read_csv(pa.BufferReader(content), read, arrow.ParseOptions(newlines_in_values=True), convert)
+    except pa.ArrowInvalid as error:
+        if not (cell := _NO_NUMBER.search(str(error))):
+            reason = " ".join(str(error).split())[:_LONGEST]
+            raise LookalikeError(f"{path} cannot be read ({reason}): save it as .npy or .parquet") from error
+        raise LookalikeError(
+            f"{path} has {cell[2][:_LONGEST]!r} under {names[int(cell[1])]}, which is no number: correct that cell, or "
+            f"{what_now}"
+        ) from error
+
+
+def _is_otherwise(table: pa.Table) -> bool:
+    """Tell whether Arrow takes a table otherwise than `read_rows`: spaces before quotation marks, or an empty row."""
+    from pyarrow import compute, types
+
+    empty = np.ones(len(table), dtype=bool)
+    for column in table.columns:
+        is_text = types.is_string(column.type)
+        if is_text and compute.any(compute.match_substring_regex(column, r'^\s+"')).as_py():
+            return True
+        if empty.any():
+            empty &= (compute.equal(column, "") if is_text else column.is_null()).to_numpy()
+    return bool(empty.any())
+
+
+def _written_anew(rows: Iterable[tuple[int, list[str]]]) -> pa.Buffer:
+    """Return rows as a CSV file, the names in a line of their own, in memory that is Arrow's, not Python's."""
+    import pyarrow as pa
+
+    content = pa.BufferOutputStream()
+    stream = io.TextIOWrapper(content, "utf-8", newline="")
+    _ = next(iter(rows))
+    stream.write("\n")
+    csv.writer(stream).writerows(cells for _, cells in rows)
+    stream.detach()
+    return content.getvalue()
+
+
+def _read_header(path: PathLike, what: str) -> tuple[list[str], int]:
+    """Return the names of the columns of a CSV file of any size, and how many lines they and empty ones above take."""
+    header, n_lines = b"", 0
+    with reading(path, what), Path(path).open("rb") as stream:
+        while line := stream.readline(_LONGEST_HEADER):
+            header, n_lines = header + line, n_lines + 1
+            if header.count(b'"') % 2 == 0 and header.strip(b"\xef\xbb\xbf ,\r\n"):
+                break
+    text = _decoded(header, path)
+    _refuse_separator(text, path)
+    return next(_parsed(text, path))[1], n_lines  # a line may hold carriage returns, which end rows too
+
+
+def _refuse_separator(first: str, path: PathLike) -> None:
+    """Refuse a first line that has another separator than commas."""
+    if "," not in first and (separators := [mark for mark in _SEPARATORS if mark in first]):
+        raise LookalikeError(f"{path} separates its columns by {_SEPARATORS[separators[0]]}: export it with commas")
+
+
+def _fitting(
+    rows: Iterator[tuple[int, list[str]]], path: PathLike, exact: bool = False
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield rows with as many cells as the first has, which is the header, or refuse one that has more."""
+    line, header = next(rows)
+    yield line, header
     for line, cells in rows:
         n_fields = len(cells) if len(cells) <= len(header) else count_fields(cells)
         if n_fields > len(header) or (exact and len(cells) < len(header)):
@@ -48,48 +158,19 @@ def read_cells(path: PathLike, columns: Sequence[str], *, what: str = "table", e
                 f"{path}, line {line} has {n_fields} fields, the header has {len(header)}: put quotation marks around "
                 "text with commas, or export the file again"
             )
-    found = [[cells[place] if place < len(cells) else "" for place in places] for _, cells in rows]
-    return pd.DataFrame(found, columns=list(columns), index=[line for line, _ in rows], dtype=str)
+        yield line, cells[: len(header)] + [""] * (len(header) - len(cells))
 
 
-def read_rows(
-    path: PathLike, columns: Sequence[str] = (), *, what: str = "table", exact: bool = False
-) -> list[tuple[int, list[str]]]:
-    """Read the rows of a CSV file with their lines, the header first; `columns` tell another separator than commas."""
-    file = Path(path)
-    if _ADDRESS.match(str(file)) and not os.path.exists(file):
-        raise LookalikeError(f"{path} is an address: download it and name the file")
-    with reading(file, what, largest=LARGEST_TABLE):
-        text = _decoded(file.read_bytes(), path)
-    first = text.lstrip().partition("\n")[0]
-    names = {mark: {name.strip(' "\r') for name in first.split(mark)} for mark in (",", *_SEPARATORS)}
-    separator = max(names, key=lambda mark: len(names[mark].intersection(columns)))  # of equals, commas
-    if separator in _SEPARATORS:
-        raise LookalikeError(f"{path} separates its columns by {_SEPARATORS[separator]}: export it with commas")
-    return _parsed(text, path, exact)
-
-
-def read_header(path: PathLike, *, what: str = "table") -> list[str]:
-    """Read the names of the columns of a CSV file of any size."""
-    with reading(path, what), Path(path).open("rb") as stream:
-        first = _decoded(stream.readline(_LONGEST_HEADER), path)
-    separators = [mark for mark in _SEPARATORS if mark in first]
-    if separators and "," not in first:
-        raise LookalikeError(f"{path} separates its columns by {_SEPARATORS[separators[0]]}: export it with commas")
-    if first and not first.strip(" ,\r\n"):
-        raise LookalikeError(f"{path} begins with an empty line: delete it, the names of the columns come first")
-    return _parsed(first, path)[0][1]  # a line may hold carriage returns, which end rows too
-
-
-def _parsed(text: str, path: PathLike, exact: bool = False) -> list[tuple[int, list[str]]]:
-    """Return the rows of a CSV file, of which there must be one."""
+def _parsed(text: str, path: PathLike, exact: bool = False) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a CSV file, of which there must be one."""
+    line = 0
     try:
-        rows = list(parse_rows(text, exact=exact))
+        for line, cells in parse_rows(text, exact=exact):
+            yield line, cells
     except csv.Error as error:
         raise LookalikeError(f"{path}, {error}: correct its quotation marks or export it again") from error
-    if not rows:
+    if not line:
         raise LookalikeError(f"{path} is empty: write the names of the columns into its first line, and rows below")
-    return rows
 
 
 def parse_rows(
@@ -118,9 +199,29 @@ def count_fields(cells: Sequence[str]) -> int:
 def text_cells(table: pd.DataFrame, columns: Sequence[str], named: str) -> pd.DataFrame:
     """Return columns of a user's DataFrame as text without spaces around it; what is missing is ""."""
     found = table.iloc[:, _places(table.columns, columns, named)].set_axis(list(columns), axis=1)
-    # pandas 2 makes "nan", "None" and "<NA>" of what is missing
-    text = found.astype(object).map(lambda cell: str(cell).strip()).where(found.notna(), "").astype(str)
+    text = found.apply(lambda column: pd.Series(as_texts(column, f"column {column.name} of {named}"), found.index, str))
     return text[(text != "").any(axis=1)]
+
+
+def as_texts(values: Iterable[Any], named: str) -> list[str]:
+    """Return values as text without spaces around it; what is missing (None, NaN, NA) is "".
+
+    Bytes are text in UTF-8, or in hexadecimal digits where any of them are not.
+    """
+    values = list(values)
+    decoded = {value: value.decode("utf-8", "surrogateescape").strip() for value in values if isinstance(value, bytes)}
+    if not all(text.isprintable() for text in decoded.values()):
+        decoded = {value: value.hex() for value in decoded}
+    return [
+        value.strip() if isinstance(value, str) else decoded[value] if isinstance(value, bytes) else _text(value, named)
+        for value in values
+    ]
+
+
+def _text(value: Any, named: str) -> str:
+    if not isinstance(value, Hashable):
+        raise LookalikeError(f"there is a {type(value).__name__} in {named}: give each row one text or number")
+    return "" if pd.api.types.is_scalar(value) and pd.isna(value) else str(value).strip()  # type: ignore[call-overload]
 
 
 class Rule(NamedTuple):
@@ -220,5 +321,8 @@ def _decoded(content: bytes, path: PathLike) -> str:
     try:
         return content.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise LookalikeError(f"{path} is not written in UTF-8 (line {line}): export it as UTF-8") from error
+        line, name = content.count(b"\n", 0, error.start) + 1, shlex.quote(os.fspath(path))
+        raise LookalikeError(
+            f"{path} is not written in UTF-8 (line {line}) but perhaps in Latin-1: export it as UTF-8, or run "
+            f"iconv -f latin1 -t utf-8 {name} > utf-8.csv"
+        ) from error

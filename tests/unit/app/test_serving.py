@@ -165,7 +165,10 @@ def test_a_file_is_the_same_under_every_name_and_none_comes_from_elsewhere(index
         ("export m.lookalike photos --output q.png", "q.png is a file: name a folder to write"),
         ("export m.lookalike photos --rank 9999", "rank must be a whole number from 1 to 17"),
         ("export m.lookalike photos --index Flaat", "no index 'Flaat' can be built"),
-        ("export m.lookalike photos --index IVF0,Flat", "no index 'IVF0,Flat' can be built of any rows of 17 dimensions"),
+        (
+            "export m.lookalike photos --index IVF0,Flat",
+            "no index 'IVF0,Flat' can be built of any rows of 17 dimensions",
+        ),
         ("export m.lookalike photos --index HNSW0", "no index 'HNSW0' can be built"),  # it would end the program
         ("export e.lookalike photos --rank 2", "Euclidean has learned no directions"),
         ("export m.lookalike v.npy", "v.npy"),

@@ -8,6 +8,7 @@ import shlex
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
@@ -19,6 +20,7 @@ from lookalike.app.choice import choose_learner
 from lookalike.app.export import export
 from lookalike.app.rows import VECTORS, make_rows, read_vectors
 from lookalike.core.errors import LookalikeError
+from lookalike.core.files import read_table
 from lookalike.learners import MCML, Euclidean
 
 POINTER = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 12345\n"
@@ -504,6 +506,135 @@ def changed(row, value):
     return copy
 
 
+class Runs:
+    """What a pickle could run."""
+
+    def __reduce__(self):
+        return (os.mkdir, ("ran",))
+
+
+def labels(values):
+    return lambda path: (np.save(path.with_name("l.npy"), np.array(values, dtype=object)), array(np.eye(3))(path))
+
+
+def arrow(**columns):
+    return lambda path: pq.write_table(pa.table(columns), path)
+
+
+RAW = [bytes.fromhex(f"65a1f0c2e4b0a1b2c3d4e5f{row}") for row in range(3)]
+TENSORS = pa.FixedShapeTensorArray.from_numpy_ndarray(np.arange(12, dtype=np.float32).reshape(3, 2, 2))
+DECIMALS = pa.array([[1.5, 2.25], [3, 4]], pa.list_(pa.float64())).cast(pa.list_(pa.decimal128(5, 2)))
+LISTS = [[1.5, 2], [3, 4]]
+BROKEN = [f"line\n{row}" if row % 3 == 0 else f"x{row}" for row in range(60_000)]  # some at each end of a block
+LONG = ",".join(["id", *(f"d{place}" for place in range(120_000))])  # more than a block of Arrow's
+COUNTED = pd.DataFrame({"d0": 0.5, "kind": [*"ab"] * 10, "Id": range(1, 21)})
+FOLDER = "is a folder of .parquet files: write their rows into one .parquet file, and name that"
+INPUTS = [  # a file, how it is written, how it is read, and its ids, its labels and the first row; or a sentence
+    (
+        "a.csv",
+        csv("id,d0", *(f'"{name}",{row}.5' if "\n" in name else f"{name},{row}.5" for row, name in enumerate(BROKEN))),
+        {},
+        (BROKEN, None, [0.5]),
+    ),
+    ("a.csv", csv("d0, id, label", '1, "p, q", "x"', '2, "r", y'), {}, (["p, q", "r"], ["x", "y"], [1])),
+    ("a.csv", csv("d0, id, label", '1, "p", "x"', '2, "r", y'), {}, (["p", "r"], ["x", "y"], [1])),
+    ("a.csv", csv("", " ,,", "id,d0,label", "p,1,x", ",,", "", "q,2"), {}, (["p", "q"], ["x", ""], [1])),
+    ("a.csv", csv("id,d0,label", "p,1,x,,", "q,2,y"), {}, (["p", "q"], ["x", "y"], [1])),
+    ("a.csv", csv('id,"d\n0"', "p,1", "q,2"), {}, (["p", "q"], None, [1])),
+    ("a.csv", csv(LONG, "p," + ",".join(["0.1250000"] * 120_000)), {}, (["p"], None, 120_000 * [0.125])),
+    (
+        "a.csv",
+        csv("id,d0", "p,1", 'q,"2'),
+        {},
+        "a.csv, line 3 is no CSV (unexpected end of data): correct its quotation",
+    ),
+    (
+        "a.csv",
+        lambda path: path.write_bytes("id,d0\np,1\n\u00e4,2\n".encode("latin-1")),
+        {},
+        "is not written in UTF-8 (line 3) but perhaps in Latin-1: export it as UTF-8, or run iconv -f latin1 -t utf-8 ",
+    ),
+    (
+        "a.csv",
+        lambda path: path.write_bytes("id,d0\np,\u00bd\n".encode("latin-1")),
+        {},
+        "is not written in UTF-8 (line 2) but perhaps in Latin-1",
+    ),
+    ("a.csv", csv("id,d0", "p,\u00bd"), {}, "a.csv has '\u00bd' under d0, which is no number: correct that cell, or"),
+    *(
+        (name, write, {"label_column": "kind"}, f"numbers its rows under {column}, which learning would take for a dim")
+        for column in ("Id", "index", "rownames", "row_id", "case")
+        for name, write in (
+            ("a.csv", lambda path, column=column: COUNTED.rename(columns={"Id": column}).to_csv(path, index=False)),
+            ("a.parquet", lambda path, column=column: COUNTED.rename(columns={"Id": column}).to_parquet(path)),
+        )
+    ),
+    (
+        "a.csv",
+        lambda path: COUNTED[::-3].to_csv(path, index=False),
+        {"label_column": "kind"},
+        "a.csv numbers its rows under Id, which learning would take for a dimension: name that column by --id-column",
+    ),
+    (
+        "a.csv",
+        lambda path: COUNTED.to_csv(path, index=False),
+        {"label_column": "kind", "id_column": "Id"},
+        ([str(row) for row in range(1, 21)], [*"ab"] * 10, [0.5]),
+    ),
+    ("a.npy", array(COUNTED[["d0", "Id"]].to_numpy()), {}, "numbers its rows in column 1 (from 0), which learning"),
+    ("a.parquet", arrow(id=RAW, d0=[1, 2, 4]), {}, ([name.hex() for name in RAW], None, [1])),
+    ("a.parquet", arrow(id=[b"p", b"q"], label=[b"x", None], d0=[1, 2]), {}, (["p", "q"], ["x", ""], [1])),
+    ("a.parquet", arrow(id=["p", "q"], v=LISTS, label=[["x"], ["y"]]), {}, "there is a list in column label of "),
+    ("a.parquet", arrow(id=["p"], v=LISTS[:1], label=[{"x": 1}]), {}, "a.parquet: give each row one text or number"),
+    ("a.parquet", arrow(id=TENSORS, d0=[1, 2, 4]), {}, "in column id of "),
+    ("a.parquet", arrow(id=[*"pqr"], v=TENSORS), {}, ([*"pqr"], None, [0, 1, 2, 3])),
+    ("a.parquet", arrow(id=[*"pq"], v=DECIMALS), {}, ([*"pq"], None, [1.5, 2.25])),
+    ("a.parquet", arrow(id=[*"pq"], v=pa.array([1.5, 2]).cast(pa.decimal128(5, 2))), {}, ([*"pq"], None, [1.5])),
+    ("a.parquet", arrow(id=[*"pq"], v=pa.array(LISTS, pa.list_view(pa.float32()))), {}, ([*"pq"], None, [1.5, 2])),
+    ("a.parquet", arrow(id=[*"pq"], v=[True, False], w=[1, 2]), {}, ([*"pq"], None, [1, 1])),
+    ("a.npy", labels(["x", None, 1.5]), {"labels": "l.npy"}, ([*"012"], ["x", "", "1.5"], [1, 0, 0])),
+    ("a.npy", labels([["x"], ["y"], ["x"]]), {"labels": "l.npy"}, ([*"012"], [*"xyx"], [1, 0, 0])),
+    ("a.npy", array(np.eye(3)), {"labels": np.array([["x"], ["y"], ["x"]])}, ([*"012"], [*"xyx"], [1, 0, 0])),
+    ("a.npy", labels([Runs()] * 3), {"labels": "l.npy"}, "l.npy holds Python objects that are no text or number: save"),
+    ("a.npy", labels([[], {}, "x"]), {"labels": "l.npy"}, "there is a list in l.npy: give each row one text or number"),
+    ("a.npy", array(np.eye(2)), {"labels": [["x"], ["y", "z"]]}, "there is a list in the labels: give each row"),
+    ("a/b.npy", array(X), {}, "a is a folder of .npy files: write their rows into one .npy file, and name that"),
+    ("a/p=1/b.parquet", parquet(id=["p"], v=[1.0]), {}, f"a {FOLDER}"),
+    ("a.parquet/b.parquet", parquet(id=["p"], v=[1.0]), {}, f"a.parquet {FOLDER}"),
+]
+
+
+@pytest.mark.parametrize(("name", "write", "how", "expected"), INPUTS)
+def test_a_table_has_one_meaning_or_is_refused(tmp_path, monkeypatch, name, write, how, expected):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    write(tmp_path / name)
+    source = name.split("/")[0]
+    if isinstance(expected, str):
+        with pytest.raises(LookalikeError, match=re.escape(expected)):
+            Similarity().read_gallery(source, **how) if "labels" not in how else read_vectors(source, **how)
+        assert not os.path.exists("ran")
+    else:
+        rows = read_vectors(source, **how)
+        ids, labels, first = expected
+        assert (rows.ids.tolist(), rows.X[0].tolist()) == (ids, first)
+        assert (None if rows.labels is None else rows.labels.tolist()) == labels
+
+
+def test_no_reader_gives_arrow_a_file_of_python(files, monkeypatch):
+    """Arrow frees such a file on a thread of its own, and may end the program there."""
+    given = []
+    for owner, function in ((pq, "ParquetFile"), (pd, "read_parquet"), (pa.csv, "read_csv")):
+        read = getattr(owner, function)
+        monkeypatch.setattr(
+            owner, function, lambda source, *args, read=read, **how: given.append(source) or read(source, *args, **how)
+        )
+    read_vectors("wide.parquet")
+    read_vectors("pandas.csv")
+    read_table("wide.parquet")
+    assert [type(source) for source in given] == [pa.OSFile] * 3
+
+
 def write_header(path, shape):
     """Write the header of an array of this shape, and no array."""
     with path.open("wb") as stream:
@@ -521,9 +652,9 @@ MISTAKES = [
     ("a.npy", array(X[:0]), "a.npy has no rows"),
     ("a.npy", array(X.astype(str)), "a.npy holds values of type <U32, which are no real numbers"),
     ("a.npy", array(X.astype(complex)), "a.npy holds values of type complex128"),
-    ("a.npy", lambda path: np.save(path, X.astype(object)), "a.npy cannot be read (it holds Python objects)"),
     ("a.npz", lambda path: path.write_text("text"), "a.npz cannot be read (it is no archive of arrays, or holds"),
     *((f"a{suffix}", lambda path: path.write_text(POINTER), "is a pointer of Git LFS, not") for suffix in VECTORS),
+    ("a.npy", lambda path: np.save(path, X.astype(object)), "a.npy holds values of type object, which are no real"),
     ("a.npy", lambda path: path.write_bytes((path.parent / "v.npy").read_bytes()[:200]), "a.npy cannot be read (mmap"),
     ("a.npy", lambda path: write_header(path, (10**20, D)), "a.npy cannot be read (Python int too large"),
     ("a.npy", lambda path: path.write_bytes(b"\x93NUMPY\x01\0\x03\0{(\n"), "a.npy cannot be read ("),
@@ -578,7 +709,7 @@ MISTAKES = [
         csv("id,d0,note", "p,1,2", "q,3,good"),
         "a.csv has 'good' under note, which is no number: correct that cell, or name the column by --id-column or",
     ),
-    ("a.csv", csv("id,d0,d1", "p,1,2,3"), "a.csv cannot be read (CSV parse error: Expected 3 columns, got 4"),
+    ("a.csv", csv("id,d0,d1", "p,1,2,3"), "a.csv, line 2 has 4 fields, the header has 3: put quotation marks around"),
     ("a.csv", csv("id,d0,d0", "p,1,2"), "a.csv has the column d0 more than once"),
     ("a.csv", csv("id;d0;d1", "p;1;2"), "a.csv separates its columns by semicolons: export it with commas"),
     ("a.csv", csv("0.5,0.25", "1,2"), "a.csv has numbers in its first line: write the names of the columns there"),

@@ -27,9 +27,8 @@ def test_cells_are_text_with_the_line_on_which_their_row_starts(tmp_path):
     assert table == {3: ["a, b.png", "warm"], 4: ["NA", "two\r\nlines"], 8: ["", "nan"], 9: ["c", "007"]}
     path.write_bytes(b"path,label\n a.png,b \n")
     assert read_cells(path, COLUMNS, exact=True).to_numpy().tolist() == [[" a.png", "b "]]
-    for given, sentence in ((tmp_path, "name a plan in it"), (Path("https://localhost/a.csv"), "is an address")):
-        with pytest.raises(LookalikeError, match=sentence):
-            read_cells(given, COLUMNS, what="plan")
+    with pytest.raises(LookalikeError, match="name a plan in it"):
+        read_cells(tmp_path, COLUMNS, what="plan")
 
 
 @pytest.mark.parametrize(
@@ -56,17 +55,6 @@ def test_a_table_that_may_be_misread_is_refused(tmp_path, monkeypatch, content, 
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(LookalikeError, match=f"^{re.escape(f'{path}{sentence}')}[^\n]*$"):
         read_cells(path, COLUMNS)
-
-
-@pytest.mark.parametrize(
-    ("content", "sentence"),
-    [("", "is empty"), ("\nid,x\na,1\n", "begins with an empty line: delete it"), (" ,,\r\nid,x", "begins with an")],
-)
-def test_a_header_stands_in_the_first_line(tmp_path, content, sentence):
-    path = tmp_path / "t.csv"
-    path.write_bytes(content.encode("utf-8-sig"))
-    with pytest.raises(LookalikeError, match=f"^{re.escape(str(path))} {sentence}"):
-        tables.read_header(path)
 
 
 def test_whole_numbers_are_those_of_their_type_in_plain_digits():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -70,7 +71,7 @@ def refuse_answers_to_other_plans(folder: PathLike, plan: pd.DataFrame) -> None:
     """Refuse a new plan while raters' files in a folder answer another one, without which they would be worthless."""
     fingerprint = plan_fingerprint(plan)
     for path in sorted(Path(folder).glob("[!.]*.csv")):
-        for _, cells in read_rows(path, what="file of ratings")[1:]:
+        for _, cells in islice(read_rows(path, what="file of ratings"), 1, None):
             answered = cells[0]
             if answered.startswith("plan-") and answered != fingerprint:
                 raise LookalikeError(
