@@ -22,6 +22,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from lookalike.core.arrays import Array, Doubles, Labels, Longs, Matrix
 from lookalike.core.files import PathLike
 from lookalike.core.row_numbers import labels_of
+from lookalike.learners.centring import FAR, NEAR, centre_of, less, powers_of_two
+from lookalike.learners.centring import is_sparse as is_sparse
 from lookalike.learners.model_io import is_fitted_name, save
 from lookalike.learners.triplets import check_triplets
 from lookalike.ranking.rankings import Similarity, best_first, ordered, rank_leave_one_out, top_k
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 Learner = TypeVar("Learner", bound="SimilarityLearner")
 GALLERY_BLOCK = 16_384
 QUERY_BLOCK = 1_024
+CENTRED_BY = 1_000
+"""Gallery rows, spread over all, whose centre is taken off rows before distances: any point near them will do."""
 LARGEST = 1e70
 """Of a value in a row: its fourth power, of which learners form sums, is still a number."""
 MUCH_SMALLER, LARGEST_DECOMPOSED = 8, 2_000
@@ -452,12 +456,16 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             refuse_large_matrix(self.n_features_in_, getattr(self, "dtype", "float64"), type(self).__name__)
 
     def _comparable(self, *given: Matrix) -> list[Matrix]:
-        """Return rows, checked, for a fitted model, in numbers that can hold their products."""
+        """Return rows, checked, for a fitted model, in numbers that can hold their products.
+
+        Where the metric is a distance, all are less a centre of the last of them: far from the origin, products leave
+        nothing of a distance.
+        """
         check_is_fitted(self)
         rows = [self._check_rows(X) for X in given]
         largest = [largest_value(X) for X in rows]
         if all(value == 0 or IN_FLOAT32[0] <= value <= IN_FLOAT32[1] for value in largest):
-            return rows
+            return self._centred(rows)
         if self.learns_matrix and self._matrix_dtype() == np.float32:
             raise ValueError(
                 f"X has values up to {max(largest):.3g}, whose products float32 cannot hold: scale its rows, for "
@@ -465,7 +473,15 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         for X in rows:
             refuse_overflow(X)
-        return [X.astype(np.float64, copy=False) for X in rows]
+        return self._centred([X.astype(np.float64, copy=False) for X in rows])
+
+    def _centred(self, rows: list[Matrix]) -> list[Matrix]:
+        if self.metric_ == "inner_product":
+            return rows
+        gallery = rows[-1]
+        some = gallery[:: -(-gallery.shape[0] // CENTRED_BY)]
+        centre = centre_of(some, FAR if any(map(is_sparse, rows)) else NEAR)
+        return rows if centre is None else [less(X, centre).astype(X.dtype, copy=False) for X in rows]
 
     def _left(self, rows: Matrix) -> tuple[Matrix, Array | None]:
         """Return rows multiplied by the matrix, and a'Ma of every row where the metric is a distance, else None."""
@@ -560,21 +576,23 @@ def truncated_svd(matrix: Array, rank: int) -> tuple[Array, Array]:
 def psd_factor(matrix: Array, name: str = "the learner") -> Doubles:
     """Return L of shape (d, r) with LL' = matrix, r its rank; refuse a matrix that is not positive semidefinite."""
     tolerance = 1e-5 if matrix.dtype == np.float32 else 1e-10
-    scale = float(np.abs(matrix).max()) if matrix.size else 0.0
     hint = "learn with projection='psd' where the learner has that option"
-    if not np.allclose(matrix, matrix.T, rtol=0.0, atol=tolerance * scale):
+    if not np.allclose(matrix, matrix.T, rtol=0.0, atol=tolerance * float(np.abs(matrix).max(initial=0.0))):
         raise ValueError(f"transform needs a symmetric matrix, and that of {name} is not: {hint}, or use similarity")
-    values, vectors = np.linalg.eigh(np.asarray(matrix, dtype=np.float64))
-    if not values.size:  # the span of rows of zeros has no dimension
-        return vectors
-    largest = max(float(values[-1]), 0.0)
-    if values[0] < -tolerance * len(values) * max(largest, scale):
-        raise ValueError(
-            f"transform needs a positive semidefinite matrix, and that of {name} has eigenvalue {values[0]:.3g}: "
-            f"{hint}, or use similarity"
-        )
-    kept = values > tolerance * largest
-    return np.ascontiguousarray(vectors[:, kept] * np.sqrt(values[kept]))
+    # in units in which every feature weighs alike, so that none is left out because another's unit is small; where
+    # that makes rounding of a matrix large, in the units that are given
+    factors = powers_of_two(np.sqrt(np.maximum(np.diag(matrix), 0.0)))
+    for scales in (factors, np.ones(len(matrix))):
+        scaled = np.asarray(matrix, dtype=np.float64) * scales * scales[:, None]
+        values, vectors = np.linalg.eigh(scaled)
+        largest = float(values.max(initial=0.0))
+        if values.min(initial=0.0) >= -tolerance * len(values) * max(largest, float(np.abs(scaled).max(initial=0.0))):
+            kept = values > tolerance * largest
+            return np.ascontiguousarray(vectors[:, kept] * np.sqrt(values[kept]) / scales[:, None])
+    raise ValueError(
+        f"transform needs a positive semidefinite matrix, and that of {name} has eigenvalue {values[0]:.3g}: "
+        f"{hint}, or use similarity"
+    )
 
 
 def _products(left: Matrix, right: Matrix) -> Array:
@@ -590,8 +608,3 @@ def _row_dots(left: Matrix, right: Matrix) -> Array:
     if is_sparse(right):
         return np.asarray(right.multiply(left).sum(axis=1)).ravel()
     return np.asarray(np.einsum("ij,ij->i", left, right))
-
-
-def is_sparse(matrix: Matrix) -> bool:
-    """Tell whether a matrix is one of SciPy's, in words that leave its type open for a type checker."""
-    return bool(sp.issparse(matrix))

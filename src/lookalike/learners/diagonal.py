@@ -16,7 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from lookalike.core.arrays import Array, Doubles, Ints, Longs, Matrix
 from lookalike.core.kernels import njit
-from lookalike.learners.base import SimilarityLearner, is_sparse
+from lookalike.learners.base import SimilarityLearner
+from lookalike.learners.centring import is_sparse
 from lookalike.learners.online import UNTRACED, Draw, OnlineTripletLearner, Traced, feed
 from lookalike.learners.triplet_products import Products, TripletProducts
 from lookalike.learners.triplets import check_triplets

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lookalike.core.arrays import Array, Labels, Matrix
-from lookalike.learners.base import SimilarityLearner, is_sparse
+from lookalike.learners.base import SimilarityLearner
+from lookalike.learners.centring import is_sparse
 from lookalike.learners.triplets import check_triplets
 
 

@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from lookalike.core.arrays import Array, Doubles, Ints, Longs, Matrix
 from lookalike.core.kernels import njit
-from lookalike.learners.base import SimilarityLearner, is_sparse, psd_factor
+from lookalike.learners.base import SimilarityLearner, psd_factor
+from lookalike.learners.centring import FAR, NEAR, centre_of, is_sparse, less, squared_distances
 from lookalike.learners.projections import nearest_psd
 from lookalike.learners.sparse_rows import canonical_csr, permuted, refuse_infinity
 from lookalike.ranking.rankings import Rankings, rank_leave_one_out
@@ -26,7 +27,9 @@ PLAIN, ONLINE_PROJ, DISSIM = range(3)
 LARGEST_BYTES = 2**30
 """Of G, and of T and the log of updates of every ranker."""
 LARGEST_ON_PRODUCTS = 10_000
-"""C up to which steps are taken on products: rounding may be all that they tell of the distance of two rows."""
+"""C up to which steps are taken on products: of longer ones T keeps too few digits between nearly equal rows."""
+LOST = 1e-3
+"""Squared distances below this share of the squared lengths of both rows come from the rows and not from products."""
 SPARSE_BELOW = 0.25
 """Share of values that are not zero below which dense rows are taken as sparse, and strengths are held so."""
 TILE = 1_024
@@ -65,72 +68,103 @@ def bytes_of_products(n_rows: int, n_steps: int, dtype: DTypeLike, n_rankers: in
 
 
 class Gram:
-    """Rows in the dtype of learning and their inner products, made once for all that learns from these rows."""
+    """Rows in the dtype of learning and their inner products, made once for all that learns from these rows.
 
-    centre: Doubles | None = None
-    """What was taken off all rows."""
+    Far from the origin, products of rows leave nothing of their differences, on which steps depend: so there are those
+    of the rows `moved` to their centre, too.
+    """
 
-    def __init__(self, rows: Matrix) -> None:
-        self.rows = rows
-        self.n_rows = int(rows.shape[0])
+    rows: Matrix
+    moved: Matrix
+    """The rows less `centre`, where there is one."""
+    offsets: Doubles
+    """Products of the moved rows with the centre; none where there is no centre."""
+    square_of_centre = 0.0
+
+    def __init__(
+        self, X: Matrix, dtype: DTypeLike, is_dense: bool, centre: Doubles | None, moves: bool = False
+    ) -> None:
+        self._given, self._dtype, self._is_dense, self._moves = X, np.dtype(dtype), is_dense, moves
+        self.centre = centre
+        # W is made of the rows as the dtype holds them, so steps are taken on these
+        self.rows = self._stored(less(X, centre) if moves else X)
+        self.moved, self.offsets = self.rows, NO_MARGINS
+        if centre is not None and not moves:
+            moved = less(self.rows, centre)
+            self.moved, self.offsets = self._stored(moved), np.asarray(moved @ centre)
+            self.square_of_centre = float(centre @ centre)
+        self.n_rows = int(X.shape[0])
 
     @classmethod
     def copied(cls, X: Matrix, dtype: DTypeLike) -> Gram:
         """Copy rows in a dtype, as CSR unless many of their values are not zero."""
-        if is_sparse(X) or np.count_nonzero(X) < SPARSE_BELOW * X.size:
-            return cls(canonical_csr(X, np.dtype(dtype)))
-        with np.errstate(over="ignore"):
-            return cls(refuse_infinity(np.array(X, dtype=dtype, order="C")))
+        is_dense = not is_sparse(X) and np.count_nonzero(X) >= SPARSE_BELOW * X.size
+        return cls(X, dtype, is_dense, centre_of(X, FAR))
 
     @cached_property
-    def around_mean(self) -> Gram:
-        """Return dense rows less their mean, so that distances lose few digits; sparse rows as they are."""
-        with np.errstate(over="ignore", invalid="ignore"):  # steps refuse it
-            return self if is_sparse(self.rows) else self.less(self.rows.mean(axis=0, dtype=np.float64))
+    def of_distances(self) -> Gram:
+        """Return the rows less their centre alone, which is all that distances need."""
+        centre = centre_of(self._given, NEAR if self._is_dense else FAR)
+        return Gram(self._given, self._dtype, self._is_dense, centre, moves=True)
 
-    def less(self, centre: Doubles | None) -> Gram:
-        """Return the rows less a centre."""
-        if centre is None:
-            return self
-        rows = self.rows.toarray() if is_sparse(self.rows) else self.rows
-        with np.errstate(over="ignore", invalid="ignore"):
-            moved = Gram((rows - centre).astype(rows.dtype))
-        moved.centre = centre
-        return moved
+    def like(self, X: Matrix) -> Gram:
+        """Return other rows, stored and moved as these."""
+        return Gram(X, self._dtype, self._is_dense, self.centre, self._moves)
 
     @cached_property
     def products(self) -> Array:
         """Return G = XX'."""
         with np.errstate(over="ignore"):
-            return self.block(self.rows)
+            return product_of_rows(self.rows, self.rows)
 
     @cached_property
-    def twins(self) -> Longs:
-        """Number rows, equal ones alike, where rounding may tell them apart: in products of dense ones."""
-        if is_sparse(self.rows):
-            return np.arange(self.n_rows)
-        first: dict[bytes, int] = {}
-        return np.array([first.setdefault(row.tobytes(), i) for i, row in enumerate(self.rows)])
+    def differences(self) -> Array:
+        """Return products of the moved rows, which have the differences of any two columns of G but for `offsets`."""
+        return self.products if self.rows is self.moved else product_of_rows(self.moved, self.moved)
+
+    def squared_distances(self, first: Ints, second: Ints) -> Doubles:
+        """Return the squared distances of pairs of rows, from the rows where products tell too little of them."""
+        lengths: Doubles = np.empty(len(first))
+        _distances(self.differences, first, second, lengths)
+        lost = np.flatnonzero(np.isnan(lengths))
+        if len(lost):
+            lengths[lost] = squared_distances(self.moved, first[lost], second[lost])
+        return lengths
 
     @cached_property
     def roots(self) -> Doubles:
         """Return C of shape (n, n) with CC' = G: the rows in coordinates of their span."""
-        values, vectors = np.linalg.eigh(self.products.astype(np.float64))
+        products = self.differences.astype(np.float64)
+        if len(self.offsets):
+            products += self.offsets + self.offsets[:, None] + self.square_of_centre
+        values, vectors = np.linalg.eigh(products)
         return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
-    @cached_property
-    def columns(self) -> Parts:
-        """Return CSR rows column by column."""
-        return Parts.taken_from(self.rows.tocsc())
+    def _stored(self, X: Matrix) -> Matrix:
+        if not self._is_dense:
+            return canonical_csr(X, self._dtype)
+        with np.errstate(over="ignore"):
+            return refuse_infinity(np.array(X.toarray() if is_sparse(X) else X, dtype=self._dtype, order="C"))
 
-    def block(self, rows: Matrix) -> Array:
-        """Return the inner products of some rows with these."""
-        if not is_sparse(rows) or not is_sparse(self.rows):
-            products = rows @ self.rows.T
-            return np.asarray(products.toarray() if is_sparse(products) else products)
-        products = np.zeros((rows.shape[0], self.n_rows), self.rows.dtype)
-        _add_product(Parts.taken_from(rows), self.columns, products, rows is self.rows)
-        return products
+
+def product_of_rows(left: Matrix, right: Matrix, columns: Parts | None = None) -> Array:
+    """Return the inner products of rows of one dtype; those of CSR rows by the `columns` of the right ones."""
+    if not is_sparse(left) or not is_sparse(right):
+        products = left @ right.T
+        return np.asarray(products.toarray() if is_sparse(products) else products)
+    products = np.zeros((left.shape[0], right.shape[0]), right.dtype)
+    columns = Parts.taken_from(right.tocsc()) if columns is None else columns
+    _add_product(Parts.taken_from(left), columns, products, left is right)
+    return products
+
+
+class SeenProducts(NamedTuple):
+    """Products of seen rows with learned ones, with each other, of the moved rows, and with the centre (see `Gram`)."""
+
+    products: Array
+    own: Array
+    differences: Array
+    offsets: Doubles
 
 
 class Seen:
@@ -138,14 +172,16 @@ class Seen:
 
     def __init__(self, rows: Matrix) -> None:
         self.rows = rows
-        self._products: tuple[Gram, Array, Array] | None = None
+        self._products: tuple[Gram, SeenProducts] | None = None
 
-    def products(self, gram: Gram) -> tuple[Array, Array]:
+    def products(self, gram: Gram) -> SeenProducts:
         """Return the inner products of these rows with the rows of `gram`, and with each other."""
         if self._products is None or self._products[0] is not gram:
-            own = Gram.copied(self.rows, gram.rows.dtype).less(gram.centre)
-            self._products = gram, gram.block(own.rows), own.products
-        return self._products[1:]
+            own = gram.like(self.rows)
+            products = product_of_rows(own.rows, gram.rows)
+            differences = products if own.rows is own.moved else product_of_rows(own.moved, gram.moved)
+            self._products = gram, SeenProducts(products, own.products, differences, own.offsets)
+        return self._products[1]
 
     def scores(self, model: SimilarityLearner) -> Array:
         """Return the similarities of all pairs of the rows."""
@@ -263,7 +299,7 @@ class RowForm(Form):
         if is_sparse(rows):
             products = np.zeros(rows.shape)
             _add_product(Parts.taken_from(A), Parts.taken_from(rows), products, False)
-            _add_in_tiles(W, self._own.columns, products.astype(self.dtype, copy=False), is_symmetric)
+            _add_in_tiles(W, self._columns, products.astype(self.dtype, copy=False), is_symmetric)
         else:
             W += rows.T @ (A @ rows).astype(self.dtype, copy=False)
             W = (W + W.T) / 2 if is_symmetric else W
@@ -275,14 +311,15 @@ class RowForm(Form):
         if not self.goes_through_rows:
             return super().project(queries)
         queries = queries.astype(self.dtype, copy=False)
-        weights = (self._own.block(queries) @ self._weights).astype(self.dtype, copy=False)
+        products = product_of_rows(queries, self.rows, self._columns if is_sparse(self.rows) else None)
+        weights = (products @ self._weights).astype(self.dtype, copy=False)
         return np.asarray(queries + weights @ self.rows)
 
     def products_among(self, seen: Seen) -> Array | None:
         """Return x'Wy of all pairs of seen rows, where products of rows are there for it."""
         if self.gram is None:
             return None
-        products, own = seen.products(self.gram)
+        products, own, *_ = seen.products(self.gram)
         products = products[:, self.used]
         return np.asarray(own + (products @ self._weights).astype(self.dtype, copy=False) @ products.T)
 
@@ -291,7 +328,10 @@ class RowForm(Form):
         n, d = self.rows.shape
         if n > d:
             return super().sums()
-        products = self._own.products if self.gram is None else self.gram.products[np.ix_(self.used, self.used)]
+        if self.gram is None:
+            products = product_of_rows(self.rows, self.rows)
+        else:
+            products = self.gram.products[np.ix_(self.used, self.used)]
         G, A = products.astype(np.float64), self._weights
         AG, GA = A @ G, G @ A
         trace = float(np.trace(AG))
@@ -318,8 +358,9 @@ class RowForm(Form):
         return form
 
     @cached_property
-    def _own(self) -> Gram:
-        return Gram(self.rows)
+    def _columns(self) -> Parts:
+        """Return CSR rows column by column."""
+        return Parts.taken_from(self.rows.tocsc())
 
     @cached_property
     def _weights(self) -> Matrix:
@@ -383,16 +424,28 @@ class GramSteps:
         self._log = Log(np.empty((n_steps, 3), np.uint32), np.empty(n_steps, dtype))
         self.n_updates = self._n_projected = 0
         self._projected = sp.csr_array((n, n), dtype=np.float64)
-        self._own = self._tracked(gram.products)
+        self._shifts: Doubles = np.zeros(n)
+        self._own = self._tracked(gram.products, gram.differences, gram.offsets)
         self._seen: dict[Seen, Tracked] = {}
 
     def take(self, triplets: Ints, margins: Doubles = NO_MARGINS) -> tuple[int, int]:
         """Take one step a triplet; return how many had a loss, and how many an update."""
-        before, twins, C = self.n_updates, self.gram.twins, self._aggressiveness
+        before, C = self.n_updates, self._aggressiveness
         if before + len(triplets) > len(self._log.taus):
             raise ValueError(f"{len(triplets):,} steps are more than the log has room for")
+        lengths, offsets = self.gram.squared_distances(triplets[:, 1], triplets[:, 2]), self.gram.offsets
         losses, self.n_updates = gram_steps(
-            self._own, self._log, before, twins, triplets, margins, C, self._kind, self._is_lazy
+            self._own,
+            self._log,
+            before,
+            triplets,
+            lengths,
+            offsets,
+            self._shifts,
+            margins,
+            C,
+            self._kind,
+            self._is_lazy,
         )
         return losses, self.n_updates - before
 
@@ -401,7 +454,10 @@ class GramSteps:
         if self.n_updates > self._n_projected:  # else W is so, and a moment has one W
             A = nearest_psd_strengths(self.strengths(self.moment), self.gram.roots)
             self._projected, self._n_projected = sp.csr_array(A), self.n_updates
-            self._own, self._seen = self._tracked(self.gram.products), {}
+            gram = self.gram
+            if len(gram.offsets):
+                self._shifts = A @ (gram.offsets + gram.square_of_centre)
+            self._own, self._seen = self._tracked(gram.products, gram.differences, gram.offsets), {}
 
     def form(self) -> LearningForm:
         """Return what was learned so far."""
@@ -429,21 +485,25 @@ class GramSteps:
 
     def products_among(self, seen: Seen) -> Array:
         """Return x'Wy of all pairs of seen rows, of which T takes the log as that of the learned rows does."""
-        products, own = seen.products(self.gram)
+        products, own, differences, offsets = seen.products(self.gram)
         if seen not in self._seen:
-            self._seen[seen] = self._tracked(products)
+            self._seen[seen] = self._tracked(products, differences, offsets)
         _catch_up_all(self._seen[seen], self._log, self.n_updates, self._kind)
-        return np.asarray(own + products @ self._seen[seen].T.T)
+        T = self._seen[seen].T
+        return np.asarray(own + products @ (T + self._shifts if len(offsets) else T).T.astype(T.dtype, copy=False))
 
     def has_overflowed(self) -> bool:
         """Tell whether a number is too large for the dtype."""
         return not (is_finite(self.gram.products) and is_finite(self._own.T))
 
-    def _tracked(self, products: Array) -> Tracked:
+    def _tracked(self, products: Array, differences: Array, offsets: Doubles) -> Tracked:
         """Return T of rows with such products as the last projection left it."""
-        A, dtype = self._projected, products.dtype
-        T = (products @ A.toarray()).astype(dtype, copy=False) if A.nnz else np.zeros_like(products)
-        return Tracked(T, products, np.full(len(T), self._n_projected))
+        A, T = self._projected, np.zeros_like(products)
+        if A.nnz:
+            T = (differences @ A.toarray()).astype(T.dtype, copy=False)
+            if len(offsets):
+                T += np.outer(offsets, A.sum(axis=1)).astype(T.dtype)
+        return Tracked(T, products, differences, np.full(len(T), self._n_projected))
 
 
 def is_finite(matrix: Array) -> bool:
@@ -466,10 +526,14 @@ class Parts(NamedTuple):
 
 
 class Tracked(NamedTuple):
-    """T of some rows, their products with the learned rows, and how many updates each row of T has taken."""
+    """T of some rows, their products with the learned rows, and how many updates each row of T has taken.
+
+    Of rows that are far from the origin, T lacks the shifts of the learner, which are the same for each of its rows.
+    """
 
     T: Array
     products: Array
+    differences: Array
     caught_up: Longs
 
 
@@ -485,28 +549,39 @@ def gram_steps(
     own: Tracked,
     log: Log,
     n_updates: int,
-    twins: Longs,
     triplets: Ints,
+    lengths: Doubles,
+    offsets: Doubles,
+    shifts: Doubles,
     margins: Doubles,
     aggressiveness: float,
     kind: int,
     is_lazy: bool,
 ) -> tuple[int, int]:
-    """Take one step a triplet; return how many had a loss, and the new length of the log."""
-    T, G = own.T, own.products
-    losses = 0
+    """Take one step a triplet; return how many had a loss, and the new length of the log.
+
+    `lengths` are the squared distances of p+ and p-. What the centre adds to products comes by `offsets` and `shifts`.
+    """
+    T, G, D = own.T, own.products, own.differences
+    share = 0.5 if kind == ONLINE_PROJ else 1.0
+    is_far = offsets.shape[0] > 0
+    losses, offset = 0, 0.0
     for t in range(triplets.shape[0]):
         p, a, b = triplets[t, 0], triplets[t, 1], triplets[t, 2]
         if is_lazy:  # A of Online-Proj is symmetric, so that one row of T is enough
             for j in (p, p) if kind == ONLINE_PROJ else (a, b):
                 _catch_up(own, j, log, n_updates, kind)
-        pp, pa, pb = float(G[p, p]), float(G[p, a]), float(G[p, b])
-        aa, ab, bb = float(G[a, a]), float(G[a, b]), float(G[b, b])
+        if is_far:
+            offset = offsets[a] - offsets[b]
+        pp, pa, pb = float(G[p, p]), float(D[p, a]), float(D[p, b])
+        product = 0.0
         if kind == PLAIN:
-            score = pa - pb + _dot(G[p], T[a], T[b])
+            score = pa - pb + offset + _dot(G[p], T[a], T[b])
         elif kind == ONLINE_PROJ:
-            score = pa - pb + _dot(T[p], G[a], G[b])
+            score = pa - pb + offset
+            score += _far_dot(T[p], shifts, D[a], D[b], offset) if is_far else _dot(T[p], D[a], D[b])
         else:  # s'Mv, s = 2p - p+ - p- and v = p+ - p-
+            aa, bb = float(D[a, a]), float(D[b, b])
             product = 2 * (pa - pb) - aa + bb
             score = product + 2 * _dot(G[p], T[a], T[b]) - _dot(G[a], T[a], T[b]) - _dot(G[b], T[a], T[b])
         if margins.shape[0] > 0:  # S(p, p+) - S(p, p-) before the step, where it is asked for
@@ -516,43 +591,53 @@ def gram_steps(
             continue
         losses += 1
 
-        norm = aa - 2 * ab + bb
+        norm = lengths[t] * pp
         if kind == DISSIM:
-            norm = 0.5 * ((4 * (pp - pa - pb) + aa + bb + 2 * ab) * norm + product * product)
-        else:
-            norm *= pp
-        if norm == 0.0 or twins[a] == twins[b]:
+            squared = 4 * (pp - pa - pb) + aa + bb + 2 * float(D[a, b])  # of s
+            norm = 0.5 * (lengths[t] * max(squared, 0.0) + product * product)
+        if norm == 0.0 or lengths[t] == 0.0:
             continue
-        # rows that nearly cancel may leave a length of rounding below 0
-        tau = min(aggressiveness, loss / norm) if norm > 0.0 else aggressiveness
         update = log.triplets[n_updates]
-        update[0], update[1], update[2], log.taus[n_updates] = p, a, b, tau
+        update[0], update[1], update[2], log.taus[n_updates] = p, a, b, min(aggressiveness, loss / norm)
+        if is_far:
+            shifts[p] += share * log.taus[n_updates] * offset
         if not is_lazy:
-            length, g_a, g_b = log.taus[n_updates], G[a], G[b]
+            length, d_a, d_b = log.taus[n_updates], D[a], D[b]
             for j in range(T.shape[0]):
-                T[j, p] += length * (g_a[j] - g_b[j])
+                T[j, p] += length * (d_a[j] - d_b[j])
         n_updates += 1
     return losses, n_updates
 
 
 @njit(cache=True, nogil=True)
+def _distances(products: Array, first: Ints, second: Ints, lengths: Doubles) -> None:
+    """Write squared distances of rows; NaN where they are so short that products have lost their digits."""
+    for t in range(lengths.shape[0]):
+        a, b = first[t], second[t]
+        squares = float(products[a, a]) + float(products[b, b])
+        length = squares - 2 * float(products[a, b])
+        lengths[t] = length if length > LOST * squares else np.nan
+
+
+@njit(cache=True, nogil=True)
 def _catch_up(tracked: Tracked, j: int, log: Log, n_updates: int, kind: int) -> None:
     """Add to row j of T the updates that it has missed."""
-    row, g, triplets, taus = tracked.T[j], tracked.products[j], log.triplets, log.taus
+    row, d, triplets, taus = tracked.T[j], tracked.differences[j], log.triplets, log.taus
     start = tracked.caught_up[j]
     tracked.caught_up[j] = n_updates
     if kind == PLAIN:
         for s in range(start, n_updates):
-            row[triplets[s, 0]] += taus[s] * (g[triplets[s, 1]] - g[triplets[s, 2]])
+            row[triplets[s, 0]] += taus[s] * (d[triplets[s, 1]] - d[triplets[s, 2]])
         return
+    g = tracked.products[j]
     share = row.dtype.type(0.5 if kind == ONLINE_PROJ else 1.0)
     own = row.dtype.type(kind == DISSIM)
     for s in range(start, n_updates):
         p, a, b = triplets[s, 0], triplets[s, 1], triplets[s, 2]
-        tau, g_p, g_a, g_b = share * taus[s], g[p], g[a], g[b]
-        row[p] += tau * (g_a - g_b)
-        row[a] += tau * (g_p - own * g_a)
-        row[b] -= tau * (g_p - own * g_b)
+        tau, g_p, d_a, d_b = share * taus[s], g[p], d[a], d[b]
+        row[p] += tau * (d_a - d_b)
+        row[a] += tau * (g_p - own * d_a)
+        row[b] -= tau * (g_p - own * d_b)
 
 
 @njit(cache=True, nogil=True)
@@ -569,6 +654,15 @@ def _dot(left: Array, right: Array, without: Array) -> float:
     for k in range(left.shape[0]):
         total += left[k] * (right[k] - without[k])
     return float(total)
+
+
+@njit(cache=True, nogil=True)
+def _far_dot(left: Array, shifts: Doubles, right: Array, without: Array, offset: float) -> float:
+    """Return (left + shifts) (right - without + offset)'."""
+    total = 0.0
+    for k in range(left.shape[0]):
+        total += (float(left[k]) + shifts[k]) * (float(right[k] - without[k]) + offset)
+    return total
 
 
 @njit(cache=True, nogil=True)

@@ -18,7 +18,8 @@ from numpy.typing import ArrayLike
 from lookalike.core.arrays import Array, Doubles, Ints, Matrix
 from lookalike.core.kernels import njit
 from lookalike.core.seeds import as_seed
-from lookalike.learners.base import is_number, is_sparse
+from lookalike.learners.base import is_number
+from lookalike.learners.centring import FAR, centre_of, is_sparse, less, squared_distances
 from lookalike.learners.online import Draw, OnlineLearner, feed
 from lookalike.learners.pairs import PairSampler, check_pairs
 from lookalike.learners.span import Span
@@ -173,7 +174,7 @@ class LEGO(OnlineLearner["_LazyMatrix"]):
 
     def _prepare(self, X: Matrix, n_steps: int) -> _LazyMatrix:
         n, d = X.shape
-        X = around_mean(X)
+        X = less(X, centre_of(X, FAR))  # distances stay, and so do most zeros
         # z'Mz of d x d takes the square of its non-zeros, up to twice a row's, and of n x n four numbers
         non_zeros = (X.nnz if is_sparse(X) else np.count_nonzero(X)) / n
         if self.n_steps_ == 0 and (n < d or n <= 2 * non_zeros):
@@ -247,22 +248,12 @@ class _RowProducts(_LazyMatrix):
         return self._span.full_matrix(half.T @ half)
 
 
-def around_mean(X: Matrix) -> Matrix:
-    """Return dense rows with features that are nowhere 0 less their mean: distances stay, and so do zeros."""
-    if is_sparse(X):
-        return X
-    X = np.asarray(X, dtype=np.float64)
-    with np.errstate(over="ignore", invalid="ignore"):
-        return X - np.where(X.all(axis=0), X.mean(axis=0), 0.0)
-
-
 def random_distances(X: Matrix, n_pairs: int, random: np.random.Generator) -> Doubles:
     """Return the squared Euclidean distances of `n_pairs` pairs of different rows, drawn with replacement."""
     n = X.shape[0]
     first = random.integers(n, size=n_pairs)
     second = (first + random.integers(1, n, size=n_pairs)) % n
-    X, parts = sp.csr_array(X, dtype=np.float64), [slice(k, k + 1_000) for k in range(0, n_pairs, 1_000)]
-    return np.concatenate([(X[first[part]] - X[second[part]]).power(2).sum(axis=1).ravel() for part in parts])
+    return squared_distances(X, first, second)
 
 
 def _squared_lengths(X: Matrix) -> Doubles:

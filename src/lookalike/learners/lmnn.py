@@ -32,6 +32,8 @@ FIRST_STEP = 0.1
 LOST = 1e-3
 """Smallest eigenvalue, as a share of the largest, with which a fit starts from the M of another. It starts from M = I
 where no distance can be so large."""
+SMALLEST_SQUARE = 1e-26
+"""Squared distances below this share of the largest in a class are the rounding of equal rows."""
 FEW = 1 / 12
 """Fewer negative eigenvalues than this share of all are few."""
 
@@ -176,8 +178,10 @@ def target_neighbours(rows: Doubles, classes: Longs, k: int) -> Longs:
     for label in range(int(classes.max()) + 1):
         members = np.flatnonzero(classes == label)
         distances: Doubles = cdist(rows[members], rows[members], "sqeuclidean")
-        # equal in ten digits, as those of equal rows are whatever the rounding, they go by row number
-        distances = np.asarray(np.round(distances / (distances.max() or 1.0), 10), dtype=np.float64)
+        # equal in ten digits, or no more than rounding, they go by row number
+        distances[distances < SMALLEST_SQUARE * distances.max()] = 0.0
+        digits, exponents = np.frexp(distances)
+        distances = np.ldexp(np.round(digits, 10), exponents)
         np.fill_diagonal(distances, np.inf)
         nearest = np.argsort(distances, axis=1, kind="stable")[:, : min(k, len(members) - 1)]
         targets[members, : nearest.shape[1]] = members[nearest]

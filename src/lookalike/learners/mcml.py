@@ -133,9 +133,6 @@ class CollapsingObjective:
         self.at_zero = float(np.log(len(codes) - 1)) - self.constant
         # around their mean, where squared distances lose fewest digits
         rows: Doubles = coordinates - coordinates.mean(axis=0)
-        # rows that are all equal differ by rounding only, which must not be learned from
-        if np.linalg.norm(rows) < 1e-12 * np.linalg.norm(coordinates):
-            rows[:] = 0
         # sum over the pairs of a class of z z' is 2 (class size) times its scatter around its own mean
         within = class_deviations(rows, codes, sizes) * np.sqrt(2 * self.weights * sizes[codes] / others)[:, None]
         self.target: Array = (within.T @ within).astype(dtype)

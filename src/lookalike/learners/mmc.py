@@ -17,11 +17,9 @@ from lookalike.learners.base import class_deviations
 from lookalike.learners.batch import BatchLearner, Point
 from lookalike.learners.factor_descent import quasi_newton
 from lookalike.learners.projections import project_psd
-from lookalike.learners.span import Span
+from lookalike.learners.span import Span, principal_axes
 from lookalike.learners.triplets import class_codes
 
-RANK_TOLERANCE = 1e-10
-"""Directions with less than this share of the largest variance within classes have none."""
 FIRST_STEP, LENGTHENED, SHORTENED = 0.1, 1.05, 0.5
 """Of the ascent by projections: the first step tried, as a share of the norm of M, and what becomes of its length."""
 PROJECTIONS, EXCESS = 100, 0.01
@@ -113,16 +111,14 @@ class SpreadingProblem:
         deviations = class_deviations(rows, codes[by_class], sizes)
         # over the pairs of a class, zz' sums to its size times its scatter around its mean
         deviations *= np.sqrt(sizes[codes[by_class]] / float((sizes * (sizes - 1) / 2).sum()))[:, None]
-        variances, vectors = np.linalg.eigh(deviations.T @ deviations)
-        varies = variances > RANK_TOLERANCE * float(np.vdot(coordinates, coordinates)) / len(coordinates)
-        self.directions, lengths = vectors[:, varies], np.sqrt(variances[varies])
+        self.directions, lengths = principal_axes(rows / np.sqrt(len(rows)), deviations)
         self.scaled: Doubles = self.directions / lengths
         self.identity: Doubles = np.diag(lengths)
         self.bound = float(lengths @ lengths)
         self._rows = rows @ self.scaled
         # what the directions that are not learned add to every squared distance
         rest = rows - (rows @ self.directions) @ self.directions.T
-        self._constant = 0.0 if varies.all() else np.maximum(_squared_distances(rest), 0.0)
+        self._constant = 0.0 if len(lengths) == rows.shape[1] else np.maximum(_squared_distances(rest), 0.0)
         ends = np.cumsum(sizes)
         self._classes = [slice(end - size, end) for end, size in zip(ends, sizes, strict=True)]
         self._n_different = len(rows) ** 2 - int((sizes**2).sum())

@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from lookalike.core.arrays import Array, Doubles, Ints, Matrix
 from lookalike.core.kernels import njit
-from lookalike.learners.base import is_sparse, largest_value
+from lookalike.learners.base import largest_value
+from lookalike.learners.centring import is_sparse
 from lookalike.learners.gram import (
     DISSIM,
     LARGEST_BYTES,
@@ -80,12 +81,18 @@ class PassiveAggressive(OnlineTripletLearner["Steps"]):
     projections: ClassVar[tuple[str | None, ...]] = (None, "psd")
     """Values that ``projection`` may have."""
 
-    def _why_no_transform(self) -> str | None:
-        if self.projection == "psd":
+    def _why_no_transform(self) -> str | None:  # of a fitted model, whatever the parameters have been set to since
+        return self._why_not_with(getattr(self, "projection_", self.projection))
+
+    def _why_no_fit_transform(self) -> str | None:
+        return self._why_not_with(self.projection)
+
+    def _why_not_with(self, projection: str | None) -> str | None:
+        if projection == "psd":
             return None
         name = self.matrix_name.rstrip("_")
         return (
-            f"{type(self).__name__} with projection={self.projection!r} has no transform, because its {name} need not "
+            f"{type(self).__name__} with projection={projection!r} has no transform, because its {name} need not "
             f"be positive semidefinite: learn with projection='psd', or use similarity and rank, which take any {name}"
         )
 
@@ -123,6 +130,7 @@ class PassiveAggressive(OnlineTripletLearner["Steps"]):
         self._form: Form = RowForm.identity(d, self.dtype)
         super()._start(d)
         self.n_projections_ = 0
+        self.projection_: str | None = None
 
     def _prepare(self, X: Matrix, n_steps: int) -> Steps:
         return self._rankers(X, n_steps)[0]
@@ -135,7 +143,7 @@ class PassiveAggressive(OnlineTripletLearner["Steps"]):
             gram = Gram.copied(X, self.dtype) if shared is None else shared
             if (gram.rows.shape, gram.rows.dtype) != (X.shape, self.dtype):
                 raise ValueError(f"gram is of {gram.n_rows:,} other rows: share Gram.copied(X, {self.dtype!r})")
-            gram = gram.around_mean if self.kind == DISSIM else gram  # of distances, which stay as they are
+            gram = gram.of_distances if self.kind == DISSIM else gram
             return [GramSteps(gram, self.kind, C, n_steps) for _ in range(n_rankers)]
         super()._refuse_large_matrix()
         rows = OrderedRows(X, self._form.dtype)
@@ -179,6 +187,7 @@ class PassiveAggressive(OnlineTripletLearner["Steps"]):
     def _finish(self, traced: bool = False) -> None:
         if not traced:
             self._refuse_overflow(self._form.has_overflowed)
+        self.projection_ = self.projection
         if self.projection == "symmetric":
             self._form = self._form.symmetric()
         elif self.projection == "psd":
@@ -209,7 +218,7 @@ class PassiveAggressive(OnlineTripletLearner["Steps"]):
     @property
     def components_(self) -> Doubles:
         """Return L with LL' = W (or M), found when it is first asked for."""
-        if self.projection != "psd" or not getattr(self, "n_projections_", 0):
+        if getattr(self, "projection_", None) != "psd":
             raise AttributeError(f"{type(self).__name__} has components_ after a fit with projection='psd'")
         super()._refuse_large_matrix()
         return self._form.components
@@ -245,6 +254,7 @@ class PassiveAggressive(OnlineTripletLearner["Steps"]):
             self._form = RowForm(values.pop("rows_"), values.pop("strengths_"))
             if self._form.rows.shape[1] != values["n_features_in_"]:
                 raise ValueError(f"the rows do not have {values['n_features_in_']} features")
+        values.setdefault("projection_", self.projection)  # of files before 1.3
         super()._restore(values)
 
 
@@ -353,8 +363,8 @@ class OASIS(PassiveAggressive):
         that is up to 2,900 rows of 1,000 words and 7,500 of 10,000. Inner products and the log of updates take at most
         1 GiB (11,500 rows in float32; a log of 67 million): beyond, and with a `projection_interval` where there are
         more than d / 2 rows, ``"auto"`` takes ``"rows"``, and ``"gram"`` raises ValueError; so they do for C above
-        10,000, because products of nearly equal rows do not tell how long a step may be. A `partial_fit_triplets` that
-        goes on from what was learned always takes ``"rows"``.
+        10,000, because of so long steps products keep too few digits between nearly equal rows. A
+        `partial_fit_triplets` that goes on from what was learned always takes ``"rows"``.
     projection_interval : int, optional
         With ``projection="psd"``: project W after every so many steps of the training too, counted from the first
         (JMLR section 6.2 and Figure 9), an eigendecomposition each time: of n x n numbers on inner products of n rows.
@@ -379,6 +389,8 @@ class OASIS(PassiveAggressive):
         Steps taken, those of `partial_fit_triplets` included.
     n_updates_ : int
         Those that changed W.
+    projection_ : {None, "symmetric", "psd"}
+        What was done to W at the end of the last fit, which decides whether there is a `transform`.
     n_projections_ : int
         Projections onto the positive semidefinite cone, the one at the end of every fit included.
     curve_ : dict of numpy.ndarray

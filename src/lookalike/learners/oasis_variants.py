@@ -152,7 +152,9 @@ class OnlineProjOASIS(PassiveAggressive):
     ----------
     W_ : numpy.ndarray of shape (d, d)
         The learned matrix, symmetric to the bit.
-    rows_, strengths_, n_steps_, n_updates_, n_projections_, curve_, validation_curve_, components_, n_features_in_
+    rows_, strengths_, n_steps_, n_updates_, n_projections_, curve_, validation_curve_, components_
+        As of `OASIS`.
+    projection_, n_features_in_
         As of `OASIS`.
     metric_ : str
         ``"inner_product"``.
@@ -193,8 +195,10 @@ class DissimOASIS(PassiveAggressive):
     ----------
     M_ : numpy.ndarray of shape (d, d)
         The learned matrix, symmetric to the bit.
-    rows_, strengths_, n_steps_, n_updates_, n_projections_, curve_, validation_curve_, components_, n_features_in_
-        As of `OASIS`; dense `rows_` are less their mean.
+    rows_, strengths_, n_steps_, n_updates_, n_projections_, curve_, validation_curve_, components_
+        As of `OASIS`.
+    projection_, n_features_in_
+        As of `OASIS`; `rows_` far from the origin are less a centre.
     metric_ : str
         ``"sqeuclidean"``.
 
@@ -253,7 +257,7 @@ class AveragedOASIS(PassiveAggressive):
     curve_ : dict of numpy.ndarray
         ``step`` (of each ranker), ``loss_rate`` (of all rankers' steps since the last point) and whatever the trace
         gave, which saw the mean as it was then.
-    rows_, strengths_, n_projections_, validation_curve_, metric_, components_, n_features_in_
+    rows_, strengths_, projection_, n_projections_, validation_curve_, metric_, components_, n_features_in_
         As of `OASIS`.
 
     Examples

@@ -12,14 +12,13 @@ import numpy as np
 import scipy.linalg
 
 from lookalike.core.arrays import Doubles, Labels, Longs, Matrix
-from lookalike.learners.base import SimilarityLearner, class_deviations, is_sparse, refuse_overflow
-from lookalike.learners.span import Span
+from lookalike.learners.base import SimilarityLearner, class_deviations, refuse_overflow
+from lookalike.learners.centring import powers_of_two
+from lookalike.learners.span import RANK_TOLERANCE, Span, principal_axes
 from lookalike.learners.triplets import class_codes
 
 Classes = tuple[Longs, Longs]
 """Class numbers of rows, and the sizes of classes."""
-LEAST_VARIANCE = 1e-12
-"""Directions with less than this share of the mean squared length of rows are no principal directions."""
 LEAST_SHARE = 1e-8
 """A principal direction whose variance within classes, beside the directions before it, is less than this share of its
 variance has none that could be told from rounding."""
@@ -77,12 +76,10 @@ class RCA(SimilarityLearner):
             self._require_whole(1, "n_components")
         X, y = self._check_labelled(X, y)
         refuse_overflow(X)
-        span = Span(X) if is_sparse(X) and X.shape[0] <= X.shape[1] else None
-        rows = np.asarray((X.toarray() if is_sparse(X) else X) if span is None else span.coordinates, dtype=np.float64)
-        classes = class_codes(y)
-        whole = whiten_all(rows, classes) if self.n_components in (None, rows.shape[1]) else None
-        inner = whole if whole is not None else self._whiten_leading(rows, classes)
-        self.components_ = np.ascontiguousarray(inner if span is None else span.basis @ inner)
+        span, classes = Span(X), class_codes(y)
+        whole = whiten_all(span.coordinates, classes) if self.n_components in (None, span.rank) else None
+        inner = whole if whole is not None else self._whiten_leading(span.coordinates, classes)
+        self.components_ = np.ascontiguousarray(span.basis @ inner)
         self.M_ = self.components_ @ self.components_.T
         self.n_components_ = inner.shape[1]
         self.metric_ = "sqeuclidean"
@@ -90,7 +87,9 @@ class RCA(SimilarityLearner):
 
     def _whiten_leading(self, rows: Doubles, classes: Classes) -> Doubles:
         """Return L with LL' = P (P'CP)^-1 P'."""
-        directions, lengths = principal_directions(rows, None if self.n_components is None else int(self.n_components))
+        most = None if self.n_components is None else int(self.n_components)
+        directions, lengths = principal_axes(rows, rows)
+        directions, lengths = directions[:, :most], lengths[:most] / np.sqrt(len(rows))
         # in units of the lengths, a pivot is what the directions before leave of the variance within classes
         deviations = class_deviations(rows @ directions, *classes) / lengths
         factor, n_positive = cholesky(deviations.T @ deviations / len(rows))
@@ -120,29 +119,20 @@ def whiten_all(rows: Doubles, classes: Classes) -> Doubles | None:
     codes, sizes = classes
     if len(rows) - len(sizes) < rows.shape[1]:
         return None
+    scales = powers_of_two(np.sqrt(np.square(rows).mean(axis=0)))
+    rows = rows * scales
     deviations = class_deviations(rows, codes, sizes)
     factor, n_positive = cholesky(deviations.T @ deviations / len(rows))
     if n_positive < len(factor):
         return None
     inverse = scipy.linalg.lapack.dtrtri(factor, lower=1)[0].T
     firsts = np.unique(codes, return_index=True)[1]
-    means = rows[firsts] - deviations[firsts] - rows.mean(axis=0)
+    means = rows[firsts] - deviations[firsts]
     # no direction has more variance between classes than this, in terms of that within
     between = float(sizes @ ((means @ inverse) ** 2).sum(axis=1)) / len(rows)
     least_variance = 1 / float(np.vdot(inverse, inverse))
-    varies = least_variance > LEAST_VARIANCE * float(np.vdot(rows, rows)) / len(rows)
-    return inverse if varies and 1 + between < 1 / LEAST_SHARE else None
-
-
-def principal_directions(rows: Doubles, most: int | None) -> tuple[Doubles, Doubles]:
-    """Return directions in which rows vary, as columns, and standard deviations along them, largest first."""
-    n, d = rows.shape
-    centred = rows - rows.mean(axis=0)
-    # from the smaller of the two products
-    values, vectors = np.linalg.eigh((centred @ centred.T if n < d else centred.T @ centred) / n)
-    kept = values > LEAST_VARIANCE * float(np.vdot(rows, rows)) / n
-    lengths, vectors = np.sqrt(values[kept][::-1][:most]), vectors[:, kept][:, ::-1][:, :most]
-    return centred.T @ (vectors / (np.sqrt(n) * lengths)) if n < d else vectors, lengths
+    varies = least_variance > RANK_TOLERANCE * float(np.vdot(rows, rows)) / len(rows)
+    return scales[:, None] * inverse if varies and 1 + between < 1 / LEAST_SHARE else None
 
 
 def cholesky(matrix: Doubles) -> tuple[Doubles, int]:

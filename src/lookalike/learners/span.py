@@ -9,31 +9,37 @@ import numpy as np
 import scipy.linalg
 
 from lookalike.core.arrays import Doubles, Longs, Matrix
-from lookalike.learners.base import is_sparse
+from lookalike.learners.centring import FAR, centre_of, is_sparse, less, means_and_spreads, powers_of_two
 
 RANK_TOLERANCE = 1e-12
-"""Directions in which the rows have less than this share of the largest sum of squares are left out."""
+"""Directions with less than this share of the sum of squares are rounding, once rows are centred and columns scaled."""
+ROUNDING = 4 * np.finfo(np.float64).eps
+"""Columns with a standard deviation of at most this share of their mean have one value."""
 
 
 class Span:
-    """Orthonormal `basis` B (d, r) of a subspace with all rows, their `coordinates` X B in it, and its `rank` r."""
+    """Orthonormal `basis` B (d, r) of differences of rows, `coordinates` (X - mean) B of the rows, and `rank` r."""
 
     def __init__(self, X: Matrix) -> None:
         X = X.astype(np.float64, copy=False) if is_sparse(X) else np.asarray(X, dtype=np.float64)
-        # a CSR may store zeros
-        used = np.unique(X.indices[X.data != 0]) if is_sparse(X) else np.flatnonzero(X.any(axis=0))
-        self._features: Longs | None = used.astype(np.int64)
-        if X.shape[0] >= len(self._features):
+        means, spreads = means_and_spreads(X)
+        used = np.flatnonzero(spreads > ROUNDING * np.abs(means)).astype(np.int64)
+        self._features: Longs | None = used
+        self.basis = np.zeros((X.shape[1], len(used)))
+        rows = X[:, used]
+        if X.shape[0] > len(used):
             # unit vectors of the features in use: exact, and no larger than the data
-            self.basis = np.zeros((X.shape[1], len(self._features)))
-            self.basis[self._features, np.arange(len(self._features))] = 1.0
-            rows = X[:, self._features]
-            self.coordinates = np.ascontiguousarray(rows.toarray() if is_sparse(rows) else rows)
+            self.basis[used, np.arange(len(used))] = 1.0
+            self.coordinates = np.ascontiguousarray((rows.toarray() if is_sparse(rows) else rows) - means[used])
         else:
-            # from XX' of shape (n, n), so that a CSR matrix is never made dense over all its features
+            # from products of rows, of shape (n, n), so that a CSR matrix is never made dense over all its features
             self._features = None
-            self.basis = _row_space(X)
-            self.coordinates = np.ascontiguousarray(X @ self.basis)
+            moved = less(rows, centre_of(rows, FAR) if is_sparse(rows) else means[used])
+            directions = _directions(moved, powers_of_two(spreads[used]))
+            self.basis = np.zeros((X.shape[1], directions.shape[1]))
+            self.basis[used] = directions
+            coordinates = moved @ directions
+            self.coordinates = np.ascontiguousarray(coordinates - coordinates.mean(axis=0))
         self.rank = int(self.basis.shape[1])
 
     def full_matrix(self, inner: Doubles) -> Doubles:
@@ -57,17 +63,30 @@ class Span:
         return np.asarray(matrix)
 
 
-def _row_space(X: Matrix) -> Doubles:
-    """Return an orthonormal basis of the row space of n < d rows."""
-    gram = X @ X.T
+def _directions(rows: Matrix, scales: Doubles) -> Doubles:
+    """Return an orthonormal basis of the differences of rows, of which there are no more than columns."""
+    scaled = rows.multiply(scales).tocsr() if is_sparse(rows) else rows * scales
+    gram = scaled @ scaled.T
     gram = gram.toarray() if is_sparse(gram) else gram
-    values, vectors = np.linalg.eigh(gram)
-    kept = values > RANK_TOLERANCE * values[-1]
+    gram -= gram.mean(axis=0)
+    gram -= gram.mean(axis=1)[:, None]
+    values, vectors = np.linalg.eigh((gram + gram.T) / 2)
+    kept = values > RANK_TOLERANCE * np.maximum(values, 0.0).sum()
     vectors = vectors[:, kept]
     # LAPACK leaves the sign of an eigenvector open
     vectors *= np.where(vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
-    basis = np.asarray(X.T @ (vectors / np.sqrt(values[kept])))
-    # squaring the data in the Gram matrix cost the weak directions half their digits: orthogonalise once more, which
-    # never leaves the row space, as QR by the Cholesky factor of a matrix that is I already up to those errors
-    upper = np.linalg.cholesky(basis.T @ basis).T
-    return np.ascontiguousarray(scipy.linalg.solve_triangular(upper, basis.T, trans="T").T)
+    # these span the rows in their own units, too; there a long column hides others from products, but not from QR
+    return np.asarray(scipy.linalg.qr(rows.T @ (vectors / np.sqrt(values[kept])), mode="economic")[0])
+
+
+def principal_axes(rows: Doubles, parts: Doubles) -> tuple[Doubles, Doubles]:
+    """Return directions in which `parts` of centred rows vary, as columns, and singular values, largest first.
+
+    Those that cannot be told from the rounding of rows are left out, whatever the units of columns.
+    """
+    scales = powers_of_two(np.sqrt(np.square(rows).mean(axis=0)))
+    scaled = parts * scales
+    values = np.linalg.eigvalsh(scaled @ scaled.T if len(scaled) < scaled.shape[1] else scaled.T @ scaled)
+    rank = np.count_nonzero(values > RANK_TOLERANCE * float(np.square(rows * scales).sum()))
+    _, lengths, directions = np.linalg.svd(parts, full_matrices=False)
+    return np.asarray(directions[:rank].T), np.asarray(lengths[:rank])

@@ -1,4 +1,4 @@
-"""The span of the training rows: a basis that holds every row, and full-space matrices that keep the rest."""
+"""The span of the training rows: a basis that holds every difference, whatever the place and units of the rows."""
 
 import numpy as np
 import pytest
@@ -30,9 +30,23 @@ def test_an_orthonormal_basis_of_the_least_size_holds_every_row(n, d, rank, form
     assert (span.rank, span.coordinates.shape) == (rank, (n, rank))
     assert span.basis.dtype == span.coordinates.dtype == np.float64
     np.testing.assert_allclose(span.basis.T @ span.basis, np.eye(rank), atol=1e-13)
+    X = X - X.mean(axis=0)
     np.testing.assert_allclose(span.coordinates, X @ span.basis, atol=1e-13)
     np.testing.assert_allclose(span.coordinates @ span.basis.T, X, atol=1e-10)
     np.testing.assert_array_equal(Span(given.copy()).basis, span.basis)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize(("n", "d", "rank"), [(10, 40, 8), (40, 10, 8)])
+@pytest.mark.parametrize(("shift", "factor"), [(1e6, 1.0), (0.0, 1e7), (0.0, 1e-7)])
+def test_a_rank_depends_on_no_place_and_no_unit(n, d, rank, form, shift, factor):
+    X = rows(n, d)
+    X[:, 3] *= factor
+    span = Span(form(X + shift))
+    assert span.rank == rank
+    differences = X - X.mean(axis=0)
+    left = np.abs(differences - (differences @ span.basis) @ span.basis.T).max(axis=0)
+    assert (left <= 1e-8 * np.abs(differences).max(axis=0)).all()
 
 
 def test_a_wide_csr_is_not_made_dense(monkeypatch):

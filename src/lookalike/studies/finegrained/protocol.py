@@ -20,7 +20,6 @@ from lookalike.core.seeds import generator, integer_seed
 from lookalike.data.relevance import RelevanceData
 from lookalike.features import l1_hash
 from lookalike.learners import oasis, relevance_triplets
-from lookalike.learners.span import Span
 from lookalike.ranking.distances import pair_distances
 from lookalike.studies.finegrained import training
 from lookalike.studies.finegrained.files import SystemResult
@@ -251,7 +250,7 @@ def in_span(rows: Floats, learned: npt.NDArray[np.int32]) -> tuple[Floats, Float
     """
     if rows.shape[1] <= len(learned):
         return rows, rows[:, :0]
-    basis = Span(rows[learned]).basis.astype(np.float32)
+    basis = np.linalg.qr(rows[learned].T.astype(np.float64))[0].astype(np.float32)
     inside: Floats = rows @ basis
     outside: Floats = rows - inside @ basis.T
     return inside, outside

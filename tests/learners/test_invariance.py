@@ -1,0 +1,229 @@
+"""What learners must not depend on: where the rows lie, in what units columns are, and in what precision rows come.
+
+Each learner's line says what must hold of it; a new learner of the registry needs one.
+"""
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from lookalike.learners import LEARNERS, TripletSampler
+from lookalike.learners.centring import centre_of, less, means_and_spreads
+from lookalike.learners.gram import Gram, Seen
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+# Of a shift of all rows. DISTANCE: learned from differences and compared by them, so that no similarity changes.
+# STEPS: learned from inner products, which change with the place; what is learned there must be what the steps of
+# their definition learn. PRODUCT: nothing is learned from places, and the similarity is the printed inner product.
+DISTANCE, STEPS, PRODUCT = "distance", "steps", "product"
+# Of a factor for one column. EQUIVARIANT: no similarity changes, or all by one factor. RANK: it starts from M = I, so
+# that a unit decides what is near; what is learned keeps its dimensions, and says the same in `transform`.
+EQUIVARIANT, RANK = "equivariant", "rank"
+SHORT = {"n_steps": 1_000, "random_state": 0}
+MUST = {
+    "Euclidean": (DISTANCE, None, {}),
+    "MCML": (DISTANCE, RANK, {"max_iter": 20}),
+    "LMNN": (DISTANCE, RANK, {"max_iter": 50}),
+    "OASIS": (STEPS, None, SHORT),
+    "OnlineProjOASIS": (STEPS, None, SHORT),
+    "DissimOASIS": (DISTANCE, None, SHORT | {"dtype": "float64"}),
+    "AveragedOASIS": (STEPS, None, SHORT | {"n_rankers": 2}),
+    "LEGO": (DISTANCE, RANK, SHORT),
+    "RCA": (DISTANCE, EQUIVARIANT, {}),
+    "MMC": (DISTANCE, EQUIVARIANT, {"max_iter": 200, "tol": 1e-6}),
+    "TFIDF": (PRODUCT, None, {}),
+    "SOMLTG": (STEPS, None, SHORT),
+    "SOMLDA": (STEPS, None, SHORT),
+    "DiagonalOASIS": (STEPS, None, SHORT),
+    "QPAO": (STEPS, None, {"n_triplets": 100, "n_blocks": 2, "random_state": 0}),
+}
+OF_PRODUCTS = ["OASIS", "OnlineProjOASIS", "AveragedOASIS"]
+
+
+def rows_of_classes(d=20, n=100):
+    y = np.repeat(range(4), n // 4)
+    X = np.random.default_rng(0).normal(size=(n, d))
+    X[:, :4] += 3 * np.eye(4)[y]
+    return X, y
+
+
+X, Y = rows_of_classes()
+WIDE = rows_of_classes(120, 60)
+
+
+def having(place, must):
+    return [name for name, kinds in MUST.items() if kinds[place] == must]
+
+
+def made(name, **more):
+    return LEARNERS[name](**MUST[name][2] | more)
+
+
+def similarities(name, rows, y, **more):
+    return made(name, **more).fit(rows, y).similarity(rows, rows).astype(np.float64)
+
+
+def assert_near(found, expected, share):
+    np.testing.assert_allclose(found, expected, rtol=0, atol=share * np.abs(expected).max())
+
+
+def test_every_learner_says_what_must_hold():
+    assert set(MUST) == set(LEARNERS)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("name", having(0, DISTANCE))
+def test_distances_do_not_change_with_the_place_of_the_rows(name, form):
+    # numbers that float64 holds exactly at every place, so that only what is done with them can differ
+    for (rows, y), shift in itertools.product(((X, Y), WIDE), (2.0**10, 2.0**20)):
+        rows = np.round(rows * 2**20) / 2**20
+        expected = similarities(name, rows, y)
+        assert_near(similarities(name, form(rows + shift), y), expected, 1e-4 if name in ("LMNN", "MMC") else 1e-6)
+
+
+@pytest.mark.parametrize("shift", [0.0, 200.0, 1000.0])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", OF_PRODUCTS)
+def test_steps_on_products_learn_what_steps_on_rows_do_wherever_these_lie(name, dtype, form, shift):
+    rows = X + shift
+    expected = made(name, solver="rows", dtype="float64").fit(rows, Y)
+    model = made(name, solver="gram", dtype=dtype).fit(form(rows), Y)
+    changed = np.abs(expected.W_ - np.eye(20)).max()
+    np.testing.assert_allclose(model.W_, expected.W_, atol=changed * (1e-3 if dtype == "float32" else 1e-9))
+    assert model.score(rows, Y) == pytest.approx(expected.score(rows, Y), abs=0.01)
+
+
+def steps_of_the_diagonal(rows, triplets, C=0.1):
+    """JMLR's steps for a diagonal W (see `DiagonalOASIS`)."""
+    w = np.ones(rows.shape[1])
+    for p, a, b in triplets:
+        v = rows[p] * (rows[a] - rows[b])
+        if (loss := 1 - w @ v) > 0 and v.any():
+            w += min(C, loss / (v @ v)) * v
+    return w
+
+
+@pytest.mark.parametrize("shift", [0.0, 1000.0, 1e5])
+def test_diagonal_steps_are_those_of_their_definition_wherever_rows_lie(shift):
+    rows, triplets = X + shift, TripletSampler(Y, 0).draw(1_000)
+    w = made("DiagonalOASIS").fit_triplets(rows, triplets).w_
+    expected = steps_of_the_diagonal(rows, triplets)
+    np.testing.assert_allclose(w - 1, expected - 1, atol=1e-6 * np.abs(expected - 1).max())
+
+
+def test_the_printed_product_is_what_it_is_wherever_rows_lie():
+    for shift in (0.0, 1000.0):
+        np.testing.assert_allclose(similarities("TFIDF", X + shift, Y), (X + shift) @ (X + shift).T, rtol=1e-12)
+
+
+@pytest.mark.parametrize("factor", [1e-7, 1e-5, 1e5, 1e7])
+@pytest.mark.parametrize("name", having(1, EQUIVARIANT))
+def test_a_unit_changes_nothing(name, factor):
+    rows = X * np.where(np.arange(20) == 2, factor, 1.0)
+    found, expected = similarities(name, rows, Y), similarities(name, X, Y)
+    if name == "MMC":  # its constraint is in the units of the rows
+        found, expected = found / found.min(), expected / expected.min()
+    assert_near(found, expected, 1e-2 if name == "MMC" else 1e-6)
+    wide, y = WIDE
+    if name == "RCA":
+        unit = np.where(np.arange(120) == 110, factor, 1.0)
+        assert made(name).fit(wide * unit, y).n_components_ == made(name).fit(wide, y).n_components_ == 56
+
+
+@pytest.mark.parametrize("factor", [1e-5, 1e5])
+@pytest.mark.parametrize("name", having(1, RANK))
+def test_a_unit_hides_no_dimension(name, factor):
+    rows = X * np.where(np.arange(20) == 2, factor, 1.0)
+    model = made(name).fit(rows, Y)
+    mapped = model.transform(rows)
+    expected = model.similarity(rows, rows)
+    distances = -np.square(mapped[:, None] - mapped).sum(axis=2)
+    np.testing.assert_allclose(distances, expected, rtol=1e-5, atol=1e-6 * np.abs(np.median(expected)))
+
+
+@pytest.mark.parametrize("name", MUST)
+def test_rows_in_single_precision_teach_the_same(name):
+    single = X.astype(np.float32)
+    models = [made(name).fit(rows, Y) for rows in (single, single.astype(np.float64))]
+    found, expected = (model.similarity(single, single).astype(np.float64) for model in models)
+    assert_near(found, expected, 1e-3 if name in ("LMNN", "MMC") else 2e-5)
+    if MUST[name][0] == DISTANCE:
+        far = (X + 1e4).astype(np.float32)
+        moved = far.astype(np.float64) - 1e4
+        assert made(name).fit(far, Y).score(far, Y) == pytest.approx(
+            made(name).fit(moved, Y).score(moved, Y), abs=0.002
+        )
+
+
+def test_a_single_matrix_compares_by_distance_as_a_double_one_far_from_the_origin():
+    for shift in (0.0, 1e4, 1e6):
+        rows = X + shift
+        scores = [
+            LEARNERS[name](**more).fit(rows, Y).score(rows, Y)
+            for name, more in (("DissimOASIS", {"n_steps": 0}), ("Euclidean", {}))
+        ]
+        assert scores[0] == pytest.approx(scores[1], abs=1e-4)
+        assert scores[1] == pytest.approx(LEARNERS["Euclidean"]().fit(X, Y).score(X, Y), abs=1e-12)
+
+
+@pytest.mark.parametrize(("dtype", "share"), [("float32", 2e-3), ("float64", 1e-8)])
+@pytest.mark.parametrize("projection", ["symmetric", "psd"])
+def test_projections_and_scores_along_a_curve_are_right_far_from_the_origin(projection, dtype, share):
+    wide, y = WIDE
+    rows, seen = wide + 200, Seen(wide[::3] + 200)
+
+    def scores(model, step):
+        stopped = model.as_stopped()
+        own = stopped.scores_among(seen)
+        error = 0.0 if own is None else np.abs(own - stopped.similarity(seen.rows, seen.rows)).max() / np.abs(own).max()
+        return {"error": error}
+
+    options = (
+        {"projection": projection, "projection_interval": 250} if projection == "psd" else {"projection": projection}
+    )
+    exact = made("OASIS", solver="rows", dtype="float64", **options).fit(rows, y)
+    model = made("OASIS", solver="gram", dtype=dtype, **options).fit(rows, y, trace=scores)
+    np.testing.assert_allclose(model.W_, exact.W_, atol=share * np.abs(exact.W_ - np.eye(120)).max())
+    assert model.curve_["error"].max() < share
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_length_of_a_step_between_nearly_equal_rows_is_that_of_their_difference(dtype):
+    rows = X.copy()
+    rows[1::2] = rows[::2] + 2.0**-12 * rows[1::2]
+    gram = Gram.copied(rows, dtype)
+    first, second = np.arange(0, 100, 2), np.arange(1, 100, 2)
+    kept = gram.rows.astype(np.float64)
+    np.testing.assert_allclose(
+        gram.squared_distances(first, second), np.square(kept[first] - kept[second]).sum(axis=1), rtol=1e-6
+    )
+    assert not gram.squared_distances(first, first).any()
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_a_centre_has_few_digits_and_leaves_rows_around_the_origin(form):
+    assert centre_of(form(X), 8.0) is None
+    whole = np.round(10 * X) + 1000
+    centre = centre_of(form(whole), 1.0)
+    np.testing.assert_array_equal(centre, np.round(centre))
+    np.testing.assert_allclose(centre, whole.mean(axis=0), atol=16)
+    moved = less(form(whole), centre)
+    np.testing.assert_array_equal(moved.toarray() if sp.issparse(moved) else moved, whole - centre)
+    constant = np.full((1_000, 2), 0.1)
+    means, spreads = means_and_spreads(form(constant))
+    np.testing.assert_array_equal((means, spreads), ([0.1, 0.1], [0, 0]))
+
+
+@pytest.mark.parametrize("name", [*OF_PRODUCTS, "DissimOASIS"])
+def test_a_transform_follows_the_fit_and_not_what_parameters_are_set_to_since(name, tmp_path):
+    model = made(name, projection="psd").fit(X, Y)
+    expected = model.transform(X)
+    np.testing.assert_array_equal(model.set_params(projection=None).transform(X), expected)
+    assert not hasattr(model, "fit_transform")
+    other = made(name).fit(X, Y).set_params(projection="psd")
+    assert not hasattr(other, "transform")
+    assert hasattr(other, "fit_transform")
