@@ -116,6 +116,7 @@ DESCRIPTOR = f"{RESULTS}/descriptors/{{descriptor}}"
 FEATURES = f"{RESULTS}/features/{{representation}}"
 LOGS = "logs/{dataset}"
 REPORT = "results/report"
+CLAIMS_TABLE = "results/claims.csv"
 REPORT_FILES = SOURCE / "lookalike" / "report"
 KEPT = RESOURCES / "runs"
 
@@ -236,10 +237,28 @@ def exhibit_files(dataset, paper=""):
 
 
 def exhibits_of(datasets):
-    """Every file of the exhibits of some data sets, and their main numbers, so that a missing file is noticed."""
-    return [
+    """Every file of the exhibits of some data sets, their main numbers, and the table of claims of all."""
+    files = [
         file for dataset in datasets for file in [f"results/{dataset}/exhibits/headline.txt", *exhibit_files(dataset)]
     ]
+    return [*files, CLAIMS_TABLE, CLAIMS_TABLE.replace(".csv", ".md")]
+
+
+def tested_claims(datasets):
+    """The tables of claims, each tested by itself, of all studies of some data sets."""
+    return [
+        f"results/{dataset}/{room}/tested.parquet"
+        for dataset in datasets
+        for room in rooms.ROOMS
+        if dataset in SETTINGS.studies(room)
+    ]
+
+
+def other_claims(wildcards):
+    """Tables of claims of other data sets that were run, with their times: if these change, all are decided again."""
+    asked = set(tested_claims(asked_for()))
+    found = [path for path in sorted(Path("results").glob("*/*/tested.parquet")) if str(path) not in asked]
+    return {str(path): path.stat().st_mtime_ns for path in found}
 
 
 def target_of(dataset):
@@ -263,7 +282,9 @@ def asked_for():
     wanted = [dataset for dataset in studied() if target_of(dataset) in targets]
     if not targets or "all" in targets:
         wanted += studied(synthetic=False)
-    if "demo" in targets:
+    if "exhibits" in targets:
+        wanted += filter(has_results, studied())
+    if targets & {"demo", "readme_parts"}:
         wanted += studied(synthetic=True)
     return list(dict.fromkeys(wanted))
 
@@ -277,7 +298,10 @@ def command_of(wildcards):
 
 
 def closing():
-    """Last words of a run: the main numbers of its studies, and where the report is."""
+    """Last words of a run: the main numbers of its studies, how many claims hold, and where the report is."""
+    from lookalike.exhibits.claims_table import read_claims
+    from lookalike.exhibits.words import counts_words
+
     headlines = [Path(f"results/{dataset}/exhibits/headline.txt") for dataset in asked_for()]
     tables = [path.read_text(encoding="utf-8") for path in headlines if path.is_file()]
     where = (
@@ -285,7 +309,7 @@ def closing():
         if tables and Path(REPORT, "index.html").is_file()
         else []
     )
-    return "\n".join([*tables, *where])
+    return "\n".join([*tables, *(counts_words(read_claims(Path(CLAIMS_TABLE))) if tables else ()), *where])
 
 
 def shown_files(datasets):

@@ -1,8 +1,8 @@
 """From numbers to the papers' tables and figures: one job makes a study's contrasts, and one draws all its exhibits.
 
 Needs: the tables that the study's rules make (where a data set cannot be run nothing: the exhibits then say why). Makes:
-{study}/contrasts.parquet and {study}/time_contrasts.parquet, exhibits/{paper}/ and exhibits/headline.txt. Which exhibits there are is in studies/*/exhibits.py and what
-these import.
+{study}/contrasts.parquet and {study}/time_contrasts.parquet, exhibits/{paper}/, exhibits/headline.txt and {study}/tested.parquet, with each of the papers' claims by
+itself. Of these tables of all studies one job makes results/claims.csv. Which exhibits there are is in studies/*/exhibits.py and what these import.
 """
 
 for room in rooms.ROOMS:
@@ -39,6 +39,7 @@ for room in rooms.ROOMS:
                 unpack(lambda wildcards, study=study: {} if not_run(study.dataset) else study.inputs("exhibits")),
             output:
                 *rooms.exhibit_paths(drawn_dataset, study.own_exhibits()),
+                tested=f"results/{drawn_dataset}/{room}/tested.parquet",
                 **headline,
             log:
                 f"logs/{drawn_dataset}/exhibits/{room}.log",
@@ -55,3 +56,20 @@ for room in rooms.ROOMS:
                 claims=CLAIMS[room],
             script:
                 "../scripts/draw_exhibits.py"
+
+
+# one table of all studies, because a verdict is adjusted over all of its paper
+rule decide_claims:
+    input:
+        lambda wildcards: tested_claims(asked_for()),
+    output:
+        csv="results/claims.csv",
+        md="results/claims.md",
+    log:
+        "logs/decide_claims.log",
+    conda:
+        "../../envs/exhibits.yaml"
+    params:
+        others=other_claims,
+    script:
+        "../scripts/decide_claims.py"

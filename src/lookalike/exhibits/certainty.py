@@ -1,4 +1,4 @@
-"""How sure a verdict is, and the smallest difference that a run could have told: both from the intervals behind it.
+"""How sure a verdict is, from the intervals behind it.
 
 A 95% interval gives those of other levels: it is as many standard errors wide as its t or normal distribution says, on
 the scale of logarithms for ratios. docs/explanation/statistics.md has the rules.
@@ -14,8 +14,6 @@ from lookalike.exhibits.contrasts import Contrast
 
 LEVEL = 0.05
 """A p-value below it is small, and intervals are of 1 minus it."""
-POWER = 0.8
-"""Chance by which a run is asked to tell the smallest difference."""
 LOST = {"folds": 1, "landmarks": 1, "seeds": 1, "sizes": 2}
 """Intervals that are of a t distribution to how many degrees of freedom fewer than repeats it has."""
 NO_CHANCE = 1e-100
@@ -63,42 +61,6 @@ def at_level(row: Contrast, level: float) -> Contrast:
     else:
         low, high = row.low, row.high
     return replace(row, low=low, high=high)
-
-
-def detectable(row: Contrast) -> float:
-    """Return the smallest difference from a bound, of a ratio the factor, that would be told with `POWER`.
-
-    It is where an interval of this width excludes the bound in that share of runs; NaN for a row without an interval.
-    """
-    if not varies(row) or (row.unit == "ratio" and row.low <= 0):
-        return math.nan
-    mean, low, high = (math.log(end) if row.unit == "ratio" else end for end in (row.mean, row.low, row.high))
-    reach = max(mean - low, high - mean) * (1 - quantile(row, POWER) / quantile(row, LEVEL / 2))
-    return math.exp(reach) if row.unit == "ratio" else reach
-
-
-def share_between(row: Contrast, low: float, high: float) -> float:
-    """Return the share of runs whose interval would lie between two bounds if the truth were midway; 1 without one.
-
-    It is 0 where an interval of this width is wider than they are apart.
-    """
-    if not varies(row) or (row.unit == "ratio" and min(row.low, low) <= 0):
-        return 1.0
-    ends = (low, high, row.low, row.high)
-    low, high, start, end = map(math.log, ends) if row.unit == "ratio" else ends
-    reach, spare = (end - start) / 2, (high - low - (end - start)) / 2
-    error = reach / quantile(row, 1 - LEVEL / 2)
-    return max(0.0, 2 * share_below(row, spare / error) - 1)
-
-
-def unsureness(row: Contrast, low: float = -math.inf, high: float = math.inf) -> float:
-    """Return how large the smallest difference told is beside that from the nearer bound; 0 without one."""
-    is_ratio = row.unit == "ratio"
-    bounds = [bound for bound in (low, high) if math.isfinite(bound) and (bound > 0 or not is_ratio)]
-    values = (detectable(row), row.mean, *(bounds or [float(is_ratio)]))
-    smallest, found, *ends = (math.log(value) if is_ratio else value for value in values)
-    distance = min(abs(found - end) for end in ends)
-    return abs(smallest) / distance if distance else math.inf
 
 
 def smallest_level(is_decided: Callable[[float], bool]) -> float:

@@ -20,10 +20,8 @@ from lookalike.exhibits.certainty import LEVEL, LOST, at_level, quantile, share_
 from lookalike.exhibits.contrasts import (
     NO_RESULT,
     NOT_RUN,
-    PRINT,
     VACUOUS,
     Contrast,
-    printed_setting,
 )
 from lookalike.exhibits.statuses import Outcome
 
@@ -59,7 +57,7 @@ class Reason(StrEnum):
     NO_INTERVAL = "no interval"
     """It is decided, by numbers that have no interval, so that nothing says how sure it is."""
     AMONG_OTHERS = "not sure among others"
-    """It is sure by itself, and not among all verdicts of its paper; only the report, which reads all, says so."""
+    """It is sure by itself, and not among all verdicts of its paper (Holm)."""
 
 
 class Sought(NamedTuple):
@@ -69,8 +67,6 @@ class Sought(NamedTuple):
     first: tuple[str, ...]
     second: tuple[str, ...]
     """Empty where the claim is about levels of the first. One of ``a|b`` is enough."""
-    plain: str = ""
-    """The metric that is asked in its place where intervals do not count; "" where none is."""
     is_optional: bool = False
     """Whether the claim does without it where it was not measured."""
 
@@ -141,16 +137,11 @@ def claims_of(rows: Iterable[Mapping[str, str]]) -> list[Claim]:
 
 
 def sought(text: str) -> Sought:
-    """Read ``metric: first, first - second, second``.
-
-    In ``metric | plain: ...`` the second asks without intervals; ``metric?: ...`` is left out where there is none.
-    """
-    metrics, _, names = text.partition(": ")
-    metrics, is_optional = metrics.replace("?", ""), "?" in metrics
-    metric, bar, plain = metrics.partition("|")
+    """Read ``metric: first, first - second, second``; ``metric?: ...`` is left out where there is none."""
+    metric, _, names = text.partition(": ")
     first, _, second = names.partition(" - ")
     firsts, seconds = (tuple(name.strip() for name in side.split(",") if name.strip()) for side in (first, second))
-    return Sought(metric.strip(), firsts, seconds, plain.strip() if bar else metric.strip(), is_optional)
+    return Sought(metric.replace("?", "").strip(), firsts, seconds, "?" in metric)
 
 
 def decide(claim: Claim, study: Study) -> Verdict:
@@ -214,40 +205,6 @@ def groups_in(claim: Claim, study: Study, settings: Sequence[str]) -> list[Group
             for group in groups
         ]
     return found
-
-
-def by_means(claim: Claim, study: Study) -> Verdict:
-    """Decide by the numbers without their intervals."""
-    rows = [[collapsed(group)] for group in groups_in(plainly(claim), study, study.scope_of(claim).settings)]
-    found = PREDICATES[claim.predicate](rows, **claim.parameters)
-    # what was not run might break a claim, and does not mend a broken one
-    ran = all(any(map(study.was_run, methods)) for methods in methods_of(claim, study))
-    return found if ran or found.outcome is Outcome.FAILS else Verdict(Outcome.NOT_TESTED)
-
-
-def by_print(claim: Claim, study: Study, *, intervals: bool = False) -> Verdict:
-    """Decide by the printed numbers of all settings of the claim's paper; with intervals where print has some."""
-    asked = claim if intervals else plainly(claim)
-    metrics = {part.metric for part in asked.contrasts}
-    rows = [row for row in study.contrasts.rows if row.data == PRINT and row.metric in metrics]
-    every = dict.fromkeys(row.setting for row in rows if row.setting.startswith(printed_setting(claim.paper, "")))
-    settings = [printed_setting(claim.paper, setting) for setting in claim.settings] or [*every]
-    groups = [group for group in groups_in(asked, study.as_in_print(), settings) if group[0].data == PRINT]
-    if {part.metric for part in asked.contrasts if part.plain} - {group[0].metric for group in groups}:
-        return Verdict(Outcome.NOT_TESTED)
-    return PREDICATES[claim.predicate](
-        groups if intervals else [[collapsed(group)] for group in groups], **claim.parameters
-    )
-
-
-def plainly(claim: Claim) -> Claim:
-    """Return the claim as it is asked where intervals do not count."""
-    return replace(claim, contrasts=tuple(part._replace(metric=part.plain) for part in claim.contrasts if part.plain))
-
-
-def collapsed(group: Group) -> Contrast:
-    """Return a contrast without its intervals."""
-    return replace(group[0], low=group[0].mean, high=group[0].mean, p=0.0)
 
 
 def groups_of(study: Study, setting: str, part: Sought) -> list[Group]:

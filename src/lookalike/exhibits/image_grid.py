@@ -43,10 +43,6 @@ def class_name(label: str) -> str:
 
 def draw_gallery(gallery: Gallery) -> Canvas:
     """Return a gallery on a Matplotlib canvas, with a legend of the marks that it has."""
-    if not gallery.rows:
-        canvas, why = new_figure(6.2, 0.9), gallery.notes[0] if gallery.notes else "nothing to show"
-        canvas.text(0.5, 0.5, why, ha="center", va="center", fontsize=8, color=VERMILLION, wrap=True)
-        return canvas
     n_columns = max(len(row) for row in gallery.rows)
     left = TITLE * any(gallery.row_titles)
     top = max((LINE * len(head.split("\n")) for head in gallery.heads if head), default=0.0)

@@ -37,7 +37,7 @@ def margin(
         [end for end in ends if not math.isnan(end)]
         for ends in zip(*[(interval.low, interval.high) for interval in rows], strict=True)
     )
-    first, second = row.first, row.second
+    first, second, in_print = row.first, row.second, first_of(printed, study)
     widest = replace(
         row,
         low=min(lows, default=math.nan),
@@ -54,8 +54,16 @@ def margin(
         interval=interval,
         levels=(ours[first], ours[second]),
         printed_levels=(printed.get(first, math.nan), printed.get(second, math.nan)),
-        best=study.title_of(max(ours, key=lambda method: -math.inf if math.isnan(ours[method]) else ours[method])),
+        best=first_of(ours, study)[0],
+        printed_best=in_print[0] if len(in_print) == 1 else "",
         in_order=pairs_in_order(ours, printed),
         note=note,
         lacks_interval=any(math.isnan(interval.low + interval.high) for interval in rows),
     )
+
+
+def first_of(levels: Mapping[str, float], study: Study) -> list[str]:
+    """Return the titles of the methods with the highest number; of several each."""
+    known = {method: level for method, level in levels.items() if not math.isnan(level)}
+    most = max(known.values(), default=math.nan)
+    return [study.title_of(method) for method, level in known.items() if level == most]

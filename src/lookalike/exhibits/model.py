@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
-from lookalike.exhibits.contrasts import Contrast
+from lookalike.exhibits.contrasts import DRAWS, SEEDS, Contrast
 from lookalike.exhibits.style import Look
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ class Margin:
     """Those in print; NaN where no number is printed."""
     best: str
     """Title of our best method."""
+    printed_best: str = ""
+    """Title of the best of all methods that print has, run here or not; "" where it has none or several."""
     kind: str = ""
     """What the other one is, such as ``hand-crafted``, where that has to be known."""
     in_order: tuple[int, int] = (0, 0)
@@ -55,8 +57,9 @@ class Margin:
 
     @property
     def may_be_chance(self) -> bool:
-        """Tell whether an interval holds 0, or is not known."""
-        return self.lacks_interval or not (self.contrast.low > 0 or self.contrast.high < 0)
+        """Tell whether an interval holds 0 or is not known, or is of too few seeds or draws to decide anything."""
+        too_few = any(limit in (SEEDS, DRAWS) for _, limit in self.contrast.codes)
+        return self.lacks_interval or too_few or not (self.contrast.low > 0 or self.contrast.high < 0)
 
     @property
     def rival(self) -> str:
@@ -272,6 +275,8 @@ class Entry:
     """Change by learning: ``▲ 2 more images of its class``."""
     box: Box | None = None
     """The part that asks."""
+    gain: float | None = None
+    """By how much learning answers it better, in the study's own measure; None where that has no value."""
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,8 @@ class ChosenQuery(NamedTuple):
 
     key: int
     chosen: str
+    gain: float | None = None
+    """Its gain; None where that has no value."""
 
 
 def choose(candidates: Sequence[Candidate], n: int, *, seed: int, dataset: str) -> list[ChosenQuery]:
@@ -56,7 +58,8 @@ def choose(candidates: Sequence[Candidate], n: int, *, seed: int, dataset: str) 
     drawn: list[ChosenQuery] = []
     while len(drawn) < n - len(marked) and any(piles):
         drawn += [ChosenQuery(int(pile.pop()), RANDOM) for pile in piles if pile]
-    return drawn[: max(0, n - len(marked))] + marked
+    gains = {candidate.key: float(candidate.gain) for candidate in candidates if not math.isnan(candidate.gain)}
+    return [choice._replace(gain=gains.get(choice.key)) for choice in drawn[: max(0, n - len(marked))] + marked]
 
 
 def extremes(candidates: Sequence[Candidate]) -> list[ChosenQuery]:
@@ -69,6 +72,20 @@ def extremes(candidates: Sequence[Candidate]) -> list[ChosenQuery]:
     names = {worst.key: LOSS if worst.gain < 0 else LEAST_GAIN}
     names[best.key] = GAIN if best.gain > 0 else LEAST_LOSS
     return [ChosenQuery(key, names[key]) for key in dict.fromkeys((best.key, worst.key))]
+
+
+def median_first(entries: Sequence[Entry]) -> list[Entry]:
+    """Return queries by label, behind the one whose gain is the median of those drawn at random; the lower of two.
+
+    So the first that a reader sees is neither the best nor the worst.
+    """
+    ordered = sorted(entries, key=lambda entry: entry.words)
+    known = [entry for entry in ordered if entry.gain is not None and entry.chosen == RANDOM]
+    if known:
+        middle = sorted(known, key=lambda entry: entry.gain or 0.0)[(len(known) - 1) // 2]
+        ordered.remove(middle)
+        ordered.insert(0, middle)
+    return ordered
 
 
 def choice_note(

@@ -280,10 +280,6 @@ class Study(Section):
         """Say which data are not the paper's, as claims on printed numbers ask; "" where all are."""
         return "made by code" if self.synthetic else ""
 
-    def as_in_print(self) -> Self:
-        """Return the study that names methods as those of the paper's own numbers."""
-        return self
-
     def follows_protocol(self) -> bool:
         """Tell whether it was run as the paper says where a claim depends on that."""
         return True

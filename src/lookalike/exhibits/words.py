@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from lookalike.exhibits.certainty import POWER, detectable, share_between, unsureness
 from lookalike.exhibits.claims import Claim, Kind, Reason, Verdict, methods_of, unknown
 from lookalike.exhibits.contrasts import (
     DRAWS,
@@ -119,8 +118,6 @@ AMOUNTS: dict[Unit, Form] = {
 """Unit to how an amount is written."""
 NAMED: dict[Unit, str] = {"points": " points", "triplets": " triplets", "% of triplets": "% of triplets"}
 """What stands behind an amount and its interval."""
-AS_CLAIMED, NOT_AS_CLAIMED = "as claimed", "not as claimed"
-"""What numbers without intervals say of a claim."""
 SMALL = 0.5
 """Differences in points below it have two decimals."""
 NO_NUMBER = "–"
@@ -284,53 +281,10 @@ def evidence(verdict: Verdict, study: Study) -> list[str]:
     ]
 
 
-def power_words(claim: Claim, verdict: Verdict, study: Study) -> str:
-    """Say the smallest difference that a run could have told, of what a claim is about; "" where it has no numbers.
-
-    Of several contrasts in one unit it is of the least sure one, because a claim asks all of them: of those that are
-    not decided, if any are, the one whose interval is the widest beside how far it is from its bound. Where its bounds
-    are nearer to each other than that, no run of this size bears it out, or few do.
-    """
-    # of single values of k only p is asked
-    groups = [list(rows) for _, rows in groupby(verdict.rows, lambda row: row.key)]
-    rows = [row for group in groups for row in (group[:1] if group[0].metric == "p@k" else group)]
-    able = [row for row in rows if not math.isnan(detectable(row))]
-    if not able:
-        is_known = any(not math.isnan(row.mean) for row in rows)
-        return "No smallest difference can be named: its numbers have no 95% interval." if is_known else ""
-    low = claim.parameters.get("low", 0.0 if claim.predicate == "above" else -math.inf)
-    high = claim.parameters.get("high", math.inf)
-    alike = [row for row in able if row.unit == able[0].unit]
-    undecided = [row for row in alike if not (low <= row.low and row.high <= high)]
-    weakest = max(undecided or alike, key=lambda row: unsureness(row, low, high))
-    where = [" and ".join(study.title_of(name) for name in (weakest.first, weakest.second) if name)]
-    where += [study.setting_title(weakest.setting)] if names_parts(verdict) else []
-    share, size = share_between(weakest, low, high), distance(detectable(weakest), weakest.unit)
-    if share >= POWER:
-        return f"{size} from its bound would be told by {POWER:.0%} of such runs ({', '.join(where)})."
-    runs = f"fewer than {POWER:.0%} of such runs" if share else "no such run"
-    beyond = f"{size} beyond them would be told by {POWER:.0%}"
-    return f"Its bounds are so near to each other that {runs} could bear it out; {beyond} ({', '.join(where)})."
-
-
-def distance(size: float, unit: Unit) -> str:
-    """Write how far two numbers are apart, of ratios the factor."""
-    if unit == "ratio":
-        return f"a factor of {significant(size)}"
-    form: Unit = "small points" if unit == "points" and size < SMALL else unit
-    return AMOUNTS[form].size(size) + NAMED.get(unit, "")
-
-
 def among_words(outcome: str, p: float, adjusted: float, n_verdicts: int) -> str:
     """Say that a verdict is sure by itself and not among the others of its paper."""
     among = f"among the {n_verdicts} verdicts of its paper that have a p this may be chance (p {p_value(adjusted)})"
     return f"By itself it {outcome} (p {p_value(p)}), but {among}."
-
-
-def certainty_words(p: float, adjusted: float, n_verdicts: int) -> str:
-    """Say how sure a verdict is, by itself and among the others of its paper."""
-    others = f"after Holm's adjustment over the {n_verdicts} verdicts of its paper that have one"
-    return f"{p_value(p)} by itself, {p_value(adjusted)} {others}."
 
 
 def gate_words(claim: Claim, verdict: Verdict, study: Study) -> str:
@@ -369,11 +323,6 @@ def not_run_words(claim: Claim, study: Study) -> str:
     missing = [name.split("|") for name, methods in groups if not any(map(study.was_run, methods))]
     absent = " and ".join(dict.fromkeys(" or ".join(map(study.title_of, group)) for group in missing))
     return f"{absent} not run." if absent else "None of its parts was run."
-
-
-def means_words(verdict: Verdict) -> str:
-    """Say what numbers without intervals mean for a claim; "" where they say nothing."""
-    return {Outcome.HOLDS: AS_CLAIMED, Outcome.FAILS: NOT_AS_CLAIMED}.get(verdict.outcome, "")
 
 
 def signed(value: float, unit: Unit = "points") -> str:
@@ -433,25 +382,22 @@ def level_words(margin: Margin, *, is_printed: bool) -> tuple[str, str]:
 
 
 def margin_sentences(margin: Margin) -> list[str]:
-    """Say which method is best, as in the paper or not, and how many pairs come in its order; a sentence each."""
-    row, method, other, metric = margin.contrast, margin.method, margin.other, margin.metric
-    ahead = "" if math.isnan(row.printed) else other if row.printed < 0 else method
-    if margin.best not in (method, other):
-        sentences = [f"{margin.best} has the highest {metric}."]
-    elif margin.may_be_chance:
-        second = other if margin.best == method else method
-        first = f"{margin.best} comes first in {metric}{', as in the paper' if ahead == margin.best else ''}"
-        unlike = "" if ahead in ("", margin.best) else f"; in the paper {ahead} is ahead"
-        sentences = [f"{first}, but not clearly before {second}{unlike}."]
-    else:
-        # a third method may come between them, so "surely" is said of the other one alone
-        second = other if margin.best == method else method
-        beside = f", {'as' if ahead == margin.best else 'unlike'} in the paper" if ahead else ""
-        sentences = [f"{margin.best} has the highest {metric}{beside}, surely above {second}."]
+    """Say which method is best, as in the paper or not, and how many pairs come in its order; a sentence each.
+
+    It names the interval of a difference and no verdict: claims alone have verdicts.
+    """
+    best, row, first = f"{margin.best} has the highest {margin.metric}", margin.contrast, margin.printed_best
+    if first:
+        best += ", as in the paper" if first == margin.best else f" (in the paper {first} has it)"
+    if margin.best in (margin.method, margin.other):
+        # a third method may come between them, so the interval is told of the other one alone
+        turn, second = (1, margin.other) if margin.best == margin.method else (-1, margin.method)
+        low, high = (signed(end, row.unit) for end in sorted((turn * row.low, turn * row.high)))
+        interval = "no interval" if NO_NUMBER in (low, high) else f"95% interval {low} to {high} {row.unit}"
+        best += f", {'but may not be' if margin.may_be_chance else 'and is'} higher than {second} ({interval})"
     n_same, n_pairs = margin.in_order
-    if n_pairs:
-        sentences.append(f"{n_same} of the {n_pairs} pairs of methods that both have come in the paper's order.")
-    return sentences
+    order = f"{n_same} of the {n_pairs} pairs of methods that both have come in the paper's order."
+    return [f"{best}.", *[order] * bool(n_pairs)]
 
 
 BOUNDS = {
@@ -516,22 +462,18 @@ def status_counts(statuses: Mapping[Status, int]) -> str:
     )
 
 
-def means_counted(numbers: str, answers: Iterable[str], ids: Iterable[str]) -> str:
-    """Say how many claims some numbers without intervals bear out, and which not."""
-    answers = list(answers)
-    borne_out, asked = sum(answer == AS_CLAIMED for answer in answers), sum(answer != "" for answer in answers)
-    against = [id for id, answer in zip(ids, answers, strict=True) if answer == NOT_AS_CLAIMED]
-    which = f" (against: {', '.join(against)})" if against else ""
-    share = f"{borne_out} of the {asked} claims that they are about"
-    return f"By the same rules, the paper's {numbers} bear out {share}{which}."
-
-
-def counts_words(outcomes: Sequence[Outcome], n_by_number: int) -> str:
-    """Say how many verdicts have each outcome, and how many are by one number."""
-    order = (Outcome.HOLDS, Outcome.FAILS, Outcome.OPEN, Outcome.NOT_TESTED)
-    holds, fails, undecided, untested = map(outcomes.count, order)
-    ends = f"{undecided} are undecided and {untested} were not tested"
-    sentences = [f"Of {len(outcomes)} verdicts, each by itself, {holds} hold, {fails} do not, {ends}."]
-    if n_by_number:
-        sentences.append(f"{n_by_number} of those that hold or do not are {BY_ONE_NUMBER}, without an interval.")
-    return " ".join(sentences)
+def counts_words(rows: Sequence[Mapping[str, str]]) -> list[str]:
+    """Say how many verdicts on claims, rows of results/claims.csv, have each outcome: a sentence a kind of data."""
+    sentences = []
+    for by_code, data in (("", "real photographs"), ("yes", "data that code makes, in this run")):
+        own = [row for row in rows if row["by_code"] == by_code]
+        holds, fails, undecided, untested = (
+            sum(row["verdict"] == outcome for row in own)
+            for outcome in (Outcome.HOLDS, Outcome.FAILS, Outcome.OPEN, Outcome.NOT_TESTED)
+        )
+        if own:
+            sentences.append(
+                f"Claims of the papers on {data}: {holds} hold, {fails} do not hold, {undecided} are undecided and "
+                f"{untested} were not tested."
+            )
+    return sentences

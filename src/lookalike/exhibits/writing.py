@@ -114,7 +114,7 @@ def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
         titles=_titles(drawn),
         size="" if drawn is None else study.size,
         margins=margins,
-        undecided=study.undecided if margins or (exhibit.name == "claims" and not problem) else "",
+        undecided=study.undecided if margins else "",
     )
     write_json(asdict(sidecar), folder / f"{exhibit.id}.json")
     return sidecar
@@ -140,11 +140,24 @@ def _draw(exhibit: Exhibit, study: Study) -> tuple[Drawn | None, Status | None, 
         why = study.not_run or f"{Status.NOT_RUN}: run the jobs that make {', '.join(missing)}"
         return None, Status.NOT_RUN, why
     try:
-        return exhibit.draw(study), None, ""
+        drawn = exhibit.draw(study)
+        why = _why_empty(drawn)
+        return (None, Status.NOT_RUN, why) if why else (drawn, None, "")
     except Exception as problem:  # noqa: BLE001 - whatever goes wrong in one exhibit must not stop the others
         traceback.print_exc()
         error = str(problem) if isinstance(problem, LookalikeError) else f"{type(problem).__name__}: {problem}"
         return None, Status.FAILED, f"{Status.FAILED}: {error}"
+
+
+def _why_empty(drawn: Drawn) -> str:
+    """Say why there is nothing to draw; "" where there is something."""
+    why = ""
+    if isinstance(drawn, Figure) and all(panel.empty for panel in drawn.panels):
+        why = drawn.panels[0].empty if drawn.panels else "nothing was measured"
+        why = drawn.notes[0] if why == Status.NOT_RUN and drawn.notes else why
+    elif isinstance(drawn, Gallery) and not drawn.rows:
+        why = drawn.notes[0] if drawn.notes else "there is no image to show"
+    return f"{Status.NOT_RUN}: {why.removeprefix(f'{Status.NOT_RUN}: ')}" if why else ""
 
 
 def _nothing(exhibit: Exhibit) -> Drawn:
@@ -152,8 +165,6 @@ def _nothing(exhibit: Exhibit) -> Drawn:
     frame = pd.DataFrame({"exhibit": pd.Series(dtype=str)})
     if exhibit.kind == "table":
         return Table(frame, heads={"exhibit": "exhibit"})
-    if exhibit.kind == "gallery":
-        return Gallery(frame, ())
     return Figure(frame, (Panel("", Axis(), Axis(), empty="not run"),))
 
 

@@ -5,33 +5,28 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from lookalike.exhibits import words
-from lookalike.exhibits.certainty import LEVEL
-from lookalike.exhibits.claims import Reason
 from lookalike.exhibits.claims_table import is_by_number
+from lookalike.exhibits.printed import p_value
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.statuses import Badge, Outcome
-from lookalike.ranking.comparison import holm
 from lookalike.report.pages import address_of
-from lookalike.report.results import CLAIMS, Exhibit, Results
+from lookalike.report.results import Exhibit, Results
 
 FURTHER = {
     "reason": "Gate",
     "decided_by": "Rule",
     "programs": "Of programs",
-    "certainty": "p of the verdict",
-    "power": "Power",
-    "our_means": "By our means alone",
-    "printed_verdict": "Of the printed numbers, with their intervals",
-    "printed_evidence": "Printed evidence",
+    "p": "p of the verdict by itself",
+    "p_adjusted": "p adjusted over all verdicts of the paper that have one (Holm)",
 }
 """Columns of claims that tell more than the verdict, and what they are called."""
 
-TEXTS = ("id", "paper", "place", "claim", "kind", "tried", "untried", "evidence")
+TEXTS = ("id", "dataset", "paper", "place", "claim", "kind", "tried", "untried", "evidence")
 """Columns that a `DecidedClaim` has as they are."""
 
 
@@ -71,7 +66,6 @@ class DecidedClaim:
     further: tuple[tuple[str, str], ...]
     keys: tuple[tuple[str, ...], ...]
     """Keys of the contrasts behind it."""
-    printed_means: str
     anchor: str
     exhibits: tuple[tuple[str, str], ...]
     """Labels and addresses of the exhibits that show its numbers."""
@@ -109,52 +103,33 @@ class DecidedClaim:
 
 def claims_of(results: Results) -> list[DecidedClaim]:
     """Return the claims of all data sets, paper by paper, the same claim on several one beneath the other."""
-    tables = [exhibit for exhibit in results.exhibits() if exhibit.name == CLAIMS and exhibit.was_drawn]
-    rows = [(table, row) for table in tables for row in table.verdicts()]
-    for paper in {row["paper"] for _, row in rows}:
-        adjust([row for _, row in rows if row["paper"] == paper])
     found = {(exhibit.dataset, exhibit.id): exhibit for exhibit in results.exhibits()}
-    papers, order = list(PAPERS), list(dict.fromkeys(row["id"] for _, row in rows))
+    papers, order = list(PAPERS), list(dict.fromkeys(row["id"] for row in results.claims))
     claims = []
-    for table, row in rows:
-        about = _exhibits_about(table.dataset, row["setting"], row["exhibit"].split(";"), found)
+    for row in results.claims:
+        about = _exhibits_about(row["dataset"], row["setting"], row["exhibit"].split(";"), found)
         names = about[0].titles.get("representation", {}) if about else {}
         claims.append(
             DecidedClaim(
                 **{name: row[name] for name in TEXTS},
-                dataset=table.dataset,
-                dataset_title=results[table.dataset].title,
+                dataset_title=results[row["dataset"]].title,
                 part=names.get(row["setting"], row["setting"]) if about else "",
-                verdict=Outcome(row["verdict"] or Outcome.NOT_TESTED),
+                verdict=Outcome(row["verdict"]),
                 is_by_number=is_by_number(row),
-                in_this_run=" in this run" if table.synthetic or row["simulated"] == "yes" else "",
-                parts=tuple(json.loads(row["further"] or "[]")),
-                further=tuple((term, row[column]) for column, term in FURTHER.items() if row.get(column)),
-                keys=tuple(map(tuple, json.loads(row["rows"] or "[]"))),
-                printed_means=row["printed_means"],
-                anchor=slug(f"claim {table.dataset} {row['id']} {row['setting']}"),
+                in_this_run=" in this run" if row["by_code"] else "",
+                parts=tuple(json.loads(row["further"])),
+                further=tuple((term, _told(row, column)) for column, term in FURTHER.items() if row[column]),
+                keys=tuple(map(tuple, json.loads(row["rows"]))),
+                anchor=slug(f"claim {row['dataset']} {row['id']} {row['setting']}"),
                 exhibits=tuple((exhibit.label or exhibit.title, address_of(exhibit)) for exhibit in about),
             )
         )
     return sorted(claims, key=lambda claim: ([*papers, claim.paper].index(claim.paper), order.index(claim.id)))
 
 
-def adjust(verdicts: Sequence[dict[str, str]]) -> None:
-    """Adjust the p of all verdicts of a paper on all data (Holm); what is then no longer sure is undecided.
-
-    Here alone it is known what else a paper claims and where: a table of claims has those of one study.
-    """
-    tested = [row for row in verdicts if row["p"]]
-    for row, adjusted in zip(tested, holm([float(row["p"]) for row in tested]), strict=True):
-        numbers = float(row["p"]), float(adjusted), len(tested)
-        row["certainty"] = words.certainty_words(*numbers)
-        if row["verdict"] in (Outcome.HOLDS, Outcome.FAILS) and adjusted >= LEVEL:
-            row["further"] = json.dumps([row["evidence"], *json.loads(row["further"] or "[]")])
-            row |= {"evidence": words.among_words(row["verdict"], *numbers), "verdict": Outcome.OPEN}
-            row["reason"] = Reason.AMONG_OTHERS
-    for row in verdicts:
-        # what is decided was told
-        row["power"] *= row["verdict"] == Outcome.OPEN
+def _told(row: Mapping[str, str], column: str) -> str:
+    """Return a cell as a page tells it."""
+    return p_value(float(row[column])) if column in ("p", "p_adjusted") else row[column]
 
 
 def _exhibits_about(
@@ -202,12 +177,9 @@ def verdict_choices(claims: Iterable[DecidedClaim]) -> list[Choice]:
 
 
 def notes(results: Results) -> list[str]:
-    """Say on which data the tables of claims are decided, and what has to be known besides."""
-    return [
-        f"{exhibit.dataset_title}: {' '.join(filter(None, (*exhibit.caption, exhibit.undecided, *exhibit.notes)))}"
-        for exhibit in results.exhibits()
-        if exhibit.name == CLAIMS
-    ]
+    """Say how many verdicts there are of each outcome, and on which data claims are decided."""
+    data = {results[row["dataset"]].title: row["data"] for row in results.claims}
+    return [*words.counts_words(results.claims), *(f"{title}: {said}" for title, said in data.items())]
 
 
 def slug(text: str) -> str:

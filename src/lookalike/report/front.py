@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import groupby
+from textwrap import wrap
 from typing import NamedTuple
 
 import pandas as pd
@@ -27,6 +28,8 @@ from lookalike.report.pages import address_of, twin_of
 from lookalike.report.results import Exhibit, Results
 
 KINDS = {False: "real photographs", True: "synthetic"}
+LETTERS = 38
+"""Letters of a line beside the chart."""
 SERIES = {False: "here, real photographs", True: "here, synthetic data"}
 
 
@@ -145,6 +148,14 @@ def result_words(row: Row) -> str:
     return f"{best} {_levels(row)}."
 
 
+def minimum_words(results: Results, row: Row) -> str:
+    """Say how far the paper's method is ahead of methods that go to their minimum; "" where none did."""
+    exhibits = results.exhibits(dataset=row.exhibit.dataset)
+    margins = [margin for exhibit in exhibits if exhibit.name == "minimum" for margin in exhibit.margins]
+    found = [f"{words.margin_words(margin)} ({margin.setting})" for margin in margins]
+    return f"A descent may stop before its minimum; there {'; '.join(found)}." if found else ""
+
+
 def order_words(row: Row) -> str:
     """Say how many methods come in the order of the paper; "" where it has none."""
     return " ".join(words.margin_sentences(row.first)[1:])
@@ -256,13 +267,14 @@ def forest(results: Results) -> str:
     y = Axis("", ticks=ticks, low=-0.6, high=len(rows) - 0.4, reversed=True)
     panel = Panel("", Axis("Gap in percentage points"), y, tuple(series), (Line("", 0, Look(GREY, ""), upright=True),))
     with paper_style():
-        canvas = draw(Figure(frame, (panel,), size=(4.4, 0.6 + 0.33 * len(rows))))
+        most = max(name.count("\n") + 1 for _, name in ticks)
+        canvas = draw(Figure(frame, (panel,), size=(7.2, 0.6 + (0.09 + 0.12 * most) * len(rows))))
         file = io.BytesIO()
         canvas.savefig(file, format="svg", metadata={"Date": None, "Creator": "lookalike"})
     return f"data:image/svg+xml;base64,{base64.b64encode(file.getvalue()).decode('ascii')}"
 
 
 def _row_name(exhibit: Exhibit, margin: Margin, has_settings: bool) -> str:
-    """Write ``20 Caltech-256 classes`` above ``OASIS − MCML, mAP``, so that a phone has room for both."""
+    """Write ``20 Caltech-256 classes`` above ``OASIS − MCML, mAP``, in lines that leave the chart its room."""
     where = ", ".join(filter(None, (exhibit.dataset_title, margin.setting * has_settings)))
-    return f"{where}\n{margin.method} − {margin.other}, {margin.metric}"
+    return "\n".join((*wrap(where, LETTERS), *wrap(f"{margin.method} − {margin.other}, {margin.metric}", LETTERS)))

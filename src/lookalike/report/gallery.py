@@ -7,6 +7,7 @@ from statistics import median
 from typing import NamedTuple
 
 from lookalike.exhibits.model import Entry, Mark
+from lookalike.exhibits.neighbours import median_first
 from lookalike.report.pictures import Picture, encode_thumbnail
 from lookalike.report.results import Exhibit, Results
 
@@ -97,8 +98,8 @@ def galleries_of(results: Results) -> tuple[list[Gallery], list[tuple[Exhibit, s
             continue
         id = f"{exhibit.dataset}-{exhibit.paper}-{exhibit.name}"
         album = Album(results.folder.resolve(), id)
-        entries = sorted(exhibit.entries, key=lambda entry: entry.words)
-        found = [(f"query-{id}-{place}", entry, album[entry.image]) for place, entry in enumerate(entries, start=1)]
+        entries = enumerate(median_first(exhibit.entries), start=1)
+        found = [(f"query-{id}-{place}", entry, album[entry.image]) for place, entry in entries]
         queries = [Query(name, entry, thumbnail) for name, entry, thumbnail in found if thumbnail is not None]
         if queries:
             galleries.append(Gallery(id, exhibit, queries, album))

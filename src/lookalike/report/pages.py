@@ -13,7 +13,7 @@ from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.statuses import Badge, Status, count_badges
 from lookalike.report.facts import Fact
 from lookalike.report.pictures import Picture, encode
-from lookalike.report.results import CLAIMS, UNREADABLE, Exhibit, Results
+from lookalike.report.results import UNREADABLE, Exhibit, Results
 from lookalike.report.tables import Grid, comparison_grid, frame_grid, grids_of, telling
 from lookalike.studies.rooms import all_exhibits
 
@@ -146,7 +146,7 @@ def view_of(
         exhibit=exhibit,
         twin=twin,
         picture=tried(lambda: encode(path) if (path := exhibit.picture()) else None),
-        tables=tried(lambda: grids_of(exhibit.sheets, title, id) if exhibit.name != CLAIMS else []) or [],
+        tables=tried(lambda: grids_of(exhibit.sheets, title, id)) or [],
         comparison=tried(lambda: _comparison(exhibit, title, id)),
         numbers=tried(lambda: _numbers(exhibit, title, id)),
         origin=origin,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 BEGIN, END = "<!-- made by `make readme`: begin -->", "<!-- made by `make readme`: end -->"
 N_QUERIES = 3
+ALL_VERDICTS = "`results/claims.md` has each with what decided it, and p adjusted over all of a paper (Holm)."
 
 
 def readme_numbers(results: Results, origin: str, kept: Iterable[KeptRun] = ()) -> str:
@@ -40,22 +41,24 @@ def readme_numbers(results: Results, origin: str, kept: Iterable[KeptRun] = ()) 
     ]
     heads = ("Exhibit", "Data", "Difference", "Here", "Paper")
     lines = [f"| {' | '.join(line)} |" for line in (heads, ("---", "---", "---", "---:", "---:"), *cells)]
-    parts = [_paragraph(row) for row in main]
+    parts = [_paragraph(results, row) for row in main]
     note = (
         "Differences are in percentage points, taken before rounding, with 95% intervals in brackets. A dash: the "
         "paper has no such number. mAP is mean average precision, P@k the share of relevant images among the first k. "
         "S-TG and S-DA are the two algorithms of SOML."
     )
+    verdicts = [" ".join((*words.counts_words(results.claims), ALL_VERDICTS))] if results.claims else []
     longer = [f"- **{run.title}** ({run.about}). {' '.join(run.sentences)}" for run in kept]
     more = ["**Longer runs**, whose [summaries are kept](docs/reference/runs.md):", "\n".join(longer)] if longer else []
-    return "\n\n".join(("\n".join(lines), note, *parts, f"Made by {origin}.", *more)) + "\n"
+    return "\n\n".join(("\n".join(lines), note, *parts, *verdicts, f"Made by {origin}.", *more)) + "\n"
 
 
-def _paragraph(row: front.Row) -> str:
+def _paragraph(results: Results, row: front.Row) -> str:
     """Say of a data set what it is, how well the paper's method does on it, and what leaves that open."""
     exhibit, title = row.exhibit, row.exhibit.dataset_title
     about = "; ".join(filter(None, (front.KINDS[exhibit.synthetic], exhibit.size, row.first.setting)))
-    text = " ".join(filter(None, (front.result_words(row), front.order_words(row), exhibit.undecided)))
+    sentences = (front.result_words(row), front.order_words(row), front.minimum_words(results, row), exhibit.undecided)
+    text = " ".join(filter(None, sentences))
     return f"**{title[0].upper()}{title[1:]}** ({about}). {text}"
 
 

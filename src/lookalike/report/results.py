@@ -18,17 +18,15 @@ from pydantic import TypeAdapter, ValidationError
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, read_json
 from lookalike.exhibits import words
-from lookalike.exhibits.claims_table import COLUMNS as CLAIM_COLUMNS
+from lookalike.exhibits.claims_table import read_claims
 from lookalike.exhibits.registry import PAPERS, ROOMS
 from lookalike.exhibits.sheets import html
-from lookalike.exhibits.statuses import Outcome, Status
+from lookalike.exhibits.statuses import Status
 from lookalike.exhibits.writing import Sidecar
 from lookalike.report.provenance import Jobs
 
 ENVIRONMENT = "LOOKALIKE_RESULTS"
 """Environment variable that names the folder of results."""
-CLAIMS = "claims"
-"""Name of the tables of claims, which are shown on a page of their own."""
 TEXTS = ("ours_cell", "printed_cell", "unit", "status", "reason")
 """Columns of an exhibit's CSV that hold text, whatever it looks like."""
 UNREADABLE = (LookalikeError, ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError)
@@ -90,15 +88,6 @@ class Exhibit(Sidecar):
         cells = self.table(suffix)
         decided = cells[cells["status"].notna()] if "status" in cells else cells.iloc[:0]
         return None if decided.empty else decided
-
-    def verdicts(self) -> list[dict[str, str]]:
-        """Read the rows of a table of claims, all of them text, with `CLAIM_COLUMNS` and what else there is."""
-        table = read_csv(self.folder / f"{self.name}.csv", dtype=str, keep_default_na=False)
-        rows = (dict(zip(table.columns, row, strict=True)) for row in table.itertuples(index=False, name=None))
-        verdicts = [dict.fromkeys(CLAIM_COLUMNS, "") | row for row in rows]
-        if unknown := {row["verdict"] for row in verdicts} - {*Outcome, ""}:
-            raise LookalikeError(f"there is no verdict {min(unknown)!r}: delete {self.folder / self.name}.csv")
-        return verdicts
 
     def _repr_html_(self) -> str:
         """Return a ``<figure>`` with heading, picture or table, state, caption and notes, or why it cannot be read."""
@@ -197,6 +186,12 @@ class Results:
 
         return sorted(found, key=place)
 
+    @cached_property
+    def claims(self) -> list[dict[str, str]]:
+        """Rows of claims.csv on the data sets that there are: the verdicts, as one job has decided them."""
+        there = {dataset.id for dataset in self.datasets}
+        return [row for row in read_claims(self.folder / "claims.csv") if row["dataset"] in there]
+
     def __getitem__(self, dataset: str) -> Dataset:
         """Return a data set by its id; `LookalikeError` with those that there are where it is none of them."""
         known = {found.id: found for found in self.datasets}
@@ -269,10 +264,7 @@ def read_exhibit(sidecar: Path) -> Exhibit:
     dataset, paper, name = sidecar.parents[2].name, sidecar.parent.name, sidecar.stem
     where = {"dataset": dataset, "paper": paper, "name": name, "id": f"{paper}/{name}", "folder": sidecar.parent}
     try:
-        exhibit = _EXHIBIT.validate_python(dict(read_json(sidecar)) | where)
-        if exhibit.name == CLAIMS and exhibit.was_drawn:
-            exhibit.verdicts()  # every page reads them: a damaged table costs itself alone
-        return exhibit
+        return _EXHIBIT.validate_python(dict(read_json(sidecar)) | where)
     except (LookalikeError, OSError, ValueError, TypeError) as error:
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         if isinstance(error, ValidationError):

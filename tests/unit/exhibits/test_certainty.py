@@ -1,13 +1,12 @@
-"""How sure verdicts are, and what a run could have told, by the intervals of its contrasts."""
+"""How sure verdicts are, by the intervals of their contrasts."""
 
 import math
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from scipy import stats
 
-from lookalike.exhibits.certainty import at_level, detectable, smallest_level
+from lookalike.exhibits.certainty import at_level, smallest_level
 from lookalike.exhibits.claims import PREDICATES, p_of
 from lookalike.exhibits.contrasts import Contrast
 from lookalike.exhibits.statuses import Outcome
@@ -41,7 +40,6 @@ def test_chance_has_no_part_in_numbers_without_an_interval():
     level = replace(ROW, low=ROW.mean, high=ROW.mean)
     span = replace(RATIO, n=3, interval="repeats, least to largest")
     assert all(math.isnan(sureness(row)[1]) for row in (level, replace(ROW, high=math.inf, low=-math.inf), span))
-    assert math.isnan(detectable(span))
     assert not span.is_of_chance
     assert math.isnan(smallest_level(lambda level: True))
 
@@ -52,12 +50,3 @@ def test_an_interval_of_another_level_is_that_of_its_distribution():
     assert (wider.low, wider.high) == pytest.approx((ROW.mean - reach, ROW.mean + reach))
     assert wider.p / 0.05 == pytest.approx(ROW.p / 0.01)
     assert (at_level(ROW, 0.05).low, at_level(ROW, 0.05).high) == pytest.approx((ROW.low, ROW.high))
-
-
-def test_what_could_be_told_is_told_in_four_of_five_runs():
-    random = np.random.default_rng(0)
-    true = detectable(replace(SCORES, mean=0.0, low=-1.96, high=1.96))
-    low = random.normal(true, 1.0, 20_000) - 1.96
-    assert np.mean(low > 0) == pytest.approx(0.8, abs=0.01)
-    assert math.isnan(detectable(replace(SCORES, low=3.0, high=3.0)))
-    assert detectable(RATIO) == pytest.approx(2 ** (1 + stats.t.ppf(0.8, 6) / stats.t.ppf(0.975, 6)))

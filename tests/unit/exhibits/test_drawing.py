@@ -66,15 +66,13 @@ def test_tiles_are_thumbnails_and_an_image_that_cannot_be_read_fails_by_its_name
         tile_of(tmp_path / "broken.jpg", "a word", WRONG)
 
 
-def test_a_gallery_has_a_legend_of_its_marks_and_an_empty_one_says_why(tmp_path):
+def test_a_gallery_has_a_legend_of_its_marks(tmp_path):
     image = np.zeros((4, 8, 3), dtype=np.uint8)
     frame = pd.DataFrame({"image": [1]})
     full = Gallery(frame, ((Tile(image, box=(0, 0, 0.5, 0.5), corner="1"), Tile(image, mark=WRONG)),), heads=("query",))
     with paper_style():
         (legend,) = draw_gallery(full).legends
-        empty = draw_gallery(Gallery(frame.iloc[:0], (), notes=("no query has another image",)))
     assert [text.get_text() for text in legend.get_texts()] == ["✗  wrong"]
-    assert [text.get_text() for text in empty.texts] == ["no query has another image"]
 
 
 def test_a_forest_has_its_error_bars_along_x():

@@ -29,7 +29,24 @@ def test_random_choice_follows_from_the_seed_and_the_data_set_and_does_not_look_
     assert chosen == choose(many, 10, seed=1, dataset="toys")
     assert chosen not in (choose(many, 10, seed=2, dataset="toys"), choose(many, 10, seed=1, dataset="other"))
     other = np.concatenate([gains[:1], np.random.default_rng(0).permutation(gains[1:-1]), gains[-1:]])
-    assert choose(candidates(gains), 20, seed=1, dataset="a") == choose(candidates(other), 20, seed=1, dataset="a")
+    first, second = (choose(candidates(given), 20, seed=1, dataset="a") for given in (gains, other))
+    assert [choice[:2] for choice in first] == [choice[:2] for choice in second]
+    assert {choice.key: choice.gain for choice in second} == {
+        choice.key: pytest.approx(other[choice.key - 10]) for choice in second
+    }
+
+
+def test_a_gallery_opens_with_the_query_of_median_gain_among_those_drawn_at_random():
+    def entries(*gains):
+        names = "cabdef"
+        drawn = [Entry(f"{gain}", names[place], (), neighbours.RANDOM, gain=gain) for place, gain in enumerate(gains)]
+        return [*drawn, Entry("best", "a", (), neighbours.GAIN, gain=9.0)]
+
+    for gains, first in (((0.3, -0.2, 0.1), "0.1"), ((0.3, -0.2, 0.1, -0.1), "-0.1"), ((None, 0.2), "0.2")):
+        shown = neighbours.median_first(entries(*gains))
+        assert shown[0].image == first
+        assert [entry.words for entry in shown[1:]] == sorted(entry.words for entry in shown[1:])
+    assert neighbours.median_first(entries(None))[0].image == "best", "by label where no gain is known"
 
 
 @pytest.mark.parametrize(

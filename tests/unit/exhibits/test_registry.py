@@ -28,7 +28,7 @@ def toy_room(monkeypatch):
 
 def test_twins_share_a_function_and_come_in_the_order_of_the_file_where_the_settings_have_them(toy_room):
     toy_room("oasis-jmlr-2010/fig6", "oasis-2009-draft/fig4", returns="Figure", needs=("metrics",))
-    toy_room("learning/claims", when=lambda settings: bool(settings["claims"]))
+    toy_room("learning/rules", when=lambda settings: bool(settings["claims"]))
     first, twin, last = exhibits_of("toy").values()
     assert [exhibit.when({"claims": []}) for exhibit in (first, twin, last)] == [True, True, False]
     assert first.draw is twin.draw
@@ -46,9 +46,9 @@ def test_exhibits_stand_in_the_papers_order_with_tables_first_and_have_its_label
 def test_what_returns_no_exhibit_or_takes_a_name_twice_is_refused(toy_room):
     with pytest.raises(ValueError, match="exhibit is one of"):
         toy_room("learning/none", returns="int")
-    toy_room("learning/claims")
+    toy_room("learning/rules")
     with pytest.raises(ValueError, match="two exhibits"):
-        toy_room("learning/claims", module="lookalike.studies.other.exhibits")
+        toy_room("learning/rules", module="lookalike.studies.other.exhibits")
 
 
 def test_importing_all_exhibits_loads_nothing_heavy():

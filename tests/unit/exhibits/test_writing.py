@@ -1,10 +1,13 @@
 """The files of an exhibit: whole also where it was not run or failed, and a sidecar that says everything."""
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 from made_report import EXHIBITS, JMLR, NOT_RUN, curves, table, toy_study, write_study
 
 from lookalike.core.files import read_json
+from lookalike.exhibits.model import Axis, Figure, Gallery, Panel
 from lookalike.exhibits.registry import FILES, Exhibit
 from lookalike.exhibits.writing import write_exhibits
 
@@ -59,3 +62,41 @@ def test_a_sidecar_names_its_sources_or_the_jobs_that_make_what_is_missing(tmp_p
 def test_the_csv_holds_the_whole_figure(folders):
     found = pd.read_csv(folders[0] / JMLR / "fig6.csv")
     pd.testing.assert_frame_equal(found, curves(None).frame, check_dtype=False)
+
+
+def nothing_chosen(study) -> Figure:
+    """A figure whose panels have nothing to show."""
+    return Figure(pd.DataFrame({"x": []}), (Panel("", Axis(), Axis(), empty="one network alone was trained"),))
+
+
+def no_torch(study) -> Figure:
+    """A figure of what was not run, which a note explains."""
+    panels = (Panel("", Axis(), Axis(), empty="not run"),) * 2
+    return Figure(pd.DataFrame({"x": []}), panels, notes=("not run: install torch",))
+
+
+def no_images(study) -> Gallery:
+    """A gallery without an image."""
+    return Gallery(pd.DataFrame({"image": []}), ())
+
+
+def half(study) -> Figure:
+    """A figure of which one panel is drawn."""
+    figure = curves(study)
+    return replace(figure, panels=(*figure.panels, Panel("", Axis(), Axis(), empty="not run")))
+
+
+@pytest.mark.parametrize(
+    ("draw", "problem"),
+    [
+        (nothing_chosen, "not run: one network alone was trained"),
+        (no_torch, "not run: install torch"),
+        (no_images, "not run: there is no image to show"),
+        (half, ""),
+    ],
+)
+def test_what_has_nothing_to_draw_says_so_and_is_no_empty_frame(tmp_path, draw, problem):
+    kind = draw.__annotations__["return"].__name__.lower()
+    exhibit = Exhibit(f"{JMLR}/fig6", "category", "Curves", kind, draw)
+    (sidecar,) = write_exhibits([exhibit], toy_study("demo").finished({}), tmp_path)
+    assert (sidecar.problem, sidecar.state == "not run") == (problem, bool(problem))

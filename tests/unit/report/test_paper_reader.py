@@ -2,7 +2,7 @@
 
 import pandas as pd
 import pytest
-from made_report import DEEP, JMLR, SOML, edit_sidecar
+from made_report import CLAIMS, DEEP, JMLR, SOML, edit_sidecar, write_claims
 
 from lookalike.core.errors import LookalikeError
 from lookalike.report.notebooks import PaperReader
@@ -58,8 +58,7 @@ def test_the_overview_has_every_exhibit_with_its_state(toys):
 
 
 def test_claims_say_what_each_verdict_is_about(folder):
-    path = folder / "demo" / "exhibits" / "learning" / "claims.csv"
-    pd.read_csv(path).assign(setting="large").to_csv(path, index=False)
+    write_claims(folder, *({**row, "setting": "large"} for row in CLAIMS))
     claims = PaperReader(JMLR, Results(folder)).claims()
     assert "Verdicts: 1 holds, 1 does not hold." in repr(claims)
     assert "✓ holds by one number in this run" in claims.html

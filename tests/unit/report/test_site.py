@@ -3,22 +3,27 @@
 import json
 import re
 import shutil
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from made_report import DEEP, DRAFT, JMLR, NOT_RUN, SOML, edit_sidecar
+from made_report import CLAIMS, DEEP, DRAFT, JMLR, NOT_RUN, SOML, edit_sidecar, write_claims
+from plotted import too_small
 
 from lookalike.core.errors import LookalikeError
+from lookalike.exhibits import words
+from lookalike.exhibits.claims_table import COLUMNS
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.statuses import Outcome
 from lookalike.report import PAGES, front
-from lookalike.report.claims import claims_of, notes, verdict_choices
+from lookalike.report.claims import claims_of, notes, slug, verdict_choices
 from lookalike.report.gallery import SIDE, galleries_of
 from lookalike.report.pages import twin_of, view_of
 from lookalike.report.provenance import read_jobs
+from lookalike.report.readme import readme_numbers
 from lookalike.report.results import Results
 from lookalike.report.site import NAVIGATION, write_report
 from lookalike.studies.rooms import all_exhibits
@@ -127,7 +132,8 @@ def test_the_front_page_says_how_well_the_methods_do_and_which_claims_hold(pages
     holding, _, failing = rest.partition("<h3>Claims that do not hold in this run: 1</h3>")
     failing, _, undecided = failing.partition("<summary>Claims that stay undecided in this run: 1</summary>")
     assert (
-        "OASIS comes first in mAP, but not clearly before MCML; in the paper MCML is ahead. "
+        "OASIS has the highest mAP (in the paper MCML has it), but may not be higher than MCML "
+        "(95% interval −1.0 to +5.0 points). "
         "OASIS reaches 41.0%, MCML 39.0% and LEGO 44.2%. "
         "Unlike in print: OASIS is 2.0 points above MCML in mAP [−1.0, +5.0], which may be chance (in the paper −6)."
     ) in compared
@@ -140,7 +146,7 @@ def test_the_front_page_says_how_well_the_methods_do_and_which_claims_hold(pages
     assert "the papers</h3>" not in outcome, "what is made by code is neither with a paper nor against one"
     assert page.count("One seed decides nothing") == 1
     assert "3 claims</a> on every data set that has its numbers: 3 verdicts" in page
-    assert "demo title: Claims of the papers" in pages["claims.html"].partition("One seed decides nothing.")[0]
+    assert "demo title: demo title, means over 5 folds. One seed decides nothing." in pages["claims.html"]
 
 
 def test_the_front_page_has_five_states_and_says_what_was_not_run(pages, results):
@@ -232,6 +238,24 @@ def test_points_of_a_figure_tell_their_numbers_above_its_picture(pages):
     assert {name for name, page in pages.items() if hint in page} == {"jmlr2010.html", "cvpr2014.html"}
 
 
+def test_the_chart_of_the_front_page_has_room_beside_its_names(toys, monkeypatch):
+    """As it was, 4.4 inches wide, a name of a real data set left it 10 pixels, and was cut."""
+    drawn, draw = [], front.draw
+    monkeypatch.setattr(front, "draw", lambda figure: drawn.append(draw(figure)) or drawn[-1])
+    setting = "subset of 10 classes, equal settings"
+    results = Results(toys)
+    rows = [(row, replace(margin, setting=setting)) for row, margin in front.gaps_in_points(results)]
+    monkeypatch.setattr(front, "gaps_in_points", lambda results: rows)
+    title = "20 Caltech-256 classes, 20 partitions"
+    for row, _ in rows:
+        object.__setattr__(row.exhibit, "dataset_title", title)
+    front.forest(Results(toys))
+    (canvas,) = drawn
+    assert too_small(canvas) == ""
+    (axis,) = canvas.axes
+    assert all(label.get_window_extent().x0 >= 0 for label in axis.get_yticklabels()), "no name is cut"
+
+
 def test_claims_are_counted_and_filter_without_a_script(pages, results):
     text = pages["claims.html"]
     assert re.search(
@@ -252,26 +276,23 @@ def test_claims_are_counted_and_filter_without_a_script(pages, results):
 
 def test_evidence_begins_with_what_decided_and_what_a_study_adds_is_kept(folder):
     parts = [f"OASIS minus number {place} +{place}.5 points" for place in range(40)]
-    path = folder / "demo" / "exhibits" / "learning" / "claims.csv"
-    columns = {"evidence": parts[0], "further": json.dumps(parts[1:]), "setting": "sift-1k", "printed_verdict": "holds"}
-    pd.read_csv(path).assign(**columns).to_csv(path, index=False)
-    edit_sidecar(path.with_suffix(".json"), caption=["Lead.", "Rest."], notes=["A note."])
+    more = {"evidence": parts[0], "further": json.dumps(parts[1:]), "setting": "sift-1k", "data": "Lead. Rest."}
+    write_claims(folder, *({**row, **more} for row in CLAIMS))
     claim = claims_of(Results(folder))[0]
     assert (claim.evidence, claim.parts) == (parts[0], tuple(parts[1:]))
     assert (claim.part, claim.page, claim.anchor) == ("sift-1k", "jmlr2010.html", "claim-demo-best-sift-1k")
-    assert ("Of the printed numbers, with their intervals", "holds") in claim.further
-    assert notes(Results(folder))[1] == "demo title: Lead. Rest. One seed decides nothing. A note."
+    counts, data = notes(Results(folder))
+    assert counts.endswith("in this run: 1 hold, 1 do not hold, 1 are undecided and 0 were not tested.")
+    assert data == "demo title: Lead. Rest."
 
 
 def test_a_verdict_that_is_sure_alone_and_not_among_those_of_its_paper_is_undecided(folder):
-    path = folder / "demo" / "exhibits" / "learning" / "claims.csv"
-    sure, *_ = pd.read_csv(path).query("id == 'best'").to_dict("records")
-    texts = {"kind": "precision", "power": "3 points from its bound would be told.", "reason": "", "paper": JMLR}
+    _, sure, _ = CLAIMS
 
     def verdicts(*p_values):
-        rows = [{**sure, **texts, "id": f"claim {place}", "p": p} for place, p in enumerate(p_values)]
+        tested = {**sure, "kind": "precision", "reason": ""}
         # chance has no part in the last, which counts for none of the others
-        pd.DataFrame([*rows, {**sure, **texts, "p": "", "reason": "no interval"}]).to_csv(path, index=False)
+        write_claims(folder, *({**tested, "id": f"claim {p}", "p": p} for p in p_values), sure)
         return claims_of(Results(folder))
 
     assert [claim.verdict for claim in verdicts("0.03")] == [Outcome.HOLDS, Outcome.HOLDS]
@@ -281,20 +302,44 @@ def test_a_verdict_that_is_sure_alone_and_not_among_those_of_its_paper_is_undeci
     assert first.evidence == f"By itself it holds (p 0.030), but {among}."
     assert first.parts == ("+5.5 points",)
     said = dict(first.further)
-    assert (said["Gate"], said["Power"]) == ("not sure among others", texts["power"])
-    adjusted = "0.060 after Holm's adjustment over the 3 verdicts of its paper that have one."
-    assert said["p of the verdict"] == f"0.030 by itself, {adjusted}"
-    assert "Power" not in dict(second.further), "what is decided was told"
+    assert said["Gate"] == "not sure among others"
+    assert [said[term] for term in said if term.startswith("p ")] == ["0.030", "0.060"]
     assert [claim.is_by_number for claim in (first, second, last)] == [False, False, True]
     assert last.behind_verdict == " by one number in this run"
 
 
+def test_table_pages_readme_and_terminal_tell_the_same_verdicts(folder):
+    """One job adjusts, and everything that tells of claims reads what it wrote."""
+    _, sure, fast = CLAIMS
+    real = {"by_code": "", "kind": "precision", "reason": "", "dataset": "websim_demo"}
+    rows = [{**sure, **real, "id": f"claim {p}", "p": p} for p in ("0.03", "0.001", "0.7")]
+    write_claims(folder, *rows, fast)
+    results, report = Results(folder), folder.parent / "report"
+    write_report(results, None, report)
+    table = pd.read_csv(folder / "claims.csv", dtype=str).set_index("id")["verdict"]
+    assert table.to_dict() == {"claim 0.03": "undecided", "claim 0.001": "holds", "claim 0.7": "undecided",
+                               "fast": "does not hold"}  # fmt: skip
+    assert {claim.id: str(claim.verdict) for claim in claims_of(results)} == table.to_dict()
+    page, front_page = ((report / name).read_text(encoding="utf-8") for name in ("claims.html", "index.html"))
+    # a browser reads the verdict of each row of the page
+    cells = re.findall(r'data-verdict="([^"]+)" data-paper="[^"]+" id="claim-(?:websim-)?demo-([^"]+)"', page)
+    assert {id: verdict for verdict, id in cells} == {slug(id): slug(verdict) for id, verdict in table.items()}
+    counts = words.counts_words(results.claims)
+    assert counts[0].endswith("real photographs: 1 hold, 0 do not hold, 2 are undecided and 0 were not tested.")
+    markdown, readme = (folder / "claims.md").read_text(), readme_numbers(results, "a test")
+    for count in counts:
+        assert all(count in text for text in (markdown, page, readme))
+    assert "Claims that hold: 1</h3>" in front_page
+    assert "Claims that do not hold in this run: 1</h3>" in front_page
+    # a sentence on how methods compare names an interval and no verdict
+    assert not [text for text in (readme, front_page) if "surely" in text]
+
+
 def test_what_several_papers_claim_or_one_of_several_parts_stands_once_with_all_of_them(folder):
-    path = folder / "demo" / "exhibits" / "learning" / "claims.csv"
-    best, *_ = pd.read_csv(path).query("id == 'best'").to_dict("records")
+    _, best, _ = CLAIMS
     easy, ten = (json.dumps([[part, "map", "oasis", "lego"]]) for part in ("easy", "ten"))
     small, large = (json.dumps([[part, "sparsity", "s-da", ""]]) for part in ("1k", "10k"))
-    row = {**best, "p": 0.001, "kind": "precision", "reason": "", "rows": ten}
+    row = {**best, "p": "0.001", "kind": "precision", "reason": "", "rows": ten}
     sparse = {"id": "sparse", "paper": SOML}
     rows = [
         {**row, "tried": "10 classes", "untried": "50 classes"},
@@ -304,7 +349,7 @@ def test_what_several_papers_claim_or_one_of_several_parts_stands_once_with_all_
         {**row, **sparse, "rows": small, "setting": "1,000 words"},
         {**row, **sparse, "rows": large, "setting": "10,000 words", "evidence": "+7.8 points"},
     ]
-    pd.DataFrame(rows).to_csv(path, index=False)
+    write_claims(folder, *rows)
     results = Results(folder)
     holding, failing, undecided = front.outcome(results, claims_of(results), synthetic=True).verdicts
     assert (failing.n_claims, undecided.n_claims) == (0, 0)
@@ -318,15 +363,6 @@ def test_what_several_papers_claim_or_one_of_several_parts_stands_once_with_all_
     assert [maker.title for maker in other.makers] == ["JMLR 2010"], "another rule asks something else"
     assert [maker.scope for maker in sparse.makers] == ["1,000 words", "10,000 words"]
     assert sparse.evidence == "1,000 words: +5.5 points. 10,000 words: +7.8 points."
-
-
-@pytest.mark.parametrize(("simulated", "words"), [("yes", " in this run"), ("", "")])
-def test_a_claim_on_real_images_is_about_this_run_where_it_is_simulated(folder, simulated, words):
-    path = folder / "demo" / "exhibits" / "learning" / "claims.csv"
-    edit_sidecar(path.with_suffix(".json"), synthetic=False)
-    pd.read_csv(path)[-1:].assign(simulated=simulated).to_csv(path, index=False)
-    (claim,) = claims_of(Results(folder))
-    assert (claim.id, claim.verdict, claim.in_this_run) == ("fast", Outcome.FAILS, words)
 
 
 def test_a_claim_leads_to_the_exhibits_that_it_names_and_these_lead_back(pages):
@@ -381,24 +417,29 @@ def test_images_of_the_gallery_are_found_after_a_move_and_told_where_they_are_go
     assert reason in page
 
 
-@pytest.mark.parametrize(("claims", "broken"), [('id,"claim\n', ["claims"]), ("id\na\n", [])])
-def test_whatever_a_page_cannot_show_ends_the_run_by_name_and_all_else_is_written(folder, tmp_path, claims, broken):
+def test_whatever_a_page_cannot_show_ends_the_run_by_name_and_all_else_is_written(folder, tmp_path):
     exhibits, report = folder / "demo" / "exhibits", tmp_path / "report"
     edit_sidecar(exhibits / JMLR / "table4.json", sheets=[{"title": "no rows"}])
     (exhibits / JMLR / "fig6.csv").write_bytes(b"series,k\n\xff\xfe,1\n")
     (exhibits / DRAFT / "fig4.svg").unlink()
     (exhibits / DRAFT / "fig4.png").write_text("no picture")
-    (exhibits / "learning" / "claims.csv").write_text(claims)
     (folder / "demo" / "images" / "0.png").write_bytes(b"no image")
     write_report(Results(folder), None, report)
     failed = (report / "failed.txt").read_text(encoding="utf-8")
     names = {f"{JMLR}/table4", f"{JMLR}/fig6", f"{DRAFT}/fig4"}
-    names |= {f"learning/{name}" for name in (*broken, "neighbours", "broken")}
+    names |= {f"learning/{name}" for name in ("neighbours", "broken")}
     assert set(re.findall(r"demo: ([\w/-]+)", failed)) == names
     assert failed.endswith("; results/report/index.html says why\n")
     page = (report / "jmlr2010.html").read_text(encoding="utf-8")
     assert article(page, "table4-demo").count("cannot be read (its ") == 1
     assert (report / "index.html").read_text(encoding="utf-8").count('class="note warn failed"') == len(names)
+
+
+@pytest.mark.parametrize("content", ['id,"claim\n', "id\na\n", ",".join(COLUMNS) + "\n" + "," * len(COLUMNS) + "\n"])
+def test_a_damaged_table_of_claims_is_one_sentence(folder, content):
+    (folder / "claims.csv").write_text(content)
+    with pytest.raises(LookalikeError, match=r"^cannot read .*claims.csv \(.+\): delete it and run the same command"):
+        claims_of(Results(folder))
 
 
 def test_an_empty_folder_makes_a_report_and_a_page_that_cannot_be_written_leaves_the_old_one(tmp_path):

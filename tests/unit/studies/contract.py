@@ -7,6 +7,7 @@ from unittest import mock
 
 import pandas as pd
 import pytest
+from plotted import too_small
 
 from lookalike.core.files import read_json
 from lookalike.exhibits import words
@@ -47,10 +48,15 @@ def verdict_on(claim, study):
     return found.outcome, "; ".join(words.evidence(found, study))
 
 
+SMALL = {}
+"""Picture to what is too small or empty in it."""
+
+
 def laid_out(canvas, stem, titles):
     """Lay a picture out without rendering it: what every renderer shares is tested with the exhibits."""
     assert all(POINT.fullmatch(title) for title in titles), "pages know no other form"
     canvas.draw_without_rendering()
+    SMALL[stem] = too_small(canvas)
     for suffix in (".png", ".svg", ".pdf"):
         stem.with_name(f"{stem.name}{suffix}").write_bytes(b"laid out")
 
@@ -77,6 +83,7 @@ def check_exhibits(room, study, folder, *, printed):
         assert sidecar["problem"] == ""
         assert bool(sidecar["sheets"]) == (sidecar["kind"] == "table")
         assert len(pd.read_csv(folder / f"{id}.csv")) > 0, id
+        assert SMALL.get(folder / id, "") == "", id
         assert len(sidecar["caption"][1]) > 4, "the second sentence says which data"
         assert set(sidecar["sources"]) <= given
     assert {id for id, sidecar in sidecars.items() if sidecar["statuses"]} == set(printed)

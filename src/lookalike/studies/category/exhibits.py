@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from lookalike.exhibits.claims_table import claims_table
 from lookalike.exhibits.in_text import Fact, numbers_in_text
 from lookalike.exhibits.model import Table
 from lookalike.exhibits.printed import Cell
@@ -78,9 +77,3 @@ def _judged(study: CategoryStudy, subset: Subset, cell: Cell) -> tuple[str, str]
     elif cell["metric"] == "nonzeros_per_image" and cell["words"] != WORDS_IN_TEXT:
         why = f"{cell['words']:,} words here, {WORDS_IN_TEXT:,} in the paper"
     return (Status.NOT_COMPARABLE, why) if why else None
-
-
-@exhibit("learning/claims", title="Claims of the papers", needs=("contrasts", "time_contrasts"))
-def claims(study: CategoryStudy) -> Table:
-    """Which of the papers' claims about Caltech-256, told in our words, hold in this run."""
-    return claims_table(study)

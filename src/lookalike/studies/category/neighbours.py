@@ -12,7 +12,15 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_json
 from lookalike.exhibits.image_grid import RIGHT, WRONG, class_name
 from lookalike.exhibits.model import Entry, Found, Gallery, Ranking
-from lookalike.exhibits.neighbours import Candidate, change_text, choice_note, choose, gallery_of, score_text
+from lookalike.exhibits.neighbours import (
+    Candidate,
+    ChosenQuery,
+    change_text,
+    choice_note,
+    choose,
+    gallery_of,
+    score_text,
+)
 from lookalike.exhibits.registry import exhibit
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.category.section import AFTER, BEFORE
@@ -40,7 +48,7 @@ def neighbours(study: CategoryStudy) -> Gallery:
     rows = sorted(range(len(ids)), key=ids.__getitem__)
     candidates = [Candidate(row, labels[ids[row]], float(precisions[1][row] - precisions[0][row])) for row in rows]
     choices = choose(candidates, N_QUERIES, seed=study.seed, dataset=study.dataset)
-    entries = [_entry(study, (before, after), precisions, choice.key, choice.chosen) for choice in choices]
+    entries = [_entry(study, (before, after), precisions, choice) for choice in choices]
     id, fold = study.example_fold()
     title = next(subset.title for subset in study.all_subsets if subset.id == id)
     return gallery_of(
@@ -56,9 +64,10 @@ def neighbours(study: CategoryStudy) -> Gallery:
 
 
 def _entry(
-    study: CategoryStudy, rankings: Sequence[Rankings], precisions: Sequence[Reals], row: int, chosen: str
+    study: CategoryStudy, rankings: Sequence[Rankings], precisions: Sequence[Reals], choice: ChosenQuery
 ) -> Entry:
     """The query in a row of both rankings, with what each found."""
+    row = choice.key
     manifest, root = study.table("manifest").set_index("image_id"), Path(read_json(study.path("images"))["root"])
     marks = {True: replace(RIGHT, meaning="same class"), False: replace(WRONG, meaning="other class")}
     query = rankings[0].query_ids[row]
@@ -85,4 +94,6 @@ def _entry(
         sides.append(Ranking(title, found, summary, "distance" if is_distance else "score"))
         n_right.append(sum(right))
     change = change_text(n_right[1] - n_right[0], OWN)
-    return Entry(str(root / manifest["path"][query]), class_name(own), tuple(sides), chosen, change)
+    return Entry(
+        str(root / manifest["path"][query]), class_name(own), tuple(sides), choice.chosen, change, gain=choice.gain
+    )

@@ -68,6 +68,22 @@ class Subset:
         return Status.OTHER_CLASSES if self.why_not_comparable == PAPERS_OTHER_CLASSES else Status.NOT_COMPARABLE
 
 
+TEN, TWENTY, FIFTY = "classes=10", "classes=20", "classes=50"
+PRINTED_SETS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys((f"{JMLR}/table4", f"{JMLR}/table5", f"{JMLR}/fig6"), (TEN, TWENTY, FIFTY)),
+    **dict.fromkeys((f"{JMLR}/fig5", f"{JMLR}/fig8"), (TEN, TWENTY)),
+    f"{JMLR}/fig7": ("classes=249",),
+    f"{JMLR}/fig9": (TWENTY,),
+    **{f"{DRAFT}/{name}": ("easy10", "var10", "var20") for name in ("table1", "table2", "fig3", "fig4", "fig5")},
+}
+"""Exhibit to the sets of classes that the paper shows in it."""
+WITH_METHODS = ("table4", "fig6", "table1", "fig4")
+"""Names of exhibits that set the methods of the papers' main tables beside each other."""
+DIFFERENCES = "The paper draws precision itself; here it is the difference from OASIS."
+OTHER_AXES = {f"{JMLR}/fig8": DIFFERENCES, f"{DRAFT}/fig5": DIFFERENCES}
+"""Exhibit to how its axes differ from the paper's."""
+
+
 class CategoryStudy(CategorySection):
     """The category study on one data set."""
 
@@ -323,13 +339,30 @@ class CategoryStudy(CategorySection):
         noted: dict[str, list[str]] = {}
         for method, note, where in () if along else self._of_settings(methods):
             noted.setdefault(note.rstrip("."), []).append(f"{self.title_of(method)}{where}")
-        sentences = [f"{' and '.join(titles)}: {note}." for note, titles in noted.items()]
+        sentences = [*self.unlike_paper(), *(f"{' and '.join(titles)}: {note}." for note, titles in noted.items())]
         parts: dict[str, list[str]] = {}
         for head, part in self._of_fits(methods, selected=not along):
             parts.setdefault(head, []).append(part)
         if "status" in drawn.frame or getattr(drawn, "cells", None) is not None:
             parts["Not comparable with the printed numbers"] = self._not_comparable()
         return sentences + [f"{head}: {'; '.join(found)}." for head, found in parts.items() if found]
+
+    def unlike_paper(self) -> list[str]:
+        """Say which sets, methods and axes the paper's exhibit has and ours has not, or the other way round."""
+        shown = PRINTED_SETS.get(self.exhibit.id, ()) if self.exhibit is not None else ()
+        if self.exhibit is None or not shown:
+            return []
+        settings = {self.setting_of(subset): subset for subset in self.parts}
+        lacking = [self.setting_title(name) for name in shown if name not in settings]
+        others = [self.block_title(subset) for subset in self.parts if self.setting_of(subset) not in shown]
+        sentences = [f"The paper also shows {', '.join(lacking)}."] if lacking else []
+        sentences += [f"The paper does not show {', '.join(others)} here."] if others else []
+        for name, subset in settings.items() if self.exhibit.name in WITH_METHODS else ():
+            printed = self.printed_maps(subset, self.paper) if name in shown else {}
+            absent = [self.title_of(method) for method in printed if method not in subset.methods]
+            if absent:
+                sentences.append(f"On {self.setting_title(name)} the paper also has {', '.join(absent)}, not run here.")
+        return [*sentences, *filter(None, [OTHER_AXES.get(self.exhibit.id, "")])]
 
     def _of_settings(self, methods: Sequence[str]) -> Iterator[tuple[str, str, str]]:
         """Methods with their notes, and on which subsets where not on all that run them."""

@@ -216,7 +216,7 @@ def _budget_rows(study: CategoryStudy, subset: Subset, method: str) -> pd.DataFr
 @exhibit(
     "learning/minimum",
     title="MCML and LMNN stopped early and at their minimum",
-    needs=("metrics", "fits"),
+    needs=("metrics", "fits", "contrasts"),
     asks=(Side("rotation"),),
     when=lambda study: study.minima,
 )
@@ -232,7 +232,19 @@ def minima(study: CategoryStudy) -> Table:
         "Each row of LMNN has the omega that each fold chose for this end.",
     )
     numbers = frozenset(heads) - {"method", "end"}
-    return Table(pd.DataFrame(records), heads=heads, blocks="subset", titles=titles, numbers=numbers, notes=notes)
+    table = Table(pd.DataFrame(records), heads=heads, blocks="subset", titles=titles, numbers=numbers, notes=notes)
+    return replace(table, margins=tuple(_at_minimum(study)))
+
+
+def _at_minimum(study: CategoryStudy) -> Iterator[Margin]:
+    """Yield OASIS minus each method that goes to its minimum, on every subset that has both."""
+    for subset, (method, run) in product(study.parts, DESCENTS.items()):
+        ours = {name: 100 * study.values(subset, name).mean() for name in ("oasis", run)}
+        rows = study.contrasts.intervals(subset.id, "map", "oasis", run)
+        if rows and rows[0].n:
+            titled = {"setting": study.block_title(subset), "metric": "mAP", "kind": ENDS["minimum"]}
+            titled["interval"] = T_INTERVAL
+            yield replace(margin(study, rows, ours, {}, **titled), other=study.title_of(method))
 
 
 def _end_rows(study: CategoryStudy, subset: Subset, method: str) -> list[dict[str, object]]:

@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 
 from lookalike.exhibits.claims import claims_of
-from lookalike.exhibits.claims_table import claims_table
 from lookalike.exhibits.in_text import Fact, numbers_in_text
 from lookalike.exhibits.margins import margin
 from lookalike.exhibits.model import Axis, Figure, Line, Margin, Panel, Series, Table
@@ -21,7 +20,7 @@ from lookalike.exhibits.printed import MISSING, beside_print, human_time, plus_m
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.statuses import Status
 from lookalike.exhibits.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, Look
-from lookalike.exhibits.words import listed, means_counted
+from lookalike.exhibits.words import listed
 from lookalike.studies.finegrained import pictures as pictures
 from lookalike.studies.finegrained import sampler_drawing as sampler_drawing
 from lookalike.studies.finegrained.numbers import COUNTS
@@ -107,7 +106,7 @@ def sampling(study: FinegrainedStudy) -> Figure:
     if frame["system"].nunique() == 1:
         # a single point shows nothing
         alone = f"{study.title_of(DEEP)} alone was trained here, at {study.chosen_percent}%."
-        return Figure(frame, (Panel("", Axis(), Axis(), empty=alone),), notes=notes, size=(4.4, 0.4))
+        return Figure(frame, (Panel("", Axis(), Axis(), empty=alone),))
     return Figure(frame, tuple(panels), notes=notes)
 
 
@@ -300,13 +299,6 @@ def learning_curves(study: FinegrainedStudy) -> Figure:
         *study.trainings_notes([DEEP]),
     ]
     return Figure(frame, tuple(panels), n_columns=2, size=(2.6, 1.9), notes=tuple(notes))
-
-
-@exhibit("finegrained/claims", title="Claims", needs=("contrasts",), optional=("metrics", *BESIDE))
-def claims(study: FinegrainedStudy) -> Table:
-    """Which claims of sections 6.4 to 6.7 of the paper hold in this run."""
-    table = claims_table(study)
-    return replace(table, notes=(*table.notes, *_claim_notes(study, table.frame)))
 
 
 def systems_table(study: FinegrainedStudy, systems: Sequence[str]) -> Table:
@@ -638,17 +630,3 @@ def _learning_panel(study: FinegrainedStudy, frame: pd.DataFrame, metric: str, a
         ticks=tuple((float(at), f"{at:,}") for at in sorted(set(frame.loc[frame["along"] == along, "at"]))),
     )
     return Panel("", x, Axis(CURVE_TITLES[metric], text="{:,.1f}"), tuple(series), tuple(lines))
-
-
-def _claim_notes(study: FinegrainedStudy, frame: pd.DataFrame) -> list[str]:
-    of_print = means_counted("printed numbers", frame["printed_means"], frame["id"])
-    if study.not_run:
-        return [of_print]
-    return [
-        "A verdict asks whether other query images, and other seeds of networks, would show the same. Brackets are 95% "
-        f"intervals of paired differences, by a bootstrap over {study.resampled}; points are of precision.",
-        *study.trainings_notes(study.measured),
-        "A claim about several differences holds if all of them do. It fails if one of them fails, with p below 0.05 "
-        "after Holm's adjustment. Our means: what the differences say without their intervals.",
-        of_print,
-    ]

@@ -372,7 +372,7 @@ def _entry(
     )
     n_more = float(row["better"] - row["worse"]) * float(row["n_triplets"])
     image, words = str(study.path_of(row["query"])), class_name(str(row["text_query"]))
-    return Entry(image, words, rankings, choice.chosen, change_text(n_more, "of its triplets right"))
+    return Entry(image, words, rankings, choice.chosen, change_text(n_more, "of its triplets right"), gain=choice.gain)
 
 
 def _ranking(study: FinegrainedStudy, rows: pd.DataFrame, row: pd.Series, when: str, share: float) -> Ranking:

@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from lookalike.exhibits.claims_table import claims_table
 from lookalike.exhibits.drawing import lettered
 from lookalike.exhibits.model import Axis, Figure, Gallery, Line, Panel, Series, Table
 from lookalike.exhibits.printed import beside_print, plus_minus
@@ -112,12 +111,6 @@ def deviations(study: HumanStudy) -> Table:
     )
     numbers = frozenset({"ours_cell", "n_raters", "printed_cell"})
     return Table(cells, heads=heads, titles=titles, numbers=numbers, notes=notes)
-
-
-@exhibit("human/claims", title="Claims of the papers", needs=("contrasts",))
-def papers_claims(study: HumanStudy) -> Table:
-    """Which of the papers' claims about human ratings, told in our words, hold in this run."""
-    return claims_table(study)
 
 
 def _cells(study: HumanStudy, printed: Sequence[tuple[str, str]]) -> pd.DataFrame:

@@ -38,7 +38,7 @@ from lookalike.studies.metrics import select
 LANDMARKS, BOOTSTRAP = "landmarks", "landmarks and draws"
 RESAMPLES = 2000
 LEAST_TO_LARGEST = f"{{}}, {RANGE}"
-ON_MOST, LARGEST = "{} on most landmarks", "largest {} of a landmark"
+LARGEST = "largest {} of a landmark"
 OVER_CODEBOOKS, OVER_WORDS = "sparsity over codebooks", "training time over words"
 SHORTEST = 1e-9
 """Seconds that a time counts as at least, which has a logarithm."""
@@ -59,7 +59,11 @@ def beside_print(study: LandmarkStudy, rows_of: Callable[[LandmarkStudy], Iterab
     """Return our rows, each with its printed number, and then the rows of the paper's numbers."""
     in_print = list(rows_of(study.as_printed()))
     printed = {row.key: row.mean for row in in_print}
-    places = {codebook.id: printed_setting(PAPER, codebook.setting) for codebook in study.vocabularies}
+    places = {
+        codebook.id: printed_setting(PAPER, codebook.setting)
+        for codebook in study.vocabularies
+        if codebook.n_words == codebook.printed_words
+    }
     found = []
     for row in rows_of(study):
         first, second = (AS_IN_PRINT.get(side, side) for side in (row.first, row.second))
@@ -156,10 +160,6 @@ def precision_and_sparsity(study: LandmarkStudy) -> Iterator[Contrast]:
         for pair in pairs_of(study, methods):
             row, gaps = row_of(study, [codebook], metric, *pair), gaps_of(study, codebook, metric, *pair)
             yield from over_landmarks(study, row, gaps, " ".join((codebook.id, *pair)), metric)
-            # more than half of the landmarks reach at least this
-            means = sorted(gaps.groupby(level="subset").mean())
-            least = means[(len(means) - 1) // 2] if means else math.nan
-            yield level(replace(row, metric=ON_MOST.format(metric)), least, len(means))
     for codebook, method in product(study.vocabularies, learned):
         of_landmarks = study.number(codebook, method, SPARSITY).groupby(level="subset").mean()
         row = replace(row_of(study, [codebook], LARGEST.format(SPARSITY), method), unit="percent")

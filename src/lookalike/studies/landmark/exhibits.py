@@ -14,14 +14,13 @@ import numpy as np
 import pandas as pd
 
 from lookalike.exhibits import words
-from lookalike.exhibits.claims_table import claims_table
 from lookalike.exhibits.drawing import lettered
 from lookalike.exhibits.in_text import Fact, numbers_in_text
 from lookalike.exhibits.margins import margin
 from lookalike.exhibits.model import Axis, Drawn, Figure, Gallery, Line, Margin, Names, Panel, Series, Table
 from lookalike.exhibits.printed import beside_print, plus_minus, significant
 from lookalike.exhibits.registry import exhibit
-from lookalike.exhibits.statuses import Outcome, Status
+from lookalike.exhibits.statuses import Status
 from lookalike.exhibits.style import BLACK, GREY, Look, looks_of
 from lookalike.studies.landmark import apart_exhibits as apart_exhibits
 from lookalike.studies.landmark import montage, times
@@ -65,6 +64,8 @@ TABLES = {quantity: range(first, first + 3) for quantity, first in zip(QUANTITIE
 INTERVAL = "95%, the wider of a t-test over landmarks and a bootstrap over landmarks and draws"
 PRINTED_TIMES = "Hollow markers are means of the paper's Tables 7 to 9 over its landmarks, from another machine."
 CONSTANTS_CHOSEN = "S-TG, S-DA and OASIS each have the best of eight settings, by held-out images to learn from."
+OXFORD = "oxford5k/"
+"""What the keys of the paper's landmarks begin with where those of another data set have rows beside them."""
 SHARES = (100, 50, 10, 1, 0.1, 0.01, 0.001)
 """Ticks of an axis of sparsity, as the share of weights that are not zero, in percent."""
 
@@ -143,10 +144,12 @@ def quantity_table(study: LandmarkStudy, quantity: str) -> Table:
     methods = columns_of(study, quantity)
     titles = {
         "representation": {codebook.id: f"{codebook.title} words"},
-        "landmark": {**study.landmark_titles, **paper_landmarks(study), MEAN: "mAP" if quantity == MAP else MEAN},
+        "landmark": {**study.landmark_titles, MEAN: mean_title(quantity), **paper_landmarks(study, quantity)},
         "method": {method: study.title_of(method) for method in methods},
     }
     notes = {MAP: gains_of_choice(study, [codebook]), TRAIN_TIME: time_notes(study)}.get(quantity, ())
+    if codebook.n_words != codebook.printed_words:
+        notes = (f"The paper's numbers are with {codebook.printed_words:,} words, ours with {codebook.title}.", *notes)
     cells = table_cells(study, codebook, quantity, methods)
     pairs = {(method, "oasis-diagonal"): "" for method in LITERAL_OF} if quantity == MAP else {}
     pairs = {(study.deciding(first), study.deciding(second)): note for (first, second), note in pairs.items()}
@@ -176,8 +179,6 @@ def margins(study: LandmarkStudy, codebook: Vocabulary, pairs: Mapping[tuple[str
     methods = dict.fromkeys((*deciding.values(), *(method for pair in pairs for method in pair)))
     ours = {method: study.mean(codebook, method, MAP).mean for method in methods}
     printed = {own: study.printed_mean(codebook, method, MAP) for method, own in deciding.items()}
-    size = list(PRINTED_CODEBOOKS)[codebook.place]
-    in_print = "" if codebook.n_words == size else f" ({size:,} in the paper)"
     plain, found = {study.title_of(own): study.title_of(method) for method, own in deciding.items()}, []
     for pair, note in pairs.items():
         rows = study.contrasts.intervals(codebook.id, MAP, *pair)
@@ -185,13 +186,13 @@ def margins(study: LandmarkStudy, codebook: Vocabulary, pairs: Mapping[tuple[str
         if rows and not math.isnan(ours[pair[0]] + ours[pair[1]] + rows[0].mean):
             constants = ", chosen constants" if is_chosen else ""
             titled = {
-                "setting": f"{codebook.title} visual words{in_print}{constants}",
+                "setting": f"{codebook.title} visual words{constants}",
                 "metric": "mAP",
                 "interval": INTERVAL,
             }
             row = margin(study, rows, ours, printed, note=note, **titled)
-            method, other, best = (plain.get(title, title) for title in (row.method, row.other, row.best))
-            found.append(replace(row, method=method, other=other, best=best))
+            titles = {name: getattr(row, name) for name in ("method", "other", "best", "printed_best")}
+            found.append(replace(row, **{name: plain.get(title, title) for name, title in titles.items()}))
     return tuple(found)
 
 
@@ -203,10 +204,14 @@ def columns_of(study: LandmarkStudy, quantity: str = MAP) -> tuple[str, ...]:
 
 def table_cells(study: LandmarkStudy, codebook: Vocabulary, quantity: str, methods: Sequence[str]) -> pd.DataFrame:
     """Return every cell of one of the paper's tables, ours beside the paper's, in percent or seconds."""
-    others, records = paper_landmarks(study), []
-    for landmark, method in product((*study.landmark_titles, *others, MEAN), methods):
+    others, records = paper_landmarks(study, quantity), []
+    for landmark, method in product((*study.landmark_titles, MEAN, *others), methods):
         names = {"representation": codebook.id, "n_words": codebook.n_words, "landmark": landmark}
-        names |= {"setting": f"{codebook.setting};landmark={landmark}", "metric": quantity, "method": method}
+        # a landmark of another data set that has the name of one of the paper's is not the paper's
+        own = (
+            "" if others and landmark not in others else f"{codebook.setting};landmark={landmark.removeprefix(OXFORD)}"
+        )
+        names |= {"setting": own, "metric": quantity, "method": method}
         ours = study.cell(codebook.id, landmark, method, quantity, FORMS[quantity])
         records.append({**names, **ours, **({"ours_cell": ""} if landmark in others else {})})
     printed = study.printed_in()
@@ -217,11 +222,15 @@ def table_cells(study: LandmarkStudy, codebook: Vocabulary, quantity: str, metho
     return cells.assign(unit="seconds" if quantity == TRAIN_TIME else "percent")
 
 
-def paper_landmarks(study: LandmarkStudy) -> dict[str, str]:
-    """Return the paper's landmarks where ours are others: they have rows of their own, which say so."""
-    others = () if study.shows_printed else LANDMARKS
-    ours = study.landmark_titles
-    return {landmark: f"{landmark_title(landmark)} (Oxford)" for landmark in others if landmark not in ours}
+def paper_landmarks(study: LandmarkStudy, quantity: str) -> dict[str, str]:
+    """Return the paper's landmarks, and their mean, where our data set is another: in rows of their own."""
+    titles = {**{landmark: landmark_title(landmark) for landmark in LANDMARKS}, MEAN: mean_title(quantity)}
+    return {} if study.shows_printed else {f"{OXFORD}{name}": f"{title} (Oxford)" for name, title in titles.items()}
+
+
+def mean_title(quantity: str) -> str:
+    """Return what the mean over landmarks is called."""
+    return "mAP" if quantity == MAP else MEAN
 
 
 def time_notes(study: LandmarkStudy) -> tuple[str, ...]:
@@ -291,44 +300,6 @@ def means_table(study: LandmarkStudy, cells: Sequence[tuple[dict[str, str], str]
     titles["method"] = {place["method"]: study.title_of(place["method"]) for place, _ in cells}
     table = Table(pd.DataFrame(records), (row,), column, "representation", titles=titles, notes=notes)
     return replace(table, compared="method", best={MAP: max, "": max})
-
-
-@exhibit(
-    "landmark/claims",
-    title="Claims of the paper",
-    needs=("contrasts", "time_contrasts"),
-    when=_has_images,
-    condition=IMAGES,
-)
-def claims_of_paper(study: LandmarkStudy) -> Table:
-    """Which claims of the paper about its methods hold in this run, by number of visterms."""
-    table = claims_table(study)
-    sizes = {"": "all", **{codebook.id: codebook.title for codebook in study.vocabularies}}
-    titles = {**table.titles, "setting": sizes}
-    heads = {name: name for name in ("place", "claim", "setting", "verdict", "evidence")} | {"setting": "words"}
-    heads |= {"our_means": "our means", "printed_means": "printed means", "decided_by": "decided by"}
-    return replace(table, heads=heads, titles=titles, notes=(*table.notes, *_claim_notes(study, table.frame)))
-
-
-def _claim_notes(study: LandmarkStudy, frame: pd.DataFrame) -> tuple[str, ...]:
-    """Say what the intervals are of, and what the means are beside them."""
-    of_map = frame[frame["rows"].str.contains('"map"') & frame["printed_verdict"].ne("")]
-    undecided = int((of_map["printed_verdict"] == Outcome.OPEN).sum())
-    sizes = ", ".join(f"{size:,}" for size in list(PRINTED_CODEBOOKS)[: len(study.vocabularies)])
-    return (
-        f"A verdict asks whether other landmarks would show the same. The paper's own numbers, of {len(LANDMARKS)} "
-        f"landmarks, would leave {undecided} of {len(of_map)} comparisons of methods undecided.",
-        *study.of_printed_sign(),
-        *gains_of_choice(study, study.vocabularies),
-        "Our means: what the means of our landmarks say without intervals, or, if a claim is about most cases, on how "
-        f"many landmarks it is so. Printed means: the same of the paper's numbers ({sizes} words).",
-        "Differences are in points. Brackets span two 95% intervals: that of a t-test over landmarks, after averaging "
-        "the draws of each, and that of a bootstrap over landmarks and draws.",
-        "Both intervals have to lie on one side of the bound, or else the claim is undecided; few landmarks make them "
-        "wide. A claim about several methods holds if it holds for all of them. It fails if it fails for one, with p "
-        "below 0.05 after Holm's adjustment.",
-        "Times are processor time.",
-    )
 
 
 @exhibit(

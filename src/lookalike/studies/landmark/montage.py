@@ -11,7 +11,7 @@ import pandas as pd
 from lookalike.core.files import read_json
 from lookalike.exhibits.image_grid import JUNK, RIGHT, WRONG, tile_of
 from lookalike.exhibits.model import Entry, Found, Gallery, Ranking, Tile
-from lookalike.exhibits.neighbours import Candidate, change_text, choice_note, choose, extremes, score_text
+from lookalike.exhibits.neighbours import Candidate, ChosenQuery, change_text, choice_note, choose, extremes, score_text
 from lookalike.studies.landmark.rankings import read_top_images
 from lookalike.studies.landmark.study import LandmarkStudy, landmark_title
 from lookalike.studies.metrics import rows_in, select
@@ -130,19 +130,19 @@ def chosen_entries(material: Material) -> tuple[list[Entry], str]:
     seed, pairs = material.study.seed, material.pairs
     asked = candidates(pairs[pairs["draw"] == pairs["draw"].min()], material.methods)
     choices = choose(asked, N_ENTRIES, seed=seed, dataset=material.study.dataset)
-    entries = [_entry(material, pairs.loc[choice.key].to_dict(), choice.chosen) for choice in choices]
+    entries = [_entry(material, pairs.loc[choice.key].to_dict(), choice) for choice in choices]
     how = choice_note(asked, choices, seed=seed, groups="landmarks", measure="average precision")
     return sorted(entries, key=lambda entry: entry.words), how
 
 
-def _entry(material: Material, pair: Pair, chosen: str) -> Entry:
+def _entry(material: Material, pair: Pair, choice: ChosenQuery) -> Entry:
     found = [material.first(pair, method, N_FOUND) for method in material.methods]
     before, after = (int(rows["relevance"].isin(["good", "ok"]).sum()) for rows in found)
     change = change_text(after - before, "images of its landmark")
     parts = zip(("Before", "After"), material.methods, found, strict=True)
     rankings = tuple(_ranking(material, pair, f"{when} learning: ", method, rows) for when, method, rows in parts)
     path, box = material.query(pair["query"])
-    return Entry(str(path), landmark_title(pair["landmark"]), rankings, chosen, change, box)
+    return Entry(str(path), landmark_title(pair["landmark"]), rankings, choice.chosen, change, box, choice.gain)
 
 
 def _ranking(material: Material, pair: Pair, when: str, method: str, rows: pd.DataFrame) -> Ranking:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -21,6 +20,7 @@ from lookalike.exhibits.contrasts import NO_RESULT as UNFINISHED
 from lookalike.exhibits.model import Drawn, Figure, Gallery, Table
 from lookalike.exhibits.printed import MISSING, STAR, Judge, plus_minus
 from lookalike.exhibits.statuses import Status
+from lookalike.exhibits.study import Rows
 from lookalike.ranking.statistics import summarise
 from lookalike.studies.landmark.rankings import MAP, NONZEROS, SPARSITY, UPDATE_SHARE
 from lookalike.studies.landmark.readings import distance_words, order_words
@@ -104,7 +104,12 @@ class Vocabulary:
     @property
     def setting(self) -> str:
         """How printed numbers name the paper's codebook of its place."""
-        return f"codebook={list(PRINTED_CODEBOOKS.values())[self.place]}"
+        return f"codebook={PRINTED_CODEBOOKS[self.printed_words]}"
+
+    @property
+    def printed_words(self) -> int:
+        """Words of the paper's codebook of its place."""
+        return list(PRINTED_CODEBOOKS)[self.place]
 
 
 class LandmarkStudy(LandmarkSection):
@@ -239,8 +244,8 @@ class LandmarkStudy(LandmarkSection):
         return self.summary.get((codebook.id, MEAN, method, metric), Number())
 
     def printed_mean(self, codebook: Vocabulary, method: str, metric: str) -> float:
-        """Return the paper's mean over its landmarks, with its codebook of the same place."""
-        return self.printed_means(metric, method).get(list(PRINTED_CODEBOOKS)[codebook.place], math.nan)
+        """Return the paper's mean over its landmarks, with a codebook of as many words."""
+        return self.printed_means(metric, method).get(codebook.n_words, math.nan)
 
     def why_without(self, codebook: str, landmark: str, method: str) -> str:
         """Say why a method has no number of a landmark, or of the mean over them; "" where it has one."""
@@ -274,12 +279,6 @@ class LandmarkStudy(LandmarkSection):
         setting = rows["setting"].str.extract(r"^codebook=(?P<representation>[^;]+);landmark=(?P<subset>.+)$")
         method = rows["method"].replace(PRINTED_METHOD)
         return setting.assign(method=method, fold=0, metric=rows["metric"], value=rows["value"])
-
-    def as_in_print(self) -> Self:
-        """Return the study that names methods as those of the paper's own numbers."""
-        study = copy.copy(self)
-        study._is_print = True
-        return study
 
     def as_printed(self) -> Self:
         """Return the paper's own numbers as a study: seven landmarks, one draw, three codebooks."""
@@ -328,6 +327,11 @@ class LandmarkStudy(LandmarkSection):
             return (Status.NOT_COMPARABLE, why) if why else None
 
         return judge
+
+    @property
+    def claim_rows(self) -> Rows:
+        """Rows of claims.csv that the study decides: none on simulated bags of words alone."""
+        return super().claim_rows if self.codebooks else ()
 
     def scope_of(self, claim: Claim) -> Scope:
         """Return the codebooks of a claim, or else all parts that have what it is about."""

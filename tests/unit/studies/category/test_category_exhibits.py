@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from contract import check_exhibits, check_not_run, claims
+from contract import check_exhibits, check_not_run
 from small_category import (
     DRAFT,
     JMLR,
@@ -81,7 +81,7 @@ def cell(frame, **keys):
 
 def test_every_exhibit_is_drawn_or_says_what_to_do(tmp_path):
     tables, files = images(tmp_path)
-    toys = whole("learning/claims", tables=tables, files=files, claims=claims("category"))
+    toys = whole("learning/comparison", tables=tables, files=files)
     check_exhibits("category", toys, tmp_path / "all", printed=PRINTED)
     toys = study().finished({}, not_run="not run: put images at data/toys")
     check_not_run("category", toys, tmp_path / "not run")
@@ -308,3 +308,21 @@ def test_both_protocols_and_new_classes_have_margins():
     (new,) = drawn("learning/transfer").margins
     assert (new.method, new.rival, round(new.contrast.mean, 6)) == ("OASIS", "Euclidean", -1)
     assert [round(level, 6) for level in new.levels] == [29, 30]
+
+
+def test_notes_say_which_sets_methods_and_axes_of_the_paper_are_missing():
+    def said(id, **more):
+        toys = whole(id, **more)
+        return toys.unlike_paper()
+
+    lacking = "The paper also shows 20 classes, 50 classes."
+    some = {"var10": VAR10 | {"methods": ["oasis", "euclidean"]}}
+    assert said(f"{JMLR}/table4", subsets=some) == [
+        lacking,
+        "On 10 classes the paper also has MCML, LEGO, LMNN, not run here.",
+    ]
+    assert said(f"{JMLR}/fig7") == ["The paper also shows 249 classes.", "The paper does not show 10 classes here."]
+    assert said(f"{JMLR}/fig8")[-1] == "The paper draws precision itself; here it is the difference from OASIS."
+    assert said(f"{JMLR}/table4")[0] == lacking
+    assert lacking in whole(f"{JMLR}/table4").notes(drawn(f"{JMLR}/table4"))
+    assert said("learning/comparison") == []

@@ -9,12 +9,11 @@ import pytest
 from contract import check_printed, verdict_on
 from small_landmark import CLAIMS, LANDMARKS, SMALL, WORDS, dimensions, fits, metrics, study, tables
 
-from lookalike.exhibits.claims import Reason, by_means, by_print, claims_of
+from lookalike.exhibits.claims import Reason, claims_of
 from lookalike.exhibits.claims import decide as decided
-from lookalike.exhibits.claims_table import claims_table
+from lookalike.exhibits.claims_table import tested
 from lookalike.exhibits.statuses import Outcome
 from lookalike.studies.landmark.study import PAPER
-from lookalike.studies.metrics import select
 
 HOLDS, FAILS, OPEN, *_ = Outcome
 BEATS = {"tfidf": 0.0, "qpao": 0.1, "oasis-diagonal": 0.05, "soml-tg": 0.08, "soml-da": 0.1}
@@ -72,7 +71,6 @@ def test_sparsity_over_codebooks():
     falls.loc[(falls["representation"] == "sift-1m") & (falls["method"] == "soml-tg"), "value"] *= 0.5
     for numbers, codebooks, verdict in ((metrics(), WORDS, HOLDS), (falls, WORDS, FAILS), (metrics(), SMALL, OPEN)):
         assert decide("sparsity-grows", study(tables(metrics=numbers), codebooks=codebooks), None)[0] == verdict
-    assert by_print(ASKED["qpao-sparse-when-small"], study(tables())).outcome == HOLDS
 
 
 def test_one_method_of_four_must_fall_clearly_to_refute_a_claim():
@@ -164,14 +162,14 @@ def test_claims_are_decided_by_chosen_constants_where_a_collection_has_another_s
     def verdict(gain, **changes):
         given = study(tables(metrics=metrics(gain, codebooks=SMALL)), methods=list(gain), **settings | changes)
         claim = replace(ASKED["soml-above-oasis"], settings=("codebook=10k",))
-        return decided(claim, given), by_print(claim, given).outcome, given
+        return decided(claim, given), given
 
     # printed constants of another size decide nothing, whatever they give
-    found, _, without = verdict(gain)
+    found, without = verdict(gain)
     assert (found.outcome, found.reason, bool(without.undecided)) == (OPEN, Reason.PROTOCOL, True)
     for own, outcome in ((0.1, HOLDS), (-0.2, FAILS)):
-        found, in_print, given = verdict(gain | {"soml-da-chosen": own})
-        assert (found.outcome, in_print, given.undecided) == (outcome, HOLDS, "")
+        found, given = verdict(gain | {"soml-da-chosen": own})
+        assert (found.outcome, given.undecided) == (outcome, "")
         assert ("soml-da-chosen", "oasis-chosen") in {(row.first, row.second) for row in found.rows}
         printed = next(row.printed for row in found.rows if row.first == "soml-da-chosen")
         assert printed == pytest.approx(48.08 - 45.85)
@@ -202,47 +200,19 @@ def test_constants_that_were_chosen_twice_decide_nothing(draws, verdict, reason)
     claim = next(claim for claim in claims_of(CLAIMS) if claim.id == "soml-above-oasis")
     found = decided(replace(claim, settings=("codebook=10k",)), given)
     assert (found.outcome, found.reason) == (verdict, reason)
-    said = claims_table(given).frame.set_index(["id", "setting"])["evidence"]
+    said = tested(given).set_index(["id", "setting"])["evidence"]
     assert any("chosen in fewer than three draws" in text for text in said["soml-above-oasis"]) == (draws == 2)
 
 
-def test_means_stand_beside_verdicts():
-    def means(claim, gain):
-        return by_means(replace(ASKED[claim], settings=ASKED[claim].settings[:1]), of_gains(gain)).outcome
-
-    # a claim about most landmarks counts them
-    assert means("learning-helps", BEATS | {"soml-tg": MIXED}) == HOLDS
-    assert means("learning-helps", BEATS | {"soml-tg": -MIXED}) == FAILS
-    assert means("soml-above-oasis", BEATS | {"soml-tg": 0.04}) == FAILS
-    # a claim about two methods, of which one is not there, is not met on average, and may yet be refuted
-    alone = {name: gain for name, gain in BEATS.items() if name != "soml-da"}
-    assert means("soml-above-oasis", alone) not in (HOLDS, FAILS)
-    assert means("soml-above-oasis", alone | {"soml-tg": 0.0}) == FAILS
-
-
-def test_the_table_has_a_row_a_codebook_and_print_beside_it():
-    oxford = study(tables())
-    table = claims_table(oxford)
-    frame = table.frame.set_index(["id", "setting"])
+def test_the_table_has_a_row_a_codebook():
+    frame = tested(study(tables())).set_index(["id", "setting"])
     assert len(frame) == 11 * 3 + 4 + 2 + 1, "two claims are not about every codebook"
-    printed = select(oxford.printed, exhibit="table1")
-    means = printed[printed["setting"].str.endswith("=mean")].set_index("method")["value"]
-    row = frame.loc["qpao-above-oasis", "sift-10k"]
-    assert row["printed_evidence"].startswith(f"QPAO minus OASIS {means['qpao'] - means['oasis']:+.1f} points [")
-    # in print S-DA's mean is below S-TG's at 10,000 words, and above it in the larger codebooks
-    assert [frame.loc[("da-above-tg", name), "printed_means"] for name in WORDS] == [
-        "not as claimed",
-        "as claimed",
-        "as claimed",
-    ]
-    assert frame.loc[("oasis-grows", ""), "printed_means"] == "as claimed"
-    assert table.notes[0].startswith(f"Of 40 verdicts, each by itself, {frame['verdict'].eq(HOLDS).sum()} hold, ")
     gates = {id: frame.loc[(id, "sift-1m"), "reason"] for id in ("oasis-dense", "learning-helps")}
     assert gates == {"oasis-dense": "implementation", "learning-helps": ""}
     stopped = study(tables(fits=fits().assign(converged=lambda fits: fits["method"] != "qpao")), codebooks=SMALL)
-    gates = claims_table(stopped).frame.set_index("id")["reason"]
+    gates = tested(stopped).set_index("id")["reason"]
     assert gates["learning-helps"] == "limit"
     # a codebook of another size, in the place of the paper's, has its own name
-    other = claims_table(study(tables(metrics=metrics(codebooks={"sift-1k": 1000})), codebooks={"sift-1k": 1000}))
-    assert {*other.frame["setting"]} == {"", "sift-1k"}
+    other = tested(study(tables(metrics=metrics(codebooks={"sift-1k": 1000})), codebooks={"sift-1k": 1000}))
+    assert {*other["setting"]} == {"", "sift-1k"}
     assert "above −5" in frame.loc[("soml-near-qpao", "sift-1m"), "decided_by"]

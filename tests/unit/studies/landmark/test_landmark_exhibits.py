@@ -1,5 +1,7 @@
 """The landmark study's tables, figures and montage: what is averaged, what stands beside it, what is not judged."""
 
+import math
+
 import pandas as pd
 import pytest
 from contract import check_exhibits, check_not_run
@@ -61,10 +63,31 @@ def test_print_stands_beside_synthetic_landmarks_in_rows_of_its_own_without_a_ve
     table, demo = table_of(demo)
     assert "demo landmarks (images made by code)" in demo.data_sentence(table)
     assert "Not comparable with the printed numbers: synthetic images." in demo.notes(table)
-    assert set(table.frame["status"]) == {"", "not comparable", "no result"}
+    assert set(table.frame["status"]) == {"", "not comparable"}
     (sheet,) = sheets_of(table)
-    assert sheet.rows[-3][:4] == ("Radcliffe Camera (Oxford)", "paper", "52.22", "82.44")
-    assert [row[:2] for row in sheet.rows[-2:]] == [("mAP", "ours"), ("", "paper")]
+    assert sheet.rows[-2][:4] == ("Radcliffe Camera (Oxford)", "paper", "52.22", "82.44")
+    assert sheet.rows[-1][:2] == ("mAP (Oxford)", "paper")
+
+
+def test_a_landmark_of_another_data_set_is_not_oxfords_whatever_it_is_called():
+    named = ["all_souls", "tower"]
+    own = study(tables(metrics=metrics(landmarks=named)), kind="landmarks", title="my landmarks", landmarks=named)
+    cells = table_of(own)[0].frame.set_index("landmark")
+    assert cells.loc[[*named, "mean"], "printed"].isna().all()
+    assert cells.loc["oxford5k/all_souls", "ours"].isna().all()
+    assert cells.loc["oxford5k/all_souls", "printed"].notna().any()
+    at_home = table_of(study(tables()))[0].frame.set_index("landmark")
+    assert at_home.loc["all_souls", "printed"].notna().any()
+
+
+def test_only_a_codebook_of_the_papers_size_has_printed_numbers_beside_its_margins():
+    named = {"sift-1k": 1000, "sift-100k": 100_000}
+    own = study(tables(metrics=metrics(codebooks=named)), codebooks=named)
+    smaller, same = (table_of(own, place=place)[0] for place in (0, 1))
+    assert all(math.isnan(margin.contrast.printed) and not margin.printed_best for margin in smaller.margins)
+    assert all(not math.isnan(margin.contrast.printed) for margin in same.margins)
+    assert {margin.printed_best for margin in same.margins} != {""}
+    assert smaller.notes[0] == "The paper's numbers are with 10,000 words, ours with 1,000."
 
 
 def test_a_row_is_the_mean_and_spread_of_its_draws_beside_print(oxford):
