@@ -117,7 +117,7 @@ class RCA(SimilarityLearner):
 def whiten_all(rows: Doubles, classes: Classes) -> Doubles | None:
     """Return L with LL' = C^-1, which needs no PCA; None where C may lack an inverse in some principal direction."""
     codes, sizes = classes
-    if len(rows) - len(sizes) < rows.shape[1]:
+    if not rows.shape[1] or len(rows) - len(sizes) < rows.shape[1]:
         return None
     scales = powers_of_two(np.sqrt(np.square(rows).mean(axis=0)))
     rows = rows * scales
