@@ -1,13 +1,12 @@
-"""Steps per second of OASIS at web scale: look-ahead on threads and groups beside single steps and plain NumPy.
+"""Steps per second of OASIS at web scale: groups of steps beside single steps and plain NumPy.
 
 The images and the query log are simulated (`lookalike.data.web_simulation`): about 70 of 10,000 words an image,
-drawn with Zipf exponent 0.8, and triplets of co-queried images. W is trained first, by look-ahead, since a trained W
+drawn with Zipf exponent 0.8, and triplets of co-queried images. W is trained first, since a trained W
 has fewer losses than the identity and a step without a loss writes nothing; the loss rate is part of the result. Then
 the methods take turns, each from the same W, on triplets that it has not seen before:
 
 - sequential: the compiled step of `OASIS.fit`, as `large_scale.train` takes it;
-- look-ahead: `lookalike.learners.look_ahead`, for every size of a block and number of threads;
-- a query: sequential, with so many triplets in a row that share their query image (`learners.query_groups`);
+- a query: the same with so many triplets in a row that share their query image (`learners.query_groups`);
 - NumPy: the same step on the block of W at the non-zeros only (np.ix_), float32, one thread.
 
 All of them include drawing the triplets and weighting the rows. Wall time means something on a quiet machine only;
@@ -44,8 +43,7 @@ from lookalike.data.web_simulation import WebSimulation
 from lookalike.features.visterm_store import VistermStore
 from lookalike.learners import large_scale
 from lookalike.learners.compact_rows import CompactRows
-from lookalike.learners.large_scale import TrainingPlan
-from lookalike.learners.look_ahead import BLOCK
+from lookalike.learners.large_scale import BLOCK, TrainingPlan
 from lookalike.learners.query_triplets import QueryTripletSampler
 
 AGGRESSIVENESS = 0.1
@@ -65,17 +63,9 @@ class Timing(NamedTuple):
 class OneMethod:
     """Takes steps in one way on whatever W it is given; its triplets begin at a chunk of its own."""
 
-    def __init__(
-        self,
-        rows: CompactRows,
-        source: QueryTripletSampler,
-        number: int,
-        mode: str,
-        block: int = BLOCK,
-        n_threads: int = 1,
-    ) -> None:
-        self.plan = TrainingPlan(aggressiveness=AGGRESSIVENESS, interval=block, mode=mode, block=block)
-        self._rows, self._source, self._n_threads = rows, source, n_threads
+    def __init__(self, rows: CompactRows, source: QueryTripletSampler, number: int, block: int = BLOCK) -> None:
+        self.plan = TrainingPlan(aggressiveness=AGGRESSIVENESS, interval=block, block=block)
+        self._rows, self._source = rows, source
         self._chunk = number * CHUNKS
 
     def take(self, W: np.ndarray, n_steps: int) -> Timing:
@@ -83,7 +73,7 @@ class OneMethod:
         n_blocks = max(1, n_steps // self.plan.block)
         wall, cpu = time.perf_counter(), time.process_time()
         blocks = range(self._chunk, self._chunk + n_blocks)
-        losses, _ = large_scale.take_blocks(W, self._rows, self._source, self.plan, blocks, self._n_threads)
+        losses, _ = large_scale.take_blocks(W, self._rows, self._source, self.plan, blocks)
         self._chunk += n_blocks
         return Timing(time.perf_counter() - wall, time.process_time() - cpu, losses, n_blocks * self.plan.block)
 
@@ -162,9 +152,8 @@ def check_agreement(folder: Path) -> None:
     small = WebSimulation(n_images=2_000, words=500, nonzeros=30, topic_words=40, style_words=40)
     rows, log = simulate(small, folder / "small")
     learned, source = [], QueryTripletSampler(log, 0, triplets_per_query=4)
-    modes = ("look-ahead", "sequential")
-    methods: list[Any] = [OneMethod(rows, source, 1, mode=mode, block=NumPy.BLOCK) for mode in modes]
-    for method in [*methods, NumPy(rows, source, 1)]:
+    methods: list[Any] = [OneMethod(rows, source, 1, block=NumPy.BLOCK), NumPy(rows, source, 1)]
+    for method in methods:
         W = np.eye(small.words, dtype=np.float32)
         method.take(W, 10 * NumPy.BLOCK)
         learned.append(W)
@@ -172,23 +161,16 @@ def check_agreement(folder: Path) -> None:
         raise SystemExit("the methods learn different matrices: their speed means nothing")
 
 
-def make_methods(
-    rows: CompactRows, log: QueryLog, blocks: list[int], threads: list[int], groups: list[int]
-) -> dict[str, tuple[dict[str, Any], Any, int]]:
+def make_methods(rows: CompactRows, log: QueryLog, groups: list[int]) -> dict[str, tuple[dict[str, Any], Any, int]]:
     """Return each method's settings, the method, and by what the number of its steps is divided."""
     source = QueryTripletSampler(log, 0)
     methods: dict[str, tuple[dict[str, Any], Any, int]] = {
         "NumPy, non-zeros only (np.ix_)": ({"threads": 1}, NumPy(rows, source, 1), 64),
-        "sequential": ({"threads": 1}, OneMethod(rows, source, 2, mode="sequential"), 4),
+        "sequential": ({"threads": 1}, OneMethod(rows, source, 2), 4),
     }
-    for n_threads in threads:
-        for block in blocks:
-            settings = {"threads": n_threads, "block": block}
-            method = OneMethod(rows, source, 2 + len(methods), mode="look-ahead", block=block, n_threads=n_threads)
-            methods[f"look-ahead, {n_threads} thread{'s' * (n_threads > 1)}, block {block:,}"] = settings, method, 1
     for per_query in groups:
         shared = QueryTripletSampler(log, 0, triplets_per_query=per_query)
-        method = OneMethod(rows, shared, 2 + len(methods), mode="sequential")
+        method = OneMethod(rows, shared, 2 + len(methods))
         methods[f"{per_query} a query"] = {"threads": 1, "triplets_per_query": per_query}, method, 1
     return methods
 
@@ -224,8 +206,8 @@ def benchmark(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
     simulation = WebSimulation(n_images=arguments.images)
     rows, log = simulate(simulation, folder)
     W = np.eye(rows.n_features, dtype=np.float32)
-    methods = make_methods(rows, log, arguments.blocks, arguments.threads, arguments.groups)
-    first = OneMethod(rows, QueryTripletSampler(log, 0), 0, mode="look-ahead", n_threads=max(arguments.threads))
+    methods = make_methods(rows, log, arguments.groups)
+    first = OneMethod(rows, QueryTripletSampler(log, 0), 0)
     identity = first.take(W, 1)
     warm = first.take(W, arguments.warm_steps)
     before = os.getloadavg()
@@ -259,16 +241,14 @@ def processor() -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--images", type=int, default=50_000, help="simulated images (50000)")
-    parser.add_argument("--blocks", type=int, nargs="+", default=[512, 1024, 2048, 4096, 8192], help="(512 ... 8192)")
-    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="of the look-ahead (1 2)")
     parser.add_argument("--groups", type=int, nargs="*", default=[4, 16, 32, 64, 128], help="(4 16 32 64 128)")
     parser.add_argument("--warm-steps", type=int, default=300_000, help="taken before anything is measured (300000)")
     parser.add_argument("--steps", type=int, default=32_768, help="of a turn; the slower methods take fewer (32768)")
     parser.add_argument("--repeat", type=int, default=3, help="turns of each method (3)")
     parser.add_argument("--output", type=Path, help="also write everything as JSON to this file")
     arguments = parser.parse_args()
-    if min(*arguments.blocks, *arguments.threads, arguments.steps, arguments.repeat, arguments.warm_steps) < 1:
-        parser.error("--blocks, --threads, --warm-steps, --steps and --repeat must be at least 1")
+    if min(arguments.steps, arguments.repeat, arguments.warm_steps) < 1:
+        parser.error("--warm-steps, --steps and --repeat must be at least 1")
 
     large_scale.warm_up()
     with tempfile.TemporaryDirectory() as folder:

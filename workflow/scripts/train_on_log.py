@@ -22,7 +22,6 @@ with logged(snakemake, append=True):
             learning,
             ranker,
             seed=params["seed"],
-            n_threads=snakemake.threads,
             checkpoint=folders[ranker] / CHECKPOINT,
             checkpoint_seconds=params["checkpoint_seconds"],
             report=lambda line: print(line, flush=True),

@@ -12,24 +12,24 @@ import zlib
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lookalike.core.arrays import Floats, Ints
+from lookalike.core.arrays import Floats
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, reading_npz, write_npz
 from lookalike.learners.base import refuse_large_matrix
 from lookalike.learners.compact_rows import CompactRows
-from lookalike.learners.look_ahead import BLOCK, look_ahead_steps
 from lookalike.learners.oasis import oasis_steps
 from lookalike.learners.query_groups import COLUMNS, group_steps
-from lookalike.learners.sparse_rows import OrderedRows, Rows
+from lookalike.learners.sparse_rows import OrderedRows
 
 if TYPE_CHECKING:
     from lookalike.learners.query_triplets import QueryTripletSampler
 
-Mode = Literal["look-ahead", "sequential"]
+BLOCK = 2_048
+"""Triplets whose rows are fetched together."""
 STOPPING = ("n_steps", "patience", "tolerance")
 """What may change between two starts of one run."""
 
@@ -47,16 +47,13 @@ class TrainingPlan:
     interval: int = 1_048_576  # steps between two scores on held-out images, a multiple of `block`
     patience: int = 10  # scores in a row that may fail to beat the best by `tolerance`; 0 never stops early
     tolerance: float = 0.0  # by how much mean average precision must grow to count
-    mode: Mode = "look-ahead"  # the second: one thread, the same W to rounding
-    block: int = BLOCK  # triplets of a block, in both modes
+    block: int = BLOCK  # triplets of a block
     seed: int = 0  # as `scored`, only part of what a checkpoint belongs to
     scored: int = 0  # a number that tells the held-out images from others
 
     def __post_init__(self) -> None:
         if not self.aggressiveness > 0:
             raise ValueError(f"aggressiveness must be larger than 0, not {self.aggressiveness!r}")
-        if self.mode not in get_args(Mode):
-            raise ValueError(f"mode must be one of {', '.join(get_args(Mode))}, not {self.mode!r}")
         if self.block < 1 or self.interval < 1 or self.interval % self.block:
             raise ValueError(f"interval must be a multiple of block, {self.block}, not {self.interval}")
         if self.n_steps < 1:
@@ -98,7 +95,6 @@ def train(
     *,
     checkpoint: PathLike | None = None,
     checkpoint_seconds: float = 300.0,
-    n_threads: int = 1,
     report: Callable[[str], None] | None = None,
     report_seconds: float = 10.0,
 ) -> TrainingRun:
@@ -106,8 +102,8 @@ def train(
 
     `score` gets W with its features in the order of `rows`. `checkpoint` is a folder that the run keeps itself in every
     so many seconds, with room for W four times: started again with the same plan, it goes on from there; what another
-    plan, other rows or other triplets left is replaced. The caller removes the folder once it has the result.
-    `n_threads` are of the look-ahead mode and change no bit of W. `report` gets lines about progress.
+    plan, other rows or other triplets left is replaced. The caller removes the folder once it has the result. `report`
+    gets lines about progress.
     """
     tell = report or (lambda line: None)
     keeper = _Checkpoint(checkpoint, plan, rows, source) if checkpoint is not None else None
@@ -131,9 +127,8 @@ def train(
             break
         point = min((state.n_steps // plan.interval + 1) * plan.interval, state.n_steps + SEGMENT * plan.block)
         wall, cpu = time.perf_counter(), time.process_time()
-        losses, updates = take_blocks(
-            W, rows, source, plan, range(state.n_steps // plan.block, point // plan.block), n_threads
-        )
+        blocks = range(state.n_steps // plan.block, point // plan.block)
+        losses, updates = take_blocks(W, rows, source, plan, blocks)
         state.seconds += (seconds := time.perf_counter() - wall)
         state.cpu_seconds += time.process_time() - cpu
         now = time.monotonic()
@@ -188,27 +183,18 @@ def _progress(step: int, point: int, end: int, losses: int, seconds: float) -> s
 
 
 def take_blocks(
-    W: Floats, rows: CompactRows, source: QueryTripletSampler, plan: TrainingPlan, blocks: range, n_threads: int
+    W: Floats, rows: CompactRows, source: QueryTripletSampler, plan: TrainingPlan, blocks: range
 ) -> tuple[int, int]:
-    """Take the steps of some blocks in the plan's mode; return (losses, updates)."""
-
-    def fetch(number: int) -> tuple[Rows, Ints]:
-        """Return the rows of a block's triplets, and its triplets as numbers of those."""
-        triplets = source.chunk(blocks[number], plan.block)
-        chosen = rows.take(triplets.ravel(), np.dtype(np.float32))
-        numbers = np.arange(triplets.size, dtype=np.int32).reshape(triplets.shape)
-        # neighbours that share a query image share its row
-        is_first = np.diff(triplets[:, 0], prepend=-1) != 0
-        numbers[:, 0] = np.maximum.accumulate(numbers[:, 0] * is_first)
-        return chosen, numbers
-
-    if plan.mode == "look-ahead":
-        return look_ahead_steps(W, len(blocks), fetch, plan.aggressiveness, n_threads)
+    """Take the steps of some blocks; return (losses, updates)."""
     losses = updates = 0
-    for chosen, triplets in map(fetch, range(len(blocks))):
-        # those that share a query image together, where these are enough
-        n_groups = np.count_nonzero(np.diff(triplets[:, 0], prepend=-1))
-        if len(triplets) >= n_groups * max(2, len(W) / COLUMNS):
+    for block in blocks:
+        drawn = source.chunk(block, plan.block)
+        chosen = rows.take(drawn.ravel(), np.dtype(np.float32))
+        triplets = np.arange(drawn.size, dtype=np.int32).reshape(drawn.shape)
+        # neighbours that share a query image share its row, and are taken together where these are enough
+        is_first = np.diff(drawn[:, 0], prepend=-1) != 0
+        triplets[:, 0] = np.maximum.accumulate(triplets[:, 0] * is_first)
+        if len(triplets) >= np.count_nonzero(is_first) * max(2, len(W) / COLUMNS):
             new_losses, new_updates = group_steps(W, chosen, triplets, plan.aggressiveness)
         else:
             new_losses, new_updates = oasis_steps(W, chosen, triplets, plan.aggressiveness, np.empty(0))
@@ -250,6 +236,5 @@ def warm_up() -> None:
     """Compile the kernels of all steps, so that timed runs do not."""
     rows = OrderedRows(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), np.dtype(np.float32)).rows
     triplets = np.array([[0, 2, 1]], dtype=np.int32)
-    look_ahead_steps(np.eye(2, dtype=np.float32), 1, lambda number: (rows, triplets), 0.1)
     oasis_steps(np.eye(2, dtype=np.float32), rows, triplets, 0.1, np.empty(0))
     group_steps(np.eye(2, dtype=np.float32), rows, triplets, 0.1)

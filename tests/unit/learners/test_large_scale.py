@@ -81,14 +81,12 @@ def result(run):
     return run.W.tobytes(), run.best_step, curve, run.n_steps, run.n_losses, run.n_updates, run.stopped
 
 
-@pytest.mark.parametrize(
-    ("mode", "per_query"), [("look-ahead", 1), ("look-ahead", 3), ("sequential", 1), ("sequential", 3)]
-)
-def test_w_and_the_curve_are_those_of_the_plain_learner(rows, tmp_path, mode, per_query):
+@pytest.mark.parametrize("per_query", [1, 3])
+def test_w_and_the_curve_are_those_of_the_plain_learner(rows, tmp_path, per_query):
     counts = VistermStore(tmp_path / "store", 30).rows(np.arange(N_IMAGES))
     score = Script([0.0, 0.1, 0.2, 0.5, 0.4, 0.5])
     source = Source(per_query=per_query)
-    run = train(rows, source, replace(PLAN, mode=mode, n_steps=5 * INTERVAL - 1), score)  # rounded up
+    run = train(rows, source, replace(PLAN, n_steps=5 * INTERVAL - 1), score)  # rounded up
     seen, model = {}, OASIS(PLAN.aggressiveness, dtype="float32")
     for b in range(5 * INTERVAL // BLOCK):
         model.partial_fit_triplets(rows.weighted(counts), source.chunk(b, BLOCK))
@@ -129,9 +127,7 @@ def test_it_stops_when_the_score_has_saturated(rows, tmp_path, scores, patience,
     assert (run.resumed, again.resumed, again.seconds) == (0, 1, run.seconds)
 
 
-def test_scores_that_are_no_numbers_overflow_and_unknown_modes_are_told(rows, monkeypatch):
-    with pytest.raises(ValueError, match="mode must be one of look-ahead, sequential, not 'both'"):
-        replace(PLAN, mode="both")
+def test_scores_that_are_no_numbers_overflow_are_told(rows, monkeypatch):
     with pytest.raises(LookalikeError, match=r"the score of W at step 32 is nan: hold out images"):
         train(rows, Source(), PLAN, Script([0.1, math.nan]))
 
@@ -166,16 +162,14 @@ def test_a_run_that_is_killed_goes_on_to_the_same_bits(rows, tmp_path, where, mo
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(large_scale, "SEGMENT", 3)
         expected = result(train(rows, Source(), PLAN, wavy))
-    for threads in (1, 2):
-        checkpoint = tmp_path / f"checkpoint-{threads}"
-        start_and_kill(rows, checkpoint, where, moment)
-        is_there = (checkpoint / "checkpoint.npz").is_file()
-        assert stands is None or is_there == stands
-        options = {"checkpoint": checkpoint, "checkpoint_seconds": 0, "n_threads": threads}
-        run = train(rows, Source(), PLAN, wavy, **options)
-        assert result(run) == expected
-        assert run.resumed == is_there
-        assert [path.name for path in checkpoint.iterdir()] == ["checkpoint.npz"]
+    checkpoint = tmp_path / "checkpoint"
+    start_and_kill(rows, checkpoint, where, moment)
+    is_there = (checkpoint / "checkpoint.npz").is_file()
+    assert stands is None or is_there == stands
+    run = train(rows, Source(), PLAN, wavy, checkpoint=checkpoint, checkpoint_seconds=0)
+    assert result(run) == expected
+    assert run.resumed == is_there
+    assert [path.name for path in checkpoint.iterdir()] == ["checkpoint.npz"]
 
 
 def test_another_limit_goes_on_from_the_same_checkpoint(rows, tmp_path):
@@ -192,7 +186,7 @@ def test_another_limit_goes_on_from_the_same_checkpoint(rows, tmp_path):
 
 @pytest.mark.parametrize(
     "other",
-    [{"aggressiveness": 0.2}, {"interval": 2 * INTERVAL}, {"mode": "sequential"}, {"seed": 1}, "triplets", "rows"],
+    [{"aggressiveness": 0.2}, {"interval": 2 * INTERVAL}, {"seed": 1}, "triplets", "rows"],
 )
 def test_the_checkpoint_of_something_else_is_replaced(rows, tmp_path, other):
     checkpoint = tmp_path / "checkpoint"

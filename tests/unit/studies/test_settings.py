@@ -204,7 +204,6 @@ def test_the_settings_load_nothing_heavy():
         ("category.demo.methods", ["euclidean"], ["demo.ratings", "list oasis"]),
         ("web.websim.training", {"interval": 5000}, ["interval, 5000", "multiple of training.block, 2048"]),
         ("web.websim.training", {"share": 0.01}, ["training.share", "co_clicks only"]),
-        ("web.websim.training", {"mode": "hogwild"}, ["web.websim.training.mode", "look-ahead"]),
         ("datasets.websim.simulation", {"words": 300}, ["datasets.websim.simulation: "]),
         ("datasets.websim.kind", "synthetic", ["web.websim", "websim, not synthetic"]),
     ],

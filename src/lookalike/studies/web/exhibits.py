@@ -404,7 +404,7 @@ SPEEDS = {
 def speed(study: WebStudy) -> Table:
     """How fast OASIS trains, and how much time and memory it takes, beside what the paper prints."""
     ours, printed = study.speeds().assign(n_words=study.words, source="ours"), printed_speed(study)
-    ours["training"] = [f"{study.title_of(row.method)}, {row.mode}" for row in rows_in(ours)]
+    ours["training"] = [study.title_of(row.method) for row in rows_in(ours)]
     alike = study.words == PAPER_WORDS and printed
     ours["over_printed"] = ours["steps_per_second"] / printed["steps_per_second"] if alike else math.nan
     records = pd.concat([ours, pd.DataFrame([printed] if printed else [])], ignore_index=True)
@@ -414,7 +414,7 @@ def speed(study: WebStudy) -> Table:
         speed_cell(value, metric) for value, metric in zip(frame["value"], frame["metric"], strict=True)
     ]
     titles = {"metric": {metric: heading for metric, (heading, _) in SPEEDS.items()}}
-    frame, notes = frame.reset_index(drop=True), speed_notes(study, ours)
+    frame, notes = frame.reset_index(drop=True), speed_notes(study)
     return Table(frame, rows=("training",), columns="metric", titles=titles, notes=notes)
 
 
@@ -437,16 +437,14 @@ def printed_speed(study: WebStudy) -> dict[str, Any]:
     return {"source": "printed", "training": "JMLR", **sizes, "hours": hours, "steps_per_second": steps / hours / 3600}
 
 
-def speed_notes(study: WebStudy, ours: pd.DataFrame) -> tuple[str, ...]:
-    """Say what rows are means of, what the modes are, and on what machine."""
+def speed_notes(study: WebStudy) -> tuple[str, ...]:
+    """Say what rows are means of, and on what machine."""
     notes = [
         "A row is the mean over its rankers, each one OASIS model. Time is by the clock, from the first triplet to the "
         "last, without validation; steps/CPU s is by processor time; memory is the largest peak of a process."
     ]
     if study.words != PAPER_WORDS:
         notes.append(f"Speeds are compared with the paper's for {PAPER_WORDS:,} words only, the paper's number.")
-    if (ours["mode"] != "sequential").any():
-        notes.append("Sequential: every step sees the matrix as the step before left it.")
     if (per_query := study.training.triplets_per_query) > 1:
         notes.append(f"{per_query} triplets in a row share their query image; in the paper, each has one of its own.")
     if study.processors:

@@ -69,7 +69,6 @@ def train_ranker(
     ranker: str,
     *,
     seed: int,
-    n_threads: int,
     checkpoint: PathLike,
     checkpoint_seconds: float,
     report: Callable[[str], None],
@@ -100,7 +99,6 @@ def train_ranker(
         interval=learning.interval,
         patience=learning.patience,
         tolerance=learning.tolerance,
-        mode=learning.mode,
         block=learning.block,
         seed=triplet_seed,
         scored=validation.fingerprint(),
@@ -112,7 +110,6 @@ def train_ranker(
         validation.score,
         checkpoint=checkpoint,
         checkpoint_seconds=checkpoint_seconds,
-        n_threads=n_threads,
         report=report,
     )
     parameters = {name: value for name, value in learning if value is not None}
@@ -120,8 +117,7 @@ def train_ranker(
         "learner": "OASIS",
         "method": "oasis",
         "ranker": number,
-        "mode": plan.mode,
-        "n_threads": n_threads if plan.mode == "look-ahead" else 1,
+        "n_threads": 1,
         "n_steps": run.n_steps,
         "n_updates": run.n_updates,
         "chosen_step": run.best_step,

@@ -17,7 +17,6 @@ from lookalike.data.web_simulation import WebSimulation
 from lookalike.features.visterm_store import VistermStore
 from lookalike.learners import large_scale, lmnn
 from lookalike.learners.compact_rows import CompactRows
-from lookalike.learners.look_ahead import BLOCK
 from lookalike.learners.query_triplets import QueryTripletSampler
 from lookalike.studies.fits import Clock
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
@@ -95,9 +94,9 @@ def _learn(
         interval=interval,
         patience=timing.patience,
         tolerance=float(timing.tolerance),
-        block=min(BLOCK, interval),
+        block=min(large_scale.BLOCK, interval),
     )
-    return large_scale.train(rows, sampler, plan, validation.score, n_threads=1, report=report)
+    return large_scale.train(rows, sampler, plan, validation.score, report=report)
 
 
 def mnist_like(n: int, seed: int) -> tuple[Floats, npt.NDArray[np.int64]]:

@@ -20,13 +20,10 @@ class LogLearning(Section):
     patience: int = Field(8, ge=0)
     """Scores in a row that may fail to beat the best before training stops; 0 takes all steps."""
     tolerance: Number = Field(0, ge=0, description="By how much mean average precision must grow to count.")
-    mode: Literal["look-ahead", "sequential"] = "look-ahead"
-    """`look-ahead`: a block of triplets at a time on all threads, the same result to rounding; `sequential`: one after
-    the other on one thread."""
     block: int = Field(2048, ge=1, le=16384, description="Triplets of a block.")
     triplets_per_query: int = Field(1, ge=1, le=16384)
-    """Triplets in a row that share their query image. From about 32 on, mode `sequential` is the faster one at 10,000
-    words, on one thread; too many for the number of steps leave images out (`docs/explanation/web.md`)."""
+    """Triplets in a row that share their query image. From about 32 on, steps take less time at 10,000 words; too many
+    for the number of steps leave images out (`docs/explanation/web.md`)."""
     relevance: Literal["joint", "co_clicks"] = "joint"
     """`joint`: Pr(p1, p2) of draft eq. 19; `co_clicks`: C'C of the NIPS version."""
     theta: Number = Field(0, ge=0, description="Cut of the joint relevance (JMLR eq. 10).")
@@ -38,7 +35,7 @@ class LogTraining(LogLearning):
     """How OASIS is trained on the log."""
 
     threads: int = Field(2, ge=1)
-    """Threads of a ranker in mode `look-ahead`. They do not change the result."""
+    """Threads that score held-out images. They do not change the result."""
     rankers: int = Field(1, ge=1)
     """Rankers that are trained, each in a job of its own, and averaged (JMLR section 5.4)."""
     checkpoint_seconds: Number = Field(300, gt=0)

@@ -232,14 +232,14 @@ class WebStudy(Study):
         return " and ".join(sorted(set(self.table("fits")["processor"].dropna()))) if self.has("fits") else ""
 
     def speeds(self) -> pd.DataFrame:
-        """Return means over rankers of each method, mode, number of threads and of images, and their largest peak."""
+        """Return means over rankers of each method, number of threads and of images, and their largest peak."""
         fits = self.table("fits")
         rates = {"steps_per_cpu_second": fits["n_steps"] / fits["cpu_seconds_fit"], "hours": fits["seconds_fit"] / 3600}
         rates |= {"loss_rate": 100 * fits["loss_rate"], "peak_memory_gigabytes": fits["peak_memory_bytes"] / 1e9}
         means = ("n_steps", "chosen_step", "steps_per_second", "steps_per_cpu_second", "hours", "loss_rate")
         columns = {"n_rankers": ("ranker", "nunique"), **{name: (name, "mean") for name in means}}
         columns |= {"peak_memory_gigabytes": ("peak_memory_gigabytes", "max"), "resumed": ("resumed", "sum")}
-        rows = fits.assign(**rates).groupby(["method", "mode", "n_threads", "n_train"], sort=False).agg(**columns)
+        rows = fits.assign(**rates).groupby(["method", "n_threads", "n_train"], sort=False).agg(**columns)
         return rows.reset_index()
 
     def judge(self, cell: Mapping[str, Any]) -> tuple[str, str] | None:

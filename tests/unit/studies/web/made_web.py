@@ -54,7 +54,7 @@ def toy_curve(rankers=(0, 1)):
 
 
 def toy_fits():
-    fit = {"method": "oasis", "mode": "look-ahead", "n_threads": 1, "n_steps": 80, "seconds_fit": 4800.0}
+    fit = {"method": "oasis", "n_threads": 1, "n_steps": 80, "seconds_fit": 4800.0}
     fit |= {"cpu_seconds_fit": 2400.0, "steps_per_second": 2000.0, "loss_rate": 0.4, "peak_memory_bytes": 2e9}
     fit |= {"n_train": 2_292_259, "resumed": 0, "processor": "a processor", "n_validation": 20_000}
     ends = [
