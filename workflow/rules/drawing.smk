@@ -39,8 +39,8 @@ for room in rooms.ROOMS:
                 unpack(lambda wildcards, study=study: {} if not_run(study.dataset) else study.inputs("exhibits")),
             output:
                 *rooms.exhibit_paths(drawn_dataset, study.own_exhibits()),
-                tested=f"results/{drawn_dataset}/{room}/tested.parquet",
                 **headline,
+                tested=f"results/{drawn_dataset}/{room}/tested.parquet",
             log:
                 f"logs/{drawn_dataset}/exhibits/{room}.log",
             conda:

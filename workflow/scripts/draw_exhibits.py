@@ -6,7 +6,7 @@ with logged(snakemake):
     from pathlib import Path
 
     from lookalike.core.files import write_table, write_text
-    from lookalike.exhibits.claims_table import tested
+    from lookalike.exhibits.claims_table import claim_records
     from lookalike.exhibits.headline import headline
     from lookalike.exhibits.registry import PAPERS
     from lookalike.exhibits.statuses import Status
@@ -17,7 +17,7 @@ with logged(snakemake):
     study = study_of(given.room, given.dataset, given.settings)
     study.finished(dict(snakemake.input.items()), given.printed, given.claims, given.not_run)
     written = write_exhibits([known[id] for id in given.exhibits], study, Path(snakemake.output[0]).parents[1])
-    write_table(tested(study), snakemake.output.tested)
+    write_table(claim_records(study), snakemake.output.tested)
     if snakemake.output.get("headline"):
         # a paper's own come before those of exhibits that no paper has
         of_papers = sorted(written, key=lambda exhibit: exhibit.paper not in PAPERS)

@@ -1,7 +1,7 @@
 """The papers' claims: each tested on a study by itself, then all of a paper decided together, in one place.
 
-A study's job writes what `tested` returns. One job decides all of them: `decided` makes results/claims.csv, and pages,
-README, notebooks and the terminal read that table.
+A study's job writes what `claim_records` returns. One job decides all of them: `decided` makes results/claims.csv, and
+pages, README, notebooks and the terminal read that table.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ HEADS = {name: name for name in ("dataset", "paper", "place", "claim", "setting"
 HEADS |= {"dataset": "data", "setting": "part", "decided_by": "decided by"}
 
 
-def tested(study: Study) -> pd.DataFrame:
+def claim_records(study: Study) -> pd.DataFrame:
     """Return every claim of a study by itself, once for each part that it is about; none where it was not run."""
     found = () if study.not_run or not study.has("contrasts") else claims_of(study.claim_rows)
     records = [_record(study, claim, setting) for claim in found for setting in study.parts_of(claim)]

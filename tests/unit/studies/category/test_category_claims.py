@@ -30,7 +30,7 @@ from small_category import (
 
 from lookalike.exhibits import words
 from lookalike.exhibits.claims import claims_of, decide
-from lookalike.exhibits.claims_table import tested
+from lookalike.exhibits.claims_table import claim_records
 from lookalike.exhibits.statuses import Outcome
 from lookalike.learners import Euclidean
 from lookalike.ranking.comparison import corrected_t_test
@@ -399,7 +399,7 @@ def test_a_limit_counts_that_ended_two_folds_of_five(n_folds, reason):
 
 
 def test_the_table_has_a_row_for_every_claim():
-    frame = tested(contrasted(study(**oasis(*EARLY), claims=ROWS))).set_index("id")
+    frame = claim_records(contrasted(study(**oasis(*EARLY), claims=ROWS))).set_index("id")
     assert list(frame.index) == list(CLAIMS)
     assert (frame["evidence"] != "").all()
     assert frame.loc["jmlr-active-set-large", "evidence"] == "None of its parts was run."
@@ -414,7 +414,7 @@ def test_a_claim_about_every_set_names_those_that_it_was_tried_on_and_fails_by_a
         gaps = [table, against(**on_var20)["comparison"].assign(subset="var20")] if on_var20 else [table]
         given = {"comparison": pd.concat(gaps)}
         found = contrasted(study(tables=given, subsets=both if on_var20 else {"var10": VAR10}, claims=[every]))
-        return tested(found).iloc[0]
+        return claim_records(found).iloc[0]
 
     alone, broken = row_of({}), row_of(FOUR | {"lego": -0.05})
     assert (alone["verdict"], alone["tried"], alone["untried"]) == (HOLDS, "Var10", "Easy10 and Var20")

@@ -23,7 +23,7 @@ from made_studies import (
 )
 
 from lookalike.exhibits.claims import claims_of
-from lookalike.exhibits.claims_table import tested
+from lookalike.exhibits.claims_table import claim_records
 from lookalike.exhibits.contrasts import PRINT, SYNTHETIC, printed_setting
 from lookalike.exhibits.statuses import Outcome
 from lookalike.studies.finegrained.numbers import metrics_of
@@ -191,7 +191,7 @@ def test_what_was_not_run_is_said_of_each_claim(tmp_path):
     study = of_numbers(
         tmp_path, toy_intervals(some), toy_contrasts(some), claims=claims("finegrained"), **REAL, surroundings=lacking
     )
-    frame = tested(study).set_index("id")
+    frame = claim_records(study).set_index("id")
     assert frame.loc["embedding-beats-features", "verdict"] == HOLDS
     assert frame.loc["oasis-beats-embedding", "evidence"] == "OASIS not run."
     others = frame.drop("embedding-beats-features")
@@ -227,6 +227,6 @@ def test_what_is_missing_leaves_a_claim_open(claim, options, verdict_, evidence,
 
 def test_the_table_has_a_verdict_for_every_claim_and_none_where_it_was_not_run(tmp_path):
     study = of_numbers(tmp_path, toy_intervals(), toy_contrasts(reach=0.3), claims=claims("finegrained"))
-    counts = tested(study)["verdict"].value_counts()
+    counts = claim_records(study)["verdict"].value_counts()
     assert (counts[HOLDS], counts[FAILS], counts[OPEN]) == (16, 2, 2)
-    assert tested(study.finished({}, PRINTED, claims("finegrained"), "not run: put triplets there")).empty
+    assert claim_records(study.finished({}, PRINTED, claims("finegrained"), "not run: put triplets there")).empty

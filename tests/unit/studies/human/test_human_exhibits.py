@@ -8,7 +8,7 @@ from contract import check_exhibits, check_not_run
 from made_human import IDS, LABELS, RANKS, drawn, given, make_rankings, make_ratings, make_study
 
 from lookalike.core.errors import LookalikeError
-from lookalike.exhibits.claims_table import tested
+from lookalike.exhibits.claims_table import claim_records
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.human.contrasts import paired_shares
 
@@ -145,12 +145,12 @@ def test_queries_are_sorted_by_the_precision_of_oasis(study):
 )
 def test_claims_about_raters_come_out_both_ways(claim, ratings, verdict, tmp_path):
     study = make_study(tmp_path, ratings=make_ratings(simulated=False, **ratings))
-    frame = tested(study).set_index("id")
+    frame = claim_records(study).set_index("id")
     assert frame.loc[claim, "verdict"] == verdict, frame.loc[claim, "evidence"]
 
 
 def test_simulated_raters_decide_no_claim(study, tmp_path):
-    claims = tested(study).set_index("id")
+    claims = claim_records(study).set_index("id")
     near = claims.loc["jmlr-near-raters"]
     assert (near["verdict"], near["reason"], near["by_code"]) == ("undecided", "simulated raters", "yes")
     assert near["evidence"] == "Its raters are simulated, so it tells of the simulation and of no person."
@@ -159,7 +159,7 @@ def test_simulated_raters_decide_no_claim(study, tmp_path):
     assert f"raters call {100 * study.number('precision_at_10'):.0f}% [" in printed["further"]
     # a single rater has nobody to be compared with
     alone = make_study(tmp_path, ratings=make_ratings(n_raters=1, n_queries=3, n_found=4))
-    frame = tested(alone).set_index("id")
+    frame = claim_records(alone).set_index("id")
     assert set(frame.loc[["nips-above-a-rater", "jmlr-human-precision"], "verdict"]) == {"undecided"}
 
 

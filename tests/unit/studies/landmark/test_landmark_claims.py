@@ -11,7 +11,7 @@ from small_landmark import CLAIMS, LANDMARKS, SMALL, WORDS, dimensions, fits, me
 
 from lookalike.exhibits.claims import Reason, claims_of
 from lookalike.exhibits.claims import decide as decided
-from lookalike.exhibits.claims_table import tested
+from lookalike.exhibits.claims_table import claim_records
 from lookalike.exhibits.statuses import Outcome
 from lookalike.studies.landmark.study import PAPER
 
@@ -200,19 +200,19 @@ def test_constants_that_were_chosen_twice_decide_nothing(draws, verdict, reason)
     claim = next(claim for claim in claims_of(CLAIMS) if claim.id == "soml-above-oasis")
     found = decided(replace(claim, settings=("codebook=10k",)), given)
     assert (found.outcome, found.reason) == (verdict, reason)
-    said = tested(given).set_index(["id", "setting"])["evidence"]
+    said = claim_records(given).set_index(["id", "setting"])["evidence"]
     assert any("chosen in fewer than three draws" in text for text in said["soml-above-oasis"]) == (draws == 2)
 
 
 def test_the_table_has_a_row_a_codebook():
-    frame = tested(study(tables())).set_index(["id", "setting"])
+    frame = claim_records(study(tables())).set_index(["id", "setting"])
     assert len(frame) == 11 * 3 + 4 + 2 + 1, "two claims are not about every codebook"
     gates = {id: frame.loc[(id, "sift-1m"), "reason"] for id in ("oasis-dense", "learning-helps")}
     assert gates == {"oasis-dense": "implementation", "learning-helps": ""}
     stopped = study(tables(fits=fits().assign(converged=lambda fits: fits["method"] != "qpao")), codebooks=SMALL)
-    gates = tested(stopped).set_index("id")["reason"]
+    gates = claim_records(stopped).set_index("id")["reason"]
     assert gates["learning-helps"] == "limit"
     # a codebook of another size, in the place of the paper's, has its own name
-    other = tested(study(tables(metrics=metrics(codebooks={"sift-1k": 1000})), codebooks={"sift-1k": 1000}))
+    other = claim_records(study(tables(metrics=metrics(codebooks={"sift-1k": 1000})), codebooks={"sift-1k": 1000}))
     assert {*other["setting"]} == {"", "sift-1k"}
     assert "above −5" in frame.loc[("soml-near-qpao", "sift-1m"), "decided_by"]

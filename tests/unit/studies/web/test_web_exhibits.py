@@ -19,7 +19,7 @@ from made_web import (
 )
 from scipy.stats import linregress, t
 
-from lookalike.exhibits.claims_table import tested
+from lookalike.exhibits.claims_table import claim_records
 from lookalike.exhibits.drawing import points_of
 from lookalike.exhibits.headline import headline
 from lookalike.studies.web import runtime_figure
@@ -264,7 +264,7 @@ def precision(method, metric, percent):
     ],
 )
 def test_claims_are_decided_by_intervals(tmp_path, claim, changed, verdict, words):
-    found = tested(toy_study(tmp_path, "web/speed", **changed)).set_index("id").loc[claim]
+    found = claim_records(toy_study(tmp_path, "web/speed", **changed)).set_index("id").loc[claim]
     assert found["verdict"] == verdict
     assert words in found["evidence"]
 
