@@ -173,11 +173,10 @@ def _unread_tiff(stream: BinaryIO) -> str:
             return f"{n_bands} bands, and an image has at most {_MOST_BANDS}"
         # compressed planes are put together before Pillow sees them
         in_planes = n_bands > 1 and tags.get(284) == 2 and tags.get(259, 1) == 1
-        if n_bands == 2 and (bits == 16 or in_planes):
-            return f"{bits}-bit grey with transparency, in a form that is not read"
-        if bits == 16 and in_planes:
-            return "16-bit colours in planes, which are not read"
-        return "16-bit pixels whose white is 0, which are not read" if bits == 16 and tags.get(262) == 0 else ""
+        kinds = {"whose white is 0": tags.get(262) == 0, "in planes": in_planes, "of grey and alpha": n_bands == 2}
+        if bits == 16 or (in_planes and n_bands == 2):
+            return next((f"{bits}-bit pixels {kind}, which are not read" for kind, is_so in kinds.items() if is_so), "")
+        return ""
     except _DECODER_ERRORS:  # Pillow says what is wrong with it
         return ""
     finally:
@@ -186,7 +185,7 @@ def _unread_tiff(stream: BinaryIO) -> str:
 
 def _pixels(image: Image.Image, file: Path) -> Bytes:
     """Decode an image to upright RGB; 16 bits that hold 10 or 12 are refused."""
-    is_wide = ";16" in str(image.tile)
+    is_wide = ";16" in str(getattr(image, "tile", ""))
     image.load()
     pixels = _to_rgb(_upright(image))
     if is_wide and 0 < pixels.max() <= _DIM:

@@ -57,7 +57,7 @@ def cluster(points: Floats, n_centres: int, seed: int, n_iterations: int, n_redo
     with one_thread():
         kmeans = faiss.Kmeans(points.shape[1], n_centres, **options)
         kmeans.train(points := np.ascontiguousarray(points, dtype=np.float32))
-    return np.asarray(kmeans.centroids.clip(points.min(axis=0), points.max(axis=0)))
+    return np.asarray(kmeans.centroids).clip(points.min(axis=0), points.max(axis=0))
 
 
 def principal_components(vectors: Reals, n: int, solver: str, seed: int | None = None) -> PCA:
