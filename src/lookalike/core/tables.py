@@ -13,10 +13,11 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -128,15 +129,17 @@ def _written_anew(rows: Iterable[tuple[int, list[str]]]) -> pa.Buffer:
 
 def _read_header(path: PathLike, what: str) -> tuple[list[str], int]:
     """Return the names of the columns of a CSV file of any size, and how many lines they and empty ones above take."""
-    header, n_lines = b"", 0
+    taken: list[str] = []
+
+    def lines(stream: BinaryIO) -> Iterator[str]:
+        for line in iter(partial(stream.readline, _LONGEST_HEADER), b""):
+            for part in io.StringIO(_decoded(line, path), newline=""):  # carriage returns end lines too
+                _refuse_separator(part, path)
+                taken.append(part)
+                yield part
+
     with reading(path, what), Path(path).open("rb") as stream:
-        while line := stream.readline(_LONGEST_HEADER):
-            header, n_lines = header + line, n_lines + 1
-            if header.count(b'"') % 2 == 0 and header.strip(b"\xef\xbb\xbf ,\r\n"):
-                break
-    text = _decoded(header, path)
-    _refuse_separator(text, path)
-    return next(_parsed(text, path))[1], n_lines  # a line may hold carriage returns, which end rows too
+        return next(_parsed(lines(stream), path))[1], len(taken)
 
 
 def _refuse_separator(first: str, path: PathLike) -> None:
@@ -161,7 +164,7 @@ def _fitting(
         yield line, cells[: len(header)] + [""] * (len(header) - len(cells))
 
 
-def _parsed(text: str, path: PathLike, exact: bool = False) -> Iterator[tuple[int, list[str]]]:
+def _parsed(text: str | Iterable[str], path: PathLike, exact: bool = False) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows of a CSV file, of which there must be one."""
     line = 0
     try:
@@ -174,11 +177,11 @@ def _parsed(text: str, path: PathLike, exact: bool = False) -> Iterator[tuple[in
 
 
 def parse_rows(
-    text: str, separator: str = ",", *, exact: bool = False, strict: bool = True
+    text: str | Iterable[str], separator: str = ",", *, exact: bool = False, strict: bool = True
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of CSV text that hold something, each with the line that it starts on."""
+    """Yield the rows of CSV text, or of its lines, that hold something, each with the line that it starts on."""
     # with newline="" a cell keeps its own line ends
-    lines = io.StringIO(text, newline="")
+    lines = io.StringIO(text, newline="") if isinstance(text, str) else text
     reader = csv.reader(lines, delimiter=separator, strict=strict, skipinitialspace=not exact)
     line = 1
     try:
