@@ -244,8 +244,9 @@ class LandmarkStudy(LandmarkSection):
         return self.summary.get((codebook.id, MEAN, method, metric), Number())
 
     def printed_mean(self, codebook: Vocabulary, method: str, metric: str) -> float:
-        """Return the paper's mean over its landmarks, with a codebook of as many words."""
-        return self.printed_means(metric, method).get(codebook.n_words, math.nan)
+        """Return the paper's mean over its landmarks in the table of the codebook's place; NaN for other sizes."""
+        is_same = codebook.n_words == codebook.printed_words
+        return self.printed_means(metric, method).get(codebook.n_words, math.nan) if is_same else math.nan
 
     def why_without(self, codebook: str, landmark: str, method: str) -> str:
         """Say why a method has no number of a landmark, or of the mean over them; "" where it has one."""
