@@ -5,6 +5,7 @@ from contract import ROOT
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_table
+from lookalike.exhibits.claims import claims_of
 from lookalike.exhibits.registry import ROOMS
 from lookalike.studies import rooms
 
@@ -20,6 +21,9 @@ def test_every_study_has_its_own_exhibits_printed_numbers_and_claims(settings):
     assert set(printed["paper"] + "/" + printed["exhibit"]) - set(everything) == {"oasis-nips-2009/text"}
     claims = [row["id"] for room in ROOMS for row in rooms.claim_rows(RESOURCES / "claims.csv", room)]
     assert len(claims) == len(set(claims)) == len((RESOURCES / "claims.csv").read_text().splitlines()) - 1
+    asked = [part for room in ROOMS for claim in claims_of(rooms.claim_rows(RESOURCES / "claims.csv", room))
+             for part in claim.contrasts]  # fmt: skip
+    assert not [part for part in asked if "|" in part.metric or part.metric != part.metric.strip()]
     rows = rooms.printed_rows(RESOURCES / "reference-values.csv", "human")
     assert {(row["paper"], row["exhibit"]) for row in rows} >= {("oasis-jmlr-2010", "text")}
     assert not any(row["exhibit"] == "table4" for row in rows)
