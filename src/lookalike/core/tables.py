@@ -15,7 +15,6 @@ import shlex
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
@@ -75,13 +74,10 @@ def read_columns(path: PathLike, numbers: Callable[[list[str]], Iterable[str]], 
     names, n_lines = _read_header(path, what)
     kinds = dict.fromkeys(names, pa.string()) | dict.fromkeys(numbers(names), pa.float32())
     convert = arrow.ConvertOptions(column_types=kinds, null_values=_MISSING)
-    with Path(path).open("rb") as stream, mmap(stream.fileno(), 0, access=ACCESS_READ) as content:
-        # a cell holds line breaks only in quotation marks, and looking for them takes Arrow time
-        parse = arrow.ParseOptions(newlines_in_values=content.find(b'"') >= 0)
     try:
         try:
             read = arrow.ReadOptions(column_names=names, skip_rows=n_lines)
-            table = arrow.read_csv(arrow_file(path), read, parse, convert)
+            table = arrow.read_csv(arrow_file(path), read, convert_options=convert)
             if not _is_otherwise(table):
                 return table
         except pa.ArrowInvalid as error:
@@ -101,13 +97,16 @@ def read_columns(path: PathLike, numbers: Callable[[list[str]], Iterable[str]], 
 
 
 def _is_otherwise(table: pa.Table) -> bool:
-    """Tell whether Arrow takes a table otherwise than `read_rows`: spaces before quotation marks, or an empty row."""
+    """Tell whether `read_rows` may read a table otherwise: it has an empty row, or a quotation mark or line break.
+
+    Arrow cuts rows at line breaks in quotation marks where a block ends, and takes no mark behind a space for one.
+    """
     from pyarrow import compute, types
 
     empty = np.ones(len(table), dtype=bool)
     for column in table.columns:
         is_text = types.is_string(column.type)
-        if is_text and compute.any(compute.match_substring_regex(column, r'^\s+"')).as_py():
+        if is_text and compute.any(compute.match_substring_regex(column, r'["\r\n]')).as_py():
             return True
         if empty.any():
             empty &= (compute.equal(column, "") if is_text else column.is_null()).to_numpy()
