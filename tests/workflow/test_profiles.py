@@ -53,7 +53,7 @@ def test_sbatch_is_asked_for_what_a_job_needs_and_why_it_refuses_is_said(project
 
 
 def test_what_is_timed_has_a_node_to_itself(project):
-    done = run(project, "--dry-run", "--forceall", "demo", "soml_readings", config="config.yaml")
+    done = run(project, "--dry-run", "--forceall", "demo", config="config.yaml")
     jobs = re.findall(r"^rule (\w+):\n(?:    .*\n)*?    resources: (.*)", done.stdout, re.M)
     assert jobs, done.stdout
     alone = {rule for rule, resources in jobs if "slurm_extra=--exclusive" in resources}

@@ -223,42 +223,6 @@ rule time_dimensions:
         "../scripts/time_dimensions.py"
 
 
-rule learn_photographs:
-    input:
-        lambda wildcards: visterm_files(LANDMARK[wildcards.dataset].photographs.data),
-    output:
-        f"{RESULTS}/photographs.parquet",
-    log:
-        f"{LOGS}/learn_photographs.log",
-    conda:
-        "../../envs/learning.yaml"
-    params:
-        settings=settings_for(LANDMARK, "learn_photographs"),
-        folder=lambda wildcards: str(visterm_folder(LANDMARK[wildcards.dataset].photographs.data)),
-        learners=lambda wildcards: learner_code(*LANDMARK[wildcards.dataset].photographs.methods),
-    script:
-        "../scripts/learn_photographs.py"
-
-
-rule read_algorithms:
-    output:
-        numbers=f"{RESULTS}/readings/{{cell}}.parquet",
-        times=f"{RESULTS}/reading_times/{{cell}}.parquet",
-    log:
-        f"{LOGS}/read_algorithms/{{cell}}.log",
-    wildcard_constraints:
-        cell="[0-9]+",
-    conda:
-        "../../envs/learning.yaml"
-    resources:
-        exclusive=1,
-    params:
-        settings=settings_for(LANDMARK, "read_algorithms"),
-        learners=lambda wildcards: learner_code(*LANDMARK[wildcards.dataset].readings.methods),
-    script:
-        "../scripts/read_algorithms.py"
-
-
 rule gather_landmark_numbers:
     input:
         metrics=lambda wildcards: LANDMARK[wildcards.dataset].number_files(),

@@ -14,9 +14,7 @@ WEB_KINDS = ("websim",)
 """Kinds of data sets that are a query log and visterms, without pictures."""
 VISTERM_KINDS = ("visterms",)
 """Kinds of data sets that are published visterm counts of labelled images, without pictures."""
-BAG_KINDS = ("simulated_bags",)
-"""Kinds of data sets that are simulated bags of words, without pictures."""
-MADE_BY_CODE = (*SYNTHETIC_KINDS, *WEB_KINDS, *BAG_KINDS)
+MADE_BY_CODE = (*SYNTHETIC_KINDS, *WEB_KINDS)
 """Kinds of data sets that need nothing put in place."""
 LANDMARK_KINDS = ("oxford5k", "landmarks", "synthetic_landmarks")
 """Kinds of data sets that have ground truth for queries instead of classes."""
@@ -126,7 +124,6 @@ class DataSet(Section):
         "oxford5k",
         "landmarks",
         "synthetic_landmarks",
-        "simulated_bags",
         "websim",
         "triplets",
         "class_triplets",
@@ -135,13 +132,12 @@ class DataSet(Section):
     """`caltech256`: the published archive, fetched when it is not in `path`; `folder`: any folder of class folders;
     `visterms`: a folder of published visterm counts, without images; `synthetic`: images made by code. Of the landmark
     study: `oxford5k`: the published archives; `landmarks`: any folder of images beside a folder of ground-truth files
-    in their format; `synthetic_landmarks`: both made by code; `simulated_bags`: bags of words alone. Of the web study:
-    `websim`: a simulated query log and visterms. Of the fine-grained study: `triplets`: a folder of rated triplets in
-    the form of the public release; `class_triplets`: triplets that are drawn and rated by code from any folder of class
-    folders; `synthetic_triplets`: images and ratings made by code."""
+    in their format; `synthetic_landmarks`: both made by code. Of the web study: `websim`: a simulated query log and
+    visterms. Of the fine-grained study: `triplets`: a folder of rated triplets in the form of the public release;
+    `class_triplets`: triplets that are drawn and rated by code from any folder of class folders; `synthetic_triplets`:
+    images and ratings made by code."""
     demo: bool = False
-    """Whether the target `demo` makes a data set of kind `websim`, `visterms` or `simulated_bags`; it always makes
-    synthetic images."""
+    """Whether the target `demo` makes a data set of kind `websim` or `visterms`; it always makes synthetic images."""
     stand_in: bool = False
     """Whether code made the images in `path`, to stand in for real ones: exhibits then call them synthetic, and hold no
     number against the papers'."""

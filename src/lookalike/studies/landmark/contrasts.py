@@ -20,9 +20,8 @@ from lookalike.core.seeds import generator
 from lookalike.exhibits.contrasts import NO_RESULT, PRINT, RANGE, SIMULATED, Contrast, printed_setting
 from lookalike.ranking.comparison import CONFIDENCE, CorrectedT, corrected_t_test
 from lookalike.ranking.statistics import repeat_weights, resampled_counts
-from lookalike.studies.landmark.rankings import MAP, NONZEROS, OVER_GAMMA, PHOTOGRAPHS, SPARSITY, UPDATE_SHARE
+from lookalike.studies.landmark.rankings import MAP, NONZEROS, SPARSITY
 from lookalike.studies.landmark.section import AS_IN_PRINT, CHOSEN
-from lookalike.studies.landmark.settings import gamma_setting, setting_of, words_setting
 from lookalike.studies.landmark.study import (
     PAPER,
     RANKED,
@@ -46,13 +45,12 @@ SHORTEST = 1e-9
 
 def contrasts(study: LandmarkStudy) -> list[Contrast]:
     """Every contrast of a study but those of times."""
-    own = beside_print(study, precision_and_sparsity) if study.codebooks else ()
-    return [*own, *on_photographs(study), *on_bags(study)]
+    return beside_print(study, precision_and_sparsity)
 
 
 def time_contrasts(study: LandmarkStudy) -> list[Contrast]:
     """Training time of each pair of methods, in total and by the triplet seen, and of each over numbers of words."""
-    return [*(beside_print(study, training_times) if study.codebooks else ()), *times_on_bags(study)]
+    return beside_print(study, training_times)
 
 
 def beside_print(study: LandmarkStudy, rows_of: Callable[[LandmarkStudy], Iterable[Contrast]]) -> list[Contrast]:
@@ -181,79 +179,6 @@ def sparsity_over_codebooks(study: LandmarkStudy, method: str) -> Iterator[Contr
         row = row_of(study, [small, large], OVER_CODEBOOKS, method, setting=f"{small.title} to {large.title} words")
         gaps = study.number(large, method, SPARSITY) - study.number(small, method, SPARSITY)
         yield from over_landmarks(study, row, gaps.dropna(), f"{method} {small.id} {large.id}", SPARSITY)
-
-
-# Apart from the study's images ----------------------------------------------------------------------------------------
-
-
-def apart(row: Contrast, numbers: pd.DataFrame) -> Contrast:
-    """Return a row with its mean over landmarks, in percent, of one method's number or of that minus another's."""
-    first, *others = (
-        100 * select(numbers, method=side).set_index(["subset", "fold"])["value"] for side in row.key[2:] if side
-    )
-    values = first if not others else (first - others[0]).dropna()
-    if values.empty:
-        return row
-    # of another simulated collection, a landmark is another one too
-    of_landmarks = values if row.data == SIMULATED else values.groupby(level="subset").mean()
-    test, mean = t_test(of_landmarks), float(of_landmarks.mean())
-    return replace(row, mean=mean, low=test.low, high=test.high, n=len(of_landmarks), interval=LANDMARKS)
-
-
-def on_photographs(study: LandmarkStudy) -> Iterator[Contrast]:
-    """Contrast every method with TF-IDF on photographs, and tell its precision, sparsity and share of updates."""
-    if study.photographs is None or not study.has(PHOTOGRAPHS):
-        return
-    numbers = study.table(PHOTOGRAPHS)
-    of_map = select(numbers, metric=MAP)
-    for method in study.photographs.methods:
-        if method != "tfidf":
-            yield apart(Contrast(PHOTOGRAPHS, MAP, method, "tfidf"), of_map)
-        for metric in (MAP, SPARSITY, UPDATE_SHARE):
-            row = Contrast(PHOTOGRAPHS, metric, method, "", unit="percent")
-            if len(own := select(numbers, metric=metric, method=method)):
-                yield apart(row, own)
-    nonzeros = float(select(numbers, metric=NONZEROS)["value"].iloc[0])
-    yield level(Contrast(PHOTOGRAPHS, NONZEROS, "", "", unit="count"), nonzeros, 1)
-
-
-def on_bags(study: LandmarkStudy) -> Iterator[Contrast]:
-    """Contrast methods on simulated bags in the order of print, S-DA with each gamma too, and tell sparsities."""
-    readings = study.readings
-    if readings is None or not study.has("readings"):
-        return
-    ordered = [method for method in RANKED if method in readings.methods]
-    for words, burstiness in readings.cells():
-        setting = setting_of(words, burstiness)
-        numbers = select(study.table("readings"), representation=setting)
-        of_map = select(numbers, metric=MAP)
-        for pair in combinations(ordered, 2):
-            yield apart(Contrast(setting, MAP, *pair, data=SIMULATED), of_map)
-        for method, metric in product(readings.methods, (MAP, SPARSITY)):
-            read = next((base for base in TABLE_METHODS if method.startswith(base)), method)
-            printed = study.printed_means(metric, read).get(words, math.nan)
-            row = Contrast(setting, metric, method, "", unit="percent", printed=printed, data=SIMULATED)
-            if len(own := select(numbers, metric=metric, method=method)):
-                yield apart(row, own)
-        others = of_map[of_map["method"] != readings.varied]
-        for gamma in readings.gamma:
-            own = select(numbers, method=readings.varied, metric=f"{OVER_GAMMA}_{MAP}", x=gamma)
-            for other in (method for method in ordered if method != readings.varied):
-                row = Contrast(gamma_setting(setting, gamma), MAP, readings.varied, other, data=SIMULATED)
-                yield apart(row, pd.concat([own, others]))
-
-
-def times_on_bags(study: LandmarkStudy) -> Iterator[Contrast]:
-    """Tell how long each method trains with each size of codebook, over landmarks and burstiness, beside print."""
-    if study.readings is None or not study.has("reading_times"):
-        return
-    times = study.table("reading_times")
-    for words, method in product(study.readings.words, study.readings.methods):
-        seconds = select(times[times["gamma"].isna()], n_words=words, method=method)["cpu_seconds"]
-        printed = study.printed_means(TRAIN_TIME, method).get(words, math.nan)
-        row = Contrast(words_setting(words), TIMES[TRAIN_TIME], method, "", printed=printed, data=SIMULATED)
-        row = replace(row, n=len(seconds), interval=LEAST_TO_LARGEST.format(LANDMARKS), unit="seconds")
-        yield replace(row, mean=float(seconds.median()), low=float(seconds.min()), high=float(seconds.max()))
 
 
 # Times ----------------------------------------------------------------------------------------------------------------

@@ -22,7 +22,6 @@ from lookalike.exhibits.printed import beside_print, plus_minus, significant
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.statuses import Status
 from lookalike.exhibits.style import BLACK, GREY, Look, looks_of
-from lookalike.studies.landmark import apart_exhibits as apart_exhibits
 from lookalike.studies.landmark import montage, times
 from lookalike.studies.landmark.rankings import (
     COST,
@@ -110,20 +109,7 @@ def training_time(study: LandmarkStudy) -> Table:
     return quantity_table(study, TRAIN_TIME)
 
 
-def _has_images(study: LandmarkStudy) -> bool:
-    return bool(study.codebooks)
-
-
-IMAGES = "images, and not simulated bags of words alone"
-
-
-@exhibit(
-    f"{PAPER}/text",
-    title="Numbers in its text",
-    needs=("manifest", "fits"),
-    when=_has_images,
-    condition=IMAGES,
-)
+@exhibit(f"{PAPER}/text", title="Numbers in its text", needs=("manifest", "fits"))
 def numbers_of_text(study: LandmarkStudy) -> Table:
     """What the paper says in its text: how many images there are, are learned from as triplets, and are ranked."""
     fits, why = study.table("fits"), study.other_data(study.codebooks)
@@ -255,13 +241,7 @@ percent = partial(plus_minus, form=".2f")
 FORMS: Mapping[str, Form] = {MAP: percent, SPARSITY: percent, TRAIN_TIME: significant}
 
 
-@exhibit(
-    "landmark/query_region",
-    title="Rectangle or whole image as query",
-    needs=("metrics", "fits"),
-    when=_has_images,
-    condition=IMAGES,
-)
+@exhibit("landmark/query_region", title="Rectangle or whole image as query", needs=("metrics", "fits"))
 def query_region(study: LandmarkStudy) -> Table:
     """What it changes to ask with the whole query image and not with its rectangle: mAP over landmarks, in percent."""
     keys = product(zip(REGIONS, (MAP, MAP_FULL), strict=True), columns_of(study))
@@ -270,9 +250,7 @@ def query_region(study: LandmarkStudy) -> Table:
     return means_table(study, cells, {"region": REGIONS}, note)
 
 
-@exhibit(
-    "landmark/literal", title="SOML as it is printed", needs=("metrics", "fits"), when=_has_images, condition=IMAGES
-)
+@exhibit("landmark/literal", title="SOML as it is printed", needs=("metrics", "fits"))
 def literal_forms(study: LandmarkStudy) -> Table:
     """What both SOML algorithms give with the update as it is printed, beside the true one of all other exhibits."""
     methods = ["tfidf"] if "tfidf" in study.methods else []

@@ -185,8 +185,6 @@ class LandmarkResult:
     """``map``, ``map_full``, ``sparsity`` and ``ap:<query>``; none without a model."""
     rankings: LandmarkRankings
     """Of no query without a model."""
-    seconds: float
-    """Processor time of the fit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,7 +273,7 @@ def run_landmark(
         "cpu_seconds": clock.cpu_seconds,
         "processor": processor_name(),
     }
-    return LandmarkResult(model, fit, metrics, rankings, clock.cpu_seconds["fit"])
+    return LandmarkResult(model, fit, metrics, rankings)
 
 
 def write_landmark(result: LandmarkResult, folder: PathLike, *, dataset: str, representation: str) -> None:

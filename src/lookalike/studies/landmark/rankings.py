@@ -21,8 +21,6 @@ NONZEROS, UPDATE_SHARE = "nonzeros", "update_share"
 """Words that an image has, and steps after which w was computed anew, as a share of all."""
 LAMBDA, COST, GAMMA = "sweep", "cost", "gamma at rho {:g}"
 """Sweeps of lambda, QPAO's C and gamma, which are the ``x`` of their metrics: ``sweep_map``, ``cost_sparsity``, ..."""
-OVER_GAMMA, PHOTOGRAPHS = "gamma", "photographs"
-"""What metrics on simulated bags are called after whose ``x`` is a gamma, and what contrasts call photographs."""
 ORDERS = {"shuffled": "shuffled", "by_positive": "by pair of positives", "by_negative": "by negative"}
 """Orders of triplets to what exhibits call them; the ``x`` of their metrics is the number of negatives."""
 JUNK = "junk"

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_table
-from lookalike.core.settings.data_sets import BAG_KINDS, LANDMARK_KINDS, VISTERM_KINDS
+from lookalike.core.settings.data_sets import LANDMARK_KINDS
 from lookalike.core.settings.methods import Changes, Fit, Method, qpao_blocks
 from lookalike.core.settings.model import ABSENT, Absent, Distinct, names_or, only, plain
 from lookalike.core.settings.schema import Codebook, CodebookTraining
@@ -22,7 +22,7 @@ from lookalike.data.locate import listing_fingerprint
 from lookalike.exhibits.study import Files
 from lookalike.learners.registry import MODULES
 from lookalike.studies.batches import SIZES, Batch, run_files
-from lookalike.studies.landmark.settings import Dimensions, LearningImages, Photographs, Readings, Sweeps
+from lookalike.studies.landmark.settings import Dimensions, LearningImages, Sweeps
 from lookalike.studies.method_study import MethodStudy, fit_of
 
 RUN_FILES = ("model.lookalike", "fit.json", "metrics.parquet", "ranks.npz")
@@ -48,12 +48,12 @@ class LandmarkSection(Sweeps, MethodStudy):
     """The section of the landmark study: what its jobs read and write."""
 
     room: ClassVar = "landmark"
-    contrasted: ClassVar = ("metrics", "fits", "dimensions", "photographs", "readings", "reading_times")
+    contrasted: ClassVar = ("metrics", "fits", "dimensions")
 
-    codebooks: Distinct[str] = Field([], max_length=3)
+    codebooks: Distinct[str] = Field(min_length=1, max_length=3)
     """Ids of the codebooks, from small to large; the first fills Tables 1, 4 and 7 of the paper, the second 2, 5 and 8,
-    the third 3, 6 and 9. None for a data set of kind `simulated_bags`, which has `readings` alone."""
-    methods: Distinct[str] = Field([], description="Ids of the methods to run, in the order of the exhibits.")
+    the third 3, 6 and 9."""
+    methods: Distinct[str] = Field(min_length=1, description="Ids of the methods to run, in the order of the exhibits.")
     variants: Distinct[str] = Field([])
     """Ids of methods to run too. They show what the paper's equations do as printed."""
     landmarks: Landmarks = "all"
@@ -61,8 +61,6 @@ class LandmarkSection(Sweeps, MethodStudy):
     images; `oxford5k` must list them."""
     learning: LearningImages = LearningImages()
     dimensions: Absent[Dimensions] = ABSENT
-    photographs: Absent[Photographs] = ABSENT
-    readings: Absent[Readings] = ABSENT
     codebook_overrides: dict[str, dict[str, Changes]] = Field({})
     """Further changes for one codebook, by codebook id and method id; those for a codebook that the study does not use
     are ignored."""
@@ -72,37 +70,13 @@ class LandmarkSection(Sweeps, MethodStudy):
     def check(self) -> None:
         """Refuse settings that name what does not exist or cannot work together."""
         place, most = f"landmark.{self.dataset}", self.learning.negatives
-        refer_kind(place, self.data_set.kind, (*LANDMARK_KINDS, *BAG_KINDS), "ground truth")
-        self._check_apart(place)
-        if self.data_set.kind in BAG_KINDS:
-            return
-        for key in ("codebooks", "methods"):
-            if not getattr(self, key):
-                raise LookalikeError(f"config: {place} needs `{key}`")
+        refer_kind(place, self.data_set.kind, LANDMARK_KINDS, "ground truth")
         self._check_codebooks(f"{place}.codebooks")
         self._check_landmarks(f"{place}.landmarks")
         self._check_methods(place)
         if self.triplet_order is not None and max(self.triplet_order.negatives) > most:
             raise LookalikeError(
                 f"config: {place}.triplet_order.negatives must not be larger than learning.negatives, {most}"
-            )
-
-    def _check_apart(self, place: str) -> None:
-        """Refuse photographs and readings that name what does not exist, and bags with anything but readings."""
-        parts = {"photographs": self.photographs, "readings": self.readings}
-        for part, methods in ((part, section.methods) for part, section in parts.items() if section is not None):
-            for method in methods:
-                refer(f"{place}.{part}", method, self._shared.methods)
-                _check_method(place, method, self.spec(method))
-        if self.photographs is not None:
-            refer(f"{place}.photographs.data", self.photographs.data, self._shared.datasets)
-            kind = self._shared.datasets[self.photographs.data].kind
-            refer_kind(f"{place}.photographs.data", kind, VISTERM_KINDS, "visterm counts")
-        if self.readings is not None:
-            refer(f"{place}.readings.varied", self.readings.varied, self.readings.methods)
-        if self.data_set.kind in BAG_KINDS and (self.readings is None or self.codebooks or self.methods):
-            raise LookalikeError(
-                f"config: {place} is of simulated bags, and takes `readings` and neither `codebooks` nor `methods`"
             )
 
     def _check_codebooks(self, place: str) -> None:
@@ -186,12 +160,6 @@ class LandmarkSection(Sweeps, MethodStudy):
                 return {"data": located, "drawn": self.drawn_folders(), "wants_words": self.wants_words()}
             case "extract_keypoints":
                 return {"keypoints": self._shared.keypoints[names["keypoints"]], "n_shards": data.shards}
-            case "learn_photographs":
-                return {"photographs": self.photographs, "specs": self.apart_fits(self.photographs), **seed}
-            case "read_algorithms":
-                words, burstiness = self.cells()[int(names["cell"])]
-                cell = {"words": words, "burstiness": burstiness}
-                return {"readings": self.readings, "cell": cell, "specs": self.apart_fits(self.readings), **seed}
             case "run":
                 shared = {"landmarks": self.named_landmarks(), "passes": self.learning.passes, **seed}
                 return {"specs": {method: fit_of(self.spec(method, id)) for method in fitted}, **shared}
@@ -217,11 +185,7 @@ class LandmarkSection(Sweeps, MethodStudy):
 
     def shared(self) -> dict[str, Any]:
         """Return what contrasts and exhibits read of other sections: methods and codebooks, too."""
-        shared = {**super().shared(), "codebooks": {id: self._shared.codebooks[id] for id in self.codebooks}}
-        if self.photographs is not None:
-            other = self.photographs.data
-            shared["datasets"][other] = plain(self._shared.datasets[other], include=self.data_keys)
-        return shared
+        return {**super().shared(), "codebooks": {id: self._shared.codebooks[id] for id in self.codebooks}}
 
     @classmethod
     def given(cls, dataset: str, settings: Mapping[str, Any]) -> Self:
@@ -258,16 +222,7 @@ class LandmarkSection(Sweeps, MethodStudy):
 
     def named_methods(self) -> list[str]:
         """Return the methods that exhibits name: those that sweeps fit, too."""
-        apart = (*self.apart_fits(self.photographs), *self.apart_fits(self.readings))
-        return list(dict.fromkeys([*self.run_methods(), *self.sweep_fits(), *apart]))
-
-    def cells(self) -> list[tuple[int, float]]:
-        """Return the codebook's size and the burstiness of each job on simulated bags of words."""
-        return self.readings.cells() if self.readings is not None else []
-
-    def apart_fits(self, part: Photographs | Readings | None) -> dict[str, Fit]:
-        """Return what decides the fits of methods on photographs, or on simulated bags of words."""
-        return {method: fit_of(self.spec(method)) for method in (part.methods if part is not None else ())}
+        return list(dict.fromkeys([*self.run_methods(), *self.sweep_fits()]))
 
     def sweep_fits(self) -> dict[str, Fit]:
         """Return what decides the fits of sweeps, by method."""
@@ -310,8 +265,6 @@ class LandmarkSection(Sweeps, MethodStudy):
             return self.landmarks
         if self.data_set.kind == "synthetic_landmarks":
             return self._painted_names()
-        if self.data_set.kind in BAG_KINDS:
-            return []
         learned, folder = Path(self.folder, "learning_images.parquet"), str(self.data_set.ground_truth)
         if Path(folder).is_dir():
             return _landmarks_with(folder, self.learning.positives)
@@ -385,13 +338,10 @@ class LandmarkSection(Sweeps, MethodStudy):
     def planned_files(self) -> Files:
         """Return the files that exhibits are drawn from."""
         names = {"metrics": "landmark/metrics", "fits": "landmark/timing", "manifest": "manifest"}
-        names = names if self.codebooks else {}
         pair = self.compared_methods()
-        names |= {part: part for part in ("dimensions", "photographs") if getattr(self, part) is not None}
+        names |= {"dimensions": "dimensions"} if self.dimensions is not None else {}
         names |= {name: name for name in ("queries", "relevance") if pair}
         files: dict[str, str | list[str]] = {name: f"{self.folder}/{file}.parquet" for name, file in names.items()}
-        for name in ("readings", "reading_times") if self.readings is not None else ():
-            files[name] = [f"{self.folder}/{name}/{cell}.parquet" for cell in range(len(self.cells()))]
         if pair:
             files["images"] = f"{self.folder}/images.json"
             files["ranks"] = self.runs("ranks.npz", representation=self.codebooks[-1:], method=pair)

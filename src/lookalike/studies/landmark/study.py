@@ -20,12 +20,9 @@ from lookalike.exhibits.contrasts import NO_RESULT as UNFINISHED
 from lookalike.exhibits.model import Drawn, Figure, Gallery, Table
 from lookalike.exhibits.printed import MISSING, STAR, Judge, plus_minus
 from lookalike.exhibits.statuses import Status
-from lookalike.exhibits.study import Rows
 from lookalike.ranking.statistics import summarise
 from lookalike.studies.landmark.rankings import MAP, NONZEROS, SPARSITY, UPDATE_SHARE
-from lookalike.studies.landmark.readings import distance_words, order_words
 from lookalike.studies.landmark.section import AS_IN_PRINT, CHOSEN, LandmarkSection
-from lookalike.studies.landmark.settings import setting_of
 from lookalike.studies.metrics import not_converged, rows_in, select
 
 PAPER = "soml-aaai-2014"
@@ -68,13 +65,6 @@ LEARNED_FROM = (
     "A metric is learned for each landmark from {positives} of its images and {negatives} others, which then leave the "
     "gallery. A draw is one random choice of them."
 )
-
-APART = {
-    "dimensions": "Data: simulated rows, with no images behind them.",
-    "readings": "Data: simulated bags of words of Oxford5K's kind, with no images behind them.",
-    "photographs": "Data: visterms of photographs, {photographs}.",
-}
-"""Tables that are not of the study's images, to the second sentence of captions."""
 
 Form = Callable[[float, float], str]
 
@@ -329,11 +319,6 @@ class LandmarkStudy(LandmarkSection):
 
         return judge
 
-    @property
-    def claim_rows(self) -> Rows:
-        """Rows of claims.csv that the study decides: none on simulated bags of words alone."""
-        return super().claim_rows if self.codebooks else ()
-
     def scope_of(self, claim: Claim) -> Scope:
         """Return the codebooks of a claim, or else all parts that have what it is about."""
         if claim.settings:
@@ -371,17 +356,12 @@ class LandmarkStudy(LandmarkSection):
 
     @property
     def size(self) -> str:
-        """Landmarks, and all images that are ranked or learned from; of simulated bags, how many there are."""
-        if self.readings is not None and not self.codebooks:
-            bags, cells = self.readings.bags, len(self.cells())
-            return f"{bags.images:,} simulated images, {bags.landmarks} landmarks, in {cells} kinds"
+        """Landmarks, and all images that are ranked or learned from."""
         n_landmarks = len(self.landmark_titles)
         return f"{len(self.table('manifest')):,} images, {n_landmarks} landmarks" if self.has("manifest") else ""
 
     def main_numbers(self) -> tuple[str, list[str], dict[str, list[str]], list[str]]:
         """Return the mean average precision of every method and codebook, over landmarks."""
-        if not self.codebooks:
-            return self._main_readings()
         form = partial(plus_minus, form=".1f")
         rows = {
             method: [str(self.cell(id, MEAN, method, MAP, form)["ours_cell"]) for id in self.codebooks]
@@ -393,46 +373,25 @@ class LandmarkStudy(LandmarkSection):
         notes = [f"Means over {len(self.landmark_titles)} landmarks{origin}{spread}."]
         return "retrieval of landmarks (SOML, AAAI 2014, Table 1)", columns, rows, notes
 
-    def _main_readings(self) -> tuple[str, list[str], dict[str, list[str]], list[str]]:
-        """Return the mean average precision of every method and reading with the most words, by burstiness."""
-        readings = self.readings
-        if readings is None:
-            return "", [], {}, []
-        settings = [setting_of(readings.words[-1], burstiness) for burstiness in readings.burstiness]
-        rows = {}
-        for method in readings.methods:
-            found = [self.contrasts.intervals(setting, MAP, method) for setting in settings]
-            rows[method] = [f"{rows[0].mean:.1f}" if rows else MISSING for rows in found]
-        columns = [f"mAP (%), burstiness {burstiness:g}" for burstiness in readings.burstiness]
-        n_landmarks = readings.bags.landmarks * readings.learning.draws
-        notes = [f"Means over {n_landmarks} simulated landmarks, {readings.words[-1]:,} words."]
-        notes += [*order_words(self), *distance_words(self)]
-        return "simulated bags of words (SOML, AAAI 2014)", columns, rows, notes
-
     @property
     def synthetic(self) -> bool:
-        """Tell whether the data of the exhibit at hand are made by code: photographs are not, simulated rows are."""
-        if self._apart == "photographs" and self.photographs is not None:
-            return self._shared.datasets[self.photographs.data].is_synthetic
-        return bool(self._apart) or super().synthetic
+        """Tell whether the data of the exhibit at hand are made by code: its images, or the rows that are timed."""
+        return self._is_timing or super().synthetic
 
     @property
     def corner(self) -> str:
         """Return what stands in the corner of a picture whose data are not real."""
-        return {"": super().corner, "dimensions": "Simulated rows", "readings": "Simulated bags"}.get(self._apart, "")
+        return "Simulated rows" if self._is_timing else super().corner
 
     @property
-    def _apart(self) -> str:
-        """Return the table that the exhibit at hand shows in the place of the study's images; "" for these."""
-        needs = self.exhibit.needs if self.exhibit is not None else ()
-        return next((name for name in APART if name in needs), "")
+    def _is_timing(self) -> bool:
+        """Tell whether the exhibit at hand shows times on simulated rows, and not the study's images."""
+        return self.exhibit is not None and "dimensions" in self.exhibit.needs
 
     def data_sentence(self, drawn: Drawn | None) -> str:
         """Say which data, how many landmarks and draws, and what ± is; of times over d, that rows are simulated."""
-        if self._apart:
-            other = self._shared.datasets[self.photographs.data] if self.photographs is not None else None
-            titles = {"photographs": (other.title or "photographs") if other is not None else ""}
-            return APART[self._apart].format(**titles)
+        if self._is_timing:
+            return "Data: simulated rows, with no images behind them."
         # a sweep may be of fewer
         n_landmarks, n_draws = (
             int(drawn.frame[name].max()) if isinstance(drawn, Figure) and name in drawn.frame else every
@@ -483,7 +442,7 @@ class LandmarkStudy(LandmarkSection):
         own = ((method, self.spec(method).note) for method in self.run_methods())
         said = [*ABOUT_METHODS.items(), *((method, note) for method, note in own if note)]
         notes = [f"{self.title_of(method)}: {note.rstrip('.')}." for method, note in said if method in methods]
-        notes += [LEARNED_FROM.format(**dict(self.learning))] if not self._apart else []
+        notes += [] if self._is_timing else [LEARNED_FROM.format(**dict(self.learning))]
         if self.exhibit is not None and "fits" in self.exhibit.needs:
             notes += self._stopped_notes(codebooks, methods) + self._not_converged_notes(codebooks, methods)
         why = dict.fromkeys(codebook.why_not_comparable for codebook in codebooks if codebook.why_not_comparable)

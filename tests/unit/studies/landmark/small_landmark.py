@@ -43,14 +43,6 @@ SECTION = {
     "cost_sweep": {"methods": ["qpao"], "C": [1, 2]},
     "triplet_order": {"methods": ["soml-tg"], "negatives": [50, 500]},
     "dimensions": {"methods": ["soml-tg"], "words": [100, 200]},
-    "photographs": {"data": "classes", "methods": ["tfidf", "oasis-diagonal", "soml-da"]},
-    "readings": {
-        "methods": ["tfidf", "oasis-diagonal", "soml-tg", "soml-da", "soml-tg-literal"],
-        "words": [10_000, 100_000],
-        "burstiness": [1.0, 4.0],
-        "gamma": [1e-4, 1e-2],
-        "bags": {"landmarks": 3},
-    },
 }
 """The paper's settings on Oxford5K."""
 PRINTED, CLAIMS = printed("landmark"), claims("landmark")
@@ -60,9 +52,7 @@ def given(*, kind="oxford5k", title="Oxford5K", codebooks=WORDS, **section):
     """The study that a job for exhibits is given, of a section in which some keys are other than the paper's."""
     section = {**SECTION, "codebooks": list(codebooks)} | section
     described = {id: given if isinstance(given, dict) else {"words": given} for id, given in codebooks.items()}
-    classes = {"kind": "visterms", "path": "counts", "title": "20 classes"}
-    datasets = {"made": {"kind": kind, "title": title}, "classes": classes}
-    shared = {"seed": 0, "datasets": datasets, "methods": PAPERS_METHODS}
+    shared = {"seed": 0, "datasets": {"made": {"kind": kind, "title": title}}, "methods": PAPERS_METHODS}
     settings = {"study": section, "shared": {**shared, "codebooks": described}, "landmarks": section["landmarks"]}
     return study_of("landmark", "made", settings)
 
@@ -133,43 +123,8 @@ def dimensions():
     return pd.DataFrame(rows, columns=columns).assign(data="simulated", nonzeros=2000.0, processor="a processor")
 
 
-def photographs(gain=None):
-    """Numbers of four classes, on which learning gains by method."""
-    rows = []
-    for (method, own), label in product((gain or {"tfidf": 0, "oasis-diagonal": 0, "soml-da": -0.1}).items(), "abcd"):
-        names = {"subset": label, "method": method}
-        rows.append({**names, "metric": "map", "value": 0.3 + own + 0.01 * (ord(label) % 2) * (method != "tfidf")})
-        if method != "tfidf":
-            rows += [{**names, "metric": metric, "value": 0.5} for metric in ("sparsity", "update_share")]
-    rows.append({"subset": "", "method": "", "metric": "nonzeros", "value": 46.0})
-    return metrics_frame(pd.DataFrame(rows).assign(representation="photographs", fold=0))
-
-
-GAINS = {"tfidf": 0.0, "oasis-diagonal": 0.05, "soml-tg": 0.1, "soml-da": 0.15, "soml-tg-literal": -0.3}
-
-
-def readings(gains=None):
-    """Numbers on simulated bags: S-DA is first, but last with a gamma of 0.01, and with the most burstiness."""
-    rows, times, gains = [], [], gains or GAINS
-    cells = product((10_000, 100_000), (1, 4), ("all_souls", "ashmolean", "bodleian"), gains.items())
-    for words, burstiness, landmark, (method, gain) in cells:
-        cell = {"representation": f"{words:,} words, burstiness {burstiness}", "subset": landmark, "method": method}
-        value = 0.4 + gain - 0.3 * (burstiness == 4 and "soml" in method) + 0.01 * (landmark == "bodleian")
-        rows.append({**cell, "metric": "map", "value": value})
-        if method != "tfidf":
-            zero = {"soml-tg": 0.35, "soml-da": 0.7}.get(method, 0.0)
-            rows.append({**cell, "metric": "sparsity", "value": zero + 0.02 * burstiness})
-        if method == "soml-da":
-            for gamma, loss in ((1e-4, 0.0), (1e-2, 0.3)):
-                rows.append({**cell, "metric": "gamma_map", "x": gamma, "value": value - loss})
-        took = {"fold": 0, "n_words": words, "gamma": np.nan, "cpu_seconds": 0.1 * words / 10_000}
-        times.append({**cell, **took})
-    return {"readings": metrics_frame(pd.DataFrame(rows).assign(fold=0)), "reading_times": pd.DataFrame(times)}
-
-
 def tables(**changes):
-    own = {"metrics": metrics(), "fits": fits(), "dimensions": dimensions(), "photographs": photographs()}
-    return {**own, **readings(), **changes}
+    return {"metrics": metrics(), "fits": fits(), "dimensions": dimensions(), **changes}
 
 
 def pictures(folder):

@@ -84,7 +84,6 @@ def test_every_file_that_an_exhibit_needs_is_planned(dataset, tables):
     found, files = check_plan(study), study.planned_files()
     own = {f"landmark/{name}" for name in ("query_region", "literal", "time", "montage")}
     own |= {f"landmark/{name}" for name in ("sparsity", "gamma", "cost", "order")}
-    own |= {f"landmark/{name}" for name in ("photographs", "diagram", "fingerprint") if dataset == DEMO}
     assert found == own | {"soml-aaai-2014/text", *(f"soml-aaai-2014/table{number}" for number in tables)}
     assert found - check_plan(study_of(dataset, "dimensions")) == {"landmark/time"}
     last = study.codebooks[-1]
