@@ -58,12 +58,12 @@ def having(place, must):
     return [name for name, kinds in MUST.items() if kinds[place] == must]
 
 
-def made(name, **more):
+def make_learner(name, **more):
     return LEARNERS[name](**MUST[name][2] | more)
 
 
 def similarities(name, rows, y, **more):
-    return made(name, **more).fit(rows, y).similarity(rows, rows).astype(np.float64)
+    return make_learner(name, **more).fit(rows, y).similarity(rows, rows).astype(np.float64)
 
 
 def assert_near(found, expected, share):
@@ -90,8 +90,8 @@ def test_distances_do_not_change_with_the_place_of_the_rows(name, form):
 @pytest.mark.parametrize("name", OF_PRODUCTS)
 def test_steps_on_products_learn_what_steps_on_rows_do_wherever_these_lie(name, dtype, form, shift):
     rows = X + shift
-    expected = made(name, solver="rows", dtype="float64").fit(rows, Y)
-    model = made(name, solver="gram", dtype=dtype).fit(form(rows), Y)
+    expected = make_learner(name, solver="rows", dtype="float64").fit(rows, Y)
+    model = make_learner(name, solver="gram", dtype=dtype).fit(form(rows), Y)
     changed = np.abs(expected.W_ - np.eye(20)).max()
     np.testing.assert_allclose(model.W_, expected.W_, atol=changed * (1e-3 if dtype == "float32" else 1e-9))
     assert model.score(rows, Y) == pytest.approx(expected.score(rows, Y), abs=0.01)
@@ -110,7 +110,7 @@ def steps_of_the_diagonal(rows, triplets, C=0.1):
 @pytest.mark.parametrize("shift", [0.0, 1000.0, 1e5])
 def test_diagonal_steps_are_those_of_their_definition_wherever_rows_lie(shift):
     rows, triplets = X + shift, TripletSampler(Y, 0).draw(1_000)
-    w = made("DiagonalOASIS").fit_triplets(rows, triplets).w_
+    w = make_learner("DiagonalOASIS").fit_triplets(rows, triplets).w_
     expected = steps_of_the_diagonal(rows, triplets)
     np.testing.assert_allclose(w - 1, expected - 1, atol=1e-6 * np.abs(expected - 1).max())
 
@@ -131,14 +131,16 @@ def test_a_unit_changes_nothing(name, factor):
     wide, y = WIDE
     if name == "RCA":
         unit = np.where(np.arange(120) == 110, factor, 1.0)
-        assert made(name).fit(wide * unit, y).n_components_ == made(name).fit(wide, y).n_components_ == 56
+        assert (
+            make_learner(name).fit(wide * unit, y).n_components_ == make_learner(name).fit(wide, y).n_components_ == 56
+        )
 
 
 @pytest.mark.parametrize("factor", [1e-5, 1e5])
 @pytest.mark.parametrize("name", having(1, RANK))
 def test_a_unit_hides_no_dimension(name, factor):
     rows = X * np.where(np.arange(20) == 2, factor, 1.0)
-    model = made(name).fit(rows, Y)
+    model = make_learner(name).fit(rows, Y)
     mapped = model.transform(rows)
     expected = model.similarity(rows, rows)
     distances = -np.square(mapped[:, None] - mapped).sum(axis=2)
@@ -148,14 +150,14 @@ def test_a_unit_hides_no_dimension(name, factor):
 @pytest.mark.parametrize("name", MUST)
 def test_rows_in_single_precision_teach_the_same(name):
     single = X.astype(np.float32)
-    models = [made(name).fit(rows, Y) for rows in (single, single.astype(np.float64))]
+    models = [make_learner(name).fit(rows, Y) for rows in (single, single.astype(np.float64))]
     found, expected = (model.similarity(single, single).astype(np.float64) for model in models)
     assert_near(found, expected, 1e-3 if name in ("LMNN", "MMC") else 2e-5)
     if MUST[name][0] == DISTANCE:
         far = (X + 1e4).astype(np.float32)
         moved = far.astype(np.float64) - 1e4
-        assert made(name).fit(far, Y).score(far, Y) == pytest.approx(
-            made(name).fit(moved, Y).score(moved, Y), abs=0.002
+        assert make_learner(name).fit(far, Y).score(far, Y) == pytest.approx(
+            make_learner(name).fit(moved, Y).score(moved, Y), abs=0.002
         )
 
 
@@ -185,8 +187,8 @@ def test_projections_and_scores_along_a_curve_are_right_far_from_the_origin(proj
     options = (
         {"projection": projection, "projection_interval": 250} if projection == "psd" else {"projection": projection}
     )
-    exact = made("OASIS", solver="rows", dtype="float64", **options).fit(rows, y)
-    model = made("OASIS", solver="gram", dtype=dtype, **options).fit(rows, y, trace=scores)
+    exact = make_learner("OASIS", solver="rows", dtype="float64", **options).fit(rows, y)
+    model = make_learner("OASIS", solver="gram", dtype=dtype, **options).fit(rows, y, trace=scores)
     np.testing.assert_allclose(model.W_, exact.W_, atol=share * np.abs(exact.W_ - np.eye(120)).max())
     assert model.curve_["error"].max() < share
 
@@ -220,10 +222,10 @@ def test_a_centre_has_few_digits_and_leaves_rows_around_the_origin(form):
 
 @pytest.mark.parametrize("name", [*OF_PRODUCTS, "DissimOASIS"])
 def test_a_transform_follows_the_fit_and_not_what_parameters_are_set_to_since(name, tmp_path):
-    model = made(name, projection="psd").fit(X, Y)
+    model = make_learner(name, projection="psd").fit(X, Y)
     expected = model.transform(X)
     np.testing.assert_array_equal(model.set_params(projection=None).transform(X), expected)
     assert not hasattr(model, "fit_transform")
-    other = made(name).fit(X, Y).set_params(projection="psd")
+    other = make_learner(name).fit(X, Y).set_params(projection="psd")
     assert not hasattr(other, "transform")
     assert hasattr(other, "fit_transform")

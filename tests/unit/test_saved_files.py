@@ -131,9 +131,9 @@ def test_what_was_saved_without_a_sum_is_read_with_one_warning(tmp_path, monkeyp
     read = learner(path)
     answer, (about, arrays) = read(path), parts(path)
     path.write_bytes(save(arrays, {"lookalike": json.dumps(about)}))
-    with pytest.warns(UserWarning, match=r"old\.lookalike has no checksum, because lookalike 1.1 wrote it") as told:
+    with pytest.warns(UserWarning, match=r"old\.lookalike has no checksum, because lookalike 1.1 wrote it") as warned:
         assert read(path) == read(path) == answer
-    assert len(told) == 1
+    assert len(warned) == 1
     model = lookalike.load(path)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -73,7 +73,7 @@ if display is not None:
 try:
     getpass.getuser()
 except (KeyError, OSError):
-    os.environ["USER"] = str(os.getuid())
+    os.environ.setdefault("USER", str(os.getuid()))
 
 # compiled kernels are kept in the work folder, or where the environment says; the name has a hash of their code
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(".snakemake", "numba", kernels_fingerprint()).resolve()))

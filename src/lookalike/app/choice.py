@@ -74,7 +74,7 @@ def choose_learner(X: Matrix, y: Array | None = None, triplets: Array | None = N
         why = f"{shape} are too many for a matrix of all pairs of dimensions, so each has one weight"
         return Choice("DiagonalOASIS", _steps(n_steps, n, y), why)
     # seconds of a step on the matrix, and on products of rows
-    taken = [70e-9 * values + 0.6e-9 * values**2, *([2e-9 * n + 0.2e-12 * n**2] if on_products else [])]
+    taken = [70e-9 * max(1.0, values) + 0.6e-9 * values**2, *([2e-9 * n + 0.2e-12 * n**2] if on_products else [])]
     if triplets is not None:
         why = f"triplets of {shape} are learned from one by one"
     elif is_dense:

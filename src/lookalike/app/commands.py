@@ -214,8 +214,8 @@ def fit(
         progress.note(taken(rows))
         model.fit(rows)
     model.save(output)
-    model = Similarity.load(output)  # what cannot be read back is told of now
     about = model.about()
+    Similarity.load(output)  # what cannot be read back is told of now
     if as_json:
         left_out = options.records(model.left_out_)
         options.print_json({"model": str(output), "source": facts(rows), **about, "left_out": left_out})

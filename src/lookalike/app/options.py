@@ -130,7 +130,7 @@ def check_output(output: Path, suffixes: Sequence[str], *inputs: Path | None) ->
             raise LookalikeError(f"{output} would lie in the folder {given}: name another place")
         if given is not None and _is_same(target, given):
             raise LookalikeError(f"{output} would be written over {given}: name another file to write")
-    made = [folder for folder in target.parents if not folder.exists()]
+    new_folders = [folder for folder in target.parents if not folder.exists()]
     try:
         with suppress(FileNotFoundError):
             check_regular(output)
@@ -150,7 +150,7 @@ def check_output(output: Path, suffixes: Sequence[str], *inputs: Path | None) ->
         reason = error.strerror or str(error)
         raise LookalikeError(f"{output} cannot be written: {reason}; name another file, or mend its folder") from error
     finally:
-        for folder in made:
+        for folder in new_folders:
             with suppress(OSError):
                 folder.rmdir()
 

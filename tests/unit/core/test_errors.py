@@ -20,7 +20,7 @@ def test_a_command_can_be_pasted(name):
 def test_a_long_name_is_shown_without_its_middle():
     assert short_name("a" * 255) == "a" * 255
     name = "first" + "x" * 3000 + "last"
-    for shown in (short_name(name), first_reason([(name, "it is gone")])):
-        assert "first" in shown
-        assert "xlast" in shown
-        assert len(shown) < 300
+    for sentence in (short_name(name), first_reason([(name, "it is gone")])):
+        assert "first" in sentence
+        assert "xlast" in sentence
+        assert len(sentence) < 300

@@ -43,9 +43,9 @@ def test_a_gallery_opens_with_the_query_of_median_gain_among_those_drawn_at_rand
         return [*drawn, Entry("best", "a", (), neighbours.GAIN, gain=9.0)]
 
     for gains, first in (((0.3, -0.2, 0.1), "0.1"), ((0.3, -0.2, 0.1, -0.1), "-0.1"), ((None, 0.2), "0.2")):
-        shown = neighbours.median_first(entries(*gains))
-        assert shown[0].image == first
-        assert [entry.words for entry in shown[1:]] == sorted(entry.words for entry in shown[1:])
+        ordered_entries = neighbours.median_first(entries(*gains))
+        assert ordered_entries[0].image == first
+        assert [entry.words for entry in ordered_entries[1:]] == sorted(entry.words for entry in ordered_entries[1:])
     assert neighbours.median_first(entries(None))[0].image == "best", "by label where no gain is known"
 
 

@@ -317,8 +317,12 @@ def test_table_pages_readme_and_terminal_tell_the_same_verdicts(folder):
     results, report = Results(folder), folder.parent / "report"
     write_report(results, None, report)
     table = pd.read_csv(folder / "claims.csv", dtype=str).set_index("id")["verdict"]
-    assert table.to_dict() == {"claim 0.03": "undecided", "claim 0.001": "holds", "claim 0.7": "undecided",
-                               "fast": "does not hold"}  # fmt: skip
+    assert table.to_dict() == {
+        "claim 0.03": "undecided",
+        "claim 0.001": "holds",
+        "claim 0.7": "undecided",
+        "fast": "does not hold",
+    }
     assert {claim.id: str(claim.verdict) for claim in claims_of(results)} == table.to_dict()
     page, front_page = ((report / name).read_text(encoding="utf-8") for name in ("claims.html", "index.html"))
     # a browser reads the verdict of each row of the page

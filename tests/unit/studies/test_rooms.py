@@ -21,8 +21,12 @@ def test_every_study_has_its_own_exhibits_printed_numbers_and_claims(settings):
     assert set(printed["paper"] + "/" + printed["exhibit"]) - set(everything) == {"oasis-nips-2009/text"}
     claims = [row["id"] for room in ROOMS for row in rooms.claim_rows(RESOURCES / "claims.csv", room)]
     assert len(claims) == len(set(claims)) == len((RESOURCES / "claims.csv").read_text().splitlines()) - 1
-    asked = [part for room in ROOMS for claim in claims_of(rooms.claim_rows(RESOURCES / "claims.csv", room))
-             for part in claim.contrasts]  # fmt: skip
+    asked = [
+        part
+        for room in ROOMS
+        for claim in claims_of(rooms.claim_rows(RESOURCES / "claims.csv", room))
+        for part in claim.contrasts
+    ]
     assert not [part for part in asked if "|" in part.metric or part.metric != part.metric.strip()]
     rows = rooms.printed_rows(RESOURCES / "reference-values.csv", "human")
     assert {(row["paper"], row["exhibit"]) for row in rows} >= {("oasis-jmlr-2010", "text")}

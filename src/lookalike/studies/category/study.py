@@ -349,16 +349,16 @@ class CategoryStudy(CategorySection):
 
     def unlike_paper(self) -> list[str]:
         """Say which sets, methods and axes the paper's exhibit has and ours has not, or the other way round."""
-        shown = PRINTED_SETS.get(self.exhibit.id, ()) if self.exhibit is not None else ()
-        if self.exhibit is None or not shown:
+        paper_sets = PRINTED_SETS.get(self.exhibit.id, ()) if self.exhibit is not None else ()
+        if self.exhibit is None or not paper_sets:
             return []
         settings = {self.setting_of(subset): subset for subset in self.parts}
-        lacking = [self.setting_title(name) for name in shown if name not in settings]
-        others = [self.block_title(subset) for subset in self.parts if self.setting_of(subset) not in shown]
+        lacking = [self.setting_title(name) for name in paper_sets if name not in settings]
+        others = [self.block_title(subset) for subset in self.parts if self.setting_of(subset) not in paper_sets]
         sentences = [f"The paper also shows {', '.join(lacking)}."] if lacking else []
         sentences += [f"The paper does not show {', '.join(others)} here."] if others else []
         for name, subset in settings.items() if self.exhibit.name in WITH_METHODS else ():
-            printed = self.printed_maps(subset, self.paper) if name in shown else {}
+            printed = self.printed_maps(subset, self.paper) if name in paper_sets else {}
             absent = [self.title_of(method) for method in printed if method not in subset.methods]
             if absent:
                 sentences.append(f"On {self.setting_title(name)} the paper also has {', '.join(absent)}, not run here.")
