@@ -198,12 +198,11 @@ def test_the_length_of_a_step_between_nearly_equal_rows_is_that_of_their_differe
     rows = X.copy()
     rows[1::2] = rows[::2] + 2.0**-12 * rows[1::2]
     gram = Gram.copied(rows, dtype)
-    first, second = np.arange(0, 100, 2), np.arange(1, 100, 2)
+    first, second = np.arange(0, 100, 2, dtype=np.int32), np.arange(1, 100, 2, dtype=np.int32)
     kept = gram.rows.astype(np.float64)
-    np.testing.assert_allclose(
-        gram.squared_distances(first, second), np.square(kept[first] - kept[second]).sum(axis=1), rtol=1e-6
-    )
-    assert not gram.squared_distances(first, first).any()
+    lengths = gram.squared_distances(np.column_stack([first, first, second]))
+    np.testing.assert_allclose(lengths, np.square(kept[first] - kept[second]).sum(axis=1), rtol=1e-6)
+    assert not gram.squared_distances(np.column_stack([second, first, first])).any()
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])

@@ -122,13 +122,13 @@ class Gram:
         """Return products of the moved rows, which have the differences of any two columns of G but for `offsets`."""
         return self.products if self.rows is self.moved else product_of_rows(self.moved, self.moved)
 
-    def squared_distances(self, first: Ints, second: Ints) -> Doubles:
-        """Return the squared distances of pairs of rows, from the rows where products tell too little of them."""
-        lengths: Doubles = np.empty(len(first))
-        _distances(self.differences, first, second, lengths)
+    def squared_distances(self, triplets: Ints) -> Doubles:
+        """Return the squared distances of p+ and p-, from the rows where products tell too little of them."""
+        lengths: Doubles = np.empty(len(triplets))
+        _distances(self.differences, triplets, lengths)
         lost = np.flatnonzero(np.isnan(lengths))
         if len(lost):
-            lengths[lost] = squared_distances(self.moved, first[lost], second[lost])
+            lengths[lost] = squared_distances(self.moved, *triplets[lost, 1:].T)
         return lengths
 
     @cached_property
@@ -433,7 +433,7 @@ class GramSteps:
         before, C = self.n_updates, self._aggressiveness
         if before + len(triplets) > len(self._log.taus):
             raise ValueError(f"{len(triplets):,} steps are more than the log has room for")
-        lengths, offsets = self.gram.squared_distances(triplets[:, 1], triplets[:, 2]), self.gram.offsets
+        lengths, offsets = self.gram.squared_distances(triplets), self.gram.offsets
         losses, self.n_updates = gram_steps(
             self._own,
             self._log,
@@ -610,10 +610,10 @@ def gram_steps(
 
 
 @njit(cache=True, nogil=True)
-def _distances(products: Array, first: Ints, second: Ints, lengths: Doubles) -> None:
+def _distances(products: Array, triplets: Ints, lengths: Doubles) -> None:
     """Write squared distances of rows; NaN where they are so short that products have lost their digits."""
     for t in range(lengths.shape[0]):
-        a, b = first[t], second[t]
+        a, b = triplets[t, 1], triplets[t, 2]
         squares = float(products[a, a]) + float(products[b, b])
         length = squares - 2 * float(products[a, b])
         lengths[t] = length if length > LOST * squares else np.nan

@@ -1,5 +1,6 @@
 """A small category study, made by hand: its numbers are given as tables, only its images are on the disk."""
 
+import hashlib
 from unittest.mock import patch
 
 import contract
@@ -144,8 +145,9 @@ def images(folder):
         image = np.zeros((224, 300, 3), np.uint8)
         image[:, 150:] = rng.integers(0, 256, (224, 150, 3))
         Image.fromarray(image).save(folder / path)
-    columns = {"image_id": IDS, "path": paths, "label": LABELS, "width": 300, "height": 224, "status": "ok"}
-    manifest = pd.DataFrame(columns)
+    sums = [hashlib.sha256((folder / path).read_bytes()).hexdigest() for path in paths]
+    columns = {"image_id": IDS, "path": paths, "label": LABELS, "sha256": sums, "status": "ok"}
+    manifest = pd.DataFrame(columns | {"width": 300, "height": 224})
     blocks = [describe_shard(manifest.iloc[part], folder, PALETTE) for part in ([0, 1, 2], [3])]
     files = {name: str(folder / f"{name}.npy") for name in ("palette", "codebook")}
     files |= {name: [str(folder / f"{name}-{number}.npz") for number in range(2)] for name in ("blocks", "ranks")}

@@ -298,7 +298,7 @@ def test_jobs_read_only_what_decides_their_results():
 
 def test_exhibits_follow_the_settings():
     every = check_plan(web_study())
-    assert len(every) == 14
+    assert len(every) == 13
     for study, gone in (
         (web_study("runtime"), {"oasis-jmlr-2010/fig4", "oasis-nips-2009/fig1b"}),
         (web_study("approximate"), {"web/approximate", "web/recall"}),
