@@ -254,7 +254,7 @@ class PassiveAggressive(OnlineTripletLearner["Steps"]):
             self._form = RowForm(values.pop("rows_"), values.pop("strengths_"))
             if self._form.rows.shape[1] != values["n_features_in_"]:
                 raise ValueError(f"the rows do not have {values['n_features_in_']} features")
-        values.setdefault("projection_", self.projection)  # of files before 1.3
+        values.setdefault("projection_", self.projection)  # of files of 1.1
         super()._restore(values)
 
 
