@@ -58,8 +58,12 @@ class Margin:
     @property
     def may_be_chance(self) -> bool:
         """Tell whether an interval holds 0 or is not known, or is of too few seeds or draws to decide anything."""
-        too_few = any(limit in (SEEDS, DRAWS) for _, limit in self.contrast.codes)
-        return self.lacks_interval or too_few or not (self.contrast.low > 0 or self.contrast.high < 0)
+        return self.lacks_interval or self.is_of_too_few or not (self.contrast.low > 0 or self.contrast.high < 0)
+
+    @property
+    def is_of_too_few(self) -> bool:
+        """Tell whether it is of too few seeds or draws to decide anything."""
+        return any(limit in (SEEDS, DRAWS) for _, limit in self.contrast.codes)
 
     @property
     def rival(self) -> str:

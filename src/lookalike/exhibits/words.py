@@ -348,10 +348,11 @@ def margin_words(margin: Margin) -> str:
     """Say ``OASIS is 1.7 points above LEGO in mAP [−5.2, +8.7], which may be chance (in the paper +6)``."""
     row, (_, interval), printed = margin.contrast, interval_words(margin), printed_words(margin)
     gap, side = AMOUNTS[row.unit].size(abs(row.mean)), "below" if row.mean < 0 else "above"
+    doubt = ", of too few seeds or draws to decide" if margin.is_of_too_few else ", which may be chance"
     parts = (
         f"{margin.method} is {gap} {row.unit} {side} {margin.rival} in {margin.metric}",
         f" {interval}" if interval else "",
-        ", which may be chance" if margin.may_be_chance else "",
+        doubt if margin.may_be_chance else "",
         "" if printed == NO_NUMBER else f" (in the paper {printed})",
     )
     return "".join(parts)
