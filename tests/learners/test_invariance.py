@@ -172,6 +172,18 @@ def test_a_single_matrix_compares_by_distance_as_a_double_one_far_from_the_origi
         assert scores[1] == pytest.approx(LEARNERS["Euclidean"]().fit(X, Y).score(X, Y), abs=1e-12)
 
 
+@pytest.mark.parametrize("name", ["OASIS", "AveragedOASIS", "OnlineProjOASIS", "DissimOASIS"])
+@pytest.mark.parametrize("shift", [3e3, 1e5])
+def test_held_out_rows_choose_the_same_step_far_from_the_origin_in_single_precision(name, shift):
+    rows, options = X + shift, {"n_steps": 1000, "random_state": 0, "early_stopping": name != "AveragedOASIS"}
+    far, exact = (
+        LEARNERS[name](solver="gram", dtype="float32", **options).fit(rows, Y),
+        LEARNERS[name](solver="rows", dtype="float64", **options).fit(rows, Y),
+    )
+    assert far.n_steps_ == exact.n_steps_
+    assert far.score(rows, Y) == pytest.approx(exact.score(rows, Y), abs=0.003)
+
+
 @pytest.mark.parametrize(("dtype", "share"), [("float32", 2e-3), ("float64", 1e-8)])
 @pytest.mark.parametrize("projection", ["symmetric", "psd"])
 def test_projections_and_scores_along_a_curve_are_right_far_from_the_origin(projection, dtype, share):

@@ -113,6 +113,8 @@ def test_a_flipped_byte_changes_no_answer(tmp_path, kind):
     read, random = kind(path), np.random.default_rng(1)
     whole, answer, refused = path.read_bytes(), read(path), []
     places = {0, 8, 9, len(whole) - 1, *random.choice(len(whole), N_FLIPS - 4, replace=False).tolist()}
+    if (key := whole.rfind(b"sha256")) >= 0:  # a file whose sums go by another name is not one without any
+        places |= {*range(key, key + len("sha256"))}
     for place in sorted(places):
         content = bytearray(whole)
         content[place] ^= 1 << int(random.integers(8))

@@ -9,6 +9,7 @@ import pandas as pd
 
 from lookalike.core.arrays import Array, Matrix
 from lookalike.learners.base import is_sparse
+from lookalike.learners.gram import LARGEST_BYTES, bytes_of_products
 from lookalike.learners.online import can_hold_out
 from lookalike.learners.registry import learner_class
 
@@ -20,8 +21,8 @@ MOST_STEPS, FEWEST_STEPS, PASSES = 300_000, 35_000, (4, 40)
 """Of OASIS: at most, at least, and for each sparse and each dense row."""
 LONGEST = 25.0
 """Seconds that the steps of OASIS may take; stopping early takes them twice."""
-LARGEST_MATRIX, MOST_PRODUCTS = 20_000, 16_000
-"""Dimensions of a matrix that is formed (1.6 GB, twice while it is learned), and rows whose products are formed."""
+LARGEST_MATRIX = 20_000
+"""Dimensions of a matrix that is formed (1.6 GB, twice while it is learned)."""
 SCORED_ROWS, SCORED_TIMES, FEW_ROWS = 2_000, 20, 10_000
 """Rows that are held out to choose the number of steps, and how often they are ranked on the way, of more than few."""
 
@@ -69,12 +70,14 @@ def choose_learner(X: Matrix, y: Array | None = None, triplets: Array | None = N
     if triplets is None and is_dense and n * n * min(n, d) <= MOST_PAIRS:
         return Choice("MCML", {}, f"{shape} are few enough to compare all pairs of them")
     n_steps = min(MOST_STEPS, max(FEWEST_STEPS, PASSES[is_dense] * max(n, 0 if triplets is None else len(triplets))))
-    on_products = n <= MOST_PRODUCTS and (d <= LARGEST_MATRIX or 4 * n <= d)
+    needed = bytes_of_products(n, n_steps, "float32", 1)
+    on_products = needed <= LARGEST_BYTES and (d <= LARGEST_MATRIX or 4 * n <= d)
     if d > LARGEST_MATRIX and not on_products:
         why = f"{shape} are too many for a matrix of all pairs of dimensions, so each has one weight"
         return Choice("DiagonalOASIS", _steps(n_steps, n, y), why)
     # seconds of a step on the matrix, and on products of rows
-    taken = [70e-9 * max(1.0, values) + 0.6e-9 * values**2, *([2e-9 * n + 0.2e-12 * n**2] if on_products else [])]
+    taken = [70e-9 * max(1.0, values) + 0.6e-9 * values**2] if d <= LARGEST_MATRIX else []
+    taken += [2e-9 * n + 0.2e-12 * n**2] if on_products else []
     if triplets is not None:
         why = f"triplets of {shape} are learned from one by one"
     elif is_dense:

@@ -432,7 +432,11 @@ def _refuse_counts(X: Matrix, columns: Sequence[str], source: str) -> None:
         steps = np.diff(numbers := np.sort(X[:, place]))
         if (steps == 1).all() or (named[place] and (steps >= 1).all() and (numbers % 1 == 0).all()):
             where = f"under {columns[place]}" if columns else f"in column {place} (from 0)"
-            what_now = "name that column by --id-column, or drop it" if columns else "drop that column"
+            what_now = (
+                "name that column by --id-column (in Python, give it as ids), or drop it"
+                if columns
+                else "drop that column"
+            )
             raise LookalikeError(
                 f"{source} numbers its rows {where}, which learning would take for a dimension: {what_now}"
             )
@@ -499,11 +503,13 @@ def _unpickled(file: Path) -> Array:
             np.lib.format.read_magic(stream)
             np.lib.format.read_array_header_1_0(stream)
             _, shape, _, by_columns, values = _Unpickler(stream).load().state
+        if not shape or any(isinstance(value, _Parts) for value in values):
+            raise pickle.UnpicklingError("a value is of another kind")
         array = np.empty(len(values), dtype=object)
         array[:] = values
         return array.reshape(shape, order="F" if by_columns else "C")
     except (*HEADER_FAILS, pickle.UnpicklingError, EOFError, AttributeError, LookupError) as error:
-        raise LookalikeError(f"{file} holds Python objects that are no text or number: save it as text") from error
+        raise LookalikeError(f"{file} holds objects other than Python's text and numbers: save it as text") from error
 
 
 def _read_npz(file: Path) -> _Found:

@@ -28,6 +28,7 @@ LARGEST_HEADER = 32 * 2**20
 _LONGEST = 200  # letters of a reason
 _KEY, _TEXT = "lookalike", "lookalike.text"
 _SUMS = re.compile(r', "sha256": \["([0-9a-f]{64})", "([0-9a-f]{64})"\]}$')
+_SUMS_OF_ANY_KEY = re.compile(r'": \["[0-9a-f]{64}", "[0-9a-f]{64}"\]\}$')
 _DAMAGED = (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError, OSError)
 
 Arrays = dict[str, Array]
@@ -129,7 +130,7 @@ def _opened(path: PathLike, kind: Kind | None) -> Iterator[tuple[About, Callable
         ):
             text = _text_in(file, path) or "null"
             about, sums = _checked(text, path, kind), _SUMS.search(text)
-            if sums is None and "sha256" not in about:
+            if sums is None and "sha256" not in about and not _SUMS_OF_ANY_KEY.search(text):
                 _tell_without_sums(path)
             elif sums is None or hashlib.sha256(f"{text[: sums.start()]}}}".encode()).hexdigest() != sums[1]:
                 raise _damaged(path, again)

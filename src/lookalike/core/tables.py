@@ -97,7 +97,7 @@ def read_columns(path: PathLike, numbers: Callable[[list[str]], Iterable[str]], 
 
 
 def _is_otherwise(table: pa.Table) -> bool:
-    """Tell whether `read_rows` may read a table otherwise: it has an empty row, or a quotation mark or line break.
+    """Tell whether `read_rows` may read a table otherwise: by an empty row, or a mark, line break, zero byte or space.
 
     Arrow cuts rows at line breaks in quotation marks where a block ends, and takes no mark behind a space for one.
     """
@@ -106,7 +106,7 @@ def _is_otherwise(table: pa.Table) -> bool:
     empty = np.ones(len(table), dtype=bool)
     for column in table.columns:
         is_text = types.is_string(column.type)
-        if is_text and compute.any(compute.match_substring_regex(column, r'["\r\n]')).as_py():
+        if is_text and compute.any(compute.match_substring_regex(column, r'["\r\n\x00]|^ ')).as_py():
             return True
         if empty.any():
             empty &= (compute.equal(column, "") if is_text else column.is_null()).to_numpy()

@@ -138,8 +138,9 @@ def _class_folders(root: Path) -> list[str]:
         raise LookalikeError(f"{root} is empty: put one folder of images per class into it")
     visible = _folders(root)
     if not visible:
-        others = sorted(entry.name for entry in entries if entry.is_dir() and not is_made_by_system(entry.name))
-        besides = f" besides {others[0]}, which is hidden or a loop of links and passed over" if others else ""
+        others = sorted(entry.name for entry in entries if entry.is_dir())
+        why = "hidden, a loop of links or made by a system"
+        besides = f" besides {others[0]}, which is passed over ({why})" if others else ""
         raise LookalikeError(f"{root} holds no class folders{besides}: sort its images into one folder per class")
     inner = _unwrapped(root)
     refuse_parts(inner)

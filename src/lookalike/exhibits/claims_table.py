@@ -38,9 +38,9 @@ is "yes" where code made them. ``setting``, ``tried`` and ``untried`` name parts
 verdict is by itself and ``p_adjusted`` among all of its paper, "" where chance has no part in it. ``evidence`` is what
 decided; ``further`` is a JSON list of what stands beside it, and ``rows`` one of the keys of all contrasts behind a
 verdict. ``programs`` says why a claim is about our programs."""
-HEADS = {name: name for name in ("dataset", "paper", "place", "claim", "setting", "verdict", "evidence", "decided_by")}
+HEADS = {name: name for name in ("dataset", "paper", "place", "claim", "setting", "verdict", "p_adjusted", "evidence")}
 """Columns of claims.md, and their heads."""
-HEADS |= {"dataset": "data", "setting": "part", "decided_by": "decided by"}
+HEADS |= {"dataset": "data", "setting": "part", "p_adjusted": "p, adjusted", "decided_by": "decided by"}
 
 
 def claim_records(study: Study) -> pd.DataFrame:
@@ -88,7 +88,11 @@ def read_claims(path: Path) -> list[dict[str, str]]:
 def claims_markdown(frame: pd.DataFrame) -> str:
     """Return the decided claims as a page of Markdown: how many have each verdict, and each with what decided it."""
     rows = [{str(name): str(cell) for name, cell in row.items()} for row in frame.to_dict("records")]
-    table = Table(frame, heads=HEADS, titles={"paper": {id: paper.short for id, paper in PAPERS.items()}})
+    cells = frame.assign(
+        p_adjusted=[f"{float(p):.2g}" if p else "" for p in frame["p_adjusted"]],
+        verdict=[f"{row['verdict']}{' in this run' * bool(row['by_code'])}" for row in rows],
+    )
+    table = Table(cells, heads=HEADS, titles={"paper": {id: paper.short for id, paper in PAPERS.items()}})
     return "\n\n".join(["# Claims of the papers", *words.counts_words(rows), markdown(sheets_of(table))]) + "\n"
 
 

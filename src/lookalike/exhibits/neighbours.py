@@ -75,14 +75,14 @@ def extremes(candidates: Sequence[Candidate]) -> list[ChosenQuery]:
 
 
 def median_first(entries: Sequence[Entry]) -> list[Entry]:
-    """Return queries by label, behind the one whose gain is the median of those drawn at random; the lower of two.
+    """Return queries by label, behind the one whose gain is the median of those drawn at random; the upper of two.
 
-    So the first that a reader sees is neither the best nor the worst.
+    So the first that a reader sees is neither the best nor the worst, and gains where half of them do.
     """
     ordered = sorted(entries, key=lambda entry: entry.words)
     known = [entry for entry in ordered if entry.gain is not None and entry.chosen == RANDOM]
     if known:
-        middle = sorted(known, key=lambda entry: entry.gain or 0.0)[(len(known) - 1) // 2]
+        middle = sorted(known, key=lambda entry: entry.gain or 0.0)[len(known) // 2]
         ordered.remove(middle)
         ordered.insert(0, middle)
     return ordered

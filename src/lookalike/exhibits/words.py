@@ -394,8 +394,8 @@ def margin_sentences(margin: Margin) -> list[str]:
         # a third method may come between them, so the interval is told of the other one alone
         turn, second = (1, margin.other) if margin.best == margin.method else (-1, margin.method)
         low, high = (signed(end, row.unit) for end in sorted((turn * row.low, turn * row.high)))
-        interval = "no interval" if NO_NUMBER in (low, high) else f"95% interval {low} to {high} {row.unit}"
-        best += f", {'but may not be' if margin.may_be_chance else 'and is'} higher than {second} ({interval})"
+        interval = "has no interval" if NO_NUMBER in (low, high) else f"is {low} to {high} {row.unit} (95% interval)"
+        best += f"; its lead over {second} {interval}"
     n_same, n_pairs = margin.in_order
     order = f"{n_same} of the {n_pairs} pairs of methods that both have come in the paper's order."
     return [f"{best}.", *[order] * bool(n_pairs)]
@@ -474,7 +474,7 @@ def counts_words(rows: Sequence[Mapping[str, str]]) -> list[str]:
         )
         if own:
             sentences.append(
-                f"Claims of the papers on {data}: {holds} hold, {fails} do not hold, {undecided} are undecided and "
-                f"{untested} were not tested."
+                f"Claims of the papers on {data}: holds {holds}, does not hold {fails}, undecided {undecided}, "
+                f"not tested {untested}."
             )
     return sentences

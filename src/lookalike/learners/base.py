@@ -219,7 +219,9 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         compared, (rows,) = self.checked(X)
         if triplets is not None:
             named = check_triplets(triplets, X)
-            if not len(named) or (named == np.roll(named, 1, axis=1)).any():
+            if not len(named):
+                raise ValueError("score needs one triplet at least")
+            if (named == np.roll(named, 1, axis=1)).any():
                 raise ValueError("score needs triplets of three different rows: leave out those that name a row twice")
             return float(ordered(compared, rows, named).mean())
         return rank_leave_one_out(compared, rows, labels_of(y, X), n_neighbours=0).mean_average_precision()

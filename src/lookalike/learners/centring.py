@@ -1,4 +1,7 @@
-"""Where rows lie and in what units their columns are: what distances, lengths of steps and ranks must not depend on."""
+"""Where rows lie and in what units their columns are: what distances, lengths of steps and ranks must not depend on.
+
+Units of columns may be some 1e13 apart: beyond that, directions of the shorter ones are lost to rounding.
+"""
 
 from __future__ import annotations
 

@@ -115,12 +115,20 @@ class Gram:
     def products(self) -> Array:
         """Return G = XX'."""
         with np.errstate(over="ignore"):
-            return product_of_rows(self.rows, self.rows)
+            rows = self.wide(self.rows)
+            return product_of_rows(rows, rows)
 
     @cached_property
     def differences(self) -> Array:
         """Return products of the moved rows, which have the differences of any two columns of G but for `offsets`."""
-        return self.products if self.rows is self.moved else product_of_rows(self.moved, self.moved)
+        if self.rows is self.moved:
+            return self.products
+        moved = self.wide(self.moved)
+        return product_of_rows(moved, moved)
+
+    def wide(self, rows: Matrix) -> Matrix:
+        """Return rows in float64 where products are far larger than their differences, else as they are."""
+        return rows.astype(np.float64, copy=False) if len(self.offsets) else rows
 
     def squared_distances(self, triplets: Ints) -> Doubles:
         """Return the squared distances of p+ and p-, from the rows where products tell too little of them."""
@@ -178,8 +186,10 @@ class Seen:
         """Return the inner products of these rows with the rows of `gram`, and with each other."""
         if self._products is None or self._products[0] is not gram:
             own = gram.like(self.rows)
-            products = product_of_rows(own.rows, gram.rows)
-            differences = products if own.rows is own.moved else product_of_rows(own.moved, gram.moved)
+            products = product_of_rows(gram.wide(own.rows), gram.wide(gram.rows))
+            differences = products
+            if own.rows is not own.moved:
+                differences = product_of_rows(gram.wide(own.moved), gram.wide(gram.moved))
             self._products = gram, SeenProducts(products, own.products, differences, own.offsets)
         return self._products[1]
 
@@ -300,9 +310,11 @@ class RowForm(Form):
             products = np.zeros(rows.shape)
             _add_product(Parts.taken_from(A), Parts.taken_from(rows), products, False)
             _add_in_tiles(W, self._columns, products.astype(self.dtype, copy=False), is_symmetric)
+        elif is_symmetric:  # of rows that are far from the origin, large parts cancel
+            W = W + rows.T.astype(np.float64) @ (A @ rows)
+            W = ((W + W.T) / 2).astype(self.dtype, copy=False)
         else:
             W += rows.T @ (A @ rows).astype(self.dtype, copy=False)
-            W = (W + W.T) / 2 if is_symmetric else W
         W.flags.writeable = False
         return W
 
@@ -321,7 +333,7 @@ class RowForm(Form):
             return None
         products, own, *_ = seen.products(self.gram)
         products = products[:, self.used]
-        return np.asarray(own + (products @ self._weights).astype(self.dtype, copy=False) @ products.T)
+        return np.asarray(own + (products @ self._weights).astype(products.dtype, copy=False) @ products.T)
 
     def sums(self) -> tuple[float, float, float]:
         """Return the trace of W, the sum of W_ij^2, and the sum of W_ij W_ji."""
@@ -418,7 +430,7 @@ class GramSteps:
     """The steps of one learner on inner products: T, and the log of updates that a row of T takes when it is read."""
 
     def __init__(self, gram: Gram, kind: int, aggressiveness: float, n_steps: int) -> None:
-        n, dtype = gram.n_rows, gram.rows.dtype
+        n, dtype = gram.n_rows, gram.products.dtype
         self.gram, self._kind, self._aggressiveness = gram, kind, aggressiveness
         self._is_lazy = kind != PLAIN or n > DIRECT_ROWS
         self._log = Log(np.empty((n_steps, 3), np.uint32), np.empty(n_steps, dtype))

@@ -153,7 +153,7 @@ def minimum_words(results: Results, row: Row) -> str:
     exhibits = results.exhibits(dataset=row.exhibit.dataset)
     margins = [margin for exhibit in exhibits if exhibit.name == "minimum" for margin in exhibit.margins]
     found = [f"{words.margin_words(margin)} ({margin.setting})" for margin in margins]
-    return f"A descent may stop before its minimum; there {'; '.join(found)}." if found else ""
+    return f"Descents that go on to their minimum: {'; '.join(found)}." if found else ""
 
 
 def order_words(row: Row) -> str:

@@ -209,7 +209,7 @@ def wrong(tmp_path):
         (scan_folder, "high", "give .*256_ObjectCategories instead"),
         (scan_folder, "mac", "holds only photos, which holds folders: give .*mac/photos instead"),
         (scan_folder, "deep", "give .*/deep/a b/c instead"),
-        (scan_folder, "hidden", r"holds no class folders besides \.cats, which is hidden or a loop"),
+        (scan_folder, "hidden", r"holds no class folders besides \.cats, which is passed over \(hidden, a loop"),
         (scan_folder, "split", r"parts .* \(train, val\), .* fit \S*/split/train, .* train.lookalike \S*/split/val$"),
         (scan_folder, "outer", r"parts .* \(seg_test, seg_train\), .* fit \S*/data/seg_train/seg_train, then"),
         (scan_folder, "tests", r"parts of a data set \(test2017, train2017\), not its classes: .* fit \S*/train2017$"),

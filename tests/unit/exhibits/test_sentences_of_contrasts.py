@@ -70,17 +70,17 @@ def test_a_margin_says_who_is_ahead_and_whether_that_may_be_chance():
 @pytest.mark.parametrize(
     ("low", "in_print", "best", "first"),
     [
-        (1.0, "OASIS", "OASIS", "OASIS has the highest mAP, as in the paper, and is higher than LEGO"),
-        (1.0, "LEGO", "OASIS", "OASIS has the highest mAP (in the paper LEGO has it), and is higher than LEGO"),
-        (-1.0, "OASIS", "OASIS", "OASIS has the highest mAP, as in the paper, but may not be higher than LEGO"),
+        (1.0, "OASIS", "OASIS", "OASIS has the highest mAP, as in the paper; its lead over LEGO"),
+        (1.0, "LEGO", "OASIS", "OASIS has the highest mAP (in the paper LEGO has it); its lead over LEGO"),
+        (-1.0, "OASIS", "OASIS", "OASIS has the highest mAP, as in the paper; its lead over LEGO"),
         # the first of all that print has counts, and not the other one of the two
-        (1.0, "QPAO", "OASIS", "OASIS has the highest mAP (in the paper QPAO has it), and is higher than LEGO"),
-        (1.0, "", "OASIS", "OASIS has the highest mAP, and is higher than LEGO"),
+        (1.0, "QPAO", "OASIS", "OASIS has the highest mAP (in the paper QPAO has it); its lead over LEGO"),
+        (1.0, "", "OASIS", "OASIS has the highest mAP; its lead over LEGO"),
         (
             -1.0,
             "OASIS",
             "LEGO",
-            "LEGO has the highest mAP (in the paper OASIS has it), but may not be higher than OASIS",
+            "LEGO has the highest mAP (in the paper OASIS has it); its lead over OASIS",
         ),
     ],
 )
@@ -88,11 +88,11 @@ def test_the_best_method_is_told_beside_the_best_of_all_in_print(low, in_print, 
     about = {"printed": 4.0, "printed_best": in_print, "best": best, "in_order": (2, 3)}
     ends = f"{low:+.1f} to +3.0".replace("-", "−") if best == "OASIS" else "−3.0 to +1.0"
     assert words.margin_sentences(margin(2.0, low, 3.0, **about)) == [
-        f"{first} (95% interval {ends} points).",
+        f"{first} is {ends} points (95% interval).",
         "2 of the 3 pairs of methods that both have come in the paper's order.",
     ]
     unknown = replace(margin(2.0, NAN, NAN, **about), best="MCML", in_order=(0, 0))
-    assert words.margin_sentences(replace(unknown, best="OASIS"))[0].endswith("LEGO (no interval).")
+    assert words.margin_sentences(replace(unknown, best="OASIS"))[0].endswith("LEGO has no interval.")
     in_paper = f" (in the paper {in_print} has it)" if in_print else ""
     assert words.margin_sentences(unknown) == [f"MCML has the highest mAP{in_paper}."]
 
@@ -171,9 +171,9 @@ def test_statuses_and_outcomes_are_counted_in_words():
     assert words.status_counts({Status.AGREES: 2, Status.HIGHER: 1}) == "2 agree, 1 higher"
     outcomes = [(Outcome.HOLDS, ""), (Outcome.OPEN, ""), (Outcome.HOLDS, ""), (Outcome.FAILS, "yes")]
     assert words.counts_words([{"verdict": outcome, "by_code": by_code} for outcome, by_code in outcomes]) == [
-        "Claims of the papers on real photographs: 2 hold, 0 do not hold, 1 are undecided and 0 were not tested.",
-        "Claims of the papers on data that code makes, in this run: 0 hold, 1 do not hold, 0 are undecided and 0 were "
-        "not tested.",
+        "Claims of the papers on real photographs: holds 2, does not hold 0, undecided 1, not tested 0.",
+        "Claims of the papers on data that code makes, in this run: holds 0, does not hold 1, undecided 0, "
+        "not tested 0.",
     ]
     assert words.listed(["a", "b", "c"]) == "a, b and c"
 

@@ -132,8 +132,8 @@ def test_the_front_page_says_how_well_the_methods_do_and_which_claims_hold(pages
     holding, _, failing = rest.partition("<h3>Claims that do not hold in this run: 1</h3>")
     failing, _, undecided = failing.partition("<summary>Claims that stay undecided in this run: 1</summary>")
     assert (
-        "OASIS has the highest mAP (in the paper MCML has it), but may not be higher than MCML "
-        "(95% interval −1.0 to +5.0 points). "
+        "OASIS has the highest mAP (in the paper MCML has it); its lead over MCML "
+        "is −1.0 to +5.0 points (95% interval). "
         "OASIS reaches 41.0%, MCML 39.0% and LEGO 44.2%. "
         "Unlike in print: OASIS is 2.0 points above MCML in mAP [−1.0, +5.0], which may be chance (in the paper −6)."
     ) in compared
@@ -282,7 +282,7 @@ def test_evidence_begins_with_what_decided_and_what_a_study_adds_is_kept(folder)
     assert (claim.evidence, claim.parts) == (parts[0], tuple(parts[1:]))
     assert (claim.part, claim.page, claim.anchor) == ("sift-1k", "jmlr2010.html", "claim-demo-best-sift-1k")
     counts, data = notes(Results(folder))
-    assert counts.endswith("in this run: 1 hold, 1 do not hold, 1 are undecided and 0 were not tested.")
+    assert counts.endswith("in this run: holds 1, does not hold 1, undecided 1, not tested 0.")
     assert data == "demo title: Lead. Rest."
 
 
@@ -329,7 +329,7 @@ def test_table_pages_readme_and_terminal_tell_the_same_verdicts(folder):
     cells = re.findall(r'data-verdict="([^"]+)" data-paper="[^"]+" id="claim-(?:websim-)?demo-([^"]+)"', page)
     assert {id: verdict for verdict, id in cells} == {slug(id): slug(verdict) for id, verdict in table.items()}
     counts = words.counts_words(results.claims)
-    assert counts[0].endswith("real photographs: 1 hold, 0 do not hold, 2 are undecided and 0 were not tested.")
+    assert counts[0].endswith("real photographs: holds 1, does not hold 0, undecided 2, not tested 0.")
     markdown, readme = (folder / "claims.md").read_text(), readme_numbers(results, "a test")
     for count in counts:
         assert all(count in text for text in (markdown, page, readme))
