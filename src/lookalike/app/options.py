@@ -130,7 +130,7 @@ def check_output(output: Path, suffixes: Sequence[str], *inputs: Path | None) ->
             raise LookalikeError(f"{output} would lie in the folder {given}: name another place")
         if given is not None and _is_same(target, given):
             raise LookalikeError(f"{output} would be written over {given}: name another file to write")
-    new_folders = [folder for folder in target.parents if not folder.exists()]
+    new_folders = [folder for folder in target.parents if not os.path.exists(folder)]  # False where it may not look
     try:
         with suppress(FileNotFoundError):
             check_regular(output)
