@@ -33,7 +33,7 @@ from numba.core.registry import cpu_target
 pools = [pool for pool in threadpoolctl.threadpool_info() if pool["internal_api"] == "openblas"]
 found = {
     "OpenBLAS": sorted({pool["architecture"] for pool in pools}),
-    "NumPy": numpy.show_config(mode="dicts")["SIMD Extensions"]["found"],
+    "NumPy": numpy.show_config(mode="dicts")["SIMD Extensions"].get("found", []),
     "numba": cpu_target.target_context.codegen().magic_tuple()[1:],
     "faiss": faiss.SIMDConfig.get_level_name(),
     "OpenCV": [word.strip("*") for word in cv2.getCPUFeaturesLine().split() if not word.endswith("?")],

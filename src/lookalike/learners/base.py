@@ -220,7 +220,7 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if triplets is not None:
             named = check_triplets(triplets, X)
             if not len(named):
-                raise ValueError("score needs one triplet at least")
+                raise ValueError("score needs triplets of three different rows, and there is none")
             if (named == np.roll(named, 1, axis=1)).any():
                 raise ValueError("score needs triplets of three different rows: leave out those that name a row twice")
             return float(ordered(compared, rows, named).mean())
