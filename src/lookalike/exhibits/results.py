@@ -1,0 +1,42 @@
+"""The one table of results: a row is one measured number, whatever the study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+import pandas as pd
+
+from lookalike.core.files import PathLike, read_table, write_table
+
+COLUMN_TYPES = MappingProxyType(
+    {
+        "study": "str",
+        "setting": "str",
+        "method": "str",
+        "repeat": "str",
+        "metric": "str",
+        "x": "float64",
+        "value": "float64",
+        "unit": "str",
+    }
+)
+"""``setting`` is what the papers' tables have a block of (``classes=10``, ``codebook=10k``), ``repeat`` the fold, draw,
+seed or landmark, and ``x`` what a curve runs along, NaN elsewhere."""
+
+
+def results_frame(rows: Iterable[Mapping[str, object]]) -> pd.DataFrame:
+    """Return rows of results as a frame; a column that is left out is "", or NaN for a number."""
+    table = pd.DataFrame(list(rows), columns=list(COLUMN_TYPES))
+    texts = [column for column, kind in COLUMN_TYPES.items() if kind == "str"]
+    return table.astype(dict(COLUMN_TYPES) | dict.fromkeys(texts, "object")).fillna(dict.fromkeys(texts, ""))
+
+
+def write_results(rows: Iterable[Mapping[str, object]], path: PathLike) -> None:
+    """Write rows of results as a table that `read_results` reads."""
+    write_table(results_frame(rows), path)
+
+
+def read_results(path: PathLike) -> pd.DataFrame:
+    """Read a table of results."""
+    return read_table(path)[list(COLUMN_TYPES)]
