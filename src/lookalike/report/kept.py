@@ -24,6 +24,8 @@ class KeptRun(NamedTuple):
     """Kind of data, and its size."""
     sentences: list[str]
     """Its main numbers."""
+    synthetic: bool
+    """Whether code made its data."""
 
 
 def kept_runs(files: Iterable[PathLike], at_hand: Collection[str]) -> list[KeptRun]:
@@ -37,6 +39,7 @@ def kept_runs(files: Iterable[PathLike], at_hand: Collection[str]) -> list[KeptR
             "; ".join(filter(None, (KINDS[summary["synthetic"]], summary["size"]))),
             # without two methods side by side, what an exhibit's last note says
             [*(_gaps(summary["margins"]) or summary.get("notes", [])[-1:]), *filter(None, [summary.get("undecided")])],
+            summary["synthetic"],
         )
         for summary in sorted(others, key=itemgetter("synthetic"))
     ]
