@@ -1,13 +1,12 @@
-"""Solvers of QPAO's block programmes, side by side: seconds and what is left of the duality gap.
+"""QPAO's programme for all weights at once, by QPAO and by solvers of quadratic programmes: seconds and objective.
 
-The rows are synthetic: one landmark of 7 positives and 500 negatives, about 2,000 visual words each, drawn by Zipf's
-law. The programmes are those that a descent meets, in two sweeps over 50 blocks; each is given to every solver that is
-installed. What the clock sees starts from matrices that are built already, in the form that a solver takes, and ends
-with its multipliers; a solver's own setup is part of it. Gaps are relative, and computed alike for all from those
-multipliers. The others are installed beside the project's own packages, in the versions that those are locked to:
+The rows are synthetic: one landmark of 7 positives and 20 negatives, 2,500 visual words each, drawn by Zipf's
+law. What the clock sees of the others starts from matrices that are built already, in the form that a solver takes; a
+solver's own setup is part of it. What it sees of QPAO starts from products of pairs. The others are installed beside
+the project's own packages, in the versions that those are locked to:
 
     .venv/bin/uv pip install --python .venv/bin/python --require-hashes -r benchmarks/peers-solvers.txt
-    python benchmarks/quadratic_programmes.py --words 10000 --C 10
+    python benchmarks/quadratic_programmes.py --words 1000 --C 10
 """
 
 from __future__ import annotations
@@ -22,20 +21,16 @@ import importlib.util
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-from unittest.mock import patch
 
 import limits
 import numpy as np
 import scipy.sparse as sp
 
-from lookalike.learners import TripletProducts, qpao
-from lookalike.learners.qpao import BlockDescent, Bounded, Dual
+from lookalike.learners import QPAO, TripletProducts
+from lookalike.learners.qpao import warm_up
 
 Solve = Callable[[], np.ndarray]
-"""What is timed: it returns the multipliers of 1/2 ||w - centre||^2 + sum c max(0, r - Vw) in the box."""
-Build = Callable[[sp.csr_array, np.ndarray, np.ndarray, np.ndarray, tuple[float, float]], Solve]
-"""(V, targets r, costs c, centre, box) to that, with the solver's matrices built."""
+"""What is timed: it returns the weights w, from 0 to their number, of 1/2 ||w - 1||^2 + C sum max(0, 1 - Vw)."""
 
 
 def landmark(d: int, n_negatives: int, random: np.random.Generator) -> tuple[sp.csr_array, np.ndarray]:
@@ -54,7 +49,7 @@ def landmark(d: int, n_negatives: int, random: np.random.Generator) -> tuple[sp.
     return X, np.array([(q, p, n) for q, p in positives for n in range(7, len(rows))], dtype=np.int32)
 
 
-def clarabel(V: sp.csr_array, r: np.ndarray, c: np.ndarray, centre: np.ndarray, box: tuple[float, float]) -> Solve:
+def clarabel(V: sp.csr_array, C: float) -> Solve:
     import clarabel as solver
 
     m, n = V.shape
@@ -63,13 +58,13 @@ def clarabel(V: sp.csr_array, r: np.ndarray, c: np.ndarray, centre: np.ndarray, 
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-9
     P = sp.csc_matrix(sp.diags_array(np.concatenate([np.ones(n), np.zeros(m)])))
     A = sp.vstack([sp.hstack([-V, -sp.eye_array(m)]), -sp.eye_array(n + m), sp.eye_array(n, n + m)], format="csc")
-    bounds = np.concatenate([-r, np.full(n, -box[0]), np.zeros(m), np.full(n, box[1])])
+    bounds = np.concatenate([-np.ones(m), np.zeros(n + m), np.full(n, float(n))])
     cones = [solver.NonnegativeConeT(len(bounds))]
-    q, A = np.concatenate([-centre, c]), sp.csc_matrix(A)
-    return lambda: np.array(solver.DefaultSolver(P, q, A, bounds, cones, settings).solve().z[:m])
+    q, A = np.concatenate([-np.ones(n), np.full(m, C)]), sp.csc_matrix(A)
+    return lambda: np.array(solver.DefaultSolver(P, q, A, bounds, cones, settings).solve().x[:n])
 
 
-def piqp(V: sp.csr_array, r: np.ndarray, c: np.ndarray, centre: np.ndarray, box: tuple[float, float]) -> Solve:
+def piqp(V: sp.csr_array, C: float) -> Solve:
     import piqp as solver
 
     (m, n), s = V.shape, solver.SparseSolver()
@@ -77,83 +72,64 @@ def piqp(V: sp.csr_array, r: np.ndarray, c: np.ndarray, centre: np.ndarray, box:
     s.settings.eps_duality_gap_abs = s.settings.eps_duality_gap_rel = 1e-9
     P = sp.csc_matrix(sp.diags_array(np.concatenate([np.ones(n), np.zeros(m)])))
     G, far = sp.csc_matrix(sp.hstack([V, sp.eye_array(m)])), np.full(m, np.inf)
-    low, high = np.concatenate([np.full(n, box[0]), np.zeros(m)]), np.concatenate([np.full(n, box[1]), far])
-    q = np.concatenate([-centre, c])
+    low, high = np.zeros(n + m), np.concatenate([np.full(n, float(n)), far])
+    q = np.concatenate([-np.ones(n), np.full(m, C)])
 
     def solve() -> np.ndarray:
-        s.setup(P, q, None, None, G, r, far, low, high)
+        s.setup(P, q, None, None, G, np.ones(m), far, low, high)
         s.solve()
-        return np.array(s.result.z_l)
+        return np.array(s.result.x[:n])
 
     return solve
 
 
-def osqp(V: sp.csr_array, r: np.ndarray, c: np.ndarray, centre: np.ndarray, box: tuple[float, float]) -> Solve:
+def osqp(V: sp.csr_array, C: float) -> Solve:
     import osqp as solver
 
     (m, n), s = V.shape, solver.OSQP()
     P = sp.csc_matrix(sp.diags_array(np.concatenate([np.ones(n), np.zeros(m)])))
     G = sp.csc_matrix(sp.vstack([sp.hstack([V, sp.eye_array(m)]), sp.eye_array(n + m)]))
-    low = np.concatenate([r, np.full(n, box[0]), np.zeros(m)])
-    high = np.concatenate([np.full(m, np.inf), np.full(n, box[1]), np.full(m, np.inf)])
+    low = np.concatenate([np.ones(m), np.zeros(n + m)])
+    high = np.concatenate([np.full(m, np.inf), np.full(n, float(n)), np.full(m, np.inf)])
     options = {"verbose": False, "eps_abs": 1e-7, "eps_rel": 1e-7, "polishing": True, "max_iter": 20_000}
-    q = np.concatenate([-centre, c])
+    q = np.concatenate([-np.ones(n), np.full(m, C)])
 
     def solve() -> np.ndarray:
         s.setup(P, q, G, low, high, **options)
-        return -np.array(s.solve().y[:m])
+        return np.array(s.solve().x[:n])
 
     return solve
 
 
-def ours(dual: Dual) -> Solve:
-    """Return the package's own solver of a programme that it has built."""
-    return lambda: dual.maximum(dual.hinges.cost / 2)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--words", type=int, default=10_000, help="words of the codebook (10000)")
-    parser.add_argument("--negatives", type=int, default=500, help="negatives of the landmark (500)")
+    parser.add_argument("--words", type=int, default=1000, help="words of the codebook (1000)")
+    parser.add_argument("--negatives", type=int, default=20, help="negatives of the landmark (20)")
     parser.add_argument("--C", type=float, default=10.0, help="cost of a unit of loss (10)")
     parser.add_argument("--output", type=Path, help="also write the figures as JSON to this file")
-    parser.add_argument("--every", type=int, default=10, help="each solver gets every so-manieth programme (10)")
     arguments = parser.parse_args()
-    met: list[Dual] = []
-
-    class Recorded(Dual):
-        def __init__(self, *parts: Any) -> None:
-            super().__init__(*parts)
-            met.append(self)
-
     X, triplets = landmark(arguments.words, arguments.negatives, np.random.default_rng(0))
-    with patch.object(qpao, "Dual", Recorded):
-        bounds = Bounded(0.0, float(arguments.words), None)
-        descent = BlockDescent(TripletProducts(X, triplets), arguments.C, bounds, 50, 0)
-        for _ in range(2):
-            descent.sweep()
-    solvers: dict[str, Build] = {f.__name__: f for f in (clarabel, piqp, osqp) if importlib.util.find_spec(f.__name__)}
-    chosen = met[:: arguments.every]
-    hinges = [len(dual.hinges.targets) for dual in chosen]
-    print(f"{len(chosen)} programmes of {min(hinges)} to {max(hinges)} hinges, {len(triplets):,} triplets, synthetic")
+    V = sp.csr_array(X[triplets[:, 0]].multiply(X[triplets[:, 1]] - X[triplets[:, 2]]))
+    products, model = TripletProducts(X, triplets), QPAO(arguments.C, n_blocks=1)
+    warm_up()
+    solvers = {
+        solver.__name__: solver for solver in (clarabel, piqp, osqp) if importlib.util.find_spec(solver.__name__)
+    }
+    ways: dict[str, Solve] = {"QPAO": lambda: model.fit_products(products).w_}
+    ways |= {name: build(V, arguments.C) for name, build in solvers.items()}
+    print(f"{len(triplets):,} triplets, {arguments.words:,} words, synthetic")
     figures: dict[str, dict[str, float]] = {}
-    for name in ["ours: SciPy's L-BFGS-B on the dual", *solvers]:
-        seconds, gaps = [], []
-        for dual in chosen:
-            h, cost = dual.hinges, dual.hinges.cost
-            V = sp.csr_array(h.products[h.positive] - h.products[h.negative])
-            solve = solvers[name](V, h.targets, cost, dual.centre, dual.bounds[:2]) if name in solvers else ours(dual)
-            start = time.process_time()
-            alpha = solve()
-            seconds.append(time.process_time() - start)
-            alpha = np.clip(alpha, 0, cost)
-            w = dual.weights(alpha)
-            gaps.append(dual.gap(w, alpha) / (1 + abs(dual.negative(alpha)[0])))
-        print(f"{name:36}{sum(seconds):8.2f} s, longest {max(seconds):6.2f} s, largest gap {max(gaps):.0e}", flush=True)
-        figures[name] = {"seconds": sum(seconds), "longest": max(seconds), "largest_gap": max(gaps)}
-    ours_seconds = next(iter(figures.values()))["seconds"]
-    size = f"{len(chosen)} programmes, {arguments.words:,} words"
-    rows = [limits.beside("QPAO", size, name, (ours_seconds, figures[name]["seconds"])) for name in solvers]
+    for name, solve in ways.items():
+        start = time.process_time()
+        w = np.clip(solve(), 0, arguments.words)
+        seconds = time.process_time() - start
+        objective = 0.5 * np.sum((w - 1) ** 2) + arguments.C * np.maximum(0, 1 - V @ w).sum()
+        figures[name] = {"seconds": seconds, "objective": float(objective)}
+        print(f"{name:10}{seconds:8.2f} s, objective {objective:.9g}", flush=True)
+    size = f"{len(triplets):,} triplets, {arguments.words:,} words"
+    rows = [
+        limits.beside("QPAO", size, name, (figures["QPAO"]["seconds"], figures[name]["seconds"])) for name in solvers
+    ]
     limits.print_rows(rows)
     limits.write(arguments.output, rows, solvers=figures, C=arguments.C, data="synthetic")
 
