@@ -1,12 +1,12 @@
 """QPAO's programme for all weights at once, by QPAO and by solvers of quadratic programmes: seconds and objective.
 
-The rows are synthetic: one landmark of 7 positives and 20 negatives, 2,500 visual words each, drawn by Zipf's
+The rows are synthetic: one landmark of 7 positives and 10 negatives, 2,500 visual words each, drawn by Zipf's
 law. What the clock sees of the others starts from matrices that are built already, in the form that a solver takes; a
 solver's own setup is part of it. What it sees of QPAO starts from products of pairs. The others are installed beside
 the project's own packages, in the versions that those are locked to:
 
     .venv/bin/uv pip install --python .venv/bin/python --require-hashes -r benchmarks/peers-solvers.txt
-    python benchmarks/quadratic_programmes.py --words 1000 --C 10
+    python benchmarks/quadratic_programmes.py --words 500 --C 10
 """
 
 from __future__ import annotations
@@ -103,8 +103,8 @@ def osqp(V: sp.csr_array, C: float) -> Solve:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--words", type=int, default=1000, help="words of the codebook (1000)")
-    parser.add_argument("--negatives", type=int, default=20, help="negatives of the landmark (20)")
+    parser.add_argument("--words", type=int, default=500, help="words of the codebook (500)")
+    parser.add_argument("--negatives", type=int, default=10, help="negatives of the landmark (10)")
     parser.add_argument("--C", type=float, default=10.0, help="cost of a unit of loss (10)")
     parser.add_argument("--output", type=Path, help="also write the figures as JSON to this file")
     arguments = parser.parse_args()
