@@ -103,6 +103,7 @@ PAINTED = [dataset for dataset in STUDY_OF if SETTINGS.datasets[dataset].kind in
 CATEGORY = SETTINGS.category
 PICTURED = [dataset for dataset, study in CATEGORY.items() if study.has_pictures]
 LANDMARK = SETTINGS.landmark
+QUERIES_DRAWN = [dataset for dataset, study in LANDMARK.items() if study.draws_queries]
 WEB = SETTINGS.web
 FINEGRAINED = SETTINGS.finegrained
 HUMAN = SETTINGS.human

@@ -37,12 +37,32 @@ rule read_ground_truth:
         listing=f"{RESULTS}/ground_truth_listing.txt",
     log:
         f"{LOGS}/read_ground_truth.log",
+    wildcard_constraints:
+        dataset=one_of(set(LANDMARK) - set(QUERIES_DRAWN)),
     conda:
         "../../envs/images.yaml"
     params:
         listing=lambda wildcards: LANDMARK[wildcards.dataset].listing("ground_truth"),
     script:
         "../scripts/read_ground_truth.py"
+
+
+rule draw_queries:
+    input:
+        manifest=f"{RESULTS}/manifest.parquet",
+    output:
+        queries=f"{RESULTS}/queries.parquet",
+        relevance=f"{RESULTS}/relevance.parquet",
+    log:
+        f"{LOGS}/draw_queries.log",
+    wildcard_constraints:
+        dataset=one_of(QUERIES_DRAWN),
+    conda:
+        "../../envs/images.yaml"
+    params:
+        settings=settings_for(LANDMARK, "draw_queries"),
+    script:
+        "../scripts/draw_queries.py"
 
 
 rule extract_keypoints:

@@ -1,8 +1,11 @@
-"""Ground truth of a landmark study in the format of the Oxford Buildings: what is asked, and which images answer it.
+"""Ground truth of a landmark study: what is asked, and which images answer it.
 
-Every query has four text files: ``<landmark>_<n>_query.txt`` with one line, ``oxc1_<image> x1 y1 x2 y2`` (the query's
-image and the rectangle of the landmark in it, in pixels), and ``<landmark>_<n>_{good,ok,junk}.txt`` with the name of an
-image on each line. An image is named by its file's name without the suffix.
+It is read from files in the format of the Oxford Buildings, or drawn from photographs in a folder for each landmark
+(`draw_ground_truth`), which needs no files.
+
+In that format every query has four text files: ``<landmark>_<n>_query.txt`` with one line, ``oxc1_<image> x1 y1 x2 y2``
+(the query's image and the rectangle of the landmark in it, in pixels), and ``<landmark>_<n>_{good,ok,junk}.txt`` with
+the name of an image on each line. An image is named by its file's name without the suffix.
 """
 
 from __future__ import annotations
@@ -12,15 +15,17 @@ import os
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple, NoReturn
 
 import pandas as pd
 
-from lookalike.core.errors import LookalikeError
+from lookalike.core.errors import LookalikeError, existing
 from lookalike.core.files import PathLike, reading, replacing
+from lookalike.core.seeds import generator
+from lookalike.data.path_finder import escaped_path, walk
 
 LISTS = ("good", "ok", "junk")
 """A clear view of the landmark, more than a quarter of it visible, less than that: junk counts neither way."""
@@ -107,6 +112,68 @@ def read_ground_truth(folder: PathLike, manifest: pd.DataFrame) -> tuple[pd.Data
         relevance += [(query.name, image_id, kinds[image_id]) for image_id in sorted(kinds)]
         for row in (row for row in found.values() if row.status not in _USABLE):
             warnings.warn(f"{row.path} cannot be used ({row.reason}): it is junk, and passed over", stacklevel=2)
+    return _tables(queries, relevance)
+
+
+def draw_ground_truth(
+    manifest: pd.DataFrame, landmarks: Sequence[str], distractors: Sequence[str], n_queries: int, *, seed: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Draw the queries of landmarks that are folders of a manifest: the same two tables that `read_ground_truth` reads.
+
+    A query asks with a whole image. All images of its landmark are good, its own among them, and none is junk. A draw
+    depends on the seed, on the landmark's name and on the order of its paths, not on the paths themselves.
+    """
+    images = manifest.assign(folder=manifest["label"].str.partition("/")[0]).sort_values("path", kind="stable")
+    known = name_landmarks(images["folder"], distractors)
+    queries, relevance = [], []
+    for landmark in landmarks:
+        if landmark not in known:
+            raise LookalikeError(f"there is no folder of a landmark {landmark!r}; {existing(landmark, known)}")
+        own = images[(images["folder"] == known[landmark]) & (images["status"] == "ok")]
+        if len(own) <= n_queries:
+            raise LookalikeError(
+                f"the folder {known[landmark]} has {len(own)} usable images, and {n_queries} queries need more than "
+                "that: add images, lower `queries`, or name the folder under `distractors`"
+            )
+        order = generator(seed, "landmark", landmark, "queries").permutation(len(own))[:n_queries]
+        for number, row in enumerate(own.iloc[order].itertuples(), start=1):
+            query = f"{landmark}_{number}"
+            queries.append((query, landmark, row.image_id, 0, 0, row.width, row.height))
+            relevance += [(query, image_id, "good") for image_id in sorted(own["image_id"])]
+    return _tables(queries, relevance)
+
+
+def name_landmarks(folders: Iterable[str], distractors: Sequence[str]) -> dict[str, str]:
+    """Return the name of each landmark, which can be part of a path, to its folder; `distractors` hold none."""
+    folders = sorted({folder for folder in folders if folder and not folder.startswith(".")})
+    for folder in distractors:
+        if folder not in folders:
+            raise LookalikeError(
+                f"`distractors` names the folder {folder!r}, which is not there; {existing(folder, folders)}"
+            )
+    found: dict[str, str] = {}
+    for folder in (folder for folder in folders if folder not in distractors):
+        # classes of Caltech-256 are numbered: 003.backpack
+        name = re.sub(r"[^A-Za-z0-9]+", "_", re.sub(r"^\d+\.", "", folder)).strip("_")
+        if not name:
+            raise LookalikeError(
+                f"the folder {folder} has no letter from A to Z and no digit to name a landmark by: rename it"
+            )
+        if other := found.get(name):
+            raise LookalikeError(f"the folders {other} and {folder} are both called {name} as landmarks: rename one")
+        found[name] = folder
+    return found
+
+
+def folders_in(root: PathLike) -> list[str]:
+    """Return the folders in a folder of photographs, as a scan of it finds them: plans need them."""
+    _, names, _ = next(walk(Path(root)), ("", [], []))
+    return [escaped_path(name) for name in names]
+
+
+def _tables(
+    queries: Sequence[tuple[object, ...]], relevance: Sequence[tuple[object, ...]]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     types = {"image_id": "int32", **dict.fromkeys(_BOX, "float64")}
     return (
         pd.DataFrame(queries, columns=["query", "landmark", *types]).astype(types),

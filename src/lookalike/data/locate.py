@@ -50,7 +50,8 @@ def obtain(
     if data["kind"] == "landmarks":
         if missing := _what_is_missing(data):
             raise LookalikeError(f"the landmarks' data is not in place: {missing}")
-        return {"root": Path(data["path"]).as_posix(), "ground_truth": Path(data["ground_truth"]).as_posix()}
+        places = {"root": data["path"], "ground_truth": data.get("ground_truth")}
+        return {what: Path(place).as_posix() for what, place in places.items() if place}
     parts = _parts(data, archives, wants_words)
     found = {what: _obtain_archive(archive, data, class_counts) for what, archive in parts.items()}
     if data["kind"] == "caltech256":
@@ -108,10 +109,10 @@ def _why_not(archive: Archive, data: Data, class_counts: PathLike | None) -> str
 
 def _what_is_missing(data: Data) -> str:
     """Return what of a user's own data set is not there, as the rest of a sentence; empty if all is."""
-    kind, truth = data["kind"], data.get("ground_truth", "")
+    kind, truth = data["kind"], data.get("ground_truth")
     if kind in _OWN and not Path(data["path"]).is_dir():
         return f"put {_OWN[kind]} at {data['path']}"
-    if kind == "landmarks" and not landmarks_of(truth):
+    if kind == "landmarks" and truth and not landmarks_of(truth):
         return f"put a folder of ground-truth files (<landmark>_<n>_query.txt, _good, _ok, _junk) at {truth}"
     return ""
 

@@ -93,10 +93,10 @@ def check_data_set(settings: Settings, dataset: str) -> None:
         raise LookalikeError(
             f"config: datasets.{dataset} needs a `path`: the folder of its images, relative to the work folder"
         )
-    if data.kind == "landmarks" and not data.ground_truth:
+    if data.ground_truth and data.distractors:
         raise LookalikeError(
-            f"config: datasets.{dataset} needs a `ground_truth`: the folder of its ground-truth files "
-            "(<landmark>_<n>_query.txt and the lists good, ok and junk), relative to the work folder"
+            f"config: datasets.{dataset} has `ground_truth` and `distractors`: take `distractors` out, because the "
+            "ground-truth files say which images show a landmark"
         )
     if data.kind in SYNTHETIC_KINDS:
         recipe_of(settings, dataset)

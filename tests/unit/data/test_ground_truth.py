@@ -1,9 +1,6 @@
-"""Ground truth in the format of the Oxford Buildings: the real files, a round trip, every way to get it wrong."""
+"""Ground truth of landmarks: the real files of the Oxford Buildings, every way to get such files wrong, and folders."""
 
-import runpy
-import sys
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,13 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_manifests import TEXT
-from PIL import Image
 
 from lookalike.core.errors import LookalikeError
 from lookalike.data import ground_truth
-from lookalike.data.scan import scan_photographs
 
-SCRIPT = Path(__file__).resolve().parents[3] / "benchmarks" / "class_ground_truth.py"
 COLUMNS = ["query", "landmark", "image_id", "x_min", "y_min", "x_max", "y_max"]
 ELEVEN = list(ground_truth.OXFORD_LANDMARKS)
 GOOD = {"hall_1_query": "oxc1_a 1 2 30 40\n", "hall_1_good": "a\nb\n", "hall_1_ok": "c\n", "hall_1_junk": ""}
@@ -169,51 +163,77 @@ def test_images_that_cannot_be_used_or_told_apart_matter_where_they_are_named(tm
         ground_truth.read_ground_truth(tmp_path, manifest)
 
 
-def run(*arguments):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", [str(SCRIPT), *map(str, arguments)])
-        runpy.run_path(str(SCRIPT), run_name="__main__")
+SIZES = {"gate": 9, "old fort": 8, "distractors": 6}
 
 
-@pytest.fixture
-def classes(tmp_path):
-    for label in ("001.ak47", "002.american-flag"):
-        (tmp_path / "images" / label).mkdir(parents=True)
-        for image in range(9):
-            file = tmp_path / "images" / label / f"{label[:3]}_{image:04d}.png"
-            Image.new("RGB", (50 + image, 40)).save(file)
-    return tmp_path / "images"
+def photographs(*, sizes=SIZES, name="photograph of {folder} {place:03d}.jpg"):
+    """A manifest of photographs in folders, and one beside them."""
+    paths = [f"{folder}/{name.format(folder=folder, place=place)}" for folder, n in sizes.items() for place in range(n)]
+    table = pd.DataFrame({"path": sorted([*paths, "unnamed.jpg"])})
+    table["label"] = table["path"].str.rpartition("/")[0]
+    return table.assign(image_id=np.arange(len(table), dtype=np.int32), width=100, height=80, status="ok")
 
 
-def test_each_class_is_a_landmark(classes, tmp_path, capsys):
-    run(classes, tmp_path / "out", "--ok", "0.5")
-    assert "10 queries of 2 classes" in capsys.readouterr().out
-    assert ground_truth.landmarks_of(tmp_path / "out") == ["ak47", "american_flag"]
-    photographs = scan_photographs(classes)
-    queries, relevance = ground_truth.read_ground_truth(tmp_path / "out", photographs)
-    assert Counter(relevance.loc[relevance["query"] == "ak47_1", "relevance"]) == {"good": 7, "ok": 2}
+def drawn(manifest, landmarks=("gate", "old_fort"), distractors=("distractors",), n_queries=3, seed=0):
+    return ground_truth.draw_ground_truth(manifest, landmarks, distractors, n_queries, seed=seed)
+
+
+def test_a_folder_of_photographs_is_a_landmark_whose_queries_are_drawn():
+    manifest = photographs()
+    queries, relevance = drawn(manifest)
+    assert (list(queries), list(relevance)) == (COLUMNS, ["query", "image_id", "relevance"])
+    assert queries["query"].tolist() == [f"{landmark}_{n}" for landmark in ("gate", "old_fort") for n in (1, 2, 3)]
+    labels = manifest["label"][queries["image_id"]]
+    assert labels.tolist() == ["gate"] * 3 + ["old fort"] * 3
     assert queries["image_id"].is_unique
-    assert queries["x_max"].tolist() == photographs["width"][queries["image_id"]].tolist()
-    run(classes, tmp_path / "other", "--ok", "0.5", "--seed", "1")
-    assert ground_truth.read_lists(tmp_path / "out") != ground_truth.read_lists(tmp_path / "other")
+    assert (queries[["x_min", "y_min", "x_max", "y_max"]] == [0, 0, 100, 80]).all(axis=None)
+    good = manifest.groupby("label")["image_id"].apply(list)
+    for query in queries.itertuples():
+        own = relevance[relevance["query"] == query.query]
+        assert set(own["relevance"]) == {"good"}
+        assert own["image_id"].tolist() == good[manifest["label"][query.image_id]]
+
+
+def test_equal_file_names_in_two_folders_are_two_images():
+    manifest = photographs(name="unnamed {place}.jpg")
+    queries, relevance = drawn(manifest)
+    assert queries["image_id"].is_unique
+    assert relevance.groupby("query")["image_id"].nunique().tolist() == [9] * 3 + [8] * 3
+
+
+def test_a_draw_depends_on_the_seed_and_the_order_of_paths_alone():
+    first = drawn(photographs())[0]
+    numbered = photographs(name="{place:04d}.jpg")
+    assert drawn(numbered.sample(frac=1, random_state=0))[0].equals(first)
+    assert drawn(photographs(), seed=1)[0]["image_id"].tolist() != first["image_id"].tolist()
+    # another landmark, or one more distractor, changes no queries
+    assert drawn(numbered, landmarks=["old_fort"])[0]["image_id"].tolist() == first["image_id"].tolist()[3:]
+    unusable = photographs().assign(status=lambda rows: np.where(rows.index == 0, "unreadable", "ok"))
+    assert 0 not in drawn(unusable)[1]["image_id"].to_numpy()
 
 
 @pytest.mark.parametrize(
-    ("arguments", "renamed", "words"),
+    ("changes", "words"),
     [
-        (["--queries", "0"], [], "--queries is 0: give 1 or more"),
-        (["--queries", "9"], [], "ak47 has 9 usable images"),
-        (["--ok", "1.5"], [], "--ok is 1.5: give a share between 0 and 1"),
-        ([], ["001.ak47", "003.\u98de\u673a"], "has no letter from A to Z and no digit"),
-        ([], ["001.ak47", "003.american flag"], "two class folders are called american_flag"),
-        ([], ["001.ak47/001_0000.png", "001.ak47/001 0000.png"], "001.ak47/001 0000.png has a blank in its name"),
-        ([], ["001.ak47", "../out"], "out is there and not an empty folder"),
+        ({"n_queries": 8}, "the folder old fort has 8 usable images, and 8 queries need more than that: add images, "),
+        ({"distractors": ["distractor"]}, "`distractors` names the folder 'distractor', .*did you mean 'distractors'?"),
+        ({"landmarks": ["old fort"]}, "no folder of a landmark 'old fort'; did you mean 'old_fort'?"),
+        ({"sizes": {"old fort": 8, "old_fort": 9, "distractors": 6}}, "old fort and old_fort are both called old_fort"),
+        (
+            {"sizes": {"\u98de\u673a": 8, "distractors": 6}},
+            "the folder \u98de\u673a has no letter from A to Z and no digit",
+        ),
     ],
 )
-def test_what_the_script_refuses(classes, tmp_path, arguments, renamed, words):
-    if renamed:
-        (classes / renamed[0]).rename(classes / renamed[1])
-    before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(SystemExit, match=f"^error: .*{words}"):
-        run(classes, tmp_path / "out", *arguments)
-    assert sorted(tmp_path.rglob("*")) == before
+def test_folders_that_are_no_landmarks_are_refused_in_one_sentence(changes, words):
+    manifest = photographs(sizes=changes.pop("sizes", SIZES))
+    with pytest.raises(LookalikeError, match=f"^[^\n]*{words}[^\n]*$"):
+        drawn(manifest, **changes)
+
+
+def test_numbers_of_classes_and_hidden_folders_are_no_part_of_landmarks(tmp_path):
+    for folder in ("003.backpack", "taj mahal/inside", ".git", "@eaDir", "others"):
+        (tmp_path / folder).mkdir(parents=True)
+    folders = ground_truth.folders_in(tmp_path)
+    assert ground_truth.name_landmarks(folders, ["others"]) == {"backpack": "003.backpack", "taj_mahal": "taj mahal"}
+    assert ground_truth.folders_in(tmp_path / "nowhere") == []

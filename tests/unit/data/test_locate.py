@@ -165,6 +165,8 @@ def test_own_data(tmp_path):
     (truth / "hall_1_query.txt").write_text("a 1 2 3 4\n")
     assert why_not_obtainable(data, {}) == why_not_obtainable({"kind": "synthetic_landmarks"}, {}) == ""
     assert obtain(data, {}) == {"root": images.as_posix(), "ground_truth": truth.as_posix()}
+    folders = {"kind": "landmarks", "path": str(images)}
+    assert (why_not_obtainable(folders, {}), obtain(folders, {})) == ("", {"root": images.as_posix()})
 
 
 def test_other_drawings_and_their_ground_truth_go_and_nothing_else(tmp_path):

@@ -148,6 +148,9 @@ def test_the_settings_load_nothing_heavy():
     assert not {"numba", "sklearn", "matplotlib", "scipy", "torch"} & set(loaded)
 
 
+TWO_TRUTHS = {"ground_truth": "y", "distractors": ["z"]}
+
+
 @pytest.mark.parametrize(
     ("path", "value", "words"),
     [
@@ -181,7 +184,11 @@ def test_the_settings_load_nothing_heavy():
         ("category.demo.projected", ["rca"], ["'rca'", "needs a `trace`"]),
         ("category.demo.ablation_methods", ["rca"], ["category.demo.ablation_methods", "there are: euclidean"]),
         ("representations.words500.descriptor", "sift", ["'sift'", "lbp59-rgb20"]),
-        ("datasets.mine", {"kind": "landmarks", "path": "x"}, ["datasets.mine", "`ground_truth`", "_query.txt"]),
+        (
+            "datasets.mine",
+            {"kind": "landmarks", "path": "x", **TWO_TRUTHS},
+            ["datasets.mine", "take `distractors` out"],
+        ),
         ("codebooks.words500", {"words": 5, "keypoints": "sift"}, ["codebooks.words500", "id of a representation"]),
         ("codebooks.more", {"words": 5}, ["codebooks.more", "needs `keypoints`"]),
         ("codebooks.sift-10k.keypoints", "surf", ["'surf'", "there are: sift"]),

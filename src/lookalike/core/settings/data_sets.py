@@ -131,8 +131,9 @@ class DataSet(Section):
     ]
     """`caltech256`: the published archive, fetched when it is not in `path`; `folder`: any folder of class folders;
     `visterms`: a folder of published visterm counts, without images; `synthetic`: images made by code. Of the landmark
-    study: `oxford5k`: the published archives; `landmarks`: any folder of images beside a folder of ground-truth files
-    in their format; `synthetic_landmarks`: both made by code. Of the web study: `websim`: a simulated query log and
+    study: `visterms` too, whose labels are landmarks; `oxford5k`: the published archives; `landmarks`: a folder with a
+    folder of photographs for each landmark, or any folder of images beside a folder of ground-truth files in the format
+    of Oxford5K; `synthetic_landmarks`: both made by code. Of the web study: `websim`: a simulated query log and
     visterms. Of the fine-grained study: `triplets`: a folder of rated triplets in the form of the public release;
     `class_triplets`: triplets that are drawn and rated by code from any folder of class folders; `synthetic_triplets`:
     images and ratings made by code."""
@@ -147,7 +148,12 @@ class DataSet(Section):
     files and the images that they name; for `visterms` the counts and their manifest, and the folder may also be one of
     the project itself; synthetic data needs none."""
     ground_truth: Absent[str] = ABSENT
-    """Folder of the ground-truth files of a data set of kind `landmarks`, relative to the work folder."""
+    """Folder of the ground-truth files of a data set of kind `landmarks`, relative to the work folder. If it is left
+    out, the folders in `path` (of counts, the labels) are the landmarks, and their queries are drawn."""
+    distractors: list[str] = Field([])
+    """Folders in `path` that show none of the landmarks, where queries are drawn. Their images are only ranked, or
+    learned from as negatives."""
+    queries: int = Field(5, ge=1, description="Images of each landmark that are queries, where queries are drawn.")
     shards: int = Field(4, ge=1, le=256)
     """Number of jobs that descriptors are extracted in, or that visterms are simulated in."""
     clutter: list[str] = Field(["257.clutter"])

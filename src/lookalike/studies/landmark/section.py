@@ -17,7 +17,7 @@ from lookalike.core.settings.methods import Changes, Fit, Method, qpao_blocks
 from lookalike.core.settings.model import ABSENT, Absent, Distinct, names_or, only, plain
 from lookalike.core.settings.schema import Codebook, CodebookTraining
 from lookalike.core.settings.sentences import refer, refer_kind, refer_once
-from lookalike.data.ground_truth import OXFORD_LANDMARKS, landmarks_with, painted_truth
+from lookalike.data.ground_truth import OXFORD_LANDMARKS, folders_in, landmarks_with, name_landmarks, painted_truth
 from lookalike.data.locate import listing_fingerprint
 from lookalike.exhibits.study import Files
 from lookalike.learners.registry import MODULES
@@ -57,8 +57,8 @@ class LandmarkSection(Sweeps, MethodStudy):
     variants: Distinct[str] = Field([])
     """Ids of methods to run too. They show what the paper's equations do as printed."""
     landmarks: Landmarks = "all"
-    """The landmarks to learn; one with too few images is an error. `all`: those of the ground truth that have enough
-    images; `oxford5k` must list them."""
+    """The landmarks to learn; one with too few images is an error. `all`: every folder of photographs, or the landmarks
+    of the ground-truth files that have enough images; `oxford5k` must list them."""
     learning: LearningImages = LearningImages()
     dimensions: Absent[Dimensions] = ABSENT
     codebook_overrides: dict[str, dict[str, Changes]] = Field({})
@@ -163,6 +163,9 @@ class LandmarkSection(Sweeps, MethodStudy):
             case "run":
                 shared = {"landmarks": self.named_landmarks(), "passes": self.learning.passes, **seed}
                 return {"specs": {method: fit_of(self.spec(method, id)) for method in fitted}, **shared}
+            case "draw_queries":
+                own = {"landmarks": self.named_landmarks(), "distractors": data.distractors, "n_queries": data.queries}
+                return {**own, **seed}
             case "draw_learning_images":
                 return {"landmarks": self.named_landmarks(), "learning": self.learning, **seed}
             case "sweep_settings":
@@ -253,9 +256,10 @@ class LandmarkSection(Sweeps, MethodStudy):
 
         return recipe_of(self._shared, self.dataset).names()
 
-    def ground_truth_folder(self) -> str:
-        """Return the folder of the ground-truth files, as far as it is known before the images are located."""
-        return self.drawn_folders().get("ground_truth", self.data_set.ground_truth or "")
+    @property
+    def draws_queries(self) -> bool:
+        """Tell whether its landmarks are folders, whose queries are drawn, and not those of ground-truth files."""
+        return self.data_set.kind == "landmarks" and not self.data_set.ground_truth
 
     def named_landmarks(self) -> list[str]:
         """Return the landmarks that are learned; where a user's ground truth is away, those of the results."""
@@ -265,9 +269,11 @@ class LandmarkSection(Sweeps, MethodStudy):
             return self.landmarks
         if self.data_set.kind == "synthetic_landmarks":
             return self._painted_names()
-        learned, folder = Path(self.folder, "learning_images.parquet"), str(self.data_set.ground_truth)
-        if Path(folder).is_dir():
-            return _landmarks_with(folder, self.learning.positives)
+        data, learned = self.data_set, Path(self.folder, "learning_images.parquet")
+        if self.draws_queries and (folders := folders_in(str(data.path))):
+            return list(name_landmarks(folders, data.distractors))
+        if data.ground_truth and Path(data.ground_truth).is_dir():
+            return _landmarks_with(data.ground_truth, self.learning.positives)
         return sorted(set(read_table(learned)["landmark"])) if learned.is_file() else []
 
     def listing(self, key: str) -> str:

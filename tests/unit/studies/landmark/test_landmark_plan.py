@@ -105,6 +105,23 @@ def test_the_montage_shows_da_or_else_the_last_learned_method():
         assert has_it == [after is not None] * 2
 
 
+def test_folders_of_photographs_are_landmarks(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    config = own_settings()
+    config["datasets"]["mine"] = {"kind": "landmarks", "path": "photographs", "distractors": ["others"], "queries": 2}
+    config["landmark"]["mine"] = {"codebooks": ["sift-10k"], "methods": ["tfidf", "soml-tg"]}
+    mine = checked(config).landmark["mine"]
+    assert (mine.named_landmarks(), mine.draws_queries) == ([], True)
+    write_table(pd.DataFrame({"landmark": ["hall"]}), Path("results/mine/learning_images.parquet"))
+    assert mine.named_landmarks() == ["hall"]
+    for folder in ("old fort", "gate", "others"):
+        Path("photographs", folder).mkdir(parents=True)
+    asked = {"landmarks": ["gate", "old_fort"], "distractors": ["others"], "n_queries": 2, "seed": 2010}
+    assert mine.params("draw_queries") == asked
+    assert mine.params("locate_images")["data"] == {"kind": "landmarks", "path": "photographs", "fetch": True}
+    check_plan(mine)
+
+
 def test_a_users_landmarks_are_those_of_the_ground_truth_or_of_the_results(demo, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     config = own_settings()
@@ -120,7 +137,7 @@ def test_a_users_landmarks_are_those_of_the_ground_truth_or_of_the_results(demo,
     Path("truth").mkdir()
     for kind, names in (("query", "oxc1_a 0 0 9 9"), ("good", "b\nc\nd"), ("ok", ""), ("junk", "")):
         Path(f"truth/tower_1_{kind}.txt").write_text(f"{names}\n")
-    assert (mine.named_landmarks(), mine.ground_truth_folder()) == (["tower"], "truth")
+    assert mine.named_landmarks() == ["tower"]
     located = {"kind": "landmarks", "path": "photographs", "ground_truth": "truth", "fetch": True}
     assert mine.params("locate_images")["data"] == located
 
