@@ -27,7 +27,7 @@ from lookalike.core.files import replacing
 from lookalike.core.job_record import SUFFIX
 
 PARTITIONS = 5
-ONE_PARTITION, ALL_PARTITIONS = r"(run|trace)/.*/\d+", "(run|trace)/.*/all|(rankers|loss_bound|transfer)/"
+ONE_PARTITION, ALL_PARTITIONS = r"(run|trace)/.*/\d+", "(run|trace)/.*/all|(rankers|transfer)/"
 """Names of the jobs that a full run has five times, and that take five times as long in it."""
 CORES = (2, 16)
 KEPT = ("rule", "started", "seconds", "cpu_seconds", "peak_megabytes", "threads", "processor", "commit", "modified")

@@ -20,7 +20,7 @@ RUN = "runs/words500/demo20/oasis/0"
 FILES_OF = {
     "demo": f"""
         manifest.parquet codebook_pool.parquet timing.parquet category/metrics.parquet
-        category/contrasts.parquet category/time_contrasts.parquet human/metrics.parquet human/contrasts.parquet
+        category/contrasts.parquet human/metrics.parquet human/contrasts.parquet
         descriptors/lbp59-rgb20/palette.npy descriptors/lbp59-rgb20/blocks-000.npz
         features/words500/codebook.npy features/words500/counts.npz splits/demo10.parquet
         {RUN}/model.lookalike {RUN}/fit.json {RUN}/selection.parquet {RUN}/metrics.parquet
@@ -29,7 +29,7 @@ FILES_OF = {
     "demo_landmarks": """
         manifest.parquet queries.parquet relevance.parquet learning_images.parquet dimensions.parquet
         landmark/metrics.parquet landmark/timing.parquet keypoints/sift/keypoints-000.npz
-        landmark/contrasts.parquet landmark/time_contrasts.parquet
+        landmark/contrasts.parquet
         features/sift-demo-1k/codebook.npy features/sift-demo-1k/words-000.npz
         features/sift-demo-1k/counts.npz features/sift-demo-1k/query_counts.npz
         """,
@@ -38,7 +38,7 @@ FILES_OF = {
         visterms/shard-000/indptr.npy visterms/shard-000/words.npy visterms/shard-000/counts.npy
         rankers/1/W.npy rankers/1/fit.json rankers/1/curve.parquet
         web/metrics.parquet web/timing.parquet web/curve_times.parquet web/runtime.parquet
-        web/contrasts.parquet web/time_contrasts.parquet
+        web/contrasts.parquet
         """,
     "demo_triplets": """
         manifest.parquet triplets.parquet pool.parquet pairs.parquet rejected.csv relevance.npz outcomes.parquet

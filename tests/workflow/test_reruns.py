@@ -96,7 +96,7 @@ def test_killed_runs_one_core_and_batches_of_another_size_end_in_the_same_bytes(
     runs = [f"runs/words500/demo10/{method}/1" for method in (*OTHER_BATCHES, "oasis-dissim")]
     names = [f"{run}/metrics.parquet" for run in (*runs, "runs/words500/demo20/oasis/0")]
     names += ["runs/words500/demo20/oasis/1/curve.parquet", "rankers/words500/demo20.parquet"]
-    names += ["loss_bound/words500/demo10.parquet", "transfer/words500/demo20.parquet"]
+    names += ["transfer/words500/demo20.parquet"]
     numbers = [f"results/demo/{name}" for name in names]
     for n_started in (3, 12):
         running = start(project, "--nolock", *numbers, cores=1, config=config)

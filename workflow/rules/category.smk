@@ -1,6 +1,6 @@
 """The category study (OASIS, JMLR 5.3): splits, one run per subset, method and fold, and their numbers in one table.
 
-Needs: manifest.parquet, codebook_pool.parquet, counts.npz. Makes: splits/, runs/, rankers/, loss_bound/, transfer/, few_images/, and the tables that
+Needs: manifest.parquet, codebook_pool.parquet, counts.npz. Makes: splits/, runs/, rankers/, transfer/, few_images/, and the tables that
 exhibits are drawn from: category/metrics.parquet, timing.parquet and selections.parquet. What the settings ask for is in studies/category/section.py.
 """
 

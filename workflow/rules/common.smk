@@ -262,6 +262,12 @@ def other_claims(wildcards):
     return {str(path): path.stat().st_mtime_ns for path in found}
 
 
+def command_for(dataset):
+    """The command that makes a data set's results, with the settings of its example where it is not in the project's."""
+    example = "" if dataset in SETTINGS.datasets else f" --configfile examples/{dataset}.yaml"
+    return f"{SNAKEMAKE} {dataset}{example}"
+
+
 def target_of(dataset):
     """Name of a data set's own target; `demo` is that of all synthetic ones."""
     return "category_demo" if dataset == "demo" else dataset
@@ -310,7 +316,8 @@ def closing():
         if tables and Path(REPORT, "index.html").is_file()
         else []
     )
-    return "\n".join([*tables, *(counts_words(read_claims(Path(CLAIMS_TABLE))) if tables else ()), *where])
+    counts = [counts_words(read_claims(Path(CLAIMS_TABLE)))] if tables else []
+    return "\n".join([*tables, *filter(None, counts), *where])
 
 
 def shown_files(datasets):

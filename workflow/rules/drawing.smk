@@ -1,7 +1,7 @@
 """From numbers to the papers' tables and figures: one job makes a study's contrasts, and one draws all its exhibits.
 
 Needs: the tables that the study's rules make (where a data set cannot be run nothing: the exhibits then say why). Makes:
-{study}/contrasts.parquet and {study}/time_contrasts.parquet, exhibits/{paper}/, exhibits/headline.txt and {study}/tested.parquet, with each of the papers' claims by
+{study}/contrasts.parquet, exhibits/{paper}/, exhibits/headline.txt and {study}/tested.parquet, with each of the papers' claims by
 itself. Of these tables of all studies one job makes results/claims.csv. Which exhibits there are is in studies/*/exhibits.py and what these import.
 """
 
@@ -17,7 +17,6 @@ for room in rooms.ROOMS:
                 unpack(lambda wildcards, study=study: study.inputs("contrasts")),
             output:
                 contrasts=f"results/{drawn_dataset}/{room}/contrasts.parquet",
-                time_contrasts=f"results/{drawn_dataset}/{room}/time_contrasts.parquet",
             log:
                 f"logs/{drawn_dataset}/contrasts/{room}.log",
             conda:
@@ -58,10 +57,11 @@ for room in rooms.ROOMS:
                 "../scripts/draw_exhibits.py"
 
 
-# one table of all studies, because a verdict is adjusted over all of its paper
+# one table of all studies, because a verdict is adjusted over the primary claims of its paper
 rule decide_claims:
     input:
-        lambda wildcards: tested_claims(asked_for()),
+        tested=lambda wildcards: tested_claims(asked_for()),
+        kept=sorted(map(str, KEPT.glob("claims/*.csv"))),
     output:
         csv="results/claims.csv",
         md="results/claims.md",
@@ -71,5 +71,7 @@ rule decide_claims:
         "../../envs/exhibits.yaml"
     params:
         others=other_claims,
+        claims=[row for rows in CLAIMS.values() for row in rows],
+        commands={run: command_for(run) for rows in CLAIMS.values() for row in rows for run in row["run"].split(";") if run},
     script:
         "../scripts/decide_claims.py"

@@ -43,12 +43,14 @@ rule report_complete:
         "tee {log} < {input} >&2; test ! -s {input}"
 
 
-# summary of a run for the documentation; copy it into workflow/resources/runs to keep it
+# summary of a run for the documentation, and its verdicts; copy them into workflow/resources/runs and runs/claims to keep them
 rule keep_run:
     input:
         exhibits=lambda wildcards: shown_files([wildcards.dataset]),
+        tested=lambda wildcards: tested_claims([wildcards.dataset]),
     output:
-        f"{RESULTS}/run.json",
+        summary=f"{RESULTS}/run.json",
+        claims=f"{RESULTS}/run-claims.csv",
     log:
         "logs/keep_run/{dataset}.log",
     conda:

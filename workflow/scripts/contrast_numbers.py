@@ -10,5 +10,4 @@ with logged(snakemake):
     given = snakemake.params
     study = study_of(given.room, given.dataset, given.settings)
     study.finished(dict(snakemake.input.items()), given.printed, not_run=given.not_run)
-    for name, rows in contrasts_of(given.room, study).items():
-        write_table(contrasts_frame(rows), snakemake.output[name])
+    write_table(contrasts_frame(contrasts_of(given.room, study)), snakemake.output.contrasts)

@@ -1,14 +1,17 @@
-"""Keep what a run's data, machine, cost and main numbers were, in one small file."""
+"""Keep what a run's data, machine, cost and main numbers were, and what it says of each claim, in two small files."""
 
 from lookalike.core.job_log import logged
 
 with logged(snakemake):
     from pathlib import Path
 
-    from lookalike.core.files import write_json
+    import pandas as pd
+
+    from lookalike.core.files import read_table, write_json, write_table
     from lookalike.report.provenance import read_jobs
     from lookalike.report.results import Results, run_summary
 
     dataset, command = Results("results")[snakemake.wildcards.dataset], snakemake.params.command
     folder, jobs = Path("results", dataset.id), read_jobs(Path("logs", dataset.id))
-    write_json(run_summary(dataset, folder, jobs, command), snakemake.output[0])
+    write_json(run_summary(dataset, folder, jobs, command), snakemake.output.summary)
+    write_table(pd.concat(map(read_table, snakemake.input.tested)), snakemake.output.claims)

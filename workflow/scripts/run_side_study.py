@@ -1,4 +1,4 @@
-"""Run a side study of its own exhibit on each fold, such as mistakes beside their bound (JMLR Theorem 1)."""
+"""Run a side study of its own exhibit on each fold, such as rankers that are averaged (JMLR Figure 7)."""
 
 from lookalike.core.job_log import logged
 
@@ -9,13 +9,13 @@ with logged(snakemake):
 
     from lookalike.core.files import read_csr, read_table, write_table
     from lookalike.studies.category.folds import Fold
-    from lookalike.studies.category.settings import FewImagesOfMethods, LossBound, Rankers, Rotation, Transfer
+    from lookalike.studies.category.settings import FewImagesOfMethods, Rankers, Transfer
 
     params, wildcards = snakemake.params.settings, snakemake.wildcards
     counts, splits = read_csr(snakemake.input.counts), read_table(snakemake.input.splits)
     module = import_module(f"lookalike.studies.category.{wildcards.side}")
-    own = {"rankers": Rankers, "loss_bound": LossBound, "transfer": Transfer, "rotation": Rotation}
-    side = (own | {"few_images": FewImagesOfMethods})[wildcards.side](**params["side"])
+    own = {"rankers": Rankers, "transfer": Transfer, "few_images": FewImagesOfMethods}
+    side = own[wildcards.side](**params["side"])
     folds = [Fold(counts, splits, number, params["seed"], wildcards.subset) for number in params["folds"]]
     table = pd.concat([module.numbers_of(fold, side) for fold in folds], ignore_index=True)
     write_table(table.assign(representation=wildcards.representation), snakemake.output[0])

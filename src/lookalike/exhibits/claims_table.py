@@ -1,25 +1,23 @@
-"""The papers' claims: each tested on a study by itself, then all of a paper decided together, in one place.
+"""The papers' claims: each tested on a study by itself, then a paper's primary claims decided together, in one place.
 
-A study's job writes what `claim_records` returns. One job decides all of them: `decided` makes results/claims.csv, and
-pages, README, notebooks and the terminal read that table.
+A study's job writes what `claim_records` returns, and `keep_run` keeps it with a run. One job decides: `decided` makes
+results/claims.csv, and pages, README, notebooks and the terminal read that table.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.tables import read_cells
 from lookalike.exhibits import words
-from lookalike.exhibits.certainty import LEVEL
-from lookalike.exhibits.claims import Claim, Reason, claims_of, decide
-from lookalike.exhibits.contrasts import SIMULATED
+from lookalike.exhibits.claims import LEVEL, Claim, Reason, claims_of, decide
 from lookalike.exhibits.model import Table
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.sheets import markdown, sheets_of
@@ -29,93 +27,117 @@ if TYPE_CHECKING:
     from lookalike.exhibits.study import Study
 
 COLUMNS = (
-    *("dataset", "data", "by_code", "id", "paper", "place", "exhibit", "claim", "kind", "setting"),
-    *("verdict", "tried", "untried", "reason", "p", "p_adjusted", "evidence", "further", "rows"),
-    *("decided_by", "programs"),
+    *("id", "paper", "place", "exhibit", "claim", "primary", "seen", "dataset", "title", "data"),
+    *("verdict", "tried", "untried", "reason", "p", "p_adjusted", "evidence", "further", "rows", "decided_by"),
 )
-"""Columns of results/claims.csv, all of them text. ``data`` says on which data, and over how many repeats; ``by_code``
-is "yes" where code made them. ``setting``, ``tried`` and ``untried`` name parts of a study. ``p`` says how sure a
-verdict is by itself and ``p_adjusted`` among all of its paper, "" where chance has no part in it. ``evidence`` is what
-decided; ``further`` is a JSON list of what stands beside it, and ``rows`` one of the keys of all contrasts behind a
-verdict. ``programs`` says why a claim is about our programs."""
-HEADS = {name: name for name in ("dataset", "paper", "place", "claim", "setting", "verdict", "p_adjusted", "evidence")}
+"""Columns of results/claims.csv, all of them text. ``primary`` is "yes" in the one row that decides a primary claim,
+and ``seen`` what had been seen of it before. ``title`` and ``data`` say on which data it was tested, and over how many
+repeats; ``tried`` and ``untried`` name parts of a study. ``p`` says how sure a verdict is by itself, ``p_adjusted``
+among the primary claims of its paper. ``evidence`` is what decided; ``further`` is a JSON list of what stands beside
+it, and ``rows`` one of the keys of all contrasts behind a verdict."""
+HEADS = {name: name for name in ("paper", "place", "claim", "title", "verdict", "p_adjusted", "evidence")}
 """Columns of claims.md, and their heads."""
-HEADS |= {"dataset": "data", "setting": "part", "p_adjusted": "p, adjusted", "decided_by": "decided by"}
+HEADS |= {"title": "run", "p_adjusted": "p, adjusted"}
 
 
 def claim_records(study: Study) -> pd.DataFrame:
-    """Return every claim of a study by itself, once for each part that it is about; none where it was not run."""
-    found = () if study.not_run or not study.has("contrasts") else claims_of(study.claim_rows)
-    records = [_record(study, claim, setting) for claim in found for setting in study.parts_of(claim)]
+    """Return every claim of a study by itself; none where it was not run, or where code made what it would rest on."""
+    is_evidence = study.has("contrasts") and not (study.not_run or study.synthetic or study.simulated)
+    records = [_record(study, claim) for claim in claims_of(study.claim_rows)] if is_evidence else []
     return pd.DataFrame(records, columns=list(COLUMNS), dtype=str)
 
 
-def decided(tables: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    """Decide the claims of all studies: p is adjusted over all verdicts of a paper that have one (Holm).
+def decided(
+    tested: Iterable[pd.DataFrame],
+    kept: Iterable[pd.DataFrame],
+    claims: Sequence[Claim],
+    command_of: Callable[[str], str],
+) -> pd.DataFrame:
+    """Decide the papers' claims: the primary ones first, each by one run, then all others on every data set at hand.
 
-    What is sure by itself and not among these is undecided.
+    A primary claim is decided by the first of its runs that is at hand, in the results or as it was kept; of one that
+    is not, the row has the command that makes it. Their p-values are adjusted over those of a paper (Holm): what is
+    sure by itself and not among them is undecided.
     """
+    found, at_hand = _by_run(tested), _by_run(kept)
+    at_hand |= found
+    primary = []
+    for claim in claims:
+        if claim.run:
+            rows = [at_hand[run, claim.id] for run in claim.run if (run, claim.id) in at_hand]
+            row = next((row for row in rows if row["verdict"] != Outcome.NOT_RUN), _not_run(claim, command_of))
+            primary.append({**row, **_about(claim), "primary": "yes"})
+    for paper in dict.fromkeys(claim.paper for claim in claims):
+        _adjust([row for row in primary if row["paper"] == paper and row["verdict"] != Outcome.NOT_RUN])
+    decides = {(row["dataset"], row["id"]) for row in primary}
+    others = [row for key, row in found.items() if key not in decides]
+    return pd.DataFrame([*primary, *others], columns=list(COLUMNS), dtype=str)
+
+
+def _by_run(tables: Iterable[pd.DataFrame]) -> dict[tuple[str, str], dict[str, str]]:
+    """Return the rows of tables by data set and claim."""
+    rows = (
+        {str(name): str(cell) for name, cell in row.items()} for table in tables for row in table.to_dict("records")
+    )
+    return {(row["dataset"], row["id"]): row for row in rows}
+
+
+def _adjust(rows: list[dict[str, str]]) -> None:
+    """Adjust the p-values of the primary claims of a paper; what is undecided by itself has none and counts as 1."""
     # heavy, and every plan imports this module
     from lookalike.ranking.comparison import holm
 
-    rows = [row for table in tables for row in table.to_dict("records")]
-    for paper in dict.fromkeys(row["paper"] for row in rows):
-        of_chance = [row for row in rows if row["paper"] == paper and row["p"]]
-        for row, p in zip(of_chance, holm([float(row["p"]) for row in of_chance]), strict=True):
+    for row, p in zip(rows, holm([float(row["p"] or 1) for row in rows]), strict=True):
+        if row["p"]:
             row["p_adjusted"] = repr(float(p))
-            if row["verdict"] in (Outcome.HOLDS, Outcome.FAILS) and p >= LEVEL:
+            if p >= LEVEL:
                 row["further"] = json.dumps([row["evidence"], *json.loads(row["further"])], ensure_ascii=False)
-                row["evidence"] = words.among_words(row["verdict"], float(row["p"]), p, len(of_chance))
+                row["evidence"] = words.among_words(row["verdict"], float(row["p"]), p, len(rows))
                 row |= {"verdict": Outcome.OPEN, "reason": Reason.AMONG_OTHERS}
-    return pd.DataFrame(rows, columns=list(COLUMNS), dtype=str)
 
 
 def read_claims(path: Path) -> list[dict[str, str]]:
-    """Read the rows of results/claims.csv; none where there is no such table."""
+    """Read the rows of results/claims.csv, or of the verdicts of a kept run; none where there is no such table."""
     if not path.is_file():
         return []
     try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False)
-        rows = [{name: str(row[name]) for name in COLUMNS} for row in table.to_dict("records")]
+        rows = read_cells(path, COLUMNS, exact=True).to_dict("records")
         if unknown := {row["verdict"] for row in rows} - {*Outcome}:
             raise ValueError(f"there is no verdict {min(unknown)!r}")
-    except (KeyError, OSError, ValueError) as error:
+    except (LookalikeError, OSError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise LookalikeError(f"cannot read {path} ({reason}): delete it and run the same command again") from error
-    return rows
+    return [{str(name): str(cell) for name, cell in row.items()} for row in rows]
 
 
 def claims_markdown(frame: pd.DataFrame) -> str:
-    """Return the decided claims as a page of Markdown: how many have each verdict, and each with what decided it."""
-    rows = [{str(name): str(cell) for name, cell in row.items()} for row in frame.to_dict("records")]
-    cells = frame.assign(
-        p_adjusted=[f"{float(p):.2g}" if p else "" for p in frame["p_adjusted"]],
-        verdict=[f"{row['verdict']}{' in this run' * bool(row['by_code'])}" for row in rows],
-    )
-    table = Table(cells, heads=HEADS, titles={"paper": {id: paper.short for id, paper in PAPERS.items()}})
-    return "\n\n".join(["# Claims of the papers", *words.counts_words(rows), markdown(sheets_of(table))]) + "\n"
+    """Return the decided claims as a page of Markdown: the primary ones, then the others, with what decided each."""
+    parts = ["# Claims of the papers"]
+    cells = frame.assign(p_adjusted=[f"{float(p):.2g}" if p else "" for p in frame["p_adjusted"]])
+    for is_primary, title in (("yes", "Primary claims"), ("", "Further claims, each by its own 95% intervals")):
+        own = cells[cells["primary"] == is_primary]
+        if len(own):
+            titles = {"paper": {id: paper.short for id, paper in PAPERS.items()}}
+            parts += [f"## {title}", markdown(sheets_of(Table(own, heads=HEADS, titles=titles)))]
+    return "\n\n".join([*parts[:1], words.counts_words(_by_run([frame]).values()), *parts[1:]]) + "\n"
 
 
-def is_by_number(record: Mapping[str, str]) -> bool:
-    """Tell whether numbers without an interval decided a claim, so that no p says how sure its verdict is."""
-    return record["reason"] == Reason.NO_INTERVAL
+def _about(claim: Claim) -> dict[str, str]:
+    """Return what claims.csv says of a claim."""
+    return {**{name: getattr(claim, name) for name in ("id", "paper", "place", "exhibit", "seen")}, "claim": claim.text}
 
 
-def _record(study: Study, claim: Claim, setting: str) -> dict[str, str]:
-    """Test a claim, on one part of a study or on all, and say what came of it."""
-    about = replace(claim, settings=(setting,)) if setting else claim
-    verdict = decide(about, study)
-    gate, parts = words.gate_words(about, verdict, study), words.evidence(verdict, study)
+def _record(study: Study, claim: Claim) -> dict[str, str]:
+    """Test a claim on a study, and say what came of it."""
+    verdict = decide(claim, study)
+    gate, parts = words.gate_words(claim, verdict, study), words.evidence(verdict, study)
     evidence, *further = [*filter(None, [gate, *parts])] or [""]
-    by_code = study.synthetic or study.simulated or any(row.data == SIMULATED for row in verdict.rows)
-    record = {
+    return {
+        **_about(claim),
+        "primary": "",
         "dataset": study.dataset,
+        "title": study.title,
         "data": " ".join(filter(None, (study.data_sentence(None), study.undecided))),
-        "by_code": "yes" * by_code,
-        **{name: getattr(claim, name) for name in ("id", "paper", "place", "exhibit")},
-        "claim": claim.text,
-        "kind": claim.kind,
-        "setting": next(iter(study.scope_of(about).settings if setting else ()), setting),
         "verdict": verdict.outcome,
         **dict(zip(("tried", "untried"), words.tried_on(verdict, study), strict=True)),
         "reason": verdict.reason,
@@ -124,6 +146,20 @@ def _record(study: Study, claim: Claim, setting: str) -> dict[str, str]:
         "evidence": evidence,
         "further": json.dumps(further, ensure_ascii=False),
         "rows": json.dumps(list(dict.fromkeys(row.key for row in verdict.rows))),
-        "programs": words.program_words(claim) if parts else "",
+        "decided_by": words.predicate_words(claim),
     }
-    return record | {"decided_by": words.predicate_words(claim, is_by_number=is_by_number(record))}
+
+
+def _not_run(claim: Claim, command_of: Callable[[str], str]) -> dict[str, str]:
+    """Return the row of a primary claim none of whose runs is at hand."""
+    run = claim.run[0]
+    return dict.fromkeys(COLUMNS, "") | {
+        "dataset": run,
+        "title": run,
+        "verdict": Outcome.NOT_RUN,
+        "reason": Reason.NOT_RUN,
+        "evidence": f"Not run: {command_of(run)}",
+        "further": "[]",
+        "rows": "[]",
+        "decided_by": words.predicate_words(claim),
+    }

@@ -1,7 +1,7 @@
 """Contrasts: what a study's numbers say of one method, or of one beside another, each a row with its interval.
 
 The job that gathers a study's numbers makes them, once. Claims, margins, the tables of comparisons and all pages are
-views of these rows. Times have a table of their own, because everything else is compared byte for byte.
+views of these rows.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ Unit = Literal[
     "",
 ]
 
-REAL, SYNTHETIC, SIMULATED, PRINT = "real", "synthetic", "simulated", "print"
-"""What a row is of; `PRINT`: of the paper's own numbers."""
+REAL, SYNTHETIC, SIMULATED = "real", "synthetic", "simulated"
+"""What a row is of."""
 TIME, ITERATIONS, STEPS, GRID = "time", "iterations", "steps", "grid"
 """Limits of ours that ended a fit or its choice early."""
 TRAINING, SEEDS, DRAWS = "training", "seeds", "draws"
@@ -37,15 +37,10 @@ TRAINING, SEEDS, DRAWS = "training", "seeds", "draws"
 that of too few draws."""
 SO_FAR = "so far"
 """Interval of what a limit of ours leaves open."""
-TRACED_STEPS = "traced steps"
-"""Interval between the two traced steps that something happened between."""
-RANGE = "least to largest"
-"""What the name of an interval ends in that is the range of a few repeats."""
 LIMITED = 0.4
 """A limit of ours counts that ended at least this share of the fits of a method: 2 of 5 folds."""
-NO_RESULT, NOT_RUN, TOO_FEW, VACUOUS = "no result", "not run", "too few", "vacuous"
-"""Why a row has no number: a fit did not end in time, there is no fit, too few of what its interval is over, or nothing
-could be against what it asks."""
+NO_RESULT, NOT_RUN, TOO_FEW = "no result", "not run", "too few"
+"""Why a row has no number: a fit did not end in time, there is no fit, or too few of what its interval is over."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +86,8 @@ class Contrast:
 
     @property
     def is_of_chance(self) -> bool:
-        """Tell whether its interval is one of chance: not of traced steps, a range, or what a limit leaves open."""
-        return self.interval not in ("", SO_FAR, TRACED_STEPS) and not self.interval.endswith(RANGE)
+        """Tell whether its interval is one of chance, and not what a limit leaves open."""
+        return self.interval not in ("", SO_FAR)
 
     def so_far(self, *, below: bool = False, above: bool = False) -> Contrast:
         """Return the row with the ends open beyond which a longer trace or time limit could move it."""
@@ -107,11 +102,6 @@ class Contrast:
         else:
             mean, high, low, printed = (-number for number in numbers)
         return replace(self, first=self.second, second=self.first, mean=mean, low=low, high=high, printed=printed)
-
-
-def printed_setting(paper: str, setting: str) -> str:
-    """Return the setting of a row of printed numbers, which may be called as a part of ours."""
-    return f"{paper}: {setting}"
 
 
 COLUMNS = tuple(field.name for field in fields(Contrast))
@@ -135,9 +125,9 @@ class Contrasts:
             self._found[row.key].append(row)
 
     @classmethod
-    def read(cls, *frames: pd.DataFrame) -> Contrasts:
-        """Read the tables that `contrasts_frame` makes."""
-        return cls(Contrast(*row) for frame in frames for row in frame[list(COLUMNS)].itertuples(index=False))
+    def read(cls, frame: pd.DataFrame) -> Contrasts:
+        """Read the table that `contrasts_frame` makes."""
+        return cls(Contrast(*row) for row in frame[list(COLUMNS)].itertuples(index=False))
 
     def intervals(self, setting: str, metric: str, first: str, second: str = "") -> list[Contrast]:
         """Return every interval of one difference, or of a level; empty where there is no such row."""

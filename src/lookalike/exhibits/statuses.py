@@ -81,6 +81,6 @@ class Outcome(StrEnum):
     HOLDS = "holds", "✓", "good", "the numbers of this data set bear the claim out"
     FAILS = "does not hold", "✗", "bad", "the numbers of this data set are against the claim"
     OPEN = "undecided", "?", "open", "the numbers of this data set leave it open"
-    NOT_TESTED = "not tested", "–", "absent", "this run has no numbers for it"
+    NOT_RUN = "not run", "–", "absent", "no run at hand has numbers for it"
     LEFT_OUT = "left out", "–", "absent", "a method did not end, which does not count beside others"
     """Of one contrast alone, never of a claim."""

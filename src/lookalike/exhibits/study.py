@@ -104,8 +104,7 @@ class Study(Section):
 
     def planned_files(self) -> Files:
         """Return the files that exhibits are drawn from."""
-        tables = ("contrasts", "time_contrasts")
-        return {name: f"{self.folder}/{self.room}/{name}.parquet" for name in tables}
+        return {"contrasts": f"{self.folder}/{self.room}/contrasts.parquet"}
 
     def shards(self) -> list[str]:
         """Return the shard numbers of its data set, zero-padded as in file names."""
@@ -249,7 +248,7 @@ class Study(Section):
     @cached_property
     def contrasts(self) -> Contrasts:
         """Return what its numbers say of methods, and of one beside another."""
-        return Contrasts.read(*(self.table(name) for name in ("contrasts", "time_contrasts") if self.has(name)))
+        return Contrasts.read(self.table("contrasts"))
 
     def title_of(self, method: str) -> str:
         """Name of a method in tables and legends: that of the settings, else the papers'."""
@@ -264,10 +263,6 @@ class Study(Section):
         """Return the parts that a claim is about: the one part of a study that has no others."""
         return Scope([""])
 
-    def parts_of(self, claim: Claim) -> list[str]:
-        """Return the printed settings on each of which a claim is decided by itself; "" where on all together."""
-        return [""]
-
     def role(self, name: str) -> list[str]:
         """Return the methods that a name in claims.csv stands for."""
         return [name]
@@ -275,10 +270,6 @@ class Study(Section):
     def was_run(self, method: str, setting: str = "") -> bool:
         """Tell whether a method was run, on a part or at all; what is no method counts as run."""
         return True
-
-    def other_data(self, settings: Sequence[str]) -> str:
-        """Say which data are not the paper's, as claims on printed numbers ask; "" where all are."""
-        return "made by code" if self.synthetic else ""
 
     def follows_protocol(self) -> bool:
         """Tell whether it was run as the paper says where a claim depends on that."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from lookalike.exhibits.claims import Claim, Kind, Reason, Verdict, methods_of, unknown
+from lookalike.exhibits.claims import Claim, Reason, Verdict, methods_of, unknown
 from lookalike.exhibits.contrasts import (
     DRAWS,
     GRID,
@@ -15,12 +15,10 @@ from lookalike.exhibits.contrasts import (
     NO_RESULT,
     NOT_RUN,
     SEEDS,
-    SIMULATED,
     STEPS,
     TIME,
     TOO_FEW,
     TRAINING,
-    VACUOUS,
     Contrast,
     Unit,
 )
@@ -31,9 +29,7 @@ from lookalike.exhibits.statuses import Outcome, Status
 if TYPE_CHECKING:
     from lookalike.exhibits.study import Study
 
-BY_TRIPLET = "training time by the triplet"
-"""Metric of training times that several claims ask for beside those in total."""
-DIFFERENCE, RATIO, LEVEL = "{first} minus {second} {gap}", "{first} over {second} {gap}", "{first} {gap}"
+DIFFERENCE, LEVEL = "{first} minus {second} {gap}", "{first} {gap}"
 SAID = {
     "map at stop": "{first} minus {second} {gap} at the validation stop",
     "map at the peak": "peak of {first} minus that of {second} {gap}",
@@ -41,43 +37,21 @@ SAID = {
     **{
         f"map of {n} images a class": f"{{first}} minus {{second}} {{gap}} with {n} images a class" for n in (5, 10, 20)
     },
-    "map of rotated images": "LMNN on rotated images minus LMNN {gap}",
-    "map of training images": "{first} minus {second} {gap} on training images",
-    "gain on training beyond test images": "so much more than on test images {gap}",
-    "largest difference of map": "{first} and {second} differ by at most {gap} in a fold",
-    "saturation": "{first} saturated at step {gap}",
-    "share of triplets at saturation": "{first} saturated after {gap} of the triplets",
     "decline after the peak": "{first} lost {gap} more of its peak than {second} by the last traced step",
-    "symmetry index": "symmetry index {gap}",
-    "symmetry index at the start": "symmetry index {gap} at the start",
-    "change of the symmetry index": "changed by {gap} until OASIS stopped",
-    "rise of the symmetry index": "rose by at most {gap} on the way",
+    "symmetry of what was learned": "symmetry index of W minus I {gap}",
     "map of new classes": "{first} minus {second} {gap} on classes that it did not learn from",
-    "steps of all rankers to the best single ranker": "all rankers of {first} need {gap} the steps of {second}",
-    "steps to the best single ranker": "{first} need {gap} the steps that {second} needs to be as good",
     "standard deviation of rankers": "standard deviation over rankers {gap}",
-    "mistakes beyond the bound": "mistakes minus the bound of {second}, where that is below the steps, at most {gap}",
-    "aggressiveness": "median C {gap}",
-    "standard deviation over folds by candidates": "validation mAP varies {gap} as much over folds as over candidates",
-    "training time": "{first} takes {gap}",
-    BY_TRIPLET: "{gap} by the triplet",
-    "training time at one omega": "{first} takes {gap} the time of {second} in folds that chose the same omega",
-    "time to choose and train": "{first} {gap}",
     "colour of filters": "share of colour of {first}'s filters minus that of {second}'s {gap}",
     "colour of filters beyond their start": "shallow filters of {first} gained {gap} of colour over their random start",
     "score@30": "{first} minus {second} {gap} at the top",
     "score@30_per_triplet": "{first} minus {second} {gap} at the top",
     "similarity_precision, in-class negatives": "{first} minus {second} on in-class negatives {gap}",
     "similarity_precision, out-of-class negatives": "{first} minus {second} on out-of-class negatives {gap}",
-    "growth of time": "{growth} {gap}",
-    "precision of the first 10 by raters": "raters call {gap} of the first 10 images relevant",
     "queries that reach the mean rater": "queries that reach the mean rater less 0.05: {first} minus {second} {gap}",
     "queries that reach the lowest rater": "queries that reach the lowest rater: {first} minus {second} {gap}",
     "standard deviation over queries beyond that over raters": "mAP varies by {gap} more over queries than over raters",
     "sparsity": "sparsity of {first} minus that of {second} {gap}",
     "sparsity over codebooks": "sparsity of {first} changes by {gap}",
-    "largest sparsity of a landmark": "{first} makes {gap} of the weights zero on the landmark where it makes most",
-    "training time over words": "{first} takes {gap} as long",
 }
 """Metric to how a row of it is said; `DIFFERENCE` or, of one method alone, `LEVEL` where it is not here."""
 SAID_OF_ONE = {
@@ -122,22 +96,10 @@ SMALL = 0.5
 """Differences in points below it have two decimals."""
 NO_NUMBER = "–"
 """Stands where print has no number, or no order of methods."""
-OVER_PARTS = ("sparsity over codebooks", "training time over words")
+OVER_PARTS = ("sparsity over codebooks",)
 """Metrics of changes from one part to another, which are always named."""
-BY_ONE_NUMBER = "by one number"
-"""Stands behind a verdict whose numbers have no interval."""
-CLAIMS_THAT = {
-    Outcome.HOLDS: "Claims that hold",
-    Outcome.FAILS: "Claims that do not hold",
-    Outcome.OPEN: "Claims that stay undecided",
-}
-"""What claims of an outcome are called together."""
-BASES = ON_METHODS, BY_NUMBERS, ON_PROGRAMS = (
-    "On methods",
-    "On methods, by one number without an interval",
-    "On our programs",
-)
-"""What verdicts are counted by: whom they are about, and what they rest on."""
+OUTCOMES = (Outcome.HOLDS, Outcome.FAILS, Outcome.OPEN, Outcome.NOT_RUN)
+"""What claims are counted by."""
 LIMITS = {
     ITERATIONS: "stopped at its limit of iterations",
     TIME: "ran into its time limit",
@@ -192,21 +154,15 @@ def contrast_words(rows: Sequence[Contrast], title_of: Callable[[str], str]) -> 
         few = [title_of(side) for side, limit in row.codes if limit == TOO_FEW]
         if few:
             return f"{' and '.join(few)}: too few {row.interval}"
-        if any(limit == VACUOUS for _, limit in row.codes):
-            return f"the bound of {second} lies above the number of steps, so no number of mistakes could break it"
         return f"{' and '.join(absent)} not run" if absent else f"no {row.metric} here"
     if row.metric == "p@k" and len(rows) > 1:
         return at_every_k(rows, first, second)
-    usual = LEVEL if not row.second else RATIO if row.unit == "ratio" else DIFFERENCE
     forms = SAID if row.second else SAID | SAID_OF_ONE
-    growth = f"power by which the time of {first} grows{f' minus that of {second}' if second else ''}:"
-    said = forms.get(row.metric, usual).format(first=first, second=second, gap=gap(rows), growth=growth)
-    if row.metric == "training time" and row.second:
-        said += f" the time of {second}"
-    if row.data == SIMULATED and row.metric in OVER_PARTS:
-        said += " (simulated rows)"
+    usual = DIFFERENCE if row.second else LEVEL
+    said = forms.get(row.metric, usual).format(first=first, second=second, gap=gap(rows))
     tested = [interval.p for interval in rows if not math.isnan(interval.p)]
-    return f"{said}, p of no difference {p_value(tested[0])}" if tested and row.unit == "points" else said
+    is_gap = row.second and row.unit == "points"
+    return f"{said}, p of no difference {p_value(tested[0])}" if tested and is_gap else said
 
 
 def at_every_k(rows: Sequence[Contrast], first: str, second: str) -> str:
@@ -234,35 +190,9 @@ def tried_on(verdict: Verdict, study: Study) -> tuple[str, str]:
 
 
 def scope_words(verdict: str, tried: str, untried: str) -> str:
-    """Say which parts a claim was tried on, and on which not, as far as `reach_words` does not."""
-    if verdict in (Outcome.HOLDS, Outcome.FAILS) and tried and untried:
-        return f"not tried on {untried}"
-    return f"tried on {tried}{f', not on {untried}' if untried else ''}" if tried else ""
-
-
-def basis(kind: str, *, is_by_number: bool) -> str:
-    """Say what a verdict counts among."""
-    return ON_PROGRAMS if kind == Kind.IMPLEMENTATION else BY_NUMBERS if is_by_number else ON_METHODS
-
-
-def reach_words(verdict: str, kind: str, tried: str, untried: str, *, is_by_number: bool = False) -> str:
-    """Say how far a verdict reaches: ``on 10 classes, by one number, for our programs``.
-
-    A claim about every set is not borne out by those that were tried, so its verdict names these.
-    """
-    is_decided = verdict in (Outcome.HOLDS, Outcome.FAILS)
-    where = f"on {tried}" if is_decided and tried and untried else ""
-    ran = kind == Kind.IMPLEMENTATION and verdict != Outcome.NOT_TESTED
-    return ", ".join(filter(None, (where, BY_ONE_NUMBER * is_by_number, "for our programs" if ran else "")))
-
-
-def program_words(claim: Claim) -> str:
-    """Say that a claim is about our programs, and why; "" where it is not."""
-    if claim.kind is not Kind.IMPLEMENTATION:
-        return ""
-    return (
-        f"It tells of our programs on the machine of this run{': ' * bool(claim.implementation)}{claim.implementation}."
-    )
+    """Say on which parts a claim was tried, and on which of its own not; "" where it has one part."""
+    tried_on = f"on {tried}" if verdict in (Outcome.HOLDS, Outcome.FAILS) else f"tried on {tried}"
+    return f"{tried_on}{f', not tried on {untried}' if untried else ''}" if tried else ""
 
 
 def names_parts(verdict: Verdict) -> bool:
@@ -281,23 +211,20 @@ def evidence(verdict: Verdict, study: Study) -> list[str]:
     ]
 
 
-def among_words(outcome: str, p: float, adjusted: float, n_verdicts: int) -> str:
-    """Say that a verdict is sure by itself and not among the others of its paper."""
-    among = f"among the {n_verdicts} verdicts of its paper that have a p this may be chance (p {p_value(adjusted)})"
-    return f"By itself it {outcome} (p {p_value(p)}), but {among}."
+def among_words(outcome: str, p: float, adjusted: float, n_claims: int) -> str:
+    """Say that a verdict is sure by itself and not among the primary claims of its paper."""
+    return (
+        f"By its own interval it {outcome} (p {p_value(p)}). Adjusted over the paper's {n_claims} primary claims "
+        f"(Holm), p is {p_value(adjusted)}."
+    )
 
 
 def gate_words(claim: Claim, verdict: Verdict, study: Study) -> str:
     """Say why a claim is not decided, in one sentence; "" where its predicate decided."""
-    if verdict.reason is Reason.IMPLEMENTATION:
-        return f"It tells of our implementation, not of the method: {claim.implementation}."
     if verdict.reason is Reason.PROTOCOL:
         return f"It is about another protocol: {claim.protocol}."
-    if verdict.reason is Reason.PRINTED_NUMBER:
-        where = f"and these are not the paper's data ({study.other_data(verdict.scope.settings)})"
-        return f"The claim is about a printed number ({claim.printed_number}), {where}."
-    if verdict.reason is Reason.SIMULATED:
-        return "Its raters are simulated, so it tells of the simulation and of no person."
+    if verdict.reason is Reason.NO_INTERVAL and verdict.rows:
+        return "Its numbers have no interval here."
     if verdict.reason is Reason.LIMIT:
         ended: dict[tuple[str, str], dict[str, None]] = {}
         for row in verdict.rows:
@@ -309,8 +236,6 @@ def gate_words(claim: Claim, verdict: Verdict, study: Study) -> str:
             for (limit, setting), names in ended.items()
         ]
         return f"{'; '.join(said)}."
-    if verdict.reason is Reason.NO_RULE:
-        return f"{claim.note}."
     if verdict.reason is Reason.NOT_RUN and not verdict.rows:
         return study.not_run or not_run_words(claim, study)
     return ""
@@ -320,9 +245,8 @@ def not_run_words(claim: Claim, study: Study) -> str:
     """Say which methods of a claim were not run, or that none of its parts was."""
     names = dict.fromkeys(name for part in claim.contrasts for name in (*part.first, *part.second))
     groups = zip(names, methods_of(claim, study), strict=False)
-    missing = [name.split("|") for name, methods in groups if not any(map(study.was_run, methods))]
-    absent = " and ".join(dict.fromkeys(" or ".join(map(study.title_of, group)) for group in missing))
-    return f"{absent} not run." if absent else "None of its parts was run."
+    missing = [name for name, methods in groups if not any(map(study.was_run, methods))]
+    return f"{' and '.join(map(study.title_of, missing))} not run." if missing else "None of its parts was run."
 
 
 def signed(value: float, unit: Unit = "points") -> str:
@@ -401,54 +325,19 @@ def margin_sentences(margin: Margin) -> list[str]:
     return [f"{best}.", *[order] * bool(n_pairs)]
 
 
-BOUNDS = {
-    "within": "Holds if every 95% interval lies {bounds}; fails if one lies beyond{surely}{but}.",
-    "above": "Holds if every 95% interval of a difference lies above 0, and p below 0.05 where there is one; fails if "
-    "one lies below 0{near}.",
-    "near_print": "Holds if every number is within {margin:g} of the printed one; fails if one is not.",
-    "at_most_print": "Holds if every number is at most {times:g} times the printed one; fails if one is larger.",
-    "around_print": "Holds if the printed number lies in every 95% interval; fails if it lies outside of one.",
-    "at_least": "Holds if every ratio{ways} is {least}; fails if none of a part is.",
-    "on_average": "Holds if the geometric mean of the ratios{ways} is at least {times:g}; fails if none is.",
-    "not_always": "Holds if one ratio is above {most:g}; fails if all are at most {most:g}.",
-    "at_every_k": "Holds if the first is higher at every k, and by its 95% interval on average over k; fails if it is "
-    "lower at one k, with p below 0.05 after Holm's adjustment, or on average.",
-    "increases": "Holds if the number of the largest part is surely {side} that of each smaller one; fails if it is "
-    "surely on the other side of one.",
-    "largest": "Holds if the first takes longer than each other one that ended; fails if one takes longer.",
-    "does_not_end": "Holds if no fit ends within the time limit of this study, fails if one does; the papers' was five "
-    "days.",
-    "overfits": "Holds if the gain over Euclidean is {times:g} times as large on training as on test images, and "
-    "larger by its 95% interval; open if the interval does not tell; else fails.",
-    "falls": "Holds if the score never rises with the share, and the 95% interval of last minus first lies below 0; "
-    "fails if it lies above.",
-    "falls_from_one": "Holds if it starts at 1 and falls until OASIS stops, rising by at most {rise:g} on the way; "
-    "open if the two traced steps around the stop do not tell; else fails.",
-    "both_ways": "Holds if every 95% interval{ways} lies {bounds}; fails if one of each lies beyond{surely}.",
-}
-"""Predicate to what it asks, with its parameters."""
-
-
-def predicate_words(claim: Claim, *, is_by_number: bool = False) -> str:
-    """Say what a claim's predicate asks, with its bounds; "" without one."""
+def predicate_words(claim: Claim) -> str:
+    """Say what a claim's predicate asks, with its bounds."""
+    if claim.predicate == "at_every_k":
+        return (
+            "Holds if the first is higher at every k, and by its 95% interval on average over k; fails if it is lower "
+            "at one k, with p below 0.05 after Holm's adjustment over k, or on average."
+        )
     low, high = (claim.parameters.get(end, math.nan) for end in ("low", "high"))
     least, most = (written(end, Form("{:g}".format)) for end in (low, high))
     bounds = f"above {least}" if math.isnan(high) else f"between {least} and {most}"
     if math.isnan(low):
-        bounds = f"below {most}" if claim.parameters.get("strictly") else f"at most at {most}"
-    times, largest = (claim.parameters.get(name, math.nan) for name in ("times", "most"))
-    factor = f"at least {times:g}" if math.isnan(largest) else f"between {times:g} and {largest:g}"
-    given = {
-        "near": f", or within {claim.parameters['margin']:g} of it" if "margin" in claim.parameters else "",
-        "bounds": bounds,
-        "least": "above 1" if times == 1 else factor,
-        "surely": ", with p below 0.05 there after Holm's adjustment" if claim.parameters.get("adjusted") else "",
-        "but": f", but for the {claim.parameters.get('never_fails')}" if "never_fails" in claim.parameters else "",
-        "side": "below" if claim.parameters.get("decreases") else "above",
-        "ways": ", in total and by the triplet," if BY_TRIPLET in {part.metric for part in claim.contrasts} else "",
-    }
-    rule = BOUNDS[claim.predicate].format(**{**given, **claim.parameters}) if claim.predicate else ""
-    return f"{rule} Its numbers here have no 95% interval." if is_by_number else rule
+        bounds = f"below {most}"
+    return f"Holds if every 95% interval lies {bounds}; fails if one lies beyond, with p times their number below 0.05."
 
 
 def sentence(words: str) -> str:
@@ -463,18 +352,8 @@ def status_counts(statuses: Mapping[Status, int]) -> str:
     )
 
 
-def counts_words(rows: Sequence[Mapping[str, str]]) -> list[str]:
-    """Say how many verdicts on claims, rows of results/claims.csv, have each outcome: a sentence a kind of data."""
-    sentences = []
-    for by_code, data in (("", "real photographs"), ("yes", "data that code makes, in this run")):
-        own = [row for row in rows if row["by_code"] == by_code]
-        holds, fails, undecided, untested = (
-            sum(row["verdict"] == outcome for row in own)
-            for outcome in (Outcome.HOLDS, Outcome.FAILS, Outcome.OPEN, Outcome.NOT_TESTED)
-        )
-        if own:
-            sentences.append(
-                f"Claims of the papers on {data}: holds {holds}, does not hold {fails}, undecided {undecided}, "
-                f"not tested {untested}."
-            )
-    return sentences
+def counts_words(rows: Iterable[Mapping[str, str]]) -> str:
+    """Say how many primary claims, of rows of results/claims.csv, have each outcome; "" without any."""
+    primary = [row for row in rows if row["primary"]]
+    counts = (f"{outcome} {sum(row['verdict'] == outcome for row in primary)}" for outcome in OUTCOMES)
+    return f"The papers' {len(primary)} primary claims: {', '.join(counts)}." if primary else ""

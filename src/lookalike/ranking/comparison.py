@@ -22,7 +22,7 @@ CONFIDENCE = 0.95
 KEYS = ("subset", "method", "fold", "image_id")
 NUMBERS = ("difference", "std", "t_low", "t_high", "p", "bootstrap_low", "bootstrap_high")
 COLUMNS = (
-    *("subset", "family", "reference", "method", "difference", "std", "t_low", "t_high", "p", "p_holm"),
+    *("subset", "reference", "method", "difference", "std", "t_low", "t_high", "p"),
     *("bootstrap_low", "bootstrap_high", "n_folds", "n_images"),
 )
 
@@ -128,25 +128,22 @@ def compare_methods(
     n_train: float,
     n_test: float,
     random_state: int,
-    families: Mapping[str, Sequence[str]],
+    methods: Sequence[str],
 ) -> pd.DataFrame:
     """Compare a reference method with other methods on each subset, query by query, in the columns `COLUMNS`.
 
-    Only folds that both methods have are compared. Holm's adjustment is made within each family of methods of a subset:
-    those that are compared to answer one question, so that what is run for another one changes nothing. The draws of a
-    pair of methods depend on the seed, the subset and the two names alone, so that neither other methods nor the order
-    of rows change a row of the result.
+    Only folds that both methods have are compared. The draws of a pair of methods depend on the seed, the subset and
+    the two names alone, so that neither other methods nor the order of rows change a row of the result.
 
     `average_precision` is a long table of `KEYS` (the image is the query) and ``average_precision``; queries where that
     is NaN, without a positive, are left out. Training and test images of a partition are as in `corrected_t_test`; per
-    class is enough (40 and 25). `families` has the methods of each by its name, of which each gets a row on every
-    subset, whether it has a result there or not.
+    class is enough (40 and 25). Each of `methods` gets a row on every subset, whether it has a result there or not.
 
     ``difference`` is reference minus method, the mean over folds of each fold's mean (a fraction, not percent), NaN
     without a common fold; ``std`` is the standard deviation (ddof = 1) of the folds' differences; ``t_low``, ``t_high``
-    and ``p`` are those of `corrected_t_test`: these and ``std`` are NaN with fewer than two folds. ``p_holm`` is `holm`
-    over the family, ``bootstrap_low`` and ``bootstrap_high`` are of `clustered_bootstrap`; ``n_folds`` and ``n_images``
-    count common folds, and different query images in them.
+    and ``p`` are those of `corrected_t_test`: these and ``std`` are NaN with fewer than two folds. ``bootstrap_low``
+    and ``bootstrap_high`` are of `clustered_bootstrap`; ``n_folds`` and ``n_images`` count common folds, and different
+    query images in them.
 
     A query that occurs twice, two methods with different queries in the same fold, and a reference method that no
     subset has are a ValueError.
@@ -156,23 +153,16 @@ def compare_methods(
     if not (average_precision["method"] == reference_method).any():
         raise ValueError(f"no row of the reference method {reference_method!r}; name one that is in the table")
     queries = average_precision.dropna(subset=["average_precision"])
-    tables = []
+    rows = []
     for subset in sorted(average_precision["subset"].unique(), key=str):
         part = queries[queries["subset"] == subset]
-        for name, methods in families.items():
-            rows = []
-            for method in methods:
-                # The pair is sorted so that exchanging the two only turns the sign of the interval.
-                pair = sorted([str(reference_method), str(method)])
-                stream = generator(random_state, "comparison", str(subset), *pair)
-                row = {"subset": subset, "family": name, "reference": reference_method, "method": method}
-                paired = _paired(part, reference_method, method)
-                rows.append(row | _evidence(paired, n_train, n_test, stream))
-            family = pd.DataFrame(rows, columns=list(COLUMNS))
-            family["p_holm"] = holm(family["p"].to_numpy(dtype=np.float64))
-            tables.append(family)
-    filled = [family for family in tables if len(family)]
-    return pd.concat(filled, ignore_index=True) if filled else pd.DataFrame(columns=list(COLUMNS))
+        for method in methods:
+            # The pair is sorted so that exchanging the two only turns the sign of the interval.
+            pair = sorted([str(reference_method), str(method)])
+            stream = generator(random_state, "comparison", str(subset), *pair)
+            names = {"subset": subset, "reference": reference_method, "method": method}
+            rows.append(names | _evidence(_paired(part, reference_method, method), n_train, n_test, stream))
+    return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 def average_precisions(rankings: Iterable[tuple[Mapping[str, object], Rankings]]) -> pd.DataFrame:
@@ -202,7 +192,7 @@ def _paired(part: pd.DataFrame, reference: str, method: str) -> pd.DataFrame:
 
 
 def _evidence(paired: pd.DataFrame, n_train: float, n_test: float, stream: np.random.Generator) -> dict[str, float]:
-    """Return the columns of one comparison, but for those that need the whole family."""
+    """Return the columns of one comparison."""
     by_fold = paired.groupby("fold", observed=True)["difference"].mean()
     counts = {"n_folds": len(by_fold), "n_images": paired["image_id"].nunique()}
     if paired.empty:

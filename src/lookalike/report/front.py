@@ -17,20 +17,17 @@ from typing import NamedTuple
 import pandas as pd
 
 from lookalike.exhibits import words
-from lookalike.exhibits.claims import Kind
 from lookalike.exhibits.drawing import draw
 from lookalike.exhibits.model import Axis, Figure, Line, Margin, Panel, Series
 from lookalike.exhibits.registry import PAPERS
-from lookalike.exhibits.statuses import ELSEWHERE, Outcome
-from lookalike.exhibits.style import BLACK, BLUE, GREY, ORANGE, Look, paper_style
-from lookalike.report.claims import Choice, DecidedClaim, alike, by_basis, verdict_choices
+from lookalike.exhibits.statuses import ELSEWHERE
+from lookalike.exhibits.style import BLACK, BLUE, GREY, Look, paper_style
 from lookalike.report.pages import address_of, twin_of
 from lookalike.report.results import Exhibit, Results
 
 KINDS = {False: "real photographs", True: "synthetic"}
 LETTERS = 38
 """Letters of a line beside the chart."""
-SERIES = {False: "here, real photographs", True: "here, synthetic data"}
 
 
 class Row(NamedTuple):
@@ -58,54 +55,6 @@ class Item(NamedTuple):
     text: str
 
 
-class Maker(NamedTuple):
-    """A paper that makes a claim."""
-
-    title: str
-    address: str
-    """Of the claim with all that decided it."""
-    scope: str
-    """What it was tried on, and on what of its own not."""
-
-
-class SharedClaim(NamedTuple):
-    """A claim, once for all papers that make it."""
-
-    text: str
-    place: str
-    """Data set, of several."""
-    makers: list[Maker]
-    evidence: str
-
-
-class Verdicts(NamedTuple):
-    """Claims of one outcome: on methods first, then by numbers without intervals, then on programs."""
-
-    outcome: Outcome
-    claims: dict[str, list[SharedClaim]]
-
-    @property
-    def n_claims(self) -> int:
-        """How many claims these are."""
-        return sum(map(len, self.claims.values()))
-
-
-class Sides(NamedTuple):
-    """What came out on one kind of data."""
-
-    data: list[str]
-    """Data sets, each with its size."""
-    compared: list[Item]
-    """How the methods compare."""
-    verdicts: list[Verdicts]
-    counts: dict[str, list[Choice]]
-    """Verdicts counted, each once for all papers that make the claim."""
-    words: str
-    """What stands behind these verdicts."""
-    caveats: list[str]
-    """What leaves open how methods compare."""
-
-
 def rows_of(results: Results, paper: str) -> list[Row]:
     """Return the lines of the table of a paper, or of a group of our own."""
     return [
@@ -116,24 +65,24 @@ def rows_of(results: Results, paper: str) -> list[Row]:
 
 
 def distinct_rows(results: Results) -> list[Row]:
-    """Return the lines of all papers and of our own groups, each margin once: a paper and its draft share ours."""
+    """Return the lines on photographs, each margin once: a paper and its draft share ours."""
     seen: set[tuple[str, ...]] = set()
     rows = []
     for row in (row for paper in (*PAPERS, *results.groups) for row in rows_of(results, paper)):
         keys = {(row.exhibit.dataset, *margin.contrast.key): margin for margin in row.margins}
         margins = tuple(margin for key, margin in keys.items() if key not in seen)
-        rows += [Row(row.exhibit, margins)] if margins else []
+        rows += [Row(row.exhibit, margins)] if margins and not row.exhibit.synthetic else []
         seen |= {*keys}
     return rows
 
 
 def main_rows(results: Results) -> list[Row]:
-    """Return the first line of a paper of each data set that has one, real ones first."""
+    """Return the first line of a paper of each data set of photographs that has one."""
     first: dict[str, Row] = {}
     for row in distinct_rows(results):
         if row.exhibit.paper in PAPERS:
             first.setdefault(row.exhibit.dataset, row)
-    return sorted(first.values(), key=lambda row: row.exhibit.synthetic)
+    return list(first.values())
 
 
 def gaps_in_points(results: Results) -> list[tuple[Row, Margin]]:
@@ -162,50 +111,26 @@ def order_words(row: Row) -> str:
 
 
 def _levels(row: Row) -> str:
-    """Write ``OASIS reaches 24.1% (33% in the paper), MCML 21.3% (29%) and Euclidean 18.7% (23%)``.
-
-    On synthetic images the paper's are no measure.
-    """
+    """Write ``OASIS reaches 24.1% (33% in the paper), MCML 21.3% (29%) and Euclidean 18.7% (23%)``."""
     levels: dict[str, str] = {}
     for margin in row.margins:
         sides = (margin.method, margin.rival), *(words.level_words(margin, is_printed=side) for side in (False, True))
         for name, ours, printed in zip(*sides, strict=True):
-            in_paper = (
-                f" ({printed}{'' if levels else ' in the paper'})" if printed and not row.exhibit.synthetic else ""
-            )
+            in_paper = f" ({printed}{'' if levels else ' in the paper'})" if printed else ""
             levels.setdefault(name, f"{ours}{in_paper}")
     (first, level), *others = levels.items()
     return words.listed([f"{first} reaches {level}", *(f"{name} {level}" for name, level in others)])
 
 
-def outcome(results: Results, claims: Sequence[DecidedClaim], *, synthetic: bool) -> Sides:
-    """Return what came out on one kind of data, each result and claim once."""
-    found = alike(claim for claim in claims if bool(claim.in_this_run) == synthetic)
-    # a data set that code makes may have an exhibit on photographs, and is none for that
-    exhibits = [row for dataset in results.datasets if dataset.synthetic == synthetic for row in dataset.exhibits]
-    sizes = {exhibit.dataset_title: exhibit.size for exhibit in exhibits if exhibit.size}
-    caveats = {exhibit.dataset_title: exhibit.undecided for exhibit in exhibits if exhibit.undecided}
-    several = len({claim.dataset for claim, *_ in found}) > 1
-    groups = {claim.anchor: group for group in found for claim in group[:1]}
-    bases = by_basis(claim for claim, *_ in found)
-    verdicts = [
-        Verdicts(
-            outcome,
-            {
-                title: [_shared_claim(groups[claim.anchor], several) for claim in own if claim.verdict is outcome]
-                for title, own in bases.items()
-            },
-        )
-        for outcome in (Outcome.HOLDS, Outcome.FAILS, Outcome.OPEN)
-    ]
-    return Sides(
-        [f"{title} ({size})" for title, size in sizes.items()],
-        [_item(row) for row in distinct_rows(results) if row.exhibit.synthetic == synthetic],
-        verdicts,
-        {title: verdict_choices(own) for title, own in bases.items()},
-        " in this run" * synthetic,
-        [f"{words.sentence(title)} {caveat}" for title, caveat in caveats.items()],
-    )
+def compared(results: Results) -> list[Item]:
+    """Return how the methods compare on photographs, each result once."""
+    return [_item(row) for row in distinct_rows(results)]
+
+
+def synthetic_words(results: Results) -> str:
+    """Name the data sets that code makes, in one sentence; "" without any."""
+    titles = [dataset.title for dataset in results.datasets if dataset.synthetic and not dataset.not_run]
+    return f"Made by code, to show that the methods run: {words.listed(titles)}." if titles else ""
 
 
 def _item(row: Row) -> Item:
@@ -217,28 +142,6 @@ def _item(row: Row) -> Item:
         parts = [words.sentence("; ".join(map(words.margin_words, row.margins)))]
     notes = dict.fromkeys(margin.note for margin in row.margins)
     return Item(row.place, address_of(row.exhibit), " ".join(filter(None, (*parts, *notes))))
-
-
-def _shared_claim(group: Sequence[DecidedClaim], several: bool) -> SharedClaim:
-    """Return a claim with all papers that make it, each with its scope, and with what decided it for the first.
-
-    Of what programs take each part of the evidence is told: the ratios differ from set to set.
-    """
-    first = group[0]
-    makers = [Maker(claim.paper_short, f"claims.html#{claim.anchor}", _scope(claim)) for claim in group]
-    parts: dict[str, str] = {}
-    for claim in group:
-        if claim.id == first.id:
-            numbers = (claim.evidence, *(claim.parts if claim.kind == Kind.IMPLEMENTATION else ()))
-            parts.setdefault("; ".join(numbers), claim.part)
-    evidence = [f"{part}: {text}" if len(parts) > 1 else text for text, part in parts.items()]
-    return SharedClaim(first.claim, first.dataset_title * several, makers, " ".join(map(words.sentence, evidence)))
-
-
-def _scope(claim: DecidedClaim) -> str:
-    """Say what a paper's claim was tried on; whose programs it is about stands above."""
-    where = words.reach_words(claim.verdict, "", claim.tried, claim.untried)
-    return ", ".join(filter(None, (claim.part, where, claim.scope)))
 
 
 def repeated(results: Results, rows: Sequence[Row]) -> dict[str, str]:
@@ -254,14 +157,11 @@ def forest(results: Results) -> str:
     if not rows:
         return ""
     gaps = pd.DataFrame([asdict(margin.contrast) for _, margin in rows])
-    frame = gaps.assign(place=range(len(rows)), series=[SERIES[exhibit.synthetic] for exhibit, _ in rows])
-    looks = dict(zip(SERIES.values(), (Look(BLUE, "o"), Look(ORANGE, "s")), strict=True))
+    frame = gaps.assign(place=range(len(rows)))
     series = [
-        Series(name, {"series": name}, "mean", "place", look, "low", "high", kind="points", sideways=True)
-        for name, look in looks.items()
-        if name in set(frame["series"])
+        Series("here", {}, "mean", "place", Look(BLUE, "o"), "low", "high", kind="points", sideways=True),
+        Series("in the paper", {}, "printed", "place", Look(BLACK, "D"), kind="points", hollow=True),
     ]
-    series.append(Series("in the paper", {}, "printed", "place", Look(BLACK, "D"), kind="points", hollow=True))
     n_settings = Counter(dataset for dataset, _ in {(exhibit.dataset, margin.setting) for exhibit, margin in rows})
     ticks = tuple((place, _row_name(*row, n_settings[row[0].dataset] > 1)) for place, row in enumerate(rows))
     y = Axis("", ticks=ticks, low=-0.6, high=len(rows) - 0.4, reversed=True)

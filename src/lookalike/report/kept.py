@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 from lookalike.core.files import PathLike, read_json
@@ -24,14 +23,12 @@ class KeptRun(NamedTuple):
     """Kind of data, and its size."""
     sentences: list[str]
     """Its main numbers."""
-    synthetic: bool
-    """Whether code made its data."""
 
 
 def kept_runs(files: Iterable[PathLike], at_hand: Collection[str]) -> list[KeptRun]:
-    """Return the kept runs of data sets that are not at hand, those of real photographs first."""
+    """Return the kept runs on photographs of data sets that are not at hand."""
     summaries = map(read_json, files)
-    others = [summary for summary in summaries if summary["dataset"] not in at_hand]
+    others = [summary for summary in summaries if not summary["synthetic"] and summary["dataset"] not in at_hand]
     return [
         KeptRun(
             summary["dataset"],
@@ -39,9 +36,8 @@ def kept_runs(files: Iterable[PathLike], at_hand: Collection[str]) -> list[KeptR
             "; ".join(filter(None, (KINDS[summary["synthetic"]], summary["size"]))),
             # without two methods side by side, what an exhibit's last note says
             [*(_gaps(summary["margins"]) or summary.get("notes", [])[-1:]), *filter(None, [summary.get("undecided")])],
-            summary["synthetic"],
         )
-        for summary in sorted(others, key=itemgetter("synthetic"))
+        for summary in others
     ]
 
 

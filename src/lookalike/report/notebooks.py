@@ -105,23 +105,20 @@ class PaperReader:
         return Shown("<hr>".join(exhibit._repr_html_() for exhibit in found), "\n\n".join(texts))
 
     def claims(self) -> Shown:
-        """Show the claims of the paper, each with the verdict on every data set and what decided it."""
+        """Show the claims of the paper, primary ones first, each with its verdict and what decided it."""
         claims = [claim for claim in claims_of(self.results) if claim.paper == self.paper] if self.results else []
         if not claims:
             return self._missing("No verdict on a claim of this paper is among the results")
-        verdicts = [claim.verdict for claim in claims]
-        counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
-        sources = {dataset.id: dataset.source for dataset in self.datasets}
-        rows = []
-        for claim in claims:
-            verdict = f"{claim.verdict.badge.sign} {claim.verdict}{claim.behind_verdict}"
-            parts = sources.get(claim.dataset, claim.dataset), claim.part, claim.scope
-            basis = f"{', '.join(filter(None, parts))}: {claim.evidence}"
-            rows.append((verdict, f"{claim.claim} ({claim.place})", basis))
-        return Shown(
-            f"<p>Verdicts: {escape(counts)}.</p>{_table(('verdict', 'claim', 'by'), rows)}",
-            "\n".join([f"Verdicts: {counts}.", *(f"{verdict}: {claim}" for verdict, claim, _ in rows)]),
-        )
+        rows = [
+            (
+                f"{claim.verdict.badge.sign} {claim.verdict}",
+                f"{'Primary: ' * claim.is_primary}{claim.claim} ({claim.place})",
+                f"{', '.join(filter(None, (claim.title, claim.scope)))}: {claim.evidence}",
+            )
+            for claim in claims
+        ]
+        text = "\n".join(f"{verdict}: {claim}" for verdict, claim, _ in rows)
+        return Shown(_table(("verdict", "claim", "by"), rows), text)
 
     def metrics(self) -> pd.DataFrame:
         """Return the tidy metrics of all data sets that have exhibits of this paper, and the ``source`` of each."""

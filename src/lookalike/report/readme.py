@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from lookalike.core.errors import LookalikeError
@@ -21,15 +21,13 @@ if TYPE_CHECKING:
 
 BEGIN, END = "<!-- made by `make readme`: begin -->", "<!-- made by `make readme`: end -->"
 N_QUERIES = 3
-IT_RUNS = "Data that code makes shows that a study runs, and decides nothing about a paper:"
-ALL_VERDICTS = "`results/claims.md` has each with what decided it, and p adjusted over all of a paper (Holm)."
+ALL_VERDICTS = "`results/claims.md` has each with the run that decides it, and p adjusted over those of a paper (Holm)."
 
 
-def readme_numbers(results: Results, origin: str, kept: Sequence[KeptRun] = ()) -> str:
-    """Return the margins of a run on real data as Markdown: a table, sentences, what made them, longer runs."""
-    every = front.main_rows(results)
-    main = [row for row in every if not row.exhibit.synthetic]
-    if not every:
+def readme_numbers(results: Results, origin: str, kept: Iterable[KeptRun] = ()) -> str:
+    """Return the margins of a run as Markdown: a table, sentences on each data set, what made them, longer runs."""
+    main = front.main_rows(results)
+    if not main:
         raise LookalikeError("no data set has a result yet: run `make demo`, then `make readme`")
     cells = [
         (
@@ -40,7 +38,6 @@ def readme_numbers(results: Results, origin: str, kept: Sequence[KeptRun] = ()) 
             words.printed_words(margin),
         )
         for row, margin in front.gaps_in_points(results)
-        if not row.exhibit.synthetic
     ]
     heads = ("Exhibit", "Data", "Difference", "Here", "Paper")
     lines = [f"| {' | '.join(line)} |" for line in (heads, ("---", "---", "---", "---:", "---:"), *cells)]
@@ -50,13 +47,11 @@ def readme_numbers(results: Results, origin: str, kept: Sequence[KeptRun] = ()) 
         "paper has no such number. mAP is mean average precision, P@k the share of relevant images among the first k. "
         "S-TG and S-DA are the two algorithms of SOML."
     )
-    verdicts = [" ".join((*words.counts_words(results.claims), ALL_VERDICTS))] if results.claims else []
-    longer = [f"- **{run.title}** ({run.about}). {' '.join(run.sentences)}" for run in kept if not run.synthetic]
+    verdicts = [" ".join((words.counts_words(results.claims), ALL_VERDICTS))] if results.claims else []
+    verdicts += [front.synthetic_words(results)] if front.synthetic_words(results) else []
+    longer = [f"- **{run.title}** ({run.about}). {' '.join(run.sentences)}" for run in kept]
     more = ["**Longer runs**, whose [summaries are kept](docs/reference/runs.md):", "\n".join(longer)] if longer else []
-    made = [row.exhibit.dataset_title for row in every if row.exhibit.synthetic]
-    made += [run.title[0].lower() + run.title[1:] for run in kept if run.synthetic]
-    runs = [f"{IT_RUNS} {words.listed(made)}."] if made else []
-    return "\n\n".join(("\n".join(lines), note, *parts, *verdicts, f"Made by {origin}.", *more, *runs)) + "\n"
+    return "\n\n".join(("\n".join(lines), note, *parts, *verdicts, f"Made by {origin}.", *more)) + "\n"
 
 
 def _paragraph(results: Results, row: front.Row) -> str:

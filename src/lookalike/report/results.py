@@ -188,9 +188,9 @@ class Results:
 
     @cached_property
     def claims(self) -> list[dict[str, str]]:
-        """Rows of claims.csv on the data sets that there are: the verdicts, as one job has decided them."""
+        """Rows of claims.csv: primary claims, and further ones on the data sets that there are."""
         there = {dataset.id for dataset in self.datasets}
-        return [row for row in read_claims(self.folder / "claims.csv") if row["dataset"] in there]
+        return [row for row in read_claims(self.folder / "claims.csv") if row["primary"] or row["dataset"] in there]
 
     def __getitem__(self, dataset: str) -> Dataset:
         """Return a data set by its id; `LookalikeError` with those that there are where it is none of them."""

@@ -92,11 +92,14 @@ class _Site:
     def front(self) -> str:
         """Write what was reproduced, how well, and what went with the papers and against them."""
         results, every = self.results, self.all_claims
-        outcomes = {kind: front.outcome(results, every, synthetic=side) for side, kind in front.KINDS.items()}
+        primary = [claim for claim in every if claim.is_primary]
         return self.render(
             "index.html",
             heading="Learning image similarity, reproduced",
-            outcomes={kind: sides for kind, sides in outcomes.items() if sides.data or sides.counts},
+            primary=primary,
+            counts=claims.verdict_choices(primary),
+            compared=front.compared(results),
+            synthetic=front.synthetic_words(results),
             forest=front.forest(results),
             results=results,
             kept=self.kept,
@@ -104,8 +107,7 @@ class _Site:
             drawn=lambda id: sorted({exhibit.label for exhibit in results.exhibits(id) if exhibit.was_drawn}),
             states=count_badges(results.states()),
             matrices=[pages.matrix(results, paper) for paper in PAPERS],
-            n_claims=len({claim.id for claim in every}),
-            n_verdicts=len(every),
+            n_further=len(every) - len(primary),
             unmade=[dataset for dataset in results.datasets if dataset.not_run],
             failed=self.failed,
             work=self.jobs.whole if self.jobs else None,
@@ -134,9 +136,7 @@ class _Site:
             claims=every,
             n_claims=len({claim.id for claim in every}),
             verdicts_of=claims.verdict_choices,
-            by_basis=claims.by_basis,
             papers=claims.paper_choices(every),
-            notes=claims.notes(self.results),
         )
 
     def gallery(self) -> str:

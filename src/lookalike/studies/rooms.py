@@ -11,7 +11,7 @@ from typing import Any
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.tables import read_cells
-from lookalike.exhibits.claims import Claim, Kind
+from lookalike.exhibits.claims import Claim
 from lookalike.exhibits.contrasts import Contrast
 from lookalike.exhibits.printed import COLUMNS as PRINTED_COLUMNS
 from lookalike.exhibits.registry import ROOMS, Exhibit
@@ -39,11 +39,10 @@ def study_of(room: str, dataset: str, settings: Mapping[str, Any]) -> Study:
     return study_class(room).given(dataset, settings)
 
 
-def contrasts_of(room: str, study: Study) -> dict[str, list[Contrast]]:
-    """Return the name of a table to its rows: the contrasts of a study, and those of its times, if it has any."""
-    module = import_module(f"lookalike.studies.{room}.contrasts")
-    of_times = getattr(module, "time_contrasts", None)
-    return {"contrasts": module.contrasts(study), "time_contrasts": of_times(study) if of_times else []}
+def contrasts_of(room: str, study: Study) -> list[Contrast]:
+    """Return the contrasts of a study."""
+    found: list[Contrast] = import_module(f"lookalike.studies.{room}.contrasts").contrasts(study)
+    return found
 
 
 def exhibit_paths(dataset: str, exhibits: Iterable[Exhibit]) -> list[str]:
@@ -61,7 +60,7 @@ def printed_rows(path: Path, room: str) -> list[dict[str, str]]:
 
 def claim_rows(path: Path, room: str) -> list[dict[str, str]]:
     """Return the rows of claims.csv that a study decides."""
-    rows = _rows(path, [field.name for field in fields(Claim)], {"parameters": json.loads, "kind": Kind})
+    rows = _rows(path, [field.name for field in fields(Claim)], {"parameters": json.loads})
     return [row for row in rows if row["study"] == room]
 
 

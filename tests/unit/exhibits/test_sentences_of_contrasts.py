@@ -14,12 +14,12 @@ from lookalike.exhibits.registry import ROOMS
 from lookalike.exhibits.statuses import Outcome, Status
 
 NAN = math.nan
-COLUMNS = ("id", "paper", "place", "exhibit", "text", "study", "settings", "contrasts", "limits")
-COLUMNS += ("printed_number", "implementation", "protocol", "note")
+COLUMNS = ("id", "paper", "place", "exhibit", "text", "study", "settings", "contrasts", "limits", "protocol")
+COLUMNS += ("run", "seen")
 
 
 def claim_of(**parts):
-    (found,) = claims_of([dict.fromkeys(COLUMNS, "") | {"kind": "quality"} | parts])
+    (found,) = claims_of([dict.fromkeys(COLUMNS, "") | parts])
     return found
 
 
@@ -120,17 +120,12 @@ def test_a_claim_was_tried_on_the_parts_that_have_its_numbers(scope, tried):
     assert words.tried_on(Verdict(Outcome.HOLDS, rows, scope=scope), Parts()) == tried
 
 
-def test_a_verdict_names_the_sets_of_a_claim_about_every_set_and_whose_programs_it_is_about():
+def test_a_verdict_names_the_parts_that_it_was_tried_on():
     sides = ("10 classes", "20 classes")
-    assert words.reach_words("holds", "precision", "10 classes", "") == ""
-    assert words.reach_words("holds", "precision", *sides) == "on 10 classes"
-    assert words.reach_words("holds", "precision", *sides, is_by_number=True) == "on 10 classes, by one number"
-    assert words.reach_words("undecided", "implementation", *sides) == "for our programs"
-    assert words.reach_words("not tested", "implementation", *sides) == ""
-    assert words.reach_words("does not hold", "implementation", *sides) == "on 10 classes, for our programs"
-    assert words.scope_words("holds", *sides) == "not tried on 20 classes"
-    assert words.scope_words("undecided", *sides) == "tried on 10 classes, not on 20 classes"
-    assert words.scope_words("holds", "10 classes", "") == "tried on 10 classes"
+    assert words.scope_words("holds", *sides) == "on 10 classes, not tried on 20 classes"
+    assert words.scope_words("undecided", *sides) == "tried on 10 classes, not tried on 20 classes"
+    assert words.scope_words("holds", "10 classes", "") == "on 10 classes"
+    assert words.scope_words("holds", "", "") == ""
 
 
 def test_differences_that_print_lies_outside_of_are_named_with_whose_data_that_is():
@@ -160,21 +155,28 @@ def test_a_method_loses_of_its_peak_or_more_of_it_than_another(second, text):
     assert words.contrast_words([row], str) == text
 
 
-def test_only_rules_on_times_by_the_triplet_ask_for_both():
-    row = {"contrasts": "training time: mcml - oasis", "predicate": "at_least", "parameters": '{"times": 10}'}
-    assert words.predicate_words(claim_of(**row)) == "Holds if every ratio is at least 10; fails if none of a part is."
-    row["contrasts"] += "; training time by the triplet?: mcml - oasis"
-    assert "every ratio, in total and by the triplet, is" in words.predicate_words(claim_of(**row))
+def test_a_rule_is_said_with_its_bounds():
+    rule = {"contrasts": "map: mcml - oasis", "predicate": "within"}
+    for parameters, said in (
+        ('{"low": 0}', "above 0"),
+        ('{"high": -3}', "below −3"),
+        ('{"low": -1, "high": 3}', "between −1 and 3"),
+    ):
+        found = words.predicate_words(claim_of(**rule, parameters=parameters))
+        assert found.startswith(f"Holds if every 95% interval lies {said}; fails if one lies beyond")
 
 
 def test_statuses_and_outcomes_are_counted_in_words():
     assert words.status_counts({Status.AGREES: 2, Status.HIGHER: 1}) == "2 agree, 1 higher"
-    outcomes = [(Outcome.HOLDS, ""), (Outcome.OPEN, ""), (Outcome.HOLDS, ""), (Outcome.FAILS, "yes")]
-    assert words.counts_words([{"verdict": outcome, "by_code": by_code} for outcome, by_code in outcomes]) == [
-        "Claims of the papers on real photographs: holds 2, does not hold 0, undecided 1, not tested 0.",
-        "Claims of the papers on data that code makes, in this run: holds 0, does not hold 1, undecided 0, "
-        "not tested 0.",
+    rows = [
+        {"verdict": "holds", "primary": "yes"},
+        {"verdict": "not run", "primary": "yes"},
+        {"verdict": "holds", "primary": ""},
     ]
+    assert words.counts_words(rows) == (
+        "The papers' 2 primary claims: holds 1, does not hold 0, undecided 0, not run 1."
+    )
+    assert words.counts_words(rows[2:]) == ""
     assert words.listed(["a", "b", "c"]) == "a, b and c"
 
 

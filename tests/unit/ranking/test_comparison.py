@@ -34,8 +34,8 @@ METHODS = pd.concat(
 
 
 def compared(table, reference="oasis", **options):
-    others = {"all": sorted(set(table["method"]) - {reference})}
-    return compare_methods(table, reference, **SIZES | {"random_state": 0, "families": others} | options)
+    others = sorted(set(table["method"]) - {reference})
+    return compare_methods(table, reference, **SIZES | {"random_state": 0, "methods": others} | options)
 
 
 def test_corrected_t_by_hand():
@@ -119,23 +119,18 @@ def test_known_differences_are_made_of_the_parts():
     expected = (t.mean, t.std, t.low, t.high, t.p, interval.low, interval.high)
     names = ["difference", "std", "t_low", "t_high", "p", "bootstrap_low", "bootstrap_high"]
     assert tuple(table.iloc[2][names]) == pytest.approx(expected)
-    assert table["p_holm"].to_numpy() == pytest.approx(holm(table["p"]))
 
 
-def test_a_subset_and_a_family_are_adjusted_by_themselves():
+def test_a_subset_stands_for_itself_and_a_method_without_a_result_keeps_its_row():
     other = pd.concat([queries_of(method, 0.3, subset="easy10") for method in ("oasis", "euclidean")])
     table = compared(pd.concat([METHODS, other])).dropna(subset="difference")
     for rows, part in ((table[:1], other), (table[1:], METHODS)):
         pd.testing.assert_frame_equal(rows.reset_index(drop=True), compared(part), check_exact=True)
-    table = compared(METHODS, families={"compared": ["euclidean", "mcml"], "variants": ["oracle", "twin"]})
-    named = [("compared", "euclidean"), ("compared", "mcml"), ("variants", "oracle"), ("variants", "twin")]
-    assert list(table[["family", "method"]].itertuples(index=False, name=None)) == named
-    assert table["p_holm"][0] == table["p"][0]
-    assert table["p_holm"][2:].to_numpy() == pytest.approx(holm(table["p"][2:]))
+    table = compared(METHODS, methods=["euclidean", "mcml"])
+    assert (table["method"].tolist(), table["n_folds"][1]) == (["euclidean", "mcml"], 0)
+    assert np.isnan(table["difference"][1])
     alone = compared(queries_of("oasis", 0.4))
     assert (len(alone), list(alone.columns)) == (0, list(COLUMNS))
-    # what has no result keeps its row
-    assert (table["n_folds"][1], np.isnan(table["difference"][1])) == (0, True)
 
 
 def test_rows_depend_on_the_seed_and_not_on_order_or_other_methods():
@@ -143,9 +138,7 @@ def test_rows_depend_on_the_seed_and_not_on_order_or_other_methods():
     pd.testing.assert_frame_equal(compared(METHODS.sample(frac=1, random_state=1)), table, check_exact=True)
     pd.testing.assert_frame_equal(compared(METHODS.astype({"subset": "category", "method": "category"})), table)
     fewer = compared(METHODS[METHODS["method"].isin(["oasis", "twin"])]).iloc[0]
-    pd.testing.assert_series_equal(
-        fewer.drop("p_holm"), table.iloc[2].drop("p_holm"), check_names=False, check_exact=True
-    )
+    pd.testing.assert_series_equal(fewer, table.iloc[2], check_names=False, check_exact=True)
     assert (compared(METHODS, random_state=1)["bootstrap_low"] != table["bootstrap_low"]).all()
     # exchanging the two methods turns the sign
     theirs = compared(METHODS, "euclidean").iloc[0]
@@ -166,12 +159,10 @@ def test_only_common_folds_and_queries_with_a_positive_are_compared():
 @pytest.mark.parametrize(("mean", "fold", "n_folds"), [(0.1, 2, 1), (0.1, 7, 0), (np.nan, 2, 0)])
 def test_one_common_fold_or_none_is_not_decidable(mean, fold, n_folds):
     other = queries_of("euclidean", mean, folds=[fold])
-    row, twin = compared(pd.concat([queries_of("oasis", 0.4), other, queries_of("twin", 0.1)])).to_dict("records")
+    row, _ = compared(pd.concat([queries_of("oasis", 0.4), other, queries_of("twin", 0.1)])).to_dict("records")
     assert (row["method"], row["n_folds"]) == ("euclidean", n_folds)
     assert np.isnan(row["difference"]) == np.isnan(row["bootstrap_low"]) == (n_folds == 0)
-    assert np.isnan([row["std"], row["t_low"], row["t_high"], row["p"], row["p_holm"]]).all()
-    # The comparison without a p-value is no test, so it costs the other one nothing.
-    assert twin["p_holm"] == twin["p"]
+    assert np.isnan([row["std"], row["t_low"], row["t_high"], row["p"]]).all()
 
 
 BAD = pd.DataFrame({"image_id": [0, 1], "fold": [0, 0], "difference": [0.1, np.nan]})

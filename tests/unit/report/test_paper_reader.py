@@ -20,7 +20,7 @@ def test_an_exhibit_is_shown_with_its_caption_and_notes_and_as_text(folder):
     assert "– not run</p>" in first
     assert "Not run: put archive.tar at data/caltech256." in first
     lines = repr(cell).split("\n\n")
-    assert lines[1].startswith("Table 4: Precision of the compared methods, demo title (synthetic): Precision of all")
+    assert lines[1].startswith("Table 4: Precision of the compared methods, demo title: Precision of all")
 
 
 def test_a_figure_shows_itself_also_without_its_file(folder):
@@ -48,8 +48,8 @@ def test_what_was_not_made_says_what_there_is_and_what_makes_it(toys):
 def test_the_overview_has_every_exhibit_with_its_state(toys):
     reader = PaperReader(JMLR, Results(toys))
     lines = repr(reader).splitlines()
-    assert "Results: caltech256 title, demo title (synthetic), websim_demo title (synthetic)." in lines
-    states = "caltech256 title: not run; demo title (synthetic): higher"
+    assert "Results: caltech256 title, demo title, websim_demo title (synthetic)." in lines
+    states = "caltech256 title: not run; demo title: higher"
     assert f"Table 4: Precision of the compared methods: {states}" in lines
     assert (
         f'Table 4: Precision of the compared methods</td><td style="text-align:left;vertical-align:top">{states}'
@@ -58,13 +58,15 @@ def test_the_overview_has_every_exhibit_with_its_state(toys):
 
 
 def test_claims_say_what_each_verdict_is_about(folder):
-    write_claims(folder, *({**row, "setting": "large"} for row in CLAIMS))
+    write_claims(folder, *CLAIMS)
     claims = PaperReader(JMLR, Results(folder)).claims()
-    assert "Verdicts: 1 holds, 1 does not hold." in repr(claims)
-    assert "✓ holds by one number in this run" in claims.html
-    assert "demo title (synthetic), large: +5.5 points" in claims.html
-    assert "? undecided in this run: It is sparse. (Table 1)" in repr(PaperReader(SOML, Results(folder)).claims())
-    assert "No verdict" in repr(PaperReader(DEEP, Results(folder)).claims())
+    assert repr(claims).splitlines() == [
+        "✓ holds: Primary: OASIS is best. (section 5, Table 4)",
+        "✗ does not hold: MCML is near. (abstract)",
+    ]
+    assert "demo title: +5.5 points" in claims.html
+    assert "? undecided: It is sparse. (Table 1)" in repr(PaperReader(SOML, Results(folder)).claims())
+    assert "Not run: snakemake triplets" in PaperReader(DEEP, Results(folder)).claims().html
 
 
 def test_metrics_name_their_source_and_are_only_those_of_the_paper(folder):
@@ -73,7 +75,7 @@ def test_metrics_name_their_source_and_are_only_those_of_the_paper(folder):
         rows = pd.DataFrame({"metric": ["map"], "value": [place / 10]})[: 0 if study.startswith("caltech") else 1]
         rows.to_parquet(folder / study / "metrics.parquet")
     metrics = PaperReader(JMLR, Results(folder)).metrics()
-    assert metrics["source"].tolist() == ["demo title (synthetic)", "websim_demo title (synthetic)"]
+    assert metrics["source"].tolist() == ["demo title", "websim_demo title (synthetic)"]
     assert metrics[["study", "value"]].to_numpy().tolist() == [["category", 0.0], ["web", 0.2]]
     assert PaperReader(SOML, Results(folder)).metrics().empty
 

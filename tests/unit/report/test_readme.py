@@ -7,7 +7,6 @@ import pytest
 from PIL import Image
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import read_json, write_json
 from lookalike.exhibits.neighbours import GAIN, RANDOM
 from lookalike.report.readme import BEGIN, END, readme_numbers, replace_between_marks, write_readme_picture
 from lookalike.report.results import Results
@@ -29,25 +28,17 @@ def test_the_picture_shows_only_queries_that_were_drawn_at_random(toys, tmp_path
         write_readme_picture(replace(gallery, entries=gallery.entries[3:]), path)
 
 
-def on_photographs(folder):
-    """Say of the toy results in a folder that their images are photographs."""
-    for path in folder.glob("demo/exhibits/*/*.json"):
-        write_json(read_json(path) | {"synthetic": False}, path)
-    return Results(folder)
-
-
-def test_numbers_are_the_margins_and_sentences_on_each_data_set_of_photographs(folder, tmp_path):
-    without = readme_numbers(Results(folder), "a test")
-    assert "demo title, ten" not in without
-    assert without.splitlines()[-1].endswith("decides nothing about a paper: demo title.")
-    lines = readme_numbers(on_photographs(folder), "a test").splitlines()
+def test_numbers_are_the_margins_and_sentences_on_each_data_set(toys, tmp_path):
+    lines = readme_numbers(Results(toys), "a test").splitlines()
     assert lines[2] == "| OASIS, JMLR 2010, Table 4 | demo title, ten | OASIS − MCML, mAP | +2.0 [−1.0, +5.0] | −6 |"
     (sentences,) = (line for line in lines if line.startswith("**"))
     assert sentences.startswith("**Demo title** (real photographs; 1,234 images; ten). OASIS has the highest mAP (in")
+    assert lines[-5].startswith("The papers' 2 primary claims: holds 1, does not hold 0, undecided 0, not run 1.")
+    assert lines[-3] == "Made by code, to show that the methods run: websim_demo title and demo_triplets title."
     assert lines[-1] == "Made by a test."
-    (tmp_path / "empty").mkdir()
+    (tmp_path / "results").mkdir()
     with pytest.raises(LookalikeError, match="no data set has a result yet"):
-        readme_numbers(Results(tmp_path / "empty"), "a test")
+        readme_numbers(Results(tmp_path / "results"), "a test")
 
 
 def test_only_what_stands_between_the_marks_is_replaced():

@@ -26,7 +26,7 @@ def test_data_sets_come_by_study_real_ones_first_and_other_folders_are_passed_ov
     found = Results(folder).datasets
     assert [(dataset.id, dataset.studies, dataset.synthetic, dataset.not_run) for dataset in found] == [
         ("caltech256", ["category"], False, NOT_RUN),
-        ("demo", ["category"], True, ""),
+        ("demo", ["category"], False, ""),
         ("websim_demo", ["web"], True, ""),
         ("demo_triplets", ["finegrained"], True, ""),
     ]
@@ -154,7 +154,7 @@ def test_results_are_found_by_the_variable_then_here_then_beside(folder, tmp_pat
 
 def test_a_run_is_summed_up_in_one_file(toys):
     kept = run_summary(Results(toys)["demo"], toys / "demo", read_jobs(toys.parent / "logs"), "make demo")
-    assert (kept["dataset"], kept["synthetic"], kept["headline"]) == ("demo", True, "mAP 41 %")
+    assert (kept["dataset"], kept["synthetic"], kept["headline"]) == ("demo", False, "mAP 41 %")
     assert (kept["commits"], kept["processors"], kept["date"]) == (["aaaa"], ["a processor"], "2026-01-01")
     assert [kept["rules"][0][column] for column in ("rule", "cpu_seconds")] == ["learn_lego", 6.0]
     assert kept["statuses"] == {"agrees": 1, "higher": 3, "no printed value": 1, "no result": 1}
@@ -174,10 +174,10 @@ def test_a_kept_run_stands_on_readme_and_front_page_until_its_data_set_is_at_han
     assert long.sentences[0] == f"OASIS, JMLR 2010, Table 4, ten: {gap}"
     assert noted.sentences == ["A note.", "Open."]
     assert kept_runs(files, at_hand=["long"]) == [noted]
-    real = noted._replace(synthetic=False)
-    lines = readme_numbers(Results(toys), "a test", [long, real]).splitlines()
-    assert f"- **Noted run** (synthetic; 1,234 images). {' '.join(real.sentences)}" in lines
-    assert lines[-1].endswith("decides nothing about a paper: demo title and long run.")
+    write_json(kept | {"dataset": "made", "synthetic": True}, tmp_path / "runs" / "made.json")
+    assert len(kept_runs((tmp_path / "runs").glob("*.json"), at_hand=[])) == 2, "what code makes is not named"
+    line = f"- **Long run** (real photographs; 1,234 images). {' '.join(long.sentences)}"
+    assert line in readme_numbers(Results(toys), "a test", [long, noted]).splitlines()
     write_report(Results(toys), None, tmp_path / "report", kept=files)
     front = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
     assert "<b>Long run</b>" in front

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from made_report import CLAIMS, DEEP, DRAFT, JMLR, NOT_RUN, SOML, edit_sidecar, write_claims
+from made_report import CLAIMS, DEEP, DRAFT, JMLR, NOT_RUN, edit_sidecar, primary, write_claims
 from plotted import too_small
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits import words
-from lookalike.exhibits.claims_table import COLUMNS
+from lookalike.exhibits.claims_table import COLUMNS, read_claims
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.statuses import Outcome
 from lookalike.report import PAGES, front
-from lookalike.report.claims import claims_of, notes, slug, verdict_choices
+from lookalike.report.claims import claims_of, slug, verdict_choices
 from lookalike.report.gallery import SIDE, galleries_of
 from lookalike.report.pages import twin_of, view_of
 from lookalike.report.provenance import read_jobs
@@ -125,28 +125,34 @@ def test_the_front_page_says_how_well_the_methods_do_and_which_claims_hold(pages
                  f'command=".venv/bin/snakemake --cores 2 --force results/demo/exhibits/{JMLR}/table4.'):  # fmt: skip
         assert part in table, part
     assert 'src="data:image/svg+xml;base64,' in page
-    outcome = page.partition('id="outcome-synthetic"')[2].partition("</section>")[0]
-    assert "Demo title (1,234 images); websim_demo title (1,234 images)" in outcome
-    assert "Made by code: it shows that the methods run, and is no evidence for or against a paper." in outcome
-    compared, _, rest = outcome.partition("<h3>Claims that hold in this run: 1</h3>")
-    holding, _, failing = rest.partition("<h3>Claims that do not hold in this run: 1</h3>")
-    failing, _, undecided = failing.partition("<summary>Claims that stay undecided in this run: 1</summary>")
+    compared = page.partition('id="compared"')[2].partition("</section>")[0]
     assert (
         "OASIS has the highest mAP (in the paper MCML has it); its lead over MCML "
         "is −1.0 to +5.0 points (95% interval). "
-        "OASIS reaches 41.0%, MCML 39.0% and LEGO 44.2%. "
+        "OASIS reaches 41.0% (33% in the paper), MCML 39.0% (39%) and LEGO 44.2%. "
         "Unlike in print: OASIS is 2.0 points above MCML in mAP [−1.0, +5.0], which may be chance (in the paper −6)."
     ) in compared
-    assert '<p class="note">Demo title. One seed decides nothing.</p>' in compared
-    assert "<h4>On methods, by one number without an interval</h4>" in holding
-    made_by = '<span class="place"><a href="claims.html#claim-demo-{}">JMLR 2010</a></span><br>'
-    assert f"OASIS is best. {made_by.format('best')}+5.5 points." in holding
-    assert f"OASIS is fast. {made_by.format('fast')}0.5 h slower." in failing
-    assert "It is sparse." in undecided
-    assert "the papers</h3>" not in outcome, "what is made by code is neither with a paper nor against one"
-    assert page.count("One seed decides nothing") == 1
-    assert "3 claims</a> on every data set that has its numbers: 3 verdicts" in page
-    assert "demo title: demo title, means over 5 folds. One seed decides nothing." in pages["claims.html"]
+    assert "Made by code, to show that the methods run: websim_demo title and demo_triplets title." in page
+    assert "websim_demo" not in table, "what code makes is in no table of the front page"
+
+
+def test_the_front_page_names_the_primary_claims_each_with_the_run_that_decides_it(pages):
+    page = pages["index.html"]
+    first = page.partition('id="primary"')[2].partition("</section>")[0]
+    rows = re.findall(r'<tr role="row"><th scope="row".*?</tr>', first)
+    assert len(rows) == 2
+    best, deep = rows
+    for part in (
+        'href="claims.html#claim-demo-best">OASIS is best.</a>',
+        "holds</span>",
+        ">demo title<",
+        "+5.5 points",
+    ):
+        assert part in best
+    assert "Not run: snakemake triplets" in deep
+    assert "<b>1</b> holds" in first
+    assert "MCML is near" not in first, "a further claim is not counted here"
+    assert "2 more verdicts, each by its own intervals" in first
 
 
 def test_the_front_page_has_five_states_and_says_what_was_not_run(pages, results):
@@ -265,108 +271,90 @@ def test_claims_are_counted_and_filter_without_a_script(pages, results):
     assert "<dt>Rule</dt><dd>Above 0.</dd>" in text
     assert "<b>1</b> does not hold" in text
     counts = text.partition('aria-label="Claims by verdict"')[2].partition("</ul>")[0]
-    methods, by_number = counts.split("On methods, by one number without an interval:")
-    assert re.findall(r"<b>1</b> ([a-z ]+)</span>", methods) == ["undecided in this run"]
-    assert re.findall(r"<b>1</b> ([a-z ]+)</span>", by_number) == ["holds in this run", "does not hold in this run"]
-    assert re.search(r'chip-open"[^>]*>.*does not hold in this run</span>', text), "the banner and it say the same"
-    best, fast, sparse = claims_of(results)
-    found = [(choice.id, choice.n_rows) for choice in verdict_choices([sparse, fast, fast, best])]
+    first, further = counts.split("Further:")
+    assert re.findall(r"<b>1</b> ([a-z ]+)</span>", first) == ["holds", "not run"]
+    assert re.findall(r"<b>1</b> ([a-z ]+)</span>", further) == ["does not hold", "undecided"]
+    best, near, sparse, deep = claims_of(results)
+    assert (best.is_primary, near.is_primary, deep.is_primary) == (True, False, True)
+    found = [(choice.id, choice.n_rows) for choice in verdict_choices([sparse, near, near, best])]
     assert found == [("holds", 1), ("does-not-hold", 2), ("undecided", 1)]
 
 
 def test_evidence_begins_with_what_decided_and_what_a_study_adds_is_kept(folder):
     parts = [f"OASIS minus number {place} +{place}.5 points" for place in range(40)]
-    more = {"evidence": parts[0], "further": json.dumps(parts[1:]), "setting": "sift-1k", "data": "Lead. Rest."}
+    more = {"evidence": parts[0], "further": json.dumps(parts[1:])}
     write_claims(folder, *({**row, **more} for row in CLAIMS))
     claim = claims_of(Results(folder))[0]
     assert (claim.evidence, claim.parts) == (parts[0], tuple(parts[1:]))
-    assert (claim.part, claim.page, claim.anchor) == ("sift-1k", "jmlr2010.html", "claim-demo-best-sift-1k")
-    counts, data = notes(Results(folder))
-    assert counts.endswith("in this run: holds 1, does not hold 1, undecided 1, not tested 0.")
-    assert data == "demo title: Lead. Rest."
+    assert (claim.page, claim.anchor) == ("jmlr2010.html", "claim-demo-best")
+    assert dict(claim.further)["Seen before it became primary"] == "One fold."
 
 
-def test_a_verdict_that_is_sure_alone_and_not_among_those_of_its_paper_is_undecided(folder):
-    _, sure, _ = CLAIMS
+def test_a_primary_claim_that_is_sure_alone_and_not_among_those_of_its_paper_is_undecided(folder):
+    _, sure, near = CLAIMS
 
     def verdicts(*p_values):
-        tested = {**sure, "kind": "precision", "reason": ""}
-        # chance has no part in the last, which counts for none of the others
-        write_claims(folder, *({**tested, "id": f"claim {p}", "p": p} for p in p_values), sure)
+        names = [f"claim {p}" for p in p_values]
+        rows = [{**sure, "id": name, "p": p} for name, p in zip(names, p_values, strict=True)]
+        write_claims(folder, *rows, near, claims=[primary(name, "demo", JMLR, "It is best.") for name in names])
         return claims_of(Results(folder))
 
-    assert [claim.verdict for claim in verdicts("0.03")] == [Outcome.HOLDS, Outcome.HOLDS]
-    first, second, *_, last = verdicts("0.03", "0.001", "0.7")
-    assert [claim.verdict for claim in (first, second, last)] == [Outcome.OPEN, Outcome.HOLDS, Outcome.HOLDS]
-    among = "among the 3 verdicts of its paper that have a p this may be chance (p 0.060)"
-    assert first.evidence == f"By itself it holds (p 0.030), but {among}."
+    assert [claim.verdict for claim in verdicts("0.03")] == [Outcome.HOLDS, Outcome.FAILS]
+    first, second, third, further = verdicts("0.03", "0.001", "0.04")
+    assert [claim.verdict for claim in (first, second, third)] == [Outcome.OPEN, Outcome.HOLDS, Outcome.OPEN]
+    assert first.evidence == (
+        "By its own interval it holds (p 0.030). Adjusted over the paper's 3 primary claims (Holm), p is 0.060."
+    )
     assert first.parts == ("+5.5 points",)
     said = dict(first.further)
-    assert said["Gate"] == "not sure among others"
     assert [said[term] for term in said if term.startswith("p ")] == ["0.030", "0.060"]
-    assert [claim.is_by_number for claim in (first, second, last)] == [False, False, True]
-    assert last.behind_verdict == " by one number in this run"
+    # a further claim has no adjusted p
+    assert [term for term in dict(further.further) if term.startswith("p ")] == ["p of the verdict by itself"]
+
+
+def test_a_primary_claim_is_decided_by_the_first_of_its_runs_that_is_at_hand(folder):
+    _, best, _ = CLAIMS
+    claim = primary("best", "long;demo", JMLR, "OASIS is best of all.", exhibit="table5")
+    kept = [{**best, "dataset": "long", "title": "a long run", "verdict": "does not hold", "evidence": "−1.0 points"}]
+
+    def decided_by(*rows, kept=()):
+        write_claims(folder, *rows, claims=[claim], kept=kept)
+        found = [row for row in read_claims(folder / "claims.csv") if row["primary"]]
+        return [(row["title"], row["verdict"]) for row in found]
+
+    assert decided_by(best) == [("demo title", "holds")]
+    # as it was kept, in the words of claims.csv
+    assert decided_by(best, kept=kept) == [("a long run", "does not hold")]
+    (found, *further) = claims_of(Results(folder))
+    assert (found.claim, found.evidence, found.exhibits) == ("OASIS is best of all.", "−1.0 points", ())
+    assert [(row.dataset, row.is_primary) for row in further] == [("demo", False)]
+    # results at hand come before what was kept, and a run that lacks its numbers does not decide
+    assert decided_by(best, {**kept[0], "verdict": "undecided"}, kept=kept) == [("a long run", "undecided")]
+    assert decided_by(best, kept=[{**kept[0], "verdict": "not run"}]) == [("demo title", "holds")]
+    assert decided_by() == [("long", "not run")]
+    assert [row["evidence"] for row in read_claims(folder / "claims.csv")] == ["Not run: snakemake long"]
 
 
 def test_table_pages_readme_and_terminal_tell_the_same_verdicts(folder):
     """One job adjusts, and everything that tells of claims reads what it wrote."""
-    _, sure, fast = CLAIMS
-    real = {"by_code": "", "kind": "precision", "reason": "", "dataset": "websim_demo"}
-    rows = [{**sure, **real, "id": f"claim {p}", "p": p} for p in ("0.03", "0.001", "0.7")]
-    write_claims(folder, *rows, fast)
+    _, sure, near = CLAIMS
+    rows = [{**sure, "id": f"claim {p}", "p": p} for p in ("0.03", "0.001", "0.04")]
+    write_claims(folder, *rows, near, claims=[primary(row["id"], "demo", JMLR, "It is best.") for row in rows])
     results, report = Results(folder), folder.parent / "report"
     write_report(results, None, report)
     table = pd.read_csv(folder / "claims.csv", dtype=str).set_index("id")["verdict"]
-    assert table.to_dict() == {
-        "claim 0.03": "undecided",
-        "claim 0.001": "holds",
-        "claim 0.7": "undecided",
-        "fast": "does not hold",
-    }
-    assert {claim.id: str(claim.verdict) for claim in claims_of(results)} == table.to_dict()
+    verdicts = {"claim 0.03": "undecided", "claim 0.001": "holds", "claim 0.04": "undecided", "near": "does not hold"}
+    assert table.to_dict() == verdicts == {claim.id: str(claim.verdict) for claim in claims_of(results)}
     page, front_page = ((report / name).read_text(encoding="utf-8") for name in ("claims.html", "index.html"))
     # a browser reads the verdict of each row of the page
-    cells = re.findall(r'data-verdict="([^"]+)" data-paper="[^"]+" id="claim-(?:websim-)?demo-([^"]+)"', page)
-    assert {id: verdict for verdict, id in cells} == {slug(id): slug(verdict) for id, verdict in table.items()}
-    counts = words.counts_words(results.claims)
-    assert counts[0].endswith("real photographs: holds 1, does not hold 0, undecided 2, not tested 0.")
+    cells = re.findall(r'data-verdict="([^"]+)" data-paper="[^"]+" id="claim-demo-([^"]+)"', page)
+    assert {id: verdict for verdict, id in cells} == {slug(id): slug(verdict) for id, verdict in verdicts.items()}
+    count = words.counts_words(results.claims)
+    assert count == "The papers' 3 primary claims: holds 1, does not hold 0, undecided 2, not run 0."
     markdown, readme = (folder / "claims.md").read_text(), readme_numbers(results, "a test")
-    for count in counts:
-        assert all(count in text for text in (markdown, page, readme))
-    assert "Claims that hold: 1</h3>" in front_page
-    assert "Claims that do not hold in this run: 1</h3>" in front_page
+    assert all(count in text for text in (markdown, readme))
     # a sentence on how methods compare names an interval and no verdict
     assert not [text for text in (readme, front_page) if "surely" in text]
-
-
-def test_what_several_papers_claim_or_one_of_several_parts_stands_once_with_all_of_them(folder):
-    _, best, _ = CLAIMS
-    easy, ten = (json.dumps([[part, "map", "oasis", "lego"]]) for part in ("easy", "ten"))
-    small, large = (json.dumps([[part, "sparsity", "s-da", ""]]) for part in ("1k", "10k"))
-    row = {**best, "p": "0.001", "kind": "precision", "reason": "", "rows": ten}
-    sparse = {"id": "sparse", "paper": SOML}
-    rows = [
-        {**row, "tried": "10 classes", "untried": "50 classes"},
-        {**row, "id": "draft-best", "paper": DRAFT, "claim": "It is best.", "rows": easy, "tried": "Easy10"},
-        {**row, "id": "time", "kind": "implementation", "decided_by": "At least 10."},
-        {**row, "id": "other", "decided_by": "Below 0."},
-        {**row, **sparse, "rows": small, "setting": "1,000 words"},
-        {**row, **sparse, "rows": large, "setting": "10,000 words", "evidence": "+7.8 points"},
-    ]
-    write_claims(folder, *rows)
-    results = Results(folder)
-    holding, failing, undecided = front.outcome(results, claims_of(results), synthetic=True).verdicts
-    assert (failing.n_claims, undecided.n_claims) == (0, 0)
-    assert list(holding.claims) == ["On methods", "On our programs"], "methods stand first"
-    both, other, sparse = holding.claims["On methods"]
-    assert [(maker.title, maker.scope) for maker in both.makers] == [
-        ("JMLR 2010", "on 10 classes, not tried on 50 classes"),
-        ("Draft 2009", "tried on Easy10"),
-    ]
-    assert (both.text, both.evidence) == ("OASIS is best.", "+5.5 points.")
-    assert [maker.title for maker in other.makers] == ["JMLR 2010"], "another rule asks something else"
-    assert [maker.scope for maker in sparse.makers] == ["1,000 words", "10,000 words"]
-    assert sparse.evidence == "1,000 words: +5.5 points. 10,000 words: +7.8 points."
 
 
 def test_a_claim_leads_to_the_exhibits_that_it_names_and_these_lead_back(pages):
@@ -439,7 +427,9 @@ def test_whatever_a_page_cannot_show_ends_the_run_by_name_and_all_else_is_writte
     assert (report / "index.html").read_text(encoding="utf-8").count('class="note warn failed"') == len(names)
 
 
-@pytest.mark.parametrize("content", ['id,"claim\n', "id\na\n", ",".join(COLUMNS) + "\n" + "," * len(COLUMNS) + "\n"])
+@pytest.mark.parametrize(
+    "content", ['id,"claim\n', "id\na\n", ",".join(COLUMNS) + "\n" + ",".join("x" * len(COLUMNS)) + "\n"]
+)
 def test_a_damaged_table_of_claims_is_one_sentence(folder, content):
     (folder / "claims.csv").write_text(content)
     with pytest.raises(LookalikeError, match=r"^cannot read .*claims.csv \(.+\): delete it and run the same command"):

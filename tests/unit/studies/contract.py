@@ -1,12 +1,10 @@
 """What holds for every exhibit of a study: all its files, its sidecar, its printed numbers, and how it is not run."""
 
 import json
-import math
 from pathlib import Path
 from unittest import mock
 
 import pandas as pd
-import pytest
 from plotted import too_small
 
 from lookalike.core.files import read_json
@@ -37,9 +35,8 @@ def with_tables(study, **tables):
 
 def contrasted(room, study):
     """A study with its contrasts, as if a job had made them."""
-    tables = {name: contrasts_frame(rows) for name, rows in contrasts_of(room, study).items()}
     vars(study).pop("contrasts", None)
-    return with_tables(study, **tables)
+    return with_tables(study, contrasts=contrasts_frame(contrasts_of(room, study)))
 
 
 def verdict_on(claim, study):
@@ -88,15 +85,6 @@ def check_exhibits(room, study, folder, *, printed):
         assert set(sidecar["sources"]) <= given
     assert {id for id, sidecar in sidecars.items() if sidecar["statuses"]} == set(printed)
     return sidecars
-
-
-def check_printed(study, settings):
-    """Hold printed numbers to the contrasts of print in the place of our settings, by name; returns how many."""
-    rows = [row for row in study.contrasts.rows if row.setting in settings and not math.isnan(row.printed)]
-    for row in rows:
-        (in_print, *_) = study.contrasts.intervals(settings[row.setting], *row.key[1:])
-        assert row.printed == pytest.approx(in_print.mean), row.key
-    return len(rows)
 
 
 def check_not_run(room, study, folder):

@@ -9,25 +9,21 @@ from itertools import product
 
 import pandas as pd
 
-from lookalike.exhibits.claims import better
 from lookalike.exhibits.contrasts import Contrast
 from lookalike.exhibits.margins import margin
 from lookalike.exhibits.model import Margin, Table
 from lookalike.exhibits.printed import MISSING, p_value, status_of
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.statuses import Status
-from lookalike.ranking.comparison import holm
 from lookalike.studies.category.study import PRINTED_TABLE, CategoryStudy, Subset
 
 HEADING = "Methods compared: OASIS minus method, in points of mAP (1 point = 0.01)"
 RULE = (
-    "OASIS counts as better or worse where two 95% intervals of the difference exclude 0 and p is below 0.05; else "
-    "the difference is not decidable. One interval is of the corrected resampled t-test over partitions (Nadeau and "
-    "Bengio 2003), the other of a bootstrap over images; p is of the t-test, after Holm's correction."
+    "One 95% interval is of the corrected resampled t-test over partitions (Nadeau and Bengio 2003), the other of a "
+    "bootstrap over images; p is of the t-test."
 )
 FAMILIES = {"compared": "compared methods", "variants": "symmetric variants", "set_aside": "set aside by the papers"}
-"""Families of p-values that Holm's method adjusts over, one a question, with their titles."""
-VERDICTS = {1: "OASIS better", -1: "OASIS worse", 0: "not decidable"}
+"""Families of methods, with their titles."""
 INTERVAL = "95%, the wider of a t-test over folds and a bootstrap over images"
 T_INTERVAL = "95%, of a t-test over folds"
 PROJECTED = "PSD-OASIS is OASIS whose W is projected onto positive semidefinite matrices after learning."
@@ -38,14 +34,9 @@ SHOWN = {
     "difference_cell": "difference",
     "t_cell": "95% interval, t",
     "bootstrap_cell": "95% interval, bootstrap",
-    "p_cell": "p (Holm)",
-    "verdict": "verdict",
+    "p_cell": "p",
 }
-EQUAL = {
-    "equal_cell": "difference, equal settings",
-    "equal_p": "p (Holm), equal settings",
-    "equal_verdict": "verdict, equal settings",
-}
+EQUAL = {"equal_cell": "difference, equal settings", "equal_p": "p, equal settings"}
 """Further ones where methods run with equal settings too."""
 PRINTED = {"printed_cell": "printed difference", "status": "status"}
 """Further ones where the paper at hand prints both methods."""
@@ -99,20 +90,9 @@ def _table(study: CategoryStudy, families: Mapping[str, Sequence[str]], heading:
     numbers = frozenset(
         ("printed_cell", "equal_cell", "equal_p", "difference_cell", "t_cell", "bootstrap_cell", "p_cell")
     )
-    equal = ["With equal settings the t-test alone decides."] if study.twins else []
-    notes = (RULE, *equal, *_family_notes(study, frame))
+    equal = ["With equal settings the interval is of the t-test."] if study.twins else []
+    notes = (RULE, *equal)
     return Table(frame, heads=heads, blocks="block", titles=titles, numbers=numbers, heading=heading, notes=notes)
-
-
-def _family_notes(study: CategoryStudy, frame: pd.DataFrame) -> list[str]:
-    """Over how many methods the p-values of each family are adjusted, on each subset."""
-    titles = {subset.id: subset.title for subset in study.parts}
-    sizes = [
-        f"{int(rows['n_adjusted'].max())} {FAMILIES[str(family)]} ({titles[str(subset)]})"
-        for (family, subset), rows in frame.groupby(["family", "subset"], sort=False)
-        if rows["n_adjusted"].max() > 0
-    ]
-    return [f"Holm's correction is made within each of these groups: {'; '.join(sizes)}."] if sizes else []
 
 
 def _record(study: CategoryStudy, subset: Subset, family_name: str, method: str) -> dict[str, object]:
@@ -127,26 +107,17 @@ def _record(study: CategoryStudy, subset: Subset, family_name: str, method: str)
     }
     if not rows:
         failed = next((side for side in (method, "oasis") if (subset.id, side) in study.not_converged), method)
-        nothing = dict.fromkeys((*POINTS, "p_holm"), math.nan) | dict.fromkeys(("n_adjusted", "n_folds", "n_images"), 0)
+        nothing = dict.fromkeys((*POINTS, "p"), math.nan) | dict.fromkeys(("n_folds", "n_images"), 0)
         cell = study.without_number(subset.id, failed)
-        return names | nothing | dict.fromkeys(SHOWN, "") | {"method": method, "difference_cell": cell, "verdict": cell}
+        return names | nothing | dict.fromkeys(SHOWN, "") | {"method": method, "difference_cell": cell}
     by_t, by_bootstrap = rows
     ends = (by_t.mean, by_t.low, by_t.high, by_bootstrap.low, by_bootstrap.high)
-    own = next((methods for methods in study.families().values() if method in methods), [])
-    adjusted = [oasis_minus(study, subset, other) for other in own]
-    counts = {
-        "p_holm": by_t.p,
-        "n_adjusted": sum(not math.isnan(other[0].p) for other in adjusted if other),
-        "n_folds": by_t.n,
-        "n_images": by_bootstrap.n,
-    }
-    side = better(rows)
+    counts = {"p": by_t.p, "n_folds": by_t.n, "n_images": by_bootstrap.n}
     cells = {
         "difference_cell": f"{by_t.mean:+.1f}",
         "t_cell": _ends(by_t),
         "bootstrap_cell": _ends(by_bootstrap),
         "p_cell": p_value(by_t.p),
-        "verdict": VERDICTS[side],
     }
     return names | dict(zip(POINTS, ends, strict=True)) | counts | cells
 
@@ -162,15 +133,11 @@ def oasis_minus(study: CategoryStudy, subset: Subset, method: str) -> list[Contr
 
 
 def _equal_gap(study: CategoryStudy, subset: Subset, method: str) -> dict[str, str]:
-    """OASIS minus a method where both have equal settings, by a t-test, with p after Holm; "" where they have not."""
-    found = {name: _equal_rows(study, subset, name) for name in study.methods if name != "oasis"}
-    rows = {name: known[0] for name, known in found.items() if known}
-    if method not in rows:
+    """OASIS minus a method where both have equal settings, by a t-test; "" where they have not."""
+    rows = _equal_rows(study, subset, method) if method in study.methods and method != "oasis" else []
+    if not rows:
         return dict.fromkeys(EQUAL, "")
-    adjusted = dict(zip(rows, holm([row.p for row in rows.values()]), strict=True))
-    row = replace(rows[method], p=float(adjusted[method]))
-    cell = f"{row.mean:+.1f} ({_ends(row)})"
-    return {"equal_cell": cell, "equal_p": p_value(row.p), "equal_verdict": VERDICTS[better([row])]}
+    return {"equal_cell": f"{rows[0].mean:+.1f} ({_ends(rows[0])})", "equal_p": p_value(rows[0].p)}
 
 
 def _equal_rows(study: CategoryStudy, subset: Subset, method: str) -> list[Contrast]:

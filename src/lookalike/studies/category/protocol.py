@@ -16,7 +16,7 @@ from lookalike.core.machine import processor_name
 from lookalike.core.settings.methods import Fit
 from lookalike.learners.curve import log_spaced_steps
 from lookalike.ranking.rankings import Rankings, rank_leave_one_out
-from lookalike.studies.category.folds import Fold, symmetry_index
+from lookalike.studies.category.folds import Fold, learned_symmetry, symmetry_index
 from lookalike.studies.fits import Clock, make_learner, plain_number, warm_up, write_model
 from lookalike.studies.metrics import metrics_frame
 from lookalike.studies.selection import LIMITS, MEASURED, best_candidate, grid, limit_of_steps, trace_candidates
@@ -97,6 +97,7 @@ def run_fold(fold: Fold, spec: Fit) -> FoldResult:
         "converged": None if "max_iter" in chosen else plain_number(getattr(model, "converged_", None)),
         "objective_share": None if objective is None else float(objective[-1] / objective[0]),
         "symmetry_index": symmetry_index(model),
+        "learned_symmetry": learned_symmetry(model),
         "not_converged": not_converged,
         "selected": {name: value for name, value in chosen.items() if name in spec.select},
         **_selection_record(result.selection, chosen, spec),

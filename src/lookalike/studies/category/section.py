@@ -28,10 +28,8 @@ from lookalike.studies.category.settings import (
     ClassSubset,
     FewImages,
     FewImagesOfMethods,
-    LossBound,
     OneAggressiveness,
     Rankers,
-    Rotation,
     Splits,
     Transfer,
 )
@@ -42,9 +40,9 @@ ROLES = ("methods", "variants", "timed", "set_aside", "projected", "minima")
 """Settings that list methods by what they are run for; a method has one role in a study."""
 SHOWN_BY = {"minima": "learning/minimum", "twins": "learning/budget"}
 """Methods that one exhibit shows to this exhibit: they run on its subsets alone."""
-ONE_AGGRESSIVENESS = ("rankers", "loss_bound", "transfer")
+ONE_AGGRESSIVENESS = ("rankers", "transfer")
 FEW = "few_images"
-SIDES = (*ONE_AGGRESSIVENESS, FEW, "rotation")
+SIDES = (*ONE_AGGRESSIVENESS, FEW)
 """Parts of the settings that are run for an exhibit of their own, each by the module of its name."""
 RUN_FILES = ("model.lookalike", "fit.json", "selection.parquet", "metrics.parquet", "ranks.npz")
 MAKERS = {"protocol": RUN_FILES, "traces": ("curve.parquet",)}
@@ -103,10 +101,8 @@ class CategorySection(MethodStudy):
     """Method of `methods` to the id under which it runs a second time, with as many settings to choose from as every
     other method and a stop chosen on the same validation images. One that is not named chooses so anyway."""
     rankers: Absent[Rankers] = ABSENT
-    loss_bound: Absent[LossBound] = ABSENT
     transfer: Absent[Transfer] = ABSENT
     few_images: Absent[FewImages] = ABSENT
-    rotation: Absent[Rotation] = ABSENT
     ablations: Distinct[str] = Field([])
     """Ids of further representations to run with the same subsets."""
     ablation_methods: Absent[Distinct[str]] = Field(ABSENT, min_length=1)

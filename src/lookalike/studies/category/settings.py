@@ -64,18 +64,8 @@ class Rankers(OneAggressiveness):
     folds: Absent[int] = left_out(ge=1, description="Partitions that rankers are trained on; all if left out.")
 
 
-class LossBound(OneAggressiveness):
-    """Counts of mistakes beside the bound of JMLR Theorem 1; not run if left out."""
-
-
 class Transfer(OneAggressiveness):
     """OASIS that learns from one half of a subset's classes and ranks the other half; not run if left out."""
-
-
-class Rotation(Section):
-    """LMNN with and without a rotation to principal components; not run if left out."""
-
-    iterations: int = Field(20, ge=1, description="Iterations of both descents.")
 
 
 class FewImages(Section):

@@ -433,11 +433,8 @@ class CategoryStudy(CategorySection):
             "rarely": several[-1:],
             "end": [method for method in projected if given[method] is None][:1],
         }
-        for role, metric in (("averages", "map of rankers"), ("bounds", "mistakes beyond the bound")):
-            sides = [
-                row.first if role == "averages" else row.second for row in self.contrasts.rows if row.metric == metric
-            ]
-            roles[role] = list(dict.fromkeys(sides)) or [role]
+        averages = (row.first for row in self.contrasts.rows if row.metric == "map of rankers")
+        roles["averages"] = list(dict.fromkeys(averages)) or ["averages"]
         return roles.get(name, [name])
 
     def was_run(self, method: str, setting: str = "") -> bool:
@@ -453,11 +450,6 @@ class CategoryStudy(CategorySection):
         # ``easy10`` is a name, ``classes=10`` counts
         name, _, value = setting.partition("=")
         return f"{value} {name}" if value else name.capitalize()
-
-    def other_data(self, settings: Sequence[str]) -> str:
-        """Say why some subsets are not the paper's, the first reason; "" where all are."""
-        subsets = (subset for subset in self.all_subsets if subset.id in settings)
-        return next((subset.why_not_comparable for subset in subsets if subset.why_not_comparable), "")
 
     def ended_by(self, limit: str, method: str) -> Mapping[str, Sequence[bool]]:
         """Subset to whether a limit of ours ended each fold's fit, or its choice; ends of the papers' grids are not."""

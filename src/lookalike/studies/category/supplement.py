@@ -15,7 +15,7 @@ from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLUE, GREEN, LOOKS, ORANGE, PURPLE, SKY, VERMILLION, Look, looks_of
 from lookalike.exhibits.words import signed
 from lookalike.studies.category.comparison import T_INTERVAL
-from lookalike.studies.category.curves import ASIDE, LOG_STEPS, MAP, aside, figure, joined, mean_curve, panel, series
+from lookalike.studies.category.curves import ASIDE, MAP, aside, figure, joined, mean_curve, panel, series
 from lookalike.studies.category.section import FEW, Side
 from lookalike.studies.category.study import CategoryStudy, Subset
 from lookalike.studies.metrics import rows_in, select
@@ -77,42 +77,6 @@ def beside(keys: Mapping[str, str], **folds: pd.Series) -> list[dict[str, object
     cells = {name: percent("ours", values) for name, values in folds.items()}
     cells["gain"] = percent("ours", second - first, "+")
     return [{**keys, "column": name, **cell} for name, cell in cells.items()]
-
-
-@exhibit(
-    "learning/aggressiveness",
-    title="Aggressiveness against steps",
-    needs=("fits", "selections"),
-    when=lambda study: "oasis" in study.traced_methods(),
-)
-def aggressiveness_curves(study: CategoryStudy) -> Figure:
-    """Which aggressiveness C is best, and after how many steps: validation mAP of OASIS for each C that was tried."""
-    frame = joined([_candidate_rows(study, subset) for subset in study.parts])
-    chosen = [subset for subset in study.parts if subset.id in set(frame["subset"])]
-    names = sorted(set(frame["series"]), key=lambda name: float(name.removeprefix("C = ")))
-    looks = dict(zip(names, GRID, strict=False)) | looks_of(names[len(GRID) :])
-
-    def draw(subset: Subset, own: pd.DataFrame) -> Panel:
-        drawn = [
-            series(subset, name, name, looks[name], aside=aside(place, len(names))) for place, name in enumerate(names)
-        ]
-        return panel(study, subset, own, drawn, x=LOG_STEPS, y=VALIDATION_MAP, why="nothing was chosen here")
-
-    best = frame.loc[frame.groupby(["subset", "series"], sort=False)["map"].idxmax()].itertuples()
-    peaks = [
-        f"{row.map:.3f} with {row.series} at step {row.step:,.0f} ({study.titles[str(row.subset)]})" for row in best
-    ]
-    notes = (f"The highest means over folds: {', '.join(peaks)}.", ASIDE) if peaks else ()
-    return figure(study, frame, draw, notes=notes, parts=chosen or study.parts)
-
-
-def _candidate_rows(study: CategoryStudy, subset: Subset) -> pd.DataFrame:
-    """A curve of each C, from the first step on: the axis is logarithmic."""
-    method = study.twins.get("oasis", "oasis")
-    rows = select(study.own(study.table("selections")), subset=subset.id, method=method)
-    rows = rows[rows["step"] > 0].rename(columns={"step": "x", "map": "value"})
-    curves = rows.groupby("aggressiveness") if "aggressiveness" in rows else ()
-    return joined([mean_curve(subset, f"C = {C:g}", own) for C, own in curves])
 
 
 @exhibit(
@@ -217,7 +181,6 @@ def _budget_rows(study: CategoryStudy, subset: Subset, method: str) -> pd.DataFr
     "learning/minimum",
     title="MCML and LMNN stopped early and at their minimum",
     needs=("metrics", "fits", "contrasts"),
-    asks=(Side("rotation"),),
     when=lambda study: study.minima,
 )
 def minima(study: CategoryStudy) -> Table:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from lookalike.core.files import write_table
@@ -13,7 +12,7 @@ from lookalike.core.settings.methods import Fit, Trace
 from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.curve import log_spaced_steps
 from lookalike.learners.gram import Seen
-from lookalike.studies.category.folds import Fold, symmetry_index
+from lookalike.studies.category.folds import Fold
 from lookalike.studies.fits import make_learner, warm_up
 from lookalike.studies.metrics import metrics_frame
 from lookalike.studies.selection import as_stopped, limit_of_steps
@@ -21,8 +20,8 @@ from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
 
 SCORED = {"test": "traced_map", "ranked training": "traced_train_map"}
 """Parts of the images that are ranked along training, to the metrics."""
-TRACED = SCORED | {name: name for name in ("loss_rate", "objective", "symmetry_index")}
-"""What is traced to its metric; a learner without an objective or a W has no rows of it."""
+TRACED = SCORED | {name: name for name in ("loss_rate", "objective")}
+"""What is traced to its metric; a learner without an objective has no rows of it."""
 
 
 def make(fold: Fold, spec: Fit, folder: Path, names: Mapping[str, str | int]) -> str:
@@ -53,9 +52,7 @@ def _curve(fold: Fold, spec: Fit, trace: Trace) -> pd.DataFrame:
 
     def score(model: SimilarityLearner, step: int) -> dict[str, float]:
         stopped = as_stopped(model)
-        scores = {part: X.rankings(stopped, y).mean_average_precision() for part, (X, y) in seen.items()}
-        index = symmetry_index(stopped)
-        return scores | {"symmetry_index": np.nan if index is None else index}
+        return {part: X.rankings(stopped, y).mean_average_precision() for part, (X, y) in seen.items()}
 
     # the learner sees the stream of its fold's final fit
     learner = make_learner(spec, fold.seed("fit"))

@@ -15,7 +15,7 @@ from lookalike.exhibits.model import Axis, Figure, Line, Panel
 from lookalike.exhibits.printed import PARTITIONS, beside_print
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.statuses import Status
-from lookalike.exhibits.style import BLACK, BLUE, GREY, LOOKS, ORANGE, SKY, TRAINING, VERMILLION, Look, looks_of
+from lookalike.exhibits.style import BLACK, BLUE, GREY, LOOKS, TRAINING, VERMILLION, Look, looks_of
 from lookalike.studies.category.curves import (
     ASIDE,
     LOG_STEPS,
@@ -40,18 +40,9 @@ PARTS = {"test": "test images", "train": "training images"}
 """Series of the images that are ranked along training, to what they are called."""
 STOP_IS_NO_SATURATION = "the paper reads saturation off its test curve; ours is the validation stop"
 EASY10 = "The caption of the paper's figure names Var10 and Var20; its text tells of Easy10 as well (section 5.2.3)."
-RANKER_STEPS = {"step": "Training steps of each ranker", "total_steps": "Training steps of all rankers together"}
 MEAN_OF_STEPS = "The claim that averages are more precise is decided by the mean over traced steps, without the start."
 AVERAGES = (Look(BLUE, "s"), Look(VERMILLION, "o"))
 """Looks of averages of rankers, from the smallest; `looks_of` has more."""
-COMPARATORS = {
-    "I": Look(BLACK, "X", "--"),
-    "W": Look(BLUE, "s", "--"),
-    "W / 2": Look(SKY, "^", "--"),
-    "2 W": Look(ORANGE, "D", "--"),
-}
-BOUNDS = {f"bound, U = {name}": name for name in COMPARATORS}
-"""Series of a bound to the matrix U that it is by."""
 
 
 def traced_at(study: CategoryStudy) -> str:
@@ -166,50 +157,26 @@ def ranker_curves(study: CategoryStudy) -> Figure:
     n_rankers = frame.loc[frame["series"] == "single", "ranker"].nunique()
     C = f"C = {study.sides['rankers'].aggressiveness:g}"
     each = f"Each fold has {n_rankers} rankers with {C}, each trained on triplets of its own."
-    x = replace(STEPS, label=RANKER_STEPS["step"])
+    x = replace(STEPS, label="Training steps of each ranker")
     return figure(
         study,
         frame,
-        lambda subset, own: _ranker_panel(study, subset, own, "step", x),
+        lambda subset, own: _ranker_panel(study, subset, own, x),
         notes=(each, "A thin line is one ranker.", MEAN_OF_STEPS),
     )
 
 
-@exhibit(
-    "learning/ranker_cost",
-    title="What averaged rankers cost",
-    needs=("metrics", "fits"),
-    when=lambda study: "rankers" in study.sides,
-)
-def ranker_costs(study: CategoryStudy) -> Figure:
-    """What averaging costs: test mAP against the steps of each ranker (left) and of all rankers together (right)."""
-    frame = joined([_ranker_rows(study, subset) for subset in study.parts])
-    frame = frame[frame["step"] > 0]
-    frame = frame.assign(total_steps=frame.get("n_rankers", 1) * frame["step"])
-    panels, costs = [], []
-    for subset in [subset for subset in study.parts if subset.id in set(frame["subset"])]:
-        for column, label in RANKER_STEPS.items():
-            x = replace(LOG_STEPS, label=label)
-            drawn = _ranker_panel(study, subset, frame[frame["subset"] == subset.id], column, x)
-            panels.append(replace(drawn, title=study.block_title(subset)))
-        fits = select(study.fits, subset=subset.id, method="oasis")
-        seconds = 1e4 * fits["cpu_seconds_fit"].sum() / fits["n_steps"].sum()
-        costs.append(f"10,000 steps of OASIS take {seconds:.2g} s of CPU time ({subset.title}).")
-    notes = ("On the left rankers train side by side, on the right one after the other.", *costs)
-    return Figure(frame, tuple(panels), notes=notes, n_columns=2)
-
-
-def _ranker_panel(study: CategoryStudy, subset: Subset, own: pd.DataFrame, column: str, x: Axis) -> Panel:
-    """Curves of single rankers, thin, and of their averages, along a column of steps."""
+def _ranker_panel(study: CategoryStudy, subset: Subset, own: pd.DataFrame, x: Axis) -> Panel:
+    """Curves of single rankers, thin, and of their averages, along steps."""
     averages = [average for average in dict.fromkeys(own["series"]) if average != "single"]
     looks = dict(zip(averages, AVERAGES, strict=False)) | looks_of(averages[len(AVERAGES) :])
-    single = replace(series(subset, "single", "single rankers", Look(GREY, ""), x=column), thin=True, low="", high="")
+    single = replace(series(subset, "single", "single rankers", Look(GREY, "")), thin=True, low="", high="")
     rankers = sorted(set(own.loc[own["series"] == "single", "ranker"]))
     drawn = [replace(single, where={**single.where, "ranker": int(ranker)}) for ranker in rankers]
     # averages may lie on each other
-    shift = 0.0 if x.scale == "log" else 0.008 * float(own[column].max() if len(own) else 0)
+    shift = 0.008 * float(own["step"].max() if len(own) else 0)
     drawn += [
-        series(subset, average, f"{average} rankers", looks[average], x=column, aside=place * (shift or 0.02))
+        series(subset, average, f"{average} rankers", looks[average], aside=place * shift)
         for place, average in enumerate(averages)
     ]
     return panel(study, subset, own, drawn, x=x, why="no ranker was run here")
@@ -317,107 +284,6 @@ def kept_after_the_end(curves: pd.DataFrame) -> pd.DataFrame:
     ended = np.asarray(curves.index)[:, None] > ends.to_numpy()[None, :]
     kept: pd.DataFrame = curves.ffill()[(curves.notna().to_numpy() | ended).all(axis=1)]
     return kept
-
-
-@exhibit(
-    "learning/symmetry",
-    title="Symmetry of W along training",
-    needs=("metrics", "fits"),
-    asks=(Traces(("oasis",)),),
-    when=lambda study: "oasis" in study.traced_methods(),
-)
-def symmetry_curves(study: CategoryStudy) -> Figure:
-    """How symmetric W stays: the symmetry index ||sym W|| / ||W|| along the training of OASIS, from W = I."""
-    level = study.printed_number("symmetry_index")
-    beside = [subset for subset in study.parts if not (study.synthetic or math.isnan(level))]
-    parts = [curve(study, subset, "oasis", "symmetry_index", "oasis", "symmetry_index") for subset in study.parts]
-    parts += [rows_of(subset, "oasis, printed", symmetry_index=[level], n_folds=[0]) for subset in beside]
-    frame = joined(parts)
-    lowest = frame["symmetry_index"].min() if "symmetry_index" in frame else math.nan
-    # one scale, so that subsets can be compared
-    low = None if math.isnan(lowest) else math.floor(100 * lowest - 0.5) / 100
-
-    def draw(subset: Subset, own: pd.DataFrame) -> Panel:
-        levels = own.loc[own["series"] == "oasis, printed", "symmetry_index"]
-        name, look = "OASIS, printed (JMLR section 6.1)", Look(VERMILLION, "", ":")
-        lines = [Line(name, float(level), look, label=f"{level:g}") for level in levels]
-        stops, stop = study.stops(subset), f"validation stop at {traced_at(study)}"
-        lines += [Line(stop, float(stops.mean()), Look(GREY, "", ":"), upright=True)] if len(stops) else []
-        drawn = [series(subset, "oasis", "OASIS", LOOKS["oasis"], y="symmetry_index")]
-        y = Axis("Symmetry index of W", low=low, high=1.002, text="{:.4f}")
-        return panel(study, subset, own, drawn, lines, y=y)
-
-    why = [f"{subset.title}: {subset.why_not_comparable}" for subset in study.parts if subset.why_not_comparable]
-    of_print = [f"The printed index is of the paper's images and classes ({'; '.join(why)})."] if why and beside else []
-    return figure(study, frame, draw, notes=(f"OASIS has {traced_at(study)}.", *of_print))
-
-
-@exhibit(
-    "learning/loss_bound",
-    title="Mistakes of OASIS and the bound on them",
-    needs=("metrics", "fits"),
-    asks=(Side("loss_bound"),),
-    when=lambda study: "loss_bound" in study.sides,
-)
-def bound_curves(study: CategoryStudy) -> Figure:
-    """How many triplets OASIS ranks wrongly before it learns from them, and the bounds of JMLR Theorem 1 on them."""
-    frame = joined([part for subset in study.parts for part in _bound_rows(study, subset)])
-
-    def draw(subset: Subset, own: pd.DataFrame) -> Panel:
-        named = [(bound, bound, COMPARATORS[name]) for bound, name in BOUNDS.items()]
-        named += [("mistakes", "mistakes of OASIS", LOOKS["oasis"]), ("triplets", "triplets seen", Look(GREY, "", ":"))]
-        drawn = [replace(series(subset, key, name, look, y="value"), band=True) for key, name, look in named]
-        x, y = replace(LOG_STEPS, label="Triplets seen"), replace(LOG_STEPS, label="Mistakes, bound on mistakes")
-        return panel(study, subset, own, drawn, x=x, y=y, why="mistakes were not counted here")
-
-    notes = (
-        "The theorem has a bound for any matrix U: here the identity I, the last W, and multiples of W.",
-        "A bound above the dotted line says nothing: OASIS cannot make more mistakes than it sees triplets.",
-        *_bound_notes(study, frame),
-    )
-    return figure(study, frame, draw, notes=notes)
-
-
-def _bound_rows(study: CategoryStudy, subset: Subset) -> list[pd.DataFrame]:
-    """Every bound, then the mistakes and the triplets seen; of bounds also their ratio to the mistakes."""
-    mistakes = study.curves(subset, "oasis", "mistakes")
-    if mistakes is None:
-        return []
-    parts = []
-    for name, rows in select(study.numbers, subset=subset.id, metric="bound").groupby("method", sort=False):
-        bound = rows.pivot(index="x", columns="fold", values="value")
-        ratio = (bound / mistakes.where(mistakes > 0)).mean(axis=1, skipna=False)
-        below, can_break = (bound < mistakes).sum(axis=1), bound.lt(bound.index, axis=0).sum(axis=1)
-        part = _range_over_folds(subset, f"bound, U = {name}", bound)
-        counts = {"n_folds_below": below.to_numpy(), "n_folds_can_break": can_break.to_numpy()}
-        parts.append(part.assign(ratio=ratio.to_numpy(), **counts))
-    counted = _range_over_folds(subset, "mistakes", mistakes).assign(n_folds_below=0, n_folds_can_break=0)
-    seen = counted.assign(series="triplets", **dict.fromkeys(("value", "low", "high"), counted["step"]))
-    return [*parts, counted, seen]
-
-
-def _range_over_folds(subset: Subset, key: str, folds: pd.DataFrame) -> pd.DataFrame:
-    """Mean over folds, and the least and the largest of them."""
-    numbers = {"value": folds.mean(axis=1), "low": folds.min(axis=1), "high": folds.max(axis=1)}
-    return rows_of(subset, key, step=folds.index, **numbers, n_folds=folds.count(axis=1))
-
-
-def _bound_notes(study: CategoryStudy, frame: pd.DataFrame) -> list[str]:
-    """Tell whether bounds that could be broken hold, and how far the tightest is from the mistakes at the end."""
-    bounds = frame[frame["series"].isin(BOUNDS)]
-    if bounds.empty:
-        return []
-    n_below, n_points = int(bounds["n_folds_below"].sum()), int(bounds["n_folds_can_break"].sum())
-    where = "points of single folds at which the bound is below the triplets seen"
-    notes = [f"OASIS makes more mistakes than a bound at {n_below} of {n_points} {where}."]
-    for subset in study.parts:
-        rows = bounds[bounds["subset"] == subset.id]
-        ends = rows[rows["step"] == rows["step"].max()].sort_values("value", kind="stable").to_dict("records")
-        for end in ends[:1]:
-            times = "" if math.isnan(end["ratio"]) else f", {end['ratio']:.1f} times the mistakes"
-            name = f"U = {BOUNDS[end['series']]}"
-            notes.append(f"The tightest bound after the last triplet is of {name}{times} ({subset.title}).")
-    return notes
 
 
 def _euclidean_line(own: pd.DataFrame, *, label_left: bool = False) -> list[Line]:

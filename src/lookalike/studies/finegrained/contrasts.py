@@ -1,7 +1,7 @@
 """What the fine-grained study contrasts: precision and scores of pairs of systems, and the colour of filters.
 
 Intervals are of a paired bootstrap over query images, and over the seeds of networks together with them; those of
-filters over seeds alone. Printed numbers are rows of their own, without intervals.
+filters over seeds alone.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import combinations
+from itertools import permutations
 
 import numpy as np
 
 from lookalike.core.arrays import Doubles
-from lookalike.exhibits.contrasts import PRINT, Contrast, Unit, printed_setting
+from lookalike.exhibits.contrasts import Contrast, Unit
 from lookalike.studies.finegrained.numbers import TRACED
 from lookalike.studies.finegrained.pictures import SHARE, filters_of, started_from
 from lookalike.studies.finegrained.study import FinegrainedStudy, after_steps
@@ -23,7 +23,6 @@ from lookalike.studies.finegrained.systems import (
     CONVNET,
     DEEP,
     GOLDEN,
-    PAPER,
     PER_TRIPLET,
     PRECISION,
     SCORE,
@@ -38,13 +37,18 @@ LEARNED = 0.7
 
 
 def contrasts(study: FinegrainedStudy) -> list[Contrast]:
-    """Every contrast of a study, and the printed ones."""
-    printed = list(in_print(study))
-    # counts of other triplets than print's do not stand beside its own
-    found = {(ALL, *row.key[1:]): row.mean for row in printed if row.unit != "count"}
-    found |= {(part, metric, second, first): -mean for (part, metric, first, second), mean in found.items() if second}
+    """Every contrast of a study, each with its printed number."""
+    printed = study.printed_study()
+    found = {}
+    for metric in UNITS:
+        for first, second in permutations(printed.measured, 2):
+            gap = printed.difference(first, second, metric)
+            found[ALL, metric, first, second] = math.nan if gap is None else gap.value
+        # counts of other triplets than print's do not stand beside its own
+        levels_of = printed.measured if LEVELS[metric] != "count" else ()
+        found |= {(ALL, metric, system, ""): printed.value(system, metric).value for system in levels_of}
     ours = {row.key: row for row in (*differences(study), *levels(study), *along_steps(study), *colours(study))}
-    return [*(replace(row, printed=found.get(key, math.nan)) for key, row in ours.items()), *printed]
+    return [replace(row, printed=found.get(key, math.nan)) for key, row in ours.items()]
 
 
 def differences(study: FinegrainedStudy) -> Iterator[Contrast]:
@@ -72,22 +76,6 @@ def limited(study: FinegrainedStudy, row: Contrast) -> Contrast:
     codes = [f"{system}:{limit}" for system in systems for limit in study.limits_of(system)]
     has_seeds = any(study.value(system, PRECISION).n_seeds > 1 for system in systems)
     return replace(row, interval=SEEDS_AND_QUERIES if has_seeds else QUERIES, limits=";".join(codes))
-
-
-def in_print(study: FinegrainedStudy) -> Iterator[Contrast]:
-    """The printed numbers of systems, and their differences."""
-    printed, setting = study.printed_study(), printed_setting(PAPER, ALL)
-    systems = sorted(printed.measured)
-    for metric, unit in UNITS.items():
-        for first, second in [*combinations(systems, 2), *((system, "") for system in systems)]:
-            if second:
-                found = printed.difference(first, second, metric)
-                mean = math.nan if found is None else found.value
-            else:
-                mean = printed.value(first, metric).value
-            if not math.isnan(mean):
-                row = Contrast(setting, metric, first, second, mean, mean, mean, p=0.0, printed=mean, data=PRINT)
-                yield replace(row, unit=unit if second else LEVELS[metric])
 
 
 def colours(study: FinegrainedStudy) -> Iterator[Contrast]:

@@ -54,7 +54,7 @@ LEAST_TRIPLETS = 1_000
 """With fewer, an interval of precision spans several points, in which nearly anything agrees."""
 ALIKE = 1.1
 """Up to this many times the paper's number of triplets, or of images ranked, a count of triplets is about the same."""
-ROLES = ("shares", "largest share", "smallest share")
+ROLES = ("largest share", "smallest share")
 """Names in claims.csv of networks by their share of out-of-class negatives."""
 OTHER_SHARES = "networks of several shares of out-of-class negatives"
 LEAST_SEEDS = 3
@@ -285,7 +285,7 @@ class FinegrainedStudy(FinegrainedSection):
         """Return the systems that a name in claims.csv stands for: networks by their share of negatives."""
         shares = list(weighted_systems(self.measured, self.chosen_percent).values())
         several = shares if len(shares) > 1 else []
-        roles = dict(zip(ROLES, (several, several[-1:], several[:1]), strict=True))
+        roles = dict(zip(ROLES, (several[-1:], several[:1]), strict=True))
         return roles.get(name, [name])
 
     def was_run(self, method: str, setting: str = "") -> bool:

@@ -1,4 +1,4 @@
-"""What the human study contrasts: precision beside print, and OASIS beside its raters (JMLR 5.2.3, NIPS 4.1)."""
+"""What the human study contrasts: OASIS beside its raters (JMLR 5.2.3, NIPS 4.1)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from lookalike.studies.human.study import NIPS, HumanStudy
 
 PAPERS = ("oasis-jmlr-2010", "oasis-2009-draft", NIPS)
 """Papers with raters, each a setting of its own: JMLR and the draft have the same ones."""
-K = 10
-"""First images whose precision the papers print."""
 QUERIES, RANDOM_IMAGES = "queries", "random images"
 MARGIN = 0.05
 """About as precise as the mean rater is up to so much less."""
@@ -28,18 +26,10 @@ def contrasts(study: HumanStudy) -> list[Contrast]:
 
 
 def of_raters(study: HumanStudy, paper: str) -> Iterator[Contrast]:
-    """Precision of the first images by the raters of a paper, and on how many queries OASIS reaches them."""
+    """On how many queries OASIS reaches the raters of a paper, and how much its precision varies over queries."""
     row = partial(Contrast, paper, first="oasis", second="", unit="percent", data=study.origin)
     without = partial(row, limits=f"oasis:{TOO_FEW}")
     n_queries = int(study.number("n_queries", paper))
-    metric, printed = f"precision of the first {K} by raters", 100 * study.printed_share(f"human_p@{K}", paper)
-    curve = study.curve("p@k by query", paper=paper)
-    if K in curve.index:
-        mean, high = (100 * float(curve[end].loc[K]) for end in ("value", "high"))
-        low, high = mean - 2 * (high - mean), mean + 2 * (high - mean)
-        yield row(metric, mean=mean, low=low, high=high, n=n_queries, interval=QUERIES, printed=printed)
-    else:
-        yield without(metric, interval="rated images", printed=printed)
     beside_random = partial(row, second=RANDOM_IMAGES, unit="points")
     for rater, (oasis, random) in queries_that_reach(study, paper).items():
         metric = f"queries that reach the {rater}"

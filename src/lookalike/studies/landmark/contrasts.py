@@ -1,15 +1,14 @@
-"""What the landmark study contrasts: methods over landmarks, and sparsity and times over codebooks (SOML, AAAI 2014).
+"""What the landmark study contrasts: methods over landmarks, and sparsity over codebooks (SOML, AAAI 2014).
 
 Draws of one landmark share its queries and most of its images, and landmarks of one draw share chosen constants. Each
 difference has two intervals: of a t-test over landmarks, whose draws are averaged first, and of a bootstrap that draws
-landmarks and draws. Times are contrasted as ratios. The paper's numbers, of seven landmarks and one draw, give rows of
-their own in the same way.
+landmarks and draws. The paper's numbers, of seven landmarks and one draw, are contrasted in the same way.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise, product
 
@@ -17,57 +16,30 @@ import numpy as np
 import pandas as pd
 
 from lookalike.core.seeds import generator
-from lookalike.exhibits.contrasts import NO_RESULT, PRINT, RANGE, SIMULATED, Contrast, printed_setting
+from lookalike.exhibits.contrasts import NO_RESULT, Contrast
 from lookalike.ranking.comparison import CONFIDENCE, CorrectedT, corrected_t_test
 from lookalike.ranking.statistics import repeat_weights, resampled_counts
-from lookalike.studies.landmark.rankings import MAP, NONZEROS, SPARSITY
+from lookalike.studies.landmark.rankings import MAP, SPARSITY
 from lookalike.studies.landmark.section import AS_IN_PRINT, CHOSEN
-from lookalike.studies.landmark.study import (
-    PAPER,
-    RANKED,
-    TABLE_METHODS,
-    TIMES,
-    TRAIN_TIME,
-    LandmarkStudy,
-    Vocabulary,
-)
-from lookalike.studies.landmark.times import ALIKE
-from lookalike.studies.metrics import select
+from lookalike.studies.landmark.study import RANKED, LandmarkStudy, Vocabulary
 
 LANDMARKS, BOOTSTRAP = "landmarks", "landmarks and draws"
 RESAMPLES = 2000
-LEAST_TO_LARGEST = f"{{}}, {RANGE}"
-LARGEST = "largest {} of a landmark"
-OVER_CODEBOOKS, OVER_WORDS = "sparsity over codebooks", "training time over words"
-SHORTEST = 1e-9
-"""Seconds that a time counts as at least, which has a logarithm."""
+OVER_CODEBOOKS = "sparsity over codebooks"
 
 
 def contrasts(study: LandmarkStudy) -> list[Contrast]:
-    """Every contrast of a study but those of times."""
-    return beside_print(study, precision_and_sparsity)
-
-
-def time_contrasts(study: LandmarkStudy) -> list[Contrast]:
-    """Training time of each pair of methods, in total and by the triplet seen, and of each over numbers of words."""
-    return beside_print(study, training_times)
-
-
-def beside_print(study: LandmarkStudy, rows_of: Callable[[LandmarkStudy], Iterable[Contrast]]) -> list[Contrast]:
-    """Return our rows, each with its printed number, and then the rows of the paper's numbers."""
-    in_print = list(rows_of(study.as_printed()))
-    printed = {row.key: row.mean for row in in_print}
+    """Every contrast of a study, each with its printed number."""
+    printed = {row.key: row.mean for row in precision_and_sparsity(study.as_printed())}
     places = {
-        codebook.id: printed_setting(PAPER, codebook.setting)
-        for codebook in study.vocabularies
-        if codebook.n_words == codebook.printed_words
+        codebook.id: codebook.setting for codebook in study.vocabularies if codebook.n_words == codebook.printed_words
     }
     found = []
-    for row in rows_of(study):
+    for row in precision_and_sparsity(study):
         first, second = (AS_IN_PRINT.get(side, side) for side in (row.first, row.second))
         key = (places.get(row.setting, ""), row.metric, first, second)
         found.append(replace(row, printed=printed.get(key, math.nan)))
-    return found + in_print
+    return found
 
 
 def row_of(
@@ -77,10 +49,8 @@ def row_of(
     sides = product((first, second), codebooks)
     codes = [f"{side}:{code}" for side, codebook in sides for code in study.limits.get((codebook.id, side), ())]
     limits = ";".join(dict.fromkeys(codes))
-    if study.is_print:
-        setting = printed_setting(PAPER, setting or codebooks[0].setting)
-        return Contrast(setting, metric, first, second, data=PRINT, limits=limits)
-    return Contrast(setting or codebooks[0].id, metric, first, second, data=study.origin, limits=limits)
+    setting = setting or (codebooks[0].setting if study.is_print else codebooks[0].id)
+    return Contrast(setting, metric, first, second, data=study.origin, limits=limits)
 
 
 def ran(study: LandmarkStudy, methods: Sequence[str]) -> list[str]:
@@ -109,8 +79,7 @@ def over_landmarks(study: LandmarkStudy, row: Contrast, gaps: pd.Series, stream:
     sampled = bootstrap(gaps.unstack("fold"), random)
     rows = []
     for interval, ends in ((LANDMARKS, (test.low, test.high)), (BOOTSTRAP, sampled)):
-        numbers = [float(of_landmarks.mean()), *ends]
-        mean, low, high = map(math.exp, numbers) if row.unit == "ratio" else numbers
+        mean, low, high = float(of_landmarks.mean()), *ends
         rows.append(replace(row, mean=mean, low=low, high=high, n=len(of_landmarks), interval=interval))
     return rows
 
@@ -138,16 +107,10 @@ def t_test(of_landmarks: pd.Series) -> CorrectedT:
 def gaps_of(study: LandmarkStudy, codebook: Vocabulary, metric: str, *pair: str) -> pd.Series:
     """Return first minus second on each landmark and draw that both have; none where a fit of either did not end."""
     first, second = (study.number(codebook, method, metric) for method in pair)
-    if metric in TIMES:
-        # times differ by factors
-        first, second = (np.log(times.clip(lower=SHORTEST)) for times in (first, second))
     gaps = first - second
     # of a method that lacks landmarks, the others would be the easier ones
     is_whole = not any(NO_RESULT in study.limits.get((codebook.id, method), ()) for method in pair)
     return gaps.where(np.isfinite(gaps) & is_whole).dropna()
-
-
-# Precision and sparsity -----------------------------------------------------------------------------------------------
 
 
 def precision_and_sparsity(study: LandmarkStudy) -> Iterator[Contrast]:
@@ -158,17 +121,8 @@ def precision_and_sparsity(study: LandmarkStudy) -> Iterator[Contrast]:
         for pair in pairs_of(study, methods):
             row, gaps = row_of(study, [codebook], metric, *pair), gaps_of(study, codebook, metric, *pair)
             yield from over_landmarks(study, row, gaps, " ".join((codebook.id, *pair)), metric)
-    for codebook, method in product(study.vocabularies, learned):
-        of_landmarks = study.number(codebook, method, SPARSITY).groupby(level="subset").mean()
-        row = replace(row_of(study, [codebook], LARGEST.format(SPARSITY), method), unit="percent")
-        yield level(row, of_landmarks.max(), len(of_landmarks))
     for method in learned:
         yield from sparsity_over_codebooks(study, method)
-
-
-def level(row: Contrast, value: float, n: int) -> Contrast:
-    """Return a row of a number that nothing varies."""
-    return replace(row, mean=float(value), low=float(value), high=float(value), n=n)
 
 
 def sparsity_over_codebooks(study: LandmarkStudy, method: str) -> Iterator[Contrast]:
@@ -179,62 +133,3 @@ def sparsity_over_codebooks(study: LandmarkStudy, method: str) -> Iterator[Contr
         row = row_of(study, [small, large], OVER_CODEBOOKS, method, setting=f"{small.title} to {large.title} words")
         gaps = study.number(large, method, SPARSITY) - study.number(small, method, SPARSITY)
         yield from over_landmarks(study, row, gaps.dropna(), f"{method} {small.id} {large.id}", SPARSITY)
-
-
-# Times ----------------------------------------------------------------------------------------------------------------
-
-
-def training_times(study: LandmarkStudy) -> Iterator[Contrast]:
-    """Contrast the times of methods that learn with each other, and those of each over numbers of words."""
-    learned = ran(study, TABLE_METHODS[1:])
-    for codebook, pair, metric in product(study.vocabularies, pairs_of(study, TABLE_METHODS[1:]), TIMES):
-        # the paper prints no counts of triplets
-        if metric == TRAIN_TIME or not study.is_print:
-            row, gaps = row_of(study, [codebook], TIMES[metric], *pair), gaps_of(study, codebook, metric, *pair)
-            yield from over_landmarks(study, replace(row, unit="ratio"), gaps, " ".join((codebook.id, *pair)), metric)
-    for method in learned:
-        yield time_over_words(study, method)
-
-
-def time_over_words(study: LandmarkStudy, method: str) -> Contrast:
-    """Contrast the time with the most words with that with the fewest whose rows have as many non-zeros."""
-    times, is_simulated = times_by_words(study, method)
-    nonzeros = times.groupby("n_words")["nonzeros"].mean()
-    # a cost that follows non-zeros would seem to grow with words where non-zeros do
-    beside_largest = nonzeros / nonzeros.iloc[-1] if len(nonzeros) else nonzeros
-    is_known = bool(nonzeros.notna().all())
-    is_alike = np.maximum(beside_largest, 1 / beside_largest) <= ALIKE
-    alike = nonzeros.index[is_alike] if is_known else nonzeros.index
-    setting = " to ".join(f"{words:,}" for words in alike[[0, -1]]) + " words" if len(alike) else ""
-    row = row_of(study, study.vocabularies, OVER_WORDS, method, setting=setting)
-    row = replace(row, unit="ratio", limits="", data=SIMULATED if is_simulated else row.data)
-    if len(alike) < 2:
-        return row
-    small, large = (times[times["n_words"] == words].set_index("unit")["seconds"] for words in alike[[0, -1]])
-    if is_simulated:
-        ratio, n, name = large.median() / small.median(), min(len(small), len(large)), "repeats"
-        low, high = large.min() / small.max(), large.max() / small.min()
-    else:
-        of_landmarks = (large / small).dropna()
-        ratio, n, name = large.mean() / small.mean(), len(of_landmarks), LANDMARKS
-        low, high = of_landmarks.min(), of_landmarks.max()
-    row = replace(row, mean=float(ratio), n=n, interval=LEAST_TO_LARGEST.format(name))
-    # one repeat has no spread, and of rows that may be unlike nothing follows
-    return replace(row, low=float(low), high=float(high)) if n > 1 and is_known else row
-
-
-def times_by_words(study: LandmarkStudy, method: str) -> tuple[pd.DataFrame, bool]:
-    """Return CPU seconds and non-zeros by words and repeat, or landmark; and whether they are of simulated rows."""
-    if study.has("dimensions"):
-        # the time of a step is that of the printed constants
-        rows = select(study.table("dimensions"), learner=AS_IN_PRINT.get(method, method)).drop(columns="seconds")
-        rows = rows.rename(columns={"n_features": "n_words", "repeat": "unit", "cpu_seconds": "seconds"})
-        rows = rows.dropna(subset="seconds")
-        if rows["n_words"].nunique() > 1:
-            return rows.assign(seconds=rows["seconds"].clip(lower=SHORTEST)), True
-    rows = select(study.values, method=method, metric=[TRAIN_TIME, NONZEROS])
-    means = rows.pivot_table(index=["representation", "subset"], columns="metric", values="value")
-    table = means.reindex(columns=[TRAIN_TIME, NONZEROS]).rename_axis(["representation", "unit"]).reset_index()
-    words = table["representation"].map({codebook.id: codebook.n_words for codebook in study.vocabularies})
-    times = table.assign(n_words=words, seconds=table[TRAIN_TIME].clip(lower=SHORTEST), nonzeros=table[NONZEROS])
-    return times.dropna(subset="seconds"), False

@@ -48,7 +48,7 @@ class LandmarkSection(Sweeps, MethodStudy):
     """The section of the landmark study: what its jobs read and write."""
 
     room: ClassVar = "landmark"
-    contrasted: ClassVar = ("metrics", "fits", "dimensions")
+    contrasted: ClassVar = ("metrics", "fits")
 
     codebooks: Distinct[str] = Field(min_length=1, max_length=3)
     """Ids of the codebooks, from small to large; the first fills Tables 1, 4 and 7 of the paper, the second 2, 5 and 8,

@@ -15,7 +15,7 @@ import pandas as pd
 
 from lookalike.core.settings.schema import Codebook
 from lookalike.exhibits.claims import Claim, Scope
-from lookalike.exhibits.contrasts import DRAWS, ITERATIONS, LIMITED, PRINT, TIME
+from lookalike.exhibits.contrasts import DRAWS, ITERATIONS, LIMITED, TIME
 from lookalike.exhibits.contrasts import NO_RESULT as UNFINISHED
 from lookalike.exhibits.model import Drawn, Figure, Gallery, Table
 from lookalike.exhibits.printed import MISSING, STAR, Judge, plus_minus
@@ -140,10 +140,6 @@ class LandmarkStudy(LandmarkSection):
     def deciding(self, method: str) -> str:
         """Return the method that decides claims about one; in print that is itself."""
         return method if self.is_print else super().deciding(method)
-
-    def follows_protocol(self) -> bool:
-        """Tell whether constants are of this collection: the paper's own, or chosen."""
-        return self.shows_printed or self.has_choice
 
     @property
     def undecided(self) -> str:
@@ -326,17 +322,8 @@ class LandmarkStudy(LandmarkSection):
             absent = [setting for setting in claim.settings if setting not in printed]
             return Scope([printed[setting] for setting in claim.settings if setting in printed], absent)
         sought = {(part.metric, method) for part in claim.contrasts for method in part.first}
-        rows = (row for row in self.contrasts.rows if row.data != PRINT and (row.metric, row.first) in sought)
+        rows = (row for row in self.contrasts.rows if (row.metric, row.first) in sought)
         return Scope(list(dict.fromkeys(row.setting for row in rows)))
-
-    def role(self, name: str) -> list[str]:
-        """Return the methods that a name in claims.csv stands for."""
-        return [self.deciding(name)]
-
-    def parts_of(self, claim: Claim) -> list[str]:
-        """Return the codebooks on each of which a claim is decided by itself; "" where on all together."""
-        names = [codebook.setting for codebook in self.vocabularies]
-        return [name for name in names if name in claim.settings] if claim.settings else [""]
 
     def was_run(self, method: str, setting: str = "") -> bool:
         """Tell whether the study runs a method; what is no method counts as run."""

@@ -246,14 +246,6 @@ class WebStudy(Study):
         """Return status and reason of a printed number beside ours; None where there is no number of ours."""
         return None if math.isnan(cell["ours"]) else (Status.NOT_COMPARABLE, WHY_NOT_COMPARABLE)
 
-    def was_run(self, method: str, setting: str = "") -> bool:
-        """Tell whether a method retrieved, or was timed."""
-        return any(method in (row.first, row.second) for row in self.contrasts.rows)
-
-    def other_data(self, settings: Sequence[str]) -> str:
-        """Say that no data are the paper's."""
-        return WHY_NOT_COMPARABLE
-
     @property
     def size(self) -> str:
         """Images of both parts."""

@@ -40,7 +40,7 @@ def test_every_run_of_every_fold_is_asked_for(settings):
     traced = set(product(("var10", "var20"), ("oasis", "mcml")))
     assert curves == {("easy10", "oasis")} | traced | projected
     sides = [tuple(file.split("/")[2::2]) for file in files if "/runs/" not in file]
-    assert sides[:2] == [("rankers", "classes249.parquet"), ("loss_bound", "var10.parquet")]
+    assert sides[0] == ("rankers", "classes249.parquet")
     assert ("few_images", "var20.parquet") in sides
     learned = study.params("run_side_study", side="few_images", subset="var20")["side"]["fits"]
     assert list(learned) == ["oasis", "oasis-psd", "mcml", "lego", "euclidean"]
@@ -59,9 +59,9 @@ def test_with_equal_settings_every_learned_method_has_as_many(settings):
 
 
 def test_what_is_not_run_has_no_exhibit_and_no_numbers():
-    study = study_of("caltech20", "rankers", "loss_bound", variants=[], projected=[], set_aside=[], exhibits={})
-    assert not {"fig7", "fig8", "fig9", "loss_bound"} & {exhibit.name for exhibit in study.own_exhibits()}
-    assert not any(name in file for file in study.number_files() for name in ("rankers", "bound", "psd"))
+    study = study_of("caltech20", "rankers", variants=[], projected=[], set_aside=[], exhibits={})
+    assert not {"fig7", "fig8", "fig9"} & {exhibit.name for exhibit in study.own_exhibits()}
+    assert not any(name in file for file in study.number_files() for name in ("rankers", "psd"))
     alone = study_of("demo", variants=[], set_aside=[], methods=["oasis"])
     assert "rankings" not in alone.inputs("contrasts")
     assert "comparison" not in {exhibit.name for exhibit in alone.own_exhibits()}

@@ -17,11 +17,11 @@ from lookalike.core.settings.methods import Fit
 from lookalike.features.visterms import TfidfVisterms
 from lookalike.learners import OASIS, AveragedOASIS, Euclidean, load
 from lookalike.ranking.rankings import Rankings, rank_leave_one_out
-from lookalike.studies.category import few_images, protocol, rankers, rotation, traces, transfer
+from lookalike.studies.category import few_images, protocol, rankers, traces, transfer
 from lookalike.studies.category.folds import Fold
 from lookalike.studies.category.protocol import run_fold
 from lookalike.studies.category.section import RUN_FILES
-from lookalike.studies.category.settings import FewImagesOfMethods, Rankers, Rotation, Transfer
+from lookalike.studies.category.settings import FewImagesOfMethods, Rankers, Transfer
 from lookalike.studies.category.traces import trace_fold
 from lookalike.studies.metrics import COLUMNS, select
 
@@ -184,12 +184,11 @@ def test_a_curve_starts_at_euclidean_and_follows_the_final_fit(fold, tmp_path):
     assert tuple(curve.columns) == COLUMNS
     keys = curve[["representation", "subset", "method", "fold"]].drop_duplicates()
     assert keys.to_numpy().tolist() == [["words40", "toy", "oasis", 0]]
-    assert set(curve["metric"]) == {"traced_map", "traced_train_map", "loss_rate", "symmetry_index"}
-    test, index = traced(curve), traced(curve, "symmetry_index")
+    assert set(curve["metric"]) == {"traced_map", "traced_train_map", "loss_rate"}
+    test = traced(curve)
     assert (test.index[0], test.index[-1]) == (0, 2000)
     # no step before the first has a loss
     assert traced(curve, "loss_rate").index.equals(test.index[1:])
-    assert index[0] == 1 > index[1:].max()
     start, end = fixed(fold, n_steps=0), fixed(fold, aggressiveness=0.3, n_steps=2000)
     assert test[0] == pytest.approx(start.rankings.mean_average_precision(), abs=1e-12)
     assert test[2000] == pytest.approx(end.rankings.mean_average_precision(), abs=1e-12)
@@ -198,7 +197,6 @@ def test_a_curve_starts_at_euclidean_and_follows_the_final_fit(fold, tmp_path):
     step = int(traced(curve).index[2])
     expected = fixed(fold, aggressiveness=0.3, n_steps=step, projection="psd").rankings.mean_average_precision()
     assert traced(curve)[step] == pytest.approx(expected, abs=1e-12)
-    assert (traced(curve, "symmetry_index") == 1).all()
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -245,13 +243,6 @@ def test_fewer_images_are_parts_of_more_and_choose_by_at_least_two(fold):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_a_rotation_changes_nothing_of_lmnn(fold):
-    table = rotation.numbers_of(fold, Rotation(iterations=4)).set_index("method")["value"]
-    own = run_fold(fold, spec("LMNN", parameters={"solver": "active_set", "tol": 0.0, "max_iter": 4}))
-    assert table["lmnn"] == pytest.approx(own.rankings.mean_average_precision(), abs=0.02)
-    assert table["rotated"] == pytest.approx(table["lmnn"], abs=0.02)
-
-
 def test_scores_before_a_projection_choose_the_stop_of_oasis(fold):
     projected = {"parameters": {"projection": "psd", "aggressiveness": 0.3}, "trace": TRACE | {"as_learned": True}}
     plain = spec(parameters={"aggressiveness": 0.3}, trace=TRACE)

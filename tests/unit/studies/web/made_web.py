@@ -2,7 +2,7 @@
 
 import numpy as np
 import pandas as pd
-from contract import claims, contrasted, printed
+from contract import contrasted, printed
 
 from lookalike.core.files import write_table
 from lookalike.studies.metrics import metrics_frame
@@ -120,7 +120,7 @@ def toy_study(folder, exhibit, **changed):
     tables["metrics"] = study_metrics(*(found[name] for name in names))
     for name, table in tables.items():
         write_table(table, folder / f"{name}.parquet")
-    study = given().finished({name: str(folder / f"{name}.parquet") for name in tables}, printed("web"), claims("web"))
+    study = given().finished({name: str(folder / f"{name}.parquet") for name in tables}, printed("web"))
     return contrasted("web", study).drawing(study.known_exhibits()[exhibit])
 
 

@@ -19,11 +19,9 @@ from made_web import (
 )
 from scipy.stats import linregress, t
 
-from lookalike.exhibits.claims_table import claim_records
 from lookalike.exhibits.drawing import points_of
 from lookalike.exhibits.headline import headline
 from lookalike.studies.web import runtime_figure
-from lookalike.studies.web.numbers import GAIN, IRRELEVANT
 
 PRINTED = [
     "oasis-jmlr-2010/table1",
@@ -227,46 +225,6 @@ def test_every_printed_time_stands_beside_ours_of_about_that_size(tmp_path):
     assert cells.loc[("fast-lmnn", 60_000), "reason"].startswith("extrapolated; synthetic vectors")
     small = drawn(tmp_path, "oasis-nips-2009/fig1b", runtime=toy_runtime(largest=50_000)).cells
     assert small.set_index(["method", "n_images"]).loc[("oasis", 2_300_000), "status"] == "no result"
-
-
-def seconds(learner, power):
-    """Times of a learner that grow as a power of its number of images or rows."""
-    table = toy_runtime()
-    return table.assign(cpu_seconds=np.where(table["learner"] == learner, 1e-4 * table["n_images"] ** power, 1e-4))
-
-
-def precision(method, metric, percent):
-    """Precision in which one method has so many percent of a metric, with a standard error of 0.1."""
-    table = made_web.toy_precision()
-    rows = (table["method"] == method) & (table["metric"] == metric)
-    table.loc[rows, ["low", "value", "high"]] = [percent / 100 + step for step in (-0.001, 0, 0.001)]
-    return table
-
-
-@pytest.mark.parametrize(
-    ("claim", "changed", "verdict", "words"),
-    [
-        ("jmlr-linear-time", {}, "holds", "power by which the time of OASIS grows: 0.95 ["),
-        ("jmlr-linear-time", {"runtime": seconds("OASIS", 1.5)}, "does not hold", "1.5 [1.5, 1.5]"),
-        ("jmlr-linear-time", {"runtime": toy_runtime().iloc[:2]}, "undecided", "OASIS: too few sizes"),
-        ("jmlr-lmnn-steeper", {"runtime": seconds("LMNN", 2)}, "holds", "time of LMNN grows minus that of OASIS: "),
-        (
-            "nips-lmnn-steeper",
-            {"runtime": seconds("OASIS", 2)},
-            "does not hold",
-            "time of LMNN grows minus that of OASIS: −2 [",
-        ),
-        ("nips-lmnn-steeper", {"runtime": toy_runtime().iloc[:5]}, "not tested", "LMNN not run."),
-        ("draft-log-misses", {}, "not tested", "the simulated log is made that way"),
-        ("jmlr-negatives", {}, "holds", "+0.10 points [0.00, +0.20]"),
-        ("jmlr-negatives", {"precision": precision(IRRELEVANT, GAIN, -0.8)}, "does not hold", "[−1.0, −0.6]"),
-        ("jmlr-negatives", {"precision": precision(IRRELEVANT, GAIN, -0.4)}, "undecided", "[−0.60, −0.20]"),
-    ],
-)
-def test_claims_are_decided_by_intervals(tmp_path, claim, changed, verdict, words):
-    found = claim_records(toy_study(tmp_path, "web/speed", **changed)).set_index("id").loc[claim]
-    assert found["verdict"] == verdict
-    assert words in found["evidence"]
 
 
 def test_every_ranker_size_and_shard_is_planned_one_by_one_or_in_one_job():
