@@ -3,44 +3,27 @@
     python benchmarks/full_size.py logs/rehearsal ../stand-in --output workflow/resources/runs/full-size/rehearsal.json
 
 Jobs of examples/rehearsal.yaml leave records beside their logs. This adds them to the file, at any time: jobs that it
-has already, and whose records are gone, stay. The documentation's table of costs reads the file.
-
-A rehearsal has one partition, a full run five. So each job of a partition is taken five times, and a job of all
-partitions five times as long; others stay. Then a list schedule puts all of them on the cores: of the jobs whose inputs
-are there, the one with the longest way to the end begins first. A job takes its processor seconds, divided by its
-threads: what else ran on the machine counts little. What starts a process, a second or two, is not in them.
+has already, and whose records are gone, stay. The documentation's table of costs reads the file. How five partitions
+are made from one, and put on the cores, is in lookalike.report.costs.
 """
 
 from __future__ import annotations
 
 import argparse
-import heapq
 import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from lookalike.core.files import replacing
 from lookalike.core.job_record import SUFFIX
+from lookalike.report.costs import ALL_PARTITIONS, ONE_PARTITION, PARTITIONS, full_run, schedule
 
-PARTITIONS = 5
-ONE_PARTITION, ALL_PARTITIONS = r"(run|trace)/.*/\d+", "(run|trace)/.*/all|(rankers|transfer)/"
-"""Names of the jobs that a full run has five times, and that take five times as long in it."""
 CORES = (2, 16)
 KEPT = ("rule", "started", "seconds", "cpu_seconds", "peak_megabytes", "threads", "processor", "commit", "modified")
 """Of a job's record."""
-
-
-class Task(NamedTuple):
-    """A job as the schedule sees it."""
-
-    seconds: float
-    threads: int
-    megabytes: float
-    after: tuple[str, ...]
 
 
 def recorded_jobs(folders: Sequence[Path], kept: Mapping[str, Any]) -> dict[str, Any]:
@@ -77,57 +60,6 @@ def kept_record(record: Mapping[str, Any], makers: Mapping[str, str], before: An
 def bytes_of(path: Path) -> int:
     """Size of a file, or of all files in a folder."""
     return sum(file.stat().st_size for file in (path, *path.rglob("*")) if file.is_file())
-
-
-def full_run(jobs: Mapping[str, dict[str, Any]]) -> dict[str, Task]:
-    """The jobs of all partitions, made from those of one."""
-    copies = {name: [name] for name in jobs}
-    copies |= {
-        name: [f"{name}, partition {number}" for number in range(PARTITIONS)]
-        for name in jobs
-        if re.match(ONE_PARTITION, name)
-    }
-    return {
-        copy: Task(
-            seconds=job["cpu_seconds"] / job["threads"] * job["times"] / len(copies[name]),
-            threads=job["threads"],
-            megabytes=job["peak_megabytes"],
-            after=tuple(before for other in job["after"] for before in copies.get(other, [])),
-        )
-        for name, job in jobs.items()
-        for copy in copies[name]
-    }
-
-
-def schedule(tasks: Mapping[str, Task], n_cores: int) -> tuple[float, float]:
-    """Seconds until the last job ends, and the most megabytes that jobs hold beside each other."""
-    followers: dict[str, list[str]] = {name: [] for name in tasks}
-    for name, task in tasks.items():
-        for before in task.after:
-            followers[before].append(name)
-
-    @cache
-    def way(name: str) -> float:
-        return tasks[name].seconds + max(map(way, followers[name]), default=0.0)
-
-    waiting = {name: len(task.after) for name, task in tasks.items()}
-    ready = [name for name, n_before in waiting.items() if not n_before]
-    running: list[tuple[float, str]] = []
-    now, free, held, most = 0.0, n_cores, 0.0, 0.0
-    while ready or running:
-        for name in sorted(ready, key=way, reverse=True):
-            if (threads := min(tasks[name].threads, n_cores)) <= free:
-                ready.remove(name)
-                heapq.heappush(running, (now + tasks[name].seconds, name))
-                free, held = free - threads, held + tasks[name].megabytes
-        most = max(most, held)
-        now, name = heapq.heappop(running)
-        free, held = free + min(tasks[name].threads, n_cores), held - tasks[name].megabytes
-        for follower in followers[name]:
-            waiting[follower] -= 1
-            if not waiting[follower]:
-                ready.append(follower)
-    return now, most
 
 
 def main() -> None:

@@ -23,6 +23,7 @@ from sphinx.util.docutils import SphinxDirective
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.statuses import Status, count_badges
 from lookalike.exhibits.words import NO_NUMBER, interval_words, printed_words
+from lookalike.report.costs import REHEARSED, duration, read_rows, scaled, seconds_of
 from lookalike.report.front import KINDS
 from lookalike.report.kept import margin_of
 from lookalike.studies.rooms import all_exhibits
@@ -39,9 +40,6 @@ ORDER = ("category", "landmark", "web", "finegrained")
 MOST_RULES = 12
 WIDTHS = (4, 2, 1, 2, 2, 6)
 """Of the columns of a table of scaled parts."""
-REHEARSED = "caltech256"
-"""The data set whose study was rehearsed on a stand-in."""
-
 DRAFT = "oasis-2009-draft"
 
 Run = dict[str, Any]
@@ -99,7 +97,7 @@ class KeptRuns(KeptDirective):
         """Return the table and the sections."""
         runs = self.runs()
         head = ("data", "images", "size", "processor time")
-        rows = [(run["title"], _kind(run), run["size"], _time(_cpu_seconds(run))) for run in runs]
+        rows = [(run["title"], _kind(run), run["size"], duration(_cpu_seconds(run))) for run in runs]
         return [table(head, rows), *(self._section(run) for run in runs)]
 
     def _section(self, run: Run) -> nodes.section:
@@ -174,8 +172,8 @@ class FullCosts(KeptDirective):
             json.loads((folder / name).read_text(encoding="utf-8")) for name in ("measured.json", "rehearsal.json")
         )
         runs = {run["dataset"]: run for run in (*self.runs(), measured)}
-        rehearsed = _rehearsed(_rows(folder / "rehearsed.csv"), rehearsal["jobs"])
-        parts = [_scaled(part, runs) for part in _rows(folder / "parts.csv")]
+        rehearsed = _rehearsed(read_rows(folder / "rehearsed.csv"), rehearsal["jobs"])
+        parts = [scaled(part, runs) for part in read_rows(folder / "parts.csv")]
         studies = {name: [part for part in parts if part["study"] == name] for name in DATA_SETS}
         rows = {REHEARSED: _rehearsed_total(rehearsed, rehearsal)}
         rows |= {name: _total(own) for name, own in studies.items() if own}
@@ -190,11 +188,6 @@ class FullCosts(KeptDirective):
             if studies[name]:
                 found += [nodes.rubric("", DATA_SETS[name]["title"]), table(head, map(_part, studies[name]), WIDTHS)]
         return found
-
-
-def _rows(path: Path) -> list[Run]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def _rehearsed(parts: list[Run], jobs: Run) -> dict[str, list[Run]]:
@@ -213,8 +206,8 @@ def _rehearsed_part(jobs: list[Run]) -> tuple[str, ...]:
     fits, ended = (sum(job[name] for job in jobs) for name in ("fits", "fits_at_limit"))
     return (
         f"{len(jobs)}",
-        _time(_sum(jobs, "cpu_seconds")),
-        _time(max(job["seconds"] for job in jobs)),
+        duration(_sum(jobs, "cpu_seconds")),
+        duration(max(job["seconds"] for job in jobs)),
         _gigabytes(max(job["peak_megabytes"] for job in jobs) / 1000),
         _gigabytes(_sum(jobs, "megabytes") / 1000),
         f"{ended} of {fits} fits" if ended else NO_NUMBER,
@@ -229,7 +222,7 @@ def _rehearsed_total(parts: dict[str, list[Run]], rehearsal: Run) -> tuple[str, 
     of_all = {part: sum(job["cpu_seconds"] * job["times"] for job in own) for part, own in parts.items()}
     dearest = max(of_all, key=of_all.__getitem__)
     return (
-        *(_time(rehearsal["on_cores"][n_cores]["seconds"]) for n_cores in ("2", "16")),
+        *(duration(rehearsal["on_cores"][n_cores]["seconds"]) for n_cores in ("2", "16")),
         _gigabytes(max(job["peak_megabytes"] for job in jobs) / 1000),
         _gigabytes(rehearsal["megabytes"] / 1000),
         f"{dearest} ({of_all[dearest] / sum(of_all.values()):.0%})",
@@ -240,32 +233,17 @@ def _sum(jobs: Iterable[Run], what: str) -> float:
     return float(sum(job[what] for job in jobs))
 
 
-def _scaled(part: Run, runs: dict[str, Run]) -> Run:
-    """A row of the table of parts with its numbers: processor seconds, gigabytes of memory and of files."""
-    rules = {rule["rule"]: rule for rule in runs[part["run"]]["rules"]} if part["run"] else {}
-    wanted = [rules[name] for name in part["rules"].split()]
-    stored = sum(runs[part["store"]]["stored_megabytes"][folder] for folder in part["stored"].split())
-    number = {name: float(part[name] or 0) for name in ("times", "hours", "memory_times", "stored_times", "gigabytes")}
-    return part | {
-        "cpu_seconds": sum(rule["cpu_seconds"] for rule in wanted) * number["times"] + number["hours"] * 3600,
-        "jobs": int(part["jobs"]),
-        "memory": max((rule["peak_megabytes"] for rule in wanted), default=0) * number["memory_times"] / 1000,
-        "disk": stored * number["stored_times"] / 1000 + number["gigabytes"],
-    }
-
-
 def _total(parts: list[Run]) -> tuple[str, ...]:
     """Time on 2 and 16 cores, memory and disk of a study, and its dearest part."""
-    # a part has so many jobs that can run beside each other
-    on = [sum(part["cpu_seconds"] / min(cores, part["jobs"]) for part in parts) for cores in (2, 16)]
+    on = [seconds_of(parts, cores) for cores in (2, 16)]
     memory, disk = max(part["memory"] for part in parts), sum(part["disk"] for part in parts)
     dearest = max(parts, key=lambda part: part["cpu_seconds"])
     share = dearest["cpu_seconds"] / sum(part["cpu_seconds"] for part in parts)
-    return (*map(_time, on), _gigabytes(memory), _gigabytes(disk), f"{dearest['part']} ({share:.0%})")
+    return (*map(duration, on), _gigabytes(memory), _gigabytes(disk), f"{dearest['part']} ({share:.0%})")
 
 
 def _part(part: Run) -> tuple[str, ...]:
-    numbers = _time(part["cpu_seconds"]), str(part["jobs"]), _gigabytes(part["memory"]), _gigabytes(part["disk"])
+    numbers = duration(part["cpu_seconds"]), str(part["jobs"]), _gigabytes(part["memory"]), _gigabytes(part["disk"])
     return part["part"], *numbers, part["how"]
 
 
@@ -281,7 +259,7 @@ def _facts(run: Run) -> nodes.table:
         "Command": nodes.literal("", run["command"]),
         "Made": f"on {run['date']}, from commit {commits}",
         "Machine": f"{', '.join(run['processors'])}, {run['cores']} cores, {run['memory_gigabytes']} GB of memory",
-        "Took": f"{_time(_cpu_seconds(run))} of processor time in {jobs} jobs",
+        "Took": f"{duration(_cpu_seconds(run))} of processor time in {jobs} jobs",
         "Needed": f"{_gigabytes(peak / 1000)} of memory for the largest job, {_gigabytes(stored / 1000)} of files",
         "Printed numbers": ", ".join(f"{badge.words}: {n:,}" for badge, n in states.items() if n)
         or "none to compare with",
@@ -308,16 +286,6 @@ def _kind(run: Run) -> str:
 
 def _cpu_seconds(run: Run) -> float:
     return float(sum(rule["cpu_seconds"] for rule in run["rules"]))
-
-
-def _time(seconds: float) -> str:
-    """A length of time in one unit; a dash for none."""
-    if not seconds:
-        return "–"
-    for length, unit in ((86400 * 2, "days"), (3600, "h"), (60, "min")):
-        if seconds >= length:
-            return f"{seconds / (86400 if unit == 'days' else length):,.1f} {unit}"
-    return f"{seconds:.0f} s"
 
 
 def _gigabytes(number: float) -> str:

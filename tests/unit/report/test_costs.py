@@ -1,0 +1,43 @@
+"""Hours of a study before it starts: from a rehearsal, parts of other runs, or an earlier run."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lookalike.report.costs import Task, duration, schedule, study_cost
+
+KEPT = Path(__file__).resolve().parents[3] / "workflow" / "resources" / "runs"
+
+
+def test_the_rehearsed_study_takes_what_its_schedule_says_less_what_is_done():
+    kept = json.loads((KEPT / "full-size" / "rehearsal.json").read_text())
+    for cores in (2, 16):
+        cost = study_cost(KEPT, "caltech256", cores)
+        assert round(cost.seconds) == kept["on_cores"][str(cores)]["seconds"]
+        assert cost.is_least, "fits ended at a limit"
+    left = study_cost(KEPT, "caltech256", 2, lambda job: "/lmnn/" in job and not job.endswith("/4"))
+    longest = max(job["cpu_seconds"] for name, job in kept["jobs"].items() if "/lmnn/" in name)
+    assert 0 < left.seconds < study_cost(KEPT, "caltech256", 2).seconds - longest
+    assert study_cost(KEPT, "caltech256", 2, lambda job: True).seconds == 0
+
+
+def test_other_studies_take_what_parts_or_their_own_run_took():
+    two, many = (study_cost(KEPT, "websim", cores).seconds for cores in (2, 16))
+    assert two > many > two / 8
+    rules = json.loads((KEPT / "caltech20.json").read_text())["rules"]
+    total = sum(rule["cpu_seconds"] for rule in rules)
+    assert study_cost(KEPT, "caltech20", 1).seconds == pytest.approx(total)
+    assert study_cost(KEPT, "caltech20", 64).seconds == max(rule["longest_seconds"] for rule in rules)
+    assert study_cost(KEPT, "nobody-ran-this", 2) is None
+
+
+def test_a_job_waits_for_what_it_needs_and_a_finished_one_is_waited_for_by_none():
+    tasks = {"a": Task(3, 1, 10, ()), "b": Task(2, 1, 20, ("a",)), "c": Task(4, 2, 30, ("gone",))}
+    assert schedule(tasks, 1) == (9, 30)
+    assert schedule(tasks, 2)[0] == 9
+    assert schedule(tasks, 3) == (5, 50)
+
+
+def test_a_length_of_time_has_one_unit():
+    assert [duration(seconds) for seconds in (0, 40, 90, 7200, 1e6)] == ["–", "40 s", "1.5 min", "2.0 h", "11.6 days"]
