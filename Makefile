@@ -66,8 +66,8 @@ tutorial: $(VENV)/.development ## run the tutorial's commands and keep what they
 	@$(BIN)/snakemake --cores $(CORES) results/demo/images.json
 	@$(BIN)/python docs/tutorial/record.py
 
-caltech20: $(VENV)/.runtime ## make workflow/resources/caltech20 again, from the images in data/some-classes
-	@$(BIN)/snakemake --cores $(CORES) results/some-classes/published/words1000/manifest.csv --configfile examples/some-classes.yaml
+caltech20: $(VENV)/.runtime ## make workflow/resources/caltech20 again, from the images in data/caltech256
+	@$(BIN)/snakemake --cores $(CORES) results/some-classes/published/words1000/manifest.csv --configfile examples/caltech256-subset.yaml
 	@cp results/some-classes/published/words1000/* workflow/resources/caltech20/
 	@git rev-parse HEAD > workflow/resources/caltech20/commit.txt
 

@@ -18,9 +18,9 @@ EMBEDDED = ROOT / "workflow" / "resources" / "caltech20"
 def test_the_counts_are_those_of_the_images(new_project, real_images):
     project = new_project("visterms")
     for label in pd.read_csv(EMBEDDED / "manifest.csv")["label"].unique():
-        shutil.copytree(real_images / label, project.folder / "data" / "some-classes" / label)
-    shutil.copy(ROOT / "examples" / "some-classes.yaml", project.folder)
-    project.snakemake("results/some-classes/published/words1000/manifest.csv", config="some-classes.yaml")
+        shutil.copytree(real_images / label, project.folder / "data" / "caltech256" / "256_ObjectCategories" / label)
+    shutil.copy(ROOT / "examples" / "caltech256-subset.yaml", project.folder)
+    project.snakemake("results/some-classes/published/words1000/manifest.csv", config="caltech256-subset.yaml")
     remade = project.folder / "results" / "some-classes" / "published" / "words1000"
     assert (remade / "manifest.csv").read_bytes() == (EMBEDDED / "manifest.csv").read_bytes()
     np.testing.assert_allclose(np.load(remade / "palette.npy"), np.load(EMBEDDED / "palette.npy"), atol=0.01)

@@ -12,6 +12,7 @@ with logged(snakemake):
     manifest = scan_folder(
         read_json(snakemake.input.images)["root"],
         clutter_labels=tuple(snakemake.params.settings["clutter"]),
+        classes=snakemake.params.settings["classes"],
         n_threads=snakemake.threads,
         progress=progress_lines("files"),
     )

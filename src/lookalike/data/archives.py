@@ -66,6 +66,7 @@ class Archive:
     files: int = 0  # least number of files in the unpacked folder; 0 where this is not known
     former: Sequence[str] = ()  # names that its file had before, which is taken too; its MD5 is not published
     unpacked_limit: int | None = None
+    gigabytes: float = 0  # about its size, where the publisher does not state it
     licence: str = ""
     doi: str = ""
 
@@ -73,6 +74,12 @@ class Archive:
     def max_bytes(self) -> int:
         """Return the most bytes that its files may take together when unpacked."""
         return self.unpacked_limit or 2 * (self.size or 0)
+
+    @property
+    def about(self) -> str:
+        """Return its name and about its size: ``256_ObjectCategories.tar (1.2 GB)``."""
+        size = self.size or self.gigabytes * 1e9
+        return f"{self.filename} ({f'{size / 1e9:.1f} GB' if size >= 1e8 else f'{size / 1e3:.0f} kB'})"
 
     def put_in_place(self, folder: PathLike) -> str:
         """Say what the user may put into a folder instead of a download, as the rest of a sentence."""

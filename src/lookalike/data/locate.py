@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -39,6 +39,7 @@ class Data(TypedDict, total=False):
     path: str
     ground_truth: str
     fetch: bool
+    classes: list[str] | None
 
 
 def obtain(
@@ -69,6 +70,14 @@ def why_not_obtainable(
     return f"not run: {', and '.join(filter(None, reasons))}" if any(reasons) else ""
 
 
+def absent_archives(data: Data, archives: Mapping[str, Archive], *, wants_words: bool = False) -> list[Archive]:
+    """Return the archives of a data set of which neither the file nor the folder is in place."""
+    places = [(archive, *_in_place(archive, data["path"])) for archive in _parts(data, archives, wants_words).values()]
+    return [
+        archive for archive, named, root in places if root is None and not Path(data["path"], named.filename).exists()
+    ]
+
+
 def _parts(data: Data, archives: Mapping[str, Archive], wants_words: bool) -> dict[str, Archive]:
     """Return the archives that a data set is made of, in the order in which they are obtained."""
     names = {"root": "caltech256"} if data["kind"] == "caltech256" else {}
@@ -89,7 +98,7 @@ def _obtain_archive(archive: Archive, data: Data, class_counts: PathLike | None)
             raise LookalikeError(f"{why}: {archive.put_in_place(folder)}")
         root = unpack_archive(named, fetch_archive(named, folder), Path(folder, named.top_folder))
         unpacked = {"archive": named.filename, "md5": named.md5}
-    if lack := _what_root_lacks(root, archive, class_counts):
+    if lack := _what_root_lacks(root, archive, class_counts, data.get("classes")):
         raise LookalikeError(lack)
     return {"root": root.as_posix()} | unpacked
 
@@ -99,7 +108,7 @@ def _why_not(archive: Archive, data: Data, class_counts: PathLike | None) -> str
     folder = data["path"]
     named, root = _in_place(archive, folder)
     if root is not None:
-        return _what_root_lacks(root, archive, class_counts)
+        return _what_root_lacks(root, archive, class_counts, data.get("classes"))
     if not (file := Path(folder, named.filename)).is_file():
         return "" if data["fetch"] and is_reachable(archive) else archive.put_in_place(folder)
     if archive.size in (None, size := file.stat().st_size):
@@ -128,19 +137,25 @@ def _in_place(archive: Archive, folder: PathLike) -> tuple[Archive, Path | None]
     return archive, None
 
 
-def _what_root_lacks(root: Path, archive: Archive, class_counts: PathLike | None) -> str:
-    """Return why a folder with the archive's name is only a part of it, as a sentence; empty where it is the whole."""
+def _what_root_lacks(
+    root: Path, archive: Archive, class_counts: PathLike | None, classes: Collection[str] | None
+) -> str:
+    """Return why a folder with the archive's name is only a part of it, or of `classes`, as a sentence; else ""."""
     instead = f"complete it, or move it away and {archive.put_in_place(root.parent)}"
     if archive.files and (n_files := count_files(root.resolve())) < archive.files:
         return f"{root} holds {n_files:,} of {archive.name}'s {archive.files:,} files: {instead}"
     if class_counts is None:
         return ""
     table = pd.read_csv(class_counts)
+    if unknown := sorted({*(classes or ())} - {*table["folder"]}):
+        return f"{archive.name} has no class folder {unknown[0]}: name one of those in {class_counts}"
+    table = table[table["folder"].isin(classes or table["folder"])].copy()
     table["found"] = [count_files(root / name) for name in table["folder"]]
     n_folders, n_images = (table["found"] > 0).sum(), table[["found", "images"]].min(axis=1).sum()
+    whose = "the chosen" if classes else f"{archive.name}'s"
     for first in table[table["found"] < table["images"]].itertuples():
         return (
-            f"{root} holds {n_folders:,} of {archive.name}'s {len(table):,} class folders and {n_images:,} of its "
+            f"{root} holds {n_folders:,} of {whose} {len(table):,} class folders and {n_images:,} of its "
             f"{table['images'].sum():,} images (the first that lacks some is {first.folder}, {first.found:,} of "
             f"{first.images:,}): {instead}, or describe what is there as a data set of your own, kind: folder "
             "(docs/own-images.md)"

@@ -20,7 +20,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from lookalike.core.errors import LookalikeError, command_line
+from lookalike.core.errors import LookalikeError, command_line, existing
 from lookalike.core.files import PathLike, check_folder
 from lookalike.core.images import MIN_SIDE, NotAnImage, UnreadableImage, is_image, load_with_sha256
 from lookalike.core.progress import Progress, counted
@@ -69,12 +69,24 @@ COLUMN_TYPES = {name: _NUMBERS.get(name, "str") for name in ("image_id", *(colum
 
 
 def scan_folder(
-    root: PathLike, *, clutter_labels: Collection[str] = CLUTTER, n_threads: int = 1, progress: Progress | None = None
+    root: PathLike,
+    *,
+    clutter_labels: Collection[str] = CLUTTER,
+    classes: Sequence[str] = (),
+    n_threads: int = 1,
+    progress: Progress | None = None,
 ) -> pd.DataFrame:
-    """Make the manifest of a folder that holds one folder per class; images of `clutter_labels` serve the codebook."""
+    """Make the manifest of a folder that holds one folder per class; images of `clutter_labels` serve the codebook.
+
+    Given `classes`, names of folders, no other folder is read.
+    """
     root = Path(root)
-    folders = _class_folders(root)
-    files = look_at_all(partial(_look_at, root), list_files(root), n_threads, progress)
+    folders, paths = _class_folders(root), list_files(root)
+    if absent := [name for name in classes if name not in folders]:
+        raise LookalikeError(f"{root} has no class folder {absent[0]}; {existing(absent[0], folders)}")
+    if classes:
+        folders, paths = list(classes), [path for path in paths if path.partition("/")[0] in classes]
+    files = look_at_all(partial(_look_at, root), paths, n_threads, progress)
     for file in files:
         file.label, _, inside = file.path.partition("/")
         if not inside:

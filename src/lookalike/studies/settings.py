@@ -98,6 +98,8 @@ def check_data_set(settings: Settings, dataset: str) -> None:
             f"config: datasets.{dataset} has `ground_truth` and `distractors`: take `distractors` out, because the "
             "ground-truth files say which images show a landmark"
         )
+    if data.classes and data.kind not in ("caltech256", "folder"):
+        raise LookalikeError(f"config: datasets.{dataset}.classes: a data set of kind {data.kind} has no class folders")
     if data.kind in SYNTHETIC_KINDS:
         recipe_of(settings, dataset)
 

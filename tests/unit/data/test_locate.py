@@ -13,7 +13,13 @@ from made_archives import make_tar, member
 from lookalike.core.errors import LookalikeError
 from lookalike.data import locate
 from lookalike.data.archives import load_archives
-from lookalike.data.locate import listing_fingerprint, obtain, remove_other_drawings, why_not_obtainable
+from lookalike.data.locate import (
+    absent_archives,
+    listing_fingerprint,
+    obtain,
+    remove_other_drawings,
+    why_not_obtainable,
+)
 
 RESOURCES = Path(__file__).resolve().parents[3] / "workflow" / "resources"
 FILES = {
@@ -84,6 +90,21 @@ def test_an_archive_is_unpacked_once_and_its_folder_used_while_it_is_whole(place
         assert why() == f"not run: {message}"
         for what in (words, str(place.folder), "complete it", "kind: folder (docs/own-images.md)"):
             assert what in message
+
+
+def test_of_named_classes_alone_the_folders_need_to_be_whole(place):
+    archive, data = place.archives["caltech256"], {"kind": "caltech256", "path": str(place.folder), "fetch": False}
+    why = partial(why_not_obtainable, archives=place.archives, class_counts=place.counts)
+    assert absent_archives(data, place.archives) == [archive]
+    (place.folder / archive.top_folder / "056.dog").mkdir(parents=True)
+    dog = data | {"classes": ["056.dog"]}
+    assert "0 of the chosen 1 class folders and 0 of its 1 images" in why(dog)
+    (place.folder / archive.top_folder / "056.dog/1.jpg").touch()
+    assert why(dog) == ""
+    assert "1 of caltech256's 2 class folders" in why(data)
+    assert "no class folder 056.cat: name one of those in" in why(data | {"classes": ["056.dog", "056.cat"]})
+    assert absent_archives(data, place.archives) == []
+    assert [archive.about for archive in place.archives.values()][1] == "oxbuild_images-v1.tgz (2.0 GB)"
 
 
 def test_what_is_not_there_is_asked_for_unless_its_host_answers(place, monkeypatch):

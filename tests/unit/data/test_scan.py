@@ -147,6 +147,17 @@ def test_threads_progress_links_and_files_change_nothing(manifest, odd_folder, t
     assert status[["056.dog/greg/vision309/056_0100.png", "257.clutter/a.png"]].tolist() == ["clutter", "ok"]
 
 
+def test_only_the_named_class_folders_are_read(tmp_path):
+    for label in ("cat", "dog", "emu"):
+        (tmp_path / label).mkdir()
+        picture(tmp_path / label / "1.png")
+    (tmp_path / "notes.txt").touch()
+    manifest = scan_folder(tmp_path, classes=["emu", "cat"])
+    assert manifest["path"].tolist() == ["cat/1.png", "emu/1.png"]
+    with pytest.raises(LookalikeError, match=r"has no class folder cow; .*there are: cat, dog, emu"):
+        scan_folder(tmp_path, classes=["cow"])
+
+
 def test_a_name_that_is_no_utf8_is_a_row_that_can_be_stored(tmp_path):
     image = picture(tmp_path / "images" / "cat" / "a.png")
     try:

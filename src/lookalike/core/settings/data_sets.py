@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from lookalike.core.settings.model import ABSENT, Absent, Number, Section, left_out
+from lookalike.core.settings.model import ABSENT, Absent, Distinct, Number, Section, left_out
 
 SYNTHETIC_KINDS = ("synthetic", "synthetic_landmarks", "synthetic_triplets")
 """Kinds of data sets whose images are made by code."""
@@ -156,6 +156,9 @@ class DataSet(Section):
     queries: int = Field(5, ge=1, description="Images of each landmark that are queries, where queries are drawn.")
     shards: int = Field(4, ge=1, le=256)
     """Number of jobs that descriptors are extracted in, or that visterms are simulated in."""
+    classes: Absent[Distinct[str]] = left_out(min_length=1)
+    """Of kinds `caltech256` and `folder`: names of the class folders that are read; all if left out. Of an archive only
+    these need to be in place."""
     clutter: list[str] = Field(["257.clutter"])
     """Class folders that belong to no category; they serve the codebook only."""
     pool: Pool = Pool()

@@ -19,9 +19,13 @@ def reads_of_images(job: str, shared: Shared, dataset: str, names: Mapping[str, 
             return reads_of_drawing(shared, dataset)
         case "locate_images":
             drawn = {"root": painted_folder(shared, dataset)} if data.kind == "synthetic" else {}
-            return {"data": plain(data, include={"kind", "path", "fetch"}), "drawn": drawn, "wants_words": False}
+            return {
+                "data": plain(data, include={"kind", "path", "fetch", "classes"}),
+                "drawn": drawn,
+                "wants_words": False,
+            }
         case "scan_images":
-            return {"clutter": data.clutter}
+            return {"clutter": data.clutter, "classes": data.classes or []}
         case "draw_codebook_pool":
             return {"pool": data.pool, **seed}
         case "learn_palette":
