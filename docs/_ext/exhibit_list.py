@@ -8,6 +8,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from lookalike.exhibits.registry import PAPERS
+from lookalike.exhibits.words import NO_NUMBER
 from lookalike.report.results import GROUPS
 from lookalike.studies.rooms import all_exhibits
 
@@ -27,7 +28,11 @@ class ExhibitList(SphinxDirective):
             section = nodes.section("", nodes.title("", title), ids=[f"exhibits-{paper}"])
             self.state.document.note_explicit_target(section)
             section += table(
-                ("exhibit", "file"), [(f"{exhibit.label} {exhibit.title}".strip(), exhibit.id) for exhibit in own]
+                ("exhibit", "file", "target"),
+                [
+                    (f"{exhibit.label} {exhibit.title}".strip(), exhibit.id, exhibit.target or NO_NUMBER)
+                    for exhibit in own
+                ],
             )
             sections.append(section)
         return list(sections)

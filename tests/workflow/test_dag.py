@@ -3,7 +3,9 @@
 import json
 import shutil
 
+import pandas as pd
 import pytest
+import yaml
 from PIL import Image
 from project import ROOT, tiny_settings, write_settings
 
@@ -37,37 +39,126 @@ def assert_one_sentence(project, config, arguments, *sentences):
 TARGETS = ["all", "demo", "exhibits", "jmlr2010", "draft2009", "nips2009", "aaai2014", "cvpr2014"]
 
 
-def test_planning_says_the_plan_and_which_data_are_missing(project):
+def said_before(planned):
+    """Return the lines that are said before the table of jobs."""
+    lines = planned.splitlines()
+    return lines[lines.index("Building DAG of jobs...") + 1 : lines.index("Job stats:")]
+
+
+def test_planning_says_in_a_line_each_what_is_run_in_how_long_and_what_is_not(project):
     planned = project.snakemake("--dry-run", *TARGETS)
     assert "Traceback" not in planned
     assert "Exception" not in planned
-    lines = planned.splitlines()
-    said = lines[lines.index("Building DAG of jobs...") + 1 : lines.index("Job stats:")]
-    missing = [line.partition(": not run: put ")[0] for line in said]
-    assert set(missing) <= {"caltech256", "oxford5k", "triplets"}, said
-    assert len(set(missing)) == len(missing), said
+    told = dict(line.split(": ", 1) for line in said_before(planned))
+    assert len(told) == len(said_before(planned)), "a line a data set"
+    assert list(told)[-4:] == ["caltech256", "oxford5k", "triplets", "websim"]
+    shipped = {dataset: line for dataset, line in told.items() if line.startswith("first, from counts that come with")}
+    assert list(shipped) == list(told)[:-4]
+    assert shipped["caltech20"].endswith(" min on 2 cores")
+    assert told["caltech256"].startswith("not run: put 256_ObjectCategories.tar (1.2 GB) from https://data.caltech.edu")
+    assert "; at least " in told["caltech256"]
+    assert "oxbuild_images-v1.tgz (2.0 GB) from https://www.robots.ox.ac.uk" in told["oxford5k"]
+    assert "; about " in told["oxford5k"]
+    assert told["triplets"].startswith("not run: put a folder of rated triplets")
+    assert told["websim"].startswith("not run: a target of its own")
 
 
 RECORDED = """
 include: "Snakefile"
 import atexit, json
 def say():
-    jobs = [(job.rule.name, dict(job.wildcards.items()), dict(job.params.items())) for job in workflow.dag.jobs]
+    jobs = [
+        (job.rule.name, dict(job.wildcards.items()), dict(job.params.items()), workflow.dag.priority(job))
+        for job in workflow.dag.jobs
+    ]
     Path("params.json").write_text(json.dumps(sorted(jobs, key=repr), default=lambda value: f"no plain {type(value)}"))
 atexit.register(say)
 """
 
 
-def test_parameters_are_plain_and_the_same_under_every_hash_seed(project, monkeypatch):
+def recorded_jobs(project, *targets, config="tests/workflow/tiny.yaml"):
+    """Return rule, wildcards, parameters and priority of every planned job."""
     (project.folder / "recorded.smk").write_text(RECORDED)
+    project.snakemake("--dry-run", *targets, "--snakefile", "recorded.smk", "--workflow-profile", "none", config=config)
+    return json.loads((project.folder / "params.json").read_text())
+
+
+def small_archive(project, classes):
+    """Put class folders of the archive in place, of as many empty files as it has; returns them."""
+    counts = pd.read_csv(ROOT / "workflow/resources/caltech256-class-counts.csv").set_index("folder")["images"]
+    root = project.folder / "data/caltech256/256_ObjectCategories"
+    for label in classes:
+        (root / label).mkdir(parents=True)
+        for number in range(counts[label]):
+            (root / label / f"{number}.jpg").touch()
+    return root
+
+
+def test_what_comes_with_the_project_is_made_before_archives_and_no_log_is_simulated(project):
+    shutil.copy(ROOT / "examples/caltech256-subset.yaml", project.folder)
+    classes = yaml.safe_load((project.folder / "caltech256-subset.yaml").read_text())["datasets"]["some-classes"][
+        "classes"
+    ]
+    root = small_archive(project, classes)
+    jobs = recorded_jobs(project, "all", config="caltech256-subset.yaml")
+    (told,) = [
+        line for line in said_before(project.snakemake("-n", config="caltech256-subset.yaml")) if "some-" in line
+    ]
+    shutil.rmtree(root.parent)
+    assert told.startswith("some-classes: then, from data/caltech256")
+    assert not {"simulate_log", "train_on_log_websim"} & {rule for rule, *_ in jobs}
+    priorities = {}
+    for rule, wildcards, _, priority in jobs:
+        dataset = wildcards.get("dataset") or rule.rpartition("_")[2]
+        priorities.setdefault(dataset, set()).add(priority)
+    assert min(priorities["caltech20"]) > max(priorities["some-classes"])
+    assert "describe_blocks" in {rule for rule, wildcards, *_ in jobs if wildcards.get("dataset") == "some-classes"}
+
+
+def test_an_exhibit_of_a_paper_plans_its_own_jobs_alone(project):
+    assert project.planned("jmlr-fig8") == {
+        "read_visterms_caltech20": 1,
+        "draw_splits": 1,
+        "run_subset_words1000_ten_caltech20": 1,
+        "gather_category_numbers": 1,
+        "contrast_category_caltech20": 1,
+        "draw_category_caltech20": 1,
+        "jmlr-fig8": 1,
+    }
+    for target, fitted in (
+        ("jmlr-table4", {"oasis", "mcml", "lego", "lmnn", "euclidean", "oasis-equal", "mcml-equal", "lmnn-equal"}),
+        ("jmlr-fig8", {"oasis", "oasis-proj", "oasis-online-proj", "oasis-dissim", "oasis-psd"}),
+        ("draft-fig3", {"oasis", "euclidean"}),
+    ):
+        jobs = {rule: params for rule, _, params, _ in recorded_jobs(project, target)}
+        assert jobs["run_subset_words1000_ten_caltech20"]["settings"]["specs"].keys() == fitted
+        assert len(jobs["draw_category_caltech20"]["exhibits"]) == 1
+    assert "run_side_study" not in project.planned("jmlr-table4")
+    assert project.planned("jmlr-fig7")["run_side_study"] == 1
+    assert set(project.planned("cvpr-fig1")) == {
+        *("draw_images", "read_triplets", "draw_finegrained_demo_triplets", "cvpr-fig1")
+    }
+    assert "time_size_websim_demo" not in project.planned("jmlr-fig3a")
+
+
+def test_an_exhibit_drawn_alone_is_that_of_the_whole_run_which_has_nothing_to_add(project, finished):
+    project.snakemake("jmlr-fig3a", "draft-table3")
+    exhibits = project.folder / "results/websim_demo/exhibits"
+    alone = sorted(path.relative_to(project.folder) for path in exhibits.rglob("*.csv"))
+    assert [path.name for path in alone] == ["table3.csv", "fig3a.csv", "fig3a_compare.csv"]
+    for path in alone:
+        assert (project.folder / path).read_bytes() == (finished.folder / path).read_bytes()
+    assert finished.planned("jmlr-fig3a", "draft-table3") == {}
+
+
+def test_parameters_are_plain_and_the_same_under_every_hash_seed(project, monkeypatch):
     recorded = []
     for seed in "12":
         monkeypatch.setenv("PYTHONHASHSEED", seed)
-        project.snakemake("--dry-run", "demo", "all", "--snakefile", "recorded.smk", "--workflow-profile", "none")
-        recorded.append((project.folder / "params.json").read_text())
+        recorded.append(recorded_jobs(project, "demo", "all"))
     assert recorded[0] == recorded[1]
-    assert "no plain" not in recorded[0]
-    assert all("code" in params for _, wildcards, params in json.loads(recorded[0]) if wildcards)
+    assert "no plain" not in str(recorded[0])
+    assert all("code" in params for _, wildcards, params, _ in recorded[0] if wildcards)
 
 
 def test_the_papers_data_plan_well_under_a_thousand_jobs(project):
@@ -102,10 +193,8 @@ def test_without_data_the_default_target_writes_exhibits_that_say_so(project):
     without_data.append("results/caltech256/exhibits/human/deviations.md")
     studies = ("category_caltech256", "human_caltech256", "landmark_oxford5k", "finegrained_triplets")
     drawn = {f"draw_{name}" for name in studies}
-    # the web study needs no data: the default target runs it besides
     everything = project.planned()
     assert drawn < set(everything)
-    assert everything["train_on_log_websim"] == 2
     assert "scan_images" not in everything
     project.snakemake(*without_data)
     records = [file for data in without_data for file in (project.folder / "logs" / data.split("/")[1]).rglob("*.json")]

@@ -1,6 +1,8 @@
 """Shared by all other files: checked settings, where files are, and which code a result depends on."""
 
 import getpass
+import inspect
+import json
 import os
 import shlex
 import sys
@@ -8,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import psutil
+from snakemake.api import DAGApi
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 from snakemake.shell import shell
@@ -45,14 +48,17 @@ sys.executable = shlex.quote(sys.executable)
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import check_writable
 from lookalike.core.fingerprint import fingerprint, kernels_fingerprint
+from lookalike.core.job_record import SUFFIX
 from lookalike.core.instructions import hold_instructions, processor_flags
 from lookalike.core.settings.data_sets import MADE_BY_CODE, STUDIES, SYNTHETIC_KINDS, VISTERM_KINDS
 from lookalike.core.settings.model import plain
 from lookalike.data.archives import load_archives
-from lookalike.data.locate import listing_fingerprint, why_not_obtainable
+from lookalike.data.locate import absent_archives, listing_fingerprint, why_not_obtainable
 from lookalike.data.visterm_folder import NEEDED as VISTERM_FILES
+from lookalike.exhibits.registry import PAPERS
 from lookalike.learners.registry import learner_module
 from lookalike.report import PAGES, SNAKEMAKE
+from lookalike.report.costs import duration, study_cost
 from lookalike.studies import rooms, settings
 from lookalike.studies.recipes import recipe_module
 
@@ -87,6 +93,7 @@ try:
         study.named_landmarks()
     PRINTED = {room: rooms.printed_rows(RESOURCES / "reference-values.csv", room) for room in rooms.ROOMS}
     CLAIMS = {room: rooms.claim_rows(RESOURCES / "claims.csv", room) for room in rooms.ROOMS}
+    ARCHIVES = load_archives(RESOURCES / "archives.yaml")
 except LookalikeError as error:
     raise WorkflowError(str(error))
 
@@ -99,6 +106,16 @@ if SETTINGS.instructions != "native":
         logger.warning(differs)
 
 STUDY_OF = {dataset: study for section in STUDIES for dataset, study in SETTINGS.studies(section).items()}
+EXHIBITS = {id: exhibit for id, exhibit in rooms.all_exhibits().items() if exhibit.paper in PAPERS}
+EXHIBITS_OF = {
+    dataset: {exhibit.id for exhibits in SETTINGS.exhibits_of(dataset).values() for exhibit in exhibits}
+    for dataset in STUDY_OF
+}
+PAPER_TARGETS = {
+    **{paper.page: [id for id in EXHIBITS if id.startswith(f"{key}/")] for key, paper in PAPERS.items()},
+    **{exhibit.target: [id] for id, exhibit in EXHIBITS.items()},
+}
+"""Target of a paper, or of one of its tables and figures, to what it makes."""
 PAINTED = [dataset for dataset in STUDY_OF if SETTINGS.datasets[dataset].kind in SYNTHETIC_KINDS]
 CATEGORY = SETTINGS.category
 PICTURED = [dataset for dataset, study in CATEGORY.items() if study.has_pictures]
@@ -142,9 +159,26 @@ def one_of(names):
     return "|".join(names) or "(?!)"
 
 
-def studied(synthetic=None):
-    """Data sets of all studies, or only those of the demo, or only the others."""
-    return [dataset for dataset, study in STUDY_OF.items() if synthetic is None or study.data_set.in_demo == synthetic]
+def demo_data():
+    """Data sets of the demo."""
+    return [dataset for dataset, study in STUDY_OF.items() if study.data_set.in_demo]
+
+
+def is_shipped(dataset):
+    """Tell whether the files of a data set come with the project."""
+    path = SETTINGS.datasets[dataset].path
+    return bool(path) and (ROOT / path).resolve().is_relative_to(RESOURCES.resolve())
+
+
+def real_data(shipped):
+    """Data sets of which nothing is made by code: those whose files come with the project, or the others."""
+    real = [dataset for dataset, study in STUDY_OF.items() if not study.data_set.is_synthetic]
+    return [dataset for dataset in real if is_shipped(dataset) == shipped]
+
+
+def default_data():
+    """Data sets of the default target, in its order."""
+    return [*real_data(shipped=True), *real_data(shipped=False)]
 
 
 def has_results(dataset):
@@ -164,20 +198,46 @@ def visterm_files(dataset):
     return [str(file) for file in sorted(visterm_folder(dataset).glob("*")) if file.name in VISTERM_FILES]
 
 
+def wants_words(dataset):
+    """Tell whether a data set's study uses the words that its benchmark publishes."""
+    return dataset in LANDMARK and LANDMARK[dataset].wants_words()
+
+
 @cache
-def not_run(dataset):
-    """Why a data set cannot be run now: a sentence for its exhibits and the terminal, or nothing if it can."""
+def not_run(dataset, fetch=True):
+    """Why a data set cannot be run, fetched if need be or from files in place: a sentence, or nothing if it can."""
     data = SETTINGS.datasets[dataset]
-    published = load_archives(RESOURCES / "archives.yaml")
     if has_results(dataset) or data.kind in MADE_BY_CODE:
         return ""
-    wanted = dataset in LANDMARK and LANDMARK[dataset].wants_words()
     class_counts = RESOURCES / "caltech256-class-counts.csv" if data.kind == "caltech256" else None
     place = {"path": str(visterm_folder(dataset))} if data.kind in VISTERM_KINDS else {}
-    why = why_not_obtainable(plain(data) | place, published, class_counts, wants_words=wanted)
-    if why:
-        logger.warning(f"{dataset}: {why}")
-    return why
+    asked = plain(data) | place | {"fetch": fetch and data.fetch}
+    return why_not_obtainable(asked, ARCHIVES, class_counts, wants_words=wants_words(dataset))
+
+
+def was_drawn(dataset):
+    """Tell whether all exhibits of a study of a data set were drawn from the numbers that are there."""
+    pairs = [
+        (tested.with_name("metrics.parquet"), tested) for tested in Path("results", dataset).glob("*/tested.parquet")
+    ]
+    return any(numbers.exists() and numbers.stat().st_mtime <= tested.stat().st_mtime for numbers, tested in pairs)
+
+
+def drawn_from(id):
+    """Data sets that the target of an exhibit draws it from: real ones in place; where there are none, the demo's."""
+    has_it = [dataset for dataset, ids in EXHIBITS_OF.items() if id in ids]
+    real = [dataset for dataset in default_data() if dataset in has_it and not not_run(dataset, fetch=False)]
+    return real or [dataset for dataset in has_it if dataset in demo_data()]
+
+
+def asked_alone():
+    """Data set to the exhibits that targets ask for; none if anything else is asked for."""
+    found = {}
+    for target in TARGETS if TARGETS <= PAPER_TARGETS.keys() else ():
+        for id in PAPER_TARGETS[target]:
+            for dataset in drawn_from(id):
+                found.setdefault(dataset, {})[id] = None
+    return {dataset: list(ids) for dataset, ids in found.items()}
 
 
 def folder_listing(wildcards):
@@ -231,18 +291,25 @@ def describers_of(batch):
     return lambda wildcards: fingerprint(*map(describer_module, batch.fitted_by(wildcards)))
 
 
+def urgency(rule, usual):
+    """Function of a rule's priority: that of a shipped data set's job is above all others of the default target."""
+    shipped = real_data(shipped=True) if IS_DEFAULT else []
+    is_first = any(rule.name.endswith(f"_{dataset}") for dataset in shipped)
+    return lambda wildcards: usual + 100 * (is_first or wildcards.get("dataset") in shipped)
+
+
 def exhibit_files(dataset, paper=""):
     """Every file of a data set's exhibits, or of one paper's."""
     drawn = SETTINGS.exhibits_of(dataset, paper)
     return [file for exhibits in drawn.values() for file in rooms.exhibit_paths(dataset, exhibits)]
 
 
-def exhibits_of(datasets):
+def exhibits_of(datasets, claims=True):
     """Every file of the exhibits of some data sets, their main numbers, and the table of claims of all."""
     files = [
         file for dataset in datasets for file in [f"results/{dataset}/exhibits/headline.txt", *exhibit_files(dataset)]
     ]
-    return [*files, CLAIMS_TABLE, CLAIMS_TABLE.replace(".csv", ".md")]
+    return [*files, CLAIMS_TABLE, CLAIMS_TABLE.replace(".csv", ".md")] if claims else files
 
 
 def tested_claims(datasets):
@@ -278,22 +345,77 @@ def own_target(dataset):
     return lambda wildcards: f"results/{dataset}/manifest.parquet" if not_run(dataset) else exhibits_of([dataset])
 
 
-def paper_exhibits(paper):
-    """Every exhibit of a paper, for each data set outside the demo."""
-    return [file for dataset in studied(synthetic=False) for file in exhibit_files(dataset, paper)]
+def paper_files(target):
+    """Input function of the target of a paper, or of one of its exhibits."""
+
+    def files(wildcards):
+        say_plan()
+        found = [(dataset, EXHIBITS[id]) for id in PAPER_TARGETS[target] for dataset in drawn_from(id)]
+        if not found:
+            raise WorkflowError(f"{target}: no data set of the settings has this exhibit")
+        return [file for dataset, exhibit in found for file in rooms.exhibit_paths(dataset, [exhibit])]
+
+    return files
 
 
 def asked_for():
     """Data sets that this run was asked for. The report waits for their exhibits."""
-    targets = set(workflow.dag_settings.targets)
-    wanted = [dataset for dataset in studied() if targets & {target_of(dataset), f"results/{dataset}/run.json"}]
-    if not targets or "all" in targets:
-        wanted += studied(synthetic=False)
-    if "exhibits" in targets:
-        wanted += filter(has_results, studied())
-    if targets & {"demo", "readme_parts"}:
-        wanted += studied(synthetic=True)
+    wanted = [dataset for dataset in STUDY_OF if TARGETS & {target_of(dataset), f"results/{dataset}/run.json"}]
+    if IS_DEFAULT:
+        wanted += default_data()
+    if "shipped" in TARGETS:
+        wanted += real_data(shipped=True)
+    if "exhibits" in TARGETS:
+        wanted += filter(has_results, STUDY_OF)
+    if TARGETS & {"demo", "readme_parts"}:
+        wanted += demo_data()
     return list(dict.fromkeys(wanted))
+
+
+@cache
+def say_plan():
+    """Say before a run what is made from which data and in how long, and what is not run and why: a line a data set."""
+    for line in plan_of_all() if IS_DEFAULT else (plan_of_alone(*asked) for asked in asked_alone().items()):
+        logger.info(line)
+
+
+def plan_of_all():
+    """Yield the lines of the default target, in its order."""
+    for dataset in sorted(default_data(), key=lambda dataset: not_run(dataset) != ""):
+        why, folder = not_run(dataset), SETTINGS.datasets[dataset].path
+        absent = absent_archives(plain(SETTINGS.datasets[dataset]), ARCHIVES, wants_words=wants_words(dataset))
+        named = f"{' and '.join(archive.about for archive in absent)} from {absent[0].page}" if absent else ""
+        if why:
+            # of a folder that lacks some of an archive, what it holds
+            where = f"not run: put {named} into {folder}" if absent else why.partition(": complete it")[0]
+        elif is_shipped(dataset):
+            where = "first, from counts that come with the project"
+        else:
+            where = f"then, after a download of {named}" if absent else f"then, from {folder}"
+        yield f"{dataset}: {where}{takes(dataset)}"
+    for dataset in STUDY_OF:
+        if dataset not in (*default_data(), *demo_data()):
+            yield f"{dataset}: not run: a target of its own, because code makes its data{takes(dataset)}"
+
+
+def plan_of_alone(dataset, ids):
+    """The line of a data set that a paper's exhibits are drawn from."""
+    targets = ", ".join(EXHIBITS[id].target for id in ids)
+    if SETTINGS.datasets[dataset].is_synthetic:
+        return f"{dataset}: {targets}; code makes its data: no real data are in place"
+    return f"{dataset}: {targets}" + ("" if is_shipped(dataset) else takes(dataset, "; all of its exhibits"))
+
+
+def takes(dataset, what=";"):
+    """How long a data set's study takes on the cores of this run, as far as other runs tell."""
+    cores = workflow.resource_settings.cores or workflow.resource_settings.nodes or 1
+    finished = {str(record) for record in Path(f"logs/{dataset}").rglob(f"*{SUFFIX}")}
+    cost = study_cost(KEPT, dataset, cores, lambda job: f"logs/{dataset}/{job}{SUFFIX}" in finished)
+    if cost is None or was_drawn(dataset):
+        return ""
+    words = "at least" if cost.is_least else "about"
+    alone = " without an accelerator" if dataset in FINEGRAINED else ""
+    return f"{what} {words} {duration(cost.seconds)} on {cores} core{'s' * (cores > 1)}{alone}"
 
 
 def command_of(wildcards):
@@ -327,10 +449,28 @@ def shown_files(datasets):
 
 def other_exhibits(wildcards):
     """Other data sets that have exhibits, with their times: if these change, the report is made again."""
-    others = {dataset: Path(f"results/{dataset}/exhibits").glob("*/[!.]*.json") for dataset in studied()}
+    others = {dataset: Path(f"results/{dataset}/exhibits").glob("*/[!.]*.json") for dataset in STUDY_OF}
     times = {
         dataset: max((file.stat().st_mtime_ns for file in files), default=0)
         for dataset, files in others.items()
         if dataset not in asked_for()
     }
     return {dataset: time for dataset, time in times.items() if time}
+
+
+# a job on another machine reads this file again, and was asked for nothing itself
+if workflow.is_main_process:
+    # Snakemake knows the targets when it reads this file, and hands them on only afterwards
+    readers = [frame.frame.f_locals.get("self") for frame in inspect.stack(context=0)]
+    TARGETS = {target for reader in readers if isinstance(reader, DAGApi) for target in reader.dag_settings.targets}
+    ALONE = {dataset: ids for dataset, ids in asked_alone().items() if not was_drawn(dataset)}
+    os.environ.update(LOOKALIKE_ASKED=json.dumps([sorted(TARGETS), ALONE]))
+else:
+    targets, ALONE = json.loads(os.environ.get("LOOKALIKE_ASKED", "[[], {}]"))
+    TARGETS = set(targets)
+IS_DEFAULT = not TARGETS or "all" in TARGETS
+for dataset, ids in ALONE.items():
+    for studies in map(SETTINGS.studies, rooms.ROOMS):
+        if dataset in studies:
+            studies[dataset] = studies[dataset].drawing_only(ids)
+    STUDY_OF[dataset] = next(SETTINGS.studies(room)[dataset] for room in STUDIES if dataset in SETTINGS.studies(room))

@@ -7,8 +7,12 @@ itself. Of these tables of all studies one job makes results/claims.csv. Which e
 
 for room in rooms.ROOMS:
     for drawn_dataset, study in SETTINGS.studies(room).items():
-        # the first study of a data set says how it ended
-        headline = {"headline": f"results/{drawn_dataset}/exhibits/headline.txt"} if room in STUDIES else {}
+        drawn = study.own_exhibits()
+        if not (drawn or study.is_whole):
+            continue
+        # a study that draws all of its exhibits tells of claims; the first study of a data set says how it ended
+        tested = {"tested": f"results/{drawn_dataset}/{room}/tested.parquet"} if study.is_whole else {}
+        headline = {"headline": f"results/{drawn_dataset}/exhibits/headline.txt"} if room in STUDIES and tested else {}
 
         rule:
             name:
@@ -37,9 +41,9 @@ for room in rooms.ROOMS:
             input:
                 unpack(lambda wildcards, study=study: {} if not_run(study.dataset) else study.inputs("exhibits")),
             output:
-                *rooms.exhibit_paths(drawn_dataset, study.own_exhibits()),
+                *rooms.exhibit_paths(drawn_dataset, drawn),
                 **headline,
-                tested=f"results/{drawn_dataset}/{room}/tested.parquet",
+                **tested,
             log:
                 f"logs/{drawn_dataset}/exhibits/{room}.log",
             conda:
@@ -48,7 +52,7 @@ for room in rooms.ROOMS:
                 room=room,
                 dataset=drawn_dataset,
                 study=code_of(f"studies/{room}/exhibits.py", f"studies/{room}/study.py"),
-                exhibits=[exhibit.id for exhibit in study.own_exhibits()],
+                exhibits=[exhibit.id for exhibit in drawn],
                 settings=lambda wildcards, study=study: study.params("exhibits"),
                 not_run=lambda wildcards, dataset=drawn_dataset: not_run(dataset),
                 printed=PRINTED[room],

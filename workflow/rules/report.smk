@@ -63,11 +63,11 @@ rule keep_run:
 
 rule readme_parts:
     input:
-        exhibits=lambda wildcards: shown_files(studied(synthetic=True)),
+        exhibits=lambda wildcards: shown_files(demo_data()),
         readme=ROOT / "README.md",
         kept=sorted(map(str, KEPT.glob("*.json"))),
         # kept beside the numbers, for the page on what has been run
-        runs=lambda wildcards: expand(f"{RESULTS}/run.json", dataset=studied(synthetic=True)),
+        runs=lambda wildcards: expand(f"{RESULTS}/run.json", dataset=demo_data()),
     output:
         readme="results/readme/README.md",
         picture="results/readme/picture.webp",

@@ -22,6 +22,8 @@ class Paper(NamedTuple):
 
     page: str
     """Name of its page, and of its target in the workflow."""
+    prefix: str
+    """What the targets of its tables and figures begin with."""
     title: str
     """The method and where it was printed."""
     short: str
@@ -36,16 +38,20 @@ _OASIS = "Chechik, Sharma, Shalit and Bengio"
 PAPERS = {
     "oasis-jmlr-2010": Paper(
         "jmlr2010",
+        "jmlr",
         "OASIS, JMLR 2010",
         "JMLR 2010",
         f"{_OASIS}, JMLR 11 (2010), pages 1109-1135",
         "https://jmlr.org/papers/v11/chechik10a.html",
     ),
-    "oasis-2009-draft": Paper("draft2009", "OASIS, draft of 2009", "Draft 2009", f"{_OASIS}, draft of 2009"),
-    "oasis-nips-2009": Paper("nips2009", "OASIS, NIPS 2009", "NIPS 2009", f"{_OASIS}, NIPS 2009"),
-    "soml-aaai-2014": Paper("aaai2014", "SOML, AAAI 2014", "AAAI 2014", "Gao, Hoi, Zhang, Wan and Li, AAAI 2014"),
+    "oasis-2009-draft": Paper("draft2009", "draft", "OASIS, draft of 2009", "Draft 2009", f"{_OASIS}, draft of 2009"),
+    "oasis-nips-2009": Paper("nips2009", "nips", "OASIS, NIPS 2009", "NIPS 2009", f"{_OASIS}, NIPS 2009"),
+    "soml-aaai-2014": Paper(
+        "aaai2014", "soml", "SOML, AAAI 2014", "AAAI 2014", "Gao, Hoi, Zhang, Wan and Li, AAAI 2014"
+    ),
     "deep-ranking-cvpr-2014": Paper(
         "cvpr2014",
+        "cvpr",
         "Deep Ranking, CVPR 2014",
         "CVPR 2014",
         "Wang, Song, Leung, Rosenberg, Wang, Philbin, Chen and Wu, CVPR 2014",
@@ -87,6 +93,8 @@ class Exhibit:
     """Those that it does without."""
     asks: tuple[object, ...] = ()
     """What of each part that it shows is made only where an exhibit asks for it; its study knows what that means."""
+    shows: tuple[str, ...] | None = None
+    """Methods, and keys of the study's settings, whose numbers it needs; None where it needs those of all."""
     when: Condition = lambda study: True
     """Tells whether a study has it."""
     condition: str = ""
@@ -103,6 +111,11 @@ class Exhibit:
     def name(self) -> str:
         """Name of its files."""
         return self.id.partition("/")[2]
+
+    @property
+    def target(self) -> str:
+        """Target of the workflow that makes it alone: ``jmlr-table4``; "" for one of our own."""
+        return f"{PAPERS[self.paper].prefix}-{self.name}" if self.paper in PAPERS else ""
 
     @property
     def label(self) -> str:
@@ -146,6 +159,7 @@ def exhibit(
     needs: tuple[str, ...] = (),
     optional: tuple[str, ...] = (),
     asks: tuple[object, ...] = (),
+    shows: tuple[str, ...] | None = None,
     when: Condition = lambda study: True,
     condition: str = "settings that ask for it",
 ) -> Callable[[Callable[..., Drawn]], Callable[..., Drawn]]:
@@ -154,8 +168,8 @@ def exhibit(
     Its docstring begins the caption; its return annotation says which files there are. `ids` are ``paper/name``, one
     for each paper that prints it; ``study.exhibit`` says which is drawn. `needs` and `optional` name the study's tables
     and files that it is drawn from; without one that it needs it reads ``not run: ...``. `asks` says what of
-    the study's parts is made for it alone. `when` asks a study by its settings whether it has the exhibit, and
-    `condition` says in words what that takes.
+    the study's parts is made for it alone, and `shows` which methods it needs where it is drawn alone. `when` asks a
+    study by its settings whether it has the exhibit, and `condition` says in words what that takes.
     """
 
     def register(function: Callable[..., Drawn]) -> Callable[..., Drawn]:
@@ -168,7 +182,7 @@ def exhibit(
         for id in ids:
             if id in _FOUND and _FOUND[id].draw.__module__ != function.__module__:
                 raise ValueError(f"two exhibits are called {id}")
-            about = (title, kind.lower(), function, needs, optional, asks, when, condition)
+            about = (title, kind.lower(), function, needs, optional, asks, shows, when, condition)
             _FOUND[id] = Exhibit(id, study, *about, order=len(_FOUND))
         return function
 

@@ -6,7 +6,7 @@ settings it says which jobs there are and what each reads; with the tables of a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -50,6 +50,7 @@ class Study(Section):
     _claim_rows: Rows = ()
     _not_run: str = ""
     _exhibit: Exhibit | None = None
+    _chosen: Collection[str] | None = None
     _tables: dict[str, pd.DataFrame] = PrivateAttr(default_factory=dict)
 
     def bound(self, dataset: str, shared: Shared) -> Self:
@@ -97,10 +98,37 @@ class Study(Section):
             del vars(study)[name]
         return study
 
+    def drawing_only(self, exhibits: Collection[str]) -> Self:
+        """Return the study that draws these exhibits, given by id, and plans no more than they need."""
+        study = self.anew()
+        study._chosen = exhibits
+        own = study.own_exhibits()
+        if not own or any(exhibit.shows is None for exhibit in own):
+            return study
+        return study.showing(own, {name for exhibit in own for name in exhibit.shows or ()})
+
+    def showing(self, exhibits: Sequence[Exhibit], shown: Collection[str]) -> Self:
+        """Return the study without what these exhibits do not show; `shown` is what they name together."""
+        return self
+
+    @property
+    def is_whole(self) -> bool:
+        """Tell whether it draws all its exhibits, and not only chosen ones."""
+        return self._chosen is None
+
     def inputs(self, job: str) -> Files:
         """Return the files that a job for ``contrasts`` or ``exhibits`` is given."""
-        files = self.planned_files()
-        return {name: files[name] for name in self.contrasted if name in files} if job == "contrasts" else files
+        files, wanted = self.planned_files(), set(self.contrasted)
+        if job != "contrasts":
+            if self.is_whole:
+                return files
+            own = self.own_exhibits()
+            wanted = {name for exhibit in own for name in (*exhibit.needs, *exhibit.optional)}
+            if any(exhibit.kind in ("table", "figure") for exhibit in own):
+                wanted |= {"manifest", "contrasts", "time_contrasts"}
+            else:  # pictures do without numbers
+                wanted -= {"metrics"} - {name for exhibit in own for name in exhibit.needs}
+        return {name: paths for name, paths in files.items() if name in wanted}
 
     def planned_files(self) -> Files:
         """Return the files that exhibits are drawn from."""
@@ -122,8 +150,9 @@ class Study(Section):
         return exhibits_of(cls.room)
 
     def own_exhibits(self) -> list[Exhibit]:
-        """Return the exhibits that the study has, by its settings."""
-        return [exhibit for exhibit in self.known_exhibits().values() if exhibit.when(self)]
+        """Return the exhibits that the study has, by its settings, or those of them that were chosen."""
+        known, chosen = self.known_exhibits(), self._chosen
+        return [found for id, found in known.items() if (chosen is None or id in chosen) and found.when(self)]
 
     @property
     def dataset(self) -> str:

@@ -24,7 +24,13 @@ WORDS_IN_TEXT = 10_000
 """Size of the codebook for which the paper prints the non-zeros per image (JMLR section 3)."""
 
 
-@exhibit("oasis-jmlr-2010/text", "oasis-2009-draft/text", title="Numbers in its text", needs=("fits", "manifest"))
+@exhibit(
+    "oasis-jmlr-2010/text",
+    "oasis-2009-draft/text",
+    title="Numbers in its text",
+    needs=("fits", "manifest"),
+    shows=("oasis", "ablations"),
+)
 def numbers_of_text(study: CategoryStudy) -> Table:
     """What the paper says in its text: images kept, visterms of an image, and how symmetric W is after training."""
     # the first subset that the paper of the text prints, else the first

@@ -31,7 +31,7 @@ N_WORDS, N_SAMPLES, N_IMAGES = 12, 8, 400
 """Visterms and blocks of each that are shown, and images among which they are the commonest."""
 
 
-@exhibit("oasis-jmlr-2010/fig2", title="A local binary pattern", needs=("images", "manifest", "pool"))
+@exhibit("oasis-jmlr-2010/fig2", title="A local binary pattern", needs=("images", "manifest", "pool"), shows=())
 def local_binary_pattern(study: CategoryStudy) -> Picture:
     """How the local binary pattern LBP(8,2) of a pixel is read off its neighbours."""
     from lookalike.core.images import luma

@@ -46,6 +46,7 @@ DRAFTS_SIGN = (
     title="Precision of the compared methods",
     needs=("metrics", "fits"),
     optional=("contrasts",),
+    shows=("methods", "equal"),
 )
 def main_table(study: CategoryStudy) -> Table:
     """How precise each method is: mean average precision (mAP) and precision at top 1, 10 and 50."""
@@ -61,7 +62,13 @@ def main_table(study: CategoryStudy) -> Table:
     return cells_of_methods(titles=titles, notes=notes, below=below, margins=margins(study))
 
 
-@exhibit("oasis-jmlr-2010/fig6", "oasis-2009-draft/fig4", title="Precision at top k", needs=("metrics", "fits"))
+@exhibit(
+    "oasis-jmlr-2010/fig6",
+    "oasis-2009-draft/fig4",
+    title="Precision at top k",
+    needs=("metrics", "fits"),
+    shows=("methods",),
+)
 def precision_at_k(study: CategoryStudy) -> Figure:
     """How precise each method is among the first k neighbours of a test image."""
     parts = [_precision_rows(study, subset, study.methods) for subset in study.parts]
@@ -91,6 +98,7 @@ def precision_at_k(study: CategoryStudy) -> Figure:
     "oasis-2009-draft/fig5",
     title="Symmetric variants of OASIS",
     needs=("metrics", "fits"),
+    shows=("oasis", "variants"),
     when=lambda study: study.variants,
 )
 def variants_at_k(study: CategoryStudy) -> Figure:

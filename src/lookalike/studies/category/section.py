@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import product
@@ -384,6 +384,22 @@ class CategorySection(MethodStudy):
         pairs = [(side, subset) for side, subset in product(sides, self.subsets) if (subset, Side(side)) in asked]
         sides = [f"{self.folder}/{side}/{own}/{subset}.parquet" for side, subset in pairs]
         return [*self.runs("metrics.parquet"), *curves, *sides]
+
+    def showing(self, exhibits: Sequence[Exhibit], shown: Collection[str]) -> Self:
+        """Return the study with the methods, subsets and side studies that these exhibits show, and no others."""
+        if not set(self._chosen or ()) <= self.known_exhibits().keys():
+            return self  # those of raters, who judge one of its runs
+        asked = {asked.name for exhibit in exhibits for asked in exhibit.asks if isinstance(asked, Side)}
+        subsets = {subset for exhibit in exhibits for subset in (self.exhibits or {}).get(exhibit.id, self.subsets)}
+        methods = {role: [id for id in getattr(self, role) if {role, id} & set(shown)] for role in ROLES}
+        return self.anew(
+            **methods,
+            **{side: None for side in SIDES if side not in asked},
+            ratings=None,
+            equal=self.equal if "equal" in shown else {},
+            ablations=self.ablations if "ablations" in shown else [],
+            subsets={id: subset for id, subset in self.subsets.items() if id in subsets},
+        )
 
     def own_exhibits(self) -> list[Exhibit]:
         """Return the exhibits that the study has, by its settings and by what its data set is."""

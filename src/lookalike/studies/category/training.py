@@ -56,6 +56,7 @@ def traced_at(study: CategoryStudy) -> str:
     title="Mean average precision along training",
     needs=("metrics", "fits"),
     asks=(Traces(("oasis",)),),
+    shows=("oasis", "euclidean"),
     when=lambda study: "oasis" in study.traced_methods(),
 )
 def training_curves(study: CategoryStudy) -> Figure:
@@ -149,6 +150,7 @@ def _stop_notes(study: CategoryStudy) -> tuple[str, ...]:
     title="Rankers trained in parallel and averaged",
     needs=("metrics", "fits"),
     asks=(Side("rankers"),),
+    shows=("oasis", "euclidean"),
     when=lambda study: "rankers" in study.sides,
 )
 def ranker_curves(study: CategoryStudy) -> Figure:
@@ -201,6 +203,7 @@ def _ranker_rows(study: CategoryStudy, subset: Subset) -> pd.DataFrame:
     title="Projections onto the positive semidefinite cone",
     needs=("metrics", "fits"),
     asks=(Traces(("oasis",)), Traces()),
+    shows=("oasis", "projected"),
     when=lambda study: set(study.projected) & set(study.traced_methods()),
 )
 def projection_curves(study: CategoryStudy) -> Figure:

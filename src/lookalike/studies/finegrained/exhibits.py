@@ -83,19 +83,23 @@ CURVE_TITLES = {PRECISION: "Precision (%)", SCORE: "Score (triplets)"}
 CURVE_LOOKS = {DEEP: Look(VERMILLION, "o"), SINGLE: Look(BLUE, "D"), GOLDEN: Look(BLACK, "s")}
 
 
-@exhibit(f"{PAPER}/table1", title="Hand-crafted features and what is learned", needs=("metrics",), optional=BESIDE)
+@exhibit(
+    f"{PAPER}/table1", title="Hand-crafted features and what is learned", needs=("metrics",), optional=BESIDE, shows=()
+)
 def features_beside_learning(study: FinegrainedStudy) -> Table:
     """How well hand-crafted features and what is learned order rated triplets: similarity precision and score-30."""
     return systems_table(study, TABLE1)
 
 
-@exhibit(f"{PAPER}/table2", title="Architectures of networks", needs=("metrics",), optional=BESIDE)
+@exhibit(f"{PAPER}/table2", title="Architectures of networks", needs=("metrics",), optional=BESIDE, shows=())
 def architectures(study: FinegrainedStudy) -> Table:
     """How well each architecture of networks orders rated triplets: similarity precision and score-30."""
     return systems_table(study, TABLE2)
 
 
-@exhibit(f"{PAPER}/fig6", title="Out-of-class negatives", needs=("metrics",), optional=("pool",))
+@exhibit(
+    f"{PAPER}/fig6", title="Out-of-class negatives", needs=("metrics",), optional=("pool",), shows=("sampling_study",)
+)
 def sampling(study: FinegrainedStudy) -> Figure:
     """How the share of training triplets with an out-of-class negative changes similarity precision and score-30."""
     columns = ["series", "system", "percent", "metric", "value", "low", "high", "n_triplets", "n_queries"]
@@ -110,7 +114,7 @@ def sampling(study: FinegrainedStudy) -> Figure:
     return Figure(frame, tuple(panels), notes=notes)
 
 
-@exhibit(f"{PAPER}/text", title="Numbers in its text", needs=("fits", "metrics"))
+@exhibit(f"{PAPER}/text", title="Numbers in its text", needs=("fits", "metrics"), shows=())
 def numbers_of_text(study: FinegrainedStudy) -> Table:
     """What the paper says in its text: triplets that train a network, those that judge it, and an embedding's size."""
     fits, drawn = study.table("fits"), triplets_drawn(study).get(DEEP, pd.Series(dtype=np.float64))

@@ -59,7 +59,7 @@ PATTERN = 0.5
 """Correlation of neighbouring weights below which a filter shows more noise than pattern."""
 
 
-@exhibit(f"{PAPER}/fig1", title="Sample triplets", needs=("manifest", "triplets"), optional=("metrics",))
+@exhibit(f"{PAPER}/fig1", title="Sample triplets", needs=("manifest", "triplets"), optional=("metrics",), shows=())
 def sample_triplets(study: FinegrainedStudy) -> Gallery:
     """What a triplet is: a query, a positive that is more similar to it and a negative that is less, one a column."""
     triplets = study.table("triplets")
@@ -84,7 +84,7 @@ def sample_triplets(study: FinegrainedStudy) -> Gallery:
     return Gallery(pd.DataFrame(records), rows, tuple(ROLES), heads, notes=(note,), tile=0.85)
 
 
-@exhibit(f"{PAPER}/fig5", title="Filters of the first layers", needs=("metrics",), optional=("filters",))
+@exhibit(f"{PAPER}/fig5", title="Filters of the first layers", needs=("metrics",), optional=("filters",), shows=())
 def first_filters(study: FinegrainedStudy) -> Gallery:
     """What the first layer of each path of DeepRanking looks for: the filters of its first convolution."""
     if not study.has("filters"):
@@ -102,7 +102,7 @@ def first_filters(study: FinegrainedStudy) -> Gallery:
     return Gallery(frame, tuple(rows), tuple(titles), notes=_filter_notes(frame), tile=0.5)
 
 
-@exhibit(f"{PAPER}/fig7", title="Ranking examples", needs=RANKED, optional=("metrics",))
+@exhibit(f"{PAPER}/fig7", title="Ranking examples", needs=RANKED, optional=("metrics",), shows=())
 def ranking_examples(study: FinegrainedStudy) -> Gallery:
     """What ConvNet, OASIS and DeepRanking each find first for the same queries."""
     chosen = choose_queries(study.table("outcomes"), study.table("triplets"))

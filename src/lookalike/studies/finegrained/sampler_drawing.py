@@ -67,7 +67,9 @@ class DrawnImage(NamedTuple):
     """log(u) / r; NaN where none is shown."""
 
 
-@exhibit(f"{PAPER}/fig4", title="The sampler of triplets", needs=("manifest",), optional=("relevance", "metrics"))
+@exhibit(
+    f"{PAPER}/fig4", title="The sampler of triplets", needs=("manifest",), optional=("relevance", "metrics"), shows=()
+)
 def sampler(study: FinegrainedStudy) -> Gallery:
     """How the online sampler draws a triplet: images arrive in buffers, one for each category, and leave them."""
     from lookalike.data.relevance import RelevanceData

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -14,6 +14,7 @@ from lookalike.core.settings.data_sets import TRIPLET_KINDS
 from lookalike.core.settings.model import Absent, Distinct, left_out, only
 from lookalike.core.settings.sentences import refer_kind
 from lookalike.data.release_files import has_training_images, relevance_file
+from lookalike.exhibits.registry import Exhibit
 from lookalike.exhibits.study import Files, Study
 from lookalike.studies.batches import Batch, batch_of_fits
 from lookalike.studies.finegrained.settings import (
@@ -117,6 +118,11 @@ class FinegrainedSection(Study):
                 f"config: {place}: a share of out-of-class negatives is a whole percent, such as 0.2, not "
                 f"{fractions[0]}"
             )
+
+    def showing(self, exhibits: Sequence[Exhibit], shown: Collection[str]) -> Self:
+        """Return the study without the sampling study, unless it is shown, and without what no paper prints."""
+        sampled = self.sampling_study if "sampling_study" in shown else None
+        return self.anew(sampling_study=sampled, learning_curves=None, buffers=None)
 
     def reads(self, job: str, fitted: Sequence[str] = (), **names: str) -> Mapping[str, Any]:
         """Return what a job of a rule reads of the settings; how others are trained or sampled it does not."""

@@ -78,6 +78,8 @@ def paper_tables(quantity: str, title: str) -> Callable[..., Callable[..., Drawn
                 f"{PAPER}/table{number}",
                 title=title,
                 needs=("metrics", "fits"),
+                asks=(place,),
+                shows=("methods",),
                 when=partial(_has_codebook, place),
                 condition=f"a codebook in the place of the paper's {size:,} visual words",
             )
@@ -109,7 +111,7 @@ def training_time(study: LandmarkStudy) -> Table:
     return quantity_table(study, TRAIN_TIME)
 
 
-@exhibit(f"{PAPER}/text", title="Numbers in its text", needs=("manifest", "fits"))
+@exhibit(f"{PAPER}/text", title="Numbers in its text", needs=("manifest", "fits"), shows=("methods",))
 def numbers_of_text(study: LandmarkStudy) -> Table:
     """What the paper says in its text: how many images there are, are learned from as triplets, and are ranked."""
     fits, why = study.table("fits"), study.other_data(study.codebooks)

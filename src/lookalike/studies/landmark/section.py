@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -19,6 +19,7 @@ from lookalike.core.settings.schema import Codebook, CodebookTraining
 from lookalike.core.settings.sentences import refer, refer_kind, refer_once
 from lookalike.data.ground_truth import OXFORD_LANDMARKS, folders_in, landmarks_with, name_landmarks, painted_truth
 from lookalike.data.locate import listing_fingerprint
+from lookalike.exhibits.registry import Exhibit
 from lookalike.exhibits.study import Files
 from lookalike.learners.registry import MODULES
 from lookalike.studies.batches import SIZES, Batch, run_files
@@ -66,6 +67,7 @@ class LandmarkSection(Sweeps, MethodStudy):
     are ignored."""
 
     _landmarks: list[str] | None = None
+    _places: Collection[object] = (0, 1, 2)
 
     def check(self) -> None:
         """Refuse settings that name what does not exist or cannot work together."""
@@ -144,6 +146,12 @@ class LandmarkSection(Sweeps, MethodStudy):
                         f"config: {place}.{part}.methods names {method!r}, whose learner {learner} has nothing to vary "
                         f"there: name methods of {', '.join(learners)}"
                     )
+
+    def showing(self, exhibits: Sequence[Exhibit], shown: Collection[str]) -> Self:
+        """Return the study that runs its methods with the codebooks in the places that these exhibits ask for."""
+        study = self.anew(variants=[], dimensions=None, **dict.fromkeys(SWEPT))
+        study._places = {place for exhibit in exhibits for place in exhibit.asks} or {0}
+        return study
 
     def reads(self, job: str, fitted: Sequence[str] = (), **names: str) -> Mapping[str, object]:
         """Return what a job of a rule reads of the settings."""
@@ -325,7 +333,8 @@ class LandmarkSection(Sweeps, MethodStudy):
 
     def runs(self, file: str, **chosen: Iterable[str]) -> list[str]:
         """Return one file of every run, or of the `representation` and `method` that are given."""
-        parts = {"representation": self.codebooks, "method": self.run_methods(), **chosen}
+        codebooks = [codebook for place, codebook in enumerate(self.codebooks) if place in self._places]
+        parts = {"representation": codebooks, "method": self.run_methods(), **chosen}
         draws = range(self.learning.draws)
         return run_files(dataset=[self.dataset], subset=self.named_landmarks(), fold=draws, file=[file], **parts)
 

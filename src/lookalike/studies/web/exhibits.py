@@ -45,7 +45,13 @@ PREFERRED_K = 10
 """Neighbours whose recall the figure of indices shows, where they were counted."""
 
 
-@exhibit("oasis-jmlr-2010/table1", "oasis-2009-draft/table3", title="Statistics of the collection", needs=("metrics",))
+@exhibit(
+    "oasis-jmlr-2010/table1",
+    "oasis-2009-draft/table3",
+    title="Statistics of the collection",
+    needs=("metrics",),
+    shows=(),
+)
 def collection(study: WebStudy) -> Table:
     """How large the collection is: its queries and images, and the visterms and relevant images that an image has."""
     ours = pd.DataFrame(list(product(PARTS, QUANTITIES)), columns=["part", "metric"])
@@ -67,7 +73,7 @@ def collection(study: WebStudy) -> Table:
     return Table(cells, rows=("part",), columns="metric", titles=titles, notes=tuple(notes))
 
 
-@exhibit("oasis-jmlr-2010/fig3a", "oasis-2009-draft/fig6", title="Precision at top k", needs=("metrics",))
+@exhibit("oasis-jmlr-2010/fig3a", "oasis-2009-draft/fig6", title="Precision at top k", needs=("metrics",), shows=())
 def precision_by_log(study: WebStudy) -> Figure:
     """How many of the first k images are relevant, that is, share a query of the log with the query image."""
     images, relevant = (study.counts["test", quantity] for quantity in ("images", "relevant_per_image"))

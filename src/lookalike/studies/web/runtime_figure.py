@@ -55,6 +55,7 @@ Floats = npt.NDArray[np.float64]
     title="Training time over the number of images",
     needs=("runtime",),
     optional=("fits",),
+    shows=("runtime",),
     when=lambda study: study.runtime,
 )
 def runtime(study: WebStudy) -> Figure:

@@ -6,9 +6,9 @@ Its data are simulated, so that no number of ours gets a verdict (JMLR 5.2).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import pandas as pd
 
@@ -17,6 +17,7 @@ from lookalike.core.settings.data_sets import WEB_KINDS, Simulation
 from lookalike.core.settings.model import ABSENT, Absent, only
 from lookalike.core.settings.sentences import refer_kind
 from lookalike.exhibits.printed import plus_minus
+from lookalike.exhibits.registry import Exhibit
 from lookalike.exhibits.statuses import Status
 from lookalike.exhibits.study import Files, Study
 from lookalike.studies.batches import Batch, batch_of_fits
@@ -83,6 +84,11 @@ class WebStudy(Study):
             raise LookalikeError(
                 f"config: {place}.training.share goes with co_clicks only: cut the joint relevance by theta"
             )
+
+    def showing(self, exhibits: Sequence[Exhibit], shown: Collection[str]) -> Self:
+        """Return the study without times over sizes, unless they are shown, and without what no paper prints."""
+        runtime = self.runtime if "runtime" in shown else None
+        return self.anew(runtime=runtime, approximate=None, irrelevant_negatives=False)
 
     def reads(self, job: str, fitted: Sequence[str] = (), **names: str) -> Mapping[str, Any]:
         """Return what a job of a rule reads of the settings; which other fits and sizes there are it does not."""
