@@ -18,7 +18,7 @@ with logged(snakemake):
     params = snakemake.params.settings
     subset, sizes = ChosenClasses(**params["classes"]), Splits(**params["splits"])
     published = read_published_subsets(snakemake.input.published).get(snakemake.wildcards.subset)
-    wanted = resolve_subset(subset.classes, manifest, published)
+    wanted = resolve_subset(subset.classes, manifest, published, seed=params["seed"])
     classes, dropped = keep_large_enough(
         wanted,
         usable_counts(manifest, pool),

@@ -11,6 +11,7 @@ import pandas as pd
 
 from lookalike.core.errors import LookalikeError, existing
 from lookalike.core.files import PathLike
+from lookalike.core.seeds import generator
 
 
 def read_published_subsets(path: PathLike) -> dict[str, list[str]]:
@@ -26,20 +27,39 @@ def class_labels(manifest: pd.DataFrame) -> list[str]:
     return sorted(set(images) - set(clutter))
 
 
+def half_of(labels: Sequence[str], number: int, seed: int) -> list[str]:
+    """Return one half of the classes: halves 2i - 1 and 2i are the two parts of the i-th random halving.
+
+    The i-th halving cuts a random order of the sorted labels in its middle; the order depends on the root seed and i
+    alone. Of any even number of halves, each class is in exactly every second one. Where the number of classes is odd,
+    halves with an odd number have one more.
+    """
+    halving, second = divmod(number - 1, 2)
+    ordered = sorted(labels)
+    order = generator(seed, "halving", halving + 1).permutation(len(ordered))
+    middle = (len(ordered) + 1) // 2
+    return sorted(ordered[place] for place in (order[middle:] if second else order[:middle]))
+
+
 def resolve_subset(
-    spec: Sequence[str] | str, manifest: pd.DataFrame, published: Sequence[str] | None = None
+    spec: Sequence[str] | str, manifest: pd.DataFrame, published: Sequence[str] | None = None, *, seed: int = 0
 ) -> list[str]:
-    """Turn names of classes, "all", "first N" or "published" into two or more labels of the manifest."""
+    """Turn names of classes, "all", "first N", "half N" or "published" into two or more labels of the manifest.
+
+    "half N" is drawn by `half_of` under the root seed.
+    """
     labels = class_labels(manifest)
     if spec == "published":
         if published is None:
             raise LookalikeError("the papers print no class list of this subset's name: list its classes instead")
         spec = published
     if isinstance(spec, str):
-        first = re.fullmatch(r"first (\d+)", spec)
-        if spec != "all" and first is None:
-            raise LookalikeError(f"classes must be a list of class names, all, first N or published, not {spec!r}")
-        chosen = labels[: int(first[1])] if first else labels
+        first, half = (re.fullmatch(rf"{word} (\d+)", spec) for word in ("first", "half"))
+        if spec != "all" and first is None and half is None:
+            raise LookalikeError(
+                f"classes must be a list of class names, all, first N, half N or published, not {spec!r}"
+            )
+        chosen = labels[: int(first[1])] if first else half_of(labels, int(half[1]), seed) if half else labels
         if first and len(chosen) < int(first[1]):
             raise LookalikeError(f"there are only {len(labels)} classes, not {first[1]}: {', '.join(labels)}")
     else:

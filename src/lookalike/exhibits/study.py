@@ -125,7 +125,7 @@ class Study(Section):
             own = self.own_exhibits()
             wanted = {name for exhibit in own for name in (*exhibit.needs, *exhibit.optional)}
             if any(exhibit.kind in ("table", "figure") for exhibit in own):
-                wanted |= {"manifest", "contrasts", "time_contrasts"}
+                wanted |= {"manifest", "contrasts"}
             else:  # pictures do without numbers
                 wanted -= {"metrics"} - {name for exhibit in own for name in exhibit.needs}
         return {name: paths for name, paths in files.items() if name in wanted}

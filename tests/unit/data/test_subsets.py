@@ -47,6 +47,18 @@ def test_classes_are_labels_with_images_that_are_not_clutter():
     assert subsets.resolve_subset("published", MANIFEST, FOUR[1:3]) == FOUR[1:3]
 
 
+def test_halves_of_one_halving_are_apart_and_depend_on_the_seed_alone():
+    classes = [f"{number:03d}.class" for number in range(20)]
+    halves = [subsets.half_of(classes, number, 2010) for number in range(1, 21)]
+    assert all(len(half) == 10 and half == sorted(half) for half in halves)
+    assert all(sorted(first + second) == classes for first, second in zip(halves[::2], halves[1::2], strict=True))
+    assert {sum(name in half for half in halves) for name in classes} == {10}
+    assert len({tuple(half) for half in halves}) == 20
+    assert subsets.half_of(classes[::-1], 3, 2010) == halves[2] != subsets.half_of(classes, 3, 2011)
+    assert subsets.resolve_subset("half 2", MANIFEST, seed=1) == subsets.half_of(FOUR, 2, 1)
+    assert [len(subsets.half_of(classes[:5], number, 1)) for number in (1, 2)] == [3, 2]
+
+
 @pytest.mark.parametrize("mug", ["041.coffee-mug", "coffee-mug", "Coffee Mug", " 041.coffee_mug "])
 @pytest.mark.parametrize("keyboard", ["computer_keyboard", "COMPUTER-KEYBOARD", "computer keyboard"])
 def test_names_resolve_however_they_are_spelled(mug, keyboard):
@@ -67,7 +79,7 @@ def test_names_resolve_however_they_are_spelled(mug, keyboard):
         ),
         (["dog", "056.dog"], "named more than once in one subset: 056.dog; name each class once"),
         (["dog"], f"a subset needs at least two classes, not 1; there are {', '.join(FOUR)}"),
-        ("dog", "classes must be a list of class names, all, first N or published, not 'dog'"),
+        ("dog", "classes must be a list of class names, all, first N, half N or published, not 'dog'"),
         ("first 99", f"there are only 4 classes, not 99: {', '.join(FOUR)}"),
         ("published", "the papers print no class list of this subset's name: list its classes instead"),
     ],

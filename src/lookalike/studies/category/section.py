@@ -28,6 +28,7 @@ from lookalike.studies.category.settings import (
     ClassSubset,
     FewImages,
     FewImagesOfMethods,
+    Halves,
     OneAggressiveness,
     Rankers,
     Splits,
@@ -40,6 +41,8 @@ ROLES = ("methods", "variants", "timed", "set_aside", "projected", "minima")
 """Settings that list methods by what they are run for; a method has one role in a study."""
 SHOWN_BY = {"minima": "learning/minimum", "twins": "learning/budget"}
 """Methods that one exhibit shows to this exhibit: they run on its subsets alone."""
+OF_HALVES = "learning/tens"
+"""The one exhibit of a study of halves of its classes."""
 ONE_AGGRESSIVENESS = ("rankers", "transfer")
 FEW = "few_images"
 SIDES = (*ONE_AGGRESSIVENESS, FEW)
@@ -109,6 +112,7 @@ class CategorySection(MethodStudy):
     """Ids of the methods that are run in the further representations; all of `methods` if left out."""
     splits: Splits = Splits()
     subsets: dict[Id, ClassSubset] = Field(min_length=1, description="The subsets of classes, by id.")
+    halves: Absent[Halves] = ABSENT
     exhibits: Absent[dict[str, Annotated[list[str], Field(min_length=1)]]] = ABSENT
     """Which subsets each exhibit shows, by `paper/name`; every exhibit shows every subset if left out."""
 
@@ -404,7 +408,9 @@ class CategorySection(MethodStudy):
     def own_exhibits(self) -> list[Exhibit]:
         """Return the exhibits that the study has, by its settings and by what its data set is."""
         without = self._not_made()
-        return [exhibit for exhibit in super().own_exhibits() if not without & set(exhibit.needs)]
+        found = [exhibit for exhibit in super().own_exhibits() if not without & set(exhibit.needs)]
+        # each half by itself is no set of classes that a paper prints
+        return found if self.halves is None else [exhibit for exhibit in found if exhibit.id == OF_HALVES]
 
     @property
     def has_pictures(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -21,8 +22,8 @@ class Printed(Section):
     """Row block of the draft's Table 1."""
 
 
-CLASSES = "`all`, `published`, `first N`, or a list of two or more class names"
-Classes = Annotated[str | list[str], names_or("all|published|first [1-9][0-9]*", 2, CLASSES)]
+CLASSES = "`all`, `published`, `first N`, `half N`, or a list of two or more class names"
+Classes = Annotated[str | list[str], names_or("all|published|(first|half) [1-9][0-9]*", 2, CLASSES)]
 
 
 class ChosenClasses(Section):
@@ -30,7 +31,8 @@ class ChosenClasses(Section):
 
     classes: Classes = Field()
     """A list of class names (folder names, with or without the leading number), `all`, `first N` in the order of the
-    folders, or `published`: the list that the papers print under this subset's id."""
+    folders, `half N`: one of two random halves, where 1 and 2, 3 and 4 and so on are of one halving, or `published`:
+    the list that the papers print under this subset's id."""
     too_small: Literal["error", "drop"] = "error"
     """If a class has too few usable images for a fold: `error` stops the run, `drop` leaves it out and lists it."""
 
@@ -44,6 +46,20 @@ class ClassSubset(ChosenClasses):
     """Ids of the methods that run on this subset, of all that the study names; all of these if left out."""
     overrides: dict[str, Changes] = Field({})
     """Changes to `methods` for this subset only, laid over those of the study."""
+
+
+class Halves(Section):
+    """Random halves of the classes, each a subset, whose results are pooled: numbers of many draws of classes."""
+
+    count: int = Field(20, ge=4, multiple_of=2)
+    """How many halves, two of each random halving, so that each class is in every second one."""
+    title: str = Field("halves of the classes", description="Name of all of them together in tables.")
+    printed: Printed = Printed()
+
+    def subsets(self) -> dict[str, dict[str, str]]:
+        """Return the subset of each half by its id."""
+        numbers = range(1, self.count + 1)
+        return {f"half{number:02d}": {"title": f"half {number}", "classes": f"half {number}"} for number in numbers}
 
 
 class OneAggressiveness(Section):
@@ -94,10 +110,20 @@ class Splits(Section):
     validation: int = Field(8, ge=2, description="Training images per class on which selection scores.")
 
 
+def with_halves(study: Mapping[str, object]) -> Mapping[str, object]:
+    """Fill in the subsets of a study that names halves of its classes."""
+    if "halves" not in study:
+        return study
+    if "subsets" in study:
+        raise PydanticCustomError("halves", "name either halves or subsets: each half is a subset")
+    return {**study, "subsets": Halves.model_validate(study["halves"]).subsets()}
+
+
 def with_likes(studies: object) -> object:
     """Fill in what studies leave out that name another one under `like`."""
     if not isinstance(studies, dict) or not all(isinstance(study, dict) for study in studies.values()):
         return studies  # refused in its own place
+    studies = {dataset: with_halves(study) for dataset, study in studies.items()}
     filled = {}
     for dataset, study in studies.items():
         other = study.get("like", dataset)
