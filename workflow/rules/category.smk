@@ -1,7 +1,7 @@
 """The category study (OASIS, JMLR 5.3): splits, one run per subset, method and fold, and their numbers in one table.
 
 Needs: manifest.parquet, codebook_pool.parquet, counts.npz. Makes: splits/, runs/, rankers/, transfer/, few_images/, and the tables that
-exhibits are drawn from: category/metrics.parquet, timing.parquet and selections.parquet. What the settings ask for is in studies/category/section.py.
+exhibits are drawn from: category/metrics.parquet (results.parquet for halves), timing.parquet and selections.parquet. What the settings ask for is in studies/category/section.py.
 """
 
 from lookalike.studies.category.section import SIDES, makers
@@ -68,11 +68,20 @@ rule gather_category_numbers:
     log:
         f"{LOGS}/category/gather_numbers.log",
     wildcard_constraints:
-        dataset=one_of(CATEGORY),
+        dataset=one_of([dataset for dataset, study in CATEGORY.items() if study.halves is None]),
     conda:
         "../../envs/learning.yaml"
     script:
         "../scripts/gather_numbers.py"
+
+
+use rule gather_category_numbers as gather_numbers_of_halves with:
+    output:
+        results=f"{RESULTS}/results.parquet",
+        fits=f"{RESULTS}/timing.parquet",
+        selections=f"{RESULTS}/selections.parquet",
+    wildcard_constraints:
+        dataset=one_of([dataset for dataset, study in CATEGORY.items() if study.halves is not None]),
 
 
 rule run_side_study:

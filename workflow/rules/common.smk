@@ -184,7 +184,7 @@ def default_data():
 def has_results(dataset):
     """Tell whether there is a finished run of this data set to draw from."""
     results = Path(f"results/{dataset}")
-    return (results / "metrics.parquet").exists() or any(results.glob("*/metrics.parquet"))
+    return (results / "results.parquet").exists() or any(results.glob("*/metrics.parquet"))
 
 
 def visterm_folder(dataset):

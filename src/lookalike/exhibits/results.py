@@ -25,18 +25,20 @@ COLUMN_TYPES = MappingProxyType(
 seed or landmark, and ``x`` what a curve runs along, NaN elsewhere."""
 
 
-def results_frame(rows: Iterable[Mapping[str, object]]) -> pd.DataFrame:
+def results_frame(rows: pd.DataFrame | Iterable[Mapping[str, object]]) -> pd.DataFrame:
     """Return rows of results as a frame; a column that is left out is "", or NaN for a number."""
-    table = pd.DataFrame(list(rows), columns=list(COLUMN_TYPES))
+    given = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(list(rows))
+    table = given.reindex(columns=list(COLUMN_TYPES))
     texts = [column for column, kind in COLUMN_TYPES.items() if kind == "str"]
     return table.astype(dict(COLUMN_TYPES) | dict.fromkeys(texts, "object")).fillna(dict.fromkeys(texts, ""))
 
 
-def write_results(rows: Iterable[Mapping[str, object]], path: PathLike) -> None:
+def write_results(rows: pd.DataFrame | Iterable[Mapping[str, object]], path: PathLike) -> None:
     """Write rows of results as a table that `read_results` reads."""
     write_table(results_frame(rows), path)
 
 
 def read_results(path: PathLike) -> pd.DataFrame:
     """Read a table of results."""
-    return read_table(path)[list(COLUMN_TYPES)]
+    table: pd.DataFrame = read_table(path)[list(COLUMN_TYPES)]
+    return table

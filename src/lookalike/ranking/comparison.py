@@ -6,7 +6,7 @@ resampled t-test asks whether another partition would agree, a bootstrap cluster
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -77,6 +77,33 @@ def corrected_t_test(differences: ArrayLike, n_train: float, n_test: float) -> C
     reach = float(special.stdtrit(n_folds - 1, (1 + CONFIDENCE) / 2) * error)
     p = float(2 * special.stdtr(n_folds - 1, -abs(mean / error)))
     return CorrectedT(mean, std, float(mean / error), p, mean - reach, mean + reach)
+
+
+def class_jackknife(differences: ArrayLike, classes: Sequence[Collection[str]]) -> CorrectedT:
+    """Make the t-test of "the mean difference is 0" over sets of classes that overlap, leaving out a class at a time.
+
+    `differences` has one number for each set, in any unit, and `classes` the classes of that set. The mean without a
+    class is over the sets that do not hold it; of n classes these means have the variance (n - 1) / n times the sum of
+    squares around their own mean, and the test has n - 1 degrees of freedom. It speaks of sets of these n classes.
+
+    ``std`` is the standard deviation (ddof = 1) over sets, all else as `corrected_t_test` returns it. Every class must
+    be missing in one set at least.
+    """
+    from scipy import special
+
+    values = np.asarray(differences, dtype=np.float64)
+    names = sorted(set().union(*classes))
+    without = [np.array([name not in held for held in classes], dtype=bool) for name in names]
+    if len(names) < 2 or not np.isfinite(values).all() or not all(map(np.any, without)):
+        raise ValueError("the jackknife needs finite differences, and for each class a set that does not hold it")
+    means, n = np.array([values[chosen].mean() for chosen in without]), len(names)
+    mean, std = float(values.mean()), float(values.std(ddof=1))
+    error = float(np.sqrt((n - 1) / n * np.sum((means - means.mean()) ** 2)))
+    if error == 0:
+        return CorrectedT(mean, std, np.copysign(np.inf, mean) if mean else 0.0, 0.0 if mean else 1.0, mean, mean)
+    reach = float(special.stdtrit(n - 1, (1 + CONFIDENCE) / 2) * error)
+    p = float(2 * special.stdtr(n - 1, -abs(mean / error)))
+    return CorrectedT(mean, std, mean / error, p, mean - reach, mean + reach)
 
 
 def clustered_bootstrap(

@@ -32,6 +32,13 @@ def gather(files: Iterable[str | Path], target: str | Path) -> None:
     write_table(metrics_frame(pd.concat([read_table(file) for file in files], ignore_index=True)), target)
 
 
+def results_rows(files: Iterable[str | Path], study: str) -> pd.DataFrame:
+    """Return the tables of many runs as rows of results (`lookalike.exhibits.results`); all values are fractions."""
+    table: pd.DataFrame = pd.concat([read_table(file) for file in files], ignore_index=True)
+    renamed = table.rename(columns={"subset": "setting", "fold": "repeat"})
+    return renamed.assign(study=study, repeat=renamed["repeat"].astype(str), unit="fraction")
+
+
 def not_converged(fits: pd.DataFrame, keys: Sequence[str], parts: str) -> dict[Any, str]:
     """Return keys of fits to why they have no result, and of how many ``parts``, where one ran into its time limit."""
     reasons: dict[Any, str] = {}

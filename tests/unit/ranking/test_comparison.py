@@ -7,10 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.core.seeds import generator
+from lookalike.data.subsets import half_of
 from lookalike.ranking import statistics
 from lookalike.ranking.comparison import (
     COLUMNS,
     average_precisions,
+    class_jackknife,
     clustered_bootstrap,
     compare_methods,
     corrected_t_test,
@@ -36,6 +38,26 @@ METHODS = pd.concat(
 def compared(table, reference="oasis", **options):
     others = sorted(set(table["method"]) - {reference})
     return compare_methods(table, reference, **SIZES | {"random_state": 0, "methods": others} | options)
+
+
+def test_the_jackknife_over_classes_is_that_of_the_mean_where_each_set_is_a_class():
+    found = class_jackknife([1, 2, 6], [["a"], ["b"], ["c"]])
+    # the means without a class are 4, 3.5 and 1.5; the variance is 2/3 of 3.5, as s^2 / n of the three numbers is
+    assert (found.mean, found.std, found.statistic) == pytest.approx((3, 7**0.5, 3 / (7 / 3) ** 0.5))
+    assert found.high - found.mean == pytest.approx(4.302653 * (7 / 3) ** 0.5)
+    with pytest.raises(ValueError, match="for each class a set that does not hold it"):
+        class_jackknife([1, 2], [["a", "b"], ["a", "c"]])
+
+
+@pytest.mark.parametrize(("of_classes", "of_sets", "times"), [(1.0, 0.0, 1.7), (0.0, 1.0, 4.5)])
+def test_the_jackknife_over_halves_is_as_wide_as_the_documentation_says(of_classes, of_sets, times):
+    classes, random = [f"{number:02d}" for number in range(20)], np.random.default_rng(3)
+    halves = [half_of(classes, number, 2010) for number in range(1, 21)]
+    holds = np.array([[name in half for name in classes] for half in halves], dtype=np.float64)
+    worlds = of_classes * random.normal(size=(400, 20)) @ holds.T / 10 + of_sets * random.normal(size=(400, 20))
+    found = [class_jackknife(world, halves) for world in worlds]
+    error = np.sqrt(np.mean([(test.mean / test.statistic) ** 2 for test in found]))
+    assert error / np.std([test.mean for test in found]) == pytest.approx(times, rel=0.1)
 
 
 def test_corrected_t_by_hand():

@@ -59,8 +59,8 @@ def laid_out(canvas, stem, titles):
 
 
 def written(room, study, folder):
-    """Sidecars by id of all exhibits of a study, every file of which has been checked."""
-    exhibits, sidecars = room_exhibits(room), {}
+    """Sidecars by id of the exhibits that a study has by its settings, every file of which has been checked."""
+    exhibits, sidecars = {id: found for id, found in room_exhibits(room).items() if found.when(study)}, {}
     with mock.patch("lookalike.exhibits.drawing.save_figure", laid_out):
         states = {exhibit.id: exhibit.state for exhibit in write_exhibits(exhibits.values(), study, folder)}
     assert [id for id, state in states.items() if state == Status.FAILED] == []

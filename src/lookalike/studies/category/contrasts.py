@@ -17,13 +17,13 @@ import numpy as np
 import pandas as pd
 
 from lookalike.exhibits.contrasts import LIMITED, REAL, SYNTHETIC, Contrast
-from lookalike.ranking.comparison import average_precisions, compare_methods, corrected_t_test, holm
+from lookalike.ranking.comparison import average_precisions, class_jackknife, compare_methods, corrected_t_test, holm
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.category.section import FEW
 from lookalike.studies.category.study import K_MAX, PRINTED_TABLE, CategoryStudy, Subset
 from lookalike.studies.metrics import rows_in, select
 
-FOLDS, IMAGES = "folds", "images"
+FOLDS, IMAGES, CLASSES = "folds", "images", "jackknife over classes"
 AFTER_PEAK = 2
 """A decline can be called slow only where the trace goes on to so many times the step of the peak."""
 NEAR = 1.5
@@ -74,13 +74,21 @@ def over_folds(
     folds: pd.Series,
     **columns: Unpack[Columns],
 ) -> Contrast:
-    """First minus second over the folds that have a difference, given as fractions, in points."""
-    known, splits = folds.dropna().to_numpy(dtype=np.float64), study.splits
+    """First minus second over the folds that have a difference, given as fractions, in points.
+
+    The folds of a study of halves are the halves, and its interval is a jackknife over their classes.
+    """
+    known, splits = folds.dropna(), study.splits
     if not len(known):
         return row_of(study, subset, metric, *names, **columns)
-    test = corrected_t_test(known, splits.train, splits.test)
+    values, n, interval = known.to_numpy(dtype=np.float64), len(known), FOLDS
+    if study.halves is None:
+        test = corrected_t_test(values, splits.train, splits.test)
+    else:
+        held = [study.classes_of_half[half] for half in known.index]
+        test, n, interval = class_jackknife(values, held), len(set().union(*held)), CLASSES
     ends: Columns = {"mean": 100 * test.mean, "low": 100 * test.low, "high": 100 * test.high}
-    given: Columns = {**ends, "p": test.p, "n": len(known), "interval": FOLDS, **columns}
+    given: Columns = {**ends, "p": test.p, "n": n, "interval": interval, **columns}
     return row_of(study, subset, metric, *names, **given)
 
 

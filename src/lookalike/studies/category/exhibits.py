@@ -14,6 +14,7 @@ from lookalike.studies.category import neighbours as neighbours
 from lookalike.studies.category import pictures as pictures
 from lookalike.studies.category import precision as precision
 from lookalike.studies.category import supplement as supplement
+from lookalike.studies.category import tens as tens
 from lookalike.studies.category import times as times
 from lookalike.studies.category import training as training
 from lookalike.studies.category.study import PAPER_SPLITS, PAPERS_OTHER_CLASSES, CategoryStudy, Subset

@@ -77,7 +77,7 @@ class CategorySection(MethodStudy):
     """The section of the category study: what its jobs read and write."""
 
     room: ClassVar = "category"
-    contrasted: ClassVar = ("metrics", "fits", "selections")
+    contrasted: ClassVar = ("metrics", "results", "fits", "selections")
     without_effect: ClassVar = dict.fromkeys(("batch", "like", "ablations", "ablation_methods"), True) | {
         "ratings": {"path", "queries", "retrieved", "random"}
     }
@@ -247,7 +247,7 @@ class CategorySection(MethodStudy):
 
     def spec(self, method: str, subset: str = "") -> Method:
         """Return a method as the study, and a subset of it, changes it."""
-        return self.changed(method, self.subsets[subset].overrides if subset else {})
+        return self.changed(method, self.subsets[subset].overrides if subset in self.subsets else {})
 
     def named_methods(self) -> list[str]:
         """Return the methods that are run, for whatever they are run."""
@@ -424,6 +424,8 @@ class CategorySection(MethodStudy):
     def inputs(self, job: str) -> Files:
         """Return the files that a job for ``contrasts`` or ``exhibits`` is given; OASIS is compared by rankings."""
         files = super().inputs(job)
+        if job == "contrasts" and self.halves is not None:
+            return {**files, "manifest": self.planned_files()["manifest"]}
         if job != "contrasts" or not self.can_compare():
             return files
         return {**files, "rankings": self.runs("ranks.npz", ablations=False, timed=False)}
@@ -456,6 +458,9 @@ class CategorySection(MethodStudy):
             run = partial(self._run_file, self.representation, subset)
             files["ranks"] = [run(method, fold, "ranks.npz") for method in (BEFORE, AFTER)]
         files |= super().planned_files()
+        if self.halves is not None:
+            files |= {"results": f"{self.folder}/results.parquet"}
+            del files["metrics"]
         return {name: paths for name, paths in files.items() if name not in self._not_made()}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -56,10 +55,13 @@ class Halves(Section):
     title: str = Field("halves of the classes", description="Name of all of them together in tables.")
     printed: Printed = Printed()
 
+    def numbers(self) -> dict[str, int]:
+        """Return the number of each half by the id of its subset."""
+        return {f"half{number:02d}": number for number in range(1, self.count + 1)}
+
     def subsets(self) -> dict[str, dict[str, str]]:
         """Return the subset of each half by its id."""
-        numbers = range(1, self.count + 1)
-        return {f"half{number:02d}": {"title": f"half {number}", "classes": f"half {number}"} for number in numbers}
+        return {id: {"title": f"half {n}", "classes": f"half {n}"} for id, n in self.numbers().items()}
 
 
 class OneAggressiveness(Section):
@@ -110,7 +112,7 @@ class Splits(Section):
     validation: int = Field(8, ge=2, description="Training images per class on which selection scores.")
 
 
-def with_halves(study: Mapping[str, object]) -> Mapping[str, object]:
+def with_halves(study: dict[str, object]) -> dict[str, object]:
     """Fill in the subsets of a study that names halves of its classes."""
     if "halves" not in study:
         return study

@@ -14,6 +14,7 @@ import pandas as pd
 
 from lookalike.core.files import read_table
 from lookalike.core.settings.model import plain
+from lookalike.data.subsets import class_labels, half_of
 from lookalike.exhibits.claims import Claim, Scope
 from lookalike.exhibits.contrasts import GRID, ITERATIONS, LIMITED, NOT_RUN, STEPS, TIME
 from lookalike.exhibits.contrasts import NO_RESULT as UNFINISHED
@@ -23,7 +24,8 @@ from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.statuses import Status
 from lookalike.learners.curve import log_spaced_steps
 from lookalike.studies.category.section import CategorySection
-from lookalike.studies.metrics import not_converged, rows_in, select
+from lookalike.studies.category.settings import Halves
+from lookalike.studies.metrics import metrics_frame, not_converged, rows_in, select
 
 JMLR, DRAFT = "oasis-jmlr-2010", "oasis-2009-draft"
 PRINTED_TABLE = {JMLR: "table4", DRAFT: "table1"}
@@ -92,8 +94,8 @@ class CategoryStudy(CategorySection):
 
     @cached_property
     def all_subsets(self) -> tuple[Subset, ...]:
-        """Every subset of the study."""
-        return tuple(map(self._subset, self.subsets))
+        """Every subset of the study; halves of the classes are one, of which each half is a fold."""
+        return tuple(map(self._subset, self.subsets)) if self.halves is None else (self._pool(self.halves),)
 
     @property
     def parts(self) -> list[Subset]:
@@ -148,8 +150,27 @@ class CategoryStudy(CategorySection):
 
     @cached_property
     def numbers(self) -> pd.DataFrame:
-        """The study's numbers in its own representation (`lookalike.studies.metrics`)."""
-        return self.own(self.table("metrics"))
+        """The study's numbers in its own representation (`lookalike.studies.metrics`).
+
+        A number of a half is the mean over its folds.
+        """
+        if self.halves is None:
+            return self.own(self.table("metrics"))
+        keys, halves = ["setting", "method", "metric", "x"], self.halves.numbers()
+        means = self.table("results").groupby(keys, sort=False, dropna=False)["value"].mean().reset_index()
+        return metrics_frame(means.assign(subset=self.pool, fold=means["setting"].map(halves)))
+
+    @property
+    def pool(self) -> str:
+        """Setting that all halves together stand for: the first that a paper prints, if any."""
+        printed = {} if self.halves is None else plain(self.halves.printed)
+        return str(next(iter(printed.values()), "halves"))
+
+    @cached_property
+    def classes_of_half(self) -> dict[int, list[str]]:
+        """The classes of each half, by its number."""
+        labels, halves = class_labels(self.table("manifest")), {} if self.halves is None else self.halves.numbers()
+        return {number: half_of(labels, number, self.seed) for number in halves.values()}
 
     @cached_property
     def _rows(self) -> dict[Hashable, pd.DataFrame]:
@@ -189,7 +210,11 @@ class CategoryStudy(CategorySection):
     @cached_property
     def fits(self) -> pd.DataFrame:
         """Return the records of each fit in the study's own representation, by fold."""
-        return self.own(self.table("fits")).sort_values("fold", kind="stable")
+        fits = self.own(self.table("fits"))
+        if self.halves is not None:
+            halves = fits["subset"].map(self.halves.numbers()).astype("int64")
+            fits = fits.assign(subset=self.pool, fold=len(self.folds()) * halves + fits["fold"])
+        return fits.sort_values("fold", kind="stable")
 
     def recorded(self, subset: Subset, method: str, column: str) -> pd.Series:
         """Return a column of the fits of one method on one subset, by fold, without folds that have none."""
@@ -290,7 +315,8 @@ class CategoryStudy(CategorySection):
         counts = sorted({int(n) for n in drawn.frame.get("n_folds", ()) if n > 0}) or [self.splits.folds]
         if counts == [1]:
             return f"{what}; one fold."
-        folds = f"{f'{counts[0]} to ' if counts[0] < counts[-1] else ''}{counts[-1]} folds"
+        repeats = "folds" if self.halves is None else "sets of classes"
+        folds = f"{f'{counts[0]} to ' if counts[0] < counts[-1] else ''}{counts[-1]} {repeats}"
         if not is_figure:
             return f"{what}; mean ± standard deviation over {folds}."
         bars = "error bars: standard error" if columns & {"sem", "error"} else "bands: lowest to highest fold"
@@ -303,6 +329,8 @@ class CategoryStudy(CategorySection):
         columns = [f"mAP (%), {subset.id}" if len(subsets) > 1 else "mAP (%)" for subset in subsets]
         n_folds = self.splits.folds
         spread = f"± is the standard deviation over {n_folds} folds." if n_folds > 1 else "There is one fold."
+        if self.halves is not None:
+            spread = f"± is the standard deviation over {self.halves.count} sets of classes."
         return "retrieval by class (OASIS, JMLR 2010, Table 4)", columns, rows, [spread, *self._left_out()]
 
     def _map_cell(self, subset: Subset, method: str) -> str:
@@ -489,6 +517,11 @@ class CategoryStudy(CategorySection):
             return []
         # the first column says of a fit that it ended by itself, the others that it did not
         return [bool(value) != (limit == "iterations") for value in self.recorded(subset, method, RECORDED[limit])]
+
+    def _pool(self, halves: Halves) -> Subset:
+        n_classes = len(next(iter(self.classes_of_half.values()))) if self.has("manifest") else 0
+        why, methods = "synthetic images" if self.synthetic else PAPERS_OTHER_CLASSES, tuple(self.named_methods())
+        return Subset(self.pool, halves.title, n_classes, plain(halves.printed), why, methods)
 
     def _subset(self, id: str) -> Subset:
         subset, n_classes = self.subsets[id], len(self._listed(id))

@@ -7,7 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from contract import check_exhibits, check_not_run
+from contract import claims as claim_rows
 from small_category import (
+    CLASSES,
     DRAFT,
     JMLR,
     PSD,
@@ -23,9 +25,15 @@ from small_category import (
     study,
 )
 
+from lookalike.core.settings.model import plain
+from lookalike.exhibits.claims import claims_of
 from lookalike.exhibits.headline import headline
+from lookalike.exhibits.results import results_frame
 from lookalike.exhibits.sheets import sheets_of
+from lookalike.ranking.comparison import class_jackknife
 from lookalike.studies.category import training
+from lookalike.studies.category.settings import Halves
+from lookalike.studies.category.tens import many_tens
 from lookalike.studies.rooms import room_exhibits
 
 EVERY = room_exhibits("category")
@@ -82,6 +90,47 @@ def test_every_exhibit_is_drawn_or_says_what_to_do(tmp_path):
     toys = study().finished({}, not_run="not run: put images at data/toys")
     check_not_run("category", toys, tmp_path / "not run")
     assert headline(toys) == "toys: not run: put images at data/toys\n"
+
+
+def test_halves_are_pooled_to_one_set_whose_interval_leaves_out_classes():
+    halves = Halves.model_validate({"count": 4, "printed": {JMLR: "classes=10"}})
+    levels = {"oasis": 0.30, "mcml": 0.28, "mcml-factor": 0.24, "euclidean": 0.22}
+    rows = [
+        {"setting": id, "method": method, "repeat": str(fold), "metric": metric, "x": x}
+        | {"value": level + 0.01 * number + 0.1 * fold}
+        for id, number in halves.numbers().items()
+        for method, level in levels.items()
+        for metric, x in (("map", np.nan), ("p@k", 1), ("p@k", 10), ("p@k", 50))
+        for fold in range(2)
+    ]
+    for row in rows:  # OASIS gains more on later halves
+        row["value"] += 0.01 * int(row["setting"][-1]) * (row["method"] == "oasis")
+    manifest = pd.DataFrame({"image_id": range(20), "label": CLASSES, "status": "ok"})
+    section = {"methods": ["oasis", "mcml", "euclidean"], "minima": ["mcml-factor"], "halves": plain(halves)}
+    without = {"variants": [], "set_aside": [], "timed": [], "equal": {}, "projected": []}
+    toys = study(
+        exhibit="learning/tens",
+        drawn="table",
+        tables={"results": results_frame(rows), "manifest": manifest},
+        specs={"mcml-factor": {}},
+        subsets=halves.subsets(),
+        **section,
+        **without,
+    )
+    assert [exhibit.id for exhibit in toys.own_exhibits()] == ["learning/tens"]
+    toys = contrasted(toys)
+    (row,) = toys.contrasts.intervals("classes=10", "map", "oasis", "mcml")
+    expected = class_jackknife([3, 4, 5, 6], list(toys.classes_of_half.values()))
+    assert (row.mean, row.low, row.high, row.p) == pytest.approx((4.5, expected.low, expected.high, expected.p))
+    assert (row.n, row.interval, row.printed) == (20, "jackknife over classes", 4)
+    table = many_tens(toys)
+    shown = table.frame.set_index("method")
+    assert shown.loc["oasis", ["map_cell", "range_cell", "map_printed"]].tolist() == ["40.0", "37.0 to 43.0", "33"]
+    assert shown.loc["mcml-factor", ["p@10_cell", "p@10_printed", "gap_printed"]].tolist() == ["31.5", "", ""]
+    assert shown.loc["mcml", ["ahead_cell", "gap_printed"]].tolist() == ["4 of 4", "+4"]
+    assert shown.loc["mcml", "gap_cell"] == f"+4.5 [{expected.low:+.1f}, {expected.high:+.1f}]"
+    claim = next(claim for claim in claims_of(claim_rows("category")) if claim.id == "jmlr-better-map")
+    assert toys.scope_of(claim).settings == ["classes=10"]
 
 
 WHY = f"{UNFINISHED} (5 of 5 folds)"
