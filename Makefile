@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick test-lowest test-newest golden schema lint docs readme readme-check tutorial caltech20 lock benchmarks unlock clean
+.PHONY: help demo test test-quick test-lowest test-newest golden schema lint docs readme readme-check tutorial caltech20 landmarks11 lock benchmarks unlock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -70,6 +70,11 @@ caltech20: $(VENV)/.runtime ## make workflow/resources/caltech20 again, from the
 	@$(BIN)/snakemake --cores $(CORES) results/some-classes/published/words1000/manifest.csv --configfile examples/caltech256-subset.yaml
 	@cp results/some-classes/published/words1000/* workflow/resources/caltech20/
 	@git rev-parse HEAD > workflow/resources/caltech20/commit.txt
+
+landmarks11: $(VENV)/.runtime ## make workflow/resources/landmarks11 again, from the photographs in data/landmarks
+	@$(BIN)/snakemake --cores $(CORES) results/landmarks/published/sift-10k/manifest.csv --configfile examples/landmarks.yaml
+	@cp results/landmarks/published/sift-10k/* workflow/resources/landmarks11/
+	@git rev-parse HEAD > workflow/resources/landmarks11/commit.txt
 
 KEPT := workflow/resources/runs/peers
 benchmarks: $(VENV)/.runtime ## measure speed beside named peers; IMAGES=folder adds whole files, PEERS=python other packages

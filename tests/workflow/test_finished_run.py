@@ -12,6 +12,7 @@ from project import needs_torch, tiny_config
 
 from lookalike.core.files import read_json
 from lookalike.exhibits.registry import FILES
+from lookalike.exhibits.results import read_results
 from lookalike.studies.metrics import COLUMNS
 
 pytestmark = pytest.mark.workflow
@@ -27,7 +28,7 @@ FILES_OF = {
         {RUN}/ranks.npz {RUN}/curve.parquet
         """,
     "demo_landmarks": """
-        manifest.parquet queries.parquet relevance.parquet learning_images.parquet dimensions.parquet
+        manifest.parquet queries.parquet relevance.parquet learning_images.parquet dimensions.parquet results.parquet
         landmark/metrics.parquet landmark/timing.parquet keypoints/sift/keypoints-000.npz
         landmark/contrasts.parquet
         features/sift-demo-1k/codebook.npy features/sift-demo-1k/words-000.npz
@@ -133,10 +134,18 @@ def test_every_landmark_run_is_measured(results):
     assert metrics["value"].between(0, 1).all()
     methods = ["tfidf", "oasis-diagonal", "soml-tg", "soml-da"]
     own = metrics[(metrics["metric"] == "map") & metrics["method"].isin(methods)]
-    assert len(own) == len(methods) * 2 * 2 * 2, "methods, codebooks, landmarks, draws"
+    assert len(own) == len(methods) * 2 * 2, "methods, landmarks, draws"
     fits = pd.read_parquet(results / "demo_landmarks/landmark/timing.parquet").set_index("method")
     assert fits.loc["qpao", "not_converged"].str.contains("processor time").all()
-    stopped(results / "demo_landmarks/exhibits/soml-aaai-2014/table1")
+    stopped(results / "demo_landmarks/exhibits/landmark/query_region")
+    rows = read_results(results / "demo_landmarks/results.parquet")
+    rows = rows[rows["metric"] == "map_full"]
+    assert (rows["value"].between(0, 100).all(), set(rows["study"])) == (True, {"landmark"})
+    # two codebooks, two landmarks; printed constants in two draws, chosen ones in one
+    assert rows.groupby("method").size().sort_index().to_dict() == {
+        **dict.fromkeys(("oasis-diagonal", "soml-da", "soml-tg"), 8),
+        **dict.fromkeys(("oasis-chosen", "soml-da-chosen", "soml-tg-chosen"), 4),
+    }
 
 
 def test_rated_triplets_never_teach(results):

@@ -36,7 +36,7 @@ def test_a_deleted_figure_is_redrawn_with_its_study_and_nothing_else_is_done_aga
 # modules that are edited, what is asked for, the jobs that this runs again by rule, and rules that have none
 OASIS = {"run_fold_demo": 4, "trace_fold_demo": 2, "run_side_study": 3}  # its variants are in batches of a subset
 OASIS |= {"run_subset_words500_demo10_demo": 1, "run_subset_words500_demo20_demo": 1}
-EACH_STUDY = {"run_subset_words500_demo10_demo": 1, "run_subset_demo_landmarks": 2, "sweep_settings": 1}
+EACH_STUDY = {"run_subset_words500_demo10_demo": 1, "run_subset_demo_landmarks": 1, "sweep_settings": 1}
 EACH_STUDY |= {"time_dimensions": 1, "train_on_log_websim_demo": 1, "describe_images_demo_triplets": 1}
 RANKING = {f"train_networks_{seed}_demo_triplets": int(find_spec("torch") is not None) for seed in (1, 2)}
 EDITS = {
@@ -224,3 +224,31 @@ def test_a_users_own_landmarks_run_through_the_same_rules(finished):
     assert done.returncode != 0
     assert "broken_1" in done.stdout
     assert "Traceback" not in done.stdout
+
+
+def test_folders_of_photographs_and_their_published_counts_give_the_same_numbers(finished):
+    """Blanks in names, and files of one name in several folders, are no matter."""
+    drawn = finished.folder / "results/demo_landmarks"
+    root = finished.folder / read_json(drawn / "images.json")["root"]
+    manifest, queries = (pd.read_parquet(drawn / f"{name}.parquet") for name in ("manifest", "queries"))
+    relevance = pd.read_parquet(drawn / "relevance.parquet").merge(queries[["query", "landmark"]], on="query")
+    shown = relevance.drop_duplicates("image_id").set_index("image_id")["landmark"]
+    folders = manifest["image_id"].map(shown.map("my {}".format)).fillna("others")
+    for path, folder, place in zip(manifest["path"], folders, folders.groupby(folders).cumcount(), strict=True):
+        target = finished.folder / "photographs" / folder / f"unnamed {place}{path[path.rindex('.') :]}"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(root / path, target)
+    settings = tiny_settings()
+    data = {"distractors": ["others"], "queries": 2, "shards": 2}
+    study = {"codebooks": ["sift-demo-1k"], "methods": ["tfidf", "soml-tg"]}
+    study["learning"] = {"positives": 3, "negatives": 12, "draws": 2}
+    published = "results/folders/published/sift-demo-1k"
+    for name, kind, path in (("folders", "landmarks", "photographs"), ("counts", "visterms", published)):
+        settings["datasets"][name] = {"kind": kind, "path": path, **data}
+        settings["landmark"][name] = study
+    config = write_settings(finished, "folders", settings)
+    finished.snakemake("results/folders/landmark/metrics.parquet", f"{published}/manifest.csv", config=config)
+    finished.snakemake("results/counts/landmark/metrics.parquet", config=config)
+    pixels, counts = (finished.folder / "results" / name / "landmark/metrics.parquet" for name in ("folders", "counts"))
+    assert pixels.read_bytes() == counts.read_bytes()
+    assert set(pd.read_parquet(pixels)["subset"]) == {f"my_{landmark}" for landmark in set(queries["landmark"])}

@@ -88,6 +88,10 @@ try:
     if workflow.is_main_process and not said.dryrun:
         check_writable(".snakemake", "logs", "results")
     SETTINGS = settings.checked(config)
+    for id, data in SETTINGS.datasets.items():
+        # a folder of published counts is in the work folder, or one that comes with the project
+        if data.kind in VISTERM_KINDS and not Path(data.path).is_dir():
+            SETTINGS.datasets[id] = data.model_copy(update={"path": str(ROOT / data.path)})
     for study in SETTINGS.landmark.values():
         # read before planning, because a user's ground truth may have a line that cannot be read
         study.named_landmarks()
@@ -120,6 +124,7 @@ PAINTED = [dataset for dataset in STUDY_OF if SETTINGS.datasets[dataset].kind in
 CATEGORY = SETTINGS.category
 PICTURED = [dataset for dataset, study in CATEGORY.items() if study.has_pictures]
 LANDMARK = SETTINGS.landmark
+PHOTOGRAPHED = [dataset for dataset, study in LANDMARK.items() if study.has_pictures]
 QUERIES_DRAWN = [dataset for dataset, study in LANDMARK.items() if study.draws_queries]
 WEB = SETTINGS.web
 FINEGRAINED = SETTINGS.finegrained
@@ -187,15 +192,16 @@ def has_results(dataset):
     return (results / "results.parquet").exists() or any(results.glob("*/metrics.parquet"))
 
 
-def visterm_folder(dataset):
-    """Folder of published visterm counts: in the work folder, or one that comes with the project."""
-    path = Path(SETTINGS.datasets[dataset].path)
-    return path if path.is_dir() else ROOT / path
-
-
 def visterm_files(dataset):
     """Existing files of a folder of published visterm counts; the job says which is missing."""
-    return [str(file) for file in sorted(visterm_folder(dataset).glob("*")) if file.name in VISTERM_FILES]
+    folder = Path(SETTINGS.datasets[dataset].path)
+    return [str(file) for file in sorted(folder.glob("*")) if file.name in VISTERM_FILES]
+
+
+def counted_by(dataset):
+    """Id of the representation or codebook that published visterm counts are of, and its settings."""
+    id = CATEGORY[dataset].representation if dataset in CATEGORY else LANDMARK[dataset].codebooks[0]
+    return id, {**SETTINGS.representations, **SETTINGS.codebooks}[id]
 
 
 def wants_words(dataset):
@@ -210,8 +216,7 @@ def not_run(dataset, fetch=True):
     if has_results(dataset) or data.kind in MADE_BY_CODE:
         return ""
     class_counts = RESOURCES / "caltech256-class-counts.csv" if data.kind == "caltech256" else None
-    place = {"path": str(visterm_folder(dataset))} if data.kind in VISTERM_KINDS else {}
-    asked = plain(data) | place | {"fetch": fetch and data.fetch}
+    asked = plain(data) | {"fetch": fetch and data.fetch}
     return why_not_obtainable(asked, ARCHIVES, class_counts, wants_words=wants_words(dataset))
 
 

@@ -32,7 +32,7 @@ rule locate_images:
     log:
         f"{LOGS}/locate_images.log",
     wildcard_constraints:
-        dataset=one_of([*PICTURED, *LANDMARK]),
+        dataset=one_of([*PICTURED, *PHOTOGRAPHED]),
     conda:
         "../../envs/images.yaml"
     params:
@@ -78,7 +78,7 @@ rule draw_codebook_pool:
         "../scripts/draw_codebook_pool.py"
 
 
-for studied_dataset in [dataset for dataset in CATEGORY if dataset not in PICTURED]:
+for studied_dataset in [dataset for dataset, study in STUDY_OF.items() if not study.has_pictures]:
 
     rule:
         name:
@@ -88,13 +88,13 @@ for studied_dataset in [dataset for dataset in CATEGORY if dataset not in PICTUR
         output:
             manifest=f"results/{studied_dataset}/manifest.parquet",
             pool=f"results/{studied_dataset}/codebook_pool.parquet",
-            counts=f"results/{studied_dataset}/features/{CATEGORY[studied_dataset].representation}/counts.npz",
+            counts=f"results/{studied_dataset}/features/{counted_by(studied_dataset)[0]}/counts.npz",
         log:
             f"logs/{studied_dataset}/read_visterms.log",
         conda:
             "../../envs/images.yaml"
         params:
-            folder=lambda wildcards, dataset=studied_dataset: str(visterm_folder(dataset)),
-            words=CATEGORY[studied_dataset].own_representation.words,
+            folder=SETTINGS.datasets[studied_dataset].path,
+            words=counted_by(studied_dataset)[1].words,
         script:
             "../scripts/read_visterms.py"

@@ -1,8 +1,9 @@
 """The landmark study (SOML, AAAI 2014): from images with ground truth to a metric for every landmark, and its numbers.
 
-Needs: the archives or folders of a data set in place, the network, or nothing (synthetic). Makes: manifest.parquet,
-queries.parquet, relevance.parquet, keypoints/, features/ (codebooks, words, counts), learning_images.parquet, runs/,
-and the tables that exhibits are drawn from: landmark/metrics.parquet, landmark/timing.parquet and dimensions.parquet.
+Needs: the archives or folders of a data set in place, the network, or nothing (synthetic, published counts). Makes:
+manifest.parquet, queries.parquet, relevance.parquet, keypoints/, features/ (codebooks, words, counts), published/,
+learning_images.parquet, runs/, and the tables that exhibits are drawn from: landmark/metrics.parquet,
+landmark/timing.parquet, dimensions.parquet, and results.parquet with rows of results over words and features.
 What the settings ask for is in studies/landmark/section.py.
 """
 
@@ -16,7 +17,7 @@ rule scan_landmarks:
     log:
         f"{LOGS}/scan_landmarks.log",
     wildcard_constraints:
-        dataset=one_of(LANDMARK),
+        dataset=one_of(PHOTOGRAPHED),
     conda:
         "../../envs/images.yaml"
     threads: reading_threads
@@ -148,6 +149,7 @@ rule count_words:
     log:
         f"{LOGS}/count_words/{{representation}}.log",
     wildcard_constraints:
+        dataset=one_of(PHOTOGRAPHED),
         representation=one_of(SETTINGS.codebooks),
     conda:
         "../../envs/images.yaml"
@@ -155,6 +157,42 @@ rule count_words:
         settings=settings_for(LANDMARK, "count_words"),
     script:
         "../scripts/count_words.py"
+
+
+# of published counts; a query is a whole image there
+rule count_queries:
+    input:
+        queries=f"{RESULTS}/queries.parquet",
+        counts=f"{FEATURES}/counts.npz",
+    output:
+        f"{FEATURES}/query_counts.npz",
+    log:
+        f"{LOGS}/count_queries/{{representation}}.log",
+    wildcard_constraints:
+        dataset=one_of(set(LANDMARK) - set(PHOTOGRAPHED)),
+        representation=one_of(SETTINGS.codebooks),
+    conda:
+        "../../envs/images.yaml"
+    script:
+        "../scripts/count_queries.py"
+
+
+rule publish_words:
+    input:
+        manifest=f"{RESULTS}/manifest.parquet",
+        counts=f"{FEATURES}/counts.npz",
+    output:
+        manifest=f"{RESULTS}/published/{{representation}}/manifest.csv",
+        counts=f"{RESULTS}/published/{{representation}}/counts.npz",
+    log:
+        f"{LOGS}/publish_words/{{representation}}.log",
+    wildcard_constraints:
+        dataset=one_of(PHOTOGRAPHED),
+        representation=one_of(SETTINGS.codebooks),
+    conda:
+        "../../envs/images.yaml"
+    script:
+        "../scripts/publish_words.py"
 
 
 rule draw_learning_images:
@@ -225,6 +263,42 @@ rule sweep_settings:
         learners=lambda wildcards: learner_code(*LANDMARK[wildcards.dataset].sweep_fits()),
     script:
         "../scripts/sweep_settings.py"
+
+
+rule measure_lead:
+    input:
+        counts=f"{FEATURES}/counts.npz",
+        query_counts=f"{FEATURES}/query_counts.npz",
+        queries=f"{RESULTS}/queries.parquet",
+        relevance=f"{RESULTS}/relevance.parquet",
+        manifest=f"{RESULTS}/manifest.parquet",
+        learning_images=f"{RESULTS}/learning_images.parquet",
+    output:
+        f"{RESULTS}/landmark/lead/{{representation}}.parquet",
+    log:
+        f"{LOGS}/measure_lead/{{representation}}.log",
+    conda:
+        "../../envs/learning.yaml"
+    params:
+        settings=settings_for(LANDMARK, "measure_lead"),
+        learners=lambda wildcards: learner_code(*LANDMARK[wildcards.dataset].lead_methods()),
+    script:
+        "../scripts/measure_lead.py"
+
+
+rule gather_lead:
+    input:
+        lambda wildcards: LANDMARK[wildcards.dataset].lead_files(),
+    output:
+        f"{RESULTS}/results.parquet",
+    log:
+        f"{LOGS}/gather_lead.log",
+    wildcard_constraints:
+        dataset=one_of(dataset for dataset, study in LANDMARK.items() if study.lead is not None),
+    conda:
+        "../../envs/learning.yaml"
+    script:
+        "../scripts/gather_lead.py"
 
 
 rule time_dimensions:

@@ -9,15 +9,19 @@ from __future__ import annotations
 import zipfile
 import zlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
-import scipy.sparse as sp
 
 from lookalike.core.arrays import Array, Truths
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, read_csr, together, write_array, write_csr, write_table
 from lookalike.core.tables import one_of, read_cells, refuse, whole
 from lookalike.data.scan import COLUMN_TYPES, STATUSES
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 MANIFEST, COUNTS, PALETTE = "manifest.csv", "counts.npz", "palette.npy"
 NEEDED = (MANIFEST, COUNTS)
@@ -40,6 +44,30 @@ def write_visterm_folder(
             write_array(palette, target / PALETTE)
         write_csr(counts, target / COUNTS)
         write_table(manifest.assign(in_pool=in_pool)[COLUMNS], target / MANIFEST)
+
+
+def labels_in(folder: PathLike) -> list[str]:
+    """Return the first part of every image's label, none where the folder is away: plans need them."""
+    manifest = Path(folder, MANIFEST)
+    if not manifest.is_file():
+        return []
+    return [label.partition("/")[0] for label in read_cells(manifest, ["label"], what="manifest", exact=True)["label"]]
+
+
+def anonymous(manifest: pd.DataFrame) -> pd.DataFrame:
+    """Return a manifest without names of files: images are numbered in each folder, in the order of their paths."""
+    table = manifest.sort_values("path", kind="stable")
+    folders = table["label"].str.partition("/")[0]
+    numbers = (table.groupby(folders).cumcount() + 1).astype(str)
+    width = max(4, int(numbers.str.len().max()))
+    paths = (folders + "/" + numbers.str.zfill(width)).str.removeprefix("/") + ".jpg"
+    return table.assign(path=paths, label=folders, sha256="").sort_index()
+
+
+def small_counts(counts: sp.csr_array) -> sp.csr_array:
+    """Return the counts in as few bytes as hold them."""
+    small: sp.csr_array = counts.astype(np.min_scalar_type(counts.data.max(initial=0)))
+    return small
 
 
 def read_visterm_folder(folder: PathLike, n_words: int) -> tuple[pd.DataFrame, pd.DataFrame, sp.csr_array]:
@@ -65,4 +93,4 @@ def read_visterm_folder(folder: PathLike, n_words: int) -> tuple[pd.DataFrame, p
             f"{source / COUNTS} has {found} counts, not {len(table):,} x {n_words:,}: it needs a row for each image of "
             f"{MANIFEST}, and the study a representation with as many words as there are columns"
         )
-    return table[list(COLUMN_TYPES)], table.loc[table["in_pool"], ["image_id", "label"]], counts
+    return table[list(COLUMN_TYPES)], table.loc[table["in_pool"], ["image_id", "label"]], counts.astype(np.int32)

@@ -16,7 +16,7 @@ import pandas as pd
 from pydantic import PrivateAttr
 
 from lookalike.core.files import read_table
-from lookalike.core.settings.data_sets import SYNTHETIC_KINDS, DataSet
+from lookalike.core.settings.data_sets import SYNTHETIC_KINDS, VISTERM_KINDS, DataSet
 from lookalike.core.settings.model import Section, plain
 from lookalike.core.settings.schema import Shared
 from lookalike.exhibits.claims import Claim, Scope
@@ -163,6 +163,11 @@ class Study(Section):
     def data_set(self) -> DataSet:
         """Settings of the data set."""
         return self._shared.datasets[self._dataset]
+
+    @property
+    def has_pictures(self) -> bool:
+        """Tell whether its data set has images, not counts of visterms alone."""
+        return self.data_set.kind not in VISTERM_KINDS
 
     @property
     def folder(self) -> str:

@@ -1,52 +1,44 @@
-"""A folder of visterm counts: what is written is read back, and what is damaged is told."""
+"""Folders of counts in place of photographs: what they tell of these, and what they do not."""
 
 import numpy as np
-import pytest
+import pandas as pd
 import scipy.sparse as sp
-from made_manifests import manifest_of
 
-from lookalike.core.errors import LookalikeError
-from lookalike.data.visterm_folder import COLUMNS, read_visterm_folder, write_visterm_folder
-
-MANIFEST = manifest_of({"001.cat": {"ok": 3, "too_small": 1}, "257.clutter": {"clutter": 2}})
-COUNTS = sp.csr_array(np.arange(24, dtype=np.int32).reshape(6, 4) % 5)
-POOL = np.array([False, True, False, False, True, True])
-
-
-@pytest.fixture
-def folder(tmp_path):
-    write_visterm_folder(tmp_path, MANIFEST, POOL, COUNTS)
-    return tmp_path
-
-
-def test_what_is_written_is_read_back(folder):
-    manifest, pool, counts = read_visterm_folder(folder, n_words=4)
-    assert manifest.equals(MANIFEST)
-    assert pool.equals(MANIFEST.loc[POOL, ["image_id", "label"]])
-    assert (counts != COUNTS).nnz == 0
-    assert counts.dtype == np.int32
-    with pytest.raises(LookalikeError, match="has 6 x 4 counts, not 6 x 1,000"):
-        read_visterm_folder(folder, n_words=1000)
-    for strange in (-COUNTS, COUNTS * np.nan):
-        write_visterm_folder(folder, MANIFEST, POOL, strange)
-        with pytest.raises(LookalikeError, match=r"cannot read .*counts\.npz, a sparse matrix of whole numbers"):
-            read_visterm_folder(folder, n_words=4)
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "sentence"),
-    [
-        ("counts.npz", None, "holds no counts.npz: put a folder of visterm counts there"),
-        ("counts.npz", b"PK", "cannot read .*counts.npz, a sparse matrix of whole numbers"),
-        ("manifest.csv", b"path,label\na.jpg,cat\n", "lacks the column width: it needs path, label, width"),
-        ("manifest.csv", b"", "manifest.csv is empty"),
-        ("manifest.csv", f"{','.join(COLUMNS)}\na,b,1,1,1,c,ok,,Yes\n".encode(), "line 2 has 'Yes' under in_pool"),
-        ("manifest.csv", f"{','.join(COLUMNS)}\na,b,1,1,1,c,fine,,True\n".encode(), "line 2 has 'fine' under status"),
-    ],
+from lookalike.data.scan import COLUMN_TYPES
+from lookalike.data.visterm_folder import (
+    anonymous,
+    labels_in,
+    read_visterm_folder,
+    small_counts,
+    write_visterm_folder,
 )
-def test_what_is_damaged_is_told(folder, name, content, sentence):
-    (folder / name).unlink()
-    if content is not None:
-        (folder / name).write_bytes(content)
-    with pytest.raises(LookalikeError, match=sentence):
-        read_visterm_folder(folder, n_words=4)
+
+
+def manifest_of(paths):
+    facts = {"width": 100, "height": 80, "bytes": 10, "sha256": "ab", "status": "ok", "reason": ""}
+    table = pd.DataFrame({"path": paths, **facts})
+    table["label"] = table["path"].str.rpartition("/")[0]
+    return table.assign(image_id=range(len(table)))[list(COLUMN_TYPES)].astype(COLUMN_TYPES)
+
+
+def test_photographs_without_names_keep_their_order():
+    paths = ["gate/Peter at the gate.jpg", "gate/inside/unnamed.jpg", "old fort/unnamed.jpg", "unnamed.jpg"]
+    given = manifest_of(paths)
+    table = anonymous(given)
+    assert table["path"].tolist() == ["gate/0001.jpg", "gate/0002.jpg", "old fort/0001.jpg", "0001.jpg"]
+    assert table["label"].tolist() == ["gate", "gate", "old fort", ""]
+    assert set(table["sha256"]) == {""}
+    assert table["image_id"].tolist() == given["image_id"].tolist()
+
+
+def test_counts_come_back_whole_from_few_bytes(tmp_path):
+    counts = sp.csr_array(np.array([[0, 200], [3, 0], [0, 0]], dtype=np.int32))
+    assert small_counts(counts).dtype == np.uint8
+    assert small_counts(sp.csr_array(counts * 2)).dtype == np.uint16
+    manifest = anonymous(manifest_of(["a/1.jpg", "a/2.jpg", "b/1.jpg"]))
+    write_visterm_folder(tmp_path, manifest, np.ones(3, dtype=bool), small_counts(counts))
+    read, pool, again = read_visterm_folder(tmp_path, 2)
+    assert (again.dtype, again.toarray().tolist()) == (np.int32, counts.toarray().tolist())
+    assert read.equals(manifest)
+    assert len(pool) == 3
+    assert (labels_in(tmp_path), labels_in(tmp_path / "nowhere")) == (["a", "a", "b"], [])

@@ -17,7 +17,7 @@ from lookalike.studies.recipes import recipe_of
 from lookalike.studies.schema import settings_schema
 from lookalike.studies.settings import Settings, checked
 
-DEMO = {"demo", "caltech20", "demo_landmarks", "websim_demo", "demo_triplets"}
+DEMO = {"demo", "caltech20", "landmarks11", "demo_landmarks", "websim_demo", "demo_triplets"}
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ def test_qpao_has_the_papers_numbers_of_blocks_unless_told_otherwise(settings):
     named = ["sift-10k", "sift-100k", "sift-1m", "oxford-words"]
     assert [blocks("oxford5k", codebook) for codebook in named] == [50, 50, 500, 500]
     assert [blocks("oxford5k", words=words) for words in (100_000, 1_000_000)] == [50, 500]
-    assert blocks("demo_landmarks", "sift-demo-10k") == 10
+    assert blocks("landmarks11", "sift-10k") == 50
     assert "n_blocks" not in studies["oxford5k"].spec("tfidf", "sift-1m").parameters
     # the study's change for a codebook comes before the method's own, and one that it does not use is ignored
     put(settings, "methods.qpao.parameters.n_blocks", 7)
@@ -192,17 +192,19 @@ TWO_TRUTHS = {"ground_truth": "y", "distractors": ["z"]}
         ("codebooks.words500", {"words": 5, "keypoints": "sift"}, ["codebooks.words500", "id of a representation"]),
         ("codebooks.more", {"words": 5}, ["codebooks.more", "needs `keypoints`"]),
         ("codebooks.sift-10k.keypoints", "surf", ["'surf'", "there are: sift"]),
-        ("landmark.demo_landmarks.codebooks", ["sift-demo-10k", "sift-demo-1k"], ["small to large", "[10000, 1000]"]),
+        ("landmark.demo_landmarks.codebooks", ["sift-10k", "sift-demo-1k"], ["small to large", "[10000, 1000]"]),
+        ("landmark.landmarks11.codebooks", ["sift-10k", "sift-100k"], ["counts are of one codebook", "name one"]),
+        ("landmark.oxford5k.lead.codebooks", ["sift-10k", "sift-10m"], ["oxford5k.lead.codebooks", "'sift-10m'"]),
         ("landmark.demo_landmarks.codebooks", ["oxford-words"], ["'oxford-words'", "Oxford5K only"]),
         ("landmark.demo_landmarks.methods", ["soml"], ["landmark.demo_landmarks.methods", "'soml'"]),
-        ("landmark.demo_landmarks.sweep.methods", ["soml-dd"], ["sweep", "did you mean 'soml-da'?"]),
+        ("landmark.oxford5k.sweep.methods", ["soml-dd"], ["sweep", "did you mean 'soml-da'?"]),
         ("landmark.oxford5k.codebook_overrides", {"sift-2k": {}}, ["'sift-2k'", "sift-10k"]),
         ("landmark.demo_landmarks.landmarks", ["town_hal"], ["demo_landmarks.landmarks", "'town_hal'", "there are: "]),
         ("landmark.oxford5k.landmarks", ["all_soul"], ["oxford5k.landmarks", "did you mean 'all_souls'?", "keble"]),
         ("landmark.demo_landmarks.methods", ["euclidean"], ["Euclidean has no diagonal metric", "SOMLTG, SOMLDA"]),
-        ("landmark.demo_landmarks.sweep.methods", ["qpao"], ["sweep.methods", "'qpao'", "nothing to vary", "SOMLDA"]),
-        ("landmark.demo_landmarks.triplet_order.negatives", [9, 101], ["triplet_order", "learning.negatives, 100"]),
-        ("landmark.demo_landmarks.learning.positives", 3, ["must be at least 4", "a `select`, which holds out half"]),
+        ("landmark.oxford5k.sweep.methods", ["qpao"], ["sweep.methods", "'qpao'", "nothing to vary", "SOMLDA"]),
+        ("landmark.oxford5k.triplet_order.negatives", [9, 501], ["triplet_order", "learning.negatives, 500"]),
+        ("landmark.oxford5k.learning.positives", 3, ["must be at least 4", "a `select`, which holds out half"]),
         ("landmark.oxford5k.codebook_overrides.sift-1m.qpao.batch", "method", ["sets `batch`", "oxford5k.overrides"]),
         ("landmark.oxford5k.codebooks", ["sift-1m", "oxford-words"], ["sift-1m and oxford-words", "000 words each"]),
         ("datasets.demo.synthetic.width", 1024, ["datasets.demo.synthetic: ", "width / height"]),

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import Field
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.settings.data_sets import LANDMARK_KINDS, TRIPLET_KINDS, VISTERM_KINDS, WEB_KINDS
+from lookalike.core.settings.data_sets import LANDMARK_KINDS, TRIPLET_KINDS, WEB_KINDS
 from lookalike.core.settings.methods import Method
 from lookalike.core.settings.model import ABSENT, Absent, Distinct, Id, only, plain
 from lookalike.core.settings.ratings import Ratings
@@ -411,11 +411,6 @@ class CategorySection(MethodStudy):
         found = [exhibit for exhibit in super().own_exhibits() if not without & set(exhibit.needs)]
         # each half by itself is no set of classes that a paper prints
         return found if self.halves is None else [exhibit for exhibit in found if exhibit.id == OF_HALVES]
-
-    @property
-    def has_pictures(self) -> bool:
-        """Tell whether its data set has images, not counts of visterms alone."""
-        return self.data_set.kind not in VISTERM_KINDS
 
     def _not_made(self) -> set[str]:
         """Return what exhibits may need and this data set has not."""

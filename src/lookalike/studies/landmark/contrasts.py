@@ -1,6 +1,6 @@
 """What the landmark study contrasts: methods over landmarks, and sparsity over codebooks (SOML, AAAI 2014).
 
-Draws of one landmark share its queries and most of its images, and landmarks of one draw share chosen constants. Each
+Draws of one landmark share its queries and most of its images, and landmarks of one draw may share constants. Each
 difference has two intervals: of a t-test over landmarks, whose draws are averaged first, and of a bootstrap that draws
 landmarks and draws. The paper's numbers, of seven landmarks and one draw, are contrasted in the same way.
 """
@@ -19,8 +19,8 @@ from lookalike.core.seeds import generator
 from lookalike.exhibits.contrasts import NO_RESULT, Contrast
 from lookalike.ranking.comparison import CONFIDENCE, CorrectedT, corrected_t_test
 from lookalike.ranking.statistics import repeat_weights, resampled_counts
-from lookalike.studies.landmark.rankings import MAP, SPARSITY
-from lookalike.studies.landmark.section import AS_IN_PRINT, CHOSEN
+from lookalike.studies.landmark.lead import leads
+from lookalike.studies.landmark.rankings import MAP, MAP_FULL, SPARSITY
 from lookalike.studies.landmark.study import RANKED, LandmarkStudy, Vocabulary
 
 LANDMARKS, BOOTSTRAP = "landmarks", "landmarks and draws"
@@ -31,15 +31,12 @@ OVER_CODEBOOKS = "sparsity over codebooks"
 def contrasts(study: LandmarkStudy) -> list[Contrast]:
     """Every contrast of a study, each with its printed number."""
     printed = {row.key: row.mean for row in precision_and_sparsity(study.as_printed())}
-    places = {
-        codebook.id: codebook.setting for codebook in study.vocabularies if codebook.n_words == codebook.printed_words
-    }
+    places = {codebook.id: codebook.setting for codebook in study.vocabularies if codebook.setting}
     found = []
     for row in precision_and_sparsity(study):
-        first, second = (AS_IN_PRINT.get(side, side) for side in (row.first, row.second))
-        key = (places.get(row.setting, ""), row.metric, first, second)
+        key = (places.get(row.setting, ""), row.metric, row.first, row.second)
         found.append(replace(row, printed=printed.get(key, math.nan)))
-    return found
+    return found + list(lead_contrasts(study))
 
 
 def row_of(
@@ -55,18 +52,14 @@ def row_of(
 
 def ran(study: LandmarkStudy, methods: Sequence[str]) -> list[str]:
     """Return the study's methods in an order; its variants stand before those that they vary."""
-    ordered = (*methods, *(CHOSEN[method] for method in methods if method in CHOSEN))
-    return [*study.variants, *(method for method in ordered if method in study.methods)]
+    return [*study.variants, *(method for method in methods if method in study.methods)]
 
 
 def pairs_of(study: LandmarkStudy, methods: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the pairs that are contrasted: of printed constants, of chosen ones, and each beside what it varies."""
+    """Return the pairs that are contrasted: all methods, and each variant beside what it varies."""
     ordered = [method for method in methods if method in study.methods]
-    alike = [CHOSEN.get(method, method) for method in ordered]
     beside = [(variant, method) for method in ordered for variant in study.variants if variant.startswith(method)]
-    beside += [(CHOSEN[method], method) for method in ordered if method in CHOSEN]
-    pairs = dict.fromkeys((*beside, *combinations(ordered, 2), *combinations(alike, 2)))
-    return [pair for pair in pairs if {*pair} <= {*study.run_methods()}]
+    return [*beside, *combinations(ordered, 2)]
 
 
 def over_landmarks(study: LandmarkStudy, row: Contrast, gaps: pd.Series, stream: str, metric: str) -> list[Contrast]:
@@ -133,3 +126,13 @@ def sparsity_over_codebooks(study: LandmarkStudy, method: str) -> Iterator[Contr
         row = row_of(study, [small, large], OVER_CODEBOOKS, method, setting=f"{small.title} to {large.title} words")
         gaps = study.number(large, method, SPARSITY) - study.number(small, method, SPARSITY)
         yield from over_landmarks(study, row, gaps.dropna(), f"{method} {small.id} {large.id}", SPARSITY)
+
+
+# S-TG and S-DA minus OASIS over words and features --------------------------------------------------------------------
+
+
+def lead_contrasts(study: LandmarkStudy) -> Iterator[Contrast]:
+    """Contrast S-TG and S-DA with OASIS on each codebook of the lead, with printed and with chosen constants."""
+    for setting, pair, gaps in leads(study.table("results")) if study.lead is not None else ():
+        row = Contrast(setting, MAP_FULL, *pair, data=study.origin)
+        yield from over_landmarks(study, row, gaps, " ".join((setting, *pair)), MAP_FULL)

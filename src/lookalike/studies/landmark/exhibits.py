@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from lookalike.exhibits import words
+from lookalike.exhibits import words as wording
 from lookalike.exhibits.drawing import lettered
 from lookalike.exhibits.in_text import Fact, numbers_in_text
 from lookalike.exhibits.margins import margin
@@ -23,6 +23,7 @@ from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.statuses import Status
 from lookalike.exhibits.style import BLACK, GREY, Look, looks_of
 from lookalike.studies.landmark import montage, times
+from lookalike.studies.landmark.lead import FEATURES, LEADING, PAIRS
 from lookalike.studies.landmark.rankings import (
     COST,
     GAMMA,
@@ -33,7 +34,7 @@ from lookalike.studies.landmark.rankings import (
     SPARSITY,
     UPDATE_SHARE,
 )
-from lookalike.studies.landmark.section import AS_IN_PRINT, CHOSEN
+from lookalike.studies.landmark.section import CHOSEN
 from lookalike.studies.landmark.study import (
     LANDMARKS,
     LITERAL_OF,
@@ -50,11 +51,12 @@ from lookalike.studies.landmark.study import (
     LandmarkStudy,
     Number,
     Vocabulary,
-    landmark_title,
 )
 from lookalike.studies.metrics import rows_in, select
 
 LEARNED = TABLE_METHODS[1:]
+AS_IN_PRINT = {chosen: method for method, chosen in CHOSEN.items()}
+CONSTANTS = ("printed", "chosen")
 LITERAL_METRICS = {MAP: "mAP (%)", SPARSITY: "Sparsity (%)", UPDATE_SHARE: "Steps with an update (%)"}
 BEST: Mapping[str, Callable[[Iterable[float]], float]] = {MAP: max, SPARSITY: max, TRAIN_TIME: min}
 REGIONS = {"box": "rectangle", "full": "whole image"}
@@ -62,26 +64,23 @@ TABLES = {quantity: range(first, first + 3) for quantity, first in zip(QUANTITIE
 """Numbers of the paper's tables of each quantity, one a codebook."""
 INTERVAL = "95%, the wider of a t-test over landmarks and a bootstrap over landmarks and draws"
 PRINTED_TIMES = "Hollow markers are means of the paper's Tables 7 to 9 over its landmarks, from another machine."
-CONSTANTS_CHOSEN = "S-TG, S-DA and OASIS each have the best of eight settings, by held-out images to learn from."
-OXFORD = "oxford5k/"
-"""What the keys of the paper's landmarks begin with where those of another data set have rows beside them."""
 SHARES = (100, 50, 10, 1, 0.1, 0.01, 0.001)
 """Ticks of an axis of sparsity, as the share of weights that are not zero, in percent."""
 
 
 def paper_tables(quantity: str, title: str) -> Callable[..., Callable[..., Drawn]]:
-    """Make a function the paper's tables of a quantity, one a codebook; a study with fewer lacks the last."""
+    """Make a function the paper's tables of a quantity, one a size of the codebook, on real photographs."""
 
     def register(function: Callable[..., Drawn]) -> Callable[..., Drawn]:
-        for place, (number, size) in enumerate(zip(TABLES[quantity], PRINTED_CODEBOOKS, strict=True)):
+        for number, size in zip(TABLES[quantity], PRINTED_CODEBOOKS, strict=True):
             named = exhibit(
                 f"{PAPER}/table{number}",
                 title=title,
                 needs=("metrics", "fits"),
-                asks=(place,),
+                asks=(size,),
                 shows=("methods",),
-                when=partial(_has_codebook, place),
-                condition=f"a codebook in the place of the paper's {size:,} visual words",
+                when=partial(_has_codebook, size),
+                condition=f"a codebook of {size:,} visual words, and photographs that no code made",
             )
             named(function)
         return function
@@ -89,8 +88,12 @@ def paper_tables(quantity: str, title: str) -> Callable[..., Callable[..., Drawn
     return register
 
 
-def _has_codebook(place: int, study: LandmarkStudy) -> bool:
-    return len(study.codebooks) > place
+def _has_lead(study: LandmarkStudy) -> bool:
+    return study.lead is not None
+
+
+def _has_codebook(n_words: int, study: LandmarkStudy) -> bool:
+    return not study.synthetic and any(codebook.n_words == n_words for codebook in study.vocabularies)
 
 
 @paper_tables(MAP, "Mean average precision by landmark")
@@ -111,12 +114,19 @@ def training_time(study: LandmarkStudy) -> Table:
     return quantity_table(study, TRAIN_TIME)
 
 
-@exhibit(f"{PAPER}/text", title="Numbers in its text", needs=("manifest", "fits"), shows=("methods",))
+@exhibit(
+    f"{PAPER}/text",
+    title="Numbers in its text",
+    needs=("manifest", "fits"),
+    shows=("methods",),
+    when=lambda study: not study.synthetic,
+    condition="photographs that no code made",
+)
 def numbers_of_text(study: LandmarkStudy) -> Table:
     """What the paper says in its text: how many images there are, are learned from as triplets, and are ranked."""
     fits, why = study.table("fits"), study.other_data(study.codebooks)
     # OASIS draws as many as it takes steps
-    triplets = fits.loc[~fits["method"].isin(["oasis-diagonal", CHOSEN["oasis-diagonal"]]), "n_triplets"]
+    triplets = fits.loc[fits["method"] != "oasis-diagonal", "n_triplets"]
     facts = [
         Fact("images", "Images", len(study.table("manifest"))),
         Fact("triplets_per_landmark", "Triplets of a landmark", float(triplets.median())),
@@ -127,60 +137,36 @@ def numbers_of_text(study: LandmarkStudy) -> Table:
 
 def quantity_table(study: LandmarkStudy, quantity: str) -> Table:
     """Return a row a landmark, a column a method, ours above the paper's, with the codebook of the table at hand."""
-    places = {f"table{number}": place for place, number in enumerate(TABLES[quantity])}
-    codebook = study.vocabularies[places[study.exhibit.name] if study.exhibit is not None else 0]
+    sizes = {f"table{number}": size for number, size in zip(TABLES[quantity], PRINTED_CODEBOOKS, strict=True)}
+    size = sizes[study.exhibit.name] if study.exhibit is not None else next(iter(PRINTED_CODEBOOKS))
+    codebook = next(codebook for codebook in study.vocabularies if codebook.n_words == size)
     methods = columns_of(study, quantity)
     titles = {
         "representation": {codebook.id: f"{codebook.title} words"},
-        "landmark": {**study.landmark_titles, MEAN: mean_title(quantity), **paper_landmarks(study, quantity)},
+        "landmark": {**study.landmark_titles, MEAN: mean_title(quantity)},
         "method": {method: study.title_of(method) for method in methods},
     }
-    notes = {MAP: gains_of_choice(study, [codebook]), TRAIN_TIME: time_notes(study)}.get(quantity, ())
-    if codebook.n_words != codebook.printed_words:
-        notes = (f"The paper's numbers are with {codebook.printed_words:,} words, ours with {codebook.title}.", *notes)
+    notes = time_notes(study) if quantity == TRAIN_TIME else ()
+    if not study.shows_printed:
+        notes = (f"The paper's row is the mean over its {len(LANDMARKS)} landmarks of Oxford.", *notes)
     cells = table_cells(study, codebook, quantity, methods)
     pairs = {(method, "oasis-diagonal"): "" for method in LITERAL_OF} if quantity == MAP else {}
-    pairs = {(study.deciding(first), study.deciding(second)): note for (first, second), note in pairs.items()}
-    if study.has_choice and not study.shows_printed:
-        pairs = dict.fromkeys(pairs, CONSTANTS_CHOSEN)
     table = Table(cells, ("landmark",), "method", "representation", titles=titles, notes=notes)
     return replace(table, compared="method", best=BEST, margins=margins(study, codebook, pairs))
 
 
-def gains_of_choice(study: LandmarkStudy, codebooks: Sequence[Vocabulary]) -> tuple[str, ...]:
-    """Say what choosing constants changed beside the printed ones, which may be for the worse."""
-    said = []
-    for codebook in codebooks:
-        every = {
-            method: study.contrasts.intervals(codebook.id, MAP, chosen, method) for method, chosen in CHOSEN.items()
-        }
-        known = {method: rows for method, rows in every.items() if rows and not math.isnan(rows[0].mean)}
-        gaps = words.listed([f"{study.title_of(method)} {words.gap(rows)}" for method, rows in known.items()])
-        said += [f"{gaps} with {codebook.title} words"] * bool(known)
-    return (f"Chosen minus printed constants, in mAP: {'; '.join(said)}.",) if said else ()
-
-
 def margins(study: LandmarkStudy, codebook: Vocabulary, pairs: Mapping[tuple[str, str], str]) -> tuple[Margin, ...]:
     """Set the first method of each pair beside the second, in mAP over landmarks and in print, with a pair's note."""
-    is_chosen = any(method in AS_IN_PRINT for pair in pairs for method in pair)
-    deciding = {method: CHOSEN.get(method, method) if is_chosen else method for method in TABLE_METHODS}
-    methods = dict.fromkeys((*deciding.values(), *(method for pair in pairs for method in pair)))
+    methods = dict.fromkeys((*TABLE_METHODS, *(method for pair in pairs for method in pair)))
     ours = {method: study.mean(codebook, method, MAP).mean for method in methods}
-    printed = {own: study.printed_mean(codebook, method, MAP) for method, own in deciding.items()}
-    plain, found = {study.title_of(own): study.title_of(method) for method, own in deciding.items()}, []
+    printed = {method: study.printed_mean(codebook, method, MAP) for method in TABLE_METHODS}
+    found = []
     for pair, note in pairs.items():
         rows = study.contrasts.intervals(codebook.id, MAP, *pair)
         # a mean over the landmarks at hand is not one over all
         if rows and not math.isnan(ours[pair[0]] + ours[pair[1]] + rows[0].mean):
-            constants = ", chosen constants" if is_chosen else ""
-            titled = {
-                "setting": f"{codebook.title} visual words{constants}",
-                "metric": "mAP",
-                "interval": INTERVAL,
-            }
-            row = margin(study, rows, ours, printed, note=note, **titled)
-            titles = {name: getattr(row, name) for name in ("method", "other", "best", "printed_best")}
-            found.append(replace(row, **{name: plain.get(title, title) for name, title in titles.items()}))
+            titled = {"setting": f"{codebook.title} visual words", "metric": "mAP", "interval": INTERVAL}
+            found.append(margin(study, rows, ours, printed, note=note, **titled))
     return tuple(found)
 
 
@@ -192,28 +178,25 @@ def columns_of(study: LandmarkStudy, quantity: str = MAP) -> tuple[str, ...]:
 
 def table_cells(study: LandmarkStudy, codebook: Vocabulary, quantity: str, methods: Sequence[str]) -> pd.DataFrame:
     """Return every cell of one of the paper's tables, ours beside the paper's, in percent or seconds."""
-    others, records = paper_landmarks(study, quantity), []
-    for landmark, method in product((*study.landmark_titles, MEAN, *others), methods):
+    records = []
+    for landmark, method in product((*study.landmark_titles, MEAN), methods):
         names = {"representation": codebook.id, "n_words": codebook.n_words, "landmark": landmark}
         # a landmark of another data set that has the name of one of the paper's is not the paper's
-        own = (
-            "" if others and landmark not in others else f"{codebook.setting};landmark={landmark.removeprefix(OXFORD)}"
-        )
-        names |= {"setting": own, "metric": quantity, "method": method}
-        ours = study.cell(codebook.id, landmark, method, quantity, FORMS[quantity])
-        records.append({**names, **ours, **({"ours_cell": ""} if landmark in others else {})})
+        is_printed = study.shows_printed or landmark == MEAN
+        names["setting"] = f"{codebook.setting};landmark={landmark}" if is_printed else ""
+        names |= {"metric": quantity, "method": method}
+        records.append({**names, **study.cell(codebook.id, landmark, method, quantity, FORMS[quantity])})
     printed = study.printed_in()
     printed = printed.assign(method=printed["method"].replace(PRINTED_METHOD))
+    if not study.shows_printed:
+        # the paper prints no mean of sparsity and time
+        means = [{"method": method, "value": study.printed_mean(codebook, method, quantity)} for method in methods]
+        of_all = {"setting": f"{codebook.setting};landmark={MEAN}", "metric": quantity, "note": ""}
+        printed = pd.concat([printed, pd.DataFrame(means).assign(**of_all).dropna(subset="value")], ignore_index=True)
     cells = beside_print(pd.DataFrame(records), printed, judge=study.judge(codebook))
-    form = "{:,g}" if quantity == TRAIN_TIME else "{:.2f}"
+    form = "{:,.4g}" if quantity == TRAIN_TIME else "{:.2f}"
     cells["printed_cell"] = ["" if math.isnan(value) else form.format(value) for value in cells["printed"]]
     return cells.assign(unit="seconds" if quantity == TRAIN_TIME else "percent")
-
-
-def paper_landmarks(study: LandmarkStudy, quantity: str) -> dict[str, str]:
-    """Return the paper's landmarks, and their mean, where our data set is another: in rows of their own."""
-    titles = {**{landmark: landmark_title(landmark) for landmark in LANDMARKS}, MEAN: mean_title(quantity)}
-    return {} if study.shows_printed else {f"{OXFORD}{name}": f"{title} (Oxford)" for name, title in titles.items()}
 
 
 def mean_title(quantity: str) -> str:
@@ -243,7 +226,13 @@ percent = partial(plus_minus, form=".2f")
 FORMS: Mapping[str, Form] = {MAP: percent, SPARSITY: percent, TRAIN_TIME: significant}
 
 
-@exhibit("landmark/query_region", title="Rectangle or whole image as query", needs=("metrics", "fits"))
+@exhibit(
+    "landmark/query_region",
+    title="Rectangle or whole image as query",
+    needs=("metrics", "fits"),
+    when=lambda study: not study.draws_queries,
+    condition="queries that are rectangles",
+)
 def query_region(study: LandmarkStudy) -> Table:
     """What it changes to ask with the whole query image and not with its rectangle: mAP over landmarks, in percent."""
     keys = product(zip(REGIONS, (MAP, MAP_FULL), strict=True), columns_of(study))
@@ -252,7 +241,13 @@ def query_region(study: LandmarkStudy) -> Table:
     return means_table(study, cells, {"region": REGIONS}, note)
 
 
-@exhibit("landmark/literal", title="SOML as it is printed", needs=("metrics", "fits"))
+@exhibit(
+    "landmark/literal",
+    title="SOML as it is printed",
+    needs=("metrics", "fits"),
+    when=lambda study: study.variants,
+    condition="variants",
+)
 def literal_forms(study: LandmarkStudy) -> Table:
     """What both SOML algorithms give with the update as it is printed, beside the true one of all other exhibits."""
     methods = ["tfidf"] if "tfidf" in study.methods else []
@@ -345,10 +340,6 @@ def sparsity_over_lambda(study: LandmarkStudy) -> Figure:
         "The axis of sparsity is logarithmic in the share of weights that are not zero. It has no place for 100%: that "
         "stands where half a weight would be left.",
     ]
-    if any(method in AS_IN_PRINT for method in study.methods):
-        notes.append(
-            "Where constants are chosen, each draw has a mark, since draws choose other ones. Others are means."
-        )
     if study.shows_printed:
         notes.append("Hollow markers are the paper's means over landmarks (Tables 1 to 6).")
     return Figure(frame, tuple(panels), notes=tuple(notes), size=(3.2, 2.6))
@@ -367,11 +358,6 @@ def _sparsity_points(study: LandmarkStudy, codebook: Vocabulary) -> pd.DataFrame
         if is_known and (study.shows_printed if is_printed else method not in set(swept["method"])):
             names = {"series": f"{method}, printed" if is_printed else method, "method": method}
             numbers = [{"sparsity": zero.mean, "map": precision.mean, "n_draws": precision.n_draws}]
-            if method in AS_IN_PRINT and not is_printed:
-                # between draws that chose other constants lies no model
-                metrics = {name: study.number(codebook, method, name) for name in (SPARSITY, MAP)}
-                of_draws = pd.DataFrame({name: rows.groupby(level="fold").mean() for name, rows in metrics.items()})
-                numbers = [{"sparsity": row.sparsity, "map": row.map, "n_draws": 1} for row in rows_in(of_draws)]
             others += [{**names, "is_printed": is_printed, **row} for row in numbers]
     columns = ["representation", "n_words", "series", "regularization", "sparsity", "map", "n_draws", "nonzero"]
     frame = pd.concat([swept, pd.DataFrame(others)], ignore_index=True)
@@ -458,9 +444,8 @@ def precision_over_gamma(study: LandmarkStudy) -> Figure:
     if (own := study.parameters("soml-da").get("gamma")) is not None:
         lines.append(Line("gamma in print", own, Look(GREY, "", "-."), upright=True))
     titles = {MAP: "Mean average precision (%)", SPARSITY: "Weights that are zero (%)"}
-    notes = (*study.chosen_words("soml-da"), "The larger gamma, the smaller are the weights that a triplet makes.")
-    others = ("tfidf", study.deciding("oasis-diagonal"))
-    return _sweep_figure(study, frame, "gamma", titles, drawn, lines, notes, others)
+    notes = ("The larger gamma, the smaller are the weights that a triplet makes.",)
+    return _sweep_figure(study, frame, "gamma", titles, drawn, lines, notes, ("tfidf", "oasis-diagonal"))
 
 
 @exhibit("landmark/cost", title="QPAO over C", needs=("metrics",), when=lambda study: study.cost_sweep)
@@ -546,6 +531,82 @@ def _levels(study: LandmarkStudy, codebook: Vocabulary, places: pd.DataFrame, me
         rows = select(study.values, representation=codebook.id, method=method, metric=MAP, subset=landmarks, fold=draws)
         if len(rows):
             yield Line(study.title_of(method), float(rows["value"].mean()), Look(BLACK, "", line))
+
+
+def lead_points(study: LandmarkStudy) -> pd.DataFrame:
+    """Return S-TG and S-DA minus OASIS in points of mAP: a row a codebook, method, and printed or chosen constants."""
+    results = study.table("results")
+    features = results[results["metric"] == FEATURES].set_index("setting")["value"]
+    records = []
+    for (setting, n_features), (first, second) in product(features.items(), PAIRS):
+        if rows := study.contrasts.intervals(str(setting), MAP_FULL, first, second):
+            parts = dict(part.split("=") for part in str(setting).split(";"))
+            names = {"words": int(parts["words"]), "features": parts["features"], "n_features": n_features}
+            names |= {"method": AS_IN_PRINT.get(first, first), "constants": CONSTANTS[first in AS_IN_PRINT]}
+            ends = {"low": min(row.low for row in rows), "high": max(row.high for row in rows)}
+            records.append({**names, "mean": rows[0].mean, **ends, "n": rows[0].n, "ours_cell": wording.gap(rows)})
+    return pd.DataFrame(records).sort_values(["words", "n_features"], kind="stable", ignore_index=True)
+
+
+def lead_notes(study: LandmarkStudy, points: pd.DataFrame) -> tuple[str, ...]:
+    """Say where S-TG is below OASIS, what the intervals are of, and how constants were chosen."""
+    below = select(points, method="soml-tg", constants=CONSTANTS[False])
+    below = below[below["mean"] < 0]
+    places = " and ".join(f"{row.words:,} words and {features_title(row.features)}" for row in rows_in(below))
+    chosen_draws = study.lead.chosen_draws if study.lead is not None else 0
+    return (
+        f"With printed constants, S-TG is {f'below OASIS with {places}' if places else 'above OASIS everywhere'}.",
+        f"Whole images are queries. Intervals are {INTERVAL}.",
+        f"Means are over {study.learning.draws} draws, with chosen constants over {chosen_draws}. Chosen constants are "
+        "the best of eight settings of each method, by images held out of those to learn from.",
+    )
+
+
+def features_title(features: str) -> str:
+    """Return ``400 features`` or ``all features``."""
+    return f"{int(features):,} features" if features.isdecimal() else f"{features} features"
+
+
+def lead_columns(study: LandmarkStudy) -> dict[tuple[str, str], str]:
+    """Return kind of constants and method to the title of what they give."""
+    pairs = product(CONSTANTS, LEADING)
+    return {(constants, method): f"{study.title_of(method)}, {constants} constants" for constants, method in pairs}
+
+
+@exhibit("landmark/lead", title="SOML minus OASIS over words and features", needs=("results",), when=_has_lead)
+def lead_over_features(study: LandmarkStudy) -> Figure:
+    """How far S-TG and S-DA are above OASIS in mean average precision, by visual words and features of a photograph."""
+    points, columns = lead_points(study), lead_columns(study)
+    sizes = list(dict.fromkeys(points["words"]))
+    looks = looks_of([f"{words:,} words" for words in sizes])
+    x = Axis("Features of a photograph", "log", tick_form="short", text="{:,.0f} features")
+    panels = []
+    for (constants, method), title in zip(columns, lettered(list(columns.values())), strict=True):
+        own = {"constants": constants, "method": method}
+        series = [
+            Series(name, {**own, "words": words}, "n_features", "mean", look, "low", "high", aside=0.025 * (place - 1))
+            for place, (words, (name, look)) in enumerate(
+                zip(dict.fromkeys(points["words"]), looks.items(), strict=True)
+            )
+        ]
+        y = Axis(f"{study.title_of(method)} minus OASIS (points of mAP)", text="{:+.1f}")
+        panels.append(Panel(title, x, y, tuple(series), (Line("OASIS", 0, Look(BLACK, "", "--")),)))
+    frame = points.drop(columns="ours_cell")
+    return Figure(frame, tuple(panels), notes=lead_notes(study, points), n_columns=len(LEADING), size=(3.4, 2.6))
+
+
+@exhibit("landmark/lead_numbers", title="SOML minus OASIS, in numbers", needs=("results",), when=_has_lead)
+def lead_numbers(study: LandmarkStudy) -> Table:
+    """How far S-TG and S-DA are above OASIS in mean average precision, in points, by visual words and features."""
+    points, columns = lead_points(study), lead_columns(study)
+    titles = {
+        "words": {words: f"{words:,} words" for words in points["words"]},
+        "features": {name: features_title(name) for name in points["features"]},
+        "column": {" ".join(key): title for key, title in columns.items()},
+    }
+    frame = points.assign(column=points["constants"] + " " + points["method"], ours=points["mean"], unit="points")
+    frame["ours_cell"] = frame["ours_cell"].str.replace(" points", "")
+    return Table(frame, ("features",), "column", "words", titles=titles, notes=lead_notes(study, points))
 
 
 @exhibit(

@@ -36,6 +36,7 @@ from lookalike.learners.triplet_products import TripletProducts
 from lookalike.ranking.oxford import average_precision
 from lookalike.ranking.rankings import ranks_and_ties
 from lookalike.studies.fits import Clock, fold_seed, make_learner, plain_number, warm_up, write_model
+from lookalike.studies.landmark.lead import FEATURES, repeat_name
 from lookalike.studies.landmark.rankings import JUNK, MAP, MAP_FULL, RELEVANCE, SPARSITY, LandmarkRankings
 from lookalike.studies.landmark.settings import LearningImages
 from lookalike.studies.metrics import metrics_frame, select
@@ -346,6 +347,37 @@ def chosen_constants(
         task = landmark_task(data, learning_images, landmark, draw, seed=seed)
         scores += held_out_scores(spec, settings, task, fold_seed(seed, landmark, draw, "fit"), passes)
     return settings[int(np.argmax(scores))]
+
+
+def measure_lead(
+    data: LandmarkData,
+    learning_images: pd.DataFrame,
+    landmarks: Sequence[str],
+    specs: Mapping[str, Fit],
+    *,
+    setting: str,
+    n_features: float,
+    chosen_draws: int,
+    seed: int,
+    passes: float | None = None,
+) -> list[dict[str, object]]:
+    """Return rows of results with one codebook: mean average precision of whole images as queries, in percent.
+
+    Methods whose constants are chosen run in the first `chosen_draws` draws.
+    """
+    names = {"study": "landmark", "setting": setting}
+    rows: list[dict[str, object]] = [{**names, "metric": FEATURES, "value": n_features, "unit": "features"}]
+    draws = sorted(set(learning_images["draw"]))
+    for method, spec in specs.items():
+        for draw in draws[:chosen_draws] if spec.select else draws:
+            of_draw = (data, learning_images, landmarks, draw, spec)
+            chosen = chosen_constants(*of_draw, seed=seed, passes=passes)
+            for landmark in landmarks:
+                task = (data, learning_images, landmark, draw, spec)
+                result = run_landmark(*task, seed=seed, method=method, chosen=chosen, passes=passes, n_top=1)
+                found = {"method": method, "repeat": repeat_name(landmark, draw), "metric": MAP_FULL}
+                rows.append({**names, **found, "value": 100 * result.metrics[MAP_FULL], "unit": "percent"})
+    return rows
 
 
 def held_out_scores(

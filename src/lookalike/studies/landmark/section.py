@@ -12,18 +12,19 @@ from pydantic import Field
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_table
-from lookalike.core.settings.data_sets import LANDMARK_KINDS
+from lookalike.core.settings.data_sets import LANDMARK_KINDS, VISTERM_KINDS
 from lookalike.core.settings.methods import Changes, Fit, Method, qpao_blocks
 from lookalike.core.settings.model import ABSENT, Absent, Distinct, names_or, only, plain
 from lookalike.core.settings.schema import Codebook, CodebookTraining
 from lookalike.core.settings.sentences import refer, refer_kind, refer_once
 from lookalike.data.ground_truth import OXFORD_LANDMARKS, folders_in, landmarks_with, name_landmarks, painted_truth
 from lookalike.data.locate import listing_fingerprint
+from lookalike.data.visterm_folder import labels_in
 from lookalike.exhibits.registry import Exhibit
 from lookalike.exhibits.study import Files
 from lookalike.learners.registry import MODULES
 from lookalike.studies.batches import SIZES, Batch, run_files
-from lookalike.studies.landmark.settings import Dimensions, LearningImages, Sweeps
+from lookalike.studies.landmark.settings import Dimensions, Lead, LearningImages, Sweeps
 from lookalike.studies.method_study import MethodStudy, fit_of
 
 RUN_FILES = ("model.lookalike", "fit.json", "metrics.parquet", "ranks.npz")
@@ -35,8 +36,7 @@ SWEPT = {"sweep": ONLINE, "gamma_sweep": ("SOMLDA",), "cost_sweep": ("QPAO",), "
 BEFORE, AFTER = "tfidf", "soml-da"
 """Methods whose first results the montage shows."""
 CHOSEN = {"oasis-diagonal": "oasis-chosen", "soml-tg": "soml-tg-chosen", "soml-da": "soml-da-chosen"}
-"""Methods to the same with constants that are chosen among several, by images to learn from."""
-AS_IN_PRINT = {chosen: method for method, chosen in CHOSEN.items()}
+"""Methods of a study's `lead` to the same with constants that are chosen among several, by images to learn from."""
 LEAST_TO_CHOOSE = 4
 """Positives that leave two to learn from, and two to find each other, where constants are chosen."""
 Landmarks = Annotated[str | list[str], names_or("all", 1, "`all` or a list of different landmarks")]
@@ -49,11 +49,11 @@ class LandmarkSection(Sweeps, MethodStudy):
     """The section of the landmark study: what its jobs read and write."""
 
     room: ClassVar = "landmark"
-    contrasted: ClassVar = ("metrics", "fits")
+    contrasted: ClassVar = ("metrics", "fits", "results")
 
     codebooks: Distinct[str] = Field(min_length=1, max_length=3)
-    """Ids of the codebooks, from small to large; the first fills Tables 1, 4 and 7 of the paper, the second 2, 5 and 8,
-    the third 3, 6 and 9."""
+    """Ids of the codebooks, from small to large. One of 10,000 words fills Tables 1, 4 and 7 of the paper, one of
+    100,000 words 2, 5 and 8, one of a million 3, 6 and 9. Published counts have one codebook, of a word a column."""
     methods: Distinct[str] = Field(min_length=1, description="Ids of the methods to run, in the order of the exhibits.")
     variants: Distinct[str] = Field([])
     """Ids of methods to run too. They show what the paper's equations do as printed."""
@@ -62,6 +62,7 @@ class LandmarkSection(Sweeps, MethodStudy):
     of the ground-truth files that have enough images; `oxford5k` must list them."""
     learning: LearningImages = LearningImages()
     dimensions: Absent[Dimensions] = ABSENT
+    lead: Absent[Lead] = ABSENT
     codebook_overrides: dict[str, dict[str, Changes]] = Field({})
     """Further changes for one codebook, by codebook id and method id; those for a codebook that the study does not use
     are ignored."""
@@ -72,7 +73,7 @@ class LandmarkSection(Sweeps, MethodStudy):
     def check(self) -> None:
         """Refuse settings that name what does not exist or cannot work together."""
         place, most = f"landmark.{self.dataset}", self.learning.negatives
-        refer_kind(place, self.data_set.kind, LANDMARK_KINDS, "ground truth")
+        refer_kind(place, self.data_set.kind, (*LANDMARK_KINDS, *VISTERM_KINDS), "landmarks")
         self._check_codebooks(f"{place}.codebooks")
         self._check_landmarks(f"{place}.landmarks")
         self._check_methods(place)
@@ -83,9 +84,11 @@ class LandmarkSection(Sweeps, MethodStudy):
 
     def _check_codebooks(self, place: str) -> None:
         """Refuse codebooks that are not each larger than the one before: the exhibits tell them apart by size."""
-        known = self._shared.codebooks
-        for codebook in self.codebooks:
-            refer(place, codebook, known)
+        known, of_lead = self._shared.codebooks, self.lead.codebooks if self.lead is not None else ()
+        if not self.has_pictures and (len(self.codebooks) > 1 or of_lead):
+            raise LookalikeError(f"config: {place}: published counts are of one codebook: name one, and no `lead`")
+        for codebook in (*self.codebooks, *of_lead):
+            refer(place if codebook in self.codebooks else f"landmark.{self.dataset}.lead.codebooks", codebook, known)
             if known[codebook].published and self.data_set.kind != "oxford5k":
                 raise LookalikeError(f"config: {place} names {codebook!r}, whose words are those of Oxford5K only")
         sizes = [known[codebook].words for codebook in self.codebooks]
@@ -129,7 +132,11 @@ class LandmarkSection(Sweeps, MethodStudy):
                         f"config: {place}.codebook_overrides.{codebook}.{method} sets `batch`, which is the same for "
                         f"all codebooks: set it under {place}.overrides"
                     )
-        used = [*self.run_methods(), *(method for methods in parts.values() for method in methods)]
+        used = [
+            *self.run_methods(),
+            *(method for methods in parts.values() for method in methods),
+            *self.lead_methods(),
+        ]
         for method, codebook in product(dict.fromkeys(used), ("", *self.codebooks)):
             spec = self.spec(method, codebook)
             _check_method(place, method, spec)
@@ -148,9 +155,11 @@ class LandmarkSection(Sweeps, MethodStudy):
                     )
 
     def showing(self, exhibits: Sequence[Exhibit], shown: Collection[str]) -> Self:
-        """Return the study that runs its methods with the codebooks in the places that these exhibits ask for."""
+        """Return the study that runs its methods with the codebooks of the sizes that these exhibits ask for."""
         study = self.anew(variants=[], dimensions=None, **dict.fromkeys(SWEPT))
-        study._places = {place for exhibit in exhibits for place in exhibit.asks} or {0}
+        asked = {size for exhibit in exhibits for size in exhibit.asks}
+        sizes = [self._shared.codebooks[id].words for id in self.codebooks]
+        study._places = {place for place, size in enumerate(sizes) if size in asked} or {0}
         return study
 
     def reads(self, job: str, fitted: Sequence[str] = (), **names: str) -> Mapping[str, object]:
@@ -168,6 +177,11 @@ class LandmarkSection(Sweeps, MethodStudy):
                 return {"data": located, "drawn": self.drawn_folders(), "wants_words": self.wants_words()}
             case "extract_keypoints":
                 return {"keypoints": self._shared.keypoints[names["keypoints"]], "n_shards": data.shards}
+            case "measure_lead" if self.lead is not None:
+                specs = {method: fit_of(self.spec(method, id)) for method in self.lead_methods()}
+                own = {"setting": self.lead_setting(id), "chosen_draws": self.lead.chosen_draws}
+                shared = {"landmarks": self.named_landmarks(), "passes": self.learning.passes, **seed}
+                return {"specs": specs, **own, **shared}
             case "run":
                 shared = {"landmarks": self.named_landmarks(), "passes": self.learning.passes, **seed}
                 return {"specs": {method: fit_of(self.spec(method, id)) for method in fitted}, **shared}
@@ -213,16 +227,6 @@ class LandmarkSection(Sweeps, MethodStudy):
             return spec.model_copy(update={"parameters": {**spec.parameters, "n_blocks": qpao_blocks(words)}})
         return spec
 
-    @property
-    def has_choice(self) -> bool:
-        """Tell whether all of `CHOSEN` were run."""
-        return {*CHOSEN.values()} <= {*self.methods}
-
-    def deciding(self, method: str) -> str:
-        """Return the method that decides claims about one: on other data than the paper's that of `CHOSEN`."""
-        is_apart = self.has_choice and self.data_set.kind != "oxford5k"
-        return CHOSEN.get(method, method) if is_apart else method
-
     def parameters(self, method: str) -> Mapping[str, Any]:
         """Return the parameters of a method's learner; none of one that is not run."""
         return self.spec(method).parameters if method in self.run_methods() else {}
@@ -233,7 +237,22 @@ class LandmarkSection(Sweeps, MethodStudy):
 
     def named_methods(self) -> list[str]:
         """Return the methods that exhibits name: those that sweeps fit, too."""
-        return list(dict.fromkeys([*self.run_methods(), *self.sweep_fits()]))
+        return list(dict.fromkeys([*self.run_methods(), *self.sweep_fits(), *self.lead_methods()]))
+
+    def lead_methods(self) -> list[str]:
+        """Return the methods whose lead is measured, with printed and with chosen constants."""
+        return [] if self.lead is None else [*CHOSEN, *CHOSEN.values()]
+
+    def lead_setting(self, codebook: str) -> str:
+        """Name words and features of a codebook as rows of results do: ``words=10000;features=400``."""
+        given = self._shared.codebooks[codebook]
+        n_max = self._shared.keypoints[given.keypoints].n_max if given.keypoints else 0
+        return f"words={given.words};features={n_max or 'all'}"
+
+    def lead_files(self) -> list[str]:
+        """Return the rows of results of every codebook of the lead."""
+        codebooks = self.lead.codebooks if self.lead is not None else ()
+        return [f"{self.folder}/landmark/lead/{codebook}.parquet" for codebook in codebooks]
 
     def sweep_fits(self) -> dict[str, Fit]:
         """Return what decides the fits of sweeps, by method."""
@@ -267,7 +286,7 @@ class LandmarkSection(Sweeps, MethodStudy):
     @property
     def draws_queries(self) -> bool:
         """Tell whether its landmarks are folders, whose queries are drawn, and not those of ground-truth files."""
-        return self.data_set.kind == "landmarks" and not self.data_set.ground_truth
+        return self.data_set.kind in ("landmarks", *VISTERM_KINDS) and not self.data_set.ground_truth
 
     def named_landmarks(self) -> list[str]:
         """Return the landmarks that are learned; where a user's ground truth is away, those of the results."""
@@ -278,7 +297,8 @@ class LandmarkSection(Sweeps, MethodStudy):
         if self.data_set.kind == "synthetic_landmarks":
             return self._painted_names()
         data, learned = self.data_set, Path(self.folder, "learning_images.parquet")
-        if self.draws_queries and (folders := folders_in(str(data.path))):
+        folders = (folders_in if self.has_pictures else labels_in)(str(data.path)) if self.draws_queries else []
+        if folders:
             return list(name_landmarks(folders, data.distractors))
         if data.ground_truth and Path(data.ground_truth).is_dir():
             return _landmarks_with(data.ground_truth, self.learning.positives)
@@ -344,17 +364,18 @@ class LandmarkSection(Sweeps, MethodStudy):
         return [*self.runs("metrics.parquet"), *swept]
 
     def compared_methods(self) -> tuple[str, str] | None:
-        """Return what the montage shows: TF-IDF, and S-DA or else the last that learns; None without two."""
+        """Return what the montage shows: TF-IDF, and S-DA or else the last that learns; None without two, or images."""
         learned = [method for method in self.methods if method != BEFORE]
-        if BEFORE not in self.methods or not learned:
+        if BEFORE not in self.methods or not learned or not self.has_pictures:
             return None
-        return BEFORE, next((method for method in (self.deciding(AFTER), AFTER) if method in learned), learned[-1])
+        return BEFORE, AFTER if AFTER in learned else learned[-1]
 
     def planned_files(self) -> Files:
         """Return the files that exhibits are drawn from."""
         names = {"metrics": "landmark/metrics", "fits": "landmark/timing", "manifest": "manifest"}
         pair = self.compared_methods()
         names |= {"dimensions": "dimensions"} if self.dimensions is not None else {}
+        names |= {"results": "results"} if self.lead is not None else {}
         names |= {name: name for name in ("queries", "relevance") if pair}
         files: dict[str, str | list[str]] = {name: f"{self.folder}/{file}.parquet" for name, file in names.items()}
         if pair:

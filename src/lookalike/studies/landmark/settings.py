@@ -65,6 +65,15 @@ class Dimensions(Section):
     """Seconds of processor time of one fit; a method that takes longer is not run with more words."""
 
 
+class Lead(Section):
+    """S-TG and S-DA minus OASIS over codebooks of several sizes and numbers of features; not run if left out."""
+
+    codebooks: Distinct[str] = Field(min_length=2)
+    """Ids of the codebooks: their words and the `n_max` of their keypoints vary. Whole images are queries."""
+    chosen_draws: int = Field(3, ge=1, le=100)
+    """Draws, the first ones, in which constants are chosen too; this takes about ten times as long as printed ones."""
+
+
 class Sweeps(Section):
     """What a study varies besides its methods."""
 

@@ -15,14 +15,14 @@ import pandas as pd
 
 from lookalike.core.settings.schema import Codebook
 from lookalike.exhibits.claims import Claim, Scope
-from lookalike.exhibits.contrasts import DRAWS, ITERATIONS, LIMITED, TIME
+from lookalike.exhibits.contrasts import ITERATIONS, LIMITED, TIME
 from lookalike.exhibits.contrasts import NO_RESULT as UNFINISHED
 from lookalike.exhibits.model import Drawn, Figure, Gallery, Table
 from lookalike.exhibits.printed import MISSING, STAR, Judge, plus_minus
 from lookalike.exhibits.statuses import Status
 from lookalike.ranking.statistics import summarise
 from lookalike.studies.landmark.rankings import MAP, NONZEROS, SPARSITY, UPDATE_SHARE
-from lookalike.studies.landmark.section import AS_IN_PRINT, CHOSEN, LandmarkSection
+from lookalike.studies.landmark.section import LandmarkSection
 from lookalike.studies.metrics import not_converged, rows_in, select
 
 PAPER = "soml-aaai-2014"
@@ -57,8 +57,6 @@ ABOUT_METHODS = {
     "soml-tg": "SOML by truncated gradients, which moves every weight towards zero after each step",
     "soml-da": "SOML by dual averaging, which makes the weights anew from the mean of all gradients",
 }
-LEAST_DRAWS = 3
-"""Draws of which chosen constants decide a claim: all landmarks of a draw share them."""
 LITERAL_OF = ("soml-tg", "soml-da")
 """Methods whose printed form differs from what can work; their variants stand beneath them."""
 LEARNED_FROM = (
@@ -87,19 +85,14 @@ class Vocabulary:
     """How captions name its size (``10,000``)."""
     n_words: int
     place: int
-    """Its place in the study, from 0, which says which of the paper's tables has its form."""
+    """Its place in the study, from 0."""
     why_not_comparable: str = ""
     """Why its numbers may not be held against the printed ones; "" where they may."""
 
     @property
     def setting(self) -> str:
-        """How printed numbers name the paper's codebook of its place."""
-        return f"codebook={PRINTED_CODEBOOKS[self.printed_words]}"
-
-    @property
-    def printed_words(self) -> int:
-        """Words of the paper's codebook of its place."""
-        return list(PRINTED_CODEBOOKS)[self.place]
+        """How printed numbers name the paper's codebook of its size; "" where the paper has none."""
+        return f"codebook={PRINTED_CODEBOOKS[self.n_words]}" if self.n_words in PRINTED_CODEBOOKS else ""
 
 
 class LandmarkStudy(LandmarkSection):
@@ -118,7 +111,7 @@ class LandmarkStudy(LandmarkSection):
         found = []
         for place, id in enumerate(self.codebooks):
             codebook = self._shared.codebooks[id]
-            title, why = codebook.title or f"{codebook.words:,}", self._why_not_comparable(codebook, place)
+            title, why = codebook.title or f"{codebook.words:,}", self._why_not_comparable(codebook)
             found.append(Vocabulary(id, title, codebook.words, place, why))
         return tuple(found)
 
@@ -137,23 +130,26 @@ class LandmarkStudy(LandmarkSection):
         """Tell whether the paper's numbers stand beside ours: they are of these landmarks and of no others."""
         return self.data_set.kind == "oxford5k"
 
-    def deciding(self, method: str) -> str:
-        """Return the method that decides claims about one; in print that is itself."""
-        return method if self.is_print else super().deciding(method)
+    def follows_protocol(self) -> bool:
+        """Tell whether metrics are learned from as many images as in the paper, for which its constants were set."""
+        return not self._other_sizes()
+
+    def _other_sizes(self) -> list[str]:
+        """Say which numbers of images to learn from are not the paper's."""
+        sizes = {name: getattr(self.learning, name) for name in PAPER_LEARNING}
+        return [f"{sizes[name]} {name}, the paper {n}" for name, n in PAPER_LEARNING.items() if sizes[name] != n]
 
     @property
     def undecided(self) -> str:
-        """Sentence on SOML with the constants of another collection; "" on that collection, or with others."""
-        if self.has_choice:
-            return ""
+        """Sentence on SOML with constants that are for another number of triplets; "" where they are not."""
         changed = {*self.overrides, *(method for changes in self.codebook_overrides.values() for method in changes)}
         as_there = [method for method in LITERAL_OF if method in self.methods and method not in changed]
-        if self.shows_printed or not as_there:
+        if self.follows_protocol() or not as_there:
             return ""
         learning = "a metric was learned from {positives} images of a landmark and {negatives} others, in the paper"
         ours, paper = learning.format_map(dict(self.learning)), " and ".join(map(str, PAPER_LEARNING.values()))
         return (
-            f"{' and '.join(map(self.title_of, as_there))} ran with their constants for Oxford5K, on other images: "
+            f"{' and '.join(map(self.title_of, as_there))} ran with their constants for more triplets: "
             f"{ours} {paper}. That does not decide how they compare with other methods."
         )
 
@@ -198,7 +194,6 @@ class LandmarkStudy(LandmarkSection):
         for key in product(self.codebooks, self.run_methods()):
             ended_by = self._ended_by(*key).items()
             limits = [limit for limit, ended in ended_by if sum(ended) >= max(1, LIMITED * len(ended))]
-            limits += [DRAWS] * (key[1] in AS_IN_PRINT and self.learning.draws < LEAST_DRAWS)
             found[key] = ((UNFINISHED,) if key in without else ()) + tuple(limits)
         return found
 
@@ -230,9 +225,8 @@ class LandmarkStudy(LandmarkSection):
         return self.summary.get((codebook.id, MEAN, method, metric), Number())
 
     def printed_mean(self, codebook: Vocabulary, method: str, metric: str) -> float:
-        """Return the paper's mean over its landmarks in the table of the codebook's place; NaN for other sizes."""
-        is_same = codebook.n_words == codebook.printed_words
-        return self.printed_means(metric, method).get(codebook.n_words, math.nan) if is_same else math.nan
+        """Return the paper's mean over its landmarks with a codebook of this size; NaN for other sizes."""
+        return self.printed_means(metric, method).get(codebook.n_words, math.nan)
 
     def why_without(self, codebook: str, landmark: str, method: str) -> str:
         """Say why a method has no number of a landmark, or of the mean over them; "" where it has one."""
@@ -278,21 +272,16 @@ class LandmarkStudy(LandmarkSection):
         study.not_converged, study.limits = {}, {}
         return study
 
-    def _why_not_comparable(self, codebook: Codebook, place: int) -> str:
-        """Say why a codebook, at a place from 0, may not be held against print, by the settings; "" if it may."""
+    def _why_not_comparable(self, codebook: Codebook) -> str:
+        """Say why a codebook may not be held against print, by the settings; "" if it may."""
         if self.synthetic:
             return "synthetic images"
         if not self.shows_printed:
-            return "not the paper's images"
+            return "the paper's landmarks are others"
         if sorted(self.named_landmarks()) != sorted(LANDMARKS):
             return "other landmarks than the paper's"
-        sizes = {name: getattr(self.learning, name) for name in PAPER_LEARNING}
-        other = [f"{sizes[name]} {name}, the paper {n}" for name, n in PAPER_LEARNING.items() if sizes[name] != n]
-        if other:
+        if other := self._other_sizes():
             return f"other images to learn from than the paper's ({'; '.join(other)})"
-        printed = list(PRINTED_CODEBOOKS)[place]
-        if codebook.words != printed:
-            return f"a codebook of {codebook.words:,} words, the paper {printed:,}"
         return "RootSIFT" if codebook.root else ""
 
     def judge(self, codebook: Vocabulary) -> Judge:
@@ -301,8 +290,6 @@ class LandmarkStudy(LandmarkSection):
         def judge(cell: Mapping[str, Any]) -> tuple[str, str] | None:
             if math.isnan(cell["printed"]):
                 return None
-            if cell["landmark"] not in (*self.landmark_titles, MEAN):
-                return Status.NOT_COMPARABLE, codebook.why_not_comparable
             if math.isnan(cell["ours"]):
                 failed = self.why_without(codebook.id, cell["landmark"], cell["method"])
                 if failed:
@@ -327,7 +314,7 @@ class LandmarkStudy(LandmarkSection):
 
     def was_run(self, method: str, setting: str = "") -> bool:
         """Tell whether the study runs a method; what is no method counts as run."""
-        named = (*TABLE_METHODS, *CHOSEN.values(), *self.named_methods())
+        named = (*TABLE_METHODS, *self.named_methods())
         return method in self.run_methods() or method not in named
 
     def other_data(self, settings: Sequence[str]) -> str:
@@ -385,29 +372,14 @@ class LandmarkStudy(LandmarkSection):
             for name, every in (("n_landmarks", len(self.landmark_titles)), ("n_draws", self.learning.draws))
         )
         origin = " (images made by code)" if self.synthetic else ""
-        data = f"Data: {self.title}{origin}, {n_landmarks} landmark{'s' * (n_landmarks != 1)}"
+        counted = f"{n_landmarks} landmark{'s' * (n_landmarks != 1)}"
+        data = f"Data: {self.title}{origin}" + ("" if self.title.startswith(counted) else f", {counted}")
         if drawn is None or isinstance(drawn, Gallery):
             return f"{data}."
         if n_draws == 1:
             return f"{data}, one draw."
         spread = "± standard deviation" if isinstance(drawn, Table) and not drawn.heads else "means"
         return f"{data}; {spread} over {n_draws} draws."
-
-    def chosen_words(self, method: str) -> list[str]:
-        """Return a note on the constants that a method's twin of `CHOSEN` took most often; none if it was not run."""
-        fits = self.own(self.table("fits")) if self.has("fits") else pd.DataFrame(columns=["method"])
-        fits = fits[fits["method"] == CHOSEN.get(method)]
-        names = [name for name in self.spec(CHOSEN[method]).select if f"selected_{name}" in fits] if len(fits) else []
-        if not names:
-            return []
-        counts = fits.groupby([f"selected_{name}" for name in names]).size()
-        key = counts.idxmax()
-        values = key if isinstance(key, tuple) else (key,)
-        settings = " and ".join(f"{name} = {value:g}" for name, value in zip(names, values, strict=True))
-        return [
-            f"Held-out images to learn from chose {settings} most often ({int(counts.max())} of {len(fits)} fits of "
-            f"{self.title_of(CHOSEN[method])})."
-        ]
 
     def of_printed_sign(self) -> list[str]:
         """Return a note on what the printed sign of the update gives beside the true one; none if that was not run."""

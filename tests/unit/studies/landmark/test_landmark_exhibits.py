@@ -5,13 +5,13 @@ import math
 import pandas as pd
 import pytest
 from contract import check_exhibits, check_not_run
-from small_landmark import LANDMARKS, dimensions, fits, metrics, pictures, study, tables
+from small_landmark import LANDMARKS, WORDS, dimensions, fits, metrics, pictures, results, study, tables
 
 from lookalike.exhibits.headline import headline
 from lookalike.exhibits.registry import exhibits_of
 from lookalike.exhibits.sheets import sheets_of
 from lookalike.studies.landmark import exhibits
-from lookalike.studies.landmark.rankings import MAP
+from lookalike.studies.landmark.rankings import MAP, SPARSITY
 from lookalike.studies.metrics import select
 
 TABLES = [f"soml-aaai-2014/table{number}" for number in range(1, 10)]
@@ -45,47 +45,72 @@ def test_every_exhibit_is_drawn_and_says_which_data_it_shows(tmp_path):
     check_not_run("landmark", missing, tmp_path / "not run")
     assert headline(missing) == f"Oxford5K: {NOT_RUN}\n"
     sidecars = check_exhibits(
-        "landmark", study({**tables(), **given}, files), tmp_path / "oxford", printed=[*TABLES, "soml-aaai-2014/text"]
+        "landmark",
+        study({**tables(results=results()), **given}, files, lead={"codebooks": [*WORDS]}),
+        tmp_path / "oxford",
+        printed=[*TABLES, "soml-aaai-2014/text"],
     )
     assert [sum(sidecars[id]["statuses"].values()) for id in TABLES] == [40] * 3 + [28] * 6
     assert [sidecars[id]["state"] == "not comparable" for id in TABLES] == [False] * 6 + [True] * 3
     for id, sidecar in sidecars.items():
         assert DATA.get(id, "Oxford5K, ") in sidecar["caption"][1]
         ours = any(note.startswith("QPAO (reconstructed): ours") for note in sidecar["notes"])
-        assert ours == (sidecar["name"] not in ("literal", "gamma", "order", "montage", "text")), id
+        assert ours == (
+            sidecar["name"] not in ("literal", "gamma", "order", "lead", "lead_numbers", "montage", "text")
+        ), id
 
 
-def test_print_stands_beside_synthetic_landmarks_in_rows_of_its_own_without_a_verdict():
-    landmarks = [*LANDMARKS[:-1], "duke_tower"]
-    demo = study(tables(), kind="synthetic_landmarks", title="demo landmarks", landmarks=landmarks)
-    table, demo = table_of(demo)
-    assert "demo landmarks (images made by code)" in demo.data_sentence(table)
-    assert "Not comparable with the printed numbers: synthetic images." in demo.notes(table)
-    assert set(table.frame["status"]) == {"", "not comparable"}
-    (sheet,) = sheets_of(table)
-    assert sheet.rows[-2][:4] == ("Radcliffe Camera (Oxford)", "paper", "52.22", "82.44")
-    assert sheet.rows[-1][:2] == ("mAP (Oxford)", "paper")
-
-
-def test_a_landmark_of_another_data_set_is_not_oxfords_whatever_it_is_called():
+def test_other_landmarks_stand_beside_the_papers_mean_without_a_verdict():
+    """A landmark of another data set is not Oxford's, whatever it is called."""
     named = ["all_souls", "tower"]
     own = study(tables(metrics=metrics(landmarks=named)), kind="landmarks", title="my landmarks", landmarks=named)
-    cells = table_of(own)[0].frame.set_index("landmark")
-    assert cells.loc[[*named, "mean"], "printed"].isna().all()
-    assert cells.loc["oxford5k/all_souls", "ours"].isna().all()
-    assert cells.loc["oxford5k/all_souls", "printed"].notna().any()
+    table, own = table_of(own)
+    cells = table.frame.set_index(["landmark", "method"])
+    assert cells.loc[named, "printed"].isna().all()
+    assert cells.loc[("mean", "tfidf"), ["printed", "status"]].tolist() == [33.86, "not comparable"]
+    (sheet,) = sheets_of(table)
+    assert [row[:2] for row in sheet.rows] == [("All Souls", "ours"), ("Tower", "ours"), ("mAP", "ours"), ("", "paper")]
+    assert table.notes == ("The paper's row is the mean over its 7 landmarks of Oxford.",)
+    assert "Not comparable with the printed numbers: the paper's landmarks are others." in own.notes(table)
+    # the paper prints no mean of sparsity
+    own = own.drawing(exhibits_of("landmark")["soml-aaai-2014/table4"])
+    sparsity = exhibits.quantity_table(own, SPARSITY).frame.set_index(["landmark", "method"])
+    printed = own.paper_values.query("metric == 'sparsity' and representation == '10k' and method == 'soml-tg'")[
+        "value"
+    ]
+    assert sparsity.loc[("mean", "soml-tg"), "printed"] == pytest.approx(printed.mean())
     at_home = table_of(study(tables()))[0].frame.set_index("landmark")
     assert at_home.loc["all_souls", "printed"].notna().any()
 
 
-def test_only_a_codebook_of_the_papers_size_has_printed_numbers_beside_its_margins():
+def test_a_table_of_the_paper_is_of_its_number_of_words_and_of_real_photographs():
     named = {"sift-1k": 1000, "sift-100k": 100_000}
     own = study(tables(metrics=metrics(codebooks=named)), codebooks=named)
-    smaller, same = (table_of(own, place=place)[0] for place in (0, 1))
-    assert all(math.isnan(margin.contrast.printed) and not margin.printed_best for margin in smaller.margins)
-    assert all(not math.isnan(margin.contrast.printed) for margin in same.margins)
-    assert {margin.printed_best for margin in same.margins} != {""}
-    assert smaller.notes[0] == "The paper's numbers are with 10,000 words, ours with 1,000."
+    assert {exhibit.id for exhibit in own.own_exhibits()} & {*TABLES} == {f"soml-aaai-2014/table{n}" for n in (2, 5, 8)}
+    margins = table_of(own, place=1)[0].margins
+    assert all(not math.isnan(margin.contrast.printed) for margin in margins)
+    assert {margin.printed_best for margin in margins} != {""}
+    painted = study(tables(), kind="synthetic_landmarks", landmarks=list(LANDMARKS))
+    assert not [exhibit.id for exhibit in painted.own_exhibits() if exhibit.paper == "soml-aaai-2014"]
+
+
+def test_the_lead_over_oasis_is_of_words_features_and_constants():
+    study_ = study(tables(results=results()), lead={"codebooks": [*WORDS]}, landmarks=list(LANDMARKS[:4]))
+    drawn = exhibits.lead_over_features(study_)
+    frame = drawn.frame.set_index(["words", "features", "constants", "method"])
+    assert len(frame) == 2 * 2 * 2 * 2
+    row = frame.loc[10_000, "400", "printed", "soml-tg"]
+    assert (row["mean"], row["n"], row["n_features"]) == (pytest.approx(-3.0), 4, 390.0)
+    assert row["low"] < -3.0 < row["high"] < 0
+    assert frame.loc[10_000, "all", "printed", "soml-tg"]["mean"] == pytest.approx(5.0)
+    assert frame.loc[1000, "all", "chosen", "soml-da"]["mean"] == pytest.approx(1.0)
+    assert [panel.title[5:] for panel in drawn.panels[:2]] == ["S-TG, printed constants", "S-DA, printed constants"]
+    assert [series.name for series in drawn.panels[0].series] == ["1,000 words", "10,000 words"]
+    places = "1,000 words and 400 features and 10,000 words and 400 features"
+    assert drawn.notes[0] == f"With printed constants, S-TG is below OASIS with {places}."
+    sheets = sheets_of(exhibits.lead_numbers(study_))
+    assert [row[0] for sheet in sheets for row in sheet.rows] == ["400 features", "all features"] * 2
+    assert any("−3.0 [" in cell for cell in sheets[0].rows[0])
 
 
 def test_a_row_is_the_mean_and_spread_of_its_draws_beside_print(oxford):
@@ -110,7 +135,6 @@ def test_other_settings_stand_beside_print_without_a_verdict():
     for changes, reason in (
         ({"learning": {"negatives": 100}}, fewer),
         ({"landmarks": list(LANDMARKS[:6])}, "other landmarks than the paper's"),
-        ({"codebooks": {"sift-10k": 5000}}, "a codebook of 5,000 words, the paper 10,000"),
         ({"codebooks": {"sift-10k": {"words": 10_000, "root": True}}}, "RootSIFT"),
     ):
         judged = cells(study(tables(), **changes)).query("status != ''")
@@ -152,6 +176,7 @@ def test_the_headline_has_a_column_a_codebook_and_one_draw_no_spread(oxford):
 
 def test_constants_of_another_size_decide_nothing(oxford):
     assert oxford.undecided == ""
+    assert study(tables(), kind="landmarks").undecided == "", "as many images as in the paper"
     own = {"kind": "landmarks", "learning": {"negatives": 100}}
     for changed, methods in ([], "S-TG and S-DA"), (["soml-tg"], "S-DA"), (["soml-tg", "soml-da"], ""):
         sentence = study(tables(), **own, overrides={method: {} for method in changed}).undecided
@@ -226,26 +251,8 @@ def test_sweeps_of_few_landmarks_and_draws_say_so_and_stand_beside_tf_idf_of_the
     assert not cost.panels[0].series[0].low, "one draw has no spread"
 
 
-def test_chosen_constants_have_a_mark_each_draw():
-    """No model is as sparse as the mean of draws that chose other constants."""
-    chosen = ["oasis-chosen", "soml-tg-chosen", "soml-da-chosen"]
-    sparsity = dict.fromkeys(chosen, 0.4)
-    numbers = metrics({"tfidf": 0.0, **dict.fromkeys(chosen, 0.1)}, sparsity, draws=2)
-    is_dense = numbers["metric"].eq("sparsity") & numbers["fold"].eq(0)
-    numbers.loc[is_dense, "value"] = 0.1
-    given = study(tables(metrics=numbers), methods=["tfidf", *chosen], learning={"draws": 2})
-    drawn = exhibits.sparsity_over_lambda(given)
-    marks = select(drawn.frame, representation="sift-10k", series="soml-tg-chosen")["sparsity"]
-    assert marks.tolist() == pytest.approx([10.0, 40.0], abs=1.0)
-
-
-def test_gamma_is_varied_beside_what_was_chosen():
-    methods = [*study(tables()).methods, "oasis-chosen", "soml-tg-chosen", "soml-da-chosen"]
-    chosen = fits().query("method == 'soml-da'").assign(method="soml-da-chosen", selected_gamma=1e-2)
-    chosen.loc[chosen["fold"] == 0, "selected_gamma"] = 1e-4
-    numbers = {"metrics": metrics(), "fits": pd.concat([fits(), chosen])}
-    drawn = exhibits.precision_over_gamma(study(tables(**numbers), methods=methods))
-    assert drawn.notes[0].startswith("Held-out images to learn from chose gamma = 0.01 most often (84 of 105 fits")
+def test_gamma_is_varied():
+    drawn = exhibits.precision_over_gamma(study(tables()))
     assert [series.name for series in drawn.panels[0].series] == ["S-DA, rho = 1"]
     assert {line.name for line in drawn.panels[0].lines} == {"TF-IDF", "OASIS", "gamma in print"}
     assert select(drawn.frame, representation="sift-1m")["map"].tolist() == pytest.approx([1.0, 10.0])

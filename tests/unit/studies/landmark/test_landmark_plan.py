@@ -8,10 +8,10 @@ from contract import check_plan
 from project import own_settings
 
 from lookalike.core.files import write_table
-from lookalike.studies.landmark.section import RUN_FILES
+from lookalike.studies.landmark.section import CHOSEN, RUN_FILES
 from lookalike.studies.settings import checked
 
-OXFORD, DEMO = "oxford5k", "demo_landmarks"
+OXFORD, DEMO, COUNTS = "oxford5k", "demo_landmarks", "landmarks11"
 
 
 def study_of(dataset, *without, **changes):
@@ -34,7 +34,7 @@ def demo():
 
 def test_runs_are_every_codebook_landmark_method_and_draw_once(oxford):
     found = oxford.runs("metrics.parquet")
-    assert len(set(found)) == 3 * 7 * 11 * 5
+    assert len(set(found)) == 3 * 7 * 8 * 5
     assert "results/oxford5k/runs/sift-1m/bodleian/soml-da-every-step/4/metrics.parquet" in found
     assert oxford.number_files() == [*found, "results/oxford5k/landmark/sweep.parquet"]
     assert study_of(OXFORD, "sweep", "gamma_sweep", "cost_sweep", "triplet_order").number_files() == found
@@ -45,7 +45,7 @@ def test_batches_of_every_size_make_every_run_once(oxford, demo, size):
     study = study_of(DEMO, batch=size, overrides={})
     (batch,) = study.batches()
     assert (batch.name, batch.fitted_by({})) == (size, demo.run_methods())
-    assert [(batch.name, len(batch.fitted)) for batch in oxford.batches()] == [("fold", 1), ("method", 10)]
+    assert [(batch.name, len(batch.fitted)) for batch in oxford.batches()] == [("fold", 1), ("method", 7)]
     files = [
         file.format(dataset=DEMO, representation=codebook, subset=landmark, method=method)
         for file in batch.files
@@ -78,22 +78,47 @@ def test_jobs_read_only_what_decides_their_results(oxford):
     assert study_of(OXFORD, batch="subset").params("exhibits") == oxford.params("exhibits")
 
 
-@pytest.mark.parametrize(("dataset", "tables"), [(OXFORD, range(1, 10)), (DEMO, (1, 2, 4, 5, 7, 8))])
-def test_every_file_that_an_exhibit_needs_is_planned(dataset, tables):
-    study = study_of(dataset)
+SWEEPS = ("sparsity", "gamma", "cost", "order")
+ASKED = {
+    OXFORD: (range(1, 10), ("query_region", "literal", "time", "montage", "lead", "lead_numbers", *SWEEPS)),
+    # counts have no rectangles and no images
+    COUNTS: ((1, 4, 7), ("literal", "time")),
+    # no table of a paper is of painted images
+    DEMO: ((), ("query_region", "montage")),
+}
+
+
+@pytest.mark.parametrize("dataset", ASKED)
+def test_every_file_that_an_exhibit_needs_is_planned(dataset):
+    study, (tables, own) = study_of(dataset), ASKED[dataset]
     found, files = check_plan(study), study.planned_files()
-    own = {f"landmark/{name}" for name in ("query_region", "literal", "time", "montage")}
-    own |= {f"landmark/{name}" for name in ("sparsity", "gamma", "cost", "order")}
-    assert found == own | {"soml-aaai-2014/text", *(f"soml-aaai-2014/table{number}" for number in tables)}
-    assert found - check_plan(study_of(dataset, "dimensions")) == {"landmark/time"}
+    of_paper = {"soml-aaai-2014/text", *(f"soml-aaai-2014/table{number}" for number in tables)} if tables else set()
+    assert found == of_paper | {f"landmark/{name}" for name in own}
+    if "time" in own:
+        assert found - check_plan(study_of(dataset, "dimensions")) == {"landmark/time"}
     last = study.codebooks[-1]
-    assert {tuple(path.split("/")[3:6:2]) for path in files["ranks"]} == {
-        (last, "tfidf"),
-        (last, study.deciding("soml-da")),
-    }
-    assert study.deciding("soml-da") == {OXFORD: "soml-da", DEMO: "soml-da-chosen"}[dataset]
-    named = study.synthetic, len(study.named_landmarks()), study.parameters("soml-tg")["regularization"]
-    assert named == (dataset == DEMO, 7, 1e-5)
+    ranked = {(last, "tfidf"), (last, "soml-da")} if "montage" in own else set()
+    assert {tuple(path.split("/")[3:6:2]) for path in files.get("ranks", [])} == ranked
+    named = study.synthetic, study.parameters("soml-tg")["regularization"]
+    assert named == (dataset == DEMO, 1e-5)
+
+
+def test_published_counts_have_the_landmarks_of_their_labels(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    counts = study_of(COUNTS)
+    assert (counts.named_landmarks(), counts.has_pictures, counts.draws_queries) == ([], False, True)
+    folder = Path(counts.data_set.path)
+    folder.mkdir(parents=True)
+    (folder / "manifest.csv").write_text("path,label\na/1.jpg,old fort\nb/1.jpg,distractors\nc/1.jpg,gate/inside\n")
+    assert counts.named_landmarks() == ["gate", "old_fort"]
+
+
+def test_a_lead_is_measured_with_every_codebook_of_it(oxford):
+    assert oxford.lead_files()[0] == "results/oxford5k/landmark/lead/sift-10k.parquet"
+    asked = oxford.params("measure_lead", representation="sift-100k")
+    assert (asked["setting"], asked["chosen_draws"]) == ("words=100000;features=all", 3)
+    assert list(asked["specs"]) == [*CHOSEN, *CHOSEN.values()]
+    assert oxford.planned_files()["results"] == "results/oxford5k/results.parquet"
 
 
 def test_the_montage_shows_da_or_else_the_last_learned_method():
@@ -129,7 +154,6 @@ def test_a_users_landmarks_are_those_of_the_ground_truth_or_of_the_results(demo,
     config["datasets"]["mine"] = own
     config["landmark"]["mine"] = config["landmark"][DEMO] | {"landmarks": "all", "learning": {"positives": 2}}
     config["landmark"]["mine"]["methods"] = ["tfidf", "soml-tg"]
-    del config["landmark"]["mine"]["triplet_order"]
     mine = checked(config).landmark["mine"]
     assert mine.named_landmarks() == []
     write_table(pd.DataFrame({"landmark": ["hall", "abbey", "hall"]}), Path("results/mine/learning_images.parquet"))
