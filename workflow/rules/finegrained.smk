@@ -135,7 +135,7 @@ for studied_dataset, study in FINEGRAINED.items():
         priority: 1
         conda:
             "../../envs/deep.yaml"
-        threads: lambda wildcards: FINEGRAINED[wildcards.dataset].network.threads
+        threads: lambda wildcards: FINEGRAINED[wildcards.dataset].networks.threads
         params:
             settings=settings_for(FINEGRAINED, "pretrain_network"),
         script:
@@ -164,7 +164,7 @@ for studied_dataset, batch in [
         priority: 1
         conda:
             "../../envs/deep.yaml"
-        threads: lambda wildcards: FINEGRAINED[wildcards.dataset].network.threads
+        threads: lambda wildcards: FINEGRAINED[wildcards.dataset].networks.threads
         params:
             settings=settings_for(FINEGRAINED, "train_networks", batch),
         script:
@@ -190,7 +190,7 @@ for studied_dataset, study in FINEGRAINED.items():
         priority: 1
         conda:
             "../../envs/deep.yaml"
-        threads: lambda wildcards: FINEGRAINED[wildcards.dataset].network.threads
+        threads: lambda wildcards: FINEGRAINED[wildcards.dataset].networks.threads
         params:
             settings=settings_for(FINEGRAINED, "train_linear_embedding"),
         script:

@@ -16,7 +16,9 @@ with logged(snakemake):
     given, params = snakemake.input, snakemake.params.settings
     sampling, seed = Sampling(**params["sampling"]), params["seed"]
     features, pairs = vectors_by_system(given.vectors), read_table(given.pairs)
-    relevance, ratings = RelevanceData.load(given.relevance), read_table(given.ratings)
+    ratings = read_table(given.ratings)
+    # without images to learn from there is no OASIS, and the golden feature learns from ratings alone
+    relevance = RelevanceData.load(given.relevance) if params["oasis"] else None
     settings = GoldenFeature(**params["golden"])
     golden = golden_system(features, relevance, pairs, settings, sampling, seed=seed, ratings=ratings)
     write_system(golden, snakemake.output, relevance=lambda path: golden.relevance.save(path))
@@ -32,7 +34,8 @@ with logged(snakemake):
     embedded = l1hashkpca_system(features, weights, rows, pairs, hashes, seed=seed, codebook_from=learned_from)
     write_system(embedded, snakemake.output)
 
-    relevance = relevance if golden.relevance is None else golden.relevance
-    settings, buffers = EmbeddingOasis(**params["oasis"]), params["buffers"]
-    oasis = oasis_system(embedded.vectors, relevance, pairs, settings, sampling, seed=seed, buffers=buffers)
-    write_system(oasis, snakemake.output)
+    if params["oasis"]:
+        relevance = relevance if golden.relevance is None else golden.relevance
+        settings, buffers = EmbeddingOasis(**params["oasis"]), params["buffers"]
+        oasis = oasis_system(embedded.vectors, relevance, pairs, settings, sampling, seed=seed, buffers=buffers)
+        write_system(oasis, snakemake.output)

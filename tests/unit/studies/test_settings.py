@@ -42,7 +42,7 @@ def test_what_is_left_out_takes_its_default_or_stays_absent(settings):
     assert plain(config.category["caltech256"].splits) == {"folds": 5, "train": 40, "test": 25, "validation": 8}
     assert config.datasets["demo"].clutter == ["257.clutter"]
     assert config.methods["oasis"].trace.aggressiveness == 0.1
-    assert config.finegrained["triplets"].network.ranking.learning_rate == 0.0003
+    assert config.finegrained["triplets"].networks.ranking.learning_rate == 0.0003
     assert checked({**settings, "web": {"websim": {}}}).web["websim"].approximate is None
     assert "share" not in whole["web"]["websim"]["training"]
     assert {name for name, data in config.datasets.items() if data.in_demo} == DEMO

@@ -24,7 +24,7 @@ from lookalike.exhibits.words import listed
 from lookalike.studies.finegrained import pictures as pictures
 from lookalike.studies.finegrained import sampler_drawing as sampler_drawing
 from lookalike.studies.finegrained.numbers import COUNTS
-from lookalike.studies.finegrained.study import FORMS, PAPER_POOL, FinegrainedStudy, after_steps
+from lookalike.studies.finegrained.study import FORMS, PAPER_POOL, FinegrainedStudy, after_steps, has
 from lookalike.studies.finegrained.systems import (
     ALL,
     CONVNET,
@@ -91,14 +91,28 @@ def features_beside_learning(study: FinegrainedStudy) -> Table:
     return systems_table(study, TABLE1)
 
 
-@exhibit(f"{PAPER}/table2", title="Architectures of networks", needs=("metrics",), optional=BESIDE, shows=())
+@exhibit(
+    f"{PAPER}/table2",
+    title="Architectures of networks",
+    needs=("metrics",),
+    optional=BESIDE,
+    when=has(DEEP),
+    condition="networks",
+    shows=(),
+)
 def architectures(study: FinegrainedStudy) -> Table:
     """How well each architecture of networks orders rated triplets: similarity precision and score-30."""
     return systems_table(study, TABLE2)
 
 
 @exhibit(
-    f"{PAPER}/fig6", title="Out-of-class negatives", needs=("metrics",), optional=("pool",), shows=("sampling_study",)
+    f"{PAPER}/fig6",
+    title="Out-of-class negatives",
+    needs=("metrics",),
+    optional=("pool",),
+    when=lambda study: study.samples_shares(),
+    condition="a `sampling_study` of networks with two seeds or more",
+    shows=("sampling_study",),
 )
 def sampling(study: FinegrainedStudy) -> Figure:
     """How the share of training triplets with an out-of-class negative changes similarity precision and score-30."""
@@ -106,12 +120,10 @@ def sampling(study: FinegrainedStudy) -> Figure:
     frame = pd.DataFrame(_sampled(study), columns=columns)
     titles = {PRECISION: "Similarity precision (%)", SCORE: f"Score at top {study.k} (triplets)"}
     panels = [_sampling_panel(study, frame[frame["metric"] == metric], title) for metric, title in titles.items()]
-    notes = _sampling_notes(study, frame)
-    if frame["system"].nunique() == 1:
-        # a single point shows nothing
-        alone = f"{study.title_of(DEEP)} alone was trained here, at {study.chosen_percent}%."
-        return Figure(frame, (Panel("", Axis(), Axis(), empty=alone),))
-    return Figure(frame, tuple(panels), notes=notes)
+    notes = [*_metric_notes(study), *study.trainings_notes(frame["system"])]
+    if (frame["series"] == UNIFORM).any():
+        notes.append("Weighted sampling draws images by their relevance, uniform sampling draws all alike.")
+    return Figure(frame, tuple(panels), notes=(*notes, "The printed curves have no numbers."))
 
 
 @exhibit(f"{PAPER}/text", title="Numbers in its text", needs=("fits", "metrics"), shows=())
@@ -164,7 +176,13 @@ def costs(study: FinegrainedStudy) -> Table:
     return Table(frame, heads=heads, numbers=numbers, titles=titles, notes=notes)
 
 
-@exhibit("finegrained/settings", title="Settings of features", needs=("fits",))
+@exhibit(
+    "finegrained/settings",
+    title="Settings of features",
+    needs=("fits",),
+    when=lambda study: study.has_choices(),
+    condition="several settings of a feature to choose from by `golden.ratings`",
+)
 def settings_tried(study: FinegrainedStudy) -> Table:
     """Which settings of each hand-crafted feature were tried, and how precise they are on ratings set aside for it."""
     fits, rows = study.fits, []
@@ -175,8 +193,6 @@ def settings_tried(study: FinegrainedStudy) -> Table:
         for place, row in enumerate(tried):
             cells = {"distance": DISTANCES[row["distance"]], "precision": f"{100 * row['precision']:.1f}"}
             rows.append({"system": system, "choice": row["choice"], **cells, "taken": "yes" if place == best else ""})
-    if not rows:
-        rows = [dict.fromkeys(("system", "distance", "precision", "taken"), "") | {"choice": Status.NO_RESULT}]
     heads = {"system": "System", "choice": "settings", "distance": "distance"}
     heads |= {"precision": "precision (%)", "taken": "taken"}
     notes = (
@@ -192,16 +208,13 @@ def settings_tried(study: FinegrainedStudy) -> Table:
     title="Buffers of the sampler",
     needs=("fits",),
     optional=("metrics",),
-    when=lambda study: study.buffers,
+    when=lambda study: study.buffers and OASIS in study.systems(),
 )
 def buffers(study: FinegrainedStudy) -> Table:
     """What is lost if triplets come from buffers of some images of each category (Figure 4) and not from all images."""
     fits = study.fits
-    found = fits["buffers"].get(OASIS) if "buffers" in fits else None
+    found: Any = fits["buffers"][OASIS]
     heads = {"size": "buffer", "hand": "images at hand", "far": "total variation", "right": "precision of OASIS (%)"}
-    if found is None or not len(found):
-        why = study.why_not_run(OASIS) or "OASIS was not learned from buffers here"
-        return Table(pd.DataFrame([dict.fromkeys(heads, "") | {"size": Status.NO_RESULT}]), heads=heads, notes=(why,))
     frame = pd.DataFrame([dict(row) for row in found])
     frame = frame.assign(
         size=[f"{int(row):,}" if row > 0 else "all images" for row in frame["capacity"]],
@@ -219,7 +232,13 @@ def buffers(study: FinegrainedStudy) -> Table:
     return Table(frame, heads=heads, numbers=frozenset(heads), notes=notes)
 
 
-@exhibit("finegrained/contrasts", title="Differences of systems", needs=("metrics", "paired"), optional=("pool",))
+@exhibit(
+    "finegrained/contrasts",
+    title="Differences of systems",
+    needs=("metrics", "paired"),
+    optional=("pool",),
+    when=lambda study: study.compared_pairs(),
+)
 def contrasts(study: FinegrainedStudy) -> Figure:
     """By how much one system is better than another, for every pair that a claim of the paper is about."""
     printed = study.printed_study()
@@ -246,16 +265,20 @@ def contrasts(study: FinegrainedStudy) -> Figure:
     return Figure(frame, panels, size=(4.6, 0.6 + 0.19 * max(8, len(drawn))), notes=notes)
 
 
-@exhibit("finegrained/curves", title="Training of the networks", needs=("metrics",), optional=("fits",))
+@exhibit(
+    "finegrained/curves",
+    title="Training of the networks",
+    needs=("metrics",),
+    optional=("fits",),
+    when=has(DEEP),
+    condition="networks",
+)
 def training_curves(study: FinegrainedStudy) -> Figure:
     """How each network learns: what it has right and its loss, on triplets that it learns from and on held-out ones."""
     frame = _curve_rows(study)
     systems = ordered_systems(on_all_images(frame["system"]))
     panels = [_curve_panel(study, frame, system, quantity) for system, quantity in product(systems, PHASES["ranking"])]
-    if not panels:
-        nothing = (study.why_not_run(DEEP) or "no curve was recorded",)
-        return Figure(frame, (Panel("", Axis(), Axis(), empty="not run"),), notes=nothing)
-    drops = {study.network.pretraining.drops, study.network.ranking.drops}
+    drops = {study.networks.pretraining.drops, study.networks.ranking.drops}
     rates = "at its only learning rate" if drops == {0} else "at the last of its learning rates"
     whose = f"the relevance that {study.title_of(GOLDEN)} makes" if study.golden.ratings else "training relevance"
     notes = (
@@ -277,7 +300,7 @@ def training_curves(study: FinegrainedStudy) -> Figure:
     "finegrained/learning",
     title="When networks pass features",
     needs=("metrics", "contrasts"),
-    when=lambda study: study.learning_curves is not None,
+    when=lambda study: study.learning_curves is not None and DEEP in study.systems(),
 )
 def learning_curves(study: FinegrainedStudy) -> Figure:
     """After how many steps, and with how many training images, networks pass the golden feature."""
@@ -444,9 +467,10 @@ def _cost(study: FinegrainedStudy, system: str, fit: Mapping[Any, Any]) -> dict[
 
 def _learned_from(study: FinegrainedStudy, system: str, recorded: str, fit: Mapping[Any, Any]) -> str:
     """Return what a system learned from: images, their categories, relevance or ratings."""
-    pretraining, (network, _) = study.network.pretraining, system_and_images(system)
+    pretraining, (network, _) = study.networks.pretraining, system_and_images(system)
     if fit and network == GOLDEN:
-        return f"{fit.get('learned_from', RELEVANCE)}; training categories"
+        categories = "" if study.surroundings.no_training else "; training categories"
+        return f"{fit.get('learned_from', RELEVANCE)}{categories}"
     if fit and network == CONVNET and not (pretraining.images or pretraining.weights):
         return "training categories"
     return f"{recorded} by {study.title_of(GOLDEN)}" if recorded == RELEVANCE and study.golden.ratings else recorded
@@ -490,26 +514,8 @@ def _sampling_panel(study: FinegrainedStudy, rows: pd.DataFrame, title: str) -> 
             is_line = name == WEIGHTED
             series.append(replace(points, kind="line", band=n_weighted > 1) if is_line else points)
     chosen = Line(f"share of DeepRanking ({percent}%)", percent, Look(BLACK, "", ":"), upright=True)
-    nothing = "not run" if study.why_not_run(DEEP) else "no such network"
-    return Panel(
-        "",
-        Axis("Out-of-class negatives (%)", low=-4, high=104, text="{:.0f}% out-of-class"),
-        Axis(title, text="{:,.1f}"),
-        tuple(series),
-        (chosen,) if series else (),
-        empty="" if series else nothing,
-    )
-
-
-def _sampling_notes(study: FinegrainedStudy, frame: pd.DataFrame) -> tuple[str, ...]:
-    if frame.empty:
-        return (f"{study.title_of(DEEP)}: {study.why_not_run(DEEP) or 'no such network was trained'}.",)
-    notes = [*_metric_notes(study), *study.trainings_notes(frame["system"])]
-    if study.sampling_study is None:
-        notes.append("Networks of other shares were not trained here; examples/networks.yaml asks for them.")
-    if (frame["series"] == UNIFORM).any():
-        notes.append("Weighted sampling draws images by their relevance, uniform sampling draws all alike.")
-    return (*notes, "The printed curves have no numbers.")
+    x = Axis("Out-of-class negatives (%)", low=-4, high=104, text="{:.0f}% out-of-class")
+    return Panel("", x, Axis(title, text="{:,.1f}"), tuple(series), (chosen,))
 
 
 def _sampling_names(study: FinegrainedStudy) -> str:

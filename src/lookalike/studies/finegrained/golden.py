@@ -3,7 +3,8 @@
 Twenty-seven components, as many as the paper mixes (Deep Ranking, section 6.1): the six hand-crafted features by four
 distances each, and three distances of embeddings learned from the categories of training images. The paper's weights
 come from human ratings, and it makes the relevance that networks learn from. Ours come from the relevance of training
-images, or as in the paper from ratings that are set aside for it, and never from rated evaluation triplets.
+images, or as in the paper from ratings that are set aside for it, and never from rated evaluation triplets. Without
+training images there are no categories to learn embeddings from, and 24 components are left.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ class Measured:
 
 def golden_system(
     features: Features,
-    relevance: RelevanceData,
+    relevance: RelevanceData | None,
     pairs: pd.DataFrame,
     settings: GoldenFeature,
     sampling: Sampler,
@@ -93,25 +94,32 @@ def golden_system(
     ratings: pd.DataFrame | None = None,
     n_principal: int = N_PRINCIPAL,
 ) -> SystemResult:
-    """Learn the golden feature and L1 visual features from training relevance, or from ratings; measure the pairs."""
+    """Learn the golden feature and L1 visual features from training relevance, or from ratings; measure the pairs.
+
+    Without a relevance it learns from ratings alone.
+    """
     usable = training.usable_rows(features)
-    relevance = training.with_vectors(relevance, usable)
-    if len(np.unique(relevance.category)) < 2:
-        raise LookalikeError("embeddings need training images of two categories at least: put more of them in place")
+    ratings = pd.DataFrame() if ratings is None else ratings
+    rated = len(ratings) > 0
+    if relevance is not None:
+        relevance = training.with_vectors(relevance, usable)
+        if len(np.unique(relevance.category)) < 2:
+            raise LookalikeError("embeddings need training images of two categories at least: put more in place")
     golden_feature.warm_up()
     relevance_triplets.warm_up()
     pair_distances.warm_up()
     start = time.perf_counter()
-    ratings = pd.DataFrame() if ratings is None else ratings
-    rated = len(ratings) > 0
     if rated:
         folds = _rated_folds(ratings, relevance, settings.folds, seed)
-    else:
+    elif relevance is not None:
         folds = _drawn_folds(relevance, settings, sampling, seed)
+    else:
+        raise LookalikeError("the golden feature has nothing to learn from: give training images, or golden.ratings")
+    learned_from = np.flatnonzero(usable) if relevance is None else relevance.image_id
     measured = _measured(folds, features, relevance, n_principal, seed)
     learned, C, choice = measured.chosen(np.arange(len(measured.names)), settings.C)
-    l1_weights = _l1_weights(measured, features, relevance, settings.C)
-    components = _components(features, relevance, relevance.image_id, np.flatnonzero(usable), n_principal, seed)
+    l1_weights = _l1_weights(measured, features, learned_from, settings.C)
+    components = _components(features, relevance, learned_from, np.flatnonzero(usable), n_principal, seed)
     fit_seconds = time.perf_counter() - start
     used = np.flatnonzero(learned.weights)
     print(f"golden-features: C = {C:g}, {len(used)} of {len(components)} components, {fit_seconds:.1f} s")
@@ -142,11 +150,11 @@ def golden_system(
         "converged": bool(learned.converged),
         "learned_from": "ratings" if rated else "training relevance",
         "n_triplets": sum(map(len, measured.nearer)),
-        "n_fit_images": relevance.n_images,
+        "n_fit_images": 0 if relevance is None else relevance.n_images,
         "n_pairs": len(pairs),
         "processor": processor_name(),
     }
-    own_relevance = golden_relevance(relevance, distances_of) if rated else None
+    own_relevance = golden_relevance(relevance, distances_of) if rated and relevance is not None else None
     return SystemResult(None, distances.astype(np.float32), fit, own_relevance)
 
 
@@ -161,13 +169,15 @@ def golden_relevance(relevance: RelevanceData, distances_of: Callable[[Ids, Ids]
 
 
 def _components(
-    features: Features, relevance: RelevanceData, learned_from: Ids, wanted: Ids, n_principal: int, seed: int
+    features: Features, relevance: RelevanceData | None, learned_from: Ids, wanted: Ids, n_principal: int, seed: int
 ) -> list[Component]:
     """Every feature by every distance, and embeddings of the `wanted` images from the categories of others."""
+    crafted = [Component(name, features[name], distance) for name, distance in product(sorted(features), DISTANCES)]
+    if relevance is None:
+        return crafted
     labels = relevance.category[relevance.rows_of(learned_from)]
     stream = integer_seed(seed, "finegrained", "golden", "annotation")
     vectors = embed_categories(features, learned_from, labels, wanted, n_components=n_principal, seed=stream)
-    crafted = [Component(name, features[name], distance) for name, distance in product(sorted(features), DISTANCES)]
     return crafted + [Component(f"annotation-{name}", vectors[name], distance) for name, distance in ANNOTATION]
 
 
@@ -183,7 +193,7 @@ def _drawn_folds(relevance: RelevanceData, settings: GoldenFeature, sampling: Sa
         yield training.draw_triplets(part, size, sampling, stream), relevance.image_id[folds != fold], part.image_id
 
 
-def _rated_folds(ratings: pd.DataFrame, relevance: RelevanceData, most: int, seed: int) -> Iterator[Fold]:
+def _rated_folds(ratings: pd.DataFrame, relevance: RelevanceData | None, most: int, seed: int) -> Iterator[Fold]:
     """Deal rated triplets into folds by text query; all training images are others than theirs."""
     names, text_query = np.unique(ratings["text_query"].astype(str), return_inverse=True)
     n_folds = min(most, len(names))
@@ -191,12 +201,13 @@ def _rated_folds(ratings: pd.DataFrame, relevance: RelevanceData, most: int, see
         raise LookalikeError("golden.ratings: weights are learned from ratings of two text queries at least: raise it")
     folds = (generator(seed, "finegrained", "golden", "folds").permutation(len(names)) % n_folds)[text_query]
     triplets = ratings[["query", "positive", "negative"]].to_numpy()
+    learned_from = np.empty(0, dtype=np.int64) if relevance is None else relevance.image_id
     for fold in range(n_folds):
-        yield triplets[folds == fold], relevance.image_id, np.unique(triplets[folds == fold])
+        yield triplets[folds == fold], learned_from, np.unique(triplets[folds == fold])
 
 
 def _measured(
-    folds: Iterable[Fold], features: Features, relevance: RelevanceData, n_principal: int, seed: int
+    folds: Iterable[Fold], features: Features, relevance: RelevanceData | None, n_principal: int, seed: int
 ) -> Measured:
     """Measure the triplets of every fold."""
     nearer, farther, names = [], [], []
@@ -212,9 +223,7 @@ def _measured(
     return Measured(names, nearer, farther, scales, seed)
 
 
-def _l1_weights(
-    measured: Measured, features: Features, relevance: RelevanceData, values: Sequence[float]
-) -> dict[str, float]:
+def _l1_weights(measured: Measured, features: Features, ids: Ids, values: Sequence[float]) -> dict[str, float]:
     """L1 visual features whose L1 distance has a weight, with weights of sum 1; all alike where none has."""
     among = [i for i, (name, distance) in enumerate(measured.names) if distance == "l1" and name in features]
     learned, _, _ = measured.chosen(np.array(among), values)
@@ -222,7 +231,6 @@ def _l1_weights(
     for i, weight in zip(among, learned.weights, strict=True):
         name = measured.names[i][0]
         # vectors are divided by their norms before they are hashed, and the weights make up for that
-        ids = relevance.image_id
         norms = [np.abs(features[name][ids[rows]]).sum(dtype=np.float64) for rows in training.blocks_of(len(ids))]
         norm = float(np.sum(norms)) / len(ids)
         found[name] = float(weight / measured.scales[i]) * norm

@@ -28,7 +28,7 @@ from lookalike.exhibits.neighbours import (
 )
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLUE, ORANGE
-from lookalike.studies.finegrained.study import FinegrainedStudy
+from lookalike.studies.finegrained.study import FinegrainedStudy, has
 from lookalike.studies.finegrained.systems import AFTER, BEFORE, COMPARED, CONVNET, DEEP, PAPER, REAL
 from lookalike.studies.metrics import rows_in
 
@@ -84,11 +84,16 @@ def sample_triplets(study: FinegrainedStudy) -> Gallery:
     return Gallery(pd.DataFrame(records), rows, tuple(ROLES), heads, notes=(note,), tile=0.85)
 
 
-@exhibit(f"{PAPER}/fig5", title="Filters of the first layers", needs=("metrics",), optional=("filters",), shows=())
+@exhibit(
+    f"{PAPER}/fig5",
+    title="Filters of the first layers",
+    needs=("metrics", "filters"),
+    when=has(DEEP),
+    condition="networks",
+    shows=(),
+)
 def first_filters(study: FinegrainedStudy) -> Gallery:
     """What the first layer of each path of DeepRanking looks for: the filters of its first convolution."""
-    if not study.has("filters"):
-        return nothing("path", study.why_not_run(DEEP) or f"{study.title_of(DEEP)} was not run here")
     file = study.path("filters")
     filters, frame = dict(np.load(file)), filters_of(file)
     rows: list[tuple[Tile, ...]] = []
@@ -102,13 +107,19 @@ def first_filters(study: FinegrainedStudy) -> Gallery:
     return Gallery(frame, tuple(rows), tuple(titles), notes=_filter_notes(frame), tile=0.5)
 
 
-@exhibit(f"{PAPER}/fig7", title="Ranking examples", needs=RANKED, optional=("metrics",), shows=())
+@exhibit(
+    f"{PAPER}/fig7",
+    title="Ranking examples",
+    needs=RANKED,
+    optional=("metrics",),
+    when=has(*COMPARED),
+    condition="images to learn from",
+    shows=(),
+)
 def ranking_examples(study: FinegrainedStudy) -> Gallery:
     """What ConvNet, OASIS and DeepRanking each find first for the same queries."""
     chosen = choose_queries(study.table("outcomes"), study.table("triplets"))
     ranked = rankings_of(study.table("pairs"), distances_of(study, COMPARED), chosen, N_RESULTS)
-    if ranked.empty:
-        return nothing("query", study.why_not_run(DEEP) or "none of the systems that it compares has a ranking")
     frame = ranked.merge(chosen[[*KEYS, "chosen_as"]], on=KEYS).drop(columns="distance")
     frame["file"], frame["label"] = ([study.images[image][part] for image in frame["image_id"]] for part in (0, 1))
     # labels of rated triplets are text queries, which say nothing of what an image shows
@@ -120,14 +131,18 @@ def ranking_examples(study: FinegrainedStudy) -> Gallery:
     return Gallery(frame, rows, titles, heads=("query",), notes=_example_notes(study, frame), tile=0.9)
 
 
-@exhibit("finegrained/gallery", title="Before and after learning", needs=RANKED, optional=("metrics",))
+@exhibit(
+    "finegrained/gallery",
+    title="Before and after learning",
+    needs=RANKED,
+    optional=("metrics",),
+    when=has(*AFTER),
+    condition="ratings or images to learn from",
+)
 def before_and_after(study: FinegrainedStudy) -> Gallery:
     """What queries find before learning from triplets, and after it."""
     distances = distances_of(study)
-    pair = [next((system for system in systems if system in distances), "") for systems in (BEFORE, AFTER)]
-    if not all(pair):
-        return nothing("query", "no two systems, one learned and one not, have distances to rank by")
-    before, after = pair
+    before, after = pair = [next(system for system in systems if system in distances) for systems in (BEFORE, AFTER)]
     table, seed = _shares(study, before, after), study.seed
     candidates = list(map(Candidate, table.index, table["text_query"], table["better"] - table["worse"]))
     choices = choose(candidates, N_SHOWN, seed=seed, dataset=study.dataset)

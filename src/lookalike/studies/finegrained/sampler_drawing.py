@@ -15,8 +15,8 @@ from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import GREEN, GREY
 from lookalike.studies.finegrained.pictures import nothing
 from lookalike.studies.finegrained.settings import Sampling
-from lookalike.studies.finegrained.study import FinegrainedStudy
-from lookalike.studies.finegrained.systems import DEEP, PAPER
+from lookalike.studies.finegrained.study import FinegrainedStudy, has
+from lookalike.studies.finegrained.systems import OASIS, PAPER
 
 if TYPE_CHECKING:
     from lookalike.data.relevance import RelevanceData
@@ -68,15 +68,19 @@ class DrawnImage(NamedTuple):
 
 
 @exhibit(
-    f"{PAPER}/fig4", title="The sampler of triplets", needs=("manifest",), optional=("relevance", "metrics"), shows=()
+    f"{PAPER}/fig4",
+    title="The sampler of triplets",
+    needs=("manifest", "relevance"),
+    optional=("metrics",),
+    when=has(OASIS),
+    condition="images to learn from",
+    shows=(),
 )
 def sampler(study: FinegrainedStudy) -> Gallery:
     """How the online sampler draws a triplet: images arrive in buffers, one for each category, and leave them."""
     from lookalike.data.relevance import RelevanceData
 
-    relevance = RelevanceData.load(study.path("relevance")) if study.has("relevance") else None
-    if relevance is None or relevance.n_images == 0:
-        return nothing("image_id", study.why_not_run(DEEP) or "there is no training relevance to sample triplets by")
+    relevance = RelevanceData.load(study.path("relevance"))
     try:
         step = find_step(relevance, study.sampling(), study.seed)
     except ValueError as error:

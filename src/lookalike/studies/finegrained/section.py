@@ -58,6 +58,7 @@ from lookalike.studies.finegrained.systems import (
 MEASURED = ("distances.npy", "fit.json")
 FEATURE_FILES = ("vectors.npy", *MEASURED)
 NETWORK_FILES = ("model.lookalike", "filters.npz", "vectors.npy", "curve.parquet", *MEASURED)
+NOT_ASKED = "not run: ask for networks with the setting `network`, as examples/rated-networks.yaml does"
 NO_TORCH = "not run: install torch with `.venv/bin/python -m pip install torch`, or `make demo` in the project's folder"
 
 
@@ -78,7 +79,8 @@ class FinegrainedSection(Study):
     l1hashkpca: L1HashKPCA = L1HashKPCA()
     oasis: EmbeddingOasis = EmbeddingOasis()
     validation: HeldOutImages = HeldOutImages()
-    network: Networks = Networks()
+    network: Networks | None = None
+    """The networks; without this section none is trained. `{}` trains them with all defaults."""
     sampling_study: SamplingStudy | None = None
     learning_curves: LearningCurves | None = None
     buffers: Absent[Distinct[Annotated[int, Field(ge=3)]]] = left_out()
@@ -106,7 +108,7 @@ class FinegrainedSection(Study):
                 ) from error
         shares = [self.sampler.out_of_class, *(self.sampling_study.out_of_class if self.sampling_study else [])]
         fractions = [share for share in shares if abs(100 * share - round(100 * share)) > 1e-6]
-        traced, interval = self.traced_steps(), self.network.ranking.validation_interval
+        traced, interval = self.traced_steps(), self.networks.ranking.validation_interval
         if any(step % interval for step in traced):
             raise LookalikeError(
                 f"config: {place}.learning_curves.steps: networks are looked at every {interval} steps "
@@ -128,7 +130,7 @@ class FinegrainedSection(Study):
         """Return what a job of a rule reads of the settings; how others are trained or sampled it does not."""
         from lookalike.studies.recipes import reads_of_drawing
 
-        data, sampling, network = self.data_set, {"sampling": self.sampling()}, self.network
+        data, sampling, network = self.data_set, {"sampling": self.sampling()}, self.networks
         trained = {**dict(only(Network, network)), "validation": self.validation}
         own: dict[str, Any]
         match job:
@@ -143,8 +145,10 @@ class FinegrainedSection(Study):
                 own = {"features": {system: self.features.given(system) for system in systems}}
                 own["folder"] = self.images_folder()
             case "learn_on_features":
-                own = {"golden": self.golden, "l1hashkpca": self.l1hashkpca, "oasis": self.oasis, **sampling}
-                own |= {"buffers": self.buffers or [], "images": self.numbers_of_images()}
+                own = {"golden": self.golden, "l1hashkpca": self.l1hashkpca, **sampling}
+                no_training = self.surroundings.no_training
+                own |= {"buffers": self.buffers or [], "images": [] if no_training else self.numbers_of_images()}
+                own["oasis"] = None if no_training else self.oasis
             case "learn_oasis_on_network":
                 own = {"oasis": self.oasis, **sampling, "seeds": network.seeds}
             case "pretrain_network":
@@ -195,7 +199,7 @@ class FinegrainedSection(Study):
         return Surroundings(
             folder=self.images_folder(),
             no_training="" if has_training else no_training,
-            no_torch="" if has_torch else NO_TORCH,
+            no_networks=NOT_ASKED if self.network is None else "" if has_torch else NO_TORCH,
             is_graded=is_graded or relevance_file(path) is not None,
         )
 
@@ -209,6 +213,19 @@ class FinegrainedSection(Study):
 
         is_painted = self.data_set.kind == SYNTHETIC
         return painted_folder(self._shared, self.dataset) if is_painted else str(self.data_set.path)
+
+    def samples_shares(self) -> bool:
+        """Tell whether Figure 6 has several networks to show, and seeds enough to show what is chance."""
+        return DEEP in self.systems() and bool(self.sampled_networks()) and len(self.seeds) > 1
+
+    @property
+    def networks(self) -> Networks:
+        """Settings of the networks, the defaults where none is asked for."""
+        return self.network or Networks()
+
+    def has_choices(self) -> bool:
+        """Tell whether ratings choose among several settings of a feature."""
+        return bool(self.golden.ratings) and any(len(self.features.given(feature)) > 1 for feature in FEATURES)
 
     def sampled_networks(self) -> dict[str, tuple[float, bool]]:
         """Return networks of the sampling study that no table shows: share of out-of-class negatives, weighted."""
@@ -257,9 +274,9 @@ class FinegrainedSection(Study):
     def systems(self) -> list[str]:
         """Return every system that is run, in the order of the tables."""
         if self.surroundings.no_training:
-            return list(FEATURES)
+            return [*FEATURES, *([EMBEDDED, GOLDEN] if self.golden.ratings else [])]
         learned = [*FEATURES, EMBEDDED, OASIS, GOLDEN, *self.on_fewer_images(GOLDEN)]
-        if self.surroundings.no_torch:
+        if self.surroundings.no_networks:
             return learned
         convnets = [CONVNET, *self.on_fewer_images(CONVNET)]
         return [*learned, *convnets, *self.ranking_networks(), OASIS_ON_TOP, EMBEDDING_ON_TOP]
@@ -291,7 +308,7 @@ class FinegrainedSection(Study):
     @property
     def seeds(self) -> range:
         """Numbers of the seeds that networks are trained with."""
-        return range(1, self.network.seeds + 1)
+        return range(1, self.networks.seeds + 1)
 
     def trainings(self, system: str) -> list[str]:
         """Return the folders of a system: one for each seed where it is a network, or learns from one."""
@@ -324,9 +341,10 @@ class FinegrainedSection(Study):
 
     def learned_files(self) -> list[str]:
         """Return the files of what is learned on features, of any data set; relevance too where one makes that."""
-        relevance = ["relevance.npz"] if self.golden.ratings else []
-        files = {GOLDEN: [*MEASURED, *relevance], EMBEDDED: ["vectors.npy", *MEASURED], OASIS: MEASURED}
-        files |= dict.fromkeys(self.on_fewer_images(GOLDEN), MEASURED)
+        files: dict[str, Sequence[str]] = {EMBEDDED: ["vectors.npy", *MEASURED], GOLDEN: MEASURED}
+        if not self.surroundings.no_training:
+            files |= {GOLDEN: [*MEASURED, *(["relevance.npz"] if self.golden.ratings else [])], OASIS: MEASURED}
+            files |= dict.fromkeys(self.on_fewer_images(GOLDEN), MEASURED)
         return [f"results/{{dataset}}/systems/{system}/{file}" for system, own in files.items() for file in own]
 
     def relevance_path(self) -> str:

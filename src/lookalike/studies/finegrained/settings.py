@@ -190,7 +190,7 @@ class Surroundings(Section):
     """Folder that the paths of the manifest start from."""
     no_training: str
     """Why nothing can be learned from relevance, as a sentence; "" if it can."""
-    no_torch: str
-    """Why networks cannot be trained, as a sentence; "" if they can."""
+    no_networks: str
+    """Why networks are not trained, as a sentence; "" if they are."""
     is_graded: bool
     """Whether relevance within a category has grades; without, all negatives are of other categories."""

@@ -15,6 +15,7 @@ from lookalike.exhibits.claims import Claim, Scope
 from lookalike.exhibits.contrasts import SEEDS, TRAINING, Contrast
 from lookalike.exhibits.model import Drawn, Figure, Table
 from lookalike.exhibits.printed import MISSING, plus_minus
+from lookalike.exhibits.registry import Condition
 from lookalike.exhibits.statuses import Status
 from lookalike.studies.finegrained.numbers import COUNTS, FINISHED
 from lookalike.studies.finegrained.section import FinegrainedSection
@@ -186,10 +187,10 @@ class FinegrainedStudy(FinegrainedSection):
         from lookalike.deep.configuration import PAPER as LARGE
         from lookalike.deep.configuration import SMALL
 
-        about, given = ABOUT.get(system, ""), self.network.pretraining
+        about, given = ABOUT.get(system, ""), self.networks.pretraining
         if system == CONVNET and not (given.images or given.weights):
             return f"{about}. It saw the training images alone; the paper's saw ImageNet"
-        if system == DEEP and self.network.size == "small":
+        if system == DEEP and self.networks.size == "small":
             own, theirs = (f"{size.input_size} x {size.input_size} pixels" for size in (SMALL, LARGE))
             return f"{about}. It sees {own} and gives {SMALL.width} numbers; the paper's {theirs} and {LARGE.width:,}"
         fit = self.fits.to_dict("index").get(system, {}) if system == DEEP and self.paths("fits") else {}
@@ -317,8 +318,9 @@ class FinegrainedStudy(FinegrainedSection):
 
     def why_not_run(self, system: str) -> str:
         """``not run: do X`` for one system of which there is no number; "" where it could be run."""
-        lacks = self.surroundings.no_torch * is_network(system) or self.surroundings.no_training * is_learned(system)
-        return self.not_run or lacks
+        if self.not_run or system in self.systems():
+            return self.not_run
+        return self.surroundings.no_networks * is_network(system) or self.surroundings.no_training * is_learned(system)
 
     def why_not_comparable(self, metric: str) -> str:
         """Why a number of ours is not to be held against the printed one with a verdict; "" where it is."""
@@ -428,6 +430,11 @@ class FinegrainedStudy(FinegrainedSection):
 
 
 STUDY = FinegrainedStudy
+
+
+def has(*systems: str) -> Condition:
+    """Tell by its settings whether a study runs one of some systems, for exhibits that show nothing without."""
+    return lambda study: not set(systems).isdisjoint(study.systems())
 
 
 def after_steps(step: float) -> str:

@@ -156,7 +156,7 @@ def test_the_golden_feature_that_makes_the_relevance_decides_its_claims(tmp_path
 
 def test_what_was_not_run_is_said_of_each_claim(tmp_path):
     some = {system: LEVELS[system] for system in TABLE1[:7]}
-    lacking = {"no_torch": "not run: install torch", "no_training": "not run: put training/ there"}
+    lacking = {"no_networks": "not run: install torch", "no_training": "not run: put training/ there"}
     study = of_numbers(
         tmp_path, toy_intervals(some), toy_contrasts(some), claims=claims("finegrained"), **REAL, surroundings=lacking
     )

@@ -36,7 +36,7 @@ def test_every_exhibit_is_drawn_and_says_which_data_it_shows(tmp_path):
     tables = {
         "metrics": metrics_of(made.toy_intervals(), made.toy_curves(), traces=[made.toy_trace()]),
         "paired": made.toy_contrasts(),
-        "fits": made.toy_fits(),
+        "fits": made.toy_fits().assign(**made.TRIED_AND_BUFFERS),
         "pool": made.toy_pool(),
     }
     files = made.toy_filters(tmp_path) | made.toy_relevance(tmp_path)[1]
@@ -135,7 +135,9 @@ def test_kinds_stand_beside_each_other(tmp_path):
 
 def test_costs_tell_dimensions_speed_and_settings(tmp_path):
     fits = {"fits": made.toy_fits(TABLE1[:6])}
-    table = made.drawn(made.toy_study(tmp_path, fits, surroundings={"no_torch": "not run: install torch"}), "features")
+    table = made.drawn(
+        made.toy_study(tmp_path, fits, surroundings={"no_networks": "not run: install torch"}), "features"
+    )
     assert row(table, "Wavelet") == ("Wavelet", "64", "Euclidean", "100", "10 s", "", "step 8, sizes 16/24")
     sentence = row(table, "HOG")[5], row(table, "ConvNet")[-1], row(table, "OASIS")[-1]
     learned = pd.DataFrame({"system": ["golden-features", "convnet", "oasis", "deep-ranking"], "seconds": 1.0})
@@ -168,9 +170,34 @@ def test_figure_6_shows_both_metrics_over_the_share(tmp_path):
     for panel in figure.panels:
         assert [line.at for line in panel.lines] == [40]
         assert [series.name for series in panel.series] == ["weighted sampling", "uniform sampling"]
-    one_network = made.of_numbers(tmp_path, made.toy_intervals({"deep-ranking": (85.7, 7.0)}))
-    (panel,) = made.drawn(one_network, "fig6").panels
-    assert (panel.series, panel.empty) == ((), "DeepRanking alone was trained here, at 20%.")
+
+
+SHARES = {"sampling_study": {"out_of_class": [0.0, 0.2]}, "network": {"seeds": 2}}
+NETWORKS = {"table2", "fig5", "curves"}
+LEARNED = {"fig4", "fig7", "buffers"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "lacking", "unlisted"),
+    [
+        (SHARES, {}, set()),
+        (SHARES | {"network": {"seeds": 1}}, {}, {"fig6"}),
+        (SHARES | {"sampling_study": None}, {}, {"fig6"}),
+        (SHARES, {"is_graded": False}, {"fig6"}),
+        (SHARES, {"no_networks": "not run: install torch"}, {"fig6", *NETWORKS}),
+        (SHARES, {"no_training": "not run: put it there"}, {"fig6", *NETWORKS, *LEARNED}),
+        (
+            SHARES | {"golden": {}, "features": {}},
+            {"no_training": "not run: put it there"},
+            {"fig6", "gallery", "contrasts", "settings", *NETWORKS, *LEARNED},
+        ),
+    ],
+)
+def test_what_would_be_an_empty_frame_is_not_listed(settings, lacking, unlisted):
+    choices = {"golden": {"ratings": 0.25}, "features": {"hog": [{}, {"cell": 16}]}}
+    study = made.given(surroundings=lacking, **choices | settings)
+    names = {exhibit.name for exhibit in study.known_exhibits().values()} - {"learning"}
+    assert names - {exhibit.name for exhibit in study.own_exhibits()} == unlisted
 
 
 def test_networks_of_few_seeds_or_cut_short_are_said_to_decide_nothing(tmp_path):
@@ -253,7 +280,7 @@ def test_learning_curves_have_bands_over_seeds_where_all_seeds_are_still_learnin
     assert dict(zip(images["system"], images["value"], strict=True)) == {"deep-ranking": 76.7, "golden-features": 71.3}
 
 
-LACKING = {"no_torch": "not run: install torch", "no_training": "not run: put training/ there"}
+LACKING = {"no_networks": "not run: install torch", "no_training": "not run: put training/ there"}
 
 
 def test_systems_that_were_not_run_say_what_to_do(tmp_path):
@@ -268,10 +295,6 @@ def test_systems_that_were_not_run_say_what_to_do(tmp_path):
     assert row(table, "DeepRanking")[2:5] == ("not run",) * 3
     assert statuses(table).loc[("oasis", SCORE)].tolist() == [Status.NO_RESULT, "not run: put training/ there"]
     assert "L1HashKPCA, OASIS, Golden Features: not run: put training/ there." in study.notes(table)
-    figure = made.drawn(study, "fig6")
-    assert [panel.empty for panel in figure.panels] == ["not run", "not run"]
-    assert figure.notes == ("DeepRanking: not run: install torch.",)
-    assert made.drawn(study, "curves").notes == ("not run: install torch",)
     visible = made.drawn(study, "contrasts").frame
     assert visible["difference"].isna().all()
     assert "ConvNet, Single-scale Ranking, DeepRanking: not run: install torch." in " ".join(headline(study).split())
@@ -428,10 +451,6 @@ def test_buffers_stand_beside_exact_sampling(tmp_path):
     study = made.toy_study(tmp_path, {"fits": fits})
     assert row(made.drawn(study, "buffers"), "12") == ("12", "25%", "0.051", "73.1")
     assert row(made.drawn(study, "buffers"), "all images")[0] == "all images"
-    bare = made.toy_study(
-        tmp_path, {"fits": made.toy_fits()}, surroundings={"no_training": "not run: put training/ there"}
-    )
-    assert made.drawn(bare, "buffers").notes == ("not run: put training/ there",)
 
 
 def test_queries_gain_the_most_or_lose_the_most():
@@ -475,17 +494,11 @@ def test_search_noise_is_marked_where_categories_are_known(tmp_path):
 
 
 def test_what_was_not_run_says_why(tmp_path):
-    sentence = {"surroundings": {"no_torch": "not run: install torch"}}
     some = made.toy_outcomes().query("system != 'oasis'")
     gallery = made.drawn(made.study_of_images(tmp_path, systems=["convnet", "deep-ranking"], outcomes=some), "fig7")
     assert [tile.words for row in gallery.rows for tile in row].count("not measured here") == 3
-    fewer = made.study_of_images(tmp_path, systems=["oasis"], outcomes=made.toy_outcomes().iloc[:0], **sentence)
-    assert made.drawn(fewer, "fig7").notes == ("not run: install torch",)
-    for name in ("fig4", "fig5"):
-        assert made.drawn(made.study_of_images(tmp_path, **sentence), name).notes == ("not run: install torch",)
     _, none = made.toy_relevance(tmp_path, graded=False)
     assert "relevance above 0" in made.drawn(made.study_of_images(tmp_path, files=none), "fig4").notes[0]
-    assert "no two systems" in made.drawn(made.study_of_images(tmp_path, systems=["oasis"]), "gallery").notes[0]
 
 
 def test_the_gallery_shows_queries_before_and_after_learning(tmp_path):

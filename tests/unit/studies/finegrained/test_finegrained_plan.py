@@ -97,33 +97,39 @@ def test_learning_curves_add_networks_of_fewer_images_and_what_they_start_from()
 def test_without_torch_there_are_no_networks(monkeypatch):
     monkeypatch.setattr(section, "find_spec", lambda name: None)
     demo = study_of(DEMO)
-    assert "install torch" in demo.surroundings.no_torch
+    assert "install torch" in demo.surroundings.no_networks
     assert demo.systems() == [*FEATURES, "l1hashkpca", "oasis", "golden-features"]
     assert demo.curve_files() == []
     assert "filters" not in demo.planned_files()
     # in conda environments torch is at hand, and what was measured stays
     demo.deployed(conda=True)
-    assert demo.surroundings.no_torch == ""
+    assert demo.surroundings.no_networks == ""
     measured = Path(f"results/{DEMO}/systems/deep-ranking/distances.npy")
     measured.parent.mkdir(parents=True)
     measured.touch()
-    assert study_of(DEMO).surroundings.no_torch == ""
+    assert study_of(DEMO).surroundings.no_networks == ""
 
 
 def test_what_a_release_holds_decides_what_is_learned_from_it(demo, rated):
     assert "training, in folders by category" in rated.surroundings.no_training
-    assert rated.systems() == list(FEATURES)
+    assert rated.systems() == [*FEATURES, "l1hashkpca", "golden-features"]
+    assert study_of(RATED, golden={}).systems() == list(FEATURES)
+    assert {path.split("/")[-2] for path in rated.learned_files()} == {"l1hashkpca", "golden-features"}
+    assert rated.params("learn_on_features")["oasis"] is None
+    assert "examples/rated-networks.yaml" in rated.surroundings.no_networks
     assert demo.surroundings.no_training == ""
-    # with images to learn from there are networks; without grades they have no shares to vary, unless ratings give some
+    # with images to learn from there may be networks; without grades, or ratings, they have no shares to vary
     image = Path("data/triplets/training/cat/1.jpg")
     image.parent.mkdir(parents=True)
     image.touch()
-    rated = study_of(RATED, golden={})
+    assert study_of(RATED).systems() == [*FEATURES, "l1hashkpca", "oasis", "golden-features"]
+    networks = {"network": {}, "sampling_study": {"out_of_class": [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]}}
+    rated = study_of(RATED, golden={}, **networks)
     assert rated.ranking_networks() == rated.systems()[-4:-2]
     assert rated.sampling().out_of_class == 1.0
     assert study_of(RATED).sampling().out_of_class == 0.2
     (image.parents[1] / "relevance.csv").touch()
-    rated = study_of(RATED, golden={})
+    rated = study_of(RATED, golden={}, **networks)
     assert len(rated.ranking_networks()) == 2 + 6, "two of the tables, six of Figure 6"
     assert rated.sampling().out_of_class == 0.2
 

@@ -78,6 +78,26 @@ def golden(world):
     return golden_of(world)
 
 
+def test_without_training_images_the_golden_feature_learns_from_ratings_alone(world):
+    half = len(world["pairs"]) // 2
+    near, far = world["pairs"].iloc[:half].reset_index(drop=True), world["pairs"].iloc[half:].reset_index(drop=True)
+    ratings = pd.DataFrame({"query": near["query"], "positive": near["candidate"], "negative": far["candidate"]})
+    ratings["text_query"] = LABELS[ratings["query"]]
+    found = golden_of(world | {"relevance": None}, ratings=ratings)
+    assert [row["feature"] for row in found.fit["components"]] == ["good"] * 4 + ["useless"] * 4
+    assert (found.fit["learned_from"], found.fit["n_fit_images"], found.relevance) == ("ratings", 0, None)
+    assert found.fit["l1_weights"]["good"] > 0.5
+    assert precision(found.distances) > precision(
+        golden_feature.component_distances(
+            [Component("useless", world["features"]["useless"], "l2")],
+            world["pairs"]["query"],
+            world["pairs"]["candidate"],
+        ).ravel()
+    )
+    with pytest.raises(LookalikeError, match=r"nothing to learn from: give training images, or golden\.ratings"):
+        golden_of(world | {"relevance": None})
+
+
 @pytest.mark.parametrize("C", [0.1, 1.0, 30.0])
 def test_no_other_weights_have_a_lower_objective_and_the_gap_is_a_bound(C):
     # some components help, some hurt, so that both kinds of bounds are active
