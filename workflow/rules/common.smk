@@ -96,6 +96,7 @@ try:
         # read before planning, because a user's ground truth may have a line that cannot be read
         study.named_landmarks()
     PRINTED = {room: rooms.printed_rows(RESOURCES / "reference-values.csv", room) for room in rooms.ROOMS}
+    PRINTED["finegrained"] += rooms.measured_rows(RESOURCES / "rated-triplets.csv")
     CLAIMS = {room: rooms.claim_rows(RESOURCES / "claims.csv", room) for room in rooms.ROOMS}
     ARCHIVES = load_archives(RESOURCES / "archives.yaml")
 except LookalikeError as error:

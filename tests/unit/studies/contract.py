@@ -14,13 +14,14 @@ from lookalike.exhibits.contrasts import contrasts_frame
 from lookalike.exhibits.statuses import Status
 from lookalike.exhibits.writing import write_exhibits
 from lookalike.report.pictures import POINT
-from lookalike.studies.rooms import claim_rows, contrasts_of, printed_rows, room_exhibits
+from lookalike.studies.rooms import claim_rows, contrasts_of, measured_rows, printed_rows, room_exhibits
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
 def printed(room):
-    return printed_rows(ROOT / "workflow/resources/reference-values.csv", room)
+    rows = printed_rows(ROOT / "workflow/resources/reference-values.csv", room)
+    return rows + measured_rows(ROOT / "workflow/resources/rated-triplets.csv") * (room == "finegrained")
 
 
 def claims(room):

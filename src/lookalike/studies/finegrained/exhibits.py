@@ -88,7 +88,8 @@ CURVE_LOOKS = {DEEP: Look(VERMILLION, "o"), SINGLE: Look(BLUE, "D"), GOLDEN: Loo
 )
 def features_beside_learning(study: FinegrainedStudy) -> Table:
     """How well hand-crafted features and what is learned order rated triplets: similarity precision and score-30."""
-    return systems_table(study, TABLE1)
+    table = systems_table(study, TABLE1)
+    return replace(table, notes=(*study.overrated(), *table.notes))
 
 
 @exhibit(
