@@ -52,6 +52,7 @@ docs: $(VENV)/.development ## build the documentation site, strictly: results/do
 
 readme: demo ## put the demo's numbers and picture into README.md, and keep its runs for the documentation
 	@$(BIN)/snakemake --cores $(CORES) readme_parts
+	@mkdir -p workflow/resources/runs/claims
 	@for run in results/*/run.json; do name=$$(basename $$(dirname $$run)); cp $$run workflow/resources/runs/$$name.json; \
 	cp results/$$name/run-claims.csv workflow/resources/runs/claims/$$name.csv; done
 	@mkdir -p docs/pictures && cp results/readme/picture.webp docs/pictures/demo.webp

@@ -1,6 +1,7 @@
 """Numbers of runs on the pages: read from the files in workflow/resources/runs.
 
-``{headline} DATASET`` shows a run's main numbers. ``{kept-runs}`` shows every run that was kept, ``{not-run}`` what has
+``{headline} DATASET`` shows a run's main numbers. ``{kept-runs}`` shows every run that was kept, ``{ledger}`` sets what
+they have beside print, ``{not-run}`` what has
 not been run, and ``{processors}`` what instructions change. ``{job-costs} DATASET...`` shows what the rules of
 a run took, and ``{full-costs}`` what the papers' full runs take. ``{peers}`` shows how fast ours is beside public
 packages.
@@ -15,17 +16,21 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import yaml
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from lookalike.exhibits.claims import claims_of
+from lookalike.exhibits.claims_table import decided, read_claims
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.statuses import Status, count_badges
 from lookalike.exhibits.words import NO_NUMBER, interval_words, printed_words
 from lookalike.report.costs import REHEARSED, duration, read_rows, scaled, seconds_of
 from lookalike.report.front import KINDS
 from lookalike.report.kept import margin_of
+from lookalike.report.ledger import ledger
 from lookalike.studies.rooms import all_exhibits
 
 HERE = Path(__file__).parent
@@ -112,6 +117,32 @@ class KeptRuns(KeptDirective):
             )
         section += _text(run["headline"])
         return section
+
+
+class Ledger(KeptDirective):
+    """Every printed number and claim of the papers beside ours, of runs that were kept."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a section a paper, with a table."""
+        runs = self.runs()
+        demo = [run["dataset"] for run in runs if run["command"] == "make demo"]
+        numbers = {run["dataset"]: run["numbers"] for run in runs if not run["synthetic"]}
+        sources = [ROOT / "workflow/resources" / name for name in ("claims.csv", "reference-values.csv", "ledger.csv")]
+        kept = sorted((self.folder / "claims").glob("*.csv"))
+        for path in (*sources, *kept):
+            self.env.note_dependency(str(path))
+        claims = claims_of(_rows(sources[0]))
+        verdicts = decided([], [pd.DataFrame(read_claims(path), dtype=str) for path in kept], claims, str)
+        rows = ledger(numbers, verdicts.to_dict("records"), _rows(sources[1]), _rows(sources[2]), demo)
+        head = ("place", "what", "printed", "demo", "longest", "run", "draws", "change")
+        sections = []
+        for paper, about in PAPERS.items():
+            section = nodes.section("", nodes.title("", about.title), ids=[f"ledger-{paper}"])
+            self.state.document.note_explicit_target(section)
+            own = rows.loc[rows["paper"] == paper, list(head)]
+            section += table(head, own.itertuples(index=False), widths=(2, 4, 2, 2, 2, 3, 4, 4))
+            sections.append(section)
+        return sections
 
 
 class Processors(KeptDirective):
@@ -335,6 +366,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("headline", Headline)
     app.add_directive("job-costs", JobCosts)
     app.add_directive("kept-runs", KeptRuns)
+    app.add_directive("ledger", Ledger)
     app.add_directive("not-run", NotRun)
     app.add_directive("peers", Peers)
     app.add_directive("processors", Processors)

@@ -141,6 +141,7 @@ FEATURES = f"{RESULTS}/features/{{representation}}"
 LOGS = "logs/{dataset}"
 REPORT = "results/report"
 CLAIMS_TABLE = "results/claims.csv"
+LEDGER = "results/ledger.csv"
 REPORT_FILES = SOURCE / "lookalike" / "report"
 KEPT = RESOURCES / "runs"
 

@@ -76,6 +76,8 @@ rule decide_claims:
     params:
         others=other_claims,
         claims=[row for rows in CLAIMS.values() for row in rows],
-        commands={run: command_for(run) for rows in CLAIMS.values() for row in rows for run in row["run"].split(";") if run},
+        commands={
+            run: command_for(run) for rows in CLAIMS.values() for row in rows for run in row["run"].split(";") if run
+        },
     script:
         "../scripts/decide_claims.py"

@@ -13,6 +13,7 @@ localrules:
 rule report_html:
     input:
         exhibits=lambda wildcards: shown_files(asked_for()),
+        ledger=LEDGER,
         files=sorted(str(path) for kind in ("templates/*", "static/*", "*.yaml") for path in REPORT_FILES.glob(kind)),
         kept=sorted(map(str, KEPT.glob("*.json"))),
     output:
@@ -27,6 +28,26 @@ rule report_html:
         others=other_exhibits,
     script:
         "../scripts/write_report.py"
+
+
+rule ledger:
+    input:
+        exhibits=lambda wildcards: shown_files(asked_for()),
+        claims=CLAIMS_TABLE,
+        printed=RESOURCES / "reference-values.csv",
+        runs=RESOURCES / "ledger.csv",
+        kept=sorted(map(str, KEPT.glob("*.json"))),
+    output:
+        LEDGER,
+    log:
+        "logs/ledger.log",
+    conda:
+        "../../envs/report.yaml"
+    params:
+        others=other_exhibits,
+        demo=studied(synthetic=True),
+    script:
+        "../scripts/write_ledger.py"
 
 
 # a separate rule: Snakemake removes the files of a failed job, and the pages must stay to say why an exhibit failed

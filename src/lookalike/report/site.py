@@ -9,6 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
+import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
@@ -24,8 +25,10 @@ from lookalike.report import SNAKEMAKE, claims, facts, front, names, pages
 from lookalike.report.facts import Configuration
 from lookalike.report.gallery import CLASSES, galleries_of
 from lookalike.report.kept import KeptRun, kept_runs
+from lookalike.report.ledger import COLUMNS as LEDGER
+from lookalike.report.ledger import by_place
 from lookalike.report.provenance import Jobs
-from lookalike.report.results import GROUPS, Exhibit, Results, jobs_behind
+from lookalike.report.results import GROUPS, Exhibit, Results, jobs_behind, read_csv
 from lookalike.report.tables import frame_grid
 
 
@@ -42,6 +45,7 @@ NAVIGATION = (
     *(Link(pages.page_of(id), paper.short, f"{paper.title}: {paper.citation}") for id, paper in PAPERS.items()),
     Link(pages.BEYOND, "Beyond", "Exhibits that no paper prints"),
     Link("claims.html", "Claims", "Claims and verdicts"),
+    Link("ledger.html", "Ledger", "Ours beside every printed number and claim"),
     Link("gallery.html", "Gallery", "Neighbours before and after learning"),
     Link("made.html", "How it was made", "Jobs, versions and configuration"),
 )
@@ -62,7 +66,8 @@ def write_report(
     site = _Site(results, jobs, configuration or {}, Path(output_folder))
     site.kept = kept_runs(kept, [dataset.id for dataset in results.datasets])
     papers = [partial(site.paper, paper) for paper in PAPERS]
-    makers: list[Callable[[], str]] = [site.front, *papers, site.beyond, site.claims, site.gallery, site.provenance]
+    others = (site.beyond, site.claims, site.ledger, site.gallery, site.provenance)
+    makers: list[Callable[[], str]] = [site.front, *papers, *others]
     written: list[Path] = []
     # the first page comes last: where writing stops half-way, what it says is that of the pages that are there
     for link, make in reversed(list(zip(NAVIGATION, makers, strict=True))):
@@ -137,6 +142,17 @@ class _Site:
             n_claims=len({claim.id for claim in every}),
             verdicts_of=claims.verdict_choices,
             papers=claims.paper_choices(every),
+        )
+
+    def ledger(self) -> str:
+        """Write every printed number and claim beside ours: of each paper a table a place, and one of its claims."""
+        path = self.results.folder / "ledger.csv"
+        rows = read_csv(path, dtype=str, keep_default_na=False) if path.is_file() else pd.DataFrame(columns=LEDGER)
+        papers = {paper: rows[rows["paper"] == paper] for paper in PAPERS if paper in set(rows["paper"])}
+        return self.render(
+            "ledger.html",
+            heading="Ours beside print",
+            papers={paper: by_place(own, f"ledger-{paper}") for paper, own in papers.items()},
         )
 
     def gallery(self) -> str:

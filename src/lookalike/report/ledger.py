@@ -1,0 +1,123 @@
+"""The ledger: every printed number and claim of the papers beside ours, in the demo and in the longest run.
+
+Printed numbers stand in the papers' tables as studies make them, and in the summaries of kept runs. A file beside the
+printed numbers says for each exhibit which runs are the longest, and what would change what they show.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from lookalike.exhibits.registry import PAPERS
+from lookalike.report.results import Dataset, Results
+from lookalike.report.tables import Grid, frame_grid, text_of
+from lookalike.studies.rooms import all_exhibits
+
+COLUMNS = ("paper", "place", "what", "printed", "demo", "longest", "run", "draws", "change")
+"""``run`` is the longest run, ``draws`` over what ours is a mean, and ``change`` what would change it."""
+METHODS = ("column", "system", "method")
+"""Columns of a table beside print that name the method, the first that it has."""
+Numbers = Sequence[Mapping[str, str]]
+
+
+def numbers_of(dataset: Dataset) -> list[dict[str, str]]:
+    """Return ours beside each printed number that the tables of a data set have."""
+    found = []
+    for exhibit in dataset.exhibits:
+        is_table = exhibit.paper in PAPERS and exhibit.kind == "table" and exhibit.was_drawn
+        cells = exhibit.compare() if is_table else None
+        if cells is None:
+            continue
+        column = next((name for name in METHODS if name in cells), "")
+        for row in cells.dropna(subset=["ours", "printed"]).fillna("").to_dict("records"):
+            setting, method, metric = (str(row.get(name, "")) for name in ("setting", column, "metric"))
+            parts = [part.replace("=", " ").replace("_", " ") for part in setting.split(";") if part]
+            named = [text_of(method, exhibit.titles.get(column, {}))] if method else []
+            what = ", ".join([text_of(metric, {}), *named, *parts])
+            number = {"exhibit": exhibit.id, "key": f"{setting} {method} {metric}", "what": what}
+            cell = {"printed": str(row["printed_cell"]), "ours": str(row["ours_cell"])}
+            found.append(number | cell | {"run": dataset.title, "draws": exhibit.caption[-1]})
+    return found
+
+
+def ledger(
+    numbers: Mapping[str, Numbers],
+    claims: Iterable[Mapping[str, str]],
+    printed: Iterable[Mapping[str, str]],
+    runs: Iterable[Mapping[str, str]],
+    demo: Collection[str],
+) -> pd.DataFrame:
+    """Return the ledger: the printed numbers of each exhibit, then the claims of the papers.
+
+    `numbers` has those of each data set of photographs, by `numbers_of`; `claims` are rows of results/claims.csv,
+    `printed` of reference-values.csv, and `runs` of ledger.csv. `demo` names the data sets of the demo.
+    """
+    known = {row["exhibit"]: row for row in runs}
+    rows = []
+    for id, n_printed in Counter(f"{row['paper']}/{row['exhibit']}" for row in printed if row["value"]).items():
+        about = known.get(id, {"run": "", "change": ""})
+        named = [run for run in about["run"].split(";") if run not in demo]
+        by_key: dict[str, dict[str, Mapping[str, str]]] = {}
+        for dataset in (*demo, *named):
+            for number in numbers.get(dataset, ()):
+                if number["exhibit"] == id:
+                    side = "demo" if dataset in demo else "longest"
+                    by_key.setdefault(number["key"], {}).setdefault(side, number)
+        place = {"paper": id.partition("/")[0], "place": place_of(id), "change": about["change"]}
+        for sides in by_key.values():
+            first = sides.get("longest") or sides["demo"]
+            ours = {side: number["ours"] for side, number in sides.items()}
+            cells = {name: first[name] for name in ("what", "printed", "draws")}
+            rows.append({**place, **cells, **ours, "run": first["run"] if "longest" in sides else ""})
+        if not by_key:
+            rows.append({**place, "what": f"{n_printed} printed numbers, none of them run on photographs"})
+    rows += claim_rows(claims, known, demo)
+    order = [*PAPERS]
+    rows.sort(key=lambda row: order.index(row["paper"]))
+    return pd.DataFrame(rows, columns=list(COLUMNS), dtype=str).fillna("")
+
+
+def claim_rows(
+    claims: Iterable[Mapping[str, str]], known: Mapping[str, Mapping[str, str]], demo: Collection[str]
+) -> list[dict[str, str]]:
+    """Return a row a claim: its sentence, and its verdicts in the demo and in the run that decides it, or another."""
+    rows: dict[str, dict[str, str]] = {}
+    for claim in claims:
+        about = {"paper": claim["paper"], "place": claim["place"], "what": claim["claim"]}
+        row = rows.setdefault(claim["id"], about | {"change": known.get(claim["exhibit"], {}).get("change", "")})
+        side = "demo" if claim["dataset"] in demo else "longest"
+        if side not in row:
+            row |= {side: claim["verdict"]} | ({"run": claim["title"]} if side == "longest" else {})
+            row.setdefault("draws", claim["data"])
+    return list(rows.values())
+
+
+def by_place(rows: pd.DataFrame, name: str) -> list[tuple[str, list[str], Grid]]:
+    """Return the tables of a paper: of each place with numbers its title, notes and numbers, and last its claims."""
+    found: list[tuple[str, list[str], Grid]] = []
+    has_number = rows["printed"] != ""
+    for place, own in rows[has_number].groupby("place", sort=False):
+        notes = [f"Over: {' '.join(own['draws'].unique())}", f"What would change it: {own['change'].iloc[0]}."]
+        numbers = own[["what", "printed", "demo", "longest", "run"]]
+        found.append((str(place), notes, frame_grid(numbers, str(place), f"{name}-{len(found)}", limit=len(own))))
+    others = rows.loc[~has_number, ["what", "place", "demo", "longest", "run", "change"]]
+    return [
+        *found,
+        ("Claims, and what was not run", [], frame_grid(others, "Claims", f"{name}-claims", limit=len(rows))),
+    ]
+
+
+def place_of(id: str) -> str:
+    """Name the place of an exhibit in its paper."""
+    exhibit = all_exhibits().get(id)
+    return (exhibit.label if exhibit else "") or "text"
+
+
+def numbers_at_hand(results: Results, kept: Iterable[Mapping[str, Any]]) -> dict[str, Numbers]:
+    """Return the numbers of each data set of photographs: those in the results, else those of a kept run."""
+    found: dict[str, Numbers] = {run["dataset"]: run.get("numbers", ()) for run in kept if not run["synthetic"]}
+    return found | {dataset.id: numbers_of(dataset) for dataset in results.datasets if not dataset.synthetic}
