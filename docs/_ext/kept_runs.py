@@ -131,9 +131,9 @@ class Ledger(KeptDirective):
         kept = sorted((self.folder / "claims").glob("*.csv"))
         for path in (*sources, *kept):
             self.env.note_dependency(str(path))
-        claims = claims_of(_rows(sources[0]))
+        claims = claims_of(read_rows(sources[0]))
         verdicts = decided([], [pd.DataFrame(read_claims(path), dtype=str) for path in kept], claims, str)
-        rows = ledger(numbers, verdicts.to_dict("records"), _rows(sources[1]), _rows(sources[2]), demo)
+        rows = ledger(numbers, verdicts.to_dict("records"), read_rows(sources[1]), read_rows(sources[2]), demo)
         head = ("place", "what", "printed", "demo", "longest", "run", "draws", "change")
         sections = []
         for paper, about in PAPERS.items():

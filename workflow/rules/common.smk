@@ -50,7 +50,7 @@ from lookalike.core.files import check_writable
 from lookalike.core.fingerprint import fingerprint, kernels_fingerprint
 from lookalike.core.job_record import SUFFIX
 from lookalike.core.instructions import hold_instructions, processor_flags
-from lookalike.core.settings.data_sets import MADE_BY_CODE, STUDIES, SYNTHETIC_KINDS, VISTERM_KINDS
+from lookalike.core.settings.data_sets import EMBEDDING_KINDS, MADE_BY_CODE, STUDIES, SYNTHETIC_KINDS, VISTERM_KINDS
 from lookalike.core.settings.model import plain
 from lookalike.data.archives import load_archives
 from lookalike.data.locate import absent_archives, listing_fingerprint, why_not_obtainable
@@ -60,6 +60,7 @@ from lookalike.learners.registry import learner_module
 from lookalike.report import PAGES, SNAKEMAKE
 from lookalike.report.costs import duration, study_cost
 from lookalike.studies import rooms, settings
+from lookalike.studies.embeddings.protocol import NEEDED as EMBEDDING_FILES
 from lookalike.studies.recipes import recipe_module
 
 
@@ -89,8 +90,8 @@ try:
         check_writable(".snakemake", "logs", "results")
     SETTINGS = settings.checked(config)
     for id, data in SETTINGS.datasets.items():
-        # a folder of published counts is in the work folder, or one that comes with the project
-        if data.kind in VISTERM_KINDS and not Path(data.path).is_dir():
+        # a folder of published counts or embeddings is in the work folder, or one that comes with the project
+        if data.kind in (*VISTERM_KINDS, *EMBEDDING_KINDS) and not Path(data.path).is_dir():
             SETTINGS.datasets[id] = data.model_copy(update={"path": str(ROOT / data.path)})
     for study in SETTINGS.landmark.values():
         # read before planning, because a user's ground truth may have a line that cannot be read
@@ -128,6 +129,7 @@ LANDMARK = SETTINGS.landmark
 PHOTOGRAPHED = [dataset for dataset, study in LANDMARK.items() if study.has_pictures]
 QUERIES_DRAWN = [dataset for dataset, study in LANDMARK.items() if study.draws_queries]
 WEB = SETTINGS.web
+EMBEDDINGS = SETTINGS.embeddings
 FINEGRAINED = SETTINGS.finegrained
 HUMAN = SETTINGS.human
 CODEBOOKS = {
@@ -194,10 +196,10 @@ def has_results(dataset):
     return (results / "results.parquet").exists() or any(results.glob("*/metrics.parquet"))
 
 
-def visterm_files(dataset):
-    """Existing files of a folder of published visterm counts; the job says which is missing."""
+def shipped_files(dataset, names):
+    """Existing files of a folder of published counts or embeddings; the job says which is missing."""
     folder = Path(SETTINGS.datasets[dataset].path)
-    return [str(file) for file in sorted(folder.glob("*")) if file.name in VISTERM_FILES]
+    return [str(file) for file in sorted(folder.glob("*")) if file.name in names]
 
 
 def counted_by(dataset):

@@ -84,7 +84,7 @@ for studied_dataset in [dataset for dataset, study in STUDY_OF.items() if not st
         name:
             f"read_visterms_{studied_dataset}"
         input:
-            visterm_files(studied_dataset),
+            shipped_files(studied_dataset, VISTERM_FILES),
         output:
             manifest=f"results/{studied_dataset}/manifest.parquet",
             pool=f"results/{studied_dataset}/codebook_pool.parquet",

@@ -45,7 +45,7 @@ rule ledger:
         "../../envs/report.yaml"
     params:
         others=other_exhibits,
-        demo=studied(synthetic=True),
+        demo=demo_data(),
     script:
         "../scripts/write_ledger.py"
 

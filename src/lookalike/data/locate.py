@@ -25,6 +25,7 @@ from lookalike.data.path_finder import walk
 _OWN = {
     "folder": "a folder of class folders",
     "visterms": "a folder of visterm counts",
+    "embeddings": "a folder of embeddings",
     "class_triplets": "a folder of class folders",
     "triplets": "a folder of rated triplets",
     "landmarks": "a folder of photographs",

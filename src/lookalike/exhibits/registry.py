@@ -59,7 +59,7 @@ PAPERS = {
     ),
 }
 """Papers by id, in the order in which an index lists them. Every other group of exhibits is our own."""
-ROOMS = ("category", "landmark", "web", "finegrained", "human")
+ROOMS = ("category", "embeddings", "landmark", "web", "finegrained", "human")
 """Studies in the order in which exhibits are listed."""
 FILES = {
     "Table": (".csv", ".md", ".tex", ".json"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -10,11 +11,15 @@ import numpy as np
 import pandas as pd
 
 from lookalike.core.arrays import Array, Integers, Matrix
+from lookalike.core.settings.methods import Fit
 from lookalike.learners.base import SimilarityLearner
+from lookalike.learners.curve import log_spaced_steps
 from lookalike.learners.gram import Gram, Seen
 from lookalike.learners.oasis import PassiveAggressive
+from lookalike.studies.fits import make_learner
 
 MEASURED = ("step", "map", "loss_rate")
+NOTHING = pd.DataFrame({name: pd.Series(dtype=np.float64) for name in MEASURED})
 LIMITS = ("n_steps", "max_iter")
 """Parameters by which a learner of triplets or pairs, and one of a batch, ends after so many steps."""
 
@@ -59,6 +64,21 @@ def trace_candidates(
             table.insert(position, name, [value] * len(table))
         tables.append(table.astype({"step": np.int64}))
     return pd.concat(tables, ignore_index=True)
+
+
+def choose(
+    spec: Fit, seed: int, learn: tuple[Matrix, Array], score: tuple[Matrix, Array]
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Try every candidate of a method on rows with labels, given others to score; return scores and what is chosen."""
+    candidates, trace = grid(spec.select), spec.trace if spec.trace is not None and spec.trace.stop else None
+    if trace is None and len(candidates) <= 1:
+        return NOTHING, dict(candidates[0])
+    steps = None if trace is None else log_spaced_steps(trace.steps, trace.points, trace.first)
+    # all candidates share one seed, never a hyper-parameter
+    make, as_learned = partial(make_learner, spec, seed), trace is not None and trace.as_learned
+    selection = trace_candidates(make, candidates, *learn, *score, steps, as_learned=as_learned)
+    chosen, best_step = best_candidate(selection)
+    return selection, chosen | ({} if trace is None else {limit_of_steps(make()): best_step})
 
 
 def limit_of_steps(learner: SimilarityLearner) -> str:

@@ -19,6 +19,7 @@ from lookalike.exhibits.study import Study
 from lookalike.learners.registry import MODULES
 from lookalike.studies.category.settings import Splits, with_likes
 from lookalike.studies.category.study import CategoryStudy
+from lookalike.studies.embeddings.study import EmbeddingsStudy
 from lookalike.studies.finegrained.study import FinegrainedStudy
 from lookalike.studies.human.study import HumanStudy
 from lookalike.studies.landmark.study import LandmarkStudy
@@ -32,6 +33,8 @@ class Settings(Shared):
     category: Annotated[dict[Id, CategoryStudy], BeforeValidator(with_likes)] = Field({})
     """The category study, by data set id."""
     landmark: dict[Id, LandmarkStudy] = Field({}, description="The landmark study, by data set id.")
+    embeddings: dict[Id, EmbeddingsStudy] = Field({})
+    """The study of embeddings, by data set id: the papers' protocol on vectors of a network of today."""
     web: dict[Id, WebStudy] = Field({}, description="The web-scale study (OASIS, JMLR section 5.2), by data set id.")
     finegrained: dict[Id, FinegrainedStudy] = Field({})
     """The fine-grained study (Deep Ranking, CVPR 2014), by data set id."""

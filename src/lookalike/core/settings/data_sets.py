@@ -14,13 +14,15 @@ WEB_KINDS = ("websim",)
 """Kinds of data sets that are a query log and visterms, without pictures."""
 VISTERM_KINDS = ("visterms",)
 """Kinds of data sets that are published visterm counts of labelled images, without pictures."""
+EMBEDDING_KINDS = ("embeddings",)
+"""Kinds of data sets that are vectors of labelled images, without pictures."""
 MADE_BY_CODE = (*SYNTHETIC_KINDS, *WEB_KINDS)
 """Kinds of data sets that need nothing put in place."""
 LANDMARK_KINDS = ("oxford5k", "landmarks", "synthetic_landmarks")
 """Kinds of data sets that have ground truth for queries instead of classes."""
 TRIPLET_KINDS = ("triplets", "class_triplets", "synthetic_triplets")
 """Kinds of data sets that have triplets of images, rated by people or by code, instead of classes."""
-STUDIES = ("category", "landmark", "web", "finegrained")
+STUDIES = ("category", "landmark", "web", "finegrained", "embeddings")
 """Sections of studies; a data set belongs to one of them, because its results have one place."""
 
 
@@ -128,6 +130,7 @@ class DataSet(Section):
         "triplets",
         "class_triplets",
         "synthetic_triplets",
+        "embeddings",
     ]
     """`caltech256`: the published archive, fetched when it is not in `path`; `folder`: any folder of class folders;
     `visterms`: a folder of published visterm counts, without images; `synthetic`: images made by code. Of the landmark
@@ -136,17 +139,18 @@ class DataSet(Section):
     of Oxford5K; `synthetic_landmarks`: both made by code. Of the web study: `websim`: a simulated query log and
     visterms. Of the fine-grained study: `triplets`: a folder of rated triplets in the form of the public release;
     `class_triplets`: triplets that are drawn and rated by code from any folder of class folders; `synthetic_triplets`:
-    images and ratings made by code."""
+    images and ratings made by code. Of the study of embeddings: `embeddings`, vectors and their manifest."""
     demo: bool = False
-    """Whether the target `demo` makes a data set of kind `websim` or `visterms`; it always makes synthetic images."""
+    """Whether the target `demo` makes a data set of kind `websim`, `visterms` or `embeddings`; it always makes
+    synthetic images."""
     stand_in: bool = False
     """Whether code made the images in `path`, to stand in for real ones: exhibits then call them synthetic, and hold no
     number against the papers'."""
     path: Absent[str] = ABSENT
     """Folder of the images, relative to the work folder. For `caltech256` and `oxford5k` it holds the archives or the
     folders that they unpack to; for `folder` and `class_triplets` it holds the class folders; for `triplets` the CSV
-    files and the images that they name; for `visterms` the counts and their manifest, and the folder may also be one of
-    the project itself; synthetic data needs none."""
+    files and the images that they name; for `visterms` the counts and their manifest, for `embeddings` the vectors and
+    theirs, and the folder may also be one of the project itself; synthetic data needs none."""
     ground_truth: Absent[str] = ABSENT
     """Folder of the ground-truth files of a data set of kind `landmarks`, relative to the work folder. If it is left
     out, the folders in `path` (of counts, the labels) are the landmarks, and their queries are drawn."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +13,13 @@ import pandas as pd
 from lookalike.core.files import write_json, write_table
 from lookalike.core.machine import processor_name
 from lookalike.core.settings.methods import Fit
-from lookalike.learners.curve import log_spaced_steps
 from lookalike.ranking.rankings import Rankings, rank_leave_one_out
 from lookalike.studies.category.folds import Fold, learned_symmetry, symmetry_index
 from lookalike.studies.fits import Clock, make_learner, plain_number, warm_up, write_model
 from lookalike.studies.metrics import metrics_frame
-from lookalike.studies.selection import LIMITS, MEASURED, best_candidate, grid, limit_of_steps, trace_candidates
+from lookalike.studies.selection import LIMITS, NOTHING, choose
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
 
-NOTHING = pd.DataFrame({name: pd.Series(dtype=np.float64) for name in MEASURED})
 NO_RANKINGS = Rankings(np.zeros(1, np.int64), np.empty(0, np.int32), 0, np.empty(0, np.int32))
 N_NEIGHBOURS = 50
 """How many nearest neighbours of each test image are kept."""
@@ -111,18 +108,9 @@ def run_fold(fold: Fold, spec: Fit) -> FoldResult:
 
 def select(fold: Fold, spec: Fit) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Try every candidate on the fold's own cut; return what they scored and the parameters chosen."""
-    candidates, trace = grid(spec.select), spec.trace if spec.trace is not None and spec.trace.stop else None
-    if trace is None and len(candidates) <= 1:
-        return NOTHING, dict(candidates[0])
-    steps = None if trace is None else log_spaced_steps(trace.steps, trace.points, trace.first)
-    X_learn, X_score = fold.rows("learn", "validation")
     learn, score = (fold.images[part].labels for part in ("learn", "validation"))
-    # all candidates share one seed, never a hyper-parameter
-    make = partial(make_learner, spec, fold.seed("selection"))
-    as_learned = trace is not None and trace.as_learned
-    selection = trace_candidates(make, candidates, X_learn, learn, X_score, score, steps, as_learned=as_learned)
-    chosen, best_step = best_candidate(selection)
-    return selection, chosen | ({} if trace is None else {limit_of_steps(make()): best_step})
+    X_learn, X_score = fold.rows("learn", "validation")
+    return choose(spec, fold.seed("selection"), (X_learn, learn), (X_score, score))
 
 
 def stop_of(chosen: Mapping[str, Any]) -> int | None:

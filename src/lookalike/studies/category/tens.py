@@ -45,8 +45,8 @@ def many_tens(study: CategoryStudy) -> Table:
         f"these {n_classes} classes, not of Caltech-256.",
         f"The paper's numbers are of one set of {subset.n_classes} other classes.",
     )
-    shown, numbers = tuple(_margins(study, subset)), frozenset(heads) - {"method"}
-    return Table(frame, heads=heads, titles=titles, numbers=numbers, notes=notes, margins=shown)
+    margins, numbers = tuple(_margins(study, subset)), frozenset(heads) - {"method"}
+    return Table(frame, heads=heads, titles=titles, numbers=numbers, notes=notes, margins=margins)
 
 
 def _shown(study: CategoryStudy) -> list[str]:
@@ -96,10 +96,10 @@ def _record(study: CategoryStudy, subset: Subset, method: str) -> dict[str, obje
 
 def _margins(study: CategoryStudy, subset: Subset) -> Iterator[Margin]:
     """Yield OASIS minus each other method."""
-    shown = [method for method in _shown(study) if method not in study.variants]
-    ours = {method: _of_sets(study, subset, method, "map").mean() for method in shown}
+    methods = [method for method in _shown(study) if method not in study.variants]
+    ours = {method: _of_sets(study, subset, method, "map").mean() for method in methods}
     printed = {method: value for (method, metric), value in _printed(study, subset).items() if metric == "map"}
-    for method in shown:
+    for method in methods:
         rows = study.contrasts.intervals(subset.id, "map", "oasis", method)
         if method != "oasis" and rows and rows[0].n:
             yield margin(study, rows, ours, printed, setting=subset.title, metric="mAP", interval=INTERVAL)

@@ -124,11 +124,11 @@ def test_halves_are_pooled_to_one_set_whose_interval_leaves_out_classes():
     assert (row.mean, row.low, row.high, row.p) == pytest.approx((4.5, expected.low, expected.high, expected.p))
     assert (row.n, row.interval, row.printed) == (20, "jackknife over classes", 4)
     table = many_tens(toys)
-    shown = table.frame.set_index("method")
-    assert shown.loc["oasis", ["map_cell", "range_cell", "map_printed"]].tolist() == ["40.0", "37.0 to 43.0", "33"]
-    assert shown.loc["mcml-factor", ["p@10_cell", "p@10_printed", "gap_printed"]].tolist() == ["31.5", "", ""]
-    assert shown.loc["mcml", ["ahead_cell", "gap_printed"]].tolist() == ["4 of 4", "+4"]
-    assert shown.loc["mcml", "gap_cell"] == f"+4.5 [{expected.low:+.1f}, {expected.high:+.1f}]"
+    frame = table.frame.set_index("method")
+    assert frame.loc["oasis", ["map_cell", "range_cell", "map_printed"]].tolist() == ["40.0", "37.0 to 43.0", "33"]
+    assert frame.loc["mcml-factor", ["p@10_cell", "p@10_printed", "gap_printed"]].tolist() == ["31.5", "", ""]
+    assert frame.loc["mcml", ["ahead_cell", "gap_printed"]].tolist() == ["4 of 4", "+4"]
+    assert frame.loc["mcml", "gap_cell"] == f"+4.5 [{expected.low:+.1f}, {expected.high:+.1f}]"
     claim = next(claim for claim in claims_of(claim_rows("category")) if claim.id == "jmlr-better-map")
     assert toys.scope_of(claim).settings == ["classes=10"]
 

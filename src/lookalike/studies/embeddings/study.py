@@ -1,0 +1,109 @@
+"""The study of embeddings: its section of the settings, and what its rules, jobs and exhibits ask of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+import pandas as pd
+from pydantic import Field
+
+from lookalike.core.errors import LookalikeError
+from lookalike.core.settings.data_sets import EMBEDDING_KINDS
+from lookalike.core.settings.model import Distinct, Section
+from lookalike.core.settings.sentences import refer
+from lookalike.exhibits.model import Drawn
+from lookalike.exhibits.printed import plus_minus
+from lookalike.exhibits.study import Files
+from lookalike.studies.method_study import MethodStudy, fit_of
+from lookalike.studies.metrics import select
+
+BASELINES = {"cosine": "Cosine", "euclidean": "Euclidean", "lda": "LDA", "logistic": "Logistic regression"}
+"""What learners are compared with, by id: two that do not learn, and two of scikit-learn."""
+HALVES = {"learned": "classes learned from", "new": "new classes"}
+"""Half of the classes, as results name it, to its title."""
+
+
+class Sizes(Section):
+    """Images of each class."""
+
+    train: int = Field(40, ge=3, description="Training images of a class that is learned from.")
+    test: int = Field(25, ge=2, description="Test images of every class.")
+    validation: int = Field(8, ge=2, description="Training images of a class on which selection scores.")
+
+
+class EmbeddingsStudy(MethodStudy):
+    """The papers' protocol on embeddings: halves of the classes are learned from, and both halves are ranked."""
+
+    room: ClassVar = "embeddings"
+    contrasted: ClassVar = ("results",)
+
+    methods: Distinct[str] = Field(min_length=1, description="Ids of the methods that learn from the embeddings.")
+    halvings: int = Field(5, ge=2, le=100, description="Random halvings of the classes, which are the folds.")
+    sizes: Sizes = Sizes()
+
+    def check(self) -> None:
+        """Refuse methods that do not exist, and data that are no embeddings."""
+        for method in self.named_methods():
+            refer(f"embeddings.{self.dataset}", method, self._shared.methods)
+        if self.data_set.kind not in EMBEDDING_KINDS:
+            raise LookalikeError(f"config: embeddings.{self.dataset} needs a data set of kind embeddings")
+
+    def named_methods(self) -> list[str]:
+        """Return the methods that learn."""
+        return self.methods
+
+    def reads(self, job: str, fitted: Sequence[str] = (), **names: str) -> Mapping[str, object]:
+        """Return what a job of a rule reads of the settings."""
+        if job == "run":
+            specs = {method: fit_of(self.changed(method)) for method in self.methods}
+            return {"specs": specs, "halvings": self.halvings, "sizes": self.sizes, "seed": self.seed}
+        return super().reads(job, fitted, **names)
+
+    def planned_files(self) -> Files:
+        """Return the files that exhibits are drawn from."""
+        names = ("results", "manifest")
+        return {**{name: f"{self.folder}/{name}.parquet" for name in names}, **super().planned_files()}
+
+    @property
+    def method_titles(self) -> Mapping[str, str]:
+        """Method to its title in the settings, where they give one; a change of a title counts."""
+        titles = {method: self.changed(method).title for method in self.methods}
+        return {**BASELINES, **{method: title for method, title in titles.items() if title}}
+
+    def all_methods(self) -> list[str]:
+        """Return everything that ranks, what learns last."""
+        return [*BASELINES, *self.methods]
+
+    def values(self, half: str, method: str) -> pd.Series:
+        """Return mAP of a method on a half of the classes, by halving."""
+        rows = select(self.table("results"), setting=half, method=method, metric="map")
+        values: pd.Series = rows.set_index("repeat")["value"]
+        return values
+
+    @property
+    def size(self) -> str:
+        """Return the images and classes of the data set."""
+        if not self.has("manifest"):
+            return ""
+        labels = self.table("manifest")["label"]
+        return f"{len(labels):,} images of {labels.nunique()} classes"
+
+    def data_sentence(self, drawn: Drawn | None) -> str:
+        """Name the data, and what ± is."""
+        return f"{self.data}; mean ± standard deviation over {self.halvings} halvings of the classes."
+
+    def main_numbers(self) -> tuple[str, list[str], dict[str, list[str]], list[str]]:
+        """Return mAP of every method on both halves of the classes."""
+        cells = {
+            method: [
+                plus_minus(100 * values.mean(), 100 * values.std(ddof=1), ".1f")
+                for values in (self.values(half, method) for half in HALVES)
+            ]
+            for method in self.all_methods()
+        }
+        spread = f"± is the standard deviation over {self.halvings} halvings of the classes."
+        return "mAP (%) on embeddings of today", list(HALVES.values()), cells, [spread]
+
+
+STUDY = EmbeddingsStudy

@@ -1,0 +1,97 @@
+"""The study of embeddings: its halves, what learns from which, its contrasts and its table, and the shipped vectors."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from contract import contrasted, with_tables
+
+from lookalike.core.errors import LookalikeError
+from lookalike.core.settings.methods import Fit, Trace
+from lookalike.data.subsets import half_of
+from lookalike.exhibits.results import results_frame
+from lookalike.ranking.comparison import corrected_t_test
+from lookalike.studies.embeddings import protocol
+from lookalike.studies.embeddings.exhibits import then_and_now
+from lookalike.studies.rooms import study_of
+
+RESOURCES = Path(__file__).resolve().parents[4] / "workflow" / "resources"
+SIZES = {"train": 6, "test": 4, "validation": 2}
+OASIS = {"oasis": Fit(learner="OASIS", trace=Trace(first=10, steps=200, points=3))}
+LABELS = np.repeat([f"{number:03d}.class" for number in range(8)], 12)
+MANIFEST = pd.DataFrame({"image_id": np.arange(len(LABELS), dtype=np.int32), "label": LABELS, "status": "ok"})
+_RANDOM = np.random.default_rng(1)
+VECTORS = np.abs(np.repeat(_RANDOM.normal(size=(8, 12)), 12, axis=0) + 0.8 * _RANDOM.normal(size=(96, 12)))
+
+
+def test_one_half_is_learned_from_and_the_other_is_new():
+    parts = protocol.halving(MANIFEST, VECTORS, SIZES, 1, 2010)
+    learned = set(half_of(sorted(set(LABELS)), 3, 2010))
+    sizes = {"train": 24, "learn": 16, "validation": 8, "learned": 16, "new": 16}
+    assert {name: len(part.labels) for name, part in parts.items()} == sizes
+    assert all(set(parts[name].labels) == learned for name in ("train", "learn", "validation", "learned"))
+    assert set(parts["new"].labels) == set(LABELS) - learned
+    rows = {name: {row.tobytes() for row in part.rows} for name, part in parts.items()}
+    assert rows["learn"] | rows["validation"] == rows["train"]
+    assert not rows["train"] & (rows["learned"] | rows["new"]), "no test image is learned from"
+
+
+def test_every_method_ranks_both_halves_and_none_sees_the_new_one():
+    rows = list(protocol.results_of(MANIFEST, VECTORS, SIZES, 0, OASIS, 2010))
+    found = {(row["setting"], row["method"]): row["value"] for row in rows}
+    methods = ["cosine", "euclidean", "lda", "logistic", "oasis"]
+    assert list(found) == [(half, method) for half in ("learned", "new") for method in methods]
+    assert all(found["learned", method] > found["new", method] for method in ("lda", "logistic"))
+    parts = protocol.halving(MANIFEST, VECTORS, SIZES, 0, 2010)
+    assert found["new", "euclidean"] == protocol.ranked(parts["new"])
+    changed = VECTORS.copy()
+    changed[np.isin(LABELS, parts["new"].labels)] *= -1  # cosines within the new half stay
+    rows = protocol.results_of(MANIFEST, changed, SIZES, 0, OASIS, 2010)
+    other = {(row["setting"], row["method"]): row["value"] for row in rows}
+    assert all(other["learned", method] == found["learned", method] for method in methods)
+    assert other["new", "cosine"] == pytest.approx(found["new", "cosine"])
+
+
+def test_the_table_has_each_method_beside_the_cosine():
+    rows = [
+        {"study": "embeddings", "setting": half, "method": method, "repeat": str(fold), "metric": "map", "value": value}
+        for half, levels in {"learned": (0.8, 0.7, 0.9, 0.9, 0.95), "new": (0.8, 0.7, 0.5, 0.5, 0.7)}.items()
+        for method, level in zip(("cosine", "euclidean", "lda", "logistic", "oasis"), levels, strict=True)
+        for fold, value in enumerate((level, level + 0.01 * (method == "oasis")))
+    ]
+    shared = {
+        "seed": 7,
+        "datasets": {"toys": {"title": "toys", "kind": "embeddings"}},
+        "methods": {"oasis": {"learner": "OASIS", "title": "OASIS"}},
+    }
+    study = study_of("embeddings", "toys", {"study": {"methods": ["oasis"], "halvings": 2}, "shared": shared})
+    study = with_tables(study.finished({"results": "results.parquet"}), results=results_frame(rows))
+    study = contrasted("embeddings", study)
+    (row,) = study.contrasts.intervals("new", "map", "oasis", "cosine")
+    expected = corrected_t_test([-10, -9], 40, 25)
+    assert (row.mean, row.low, row.p) == pytest.approx((-9.5, expected.low, expected.p))
+    frame = then_and_now(study).frame.set_index("method")
+    assert frame.loc["oasis", ["learned_cell", "new_cell"]].tolist() == ["95.5 ± 0.7", "70.5 ± 0.7"]
+    assert frame.loc["oasis", "new_gap_cell"] == f"-9.5 [{expected.low:+.1f}, {expected.high:+.1f}]"
+    assert pd.isna(frame.loc["cosine", "new_gap"])
+    assert study.main_numbers()[2]["euclidean"] == ["70.0 ± 0.0", "70.0 ± 0.0"]
+
+
+def test_the_shipped_vectors_are_of_the_images_whose_visterms_are_shipped():
+    folder = RESOURCES / "caltech20-embeddings"
+    manifest, X = protocol.read_embeddings(folder)
+    counted = pd.read_csv(RESOURCES / "caltech20" / "manifest.csv").query("status == 'ok'")
+    columns = ["path", "label", "sha256"]
+    assert manifest[columns].to_numpy().tolist() == counted[columns].to_numpy().tolist()
+    rows = protocol.unit(X)
+    precision = protocol.ranked(protocol.Part(rows, manifest["label"].to_numpy(dtype=np.str_)))
+    readme = (folder / "README.md").read_text()
+    assert f"is {precision:.4f} with these bytes" in readme
+    in_floats = float(readme.split("with these bytes and ")[1].split()[0])
+    assert abs(precision - in_floats) < 0.002
+
+
+def test_a_folder_without_vectors_is_named(tmp_path):
+    with pytest.raises(LookalikeError, match=r"holds no manifest.csv and no embeddings.npz"):
+        protocol.read_embeddings(tmp_path)
