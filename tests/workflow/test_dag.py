@@ -214,7 +214,7 @@ def test_without_data_the_default_target_writes_exhibits_that_say_so(project):
 def test_a_part_of_the_archive_is_not_taken_for_the_whole(project):
     folder = project.folder / "data/caltech256/256_ObjectCategories/001.ak47"
     folder.mkdir(parents=True)
-    words = ("257", "30,607", "kind: folder")
+    words = ("257", "30,607", "examples/caltech256-subset.yaml")
     assert_one_sentence(project, "tests/workflow/tiny.yaml", ["results/caltech256/manifest.parquet"], words)
     shutil.rmtree(folder.parent)
 

@@ -242,8 +242,8 @@ def drawn_from(id):
 def asked_alone():
     """Data set to the exhibits that targets ask for; none if anything else is asked for."""
     found = {}
-    for target in TARGETS if TARGETS <= PAPER_TARGETS.keys() else ():
-        for id in PAPER_TARGETS[target]:
+    for target in PAPER_TARGETS if TARGETS <= PAPER_TARGETS.keys() else ():
+        for id in PAPER_TARGETS[target] if target in TARGETS else ():
             for dataset in drawn_from(id):
                 found.setdefault(dataset, {})[id] = None
     return {dataset: list(ids) for dataset, ids in found.items()}

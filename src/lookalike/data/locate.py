@@ -141,7 +141,10 @@ def _in_place(archive: Archive, folder: PathLike) -> tuple[Archive, Path | None]
 def _what_root_lacks(
     root: Path, archive: Archive, class_counts: PathLike | None, classes: Collection[str] | None
 ) -> str:
-    """Return why a folder with the archive's name is only a part of it, or of `classes`, as a sentence; else ""."""
+    """Return why a folder with the archive's name is only a part of it, as a sentence; "" where it is not.
+
+    Given `classes`, it is a part without one of these; a user who names them may have fewer images of each.
+    """
     instead = f"complete it, or move it away and {archive.put_in_place(root.parent)}"
     if archive.files and (n_files := count_files(root.resolve())) < archive.files:
         return f"{root} holds {n_files:,} of {archive.name}'s {archive.files:,} files: {instead}"
@@ -150,16 +153,17 @@ def _what_root_lacks(
     table = pd.read_csv(class_counts)
     if unknown := sorted({*(classes or ())} - {*table["folder"]}):
         return f"{archive.name} has no class folder {unknown[0]}: name one of those in {class_counts}"
-    table = table[table["folder"].isin(classes or table["folder"])].copy()
+    if classes:
+        absent = [name for name in classes if not count_files(root / name)]
+        return f"{root} holds no image of {', '.join(absent)}: {instead}" if absent else ""
     table["found"] = [count_files(root / name) for name in table["folder"]]
     n_folders, n_images = (table["found"] > 0).sum(), table[["found", "images"]].min(axis=1).sum()
-    whose = "the chosen" if classes else f"{archive.name}'s"
     for first in table[table["found"] < table["images"]].itertuples():
         return (
-            f"{root} holds {n_folders:,} of {whose} {len(table):,} class folders and {n_images:,} of its "
+            f"{root} holds {n_folders:,} of {archive.name}'s {len(table):,} class folders and {n_images:,} of its "
             f"{table['images'].sum():,} images (the first that lacks some is {first.folder}, {first.found:,} of "
-            f"{first.images:,}): {instead}, or describe what is there as a data set of your own, kind: folder "
-            "(docs/own-images.md)"
+            f"{first.images:,}): {instead}, or name the classes that are there under `classes` of the data set "
+            "(examples/caltech256-subset.yaml)"
         )
     return ""
 

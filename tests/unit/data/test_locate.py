@@ -88,17 +88,17 @@ def test_an_archive_is_unpacked_once_and_its_folder_used_while_it_is_whole(place
             file.with_name(f"{file.stem}.link.jpg").symlink_to(root / "nowhere")
         message = refused(get)
         assert why() == f"not run: {message}"
-        for what in (words, str(place.folder), "complete it", "kind: folder (docs/own-images.md)"):
+        for what in (words, str(place.folder), "complete it", "`classes` of the data set"):
             assert what in message
 
 
-def test_of_named_classes_alone_the_folders_need_to_be_whole(place):
+def test_of_named_classes_alone_the_folders_need_to_be_there(place):
     archive, data = place.archives["caltech256"], {"kind": "caltech256", "path": str(place.folder), "fetch": False}
     why = partial(why_not_obtainable, archives=place.archives, class_counts=place.counts)
     assert absent_archives(data, place.archives) == [archive]
     (place.folder / archive.top_folder / "056.dog").mkdir(parents=True)
     dog = data | {"classes": ["056.dog"]}
-    assert "0 of the chosen 1 class folders and 0 of its 1 images" in why(dog)
+    assert "holds no image of 056.dog: complete it" in why(dog)
     (place.folder / archive.top_folder / "056.dog/1.jpg").touch()
     assert why(dog) == ""
     assert "1 of caltech256's 2 class folders" in why(data)

@@ -162,7 +162,7 @@ class DataSet(Section):
     """Number of jobs that descriptors are extracted in, or that visterms are simulated in."""
     classes: Absent[Distinct[str]] = left_out(min_length=1)
     """Of kinds `caltech256` and `folder`: names of the class folders that are read; all if left out. Of an archive only
-    these need to be in place."""
+    these need to be in place, and they may have fewer images."""
     clutter: list[str] = Field(["257.clutter"])
     """Class folders that belong to no category; they serve the codebook only."""
     pool: Pool = Pool()
