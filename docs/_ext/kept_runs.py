@@ -126,7 +126,7 @@ class Ledger(KeptDirective):
         """Return a section a paper, with a table."""
         runs = self.runs()
         demo = [run["dataset"] for run in runs if run["command"] == "make demo"]
-        numbers = {run["dataset"]: run["numbers"] for run in runs if not run["synthetic"]}
+        numbers = {run["dataset"]: run.get("numbers", ()) for run in runs if not run["synthetic"]}
         sources = [ROOT / "workflow/resources" / name for name in ("claims.csv", "reference-values.csv", "ledger.csv")]
         kept = sorted((self.folder / "claims").glob("*.csv"))
         for path in (*sources, *kept):

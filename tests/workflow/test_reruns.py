@@ -34,7 +34,7 @@ def test_a_deleted_figure_is_redrawn_with_its_study_and_nothing_else_is_done_aga
 
 
 # modules that are edited, what is asked for, the jobs that this runs again by rule, and rules that have none
-OASIS = {"run_fold_demo": 4, "trace_fold_demo": 2, "run_side_study": 3}  # its variants are in batches of a subset
+OASIS = {"run_fold_demo": 4, "trace_fold_demo": 2, "run_side_study": 2}  # its variants are in batches of a subset
 OASIS |= {"run_subset_words500_demo10_demo": 1, "run_subset_words500_demo20_demo": 1}
 EACH_STUDY = {"run_subset_words500_demo10_demo": 1, "run_subset_demo_landmarks": 1, "sweep_settings": 1}
 EACH_STUDY |= {"time_dimensions": 1, "train_on_log_websim_demo": 1, "describe_images_demo_triplets": 1}

@@ -229,8 +229,7 @@ def has_interval(row: Contrast) -> bool:
 def p_at(row: Contrast, bound: float) -> float:
     """Return the two-sided p-value of a mean that is the bound, by the distribution that the interval of a row is of.
 
-    A 95% interval is as many standard errors wide as its t or normal distribution says. Ratios are taken by their
-    logarithms.
+    A 95% interval is as many standard errors wide as its t or normal distribution says.
     """
     # heavy, and every plan imports this module
     from scipy import special
@@ -242,8 +241,6 @@ def p_at(row: Contrast, bound: float) -> float:
     mean, near, at = row.mean, row.low if bound < row.mean else row.high, bound
     if mean == near:
         return float(mean == at)
-    if row.unit == "ratio":
-        mean, near, at = (-math.inf if value <= 0 else math.log(value) for value in (mean, near, at))
     freedom = row.n - LOST.get(row.interval, row.n)
     reach = special.stdtrit(freedom, 1 - LEVEL / 2) if freedom > 0 else special.ndtri(1 - LEVEL / 2)
     errors = -abs(mean - at) * reach / abs(near - mean)

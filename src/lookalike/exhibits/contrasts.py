@@ -14,19 +14,7 @@ from typing import Literal
 
 import pandas as pd
 
-Unit = Literal[
-    "points",
-    "small points",
-    "percent",
-    "ratio",
-    "steps",
-    "count",
-    "triplets",
-    "% of triplets",
-    "minutes",
-    "seconds",
-    "",
-]
+Unit = Literal["points", "small points", "percent", "count", "triplets", "% of triplets", ""]
 
 REAL, SYNTHETIC, SIMULATED = "real", "synthetic", "simulated"
 """What a row is of."""
@@ -55,7 +43,7 @@ class Contrast:
     second: str
     """What is taken from the first; "" where the row is a level of the first alone."""
     mean: float = math.nan
-    """First minus second; of times the first over the second. NaN where there is no number."""
+    """First minus second. NaN where there is no number."""
     low: float = math.nan
     high: float = math.nan
     """Ends of the 95% interval; equal to the mean where nothing varies, an infinity where a limit of ours leaves it
@@ -96,11 +84,7 @@ class Contrast:
 
     def reversed(self) -> Contrast:
         """Return the second minus the first."""
-        numbers = (self.mean, self.low, self.high, self.printed)
-        if self.unit == "ratio":
-            mean, high, low, printed = (1 / number if number else math.inf for number in numbers)
-        else:
-            mean, high, low, printed = (-number for number in numbers)
+        mean, high, low, printed = (-number for number in (self.mean, self.low, self.high, self.printed))
         return replace(self, first=self.second, second=self.first, mean=mean, low=low, high=high, printed=printed)
 
 

@@ -23,7 +23,7 @@ from lookalike.exhibits.contrasts import (
     Unit,
 )
 from lookalike.exhibits.model import Margin
-from lookalike.exhibits.printed import minutes_text, p_value, significant, times_over
+from lookalike.exhibits.printed import p_value, significant
 from lookalike.exhibits.statuses import Outcome, Status
 
 if TYPE_CHECKING:
@@ -81,12 +81,9 @@ AMOUNTS: dict[Unit, Form] = {
     "points": rounded(1, has_plus=True),
     "small points": rounded(2, has_plus=True),
     "percent": Form(lambda value: f"{significant(value)}%"),
-    "ratio": Form(times_over),
-    "steps": rounded(0),
     "count": rounded(0),
     "triplets": rounded(0, has_plus=True),
     "% of triplets": rounded(1, has_plus=True),
-    "minutes": Form(minutes_text),
     "": Form("{:.3g}".format),
 }
 """Unit to how an amount is written."""
@@ -191,8 +188,8 @@ def tried_on(verdict: Verdict, study: Study) -> tuple[str, str]:
 
 def scope_words(verdict: str, tried: str, untried: str) -> str:
     """Say on which parts a claim was tried, and on which of its own not; "" where it has one part."""
-    tried_on = f"on {tried}" if verdict in (Outcome.HOLDS, Outcome.FAILS) else f"tried on {tried}"
-    return f"{tried_on}{f', not tried on {untried}' if untried else ''}" if tried else ""
+    on, not_on = ("on", "not tried on") if verdict in (Outcome.HOLDS, Outcome.FAILS) else ("tried on", "not on")
+    return f"{on} {tried}{f', {not_on} {untried}' if untried else ''}" if tried else ""
 
 
 def names_parts(verdict: Verdict) -> bool:

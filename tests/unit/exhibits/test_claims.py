@@ -74,14 +74,12 @@ FOLDS = [2.1, 2.9, 1.8, 2.4, 2.2]
 TESTED = corrected_t_test(FOLDS, 40, 25)
 ROW = Contrast("", "map", "a", "b", TESTED.mean, TESTED.low, TESTED.high, TESTED.p, 5, "folds")
 SCORES = Contrast("", "score", "a", "b", 3.0, 1.0, 5.0, 0.003, 900, "query images")
-RATIO = Contrast("", "training time", "a", "b", 4.0, 2.0, 8.0, n=7, interval="landmarks", unit="ratio")
 
 
 def test_the_p_of_a_verdict_is_that_of_the_test_behind_its_interval():
     assert p_at(ROW, 0) == TESTED.p == pytest.approx(p_at(replace(ROW, p=NAN), 0))
     # from another bound, and by the normal distribution of many queries
     assert p_at(SCORES, 0.5) == pytest.approx(2 * stats.norm.sf(2.5 / (2 / stats.norm.ppf(0.975))))
-    assert p_at(RATIO, 1.0) == pytest.approx(2 * stats.t.sf(2 * stats.t.ppf(0.975, 6), 6))
     # the nearer end of a skew interval
     assert p_at(replace(SCORES, high=9.0), 1.0) == pytest.approx(0.05)
     # it holds with the largest, and fails with the smallest times their number
@@ -168,11 +166,10 @@ def test_a_predicate_that_there_is_not_is_told():
     ("row", "turned"),
     [
         (gap(-1, 5, mean=2, printed=4.0), (-2, -5, 1, -4)),
-        (gap(2, 8, mean=4, unit="ratio", printed=16.0), (0.25, 0.125, 0.5, 0.0625)),
     ],
 )
 def test_a_contrast_is_found_either_way_round(row, turned):
-    """A difference changes its sign, with its interval and its print; a ratio becomes its inverse."""
+    """A difference changes its sign, with its interval and its print."""
     (found,) = Contrasts([row]).intervals("ten", row.metric, "mcml", "oasis")
     assert (found.mean, found.low, found.high, found.printed) == turned
     assert (found.first, found.second, found.p, found.reversed()) == ("mcml", "oasis", row.p, row)
