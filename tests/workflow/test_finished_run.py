@@ -115,7 +115,7 @@ def test_every_category_run_is_measured_and_what_was_stopped_has_the_papers_star
     runs = metrics.groupby(["subset", "method", "fold"]).size()
     study = tiny_config().category["demo"]
     n_methods = len([*study.methods, *study.variants, *study.set_aside]) * len(study.subsets)
-    n_methods += len(study.minima) * len(study.exhibits["learning/minimum"])
+    n_methods += len(study.minima) * len(study.exhibits["oasis-jmlr-2010/table4"])
     assert len(runs) == n_methods * study.splits.folds, "what did not end has no metrics"
     fits = pd.read_parquet(results / "demo/timing.parquet")
     assert fits.loc[fits["method"] == "lmnn-naive", "not_converged"].str.contains("of processor time").all()

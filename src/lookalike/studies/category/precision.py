@@ -188,9 +188,10 @@ def ablations(study: CategoryStudy) -> Table:
 def main_cells(study: CategoryStudy) -> pd.DataFrame:
     """Every cell of JMLR Table 4 or draft Table 1, ours beside the paper's, in percent."""
     further = [method for method in study.methods if method not in TABLE_METHODS]
+    columns_of_methods = study.with_minima((*TABLE_METHODS, *further))
     rows = [
         (subset.id, subset.n_classes, study.setting_of(subset), metric, method)
-        for subset, metric, method in product(study.parts, TABLE_METRICS, (*TABLE_METHODS, *further))
+        for subset, metric, method in product(study.parts, TABLE_METRICS, columns_of_methods)
     ]
     columns = ["subset", "n_classes", "setting", "metric", "method"]
     ours = pd.DataFrame(rows, columns=columns).merge(summary_of(study), on=["subset", "metric", "method"], how="left")

@@ -39,8 +39,10 @@ from lookalike.studies.method_study import MethodStudy, fit_of, without_batches
 RESOURCES = Path(__file__).resolve().parents[4] / "workflow" / "resources"
 ROLES = ("methods", "variants", "timed", "set_aside", "projected", "minima")
 """Settings that list methods by what they are run for; a method has one role in a study."""
-SHOWN_BY = {"minima": "learning/minimum", "twins": "learning/budget"}
-"""Methods that one exhibit shows to this exhibit: they run on its subsets alone."""
+MINIMUM_OF = {"mcml-factor": "mcml", "lmnn-factor": "lmnn"}
+"""Method that goes to the minimum of its objective to the one that descends it as in the papers."""
+SHOWN_BY = {"minima": "oasis-jmlr-2010/table4", "twins": "learning/budget"}
+"""Methods to the exhibit on whose subsets alone they run."""
 OF_HALVES = "learning/tens"
 """The one exhibit of a study of halves of its classes."""
 ONE_AGGRESSIVENESS = ("rankers", "transfer")
@@ -98,8 +100,8 @@ class CategorySection(MethodStudy):
     projected: Distinct[str] = Field([])
     """Ids of OASIS with projections onto positive semidefinite matrices. Only their curves are made (JMLR Figure 9)."""
     minima: Distinct[str] = Field([])
-    """Ids of `mcml-factor` and `lmnn-factor`, which go to the minimum of what `mcml` and `lmnn` descend. Only
-    `learning/minimum` shows them."""
+    """Ids of `mcml-factor` and `lmnn-factor`, which go to the minimum of what `mcml` and `lmnn` descend. They stand
+    beside these in JMLR Tables 4 and 5 and draft Tables 1 and 2."""
     equal: dict[str, str] = Field({})
     """Method of `methods` to the id under which it runs a second time, with as many settings to choose from as every
     other method and a stop chosen on the same validation images. One that is not named chooses so anyway."""
@@ -276,9 +278,15 @@ class CategorySection(MethodStudy):
 
     def families(self) -> dict[str, list[str]]:
         """Return the methods to compare OASIS with, by question: competitors, its variants, and what was set aside."""
-        families = {"compared": self.methods, "variants": self.variants, "set_aside": self.set_aside}
+        families = {"compared": self.methods, "minima": self.minima}
+        families |= {"variants": self.variants, "set_aside": self.set_aside}
         others = {name: [method for method in methods if method != AFTER] for name, methods in families.items()}
         return {name: methods for name, methods in others.items() if methods}
+
+    def with_minima(self, methods: Iterable[str]) -> list[str]:
+        """Return some methods, each with the run to its minimum behind it, if the study has one."""
+        minima = {MINIMUM_OF[run]: run for run in self.minima if run in MINIMUM_OF}
+        return [run for method in methods for run in (method, minima.get(method)) if run is not None]
 
     def can_compare(self) -> bool:
         """Tell whether the study runs OASIS and something to hold it against."""
@@ -344,7 +352,7 @@ class CategorySection(MethodStudy):
     def runs(self, file: str, *, ablations: bool = True, timed: bool = True) -> list[str]:
         """Return one file of every run, or without further representations, or without what no ranking compares."""
         by_representation = self.methods_by_representation()
-        without = () if timed else (*self.timed, *self.minima, *self.twins.values())
+        without = () if timed else (*self.timed, *self.twins.values())
         return [
             self._run_file(representation, subset, method, fold, file)
             for representation in (by_representation if ablations else [self.representation])

@@ -409,6 +409,11 @@ class CategoryStudy(CategorySection):
                 head = f"{STAR} marks a fit that did not end within its time limit"
                 yield head, f"{self.title_of(method)} on {subset.title}: {why}"
         for method, subset in pairs:
+            shares = self.recorded(subset, method, "objective_share")
+            if len(shares) and self.spec(method).learner == "MCML" and method not in self.minima:
+                part = f"{100 * shares.mean():.0f}% of its starting objective ({subset.title})"
+                yield f"{self.title_of(method)} is stopped by a rule of ours, at", part
+        for method, subset in pairs:
             if any(flags := self.ran_into("iterations", method, subset)):
                 part = f"{self.title_of(method)} in {sum(flags)} of {len(flags)} folds ({subset.title})"
                 yield "Fits were stopped at the limit of iterations", part

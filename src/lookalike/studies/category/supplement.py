@@ -1,4 +1,4 @@
-"""What the OASIS papers talk about and never show: new classes, values of C, and the minima of competitors."""
+"""What the OASIS papers talk about and never show: new classes, values of C, few images, and training time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 
 from lookalike.exhibits.margins import margin
 from lookalike.exhibits.model import Axis, Figure, Line, Margin, Panel, Table
-from lookalike.exhibits.printed import MISSING, plus_minus, significant
+from lookalike.exhibits.printed import plus_minus
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLUE, GREEN, LOOKS, ORANGE, PURPLE, SKY, VERMILLION, Look, looks_of
 from lookalike.exhibits.words import signed
@@ -26,9 +26,6 @@ GRID = (Look(BLUE, "s"), Look(SKY, "v"), Look(GREEN, "^"), Look(ORANGE, "D"), Lo
 HALVES = {"learned": "learned from", "new": "new"}
 """Half of the classes, as metrics name it, to its title."""
 HALF_METRICS = {"map": "Mean avg. prec.", "p@k": "Top 10 prec."}
-DESCENTS = {"mcml": "mcml-factor", "lmnn": "lmnn-factor"}
-"""Method that descends as in the papers to the one that goes to the minimum of the same objective."""
-ENDS = {"early": "at best validation mAP", "own": "at its own end", "minimum": "at its minimum"}
 
 
 @exhibit(
@@ -175,53 +172,6 @@ def _budget_rows(study: CategoryStudy, subset: Subset, method: str) -> pd.DataFr
     seconds = fits["cpu_seconds_fit"].sum() / fits["n_steps"].sum()
     curve = mean_curve(subset, method, rows[rows["step"] > 0].rename(columns={"step": "x", "map": "value"}))
     return curve.assign(seconds=seconds * curve["step"])
-
-
-@exhibit(
-    "learning/minimum",
-    title="MCML and LMNN stopped early and at their minimum",
-    needs=("metrics", "fits", "contrasts"),
-    when=lambda study: study.minima,
-)
-def minima(study: CategoryStudy) -> Table:
-    """Where MCML and LMNN rank best: their mAP where early stopping ends them, at their own end, and at the minimum."""
-    records = [row for subset, method in product(study.parts, DESCENTS) for row in _end_rows(study, subset, method)]
-    heads = {"method": "", "end": "stopped", "steps_cell": "iterations", "objective": "objective, % of start"}
-    heads |= {"train_cell": "mAP, training images, %", "ours_cell": "mAP, test images, %"}
-    titles = {"subset": study.titles, "end": ENDS, "method": {method: study.title_of(method) for method in DESCENTS}}
-    notes = (
-        "The papers' descent makes the first two rows of a method (LMNN's with an active set). The minimum of the same "
-        "objective is found by L-BFGS on a factor of M. With fewer images than words many matrices reach it.",
-        "Each row of LMNN has the omega that each fold chose for this end.",
-    )
-    numbers = frozenset(heads) - {"method", "end"}
-    table = Table(pd.DataFrame(records), heads=heads, blocks="subset", titles=titles, numbers=numbers, notes=notes)
-    return replace(table, margins=tuple(_at_minimum(study)))
-
-
-def _at_minimum(study: CategoryStudy) -> Iterator[Margin]:
-    """Yield OASIS minus each method that goes to its minimum, on every subset that has both."""
-    for subset, (method, run) in product(study.parts, DESCENTS.items()):
-        ours = {name: 100 * study.values(subset, name).mean() for name in ("oasis", run)}
-        rows = study.contrasts.intervals(subset.id, "map", "oasis", run)
-        if rows and rows[0].n:
-            titled = {"setting": study.block_title(subset), "metric": "mAP", "kind": ENDS["minimum"]}
-            titled["interval"] = T_INTERVAL
-            yield replace(margin(study, rows, ours, {}, **titled), other=study.title_of(method))
-
-
-def _end_rows(study: CategoryStudy, subset: Subset, method: str) -> list[dict[str, object]]:
-    """Numbers of a method at those of its three ends that were run."""
-    records: list[dict[str, object]] = []
-    for end, run in (("early", study.twins.get(method, "")), ("own", method), ("minimum", DESCENTS[method])):
-        new, shares = study.values(subset, run), study.recorded(subset, run, "objective_share")
-        if not len(new):
-            continue
-        steps = significant(study.recorded(subset, run, "n_steps").mean()).removesuffix(".0")
-        share = significant(100 * shares.mean()) if len(shares) else MISSING
-        keys = {"subset": subset.id, "method": method, "end": end, "steps_cell": steps, "objective": share}
-        records.append(keys | percent("train", study.values(subset, run, "train_map")) | percent("ours", new))
-    return records
 
 
 def percent(name: str, folds: pd.Series, sign: str = "") -> dict[str, object]:

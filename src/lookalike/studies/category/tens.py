@@ -51,9 +51,7 @@ def many_tens(study: CategoryStudy) -> Table:
 
 def _shown(study: CategoryStudy) -> list[str]:
     """Return the methods in the order of Table 4, each with its run to the minimum behind it."""
-    further = {method.removesuffix("-factor"): method for method in study.minima}
-    named = [run for method in study.methods for run in (method, further.get(method)) if run is not None]
-    return [*named, *study.variants]
+    return [*study.with_minima(study.methods), *study.variants]
 
 
 def _printed(study: CategoryStudy, subset: Subset) -> dict[tuple[str, str], float]:

@@ -242,7 +242,6 @@ def test_fewer_images_are_parts_of_more_and_choose_by_at_least_two(fold):
     ]
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_scores_before_a_projection_choose_the_stop_of_oasis(fold):
     projected = {"parameters": {"projection": "psd", "aggressiveness": 0.3}, "trace": TRACE | {"as_learned": True}}
     plain = spec(parameters={"aggressiveness": 0.3}, trace=TRACE)
