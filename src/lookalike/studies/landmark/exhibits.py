@@ -551,11 +551,13 @@ def lead_points(study: LandmarkStudy) -> pd.DataFrame:
 def lead_notes(study: LandmarkStudy, points: pd.DataFrame) -> tuple[str, ...]:
     """Say where S-TG is below OASIS, what the intervals are of, and how constants were chosen."""
     below = select(points, method="soml-tg", constants=CONSTANTS[False])
-    below = below[below["mean"] < 0]
-    places = " and ".join(f"{row.words:,} words and {features_title(row.features)}" for row in rows_in(below))
+    sizes: dict[int, list[str]] = {}
+    for row in rows_in(below[below["mean"] < 0]):
+        sizes.setdefault(row.words, []).append(row.features)
+    places = ", ".join(f"with {words:,} words and {features_title(' or '.join(n))}" for words, n in sizes.items())
     chosen_draws = study.lead.chosen_draws if study.lead is not None else 0
     return (
-        f"With printed constants, S-TG is {f'below OASIS with {places}' if places else 'above OASIS everywhere'}.",
+        f"With printed constants, S-TG is {f'below OASIS {places}' if places else 'above OASIS everywhere'}.",
         f"Whole images are queries. Intervals are {INTERVAL}.",
         f"Means are over {study.learning.draws} draws, with chosen constants over {chosen_draws}. Chosen constants are "
         "the best of eight settings of each method, by images held out of those to learn from.",
@@ -563,7 +565,7 @@ def lead_notes(study: LandmarkStudy, points: pd.DataFrame) -> tuple[str, ...]:
 
 
 def features_title(features: str) -> str:
-    """Return ``400 features`` or ``all features``."""
+    """Return ``1,600 features`` of ``1600``; other words stay as they are."""
     return f"{int(features):,} features" if features.isdecimal() else f"{features} features"
 
 
@@ -579,7 +581,11 @@ def lead_over_features(study: LandmarkStudy) -> Figure:
     points, columns = lead_points(study), lead_columns(study)
     sizes = list(dict.fromkeys(points["words"]))
     looks = looks_of([f"{words:,} words" for words in sizes])
-    x = Axis("Features of a photograph", "log", tick_form="short", text="{:,.0f} features")
+    counts = points.drop_duplicates("features")
+    ticks = tuple((row.n_features, row.features) for row in rows_in(counts))
+    x = Axis("Features of a photograph, at most", "log", ticks=ticks, text="{:,.0f} features on average")
+    room = 0.05 * (points["high"].max() - points["low"].min())
+    ends = {"low": points["low"].min() - room, "high": points["high"].max() + room}
     panels = []
     for (constants, method), title in zip(columns, lettered(list(columns.values())), strict=True):
         own = {"constants": constants, "method": method}
@@ -589,7 +595,7 @@ def lead_over_features(study: LandmarkStudy) -> Figure:
                 zip(dict.fromkeys(points["words"]), looks.items(), strict=True)
             )
         ]
-        y = Axis(f"{study.title_of(method)} minus OASIS (points of mAP)", text="{:+.1f}")
+        y = Axis(f"{study.title_of(method)} minus OASIS (points of mAP)", **ends, text="{:+.1f}")
         panels.append(Panel(title, x, y, tuple(series), (Line("OASIS", 0, Look(BLACK, "", "--")),)))
     frame = points.drop(columns="ours_cell")
     return Figure(frame, tuple(panels), notes=lead_notes(study, points), n_columns=len(LEADING), size=(3.4, 2.6))

@@ -379,7 +379,8 @@ class LandmarkStudy(LandmarkSection):
             return f"{data}."
         if n_draws == 1:
             return f"{data}, one draw."
-        spread = "± standard deviation" if isinstance(drawn, Table) and not drawn.heads else "means"
+        has_spread = isinstance(drawn, Table) and not drawn.heads and "low" not in drawn.frame
+        spread = "± standard deviation" if has_spread else "means"
         return f"{data}; {spread} over {n_draws} draws."
 
     def of_printed_sign(self) -> list[str]:
