@@ -18,6 +18,8 @@ from lookalike.learners.gram import Gram, Seen
 from lookalike.learners.oasis import PassiveAggressive
 from lookalike.studies.fits import make_learner
 
+Labelled = tuple[Matrix, Array]
+"""Rows and their labels."""
 MEASURED = ("step", "map", "loss_rate")
 NOTHING = pd.DataFrame({name: pd.Series(dtype=np.float64) for name in MEASURED})
 LIMITS = ("n_steps", "max_iter")
@@ -66,16 +68,18 @@ def trace_candidates(
     return pd.concat(tables, ignore_index=True)
 
 
-def choose(
-    spec: Fit, seed: int, learn: tuple[Matrix, Array], score: tuple[Matrix, Array]
-) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Try every candidate of a method on rows with labels, given others to score; return scores and what is chosen."""
+def choose(spec: Fit, seed: int, rows: Callable[[], tuple[Labelled, Labelled]]) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Try every candidate of a method; return what they scored and the parameters chosen.
+
+    `rows` returns those to learn from and those that score, and is called only where there is a choice.
+    """
     candidates, trace = grid(spec.select), spec.trace if spec.trace is not None and spec.trace.stop else None
     if trace is None and len(candidates) <= 1:
         return NOTHING, dict(candidates[0])
     steps = None if trace is None else log_spaced_steps(trace.steps, trace.points, trace.first)
     # all candidates share one seed, never a hyper-parameter
     make, as_learned = partial(make_learner, spec, seed), trace is not None and trace.as_learned
+    learn, score = rows()
     selection = trace_candidates(make, candidates, *learn, *score, steps, as_learned=as_learned)
     chosen, best_step = best_candidate(selection)
     return selection, chosen | ({} if trace is None else {limit_of_steps(make()): best_step})

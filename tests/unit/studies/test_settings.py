@@ -17,7 +17,7 @@ from lookalike.studies.recipes import recipe_of
 from lookalike.studies.schema import settings_schema
 from lookalike.studies.settings import Settings, checked
 
-DEMO = {"demo", "caltech20", "landmarks11", "demo_landmarks", "websim_demo", "demo_triplets"}
+DEMO = {"demo", "caltech20", "caltech20-embeddings", "landmarks11", "demo_landmarks", "websim_demo", "demo_triplets"}
 
 
 @pytest.fixture

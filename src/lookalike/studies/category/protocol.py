@@ -17,7 +17,7 @@ from lookalike.ranking.rankings import Rankings, rank_leave_one_out
 from lookalike.studies.category.folds import Fold, learned_symmetry, symmetry_index
 from lookalike.studies.fits import Clock, make_learner, plain_number, warm_up, write_model
 from lookalike.studies.metrics import metrics_frame
-from lookalike.studies.selection import LIMITS, NOTHING, choose
+from lookalike.studies.selection import LIMITS, NOTHING, Labelled, choose
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
 
 NO_RANKINGS = Rankings(np.zeros(1, np.int64), np.empty(0, np.int32), 0, np.empty(0, np.int32))
@@ -108,9 +108,12 @@ def run_fold(fold: Fold, spec: Fit) -> FoldResult:
 
 def select(fold: Fold, spec: Fit) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Try every candidate on the fold's own cut; return what they scored and the parameters chosen."""
-    learn, score = (fold.images[part].labels for part in ("learn", "validation"))
-    X_learn, X_score = fold.rows("learn", "validation")
-    return choose(spec, fold.seed("selection"), (X_learn, learn), (X_score, score))
+
+    def rows() -> tuple[Labelled, Labelled]:
+        (X_learn, X_score), images = fold.rows("learn", "validation"), fold.images
+        return (X_learn, images["learn"].labels), (X_score, images["validation"].labels)
+
+    return choose(spec, fold.seed("selection"), rows)
 
 
 def stop_of(chosen: Mapping[str, Any]) -> int | None:

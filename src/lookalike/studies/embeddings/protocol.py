@@ -83,7 +83,8 @@ def results_of(
     transforms: dict[str, Transform] = {"cosine": unit, "euclidean": same, **baselines(parts)}
     learners: dict[str, SimilarityLearner] = {}
     for method, spec in specs.items():
-        chosen = choose(spec, fold_seed(root, NAME, number, "selection"), parts["learn"], parts["validation"])[1]
+        seed = fold_seed(root, NAME, number, "selection")
+        chosen = choose(spec, seed, lambda: (parts["learn"], parts["validation"]))[1]
         learner = make_learner(spec, fold_seed(root, NAME, number, "fit"), chosen)
         learners[method] = learner.fit(train.rows, train.labels)
     for half in ("learned", "new"):

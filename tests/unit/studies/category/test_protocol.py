@@ -17,6 +17,7 @@ from lookalike.core.settings.methods import Fit
 from lookalike.features.visterms import TfidfVisterms
 from lookalike.learners import OASIS, AveragedOASIS, Euclidean, load
 from lookalike.ranking.rankings import Rankings, rank_leave_one_out
+from lookalike.studies import selection
 from lookalike.studies.category import few_images, protocol, rankers, traces, transfer
 from lookalike.studies.category.folds import Fold
 from lookalike.studies.category.protocol import run_fold
@@ -155,7 +156,8 @@ TOGETHER, ENDLESS_FIT, QUICK = [0.6] * 4, [0, 0, 0, 60], [0] * 4
 def test_candidates_and_the_final_fit_share_one_limit(fold, monkeypatch, seconds, stage):
     seconds = iter(seconds)
     slow = SimpleNamespace(fit=lambda X, y: burn(next(seconds)) or Euclidean().fit(X, y))
-    monkeypatch.setattr(protocol, "make_learner", lambda *_: slow)
+    for module in (protocol, selection):
+        monkeypatch.setattr(module, "make_learner", lambda *_: slow)
     why = run_fold(fold, spec("Euclidean", select={"any": [1, 2, 3]}, time_limit=1)).fit["not_converged"]
     assert (why.endswith(stage), bool(why)) == (True, bool(stage))
 
