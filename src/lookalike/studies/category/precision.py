@@ -246,7 +246,7 @@ def _choice(study: CategoryStudy, method: str) -> str:
     chosen = [f"one value of {n_values}"] if n_values > 1 else []
     chosen += ["its stop"] if spec.trace is not None and spec.trace.stop else []
     fixed = f"has C = {study.traced_aggressiveness:g} and " if method == "oasis" and n_values == 1 else ""
-    return f"{title} {fixed}chooses {' and '.join(chosen)}" if chosen else f"{title} runs to its own end"
+    return f"{title} {fixed}chooses {' and '.join(chosen)}" if chosen else f"{title} runs to its own stop"
 
 
 def percent_cell(mean: float, std: float, fraction: bool) -> str:

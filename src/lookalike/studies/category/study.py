@@ -411,8 +411,8 @@ class CategoryStudy(CategorySection):
         for method, subset in pairs:
             shares = self.recorded(subset, method, "objective_share")
             if len(shares) and self.spec(method).learner == "MCML" and method not in self.minima:
-                part = f"{100 * shares.mean():.0f}% of its starting objective ({subset.title})"
-                yield f"{self.title_of(method)} is stopped by a rule of ours, at", part
+                part = f"{self.title_of(method)} at {100 * shares.mean():.0f}% of its starting objective"
+                yield "Stopped by a rule of ours", f"{part} ({subset.title})"
         for method, subset in pairs:
             if any(flags := self.ran_into("iterations", method, subset)):
                 part = f"{self.title_of(method)} in {sum(flags)} of {len(flags)} folds ({subset.title})"

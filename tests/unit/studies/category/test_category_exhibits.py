@@ -304,7 +304,7 @@ def test_a_note_says_what_each_method_chooses():
     specs = {"lego": three | {"trace": {}}, "lmnn": three} | traces
     notes = drawn(f"{JMLR}/table4", specs=specs, equal=twins).notes
     assert [note.partition(": ")[2] for note in notes if "the paper's protocol" in note] == [
-        "OASIS has C = 0.1 and chooses its stop, MCML runs to its own end, LEGO chooses one value of 3 and its stop "
+        "OASIS has C = 0.1 and chooses its stop, MCML runs to its own stop, LEGO chooses one value of 3 and its stop "
         "and LMNN chooses one value of 3."
     ]
 

@@ -51,7 +51,7 @@ def test_with_equal_settings_every_learned_method_has_as_many(settings):
         study = settings.category[dataset]
         counts = {method: study.n_settings(study.twins.get(method, method)) for method in study.methods}
         assert counts == dict.fromkeys(("oasis", "mcml", "lego", "lmnn"), n_settings) | {"euclidean": 1}
-        # the paper's protocol: OASIS its stop alone, LEGO and LMNN three values each, MCML its own end
+        # the paper's protocol: OASIS its stop alone, LEGO and LMNN three values each, MCML its own stop
         assert not study.spec("oasis").select
         assert {method: study.n_settings(method) for method in ("mcml", "lmnn")} == {"mcml": 1, "lmnn": 3}
     # a file laid over it may run fewer methods
