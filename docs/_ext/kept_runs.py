@@ -40,7 +40,7 @@ DATA_SETS = {
     for file in ("config.yaml", "config/demo.yaml")
     for name, data in yaml.safe_load((ROOT / file).read_text(encoding="utf-8"))["datasets"].items()
 }
-ORDER = ("category", "landmark", "web", "finegrained")
+ORDER = ("category", "embeddings", "landmark", "web", "finegrained")
 """Studies in the papers' order."""
 MOST_RULES = 12
 WIDTHS = (4, 2, 1, 2, 2, 6)
