@@ -306,8 +306,11 @@ def level_words(margin: Margin, *, is_printed: bool) -> tuple[str, str]:
 def margin_sentences(margin: Margin) -> list[str]:
     """Say which method is best, as in the paper or not, and how many pairs come in its order; a sentence each.
 
-    It names the interval of a difference and no verdict: claims alone have verdicts.
+    It names the interval of a difference and no verdict: claims alone have verdicts. With too few seeds or draws it says
+    that alone.
     """
+    if margin.is_of_too_few:
+        return [f"{margin.method} had too few seeds or draws to say which method is best."]
     best, row, first = f"{margin.best} has the highest {margin.metric}", margin.contrast, margin.printed_best
     if first:
         best += ", as in the paper" if first == margin.best else f" (in the paper {first} has it)"

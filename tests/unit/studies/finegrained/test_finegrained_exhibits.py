@@ -1,5 +1,7 @@
 """Tables and figures of the fine-grained study, from made-up numbers."""
 
+import json
+
 import made_studies as made
 import numpy as np
 import pandas as pd
@@ -9,6 +11,8 @@ from contract import check_exhibits, check_not_run, claims
 from lookalike.exhibits.headline import headline
 from lookalike.exhibits.sheets import sheets_of
 from lookalike.exhibits.statuses import Status
+from lookalike.report.provenance import read_jobs
+from lookalike.report.results import Results, run_summary
 from lookalike.studies.finegrained import pictures
 from lookalike.studies.finegrained.numbers import metrics_of
 from lookalike.studies.finegrained.systems import FEATURES, TABLE1, TABLE2, contrast_pairs, is_learned
@@ -48,7 +52,8 @@ def test_every_exhibit_is_drawn_and_says_which_data_it_shows(tmp_path):
         **made.REAL | made.CURVES | {"title": "our triplets"},
     )
     printed = [f"deep-ranking-cvpr-2014/{name}" for name in ("table1", "table2", "text")]
-    for sentence in check_exhibits("finegrained", study, tmp_path / "all", printed=printed).values():
+    folder = tmp_path / "results" / "made" / "exhibits"
+    for sentence in check_exhibits("finegrained", study, folder, printed=printed).values():
         assert "Data: our triplets (rated by people), 14,000 triplets of 3,500 query images" in sentence["caption"][1]
     lines = headline(study).splitlines()
     assert lines[1].split() == ["precision", "(%)", "score-30"]
@@ -56,6 +61,10 @@ def test_every_exhibit_is_drawn_and_says_which_data_it_shows(tmp_path):
     assert lines[7].split()[0] == "DeepRanking"
     assert "7,004" in lines[7]
     assert "That does not decide" not in " ".join(lines)
+    # what is kept of a run is numbers alone: images that people rated are not ours to show
+    kept = run_summary(Results(tmp_path / "results")["made"], folder.parent, read_jobs(tmp_path / "logs"), "a command")
+    assert "DeepRanking" in json.dumps(kept)
+    assert not [name for name in (*made.CATEGORIES, ".png", ".jpg") if name in json.dumps(kept)]
     study = made.given(title="our triplets").finished({}, not_run="not run: put triplets there")
     check_not_run("finegrained", study, tmp_path / "not run")
     assert headline(study) == "our triplets: not run: put triplets there\n"
