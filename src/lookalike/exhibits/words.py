@@ -306,7 +306,7 @@ def level_words(margin: Margin, *, is_printed: bool) -> tuple[str, str]:
 def margin_sentences(margin: Margin) -> list[str]:
     """Say which method is best, as in the paper or not, and how many pairs come in its order; a sentence each.
 
-    It names the interval of a difference and no verdict: claims alone have verdicts. With too few seeds or draws it says
+    It names the interval of a difference and no verdict: claims alone have verdicts. Of too few seeds or draws it says
     that alone.
     """
     if margin.is_of_too_few:

@@ -59,7 +59,7 @@ RELEVANCE = "training relevance"
 SPREAD_OF_INTERVAL = 2 * 1.959963985
 """Standard errors between the ends of a 95% interval."""
 FIT_NUMBERS = ("images_per_second", "n_images", "seconds")
-FIT_COLUMNS = ("dimensions", "distance", *FIT_NUMBERS, "codebook_from", "settings", "processor", "status")
+FIT_COLUMNS = ("dimensions", "distance", *FIT_NUMBERS, "codebook_from", "settings", "processor", "reason")
 BEST: Mapping[str, Any] = {"compared": "system", "best": dict.fromkeys((PRECISION, SCORE, PER_TRIPLET), max)}
 DISTANCES = {"l1": "L1", "l2": "Euclidean", "chi2": "chi-squared", "-similarity": "similarity, negative"}
 LONGEST_SETTINGS = 160
@@ -455,14 +455,14 @@ def _cost(study: FinegrainedStudy, system: str, fit: Mapping[Any, Any]) -> dict[
     ends = accumulate(len(part) + len(", ") for part in parts)
     fitting = [part for part, end in zip(parts, ends, strict=True) if end <= LONGEST_SETTINGS + len(", ")]
     cell = ", ".join(fitting if len(fitting) == len(parts) else [*fitting, "..."])
-    status = "" if fit else study.why_not_run(system) or Status.NO_RESULT
+    reason = "" if fit else study.why_not_run(system) or Status.NO_RESULT
     return row | {
         "settings": settings,
-        "status": status,
+        "reason": reason,
         "dimensions_cell": plus_minus(row["dimensions"], math.nan, ",.0f") if fit else "",
         "speed_cell": significant(row["images_per_second"]) if fit else "",
         "time_cell": human_time(row["seconds"]),
-        "settings_cell": cell if fit else status,
+        "settings_cell": cell if fit else reason,
     }
 
 

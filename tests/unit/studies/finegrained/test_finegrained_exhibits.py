@@ -9,6 +9,7 @@ import pytest
 from contract import check_exhibits, check_not_run, claims
 
 from lookalike.exhibits.headline import headline
+from lookalike.exhibits.printed import count_statuses
 from lookalike.exhibits.sheets import sheets_of
 from lookalike.exhibits.statuses import Status
 from lookalike.report.provenance import read_jobs
@@ -176,6 +177,7 @@ def test_costs_tell_dimensions_speed_and_settings(tmp_path):
         "training relevance by Golden Features",
     ]
     assert sentence == ("training images", "not run: install torch", Status.NO_RESULT)
+    assert count_statuses(table.frame) == {}, "why a system was not run is no status of a number"
     assert "Measured on a processor." in table.notes
     long = {f"settings_number_{place}": place for place in range(40)} | {"settings_none": np.nan}
     fits = pd.DataFrame([{"system": "hog", "dimensions": 3, **long}])
