@@ -167,7 +167,7 @@ def groups_in(claim: Claim, study: Study, settings: Sequence[str]) -> list[Group
     found = []
     for setting in settings:
         parts = [(part, group) for part in claim.contrasts for group in groups_of(study, setting, part)]
-        groups = [group for part, group in parts if not part.is_optional or NOT_RUN not in group[0].limits]
+        groups = [group for part, group in parts if not (part.is_optional and math.isnan(group[0].mean))]
         is_partial = any(NOT_RUN not in row.limits for group in groups for row in group)
         found += [
             [replace(row, limits="") if is_partial and row.limits == ABSENT else row for row in group]

@@ -119,9 +119,7 @@ def precision_and_sparsity(study: LandmarkStudy) -> Iterator[Contrast]:
 
 
 def sparsity_over_codebooks(study: LandmarkStudy, method: str) -> Iterator[Contrast]:
-    """Contrast each codebook with the next smaller one; one codebook alone gives a row without a number."""
-    if len(study.vocabularies) < 2:
-        yield row_of(study, study.vocabularies, OVER_CODEBOOKS, method)
+    """Contrast each codebook with the next smaller one."""
     for small, large in pairwise(study.vocabularies):
         row = row_of(study, [small, large], OVER_CODEBOOKS, method, setting=f"{small.title} to {large.title} words")
         gaps = study.number(large, method, SPARSITY) - study.number(small, method, SPARSITY)
