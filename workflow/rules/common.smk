@@ -236,7 +236,14 @@ def drawn_from(id):
     """Data sets that the target of an exhibit draws it from: real ones in place; where there are none, the demo's."""
     has_it = [dataset for dataset, ids in EXHIBITS_OF.items() if id in ids]
     real = [dataset for dataset in default_data() if dataset in has_it and not not_run(dataset, fetch=False)]
-    return real or [dataset for dataset in has_it if dataset in demo_data()]
+    return real or [dataset for dataset in has_it if dataset in demo_data() and dataset not in default_data()]
+
+
+def why_from_none(ids):
+    """Why no data set can be had that some exhibits are drawn from."""
+    absent = [dataset for dataset in default_data() if EXHIBITS_OF[dataset] & set(ids)]
+    why = [f"{dataset}: {not_run(dataset, fetch=False)}" for dataset in absent]
+    return "; ".join(why) or "no data set of the settings has it"
 
 
 def asked_alone():
@@ -360,8 +367,6 @@ def paper_files(target):
     def files(wildcards):
         say_plan()
         found = [(dataset, EXHIBITS[id]) for id in PAPER_TARGETS[target] for dataset in drawn_from(id)]
-        if not found:
-            raise WorkflowError(f"{target}: no data set of the settings has this exhibit")
         return [file for dataset, exhibit in found for file in rooms.exhibit_paths(dataset, [exhibit])]
 
     return files
@@ -472,6 +477,9 @@ if workflow.is_main_process:
     # Snakemake knows the targets when it reads this file, and hands them on only afterwards
     readers = [frame.frame.f_locals.get("self") for frame in inspect.stack(context=0)]
     TARGETS = {target for reader in readers if isinstance(reader, DAGApi) for target in reader.dag_settings.targets}
+    for target in TARGETS & PAPER_TARGETS.keys():
+        if not any(map(drawn_from, PAPER_TARGETS[target])):
+            raise WorkflowError(f"{target}: {why_from_none(PAPER_TARGETS[target])}")
     ALONE = {dataset: ids for dataset, ids in asked_alone().items() if not was_drawn(dataset)}
     os.environ.update(LOOKALIKE_ASKED=json.dumps([sorted(TARGETS), ALONE]))
 else:
