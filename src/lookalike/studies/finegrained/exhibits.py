@@ -144,7 +144,7 @@ def numbers_of_text(study: FinegrainedStudy) -> Table:
 def kinds(study: FinegrainedStudy) -> Table:
     """How precise each system is where the negative is of the query's own category, and where it is of another."""
     found = study.kinds
-    systems = ordered_systems(on_all_images(study.measured | set(study.systems()) | {*TABLE1, *TABLE2}))
+    systems = ordered_systems(on_all_images(study.measured | set(study.systems()) | set(TABLE1)))
     rows = []
     for system, subset in product(systems, (*found, ALL)):
         measured = study.value(system, PRECISION, subset)
@@ -162,7 +162,7 @@ def kinds(study: FinegrainedStudy) -> Table:
 def costs(study: FinegrainedStudy) -> Table:
     """What each system costs: its size, distance and speed, and what it learned from."""
     fits = {str(system): fit for system, fit in study.fits.to_dict("index").items()}
-    systems = ordered_systems(on_all_images({*fits, *study.systems(), *TABLE1, *TABLE2}))
+    systems = ordered_systems(on_all_images({*fits, *study.systems(), *TABLE1}))
     frame = pd.DataFrame([_cost(study, system, fits.get(system, {})) for system in systems])
     processors = sorted(set(frame["processor"]) - {""})
     heads = {"system": "System", "dimensions_cell": "dimensions", "distance": "distance", "speed_cell": "images/s"}
@@ -243,7 +243,7 @@ def buffers(study: FinegrainedStudy) -> Table:
 def contrasts(study: FinegrainedStudy) -> Figure:
     """By how much one system is better than another, for every pair that a claim of the paper is about."""
     printed = study.printed_study()
-    pairs = contrast_pairs(on_all_images(study.measured | printed.measured), study.chosen_percent)
+    pairs = contrast_pairs(on_all_images(study.measured), study.chosen_percent)
     found = [_contrast(study, printed, pair, metric) for metric, pair in product((PRECISION, SCORE), pairs)]
     columns = ["system_a", "system_b", "metric", "difference", "low", "high", "p_value", "printed", "excludes_0"]
     frame = pd.DataFrame([row for row in found if row], columns=columns)
@@ -385,7 +385,8 @@ def _system_notes(study: FinegrainedStudy, there: set[str]) -> tuple[str, ...]:
     notes += [f"The paper's scores are of the top {PAPER_K}."] if study.k != PAPER_K else []
     notes.append(f"In top {study.k}: how many triplets a score counts. A triplet: the score divided by all triplets.")
     if GOLDEN in there and study.golden.ratings:
-        notes.append("Golden Features learned from ratings that are not evaluated. They made the training relevance.")
+        makes = "" if study.surroundings.no_training else " They made the training relevance."
+        notes.append(f"Golden Features learned from ratings that are not evaluated.{makes}")
     elif GOLDEN in there:
         notes.append("Golden Features learn from the same training relevance as the others; in the paper they made it.")
     if {SINGLE, DEEP} <= there:

@@ -82,7 +82,7 @@ def l1hashkpca_system(
         "system": "l1hashkpca",
         "seconds": fit_seconds + seconds,
         "fit_seconds": fit_seconds,
-        "images_per_second": len(others) / max(seconds, 1e-9),
+        "images_per_second": len(others) / max(seconds, 1e-9) if len(others) else None,
         "dimensions": model.n_components_,
         "distance": "l2",
         "settings": dict(settings),

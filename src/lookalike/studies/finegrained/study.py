@@ -190,6 +190,8 @@ class FinegrainedStudy(FinegrainedSection):
         from lookalike.deep.configuration import SMALL
 
         about, given = ABOUT.get(system, ""), self.networks.pretraining
+        if system == GOLDEN and self.surroundings.no_training:
+            return "a learned weighted sum of the distances of hand-crafted features"
         if system == CONVNET and not (given.images or given.weights):
             return f"{about}. It saw the training images alone; the paper's saw ImageNet"
         if system == DEEP and self.networks.size == "small":

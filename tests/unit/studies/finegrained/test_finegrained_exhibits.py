@@ -133,6 +133,23 @@ def test_the_spread_is_the_standard_error_of_the_interval_without_which_there_is
     }
 
 
+def test_a_release_without_images_to_learn_from_says_what_the_golden_feature_learned_from(tmp_path):
+    levels = {system: made.LEVELS[system] for system in (*FEATURES, "l1hashkpca", "golden-features")}
+    found = made.of_numbers(
+        tmp_path,
+        made.toy_intervals(levels),
+        made.toy_contrasts(levels),
+        surroundings={"no_training": "not run: put training/ there"},
+        golden={"ratings": 0.1},
+        **made.REAL,
+    )
+    notes = [*made.drawn(found, "table1").notes, *found.notes(made.drawn(found, "table1"))]
+    assert "Golden Features learned from ratings that are not evaluated." in notes
+    assert "Golden Features: a learned weighted sum of the distances of hand-crafted features." in notes
+    pairs = made.drawn(found, "contrasts").frame[["system_a", "system_b"]]
+    assert set(pairs.to_numpy().ravel()) == set(levels)
+
+
 def test_table_1_says_what_painted_triplets_overrate(tmp_path):
     levels = made.LEVELS | {"wavelet": (79.2, 2.7), "color": (69.7, 2.9)}
     found = made.of_numbers(tmp_path, made.toy_intervals(levels))
@@ -166,7 +183,7 @@ def test_costs_tell_dimensions_speed_and_settings(tmp_path):
         made.toy_study(tmp_path, fits, surroundings={"no_networks": "not run: install torch"}), "features"
     )
     assert row(table, "Wavelet") == ("Wavelet", "64", "Euclidean", "100", "10 s", "", "step 8, sizes 16/24")
-    sentence = row(table, "HOG")[5], row(table, "ConvNet")[-1], row(table, "OASIS")[-1]
+    sentence = row(table, "HOG")[5], row(table, "DeepRanking")[-1], row(table, "OASIS")[-1]
     learned = pd.DataFrame({"system": ["golden-features", "convnet", "oasis", "deep-ranking"], "seconds": 1.0})
     learned["learned_from"] = ["ratings", *[None] * 3]
     learned["codebook_from"] = [None, *["training relevance"] * 3]
@@ -323,8 +340,7 @@ def test_systems_that_were_not_run_say_what_to_do(tmp_path):
     assert row(table, "DeepRanking")[2:5] == ("not run",) * 3
     assert statuses(table).loc[("oasis", SCORE)].tolist() == [Status.NO_RESULT, "not run: put training/ there"]
     assert "L1HashKPCA, OASIS, Golden Features: not run: put training/ there." in study.notes(table)
-    visible = made.drawn(study, "contrasts").frame
-    assert visible["difference"].isna().all()
+    assert made.drawn(study, "contrasts").frame.empty, "no pair that was not measured has a row"
     assert "ConvNet, Single-scale Ranking, DeepRanking: not run: install torch." in " ".join(headline(study).split())
 
 
