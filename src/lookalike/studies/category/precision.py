@@ -46,7 +46,7 @@ DRAFTS_SIGN = (
     title="Precision of the compared methods",
     needs=("metrics", "fits"),
     optional=("contrasts",),
-    shows=("methods", "equal"),
+    shows=("methods", "equal", "minima"),
 )
 def main_table(study: CategoryStudy) -> Table:
     """How precise each method is: mean average precision (mAP) and precision at top 1, 10 and 50."""

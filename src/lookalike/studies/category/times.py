@@ -58,7 +58,7 @@ RATIOS = {
     "oasis-2009-draft/table2",
     title="Training times",
     needs=("fits",),
-    shows=("methods", "timed"),
+    shows=("methods", "timed", "minima"),
 )
 def training_times(study: CategoryStudy) -> Table:
     """How long each method trains: its CPU time, ours beside the paper's."""
