@@ -112,8 +112,8 @@ def first_filters(study: FinegrainedStudy) -> Gallery:
     title="Ranking examples",
     needs=RANKED,
     optional=("metrics",),
-    when=has(*COMPARED),
-    condition="images to learn from",
+    when=has(DEEP),
+    condition="networks",
     shows=(),
 )
 def ranking_examples(study: FinegrainedStudy) -> Gallery:
