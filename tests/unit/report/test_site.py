@@ -225,7 +225,7 @@ def test_every_exhibit_of_a_paper_is_on_its_page_or_named_with_what_it_takes(pag
             page = pages[f"{PAPERS[exhibit.paper].page}.html"]
             named = re.split(r", | \(|; ", page.partition("Not in these results: ")[2].partition("</p>")[0])
             assert (f'id="{exhibit.name}"' in page) != ((exhibit.label or exhibit.title) in named), exhibit.id
-    assert "the paper's 1,000,000 visual words" in all_exhibits()["soml-aaai-2014/table3"].condition
+    assert "a codebook of 1,000,000 visual words" in all_exhibits()["soml-aaai-2014/table3"].condition
 
 
 def test_text_is_escaped_and_settings_are_shown(pages, results):

@@ -34,7 +34,7 @@ from lookalike.studies.landmark.rankings import (
     SPARSITY,
     UPDATE_SHARE,
 )
-from lookalike.studies.landmark.section import CHOSEN
+from lookalike.studies.landmark.settings import CHOSEN
 from lookalike.studies.landmark.study import (
     LANDMARKS,
     LITERAL_OF,
@@ -611,7 +611,6 @@ def lead_numbers(study: LandmarkStudy) -> Table:
         "column": {" ".join(key): title for key, title in columns.items()},
     }
     frame = points.assign(column=points["constants"] + " " + points["method"], ours=points["mean"], unit="points")
-    frame["ours_cell"] = frame["ours_cell"].str.replace(" points", "")
     return Table(frame, ("features",), "column", "words", titles=titles, notes=lead_notes(study, points))
 
 

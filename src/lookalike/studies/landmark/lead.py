@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from lookalike.studies.landmark.rankings import MAP_FULL
-from lookalike.studies.landmark.section import CHOSEN
+from lookalike.studies.landmark.settings import CHOSEN
 
 OVER = "oasis-diagonal"
 LEADING = ("soml-tg", "soml-da")

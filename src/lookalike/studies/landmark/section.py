@@ -24,7 +24,7 @@ from lookalike.exhibits.registry import Exhibit
 from lookalike.exhibits.study import Files
 from lookalike.learners.registry import MODULES
 from lookalike.studies.batches import SIZES, Batch, run_files
-from lookalike.studies.landmark.settings import Dimensions, Lead, LearningImages, Sweeps
+from lookalike.studies.landmark.settings import CHOSEN, Dimensions, Lead, LearningImages, Sweeps
 from lookalike.studies.method_study import MethodStudy, fit_of
 
 RUN_FILES = ("model.lookalike", "fit.json", "metrics.parquet", "ranks.npz")
@@ -35,8 +35,6 @@ SWEPT = {"sweep": ONLINE, "gamma_sweep": ("SOMLDA",), "cost_sweep": ("QPAO",), "
 """Part of the settings to the learners that it varies."""
 BEFORE, AFTER = "tfidf", "soml-da"
 """Methods whose first results the montage shows."""
-CHOSEN = {"oasis-diagonal": "oasis-chosen", "soml-tg": "soml-tg-chosen", "soml-da": "soml-da-chosen"}
-"""Methods of a study's `lead` to the same with constants that are chosen among several, by images to learn from."""
 LEAST_TO_CHOOSE = 4
 """Positives that leave two to learn from, and two to find each other, where constants are chosen."""
 Landmarks = Annotated[str | list[str], names_or("all", 1, "`all` or a list of different landmarks")]

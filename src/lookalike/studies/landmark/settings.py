@@ -8,6 +8,9 @@ from pydantic import Field
 
 from lookalike.core.settings.model import ABSENT, Absent, Distinct, Number, Section, left_out
 
+CHOSEN = {"oasis-diagonal": "oasis-chosen", "soml-tg": "soml-tg-chosen", "soml-da": "soml-da-chosen"}
+"""Methods of a study's `lead` to the same with constants that are chosen among several, by images to learn from."""
+
 
 class LearningImages(Section):
     """The images that each landmark is learned from."""
