@@ -49,18 +49,20 @@ def test_planning_says_in_a_line_each_what_is_run_in_how_long_and_what_is_not(pr
     planned = project.snakemake("--dry-run", *TARGETS)
     assert "Traceback" not in planned
     assert "Exception" not in planned
-    told = dict(line.split(": ", 1) for line in said_before(planned))
-    assert len(told) == len(said_before(planned)), "a line a data set"
-    assert list(told)[-4:] == ["caltech256", "oxford5k", "triplets", "websim"]
-    shipped = {dataset: line for dataset, line in told.items() if line.startswith("first, from counts that come with")}
-    assert list(shipped) == list(told)[:-4]
+    lines = dict(line.split(": ", 1) for line in said_before(planned))
+    assert len(lines) == len(said_before(planned)), "a line a data set"
+    assert list(lines)[-4:] == ["caltech256", "oxford5k", "triplets", "websim"]
+    shipped = {dataset: line for dataset, line in lines.items() if line.startswith("first, from counts that come with")}
+    assert list(shipped) == list(lines)[:-4]
     assert shipped["caltech20"].endswith(" min on 2 cores")
-    assert told["caltech256"].startswith("not run: put 256_ObjectCategories.tar (1.2 GB) from https://data.caltech.edu")
-    assert "; at least " in told["caltech256"]
-    assert "oxbuild_images-v1.tgz (2.0 GB) from https://www.robots.ox.ac.uk" in told["oxford5k"]
-    assert "; about " in told["oxford5k"]
-    assert told["triplets"].startswith("not run: put a folder of rated triplets")
-    assert told["websim"].startswith("not run: a target of its own")
+    assert lines["caltech256"].startswith(
+        "not run: put 256_ObjectCategories.tar (1.2 GB) from https://data.caltech.edu"
+    )
+    assert "; at least " in lines["caltech256"]
+    assert "oxbuild_images-v1.tgz (2.0 GB) from https://www.robots.ox.ac.uk" in lines["oxford5k"]
+    assert "; about " in lines["oxford5k"]
+    assert lines["triplets"].startswith("not run: put a folder of rated triplets")
+    assert lines["websim"].startswith("not run: a target of its own")
 
 
 RECORDED = """
@@ -101,11 +103,11 @@ def test_what_comes_with_the_project_is_made_before_archives_and_no_log_is_simul
     ]
     root = small_archive(project, classes)
     jobs = recorded_jobs(project, "all", config="caltech256-subset.yaml")
-    (told,) = [
+    (planned,) = [
         line for line in said_before(project.snakemake("-n", config="caltech256-subset.yaml")) if "some-" in line
     ]
     shutil.rmtree(root.parent)
-    assert told.startswith("some-classes: then, from data/caltech256")
+    assert planned.startswith("some-classes: then, from data/caltech256")
     assert not {"simulate_log", "train_on_log_websim"} & {rule for rule, *_ in jobs}
     priorities = {}
     for rule, wildcards, _, priority in jobs:

@@ -232,8 +232,8 @@ def test_folders_of_photographs_and_their_published_counts_give_the_same_numbers
     root = finished.folder / read_json(drawn / "images.json")["root"]
     manifest, queries = (pd.read_parquet(drawn / f"{name}.parquet") for name in ("manifest", "queries"))
     relevance = pd.read_parquet(drawn / "relevance.parquet").merge(queries[["query", "landmark"]], on="query")
-    shown = relevance.drop_duplicates("image_id").set_index("image_id")["landmark"]
-    folders = manifest["image_id"].map(shown.map("my {}".format)).fillna("others")
+    landmark_of = relevance.drop_duplicates("image_id").set_index("image_id")["landmark"]
+    folders = manifest["image_id"].map(landmark_of.map("my {}".format)).fillna("others")
     for path, folder, place in zip(manifest["path"], folders, folders.groupby(folders).cumcount(), strict=True):
         target = finished.folder / "photographs" / folder / f"unnamed {place}{path[path.rindex('.') :]}"
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -94,7 +94,7 @@ for studied_dataset in [dataset for dataset, study in STUDY_OF.items() if not st
         conda:
             "../../envs/images.yaml"
         params:
-            folder=SETTINGS.datasets[studied_dataset].path,
+            folder=lambda wildcards, dataset=studied_dataset: SETTINGS.datasets[dataset].path,
             words=counted_by(studied_dataset)[1].words,
         script:
             "../scripts/read_visterms.py"

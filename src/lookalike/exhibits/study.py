@@ -107,7 +107,7 @@ class Study(Section):
             return study
         return study.showing(own, {name for exhibit in own for name in exhibit.shows or ()})
 
-    def showing(self, exhibits: Sequence[Exhibit], shown: Collection[str]) -> Self:
+    def showing(self, exhibits: Sequence[Exhibit], roles: Collection[str]) -> Self:
         """Return the study without what these exhibits do not show; `shown` is what they name together."""
         return self
 
@@ -288,8 +288,8 @@ class Study(Section):
         """Name of a method in tables and legends: that of the settings, else the papers'."""
         return title_of(method, self.method_titles)
 
-    def drawing(self, exhibit: Exhibit) -> Self:
-        """Return this study for another exhibit; the tables that it has read, and what it has computed, stay."""
+    def drawing(self, exhibit: Exhibit | None) -> Self:
+        """Return this study for another exhibit, or for none; tables that it has read, and what it computed, stay."""
         self._exhibit = exhibit
         return self
 

@@ -76,7 +76,10 @@ class Sidecar:
 
 def write_exhibits(exhibits: Iterable[Exhibit], study: Study, folder: Path) -> list[Sidecar]:
     """Write exhibits below ``results/{dataset}/exhibits``; one that fails says so in its sidecar, and others go on."""
-    return [write_exhibit(exhibit, study, folder) for exhibit in exhibits]
+    written = [write_exhibit(exhibit, study, folder) for exhibit in exhibits]
+    # what is asked of the study next is of none of them
+    study.drawing(None)
+    return written
 
 
 def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:

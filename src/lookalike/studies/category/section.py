@@ -397,19 +397,19 @@ class CategorySection(MethodStudy):
         sides = [f"{self.folder}/{side}/{own}/{subset}.parquet" for side, subset in pairs]
         return [*self.runs("metrics.parquet"), *curves, *sides]
 
-    def showing(self, exhibits: Sequence[Exhibit], shown: Collection[str]) -> Self:
+    def showing(self, exhibits: Sequence[Exhibit], roles: Collection[str]) -> Self:
         """Return the study with the methods, subsets and side studies that these exhibits show, and no others."""
         if not set(self._chosen or ()) <= self.known_exhibits().keys():
             return self  # those of raters, who judge one of its runs
         asked = {asked.name for exhibit in exhibits for asked in exhibit.asks if isinstance(asked, Side)}
         subsets = {subset for exhibit in exhibits for subset in (self.exhibits or {}).get(exhibit.id, self.subsets)}
-        methods = {role: [id for id in getattr(self, role) if {role, id} & set(shown)] for role in ROLES}
+        methods = {role: [id for id in getattr(self, role) if {role, id} & set(roles)] for role in ROLES}
         return self.anew(
             **methods,
             **{side: None for side in SIDES if side not in asked},
             ratings=None,
-            equal=self.equal if "equal" in shown else {},
-            ablations=self.ablations if "ablations" in shown else [],
+            equal=self.equal if "equal" in roles else {},
+            ablations=self.ablations if "ablations" in roles else [],
             subsets={id: subset for id, subset in self.subsets.items() if id in subsets},
         )
 

@@ -121,9 +121,9 @@ class FinegrainedSection(Study):
                 f"{fractions[0]}"
             )
 
-    def showing(self, exhibits: Sequence[Exhibit], shown: Collection[str]) -> Self:
+    def showing(self, exhibits: Sequence[Exhibit], roles: Collection[str]) -> Self:
         """Return the study without the sampling study, unless it is shown, and without what no paper prints."""
-        sampled = self.sampling_study if "sampling_study" in shown else None
+        sampled = self.sampling_study if "sampling_study" in roles else None
         return self.anew(sampling_study=sampled, learning_curves=None, buffers=None)
 
     def reads(self, job: str, fitted: Sequence[str] = (), **names: str) -> Mapping[str, Any]:

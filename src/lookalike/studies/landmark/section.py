@@ -152,7 +152,7 @@ class LandmarkSection(Sweeps, MethodStudy):
                         f"there: name methods of {', '.join(learners)}"
                     )
 
-    def showing(self, exhibits: Sequence[Exhibit], shown: Collection[str]) -> Self:
+    def showing(self, exhibits: Sequence[Exhibit], roles: Collection[str]) -> Self:
         """Return the study that runs its methods with the codebooks of the sizes that these exhibits ask for."""
         study = self.anew(variants=[], dimensions=None, **dict.fromkeys(SWEPT))
         asked = {size for exhibit in exhibits for size in exhibit.asks}

@@ -343,8 +343,7 @@ class LandmarkStudy(LandmarkSection):
         }
         columns, n_draws = [f"mAP (%), {codebook.title} words" for codebook in self.vocabularies], self.learning.draws
         spread = f"; ± standard deviation over {n_draws} draws" if n_draws > 1 else ", one draw"
-        # whichever exhibit was drawn before, and be it of times on simulated rows
-        origin = ", whose images are made by code" if self.data_set.is_synthetic else ""
+        origin = ", whose images are made by code" if self.synthetic else ""
         notes = [f"Means over {len(self.landmark_titles)} landmarks{origin}{spread}."]
         return "retrieval of landmarks (SOML, AAAI 2014)", columns, rows, notes
 

@@ -85,9 +85,9 @@ class WebStudy(Study):
                 f"config: {place}.training.share goes with co_clicks only: cut the joint relevance by theta"
             )
 
-    def showing(self, exhibits: Sequence[Exhibit], shown: Collection[str]) -> Self:
+    def showing(self, exhibits: Sequence[Exhibit], roles: Collection[str]) -> Self:
         """Return the study without times over sizes, unless they are shown, and without what no paper prints."""
-        runtime = self.runtime if "runtime" in shown else None
+        runtime = self.runtime if "runtime" in roles else None
         return self.anew(runtime=runtime, approximate=None, irrelevant_negatives=False)
 
     def reads(self, job: str, fitted: Sequence[str] = (), **names: str) -> Mapping[str, Any]:
