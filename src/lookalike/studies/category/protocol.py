@@ -68,6 +68,7 @@ def run_fold(fold: Fold, spec: Fit) -> FoldResult:
             with clock("fit"):
                 result.model = make_learner(spec, fold.seed("fit"), chosen).fit(X_train, train.labels)
     except TimeLimitReachedError as error:
+        result.model = None
         not_converged = f"{error}, in the {'final fit' if 'fit' in clock.seconds else 'selection'}"
     model = result.model
     if model is not None:

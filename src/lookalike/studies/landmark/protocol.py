@@ -241,7 +241,7 @@ def run_landmark(
         with clock("fit"), cpu_time_limit(spec.time_limit, "the fit"):
             model = learner.fit_triplets(task.X, triplets)
     except TimeLimitReachedError as error:
-        not_converged = str(error)
+        model, not_converged = None, str(error)
     if model is not None:
         with clock("rank"):
             rankings = rank_task(model, data, task, n_top=n_top)

@@ -111,7 +111,7 @@ def test_the_lead_over_oasis_is_of_words_features_and_constants():
     assert drawn.panels[0].x.ticks == ((390.0, "400"), (1850.0, "all"))
     sheets = sheets_of(exhibits.lead_numbers(study_))
     assert [row[0] for sheet in sheets for row in sheet.rows] == ["400 features", "all features"] * 2
-    assert any("−3.0 [" in cell for cell in sheets[0].rows[0])
+    assert any("−3.0 points [" in cell for cell in sheets[0].rows[0])
 
 
 def test_a_row_is_the_mean_and_spread_of_its_draws_beside_print(oxford):

@@ -478,8 +478,8 @@ def test_a_fit_that_is_shorter_than_ticks_of_the_clock_is_repeated(monkeypatch):
     [
         ("Endless", 0.1, 3600.0, ["", "", "the fit {}", "{} at 1000 words"]),
         ("Endless", 3600.0, 0.1, ["", "", "the fit {}", "{} at 1000 words"]),
-        # one that cannot be broken off keeps its number, and is the last
-        ("Deaf", 0.1, 3600.0, ["", "{} at 200 words", "{} at 200 words"]),
+        # one that cannot be broken off is past its time all the same
+        ("Deaf", 0.1, 3600.0, ["the fit {}", "{} at 200 words", "{} at 200 words"]),
     ],
 )
 def test_a_learner_past_its_time_is_not_run_with_more_words(slow_learners, learner, own, shared, reasons):
