@@ -89,7 +89,8 @@ BY_HAND = {
 }
 
 
-@pytest.mark.parametrize("name", OF_PAPERS)
+# painted landmarks stand in no table of SOML, and the tiny run has no others
+@pytest.mark.parametrize("name", [name for name in OF_PAPERS if name != "soml_aaai_2014"])
 def test_a_papers_notebook_shows_its_exhibits(execute, tiny_demo, name):
     done = execute(name, LOOKALIKE_RESULTS=tiny_demo.folder / "results")
     assert not done.warnings()
@@ -101,7 +102,7 @@ def test_a_papers_notebook_shows_its_exhibits(execute, tiny_demo, name):
     assert len(drawn) + len(tables) >= len(pieces) - len(missing)
     assert len(missing) < len(pieces) / 2
     assert tables or name == "oasis_nips_2009"
-    assert drawn or name == "soml_aaai_2014"
+    assert drawn
     assert len(done.displayed("question-drawn", "image/png")) == 1
     assert "Primary: " in done.html("claims")
     for cell in done.outputs:
