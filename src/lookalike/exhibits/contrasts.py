@@ -20,9 +20,8 @@ REAL, SYNTHETIC, SIMULATED = "real", "synthetic", "simulated"
 """What a row is of."""
 TIME, ITERATIONS, STEPS, GRID = "time", "iterations", "steps", "grid"
 """Limits of ours that ended a fit or its choice early."""
-TRAINING, SEEDS, DRAWS = "training", "seeds", "draws"
-"""Limits of ours that leave a network's training unfinished, or to the chance of too few seeds, and chosen constants to
-that of too few draws."""
+TRAINING, SEEDS = "training", "seeds"
+"""Limits of ours that leave a network's training unfinished, or to the chance of too few seeds."""
 SO_FAR = "so far"
 """Interval of what a limit of ours leaves open."""
 LIMITED = 0.4

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
-from lookalike.exhibits.contrasts import DRAWS, SEEDS, Contrast
+from lookalike.exhibits.contrasts import SEEDS, Contrast
 from lookalike.exhibits.style import Look
 
 if TYPE_CHECKING:
@@ -57,13 +57,13 @@ class Margin:
 
     @property
     def may_be_chance(self) -> bool:
-        """Tell whether an interval holds 0 or is not known, or is of too few seeds or draws to decide anything."""
+        """Tell whether an interval holds 0 or is not known, or is of too few seeds to decide anything."""
         return self.lacks_interval or self.is_of_too_few or not (self.contrast.low > 0 or self.contrast.high < 0)
 
     @property
     def is_of_too_few(self) -> bool:
-        """Tell whether it is of too few seeds or draws to decide anything."""
-        return any(limit in (SEEDS, DRAWS) for _, limit in self.contrast.codes)
+        """Tell whether it is of too few seeds to decide anything."""
+        return any(limit == SEEDS for _, limit in self.contrast.codes)
 
     @property
     def rival(self) -> str:

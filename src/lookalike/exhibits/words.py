@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lookalike.exhibits.claims import Claim, Reason, Verdict, methods_of, unknown
 from lookalike.exhibits.contrasts import (
-    DRAWS,
     GRID,
     ITERATIONS,
     NO_RESULT,
@@ -104,7 +103,6 @@ LIMITS = {
     GRID: "chose an end of its grid",
     TRAINING: "still learned when its training ended",
     SEEDS: "had fewer than three seeds",
-    DRAWS: "took constants that were chosen in fewer than three draws",
 }
 """What a method did that a limit of ours ended."""
 
@@ -269,7 +267,7 @@ def margin_words(margin: Margin) -> str:
     """Say ``OASIS is 1.7 points above LEGO in mAP [−5.2, +8.7], which may be chance (in the paper +6)``."""
     row, (_, interval), printed = margin.contrast, interval_words(margin), printed_words(margin)
     gap, side = AMOUNTS[row.unit].size(abs(row.mean)), "below" if row.mean < 0 else "above"
-    doubt = ", of too few seeds or draws to decide" if margin.is_of_too_few else ", which may be chance"
+    doubt = ", of too few seeds to decide" if margin.is_of_too_few else ", which may be chance"
     parts = (
         f"{margin.method} is {gap} {row.unit} {side} {margin.rival} in {margin.metric}",
         f" {interval}" if interval else "",
@@ -306,11 +304,11 @@ def level_words(margin: Margin, *, is_printed: bool) -> tuple[str, str]:
 def margin_sentences(margin: Margin) -> list[str]:
     """Say which method is best, as in the paper or not, and how many pairs come in its order; a sentence each.
 
-    It names the interval of a difference and no verdict: claims alone have verdicts. Of too few seeds or draws it says
+    It names the interval of a difference and no verdict: claims alone have verdicts. Of too few seeds it says
     that alone.
     """
     if margin.is_of_too_few:
-        return [f"{margin.method} had too few seeds or draws to say which method is best."]
+        return [f"{margin.method} had too few seeds to say which method is best."]
     best, row, first = f"{margin.best} has the highest {margin.metric}", margin.contrast, margin.printed_best
     if first:
         best += ", as in the paper" if first == margin.best else f" (in the paper {first} has it)"

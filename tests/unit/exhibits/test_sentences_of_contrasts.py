@@ -94,7 +94,7 @@ def test_the_best_method_is_told_beside_the_best_of_all_in_print(low, in_print, 
     in_paper = f" (in the paper {in_print} has it)" if in_print else ""
     assert words.margin_sentences(unknown) == [f"MCML has the highest mAP{in_paper}."]
     limited = replace(unknown, contrast=replace(unknown.contrast, limits="oasis:seeds"))
-    assert words.margin_sentences(limited) == ["OASIS had too few seeds or draws to say which method is best."]
+    assert words.margin_sentences(limited) == ["OASIS had too few seeds to say which method is best."]
 
 
 class Parts:
