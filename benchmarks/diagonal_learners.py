@@ -2,7 +2,7 @@
 
 The triplets are those of one landmark of the SOML paper: 7 positives and 500 negatives, 7 x 6 x 500 = 21,000 triplets,
 once each; OASIS takes 100,000 steps over them, as the paper does. The rows are simulated: about 2,000 words of each
-image, drawn by Zipf's law (lookalike.studies.landmark.dimensions), in tf-idf weights of L2 length 1. Positives have no
+image, drawn by Zipf's law, in tf-idf weights of L2 length 1. Positives have no
 more in common than negatives, so that most steps have a loss and change w: the most work that a step can be. The peers
 are the same two algorithms written out in NumPy with a dense w, which is what their pseudocode says; where they are too
 slow, the first steps are timed and scaled to all. Each must learn the weights that ours learns. Of public packages
@@ -27,6 +27,7 @@ os.environ["MKL_NUM_THREADS"] = "1"
 import argparse
 import csv
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
@@ -37,10 +38,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.linear_model import SGDClassifier
 
+from lookalike.core.arrays import Doubles
 from lookalike.core.settings.methods import qpao_blocks
 from lookalike.exhibits.printed import printed_numbers
 from lookalike.learners import SOMLDA, SOMLTG, TFIDF, DiagonalOASIS, TripletProducts, warm_up
-from lookalike.studies.landmark.dimensions import simulated_rows
 from lookalike.studies.landmark.protocol import landmark_triplets
 
 REFERENCE = Path(__file__).resolve().parents[1] / "workflow" / "resources" / "reference-values.csv"
@@ -52,6 +53,39 @@ QPAO_COST = 10.0
 """C of QPAO in the landmark study; the paper prints none."""
 BLOCK = 50
 """Steps of a peer between two looks at the clock."""
+
+
+def simulated_rows(n_features: int, n_rows: int, nonzeros: int, seed: int) -> sp.csr_array:
+    """Simulate tf-idf rows of unit length: few words of many, drawn by Zipf's law, about `nonzeros` different ones."""
+    rng = np.random.Generator(np.random.PCG64(seed))
+    shares = 1 / np.arange(1, n_features + 1)
+    shares /= shares.sum()
+    # frequent words have random numbers, as a codebook has them
+    number = rng.permutation(n_features)
+    n_drawn = _draws_for(shares, nonzeros)
+    columns = np.searchsorted(np.cumsum(shares), rng.random((n_rows, n_drawn)), side="right").clip(max=n_features - 1)
+    rows = np.repeat(np.arange(n_rows), n_drawn)
+    counts = sp.csr_array((np.ones(columns.size), (rows, number[columns.ravel()])), shape=(n_rows, n_features))
+    counts.sum_duplicates()
+    idf = np.empty(n_features)
+    idf[number] = -np.log(_share_of_images(shares, n_drawn))
+    values = counts.data * idf[counts.indices]
+    of_row = np.repeat(np.arange(n_rows), np.diff(counts.indptr))
+    lengths = np.sqrt(np.bincount(of_row, values**2, minlength=n_rows))
+    return sp.csr_array((values / lengths[of_row], counts.indices, counts.indptr), shape=counts.shape)
+
+
+def _share_of_images(shares: Doubles, n_drawn: int) -> Doubles:
+    """Return the expected share of images that have each word, less than 1 so that no weight is 0."""
+    return np.asarray(np.minimum(-np.expm1(n_drawn * np.log1p(-shares)), 1 - 1e-12))
+
+
+def _draws_for(shares: Doubles, nonzeros: int) -> int:
+    """Return the smallest number of draws that is expected to give so many different words, by bisection."""
+    high = nonzeros
+    while _share_of_images(shares, high).sum() < nonzeros:
+        high *= 2
+    return bisect_left(range(high), nonzeros, key=lambda n_drawn: _share_of_images(shares, n_drawn).sum())
 
 
 def printed_seconds() -> dict[tuple[str, int], float]:

@@ -36,8 +36,8 @@ def test_a_deleted_figure_is_redrawn_with_its_study_and_nothing_else_is_done_aga
 # modules that are edited, what is asked for, the jobs that this runs again by rule, and rules that have none
 OASIS = {"run_fold_demo": 4, "trace_fold_demo": 2, "run_side_study": 2}  # its variants are in batches of a subset
 OASIS |= {"run_subset_words500_demo10_demo": 1, "run_subset_words500_demo20_demo": 1}
-EACH_STUDY = {"run_subset_words500_demo10_demo": 1, "run_subset_demo_landmarks": 1, "sweep_settings": 1}
-EACH_STUDY |= {"time_dimensions": 1, "train_on_log_websim_demo": 1, "describe_images_demo_triplets": 1}
+EACH_STUDY = {"run_subset_words500_demo10_demo": 1, "run_subset_demo_landmarks": 1}
+EACH_STUDY |= {"train_on_log_websim_demo": 1, "describe_images_demo_triplets": 1}
 RANKING = {f"train_networks_{seed}_demo_triplets": int(find_spec("torch") is not None) for seed in (1, 2)}
 EDITS = {
     "oasis": (["learners/oasis.py"], [CATEGORY], OASIS, "describe_blocks learn_codebook scan_images draw_splits"),
@@ -113,7 +113,7 @@ def test_landmark_batches_of_other_sizes_write_the_same_bytes(changeable):
     project = changeable("landmark-batches")
     sizes = {"soml-da": "method", "tfidf": "fold", "soml-tg": "subset"}  # in the tiny run all of a subset
     settings = tiny_settings()
-    study = settings["landmark"]["demo_landmarks"] | {"batch": "method", "methods": list(sizes), "variants": []}
+    study = settings["landmark"]["demo_landmarks"] | {"batch": "method", "methods": list(sizes)}
     study["overrides"] = {method: {"batch": size} for method, size in sizes.items()}
     settings["landmark"]["demo_landmarks"] = study
     runs = project.folder / "results/demo_landmarks/runs/sift-demo-1k"

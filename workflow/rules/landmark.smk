@@ -3,7 +3,7 @@
 Needs: the archives or folders of a data set in place, the network, or nothing (synthetic, published counts). Makes:
 manifest.parquet, queries.parquet, relevance.parquet, keypoints/, features/ (codebooks, words, counts), published/,
 learning_images.parquet, runs/, and the tables that exhibits are drawn from: landmark/metrics.parquet,
-landmark/timing.parquet, dimensions.parquet, and results.parquet with rows of results over words and features.
+landmark/timing.parquet, and results.parquet with rows of results over words and features.
 What the settings ask for is in studies/landmark/section.py.
 """
 
@@ -244,27 +244,6 @@ for studied_dataset, study in LANDMARK.items():
                 "../scripts/run_landmarks.py"
 
 
-rule sweep_settings:
-    input:
-        counts=lambda wildcards: LANDMARK[wildcards.dataset].of_codebooks("counts.npz"),
-        query_counts=lambda wildcards: LANDMARK[wildcards.dataset].of_codebooks("query_counts.npz"),
-        queries=f"{RESULTS}/queries.parquet",
-        relevance=f"{RESULTS}/relevance.parquet",
-        manifest=f"{RESULTS}/manifest.parquet",
-        learning_images=f"{RESULTS}/learning_images.parquet",
-    output:
-        f"{RESULTS}/landmark/sweep.parquet",
-    log:
-        f"{LOGS}/sweep_settings.log",
-    conda:
-        "../../envs/learning.yaml"
-    params:
-        settings=settings_for(LANDMARK, "sweep_settings"),
-        learners=lambda wildcards: learner_code(*LANDMARK[wildcards.dataset].sweep_fits()),
-    script:
-        "../scripts/sweep_settings.py"
-
-
 rule measure_lead:
     input:
         counts=f"{FEATURES}/counts.npz",
@@ -299,22 +278,6 @@ rule gather_lead:
         "../../envs/learning.yaml"
     script:
         "../scripts/gather_lead.py"
-
-
-rule time_dimensions:
-    output:
-        f"{RESULTS}/dimensions.parquet",
-    log:
-        f"{LOGS}/time_dimensions.log",
-    conda:
-        "../../envs/learning.yaml"
-    resources:
-        exclusive=1,
-    params:
-        settings=settings_for(LANDMARK, "time_dimensions"),
-        learners=lambda wildcards: learner_code(*LANDMARK[wildcards.dataset].dimensions.methods),
-    script:
-        "../scripts/time_dimensions.py"
 
 
 rule gather_landmark_numbers:

@@ -50,7 +50,6 @@ METHODS = {
     "oasis-psd": ("PSD-OASIS", Look(GREY, "*", ":")),
     "tfidf": ("TF-IDF", Look(BLACK, "P")),
     "qpao": ("QPAO", Look(PURPLE, "s")),
-    "qpao-sum": ("QPAO, sum fixed", Look(PURPLE, "P", "--")),
     "oasis-diagonal": ("OASIS", Look(VERMILLION, "h")),
     "soml-tg": ("S-TG", Look(GREEN, "v")),
     "soml-da": ("S-DA", Look(BLUE, "D")),

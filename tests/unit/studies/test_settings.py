@@ -114,13 +114,12 @@ def test_a_study_overrides_parts_of_a_method(settings):
 
 
 def test_qpao_has_the_papers_numbers_of_blocks_unless_told_otherwise(settings):
-    def blocks(dataset, codebook="", words=0):
-        return studies[dataset].spec("qpao", codebook, words).parameters["n_blocks"]
+    def blocks(dataset, codebook=""):
+        return studies[dataset].spec("qpao", codebook).parameters["n_blocks"]
 
     studies = checked(settings).landmark
     named = ["sift-10k", "sift-100k", "sift-1m", "oxford-words"]
     assert [blocks("oxford5k", codebook) for codebook in named] == [50, 50, 500, 500]
-    assert [blocks("oxford5k", words=words) for words in (100_000, 1_000_000)] == [50, 500]
     assert blocks("landmarks11", "sift-10k") == 50
     assert "n_blocks" not in studies["oxford5k"].spec("tfidf", "sift-1m").parameters
     # the study's change for a codebook comes before the method's own, and one that it does not use is ignored
@@ -197,13 +196,10 @@ TWO_TRUTHS = {"ground_truth": "y", "distractors": ["z"]}
         ("landmark.oxford5k.lead.codebooks", ["sift-10k", "sift-10m"], ["oxford5k.lead.codebooks", "'sift-10m'"]),
         ("landmark.demo_landmarks.codebooks", ["oxford-words"], ["'oxford-words'", "Oxford5K only"]),
         ("landmark.demo_landmarks.methods", ["soml"], ["landmark.demo_landmarks.methods", "'soml'"]),
-        ("landmark.oxford5k.sweep.methods", ["soml-dd"], ["sweep", "did you mean 'soml-da'?"]),
         ("landmark.oxford5k.codebook_overrides", {"sift-2k": {}}, ["'sift-2k'", "sift-10k"]),
         ("landmark.demo_landmarks.landmarks", ["town_hal"], ["demo_landmarks.landmarks", "'town_hal'", "there are: "]),
         ("landmark.oxford5k.landmarks", ["all_soul"], ["oxford5k.landmarks", "did you mean 'all_souls'?", "keble"]),
         ("landmark.demo_landmarks.methods", ["euclidean"], ["Euclidean has no diagonal metric", "SOMLTG, SOMLDA"]),
-        ("landmark.oxford5k.sweep.methods", ["qpao"], ["sweep.methods", "'qpao'", "nothing to vary", "SOMLDA"]),
-        ("landmark.oxford5k.triplet_order.negatives", [9, 501], ["triplet_order", "learning.negatives, 500"]),
         ("landmark.oxford5k.learning.positives", 3, ["must be at least 4", "a `select`, which holds out half"]),
         ("landmark.oxford5k.codebook_overrides.sift-1m.qpao.batch", "method", ["sets `batch`", "oxford5k.overrides"]),
         ("landmark.oxford5k.codebooks", ["sift-1m", "oxford-words"], ["sift-1m and oxford-words", "000 words each"]),

@@ -51,15 +51,13 @@ def row_of(
 
 
 def ran(study: LandmarkStudy, methods: Sequence[str]) -> list[str]:
-    """Return the study's methods in an order; its variants stand before those that they vary."""
-    return [*study.variants, *(method for method in methods if method in study.methods)]
+    """Return the study's methods in an order."""
+    return [method for method in methods if method in study.methods]
 
 
 def pairs_of(study: LandmarkStudy, methods: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the pairs that are contrasted: all methods, and each variant beside what it varies."""
-    ordered = [method for method in methods if method in study.methods]
-    beside = [(variant, method) for method in ordered for variant in study.variants if variant.startswith(method)]
-    return [*beside, *combinations(ordered, 2)]
+    """Return the pairs that are contrasted."""
+    return list(combinations(ran(study, methods), 2))
 
 
 def over_landmarks(study: LandmarkStudy, row: Contrast, gaps: pd.Series, stream: str, metric: str) -> list[Contrast]:

@@ -17,12 +17,6 @@ from lookalike.ranking.oxford import average_precision
 
 MAP, MAP_FULL, SPARSITY = "map", "map_full", "sparsity"
 """Metrics of a run: mean average precision by the query's rectangle and by its whole image, share of zero weights."""
-NONZEROS, UPDATE_SHARE = "nonzeros", "update_share"
-"""Words that an image has, and steps after which w was computed anew, as a share of all."""
-LAMBDA, COST, GAMMA = "sweep", "cost", "gamma at rho {:g}"
-"""Sweeps of lambda, QPAO's C and gamma, which are the ``x`` of their metrics: ``sweep_map``, ``cost_sparsity``, ..."""
-ORDERS = {"shuffled": "shuffled", "by_positive": "by pair of positives", "by_negative": "by negative"}
-"""Orders of triplets to what exhibits call them; the ``x`` of their metrics is the number of negatives."""
 JUNK = "junk"
 RELEVANCE = ("good", "ok", JUNK)
 """What an image can be for a query; ``LandmarkRankings.relevance`` numbers them."""

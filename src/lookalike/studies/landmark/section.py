@@ -13,7 +13,7 @@ from pydantic import Field
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_table
 from lookalike.core.settings.data_sets import LANDMARK_KINDS, VISTERM_KINDS
-from lookalike.core.settings.methods import Changes, Fit, Method, qpao_blocks
+from lookalike.core.settings.methods import Changes, Method, qpao_blocks
 from lookalike.core.settings.model import ABSENT, Absent, Distinct, names_or, only, plain
 from lookalike.core.settings.schema import Codebook, CodebookTraining
 from lookalike.core.settings.sentences import refer, refer_kind, refer_once
@@ -24,15 +24,12 @@ from lookalike.exhibits.registry import Exhibit
 from lookalike.exhibits.study import Files
 from lookalike.learners.registry import MODULES
 from lookalike.studies.batches import SIZES, Batch, run_files
-from lookalike.studies.landmark.settings import CHOSEN, Dimensions, Lead, LearningImages, Sweeps
+from lookalike.studies.landmark.settings import CHOSEN, Lead, LearningImages
 from lookalike.studies.method_study import MethodStudy, fit_of
 
 RUN_FILES = ("model.lookalike", "fit.json", "metrics.parquet", "ranks.npz")
 DIAGONAL = ("TFIDF", "QPAO", "DiagonalOASIS", "SOMLTG", "SOMLDA")
 """Learners of a diagonal metric: the only ones that a codebook of the landmark study leaves room for."""
-ONLINE = ("SOMLTG", "SOMLDA")
-SWEPT = {"sweep": ONLINE, "gamma_sweep": ("SOMLDA",), "cost_sweep": ("QPAO",), "triplet_order": ONLINE}
-"""Part of the settings to the learners that it varies."""
 BEFORE, AFTER = "tfidf", "soml-da"
 """Methods whose first results the montage shows."""
 LEAST_TO_CHOOSE = 4
@@ -43,7 +40,7 @@ Landmarks = Annotated[str | list[str], names_or("all", 1, "`all` or a list of di
 _landmarks_with = cache(landmarks_with)
 
 
-class LandmarkSection(Sweeps, MethodStudy):
+class LandmarkSection(MethodStudy):
     """The section of the landmark study: what its jobs read and write."""
 
     room: ClassVar = "landmark"
@@ -53,13 +50,10 @@ class LandmarkSection(Sweeps, MethodStudy):
     """Ids of the codebooks, from small to large. One of 10,000 words fills Tables 1, 4 and 7 of the paper, one of
     100,000 words 2, 5 and 8, one of a million 3, 6 and 9. Published counts have one codebook, of a word a column."""
     methods: Distinct[str] = Field(min_length=1, description="Ids of the methods to run, in the order of the exhibits.")
-    variants: Distinct[str] = Field([])
-    """Ids of methods to run too. They show what the paper's equations do as printed."""
     landmarks: Landmarks = "all"
     """The landmarks to learn; one with too few images is an error. `all`: every folder of photographs, or the landmarks
     of the ground-truth files that have enough images; `oxford5k` must list them."""
     learning: LearningImages = LearningImages()
-    dimensions: Absent[Dimensions] = ABSENT
     lead: Absent[Lead] = ABSENT
     codebook_overrides: dict[str, dict[str, Changes]] = Field({})
     """Further changes for one codebook, by codebook id and method id; those for a codebook that the study does not use
@@ -70,15 +64,11 @@ class LandmarkSection(Sweeps, MethodStudy):
 
     def check(self) -> None:
         """Refuse settings that name what does not exist or cannot work together."""
-        place, most = f"landmark.{self.dataset}", self.learning.negatives
+        place = f"landmark.{self.dataset}"
         refer_kind(place, self.data_set.kind, (*LANDMARK_KINDS, *VISTERM_KINDS), "landmarks")
         self._check_codebooks(f"{place}.codebooks")
         self._check_landmarks(f"{place}.landmarks")
         self._check_methods(place)
-        if self.triplet_order is not None and max(self.triplet_order.negatives) > most:
-            raise LookalikeError(
-                f"config: {place}.triplet_order.negatives must not be larger than learning.negatives, {most}"
-            )
 
     def _check_codebooks(self, place: str) -> None:
         """Refuse codebooks that are not each larger than the one before: the exhibits tell them apart by size."""
@@ -115,11 +105,9 @@ class LandmarkSection(Sweeps, MethodStudy):
     def _check_methods(self, place: str) -> None:
         """Refuse methods that do not exist or that the study cannot run, and changes that change nothing."""
         known = self._shared.methods
-        refer_once(place, {"methods": self.methods, "variants": self.variants}, known)
-        parts = {part: getattr(self, part).methods for part in (*SWEPT, "dimensions") if getattr(self, part)}
-        for part, methods in {**parts, "overrides": self.overrides}.items():
-            for method in methods:
-                refer(f"{place}.{part}", method, known)
+        refer_once(place, {"methods": self.methods}, known)
+        for method in self.overrides:
+            refer(f"{place}.overrides", method, known)
         for codebook, overrides in self.codebook_overrides.items():
             # one that exists but is not named by this study is for an overlay that names it
             refer(f"{place}.codebook_overrides", codebook, self._shared.codebooks)
@@ -130,12 +118,7 @@ class LandmarkSection(Sweeps, MethodStudy):
                         f"config: {place}.codebook_overrides.{codebook}.{method} sets `batch`, which is the same for "
                         f"all codebooks: set it under {place}.overrides"
                     )
-        used = [
-            *self.run_methods(),
-            *(method for methods in parts.values() for method in methods),
-            *self.lead_methods(),
-        ]
-        for method, codebook in product(dict.fromkeys(used), ("", *self.codebooks)):
+        for method, codebook in product(self.named_methods(), ("", *self.codebooks)):
             spec = self.spec(method, codebook)
             _check_method(place, method, spec)
             if spec.select and self.learning.positives < LEAST_TO_CHOOSE:
@@ -143,18 +126,10 @@ class LandmarkSection(Sweeps, MethodStudy):
                     f"config: {place}.learning.positives must be at least {LEAST_TO_CHOOSE}: {method!r} has a "
                     "`select`, which holds out half of them"
                 )
-        for part, learners in SWEPT.items():
-            for method in parts.get(part, []):
-                learner = self.spec(method).learner
-                if learner not in learners:
-                    raise LookalikeError(
-                        f"config: {place}.{part}.methods names {method!r}, whose learner {learner} has nothing to vary "
-                        f"there: name methods of {', '.join(learners)}"
-                    )
 
     def showing(self, exhibits: Sequence[Exhibit], roles: Collection[str]) -> Self:
         """Return the study that runs its methods with the codebooks of the sizes that these exhibits ask for."""
-        study = self.anew(variants=[], dimensions=None, **dict.fromkeys(SWEPT))
+        study = self.anew()
         asked = {size for exhibit in exhibits for size in exhibit.asks}
         sizes = [self._shared.codebooks[id].words for id in self.codebooks]
         study._places = {place for place, size in enumerate(sizes) if size in asked} or {0}
@@ -188,11 +163,6 @@ class LandmarkSection(Sweeps, MethodStudy):
                 return {**own, **seed}
             case "draw_learning_images":
                 return {"landmarks": self.named_landmarks(), "learning": self.learning, **seed}
-            case "sweep_settings":
-                sweeps = {"sweeps": only(Sweeps, self), "specs": self.sweep_fits()}
-                return {"codebooks": self.codebooks, "landmarks": self.named_landmarks(), **sweeps, **seed}
-            case "time_dimensions":
-                return {"dimensions": self.dimensions, "learning": self.learning, "specs": self.timed_fits(), **seed}
         return {**super().reads(job, fitted, **names), "landmarks": self.named_landmarks()}
 
     def _reads_of_words(self, job: str, codebook: Codebook) -> Mapping[str, object]:
@@ -217,25 +187,17 @@ class LandmarkSection(Sweeps, MethodStudy):
         study._landmarks = list(settings["landmarks"])
         return study
 
-    def spec(self, method: str, codebook: str = "", words: int = 0) -> Method:
-        """Return a method as the study changes it, with a codebook or with as many words as one might have."""
+    def spec(self, method: str, codebook: str = "") -> Method:
+        """Return a method as the study changes it, with a codebook."""
         spec = self.changed(method, self.codebook_overrides.get(codebook, {}))
-        words = self._shared.codebooks[codebook].words if codebook else words
+        words = self._shared.codebooks[codebook].words if codebook else 0
         if spec.learner == "QPAO" and words and "n_blocks" not in spec.parameters:
             return spec.model_copy(update={"parameters": {**spec.parameters, "n_blocks": qpao_blocks(words)}})
         return spec
 
-    def parameters(self, method: str) -> Mapping[str, Any]:
-        """Return the parameters of a method's learner; none of one that is not run."""
-        return self.spec(method).parameters if method in self.run_methods() else {}
-
-    def run_methods(self) -> list[str]:
-        """Return the methods that learn and rank."""
-        return [*self.methods, *self.variants]
-
     def named_methods(self) -> list[str]:
-        """Return the methods that exhibits name: those that sweeps fit, too."""
-        return list(dict.fromkeys([*self.run_methods(), *self.sweep_fits(), *self.lead_methods()]))
+        """Return the methods that exhibits name."""
+        return list(dict.fromkeys([*self.methods, *self.lead_methods()]))
 
     def lead_methods(self) -> list[str]:
         """Return the methods whose lead is measured, with printed and with chosen constants."""
@@ -251,21 +213,6 @@ class LandmarkSection(Sweeps, MethodStudy):
         """Return the rows of results of every codebook of the lead."""
         codebooks = self.lead.codebooks if self.lead is not None else ()
         return [f"{self.folder}/landmark/lead/{codebook}.parquet" for codebook in codebooks]
-
-    def sweep_fits(self) -> dict[str, Fit]:
-        """Return what decides the fits of sweeps, by method."""
-        methods = dict.fromkeys(method for sweep in self.varied() for method in sweep.methods)
-        return {method: fit_of(self.spec(method)) for method in methods}
-
-    def timed_fits(self) -> dict[int, dict[str, Fit]]:
-        """Return what decides the fits that are timed on simulated rows, by words: those of a codebook of that size."""
-        if self.dimensions is None:
-            return {}
-        by_words = {self._shared.codebooks[codebook].words: codebook for codebook in self.codebooks}
-        found: dict[int, dict[str, Fit]] = {}
-        for words, method in product(self.dimensions.words, self.dimensions.methods):
-            found.setdefault(words, {})[method] = fit_of(self.spec(method, by_words.get(words, ""), words))
-        return found
 
     def drawn_folders(self) -> dict[str, str]:
         """Return the folders of images and ground truth that code makes; none where it does not."""
@@ -333,7 +280,7 @@ class LandmarkSection(Sweeps, MethodStudy):
 
     def batches(self) -> list[Batch]:
         """Return every batch of runs, one rule each; a job makes all draws of what it learns."""
-        sizes = {size: self.methods_in(size, self.run_methods()) for size in SIZES}
+        sizes = {size: self.methods_in(size, self.methods) for size in SIZES}
         return [self._batch(size, methods) for size, methods in sizes.items() if methods]
 
     def _batch(self, size: str, methods: list[str]) -> Batch:
@@ -352,14 +299,13 @@ class LandmarkSection(Sweeps, MethodStudy):
     def runs(self, file: str, **chosen: Iterable[str]) -> list[str]:
         """Return one file of every run, or of the `representation` and `method` that are given."""
         codebooks = [codebook for place, codebook in enumerate(self.codebooks) if place in self._places]
-        parts = {"representation": codebooks, "method": self.run_methods(), **chosen}
+        parts = {"representation": codebooks, "method": self.methods, **chosen}
         draws = range(self.learning.draws)
         return run_files(dataset=[self.dataset], subset=self.named_landmarks(), fold=draws, file=[file], **parts)
 
     def number_files(self) -> list[str]:
         """Return the tables that metrics.parquet is gathered from."""
-        swept = [f"{self.folder}/landmark/sweep.parquet"] if self.varied() else []
-        return [*self.runs("metrics.parquet"), *swept]
+        return self.runs("metrics.parquet")
 
     def compared_methods(self) -> tuple[str, str] | None:
         """Return what the montage shows: TF-IDF, and S-DA or else the last that learns; None without two, or images."""
@@ -372,7 +318,6 @@ class LandmarkSection(Sweeps, MethodStudy):
         """Return the files that exhibits are drawn from."""
         names = {"metrics": "landmark/metrics", "fits": "landmark/timing", "manifest": "manifest"}
         pair = self.compared_methods()
-        names |= {"dimensions": "dimensions"} if self.dimensions is not None else {}
         names |= {"results": "results"} if self.lead is not None else {}
         names |= {name: name for name in ("queries", "relevance") if pair}
         files: dict[str, str | list[str]] = {name: f"{self.folder}/{file}.parquet" for name, file in names.items()}

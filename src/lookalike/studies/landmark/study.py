@@ -17,11 +17,11 @@ from lookalike.core.settings.schema import Codebook
 from lookalike.exhibits.claims import Claim, Scope
 from lookalike.exhibits.contrasts import ITERATIONS, LIMITED, TIME
 from lookalike.exhibits.contrasts import NO_RESULT as UNFINISHED
-from lookalike.exhibits.model import Drawn, Figure, Gallery, Table
+from lookalike.exhibits.model import Drawn, Gallery, Table
 from lookalike.exhibits.printed import MISSING, STAR, Judge, plus_minus
 from lookalike.exhibits.statuses import Status
 from lookalike.ranking.statistics import summarise
-from lookalike.studies.landmark.rankings import MAP, NONZEROS, SPARSITY, UPDATE_SHARE
+from lookalike.studies.landmark.rankings import MAP, SPARSITY
 from lookalike.studies.landmark.section import LandmarkSection
 from lookalike.studies.metrics import not_converged, rows_in, select
 
@@ -37,18 +37,14 @@ TABLE_METHODS = ("tfidf", "qpao", "oasis-diagonal", "soml-tg", "soml-da")
 PRINTED_METHOD = {"oasis": "oasis-diagonal"}
 """The paper's id of a method to ours, where they differ."""
 RECONSTRUCTED = "qpao"
-TRAIN_TIME, TRIPLET_TIME = "train_time", "triplet_time"
-"""Seconds of CPU time to learn, and of these by the triplet seen."""
-TIMES = {TRAIN_TIME: "training time", TRIPLET_TIME: "training time by the triplet"}
-"""Numbers that are contrasted as ratios, to the metrics of their rows."""
+TRAIN_TIME = "train_time"
+"""Seconds of processor time to learn."""
 RANKED = ("soml-da", "soml-tg", "qpao", "oasis-diagonal", "tfidf")
 """Order in which the paper's claims take one method's precision from another's."""
 QUANTITIES = (MAP, SPARSITY, TRAIN_TIME)
 """What the paper's tables show, three tables each, one a codebook."""
 MEAN = "mean"
 """Row of the mean over landmarks, which the paper prints for mean average precision alone."""
-PRINTED = "printed"
-"""Series of the paper's numbers in a figure that has several series a method."""
 OTHER_MACHINE = "other machine and implementation"
 ABOUT_METHODS = {
     "tfidf": "ranks by weighted counts of visterms and learns nothing",
@@ -57,8 +53,8 @@ ABOUT_METHODS = {
     "soml-tg": "SOML by truncated gradients, which moves every weight towards zero after each step",
     "soml-da": "SOML by dual averaging, which makes the weights anew from the mean of all gradients",
 }
-LITERAL_OF = ("soml-tg", "soml-da")
-"""Methods whose printed form differs from what can work; their variants stand beneath them."""
+SPARSE = ("soml-tg", "soml-da")
+"""The paper's own methods."""
 LEARNED_FROM = (
     "A metric is learned for each landmark from {positives} of its images and {negatives} others, which then leave the "
     "gallery. A draw is one random choice of them."
@@ -143,7 +139,7 @@ class LandmarkStudy(LandmarkSection):
     def undecided(self) -> str:
         """Sentence on SOML with constants that are for another number of triplets; "" where they are not."""
         changed = {*self.overrides, *(method for changes in self.codebook_overrides.values() for method in changes)}
-        as_there = [method for method in LITERAL_OF if method in self.methods and method not in changed]
+        as_there = [method for method in SPARSE if method in self.methods and method not in changed]
         if self.follows_protocol() or not as_there:
             return ""
         learning = "a metric was learned from {positives} images of a landmark and {negatives} others, in the paper"
@@ -164,10 +160,12 @@ class LandmarkStudy(LandmarkSection):
 
     @cached_property
     def values(self) -> pd.DataFrame:
-        """Every number, a row each: metrics in percent, and times, shares of updates and non-zeros of the fits."""
+        """Every number, a row each: metrics in percent, and the times of the fits."""
+        fits = self.own(self.table("fits"))
         numbers = self.own(self.table("metrics"))
         numbers = numbers[numbers["x"].isna()]
-        parts = [numbers.assign(value=100 * numbers["value"]), *_of_fits(self.own(self.table("fits")))]
+        times = fits.assign(metric=TRAIN_TIME, value=fits["cpu_seconds_fit"])
+        parts = [numbers.assign(value=100 * numbers["value"]), times]
         columns = ["representation", "subset", "method", "fold", "metric", "value"]
         return pd.concat([part[columns] for part in parts], ignore_index=True).dropna(subset=["value"])
 
@@ -191,7 +189,7 @@ class LandmarkStudy(LandmarkSection):
     def limits(self) -> dict[tuple[str, str], tuple[str, ...]]:
         """Codebook and method to why it has no number there, and the limits of ours on many of its fits."""
         without, found = {(codebook, method) for codebook, _, method in self.not_converged}, {}
-        for key in product(self.codebooks, self.run_methods()):
+        for key in product(self.codebooks, self.methods):
             ended_by = self._ended_by(*key).items()
             limits = [limit for limit, ended in ended_by if sum(ended) >= max(1, LIMITED * len(ended))]
             found[key] = ((UNFINISHED,) if key in without else ()) + tuple(limits)
@@ -315,7 +313,7 @@ class LandmarkStudy(LandmarkSection):
     def was_run(self, method: str, setting: str = "") -> bool:
         """Tell whether the study runs a method; what is no method counts as run."""
         named = (*TABLE_METHODS, *self.named_methods())
-        return method in self.run_methods() or method not in named
+        return method in self.methods or method not in named
 
     def other_data(self, settings: Sequence[str]) -> str:
         """Say why the data of some codebooks are not the paper's, the first reason; "" where they are."""
@@ -347,30 +345,9 @@ class LandmarkStudy(LandmarkSection):
         notes = [f"Means over {len(self.landmark_titles)} landmarks{origin}{spread}."]
         return "retrieval of landmarks (SOML, AAAI 2014)", columns, rows, notes
 
-    @property
-    def synthetic(self) -> bool:
-        """Tell whether the data of the exhibit at hand are made by code: its images, or the rows that are timed."""
-        return self._is_timing or super().synthetic
-
-    @property
-    def corner(self) -> str:
-        """Return what stands in the corner of a picture whose data are not real."""
-        return "Simulated rows" if self._is_timing else super().corner
-
-    @property
-    def _is_timing(self) -> bool:
-        """Tell whether the exhibit at hand shows times on simulated rows, and not the study's images."""
-        return self.exhibit is not None and "dimensions" in self.exhibit.needs
-
     def data_sentence(self, drawn: Drawn | None) -> str:
-        """Say which data, how many landmarks and draws, and what ± is; of times over d, that rows are simulated."""
-        if self._is_timing:
-            return "Data: simulated rows, with no images behind them."
-        # a sweep may be of fewer
-        n_landmarks, n_draws = (
-            int(drawn.frame[name].max()) if isinstance(drawn, Figure) and name in drawn.frame else every
-            for name, every in (("n_landmarks", len(self.landmark_titles)), ("n_draws", self.learning.draws))
-        )
+        """Say which data, how many landmarks and draws, and what ± is."""
+        n_landmarks, n_draws = len(self.landmark_titles), self.learning.draws
         origin = " (images made by code)" if self.synthetic else ""
         counted = f"{n_landmarks} landmark{'s' * (n_landmarks != 1)}"
         data = f"Data: {self.title}{origin}" + ("" if self.title.startswith(counted) else f", {counted}")
@@ -382,16 +359,6 @@ class LandmarkStudy(LandmarkSection):
         spread = "± standard deviation" if has_spread else "means"
         return f"{data}; {spread} over {n_draws} draws."
 
-    def of_printed_sign(self) -> list[str]:
-        """Return a note on what the printed sign of the update gives beside the true one; none if that was not run."""
-        results = []
-        for codebook, method in product(self.vocabularies, LITERAL_OF):
-            printed, true = (self.mean(codebook, name, MAP).mean for name in (f"{method}-literal", method))
-            place = f"{self.title_of(method)}, {codebook.title} words"
-            if not math.isnan(printed + true):
-                results.append(f"{printed:.1f}% mAP where the true one gives {true:.1f}% ({place})")
-        return [f"The printed sign of the update does not work: it gives {', '.join(results)}."] if results else []
-
     def notes(self, drawn: Drawn | None) -> list[str]:
         """Say what ours of a method is, limits that ended a fit, and why numbers may not be held against print."""
         if self.not_run or drawn is None:
@@ -399,10 +366,10 @@ class LandmarkStudy(LandmarkSection):
         words = set(drawn.frame.get("representation", ()))
         methods = self._methods_in(drawn.frame)
         codebooks = [codebook for codebook in self.vocabularies if codebook.id in words]
-        own = ((method, self.spec(method).note) for method in self.run_methods())
+        own = ((method, self.spec(method).note) for method in self.methods)
         said = [*ABOUT_METHODS.items(), *((method, note) for method, note in own if note)]
         notes = [f"{self.title_of(method)}: {note.rstrip('.')}." for method, note in said if method in methods]
-        notes += [] if self._is_timing else [LEARNED_FROM.format(**dict(self.learning))]
+        notes.append(LEARNED_FROM.format(**dict(self.learning)))
         if self.exhibit is not None and "fits" in self.exhibit.needs:
             notes += self._stopped_notes(codebooks, methods) + self._not_converged_notes(codebooks, methods)
         why = dict.fromkeys(codebook.why_not_comparable for codebook in codebooks if codebook.why_not_comparable)
@@ -412,11 +379,8 @@ class LandmarkStudy(LandmarkSection):
 
     def _methods_in(self, frame: pd.DataFrame) -> list[str]:
         """Return those of which an exhibit shows numbers of ours; a table of claims is about all that is compared."""
-        if "series" in frame:
-            frame = frame[frame["series"] != PRINTED]
-        columns = [column for column in ("method", "series") if column in frame]
-        found = {str(value) for column in columns for value in frame[column]} if columns else set(self.methods)
-        return [method for method in self.run_methods() if method in found]
+        found = set(frame["method"]) if "method" in frame else set(self.methods)
+        return [method for method in self.methods if method in found]
 
     def _stopped_notes(self, codebooks: Sequence[Vocabulary], methods: Sequence[str]) -> list[str]:
         """Say in how many fits a learner stopped at its limit of iterations, and not by its own rule."""
@@ -445,11 +409,3 @@ STUDY = LandmarkStudy
 def landmark_title(landmark: str) -> str:
     """Return ``All Souls`` of ``all_souls``."""
     return capwords(landmark.replace("_", " "))
-
-
-def _of_fits(fits: pd.DataFrame) -> list[pd.DataFrame]:
-    """Return what fits recorded, as numbers in the form of `LandmarkStudy.values`."""
-    seconds, n_triplets = fits["cpu_seconds_fit"], fits["n_triplets"]
-    recorded = {TRAIN_TIME: seconds, TRIPLET_TIME: seconds / n_triplets, NONZEROS: fits["nonzeros_per_image_train"]}
-    recorded[UPDATE_SHARE] = 100 * fits["n_updates"].astype(float) / fits["n_steps"].astype(float)
-    return [fits.assign(metric=metric, value=value) for metric, value in recorded.items()]

@@ -19,15 +19,13 @@ from lookalike.studies.rooms import study_of
 WORDS = {"sift-10k": 10_000, "sift-100k": 100_000, "sift-1m": 1_000_000}
 SMALL = {"sift-10k": 10_000}
 LEARNED = ("qpao", "oasis-diagonal", "soml-tg", "soml-da")
-GAIN = {"tfidf": 0.0, "qpao": 0.14, "oasis-diagonal": 0.08, "soml-tg": 0.12, "soml-da": 0.13, "soml-tg-literal": -0.1}
-SPARSITY = {"qpao": 0.3, "oasis-diagonal": 0.0, "soml-tg": 0.4, "soml-da": 0.75, "soml-tg-literal": 0.02}
-SECONDS = {"tfidf": 0.0, "qpao": 60.0, "oasis-diagonal": 0.8, "soml-tg": 0.06, "soml-da": 0.05, "soml-tg-literal": 0.1}
-LAMBDAS = (0.0, 1e-6, 1e-5, 1e-3)
-ORDERED = {"shuffled": 0.0, "by_positive": -0.05, "by_negative": -0.1}
+GAIN = {"tfidf": 0.0, "qpao": 0.14, "oasis-diagonal": 0.08, "soml-tg": 0.12, "soml-da": 0.13}
+SPARSITY = {"qpao": 0.3, "oasis-diagonal": 0.0, "soml-tg": 0.4, "soml-da": 0.75}
+SECONDS = {"tfidf": 0.0, "qpao": 60.0, "oasis-diagonal": 0.8, "soml-tg": 0.06, "soml-da": 0.05}
 DRAWS = 5
 PARAMETERS = {"qpao": {"C": 10.0}, "soml-tg": {"regularization": 1e-5}}
 PARAMETERS |= {"soml-da": {"regularization": 1e-6, "gamma": 1e-4}}
-TITLES = {method: METHODS[method][0] for method in ("tfidf", *LEARNED)} | {"soml-tg-literal": "S-TG, sign as printed"}
+TITLES = {method: METHODS[method][0] for method in ("tfidf", *LEARNED)}
 TITLES |= {chosen: f"{METHODS[method][0]}, chosen" for method, chosen in CHOSEN.items()}
 PAPERS_METHODS = {
     method: {"learner": "SOMLTG", "title": title, "parameters": PARAMETERS.get(method, {})}
@@ -36,13 +34,7 @@ PAPERS_METHODS = {
 SECTION = {
     "landmarks": list(LANDMARKS),
     "methods": ["tfidf", *LEARNED],
-    "variants": ["soml-tg-literal"],
     "learning": {"draws": DRAWS},
-    "sweep": {"methods": ["soml-tg"], "regularization": [0, 1]},
-    "gamma_sweep": {"methods": ["soml-da"], "gamma": [1e-4, 1e-2], "rho": [1.0]},
-    "cost_sweep": {"methods": ["qpao"], "C": [1, 2]},
-    "triplet_order": {"methods": ["soml-tg"], "negatives": [50, 500]},
-    "dimensions": {"methods": ["soml-tg"], "words": [100, 200]},
 }
 """The paper's settings on Oxford5K."""
 PRINTED, CLAIMS = printed("landmark"), claims("landmark")
@@ -65,7 +57,7 @@ def study(tables, files=None, *, not_run="", **changes):
 
 
 def metrics(gain=None, sparsity=None, *, draws=DRAWS, landmarks=LANDMARKS, codebooks=WORDS):
-    """Numbers of every run, and of the sweep: learning helps by `gain`, a number or one a landmark."""
+    """Numbers of every run: learning helps by `gain`, a number or one a landmark."""
     random, gains, rows = np.random.default_rng(0), GAIN if gain is None else gain, []
     keys = product(enumerate(codebooks), enumerate(landmarks), gains, range(draws))
     for (place, codebook), (number, landmark), method, draw in keys:
@@ -76,17 +68,6 @@ def metrics(gain=None, sparsity=None, *, draws=DRAWS, landmarks=LANDMARKS, codeb
         if zero is not None:
             zero = 1 - (1 - zero) * 0.3**place if "soml" in method else zero
             found.append(("sparsity", None, zero + (random.normal(0, 0.001) if zero else 0.0)))
-        if method in ("soml-tg", "soml-da"):
-            for step, x in enumerate(LAMBDAS):
-                found += [("sweep_map", x, value - 0.02 * step**2), ("sweep_sparsity", x, 1 - 0.5 * 0.1**step)]
-            for order, x in product(ORDERED if draw < 2 else (), (50, 500)):
-                found += [(f"{order}_map", x, value + ORDERED[order]), (f"{order}_sparsity", x, 0.5)]
-        if method == "soml-da" and draw == 0:
-            found += [
-                (f"gamma at rho 1_{metric}", x, x**0.5) for metric, x in product(("map", "sparsity"), (1e-4, 1e-2))
-            ]
-        if method == "qpao" and draw == 0 and number < 3:
-            found += [(f"cost_{metric}", x, x / 100) for metric, x in product(("map", "sparsity"), (1.0, 10.0))]
         rows += [(codebook, landmark, draw, method, *number) for number in found]
     columns = ["representation", "subset", "fold", "method", "metric", "x", "value"]
     return metrics_frame(pd.DataFrame(rows, columns=columns))
@@ -98,29 +79,13 @@ def fits(*, draws=DRAWS):
     keys = product(enumerate(WORDS), LANDMARKS, SECONDS.items(), range(draws))
     for (place, codebook), landmark, (method, seconds), draw in keys:
         growth = 4.0**place if method in ("qpao", "oasis-diagonal") else 1.0
-        updates = 21_000.0 if method == "soml-tg-literal" else 420.0
         took = seconds * growth * random.uniform(0.9, 1.2)
-        rows.append((codebook, landmark, method, draw, took, updates))
-    columns = ["representation", "subset", "method", "fold", "cpu_seconds_fit", "n_updates"]
-    recorded = {"not_converged": "", "converged": None, "processor": "a processor", "n_steps": 21_000.0}
-    table = pd.DataFrame(rows, columns=columns).assign(**recorded, nonzeros_per_image_train=2000.0)
+        rows.append((codebook, landmark, method, draw, took))
+    columns = ["representation", "subset", "method", "fold", "cpu_seconds_fit"]
+    recorded = {"not_converged": "", "converged": None, "processor": "a processor"}
+    table = pd.DataFrame(rows, columns=columns).assign(**recorded)
     triplets = np.where(table["method"] == "oasis-diagonal", 100_000, 21_000)
     return table.assign(n_triplets=triplets, n_test=4555)
-
-
-def dimensions():
-    """Three repeats, of which the clock counts three times the processor's; QPAO did not end at a million features."""
-    learners = {"qpao": (40, 0.7), "oasis-diagonal": (0.6, 0.35), "soml-tg": (0.13, 0), "soml-da": (0.1, 0)}
-    rows = []
-    for (learner, (seconds, power)), d, repeat in product(learners.items(), WORDS.values(), range(3)):
-        time = seconds * (d / 10_000) ** power * (1, 1.02, 1.05)[repeat]
-        failed = learner == "qpao" and d == 1_000_000
-        n_triplets = 100_000 if learner == "oasis-diagonal" else 0 if failed else 21_000
-        pairs = 0.04 if learner.startswith("soml") else np.nan
-        took = (3 * time, np.nan if failed else time, pairs, "the fit took more than 600 s" if failed else "")
-        rows.append((learner, d, repeat, n_triplets, *took))
-    columns = ["learner", "n_features", "repeat", "n_triplets", "seconds", "cpu_seconds", "pair_cpu_seconds", "reason"]
-    return pd.DataFrame(rows, columns=columns).assign(data="simulated", nonzeros=2000.0, processor="a processor")
 
 
 def results():
@@ -140,7 +105,7 @@ def results():
 
 
 def tables(**changes):
-    return {"metrics": metrics(), "fits": fits(), "dimensions": dimensions(), **changes}
+    return {"metrics": metrics(), "fits": fits(), **changes}
 
 
 def pictures(folder):

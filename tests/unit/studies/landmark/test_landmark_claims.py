@@ -11,8 +11,6 @@ from lookalike.exhibits.claims import Reason, claims_of
 from lookalike.exhibits.claims import decide as decided
 from lookalike.exhibits.claims_table import claim_records
 from lookalike.exhibits.statuses import Outcome
-from lookalike.exhibits.writing import write_exhibits
-from lookalike.studies.rooms import all_exhibits
 
 HOLDS, FAILS, OPEN, NOT_RUN, _ = Outcome
 BEATS = {"tfidf": 0.0, "qpao": 0.1, "oasis-diagonal": 0.05, "soml-tg": 0.08, "soml-da": 0.1}
@@ -109,13 +107,6 @@ def test_what_all_landmarks_of_a_draw_share_counts_as_often_as_there_are_draws(d
 def test_printed_numbers_stand_beside_ours_of_the_same_methods():
     row, _ = study(tables()).contrasts.intervals("sift-10k", "map", "soml-da", "oasis-diagonal")
     assert row.printed == pytest.approx(48.08 - 45.85, abs=0.01)
-
-
-def test_the_exhibit_that_was_drawn_last_changes_no_claim(tmp_path):
-    """Times of simulated rows are no photographs, and claims of the study are not about them."""
-    oxford = study(tables())
-    write_exhibits([all_exhibits()["landmark/time"]], oxford, tmp_path)
-    assert list(claim_records(oxford)["id"]) == list(ASKED)
 
 
 def test_a_claim_is_decided_on_all_codebooks_at_once_and_names_those_that_it_lacks():

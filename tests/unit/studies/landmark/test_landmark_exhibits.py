@@ -2,10 +2,9 @@
 
 import math
 
-import pandas as pd
 import pytest
 from contract import check_exhibits, check_not_run
-from small_landmark import LANDMARKS, WORDS, dimensions, fits, metrics, pictures, results, study, tables
+from small_landmark import LANDMARKS, WORDS, fits, metrics, pictures, results, study, tables
 
 from lookalike.exhibits.headline import headline
 from lookalike.exhibits.registry import exhibits_of
@@ -15,7 +14,7 @@ from lookalike.studies.landmark.rankings import MAP, SPARSITY
 from lookalike.studies.metrics import select
 
 TABLES = [f"soml-aaai-2014/table{number}" for number in range(1, 10)]
-DATA = {"landmark/time": "simulated rows", "landmark/montage": "Oxford5K"}
+DATA = {"landmark/montage": "Oxford5K"}
 """What the second sentence of a caption has, where the exhibit is of other data than the study's."""
 NOT_RUN = "not run: put oxbuild_images-v1.tgz at data/oxford5k"
 
@@ -55,9 +54,7 @@ def test_every_exhibit_is_drawn_and_says_which_data_it_shows(tmp_path):
     for id, sidecar in sidecars.items():
         assert DATA.get(id, "Oxford5K, ") in sidecar["caption"][1]
         ours = any(note.startswith("QPAO (reconstructed): ours") for note in sidecar["notes"])
-        assert ours == (
-            sidecar["name"] not in ("literal", "gamma", "order", "lead", "lead_numbers", "montage", "text")
-        ), id
+        assert ours == (sidecar["name"] not in ("lead", "lead_numbers", "montage", "text")), id
 
 
 def test_other_landmarks_stand_beside_the_papers_mean_without_a_verdict():
@@ -172,7 +169,7 @@ def test_the_headline_has_a_column_a_codebook_and_one_draw_no_spread(oxford):
     once = study(tables(metrics=metrics(draws=1), fits=fits(draws=1)), learning={"draws": 1})
     assert not cells(once)["ours_cell"].str.contains("±").any()
     assert "one draw" in headline(once)
-    assert "±" not in once.data_sentence(exhibits.query_region(once))
+    assert "±" not in once.data_sentence(table_of(once)[0])
 
 
 def test_constants_of_another_size_decide_nothing(oxford):
@@ -185,87 +182,8 @@ def test_constants_of_another_size_decide_nothing(oxford):
         assert ("7 images of a landmark and 100 others, in the paper 7 and 500" in sentence) == bool(methods)
 
 
-def test_means_over_landmarks_by_region_and_by_form(oxford):
-    table = exhibits.query_region(oxford).frame.set_index(["representation", "region", "method"])["ours"]
-    assert len(table) == 3 * 2 * 5
-    assert table["sift-1m", "box", "tfidf"] - table["sift-1m", "full", "tfidf"] == pytest.approx(4.0)
-    literal = exhibits.literal_forms(oxford)
-    table = literal.frame.set_index(["representation", "method", "metric"])
-    methods = list(dict.fromkeys(table.index.get_level_values("method")))
-    assert methods == ["tfidf", "soml-tg", "soml-tg-literal", "soml-da"]
-    assert table.loc[("sift-10k", "soml-tg-literal", "update_share"), "ours"] == pytest.approx(100)
-    assert table.loc[("sift-10k", "tfidf", "sparsity"), "ours_cell"] == "-"
-    printed, true = (table.loc[("sift-10k", name, "map"), "ours"] for name in ("soml-tg-literal", "soml-tg"))
-    sentence = f"it gives {printed:.1f}% mAP where the true one gives {true:.1f}% (S-TG, 10,000 words)"
-    assert sentence in literal.notes[0]
-
-
-def test_times_are_medians_with_the_printed_means_beside_them():
-    small = dimensions().query("n_features == 10_000").assign(n_features=1000, nonzeros=500.0)
-    timed = study(tables(dimensions=pd.concat([small, dimensions()])))
-    drawn = exhibits.time_over_features(timed)
-    frame = drawn.frame.set_index(["series", "method", "n_features"])
-    own = select(dimensions(), learner="oasis-diagonal", n_features=100_000)["cpu_seconds"]
-    row = frame.loc["ours", "oasis-diagonal", 100_000]
-    assert (row["seconds"], row["low"], row["high"], row["n_repeats"]) == (own.median(), own.min(), own.max(), 3)
-    printed = select(timed.printed, exhibit="table9", method="oasis")["value"].mean()
-    assert frame.loc[("printed", "oasis-diagonal", 1_000_000), "seconds"] == pytest.approx(printed)
-    assert ("ours", "qpao", 1_000_000) not in frame.index, "it did not end"
-    inner, whole = (frame.loc[(name, "soml-tg", 10_000), "seconds"] for name in ("without pair products", "ours"))
-    assert inner == pytest.approx(whole - 0.04)
-    for sentence in (
-        "21,000 triplets (QPAO (reconstructed), S-TG, S-DA) and 100,000 triplets (OASIS), median of 3",
-        "QPAO (reconstructed) at d = 1,000,000 is not drawn: the fit took more than 600 s",
-        "about 2,000 non-zeros each (500 at d = 1,000)",
-    ):
-        assert sentence in " ".join(drawn.notes)
-    assert {series.name for series in drawn.panels[0].series} >= {"QPAO (reconstructed)", "QPAO, printed"}
-
-
-def test_a_point_of_a_curve_is_a_mean_over_landmarks_and_draws(oxford):
-    drawn = exhibits.sparsity_over_lambda(oxford)
-    own = select(oxford.table("metrics"), representation="sift-100k", method="soml-da", x=1e-3)
-    frame = select(drawn.frame, representation="sift-100k").set_index(["series", "regularization"])
-    row = frame.loc["soml-da", 1e-3]
-    assert row["sparsity"] == pytest.approx(100 * select(own, metric="sweep_sparsity")["value"].mean())
-    assert row["map"] == pytest.approx(100 * select(own, metric="sweep_map")["value"].mean())
-    series = frame.reset_index().set_index("series")
-    assert series.loc[["tfidf, printed", "soml-da, printed"], "map"].to_list() == [48.51, 61.08]
-    rings = [series for series in drawn.panels[1].series if series.name == "lambda of the study"]
-    assert {ring.where["regularization"] for ring in rings} == {1e-5, 1e-6}
-
-
-def test_sweeps_of_few_landmarks_and_draws_say_so_and_stand_beside_tf_idf_of_the_same(oxford):
-    numbers = metrics()
-    others = numbers["subset"].isin(LANDMARKS[3:]) | numbers["fold"].gt(0)
-    numbers.loc[others & numbers["method"].eq("tfidf"), "value"] += 0.2
-    cost, order = exhibits.qpao_over_cost(study(tables(metrics=numbers))), exhibits.triplet_order(oxford)
-    lines = {line.name: line.at for line in cost.panels[1].lines}
-    assert lines == {"TF-IDF": pytest.approx(35), "C of the tables": 10.0}
-    for drawn, sizes in ((cost, ("3 landmarks", "one draw")), (order, ("7 landmarks", "means over 2 draws"))):
-        assert all(size in oxford.data_sentence(drawn) for size in sizes)
-    shuffled, sorted_ = (select(order.frame, kind=kind)["map"].to_numpy() for kind in ("shuffled", "by_negative"))
-    assert shuffled - sorted_ == pytest.approx(10)
-    assert [panel.title for panel in cost.panels[:1]] == ["(A)  10,000 words, 3 of 7 landmarks"]
-    assert (order.frame["low_map"] < order.frame["map"]).all()
-    assert order.panels[0].series[0].low == "low_map"
-    assert not cost.panels[0].series[0].low, "one draw has no spread"
-
-
-def test_gamma_is_varied():
-    drawn = exhibits.precision_over_gamma(study(tables()))
-    assert [series.name for series in drawn.panels[0].series] == ["S-DA, rho = 1"]
-    assert {line.name for line in drawn.panels[0].lines} == {"TF-IDF", "OASIS", "gamma in print"}
-    assert select(drawn.frame, representation="sift-1m")["map"].tolist() == pytest.approx([1.0, 10.0])
-
-
-def test_a_study_of_few_methods_has_their_points_alone():
+def test_a_method_that_was_not_run_says_so():
     few = ["tfidf", "soml-tg"]
-    numbers = metrics()
-    numbers.loc[(numbers["metric"] == "sweep_sparsity") & (numbers["x"] == 1e-3), "value"] = 1.0
-    drawn = exhibits.sparsity_over_lambda(study(tables(metrics=numbers), methods=few))
-    axis, places = drawn.panels[0].x, select(drawn.frame, representation="sift-10k")["nonzero"].dropna()
-    assert axis.low < places.min() < places.max() < axis.high, "a metric without a weight still has a place"
     without = tables(metrics=metrics({"tfidf": 0.0, "soml-tg": 0.1}), fits=fits().query("method == 'soml-tg'"))
     row = cells(study(without, methods=few)).loc[("hertford", "qpao")]
     assert (row["ours_cell"], row["status"], row["reason"]) == ("-", "no result", "QPAO (reconstructed) was not run")

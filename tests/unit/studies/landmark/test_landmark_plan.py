@@ -34,18 +34,16 @@ def demo():
 
 def test_runs_are_every_codebook_landmark_method_and_draw_once(oxford):
     found = oxford.runs("metrics.parquet")
-    assert len(set(found)) == 3 * 7 * 8 * 5
-    assert "results/oxford5k/runs/sift-1m/bodleian/soml-da-every-step/4/metrics.parquet" in found
-    assert oxford.number_files() == [*found, "results/oxford5k/landmark/sweep.parquet"]
-    assert study_of(OXFORD, "sweep", "gamma_sweep", "cost_sweep", "triplet_order").number_files() == found
+    assert len(set(found)) == 3 * 7 * 5 * 5
+    assert "results/oxford5k/runs/sift-1m/bodleian/soml-da/4/metrics.parquet" in found
 
 
 @pytest.mark.parametrize("size", ["fold", "method", "subset"])
 def test_batches_of_every_size_make_every_run_once(oxford, demo, size):
     study = study_of(DEMO, batch=size, overrides={})
     (batch,) = study.batches()
-    assert (batch.name, batch.fitted_by({})) == (size, demo.run_methods())
-    assert [(batch.name, len(batch.fitted)) for batch in oxford.batches()] == [("fold", 1), ("method", 7)]
+    assert (batch.name, batch.fitted_by({})) == (size, demo.methods)
+    assert [(batch.name, len(batch.fitted)) for batch in oxford.batches()] == [("fold", 1), ("method", 4)]
     files = [
         file.format(dataset=DEMO, representation=codebook, subset=landmark, method=method)
         for file in batch.files
@@ -56,11 +54,7 @@ def test_batches_of_every_size_make_every_run_once(oxford, demo, size):
     assert sorted(files) == sorted(path for file in RUN_FILES for path in study.runs(file))
 
 
-def test_codebooks_share_keypoints_and_simulated_sizes_have_their_settings(oxford, demo, settings):
-    timed = oxford.params("time_dimensions")["specs"]
-    blocks = {words: specs["qpao"]["parameters"]["n_blocks"] for words, specs in timed.items()}
-    assert blocks == {10_000: 50, 100_000: 50, 1_000_000: 500}
-    assert set(oxford.sweep_fits()) == {"soml-tg", "soml-da", "qpao", "qpao-sum"}
+def test_codebooks_share_keypoints(oxford, demo, settings):
     first, *others = (oxford.keypoint_shards(codebook) for codebook in oxford.codebooks)
     assert others == [first, first]
     assert demo.word_shards("sift-demo-1k")[0] == "results/demo_landmarks/features/sift-demo-1k/words-000.npz"
@@ -73,18 +67,17 @@ def test_jobs_read_only_what_decides_their_results(oxford):
     fits = oxford.params("run", ["soml-da"], representation="sift-1m")
     assert list(fits["specs"]) == ["soml-da"]
     assert not {"title", "note", "batch"} & set(fits["specs"]["soml-da"])
-    others = study_of(OXFORD, batch="subset", variants=[])
+    others = study_of(OXFORD, batch="subset")
     assert others.params("run", ["soml-da"], representation="sift-1m") == fits
     assert study_of(OXFORD, batch="subset").params("exhibits") == oxford.params("exhibits")
 
 
-SWEEPS = ("sparsity", "gamma", "cost", "order")
 ASKED = {
-    OXFORD: (range(1, 10), ("query_region", "literal", "time", "montage", "lead", "lead_numbers", *SWEEPS)),
+    OXFORD: (range(1, 10), ("montage", "lead", "lead_numbers")),
     # counts have no rectangles and no images
     COUNTS: ((1, 4, 7), ()),
     # no table of a paper is of painted images
-    DEMO: ((), ("query_region", "montage")),
+    DEMO: ((), ("montage",)),
 }
 
 
@@ -94,12 +87,10 @@ def test_every_file_that_an_exhibit_needs_is_planned(dataset):
     found, files = check_plan(study), study.planned_files()
     of_paper = {"soml-aaai-2014/text", *(f"soml-aaai-2014/table{number}" for number in tables)} if tables else set()
     assert found == of_paper | {f"landmark/{name}" for name in own}
-    if "time" in own:
-        assert found - check_plan(study_of(dataset, "dimensions")) == {"landmark/time"}
     last = study.codebooks[-1]
     ranked = {(last, "tfidf"), (last, "soml-da")} if "montage" in own else set()
     assert {tuple(path.split("/")[3:6:2]) for path in files.get("ranks", [])} == ranked
-    named = study.synthetic, study.parameters("soml-tg")["regularization"]
+    named = study.synthetic, study.spec("soml-tg").parameters["regularization"]
     assert named == (dataset == DEMO, 1e-5)
 
 
@@ -124,7 +115,7 @@ def test_a_lead_is_measured_with_every_codebook_of_it(oxford):
 def test_the_montage_shows_da_or_else_the_last_learned_method():
     pairs = {"tfidf soml-da soml-tg": "soml-da", "qpao soml-tg tfidf": "soml-tg", "soml-da": None, "tfidf": None}
     for methods, after in pairs.items():
-        few = study_of(DEMO, methods=methods.split(), variants=[])
+        few = study_of(DEMO, methods=methods.split())
         assert few.compared_methods() == (after and ("tfidf", after))
         has_it = ["landmark/montage" in check_plan(few), "ranks" in few.planned_files()]
         assert has_it == [after is not None] * 2

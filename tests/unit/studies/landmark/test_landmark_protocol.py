@@ -1,6 +1,5 @@
 """Runs of the landmark study: who is drawn, which triplets, what leaves the gallery, how ties are broken, and files."""
 
-import contextlib
 import json
 from collections import namedtuple
 from dataclasses import replace
@@ -16,24 +15,11 @@ from lookalike.core.settings.methods import Fit
 from lookalike.features.visterms import TfidfVisterms
 from lookalike.learners import SOMLTG, TFIDF, DiagonalOASIS, load
 from lookalike.learners.registry import learner_class
-from lookalike.learners.triplet_products import TripletProducts
 from lookalike.ranking.oxford import average_precision
 from lookalike.studies.landmark import protocol
-from lookalike.studies.landmark.dimensions import COLUMNS as TIMED
-from lookalike.studies.landmark.dimensions import simulated_rows, time_learners
 from lookalike.studies.landmark.rankings import RELEVANCE, LandmarkRankings, read_top_images
-from lookalike.studies.landmark.settings import (
-    CostSweep,
-    Dimensions,
-    GammaSweep,
-    LearningImages,
-    Sweep,
-    Sweeps,
-    TripletOrder,
-)
-from lookalike.studies.landmark.sweeps import sweep_settings, trials_of
+from lookalike.studies.landmark.settings import LearningImages
 from lookalike.studies.metrics import COLUMNS
-from lookalike.studies.time_limit import TimeLimitReachedError
 
 LANDMARKS = ("abbey", "bridge", "castle")
 N_WORDS = 600
@@ -120,23 +106,11 @@ class Endless(TFIDF):
         return super().fit_triplets(X, triplets)
 
 
-class Deaf(TFIDF):
-    """Ends after its time, and is not broken off, like a compiled call."""
-
-    def fit_triplets(self, X, triplets):
-        with contextlib.suppress(TimeLimitReachedError):
-            while True:
-                pass
-        sum(range(5_000_000))
-        return super().fit_triplets(X, triplets)
-
-
 @pytest.fixture
 def slow_learners(monkeypatch):
-    known = {"Endless": Endless, "Deaf": Deaf}
+    known = {"Endless": Endless}
     monkeypatch.setattr("lookalike.studies.fits.learner_class", lambda name: known.get(name) or learner_class(name))
-    for room in ("protocol", "dimensions"):
-        monkeypatch.setattr(f"lookalike.studies.landmark.{room}.warm_up", lambda name: None)
+    monkeypatch.setattr("lookalike.studies.landmark.protocol.warm_up", lambda name: None)
 
 
 def test_positives_are_good_or_ok_and_no_query_negatives_are_nothing_of_the_landmark():
@@ -352,42 +326,6 @@ def test_a_fit_past_its_time_leaves_every_file_a_reason_and_no_number(data, lear
         load(tmp_path / "model.lookalike")
 
 
-def test_sweeps_have_a_row_per_fit_which_is_that_of_the_study_and_sparser_with_lambda(data, learning_images):
-    specs, sparse = SPECS | {"qpao": Fit(learner="QPAO", parameters={"C": 1.0})}, ["soml-tg", "soml-da"]
-    sweeps = Sweeps(
-        sweep=Sweep(methods=sparse, regularization=[0.0, 1e-3, 1e-1]),
-        gamma_sweep=GammaSweep(methods=["soml-da"], gamma=[1e-4, 1e-2], rho=[0.1, 1.0], draws=2),
-        cost_sweep=CostSweep(methods=["qpao"], C=[1.0, 10.0], landmarks=1, draws=1),
-        triplet_order=TripletOrder(methods=sparse, negatives=[5, 40]),
-    )
-    table = sweep_settings(data, learning_images, ["castle", "abbey"], sweeps, specs, seed=3, representation="words600")
-    assert tuple(table.columns) == COLUMNS
-    numbers = table.pivot(index=["subset", "fold", "method", "x"], columns="metric", values="value")
-    counts = numbers.count()
-    assert [counts[f"{kind}_map"] for kind in ("sweep", "cost", "by_positive")] == [2 * 2 * 2 * 3, 2, 2 * 2 * 2 * 2]
-    changed = {"parameters": {"learning_rate": 1.0, "regularization": 1e-3}}
-    other = {"parameters": {"gamma": 1e-2, "rho": 0.1, "regularization": 1e-6}}
-    cases = (("soml-tg", changed, 1e-3, "sweep"), ("soml-da", {}, 40, "shuffled"))
-    for method, changes, x, kind in (*cases, ("soml-da", other, 1e-2, "gamma at rho 0.1")):
-        alone = run(data, learning_images, "castle", 1, method, **changes).metrics
-        row = numbers.loc["castle", 1, method, x]
-        assert (row[f"{kind}_map"], row[f"{kind}_sparsity"]) == (alone["map"], alone["sparsity"])
-    zeros = numbers["sweep_sparsity"].dropna().groupby(["method", "x"]).mean().unstack("x")
-    assert (zeros.diff(axis=1).iloc[:, 1:] >= 0).all(axis=None)
-    assert (zeros[1e-1] > zeros[0.0]).all()
-
-
-def test_fewer_negatives_are_among_more_and_every_order_has_the_same_triplets(data, learning_images):
-    task = protocol.landmark_task(data, learning_images, "abbey", 0, seed=3)
-    trials = trials_of(TripletOrder(methods=["soml-tg"], negatives=[5, 9]), task, np.random.default_rng(0))
-    seen = {key: triplets for triplets, changes in trials for key in changes}
-    assert set(seen["shuffled", 5][:, 2]) < set(seen["shuffled", 9][:, 2])
-    for kind, columns, n in (("shuffled", slice(3), 20 * 9), ("by_positive", slice(2), 20), ("by_negative", [2], 9)):
-        assert set(map(tuple, seen[kind, 9])) == set(map(tuple, seen["shuffled", 9]))
-        changed = np.any(np.diff(seen[kind, 9][:, columns], axis=0) != 0, axis=1)
-        assert changed.sum() + 1 == n, "each pair of positives, or negative, is in one run"
-
-
 def test_constants_are_chosen_by_images_held_out_of_those_to_learn_from(data, learning_images):
     choices = {"gamma": [1e-4, 1e-2, 10.0], "rho": [0.1]}
     spec = SPECS["soml-da"].model_copy(update={"select": choices})
@@ -419,76 +357,3 @@ def test_passes_follow_the_number_of_triplets(data, learning_images):
     for method, passes, steps in (("oasis-diagonal", None, 4000), ("oasis-diagonal", 1.5, 1.5 * n_triplets)):
         assert run(data, learning_images, method=method, passes=passes).fit["n_triplets"] == steps
     assert run(data, learning_images, method="soml-tg", passes=1.5).fit["n_triplets"] == n_triplets
-
-
-@pytest.mark.parametrize(("n_features", "nonzeros"), [(400, 200), (100_000, 1_000)])
-def test_simulated_rows_have_the_words_asked_for(n_features, nonzeros):
-    rows, again, other = (simulated_rows(n_features, 60, nonzeros, seed=seed) for seed in (1, 1, 2))
-    assert rows.nnz / 60 == pytest.approx(nonzeros, rel=0.03)
-    assert (rows.data > 0).all()
-    np.testing.assert_allclose(sp.linalg.norm(rows, axis=1), 1)
-    # frequent words are in all images, most of the others in few
-    share = np.bincount(rows.indices, minlength=n_features) / 60
-    assert share.max() == 1.0
-    assert np.median(share[share > 0]) < 0.6
-    assert abs(np.corrcoef(np.arange(n_features), share)[0, 1]) < 0.2, "frequent words have random numbers"
-    assert (rows != again).nnz == 0 < (rows != other).nnz
-
-
-def timed(specs, words, **changes):
-    dimensions = Dimensions(methods=list(specs), words=[100, 200], nonzeros=40, repeats=2, **changes)
-    return time_learners(dict.fromkeys(words, specs), dimensions, LearningImages(positives=3, negatives=10), seed=3)
-
-
-def test_every_timed_fit_has_a_row(monkeypatch):
-    def slow_products(*arguments):
-        sum(range(3_000_000))
-        return TripletProducts(*arguments)
-
-    monkeypatch.setattr("lookalike.studies.landmark.dimensions.TripletProducts", slow_products)
-    # while a limit is set, some systems count processor time in ticks of milliseconds
-    monkeypatch.setattr("lookalike.studies.landmark.dimensions.cpu_time_limit", lambda *_: contextlib.nullcontext())
-    oasis = Fit(learner="DiagonalOASIS", parameters={"n_steps": 500})
-    table = timed({"soml-tg": SPECS["soml-tg"], "oasis-diagonal": oasis}, [500, 60])
-    assert list(table.columns) == list(TIMED)
-    keys = product((60, 500), (("soml-tg", 60), ("oasis-diagonal", 500)), (0, 1))
-    expected = [[n_features, *learner, repeat] for n_features, learner, repeat in keys]
-    assert table[["n_features", "learner", "n_triplets", "repeat"]].to_numpy().tolist() == expected
-    share = table["pair_cpu_seconds"] / table["cpu_seconds"]
-    assert share.between(0.5, 1, inclusive="neither").all(), "the products of pairs are part of a fit"
-    # half of the words of a small codebook at most
-    assert table.groupby("n_features")["nonzeros"].first().tolist() == pytest.approx([30, 40], abs=4)
-
-
-def test_a_fit_that_is_shorter_than_ticks_of_the_clock_is_repeated(monkeypatch):
-    calls = []
-
-    def counted(*arguments):
-        calls.append(arguments)
-        return TripletProducts(*arguments)
-
-    monkeypatch.setattr("lookalike.studies.landmark.dimensions.TripletProducts", counted)
-    table = timed({"soml-tg": SPECS["soml-tg"]}, [60])
-    assert len(calls) > 2 * 10
-    assert (table["cpu_seconds"] < 0.01).all(), "it counts with its mean"
-
-
-@pytest.mark.parametrize(
-    ("learner", "own", "shared", "reasons"),
-    [
-        ("Endless", 0.1, 3600.0, ["", "", "the fit {}", "{} at 1000 words"]),
-        ("Endless", 3600.0, 0.1, ["", "", "the fit {}", "{} at 1000 words"]),
-        # one that cannot be broken off is past its time all the same
-        ("Deaf", 0.1, 3600.0, ["the fit {}", "{} at 200 words", "{} at 200 words"]),
-    ],
-)
-def test_a_learner_past_its_time_is_not_run_with_more_words(slow_learners, learner, own, shared, reasons):
-    slow = Fit(learner=learner, time_limit=own)
-    table = timed({"slow": slow, "tfidf": SPECS["tfidf"]}, [200, 1000, 2000], time_limit=shared)
-    slow, others = table[table.learner == "slow"], table[table.learner == "tfidf"]
-    limit = "took more than 0.1 s of processor time"
-    assert slow["reason"].tolist() == [reason.format(limit) for reason in reasons]
-    assert slow["seconds"].notna().tolist() == [not reason for reason in reasons]
-    assert slow["n_features"].tolist()[-2:] == [1000, 2000]
-    assert len(others) == 2 * 3
-    assert others["seconds"].notna().all()
