@@ -2,8 +2,7 @@
 
 Needs: the archives or folders of a data set in place, the network, or nothing (synthetic, published counts). Makes:
 manifest.parquet, queries.parquet, relevance.parquet, keypoints/, features/ (codebooks, words, counts), published/,
-learning_images.parquet, runs/, and the tables that exhibits are drawn from: landmark/metrics.parquet,
-landmark/timing.parquet, and results.parquet with rows of results over words and features.
+learning_images.parquet, runs/, and landmark/results.parquet and times.parquet, the rows of results that exhibits are drawn from.
 What the settings ask for is in studies/landmark/section.py.
 """
 
@@ -265,31 +264,20 @@ rule measure_lead:
         "../scripts/measure_lead.py"
 
 
-rule gather_lead:
+rule gather_landmark_results:
     input:
-        lambda wildcards: LANDMARK[wildcards.dataset].lead_files(),
-    output:
-        f"{RESULTS}/results.parquet",
-    log:
-        f"{LOGS}/gather_lead.log",
-    wildcard_constraints:
-        dataset=one_of(dataset for dataset, study in LANDMARK.items() if study.lead is not None),
-    conda:
-        "../../envs/learning.yaml"
-    script:
-        "../scripts/gather_lead.py"
-
-
-rule gather_landmark_numbers:
-    input:
-        metrics=lambda wildcards: LANDMARK[wildcards.dataset].number_files(),
+        metrics=lambda wildcards: LANDMARK[wildcards.dataset].runs("metrics.parquet"),
         fits=lambda wildcards: LANDMARK[wildcards.dataset].runs("fit.json"),
+        lead=lambda wildcards: LANDMARK[wildcards.dataset].lead_files(),
+        manifest=f"{RESULTS}/manifest.parquet",
     output:
-        metrics=f"{RESULTS}/landmark/metrics.parquet",
-        fits=f"{RESULTS}/landmark/timing.parquet",
+        results=f"{RESULTS}/landmark/results.parquet",
+        times=f"{RESULTS}/landmark/times.parquet",
     log:
-        f"{LOGS}/gather_landmark_numbers.log",
+        f"{LOGS}/gather_landmark_results.log",
     conda:
         "../../envs/learning.yaml"
+    params:
+        settings=settings_for(LANDMARK, "gather_results"),
     script:
-        "../scripts/gather_numbers.py"
+        "../scripts/gather_landmark_results.py"

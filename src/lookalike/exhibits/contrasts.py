@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass, fields, replace
+from itertools import combinations
 from typing import Literal
 
 import pandas as pd
@@ -118,3 +119,21 @@ class Contrasts:
         if found is None:
             found = [row.reversed() for row in self._found.get((setting, metric, second, first), ())]
         return found
+
+
+def pairs_in(methods: Sequence[str]) -> list[tuple[str, str]]:
+    """Return every pair of methods, each before those that come after it."""
+    return list(combinations(methods, 2))
+
+
+def pairwise_gaps(
+    rows: pd.DataFrame, repeats: list[str], pairs: Iterable[tuple[str, str]]
+) -> Iterator[tuple[str, str, pd.Series]]:
+    """Yield each pair of methods with first minus second on every repeat that has both, from rows of results.
+
+    `repeats` are the columns that name a repeat, such as the fold. The series is empty where a method has no row.
+    """
+    wide = rows.pivot_table(index=repeats, columns="method", values="value")
+    for first, second in pairs:
+        known = {first, second} <= set(wide)
+        yield first, second, (wide[first] - wide[second]).dropna() if known else pd.Series(dtype="float64")

@@ -1,6 +1,6 @@
-"""The registry of exhibits: a function with ``@exhibit(...)`` is an exhibit, and no other place names it.
+"""The registry of exhibits: an entry of a study's exhibits.yaml is one, or a function with ``@exhibit(...)``.
 
-A study's stand in its ``exhibits.py`` or in a module that this imports.
+A study's functions stand in its ``exhibits.py`` or in a module that this imports.
 
 Rules, targets, the settings' list of exhibits, the report's order and each exhibit's dependencies come from here. It
 is cheap to import, because every plan imports it.
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -99,6 +99,10 @@ class Exhibit:
     """Tells whether a study has it."""
     condition: str = ""
     """What a study needs to have it, in words."""
+    caption: str = ""
+    """First sentence of its caption."""
+    drawn_by: str = ""
+    """What draws it: two papers' exhibits that one function draws show the same."""
     order: int = 0
     """Its place in its module."""
 
@@ -140,11 +144,6 @@ class Exhibit:
         return {"table": "Table", "fig": "Figure"}[found[1]], int(found[2]), found[3]
 
     @property
-    def caption(self) -> str:
-        """First sentence of its caption: that of its function's docstring."""
-        return " ".join((self.draw.__doc__ or "").partition("\n\n")[0].split())
-
-    @property
     def suffixes(self) -> tuple[str, ...]:
         """Suffixes of its files."""
         return FILES[self.kind.capitalize()]
@@ -183,10 +182,17 @@ def exhibit(
             if id in _FOUND and _FOUND[id].draw.__module__ != function.__module__:
                 raise ValueError(f"two exhibits are called {id}")
             about = (title, kind.lower(), function, needs, optional, asks, shows, when, condition)
-            _FOUND[id] = Exhibit(id, study, *about, order=len(_FOUND))
+            caption = " ".join((function.__doc__ or "").partition("\n\n")[0].split())
+            declare(Exhibit(id, study, *about, caption, f"{function.__module__}.{function.__name__}"))
         return function
 
     return register
+
+
+def declare(exhibit: Exhibit) -> None:
+    """Add an exhibit behind those that there are."""
+    order = _FOUND[exhibit.id].order if exhibit.id in _FOUND else len(_FOUND)
+    _FOUND[exhibit.id] = replace(exhibit, order=order)
 
 
 def exhibits_of(study: str) -> dict[str, Exhibit]:

@@ -23,6 +23,8 @@ COLUMN_TYPES = MappingProxyType(
 )
 """``setting`` is what the papers' tables have a block of (``classes=10``, ``codebook=10k``), ``repeat`` the fold, draw,
 seed or landmark, and ``x`` what a curve runs along, NaN elsewhere."""
+TIMED_OUT, UNFINISHED = "timed out", "unfinished"
+"""Metrics of a fit: 1 where it ran into its time limit and has no result, and where it reached its limit of steps."""
 
 
 def results_frame(rows: pd.DataFrame | Iterable[Mapping[str, object]]) -> pd.DataFrame:
@@ -42,3 +44,11 @@ def read_results(path: PathLike) -> pd.DataFrame:
     """Read a table of results."""
     table: pd.DataFrame = read_table(path)[list(COLUMN_TYPES)]
     return table
+
+
+def with_parts(rows: pd.DataFrame) -> pd.DataFrame:
+    """Add a column for each part of a setting: ``codebook`` and ``landmark`` of ``codebook=10k;landmark=tower``."""
+    found = rows["setting"].drop_duplicates()
+    parts = [dict(part.split("=", 1) for part in setting.split(";") if "=" in part) for setting in found]
+    named = pd.DataFrame(parts, index=found.to_numpy(), dtype="object")
+    return rows.join(named, on="setting") if len(named.columns) else rows

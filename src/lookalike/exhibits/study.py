@@ -24,6 +24,7 @@ from lookalike.exhibits.contrasts import REAL, SIMULATED, SYNTHETIC, Contrasts
 from lookalike.exhibits.model import Drawn
 from lookalike.exhibits.printed import printed_numbers
 from lookalike.exhibits.registry import Exhibit, exhibits_of
+from lookalike.exhibits.results import with_parts
 from lookalike.exhibits.style import title_of
 
 Files = Mapping[str, str | list[str]]
@@ -145,8 +146,14 @@ class Study(Section):
 
     @classmethod
     def known_exhibits(cls) -> dict[str, Exhibit]:
-        """Return the exhibits that studies of the room may have by id, which the module beside this one defines."""
-        import_module(f"{cls.__module__.removesuffix('.study')}.exhibits")
+        """Return the exhibits that studies of the room may have by id, of its exhibits.yaml and its functions."""
+        if not exhibits_of(cls.room):
+            # both import this module
+            from lookalike.exhibits.declared import declare_all
+
+            package = cls.__module__.removesuffix(".study")
+            declare_all(cls.room, Path(str(import_module(package).__file__)).with_name("exhibits.yaml"))
+            import_module(f"{package}.exhibits")
         return exhibits_of(cls.room)
 
     def own_exhibits(self) -> list[Exhibit]:
@@ -280,6 +287,30 @@ class Study(Section):
         return self._tables[name]
 
     @cached_property
+    def results(self) -> pd.DataFrame:
+        """Rows of results and of times, with a column for each part of their setting."""
+        tables = [self.table(name) for name in ("results", "times") if self.has(name)]
+        return with_parts(pd.concat(tables, ignore_index=True))
+
+    def titles_of(self, column: str) -> Mapping[str, str]:
+        """Return the values of a column of results with their titles, in the order of tables."""
+        return {}
+
+    def printed_results(self) -> pd.DataFrame:
+        """Return printed numbers of the exhibit at hand, with a column for each part of their setting."""
+        return with_parts(self.printed_in())
+
+    def mean_setting(self, setting: str) -> str:
+        """Name the rows of results that are the mean over the parts of a setting."""
+        return setting
+
+    def means(self, rows: pd.DataFrame, setting: str, metric: str) -> dict[str, float]:
+        """Return the mean of a metric over repeats, by method."""
+        own = rows[(rows["setting"] == self.mean_setting(setting)) & (rows["metric"] == metric)]
+        means = own.groupby("method", sort=False)["value"].mean().dropna()
+        return {str(method): float(value) for method, value in means.items()}
+
+    @cached_property
     def contrasts(self) -> Contrasts:
         """Return what its numbers say of methods, and of one beside another."""
         return Contrasts.read(self.table("contrasts"))
@@ -294,8 +325,15 @@ class Study(Section):
         return self
 
     def scope_of(self, claim: Claim) -> Scope:
-        """Return the parts that a claim is about: the one part of a study that has no others."""
-        return Scope([""])
+        """Return the settings of a claim that have what it is about, or else all that have it."""
+        sought = {
+            (part.metric, method) for part in claim.contrasts for name in part.first for method in self.role(name)
+        }
+        rows = (row for row in self.contrasts.rows if (row.metric, row.first) in sought)
+        there = list(dict.fromkeys(row.setting for row in rows))
+        if not claim.settings:
+            return Scope(there)
+        return Scope([name for name in claim.settings if name in there], [n for n in claim.settings if n not in there])
 
     def role(self, name: str) -> list[str]:
         """Return the methods that a name in claims.csv stands for."""

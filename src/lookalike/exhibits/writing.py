@@ -111,7 +111,7 @@ def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
         statuses=statuses,
         problem=problem,
         sources=tuple(sorted({str(path) for paths in sources for path in paths})),
-        drawn_by=f"{exhibit.draw.__module__}.{exhibit.draw.__name__}",
+        drawn_by=exhibit.drawn_by,
         sheets=tuple(sheets_of(drawn)) if isinstance(drawn, Table) else (),
         entries=tuple(drawn.entries) if isinstance(drawn, Gallery) else (),
         titles=_titles(drawn),

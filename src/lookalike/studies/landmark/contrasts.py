@@ -2,7 +2,7 @@
 
 Draws of one landmark share its queries and most of its images, and landmarks of one draw may share constants. Each
 difference has two intervals: of a t-test over landmarks, whose draws are averaged first, and of a bootstrap that draws
-landmarks and draws. The paper's numbers, of seven landmarks and one draw, are contrasted in the same way.
+landmarks and draws. Printed differences are means over the paper's landmarks.
 """
 
 from __future__ import annotations
@@ -10,69 +10,100 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import combinations, pairwise, product
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 
 from lookalike.core.seeds import generator
-from lookalike.exhibits.contrasts import NO_RESULT, Contrast
+from lookalike.exhibits.contrasts import NO_RESULT, Contrast, pairs_in, pairwise_gaps
 from lookalike.ranking.comparison import CONFIDENCE, CorrectedT, corrected_t_test
 from lookalike.ranking.statistics import repeat_weights, resampled_counts
-from lookalike.studies.landmark.lead import leads
+from lookalike.studies.landmark.lead import PAIRS
 from lookalike.studies.landmark.rankings import MAP, MAP_FULL, SPARSITY
-from lookalike.studies.landmark.study import RANKED, LandmarkStudy, Vocabulary
+from lookalike.studies.landmark.results import MEAN
+from lookalike.studies.landmark.study import LandmarkStudy
 
 LANDMARKS, BOOTSTRAP = "landmarks", "landmarks and draws"
 RESAMPLES = 2000
 OVER_CODEBOOKS = "sparsity over codebooks"
+RANKED = ("soml-da", "soml-tg", "qpao", "oasis-diagonal", "tfidf")
+"""Order in which the paper's claims take one method's number from another's."""
+COMPARED = {MAP: RANKED, SPARSITY: RANKED[:-1]}
+REPEATS = ["landmark", "repeat"]
 
 
 def contrasts(study: LandmarkStudy) -> list[Contrast]:
-    """Every contrast of a study, each with its printed number."""
-    printed = {row.key: row.mean for row in precision_and_sparsity(study.as_printed())}
-    places = {codebook.id: codebook.setting for codebook in study.vocabularies if codebook.setting}
-    found = []
-    for row in precision_and_sparsity(study):
-        key = (places.get(row.setting, ""), row.metric, row.first, row.second)
-        found.append(replace(row, printed=printed.get(key, math.nan)))
-    return found + list(lead_contrasts(study))
+    """Return every contrast of a study, each with its printed number."""
+    return [*precision_and_sparsity(study), *sparsity_over_codebooks(study), *leads(study)]
 
 
-def row_of(
-    study: LandmarkStudy, codebooks: Sequence[Vocabulary], metric: str, first: str, second: str = "", setting: str = ""
-) -> Contrast:
-    """Return a row without a number yet, of one codebook or of several under a name, with the limits of its sides."""
-    sides = product((first, second), codebooks)
-    codes = [f"{side}:{code}" for side, codebook in sides for code in study.limits.get((codebook.id, side), ())]
-    limits = ";".join(dict.fromkeys(codes))
-    setting = setting or (codebooks[0].setting if study.is_print else codebooks[0].id)
-    return Contrast(setting, metric, first, second, data=study.origin, limits=limits)
+def precision_and_sparsity(study: LandmarkStudy) -> Iterator[Contrast]:
+    """Contrast methods in mAP, and those that learn in the share of weights that they make zero."""
+    for codebook, id in study.codebook_ids.items():
+        setting = f"codebook={codebook}"
+        for metric, ranked in COMPARED.items():
+            pairs = pairs_in([method for method in ranked if method in study.methods])
+            rows = _single(study.results, codebook=codebook, metric=metric)
+            printed = _single(study.printed_numbers, codebook=codebook, metric=metric).groupby("method")["value"].mean()
+            for first, second, gaps in pairwise_gaps(rows, REPEATS, pairs):
+                limits = study.limits_of([setting], first, second)
+                gap = float(printed.get(first, math.nan) - printed.get(second, math.nan))
+                row = Contrast(setting, metric, first, second, data=study.origin, limits=limits, printed=gap)
+                # of a method that lacks landmarks, the others would be the easier ones
+                known = gaps[:0] if NO_RESULT in limits else gaps
+                yield from over_landmarks(study, row, known, " ".join((id, first, second)))
 
 
-def ran(study: LandmarkStudy, methods: Sequence[str]) -> list[str]:
-    """Return the study's methods in an order."""
-    return [method for method in methods if method in study.methods]
+def sparsity_over_codebooks(study: LandmarkStudy) -> Iterator[Contrast]:
+    """Contrast the sparsity of each codebook with that of the next smaller one."""
+    rows = _single(study.results, metric=SPARSITY)
+    printed = _single(study.printed_numbers, metric=SPARSITY).groupby(["method", "codebook"])["value"].mean()
+    for method in (name for name in RANKED[:-1] if name in study.methods):
+        own = rows[rows["method"] == method].pivot_table(index=REPEATS, columns="codebook", values="value")
+        for small, large in pairwise(study.codebook_ids):
+            setting = f"{study.words_of(small)} to {study.words_of(large)}"
+            limits = study.limits_of([f"codebook={name}" for name in (small, large)], method)
+            ends = [float(printed.get((method, name), math.nan)) for name in (small, large)]
+            row = Contrast(setting, OVER_CODEBOOKS, method, "", data=study.origin, limits=limits)
+            gaps = (own[large] - own[small]).dropna() if {small, large} <= set(own) else own.iloc[:0].sum(axis=1)
+            stream = f"{method} {study.codebook_ids[small]} {study.codebook_ids[large]}"
+            yield from over_landmarks(study, replace(row, printed=ends[1] - ends[0]), gaps, stream, SPARSITY)
 
 
-def pairs_of(study: LandmarkStudy, methods: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the pairs that are contrasted."""
-    return list(combinations(ran(study, methods), 2))
+def leads(study: LandmarkStudy) -> Iterator[Contrast]:
+    """Contrast S-TG and S-DA with OASIS on each codebook of the lead, with printed and with chosen constants."""
+    rows = study.results[(study.results["metric"] == MAP_FULL) & study.results["setting"].str.startswith("words=")]
+    rows = rows.assign(**rows["repeat"].str.extract("landmark=(?P<landmark>.+);draw=(?P<repeat>.+)"))
+    for setting, own in rows.groupby("setting", sort=False):
+        for first, second, gaps in pairwise_gaps(own, REPEATS, PAIRS):
+            row = Contrast(str(setting), MAP_FULL, first, second, data=study.origin)
+            yield from over_landmarks(study, row, gaps, " ".join((str(setting), first, second)))
 
 
-def over_landmarks(study: LandmarkStudy, row: Contrast, gaps: pd.Series, stream: str, metric: str) -> list[Contrast]:
+def _single(rows: pd.DataFrame, **values: str) -> pd.DataFrame:
+    """Return rows of single landmarks that have these values."""
+    if "landmark" not in rows:
+        return rows.iloc[:0].assign(landmark="", codebook="")
+    rows = rows[rows["landmark"].notna() & (rows["landmark"] != MEAN)]
+    for column, value in values.items():
+        rows = rows[rows[column] == value]
+    return rows
+
+
+def over_landmarks(
+    study: LandmarkStudy, row: Contrast, gaps: pd.Series, stream: str, metric: str = ""
+) -> list[Contrast]:
     """Return both intervals of a mean over landmarks, or the row alone without one; `stream` names the draws."""
     if gaps.empty:
         return [row]
-    of_landmarks = gaps.groupby(level="subset").mean()
+    of_landmarks = gaps.groupby(level="landmark").mean()
     test = t_test(of_landmarks)
-    random = generator(study.seed, "landmark claims", study.dataset, stream, metric)
-    sampled = bootstrap(gaps.unstack("fold"), random)
-    rows = []
-    for interval, ends in ((LANDMARKS, (test.low, test.high)), (BOOTSTRAP, sampled)):
-        mean, low, high = float(of_landmarks.mean()), *ends
-        rows.append(replace(row, mean=mean, low=low, high=high, n=len(of_landmarks), interval=interval))
-    return rows
+    random = generator(study.seed, "landmark claims", study.dataset, stream, metric or row.metric)
+    sampled = bootstrap(gaps.unstack("repeat"), random)
+    mean, n = float(of_landmarks.mean()), len(of_landmarks)
+    intervals = ((LANDMARKS, (test.low, test.high)), (BOOTSTRAP, sampled))
+    return [replace(row, mean=mean, low=low, high=high, n=n, interval=kind) for kind, (low, high) in intervals]
 
 
 def bootstrap(gaps: pd.DataFrame, random: np.random.Generator) -> tuple[float, float]:
@@ -90,45 +121,6 @@ def bootstrap(gaps: pd.DataFrame, random: np.random.Generator) -> tuple[float, f
     return float(low), float(high)
 
 
-def t_test(of_landmarks: pd.Series) -> CorrectedT:
+def t_test(of_landmarks: Sequence[float] | pd.Series) -> CorrectedT:
     """Return the ordinary paired test: landmarks are not partitions of one set of images that it had to correct for."""
     return corrected_t_test(of_landmarks, n_train=1, n_test=0)
-
-
-def gaps_of(study: LandmarkStudy, codebook: Vocabulary, metric: str, *pair: str) -> pd.Series:
-    """Return first minus second on each landmark and draw that both have; none where a fit of either did not end."""
-    first, second = (study.number(codebook, method, metric) for method in pair)
-    gaps = first - second
-    # of a method that lacks landmarks, the others would be the easier ones
-    is_whole = not any(NO_RESULT in study.limits.get((codebook.id, method), ()) for method in pair)
-    return gaps.where(np.isfinite(gaps) & is_whole).dropna()
-
-
-def precision_and_sparsity(study: LandmarkStudy) -> Iterator[Contrast]:
-    """Contrast methods in mAP, and those that learn in the share of weights that they make zero."""
-    learned = [method for method in ran(study, RANKED) if method != "tfidf"]
-    compared = ((MAP, RANKED), (SPARSITY, RANKED[:-1]))
-    for codebook, (metric, methods) in product(study.vocabularies, compared):
-        for pair in pairs_of(study, methods):
-            row, gaps = row_of(study, [codebook], metric, *pair), gaps_of(study, codebook, metric, *pair)
-            yield from over_landmarks(study, row, gaps, " ".join((codebook.id, *pair)), metric)
-    for method in learned:
-        yield from sparsity_over_codebooks(study, method)
-
-
-def sparsity_over_codebooks(study: LandmarkStudy, method: str) -> Iterator[Contrast]:
-    """Contrast each codebook with the next smaller one."""
-    for small, large in pairwise(study.vocabularies):
-        row = row_of(study, [small, large], OVER_CODEBOOKS, method, setting=f"{small.title} to {large.title} words")
-        gaps = study.number(large, method, SPARSITY) - study.number(small, method, SPARSITY)
-        yield from over_landmarks(study, row, gaps.dropna(), f"{method} {small.id} {large.id}", SPARSITY)
-
-
-# S-TG and S-DA minus OASIS over words and features --------------------------------------------------------------------
-
-
-def lead_contrasts(study: LandmarkStudy) -> Iterator[Contrast]:
-    """Contrast S-TG and S-DA with OASIS on each codebook of the lead, with printed and with chosen constants."""
-    for setting, pair, gaps in leads(study.table("results")) if study.lead is not None else ():
-        row = Contrast(setting, MAP_FULL, *pair, data=study.origin)
-        yield from over_landmarks(study, row, gaps, " ".join((setting, *pair)), MAP_FULL)

@@ -102,23 +102,21 @@ def candidates(pairs: pd.DataFrame, methods: Sequence[str]) -> list[Candidate]:
 
 def why_empty(study: LandmarkStudy) -> str:
     """Say why a study that was run has no two rankings to show: one of the methods has no result."""
-    methods = study.compared_methods() or ()
-    reasons = study.not_converged.items() if study.has("fits") else ()
-    reason = next((why for (_, _, method), why in reasons if method in methods), "")
-    titles = " and ".join(study.title_of(method) for method in methods)
-    return f"no query has rankings by both {titles}{f': {reason}' if reason else ''}"
+    titles = " and ".join(map(study.title_of, study.compared_methods() or ()))
+    return f"no query has rankings by both {titles}"
 
 
 def notes(material: Material, frame: pd.DataFrame) -> list[str]:
     """Say by which rule the queries of the picture were chosen, and what is left out."""
     study, (before, after) = material.study, material.methods
+    words = study.words_of([*study.codebook_ids][-1])
     choices = []
     for chosen, rows in frame.groupby("chosen_as", sort=False):
         values = " to ".join(f"{100 * value:.1f}" for value in rows.drop_duplicates("method")["average_precision"])
         choices.append(f"{chosen}: {rows['query'].iloc[0]}, average precision (AP) from {values}%")
     return [
         f"A rule chose the queries of the picture, of all {len(material.pairs)} pairs of a query and a draw, with "
-        f"{study.vocabularies[-1].title} words, by what {study.title_of(after)} gains over {study.title_of(before)}: "
+        f"{words}, by what {study.title_of(after)} gains over {study.title_of(before)}: "
         f"{'; '.join(choices)}.",
         "Numbers are ranks, without the query's own image; images to learn from are not ranked. Right is what the "
         "ground truth calls good or ok. The rectangle is the part that asks.",

@@ -24,6 +24,7 @@ from lookalike.exhibits.registry import Exhibit
 from lookalike.exhibits.study import Files
 from lookalike.learners.registry import MODULES
 from lookalike.studies.batches import SIZES, Batch, run_files
+from lookalike.studies.landmark.results import codebook_name
 from lookalike.studies.landmark.settings import CHOSEN, Lead, LearningImages
 from lookalike.studies.method_study import MethodStudy, fit_of
 
@@ -44,7 +45,7 @@ class LandmarkSection(MethodStudy):
     """The section of the landmark study: what its jobs read and write."""
 
     room: ClassVar = "landmark"
-    contrasted: ClassVar = ("metrics", "fits", "results")
+    contrasted: ClassVar = ("results",)
 
     codebooks: Distinct[str] = Field(min_length=1, max_length=3)
     """Ids of the codebooks, from small to large. One of 10,000 words fills Tables 1, 4 and 7 of the paper, one of
@@ -130,9 +131,9 @@ class LandmarkSection(MethodStudy):
     def showing(self, exhibits: Sequence[Exhibit], roles: Collection[str]) -> Self:
         """Return the study that runs its methods with the codebooks of the sizes that these exhibits ask for."""
         study = self.anew()
-        asked = {size for exhibit in exhibits for size in exhibit.asks}
-        sizes = [self._shared.codebooks[id].words for id in self.codebooks]
-        study._places = {place for place, size in enumerate(sizes) if size in asked} or {0}
+        asked = {value for exhibit in exhibits for value in exhibit.asks}
+        names = [codebook_name(self.codebook_words(id)) for id in self.codebooks]
+        study._places = {place for place, name in enumerate(names) if name in asked} or {0}
         return study
 
     def reads(self, job: str, fitted: Sequence[str] = (), **names: str) -> Mapping[str, object]:
@@ -150,6 +151,9 @@ class LandmarkSection(MethodStudy):
                 return {"data": located, "drawn": self.drawn_folders(), "wants_words": self.wants_words()}
             case "extract_keypoints":
                 return {"keypoints": self._shared.keypoints[names["keypoints"]], "n_shards": data.shards}
+            case "gather_results":
+                words = {id: self.codebook_words(id) for id in self.codebooks}
+                return {"codebooks": words, "landmarks": self.named_landmarks()}
             case "measure_lead" if self.lead is not None:
                 specs = {method: fit_of(self.spec(method, id)) for method in self.lead_methods()}
                 own = {"setting": self.lead_setting(id), "chosen_draws": self.lead.chosen_draws}
@@ -262,6 +266,10 @@ class LandmarkSection(MethodStudy):
         """Tell whether it uses the words that the benchmark publishes."""
         return any(self._shared.codebooks[codebook].published for codebook in self.codebooks)
 
+    def codebook_words(self, codebook: str) -> int:
+        """Return how many words a codebook has."""
+        return self._shared.codebooks[codebook].words
+
     def keypoint_shard(self, codebook: str, shard: str) -> str:
         """Return the shard of keypoints that a shard of words is of."""
         return f"{self.folder}/keypoints/{self._shared.codebooks[codebook].keypoints}/keypoints-{shard}.npz"
@@ -303,10 +311,6 @@ class LandmarkSection(MethodStudy):
         draws = range(self.learning.draws)
         return run_files(dataset=[self.dataset], subset=self.named_landmarks(), fold=draws, file=[file], **parts)
 
-    def number_files(self) -> list[str]:
-        """Return the tables that metrics.parquet is gathered from."""
-        return self.runs("metrics.parquet")
-
     def compared_methods(self) -> tuple[str, str] | None:
         """Return what the montage shows: TF-IDF, and S-DA or else the last that learns; None without two, or images."""
         learned = [method for method in self.methods if method != BEFORE]
@@ -316,9 +320,8 @@ class LandmarkSection(MethodStudy):
 
     def planned_files(self) -> Files:
         """Return the files that exhibits are drawn from."""
-        names = {"metrics": "landmark/metrics", "fits": "landmark/timing", "manifest": "manifest"}
+        names = {"results": "landmark/results", "times": "landmark/times", "manifest": "manifest"}
         pair = self.compared_methods()
-        names |= {"results": "results"} if self.lead is not None else {}
         names |= {name: name for name in ("queries", "relevance") if pair}
         files: dict[str, str | list[str]] = {name: f"{self.folder}/{file}.parquet" for name, file in names.items()}
         if pair:

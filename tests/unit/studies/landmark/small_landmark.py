@@ -11,9 +11,10 @@ from lookalike.core.files import write_json
 from lookalike.exhibits.results import results_frame
 from lookalike.exhibits.style import METHODS
 from lookalike.studies.landmark.rankings import LandmarkRankings
+from lookalike.studies.landmark.results import results_of, times_of
 from lookalike.studies.landmark.section import CHOSEN
 from lookalike.studies.landmark.study import LANDMARKS
-from lookalike.studies.metrics import metrics_frame
+from lookalike.studies.metrics import metrics_frame, select
 from lookalike.studies.rooms import study_of
 
 WORDS = {"sift-10k": 10_000, "sift-100k": 100_000, "sift-1m": 1_000_000}
@@ -50,10 +51,18 @@ def given(*, kind="oxford5k", title="Oxford5K", codebooks=WORDS, **section):
 
 
 def study(tables, files=None, *, not_run="", **changes):
-    """A study whose tables are given, by name, as frames."""
+    """A study whose tables are given, by name, as frames: of numbers and records of runs, rows of results are made."""
+    own, tables = given(**changes), dict(tables)
+    if {"metrics", "fits"} <= set(tables):
+        runs = (tables.pop(name) for name in ("metrics", "fits"))
+        runs = [select(rows, representation=own.codebooks, subset=own.landmarks) for rows in runs]
+        words = {id: own.codebook_words(id) for id in own.codebooks}
+        lead = [tables["results"]] if "results" in tables else []
+        tables["results"] = pd.concat([results_of(*runs, words, own.landmarks, 5062), *lead], ignore_index=True)
+        tables["times"] = times_of(runs[1], words, own.landmarks)
     named = {name: name for name in tables} | (files or {})
-    study = with_tables(given(**changes).finished(named, PRINTED, CLAIMS, not_run), **tables)
-    return contrasted("landmark", study) if {"metrics", "fits"} <= set(tables) else study
+    found = with_tables(own.finished(named, PRINTED, CLAIMS, not_run), **tables)
+    return contrasted("landmark", found) if "results" in tables else found
 
 
 def metrics(gain=None, sparsity=None, *, draws=DRAWS, landmarks=LANDMARKS, codebooks=WORDS):

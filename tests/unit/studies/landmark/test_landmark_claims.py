@@ -99,13 +99,13 @@ def test_what_all_landmarks_of_a_draw_share_counts_as_often_as_there_are_draws(d
     found = study(tables(metrics=numbers), codebooks=SMALL, methods=list(BEATS), learning={"draws": draws})
     claim = replace(ASKED["da-above-tg"], settings=("codebook=10k",), parameters={"low": 2.5})
     assert verdict_on(claim, found)[0] == verdict
-    test, sampled = found.contrasts.intervals("sift-10k", "map", "soml-da", "soml-tg")
+    test, sampled = found.contrasts.intervals("codebook=10k", "map", "soml-da", "soml-tg")
     assert (test.low > 2.5, sampled.low > 2.5) == (True, verdict == HOLDS)
     assert (sampled.low < test.mean < sampled.high, sampled.interval) == (True, "landmarks and draws")
 
 
 def test_printed_numbers_stand_beside_ours_of_the_same_methods():
-    row, _ = study(tables()).contrasts.intervals("sift-10k", "map", "soml-da", "oasis-diagonal")
+    row, _ = study(tables()).contrasts.intervals("codebook=10k", "map", "soml-da", "oasis-diagonal")
     assert row.printed == pytest.approx(48.08 - 45.85, abs=0.01)
 
 
