@@ -17,7 +17,6 @@ CHOSEN = (
     ("demo/human", {"metric": ["map", "precision_at_1", "standard_deviation_over_raters", "random_good"]}),
     ("demo_landmarks/landmark", {"metric": ["map", "sparsity"]}),
     ("websim_demo/web", {"metric": "p@k", "x": 10, "subset": "test"}),
-    ("websim_demo/web", {"metric": "recall@10"}),
     ("demo_triplets/finegrained", {"metric": "similarity_precision", "subset": "all"}),
 )
 """Study and rows of its table of metrics; a number is the mean of a row over folds, and over landmarks."""

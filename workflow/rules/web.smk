@@ -1,7 +1,7 @@
 """The web-scale study (OASIS, JMLR section 5.2): from a simulated query log to one similarity, and how well it retrieves.
 
 Needs: nothing; the log and the visterms are simulated. Makes: log.npz, images.parquet, visterms/, training/,
-validation.npz, rankers/, model.lookalike, precision.parquet, approximate.parquet, marginals.parquet and .csv, and of these
+validation.npz, rankers/, model.lookalike, precision.parquet, marginals.parquet and .csv, and of these
 web/: metrics.parquet, and the times timing.parquet, curve_times.parquet and runtime.parquet. What the settings ask for
 is in studies/web/study.py.
 """
@@ -149,28 +149,6 @@ rule score_web_retrieval:
         "../scripts/score_web_retrieval.py"
 
 
-rule compare_indices:
-    input:
-        images=f"{RESULTS}/images.parquet",
-        visterms=lambda wildcards: WEB[wildcards.dataset].visterm_folders(),
-        rows=f"{RESULTS}/training",
-        matrices=lambda wildcards: WEB[wildcards.dataset].of_rankers("W.npy"),
-    output:
-        f"{RESULTS}/approximate.parquet",
-    log:
-        f"{LOGS}/compare_indices.log",
-    wildcard_constraints:
-        dataset=one_of(WEB),
-    conda:
-        "../../envs/learning.yaml"
-    resources:
-        exclusive=1,
-    params:
-        settings=settings_for(WEB, "compare_indices"),
-    script:
-        "../scripts/compare_indices.py"
-
-
 for studied_dataset, study in WEB.items():
     if study.runtime is None:
         continue
@@ -205,7 +183,6 @@ rule gather_web:
         fits=lambda wildcards: WEB[wildcards.dataset].of_rankers("fit.json"),
         curves=lambda wildcards: WEB[wildcards.dataset].of_rankers("curve.parquet"),
         runs=lambda wildcards: WEB[wildcards.dataset].timed_runs(),
-        searched=lambda wildcards: WEB[wildcards.dataset].searched(),
     output:
         metrics=f"{WEB_TABLES}/metrics.parquet",
         timing=f"{WEB_TABLES}/timing.parquet",

@@ -12,8 +12,7 @@ with logged(snakemake):
     precision, counts, marginals = (read_table(given[name]) for name in ("precision", "counts", "marginals"))
     fits, curves = [read_json(file) for file in given.fits], [read_table(file) for file in given.curves]
     curve = pd.concat(curves, ignore_index=True)
-    searched = read_table(given.searched[0]) if given.searched else None
-    write_table(study_metrics(precision, curve, counts, marginals, searched), target.metrics)
+    write_table(study_metrics(precision, curve, counts, marginals), target.metrics)
     write_table(curve[["ranker", "step", "seconds"]], target.curve_times)
     write_table(pd.DataFrame(fits).drop(columns="parameters"), target.timing)
     sizes = [row for file in given.runs for row in read_table(file).to_dict("records")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Hashable
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +19,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, replacing, replacing_folder, write_array, write_json, write_npz
 from lookalike.core.model_file import About, Arrays
 from lookalike.core.seeds import generator
+from lookalike.features.clustering import one_thread
 from lookalike.features.describers import StageProgress
 from lookalike.learners.base import is_sparse
 from lookalike.ranking.rankings import recall, top_k
@@ -190,15 +192,31 @@ def _write_faiss(
 
 
 def _faiss_index(vectors: Floats, factory: str, metric: str) -> faiss.Index:
+    """Build an index, as ``faiss.index_factory`` reads its name, of vectors or none yet; an error tells why not."""
     import faiss
 
-    from lookalike.ranking.approximate_search import build_index
-
     kinds = {"inner_product": faiss.METRIC_INNER_PRODUCT, "squared_euclidean": faiss.METRIC_L2}
-    try:
-        return build_index(vectors, factory, kinds[metric])
-    except ValueError as error:
-        raise LookalikeError(str(error)) from error
+    n, d = vectors.shape
+    with one_thread():
+        try:
+            if re.search(r"(?<!\d)0+(?!\d)", factory):  # some end the program when they are used
+                raise RuntimeError("no number in its name may be 0")
+            index = faiss.index_factory(d, factory, kinds[metric])
+            if "IVF" in factory:
+                # fewer images than 39 a list are learned from without a warning: small galleries are no mistake
+                faiss.extract_index_ivf(index).cp.min_points_per_centroid = 1
+            if n:
+                if not index.is_trained:
+                    index.train(vectors)
+                index.add(vectors)
+        except RuntimeError as error:
+            # what faiss has to say, without the place in its source
+            reason = " ".join(str(error).split()).rsplit(".cpp:", 1)[-1].split(": ", 1)[-1]
+            raise LookalikeError(
+                f"no index {factory!r} can be built of {n or 'any'} rows of {d} dimensions, so choose another one or "
+                f"one of fewer cells: {reason}"
+            ) from error
+    return index
 
 
 def _write_parquet(vectors: Floats, found: Rows, file: Path) -> None:

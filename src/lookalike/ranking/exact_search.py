@@ -1,7 +1,7 @@
 """Exact retrieval among hundreds of thousands of sparse images: the first k of every query, and average precision.
 
 Queries are multiplied by W once, and the gallery is then read once for every block of 16 of them. No matrix of scores
-is ever built. The approximate way, for positive semidefinite W, is `lookalike.ranking.approximate_search`.
+is ever built.
 
 The queries of a block stand side by side, one float32 lane each, so that a word of a gallery image is one cache line:
 its value times that line is added to the scores of all queries of the block at once. The scores stay in vector

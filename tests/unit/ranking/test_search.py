@@ -1,4 +1,4 @@
-"""Exact retrieval held to a stable sort of all scores, and approximate retrieval to the exact one."""
+"""Exact retrieval held to a stable sort of all scores."""
 
 import tracemalloc
 
@@ -9,16 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from measures import Given
 
-from lookalike.ranking import approximate_search
-from lookalike.ranking.approximate_search import (
-    APPROXIMATE_COLUMNS,
-    IndexSetting,
-    ProjectedIndex,
-    compare_indices,
-    projection,
-)
 from lookalike.ranking.exact_search import LANES, average_precision, top_k
-from lookalike.ranking.rankings import rank_leave_one_out, recall
+from lookalike.ranking.rankings import rank_leave_one_out
 
 
 def sparse_rows(random, n, d, *, whole=False, density=0.2):
@@ -136,97 +128,3 @@ def test_average_precision_is_that_of_leave_one_out(seed, n, n_classes, density,
     found = average_precision(W * 1.0, rows, starts, np.concatenate(mates), queries, n_threads=n_threads)
     # two real scores may be equal in float32 only
     np.testing.assert_allclose(found, expected, rtol=1e-12 if scale is None else 0.02)
-
-
-@pytest.fixture(scope="module")
-def rows():
-    return abs(sparse_rows(np.random.default_rng(0), 600, 30, density=0.3))
-
-
-@pytest.fixture(scope="module")
-def psd():
-    factor = np.random.default_rng(1).normal(size=(30, 8))
-    return (factor @ factor.T).astype(np.float32)
-
-
-def test_a_projection_is_the_leading_positive_part(psd, monkeypatch):
-    W = psd - 2 * np.eye(30, dtype=np.float32)  # 22 negative eigenvalues
-    antisymmetric = np.random.default_rng(2).normal(size=(30, 30)).astype(np.float32)
-    antisymmetric -= antisymmetric.T
-    values, vectors = np.linalg.eigh(W.astype(np.float64))
-    expected = (vectors[:, -5:] * values[-5:]) @ vectors[:, -5:].T
-    L = projection(W + antisymmetric, 5)
-    assert (L.shape, L.dtype) == ((30, 5), np.float32)
-    np.testing.assert_allclose(L @ L.T, expected, atol=1e-4)
-    np.testing.assert_allclose(np.square(L).sum(axis=0), values[:-6:-1], rtol=1e-4)
-    assert (L[np.abs(L).argmax(axis=0), range(5)] > 0).all()
-    assert projection(W + antisymmetric, 25).shape == (30, 8)
-    monkeypatch.setattr(approximate_search, "DENSE_UP_TO", 10)
-    found = projection(W, 5)
-    np.testing.assert_allclose(found, L, atol=2e-3)
-    assert found.tobytes() == projection(W, 5).tobytes()
-    with pytest.raises(ValueError, match="no positive eigenvalue"):
-        projection(-np.eye(3), 1)
-
-
-@pytest.mark.parametrize(
-    ("factory", "name", "low", "high", "least"),
-    # all lists are all rows; a graph may have rows that nothing leads to
-    [("IVF16,Flat", "nprobe", 1, 16, 0.995), ("HNSW8", "efSearch", 4, 600, 0.95)],
-)
-def test_a_search_parameter_buys_recall_and_an_index_is_always_the_same(rows, psd, factory, name, low, high, least):
-    own = np.arange(60)
-    exact, exact_scores = top_k(psd, rows[:60], rows, 10, own=own)
-    index = ProjectedIndex(projection(psd, 8), rows, factory)
-    few, _ = index.search(rows[:60], 10, own, **{name: low})
-    many, scores = index.search(rows[:60], 10, own, **{name: high})
-    assert recall(few, exact) < recall(many, exact) > least
-    again = ProjectedIndex(projection(psd, 8), rows, factory).search(rows[:60], 10, own, **{name: high})
-    assert (again[0].tobytes(), again[1].tobytes()) == (many.tobytes(), scores.tobytes())
-    assert (many.dtype, scores.dtype) == (np.int32, np.float32)
-    if name == "nprobe":
-        np.testing.assert_allclose(scores, exact_scores, rtol=1e-4, atol=1e-4)
-        found, scores = index.search(rows[:20], 500, own[:20], nprobe=1)
-        assert (found == -1).any()
-        np.testing.assert_array_equal(found == -1, np.isneginf(scores))
-
-
-def test_indices_are_compared_with_exact_retrieval(rows, psd):
-    settings = [IndexSetting("Flat", 8), IndexSetting("Flat", 2, ()), IndexSetting("IVF16,Flat", 8, (1, 16))]
-    table = compare_indices(psd, rows[:50], rows, [1, 10], settings, np.arange(50))
-    assert tuple(table.columns) == APPROXIMATE_COLUMNS
-    named = table[["index", "rank", "parameter"]].drop_duplicates().itertuples(index=False, name=None)
-    expected = [("exact", 0, 0), ("Flat", 8, 0), ("Flat", 2, 0), ("IVF16,Flat", 8, 1), ("IVF16,Flat", 8, 16)]
-    assert list(named) == expected
-    assert table.k.tolist() == [1, 10] * 5
-    exact, flat, short, few_lists, all_lists = table.recall.to_numpy().reshape(5, 2)
-    assert (exact == 1).all()
-    assert np.minimum(flat, all_lists).min() > 0.98 > 0.9 > short.max()
-    assert (few_lists < all_lists).all()
-    assert (set(table.n_queries), set(table.n_gallery)) == ({50}, {600})
-
-
-@pytest.mark.parametrize(
-    ("setting", "ks", "message"),
-    [
-        (IndexSetting("Flat", 4, (8,)), [1], "parameters of"),
-        (IndexSetting("HNSW8", 4), [1], "parameters of"),
-        (IndexSetting("IVF4,Flat", 4, (0, 1)), [1], "parameters of"),
-        (IndexSetting("Nope", 4), [1], "no index 'Nope' can be built of 600 rows of 4 dimensions.*could not parse"),
-        (IndexSetting("IVF700,Flat", 4, (1,)), [1], r"no index 'IVF700,Flat'.*training points \(600\)"),
-        (IndexSetting("Flat", 4), [1, 600], "ks must be from 1 to 599"),
-        (IndexSetting("Flat", 4), [0], "ks must be from 1 to 599"),
-        (IndexSetting("Flat", 4), [], "name at least one k"),
-    ],
-)
-def test_what_cannot_be_compared_is_refused_in_one_line(rows, psd, setting, ks, message):
-    with pytest.raises(ValueError, match=message) as raised:
-        compare_indices(psd, rows[:5], rows, ks, [setting], np.arange(5))
-    assert not any(part in str(raised.value) for part in ("\n", ".cpp"))
-
-
-def test_the_time_is_the_median_of_three_searches_after_a_first_one(rows, psd, monkeypatch):
-    # read before and after each of the three, of which one is held up
-    clock = iter([0.0, 1.0, 10.0, 60.0, 70.0, 72.0])
-    monkeypatch.setattr(approximate_search.time, "perf_counter", lambda: next(clock))
-    assert compare_indices(psd, rows[:5], rows, [1], [], np.arange(5)).milliseconds.tolist() == [1e3 * 2.0 / 5]

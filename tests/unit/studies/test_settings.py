@@ -43,7 +43,7 @@ def test_what_is_left_out_takes_its_default_or_stays_absent(settings):
     assert config.datasets["demo"].clutter == ["257.clutter"]
     assert config.methods["oasis"].trace.aggressiveness == 0.1
     assert config.finegrained["triplets"].networks.ranking.learning_rate == 0.0003
-    assert checked({**settings, "web": {"websim": {}}}).web["websim"].approximate is None
+    assert checked({**settings, "web": {"websim": {}}}).web["websim"].runtime is None
     assert "share" not in whole["web"]["websim"]["training"]
     assert {name for name, data in config.datasets.items() if data.in_demo} == DEMO
     assert config.datasets["websim"].simulation.n_images == 2_292_259 + 402_164

@@ -12,14 +12,13 @@ import numpy.typing as npt
 import pandas as pd
 
 from lookalike.exhibits.drawing import lettered
-from lookalike.exhibits.labels import on_free_sides
 from lookalike.exhibits.margins import margin
-from lookalike.exhibits.model import Axis, Figure, Label, Line, Margin, Panel, Series, Table
-from lookalike.exhibits.printed import MISSING, beside_print, human_time, plus_minus, significant, times_over
+from lookalike.exhibits.model import Axis, Figure, Line, Margin, Panel, Series, Table
+from lookalike.exhibits.printed import MISSING, beside_print, human_time, plus_minus, times_over
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, BLUE, GREY, LOOKS, TRAINING, Look, looks_of
 from lookalike.studies.metrics import rows_in, select
-from lookalike.studies.web.numbers import GAIN, IRRELEVANT, SHARE_BY, VALIDATION, searched_in
+from lookalike.studies.web.numbers import GAIN, IRRELEVANT, SHARE_BY, VALIDATION
 from lookalike.studies.web.runtime_figure import JMLR, paper_images
 from lookalike.studies.web.study import PARTS, WebStudy
 
@@ -39,10 +38,8 @@ PAPER_WORDS = 10_000
 """Visterms of the papers' images (JMLR section 3)."""
 SHOWN_K = (1, 10, 50)
 """Numbers of neighbours in the table of negatives, as far as precision was counted."""
-FLAT, PARAMETERS = "Flat", {"IVF": "cluster", "HNSW": "candidate"}
-"""Index that compares with every row, and how the names of others begin, to what their parameters count."""
-PREFERRED_K = 10
-"""Neighbours whose recall the figure of indices shows, where they were counted."""
+MARGIN_K = (1, 10)
+"""Numbers of neighbours at which OASIS is set beside the Euclidean distance."""
 
 
 @exhibit(
@@ -95,7 +92,7 @@ def precision_by_log(study: WebStudy) -> Figure:
     )
     frame = pd.concat([study.precision("p@k"), beside], ignore_index=True)
     figure = precision_figure(study, frame, "Precision at top k (%)", cells, notes)
-    return replace(figure, margins=tuple(margin_at(study, k) for k in (1, PREFERRED_K)))
+    return replace(figure, margins=tuple(margin_at(study, k) for k in MARGIN_K))
 
 
 def margin_at(study: WebStudy, k: int) -> Margin:
@@ -456,98 +453,3 @@ def speed_notes(study: WebStudy) -> tuple[str, ...]:
     if study.processors:
         notes.append(f"Ours ran on {study.processors}.")
     return (*notes, "The paper's run (JMLR section 5.2.1) was on one processor that it does not name: no verdict.")
-
-
-@exhibit(
-    "web/approximate", title="Approximate search", needs=("metrics", "searched"), when=lambda study: study.approximate
-)
-def approximate(study: WebStudy) -> Table:
-    """How many of the exact first images an approximate search finds, and in which time."""
-    found = searches(study)
-    exact = float(found.loc[found["index"] == "exact", "milliseconds"].mean())
-    rows: list[dict[str, Any]] = []
-    names = ["series", "parameter", "note"]
-    for key, of_index in found.groupby(names, sort=False):
-        time = float(of_index["milliseconds"].mean())
-        over = math.nan if key[0] == "exact" else exact / time
-        recalls = zip(of_index["k"], of_index["recall"], strict=True)
-        cells = [(f"recall@{k} (%)", recall, f"{recall:.1f}") for k, recall in recalls]
-        cells += [("ms a query", time, significant(time)), ("exact / index", over, times_over(over))]
-        place = dict(zip(names, key, strict=True))
-        rows += [place | dict(zip(("metric", "value", "ours_cell"), cell, strict=True)) for cell in cells]
-    return Table(pd.DataFrame(rows), rows=("series", "note"), columns="metric", notes=search_notes(found))
-
-
-@exhibit(
-    "web/recall",
-    title="Recall of approximate search over time",
-    needs=("metrics", "searched"),
-    when=lambda study: study.approximate,
-)
-def recall(study: WebStudy) -> Figure:
-    """How many of the exact first images each approximate search finds, and how long a query takes."""
-    found = searches(study)
-    k = PREFERRED_K if (found["k"] == PREFERRED_K).any() else int(found["k"].min())
-    frame = found[found["k"] == k].reset_index(drop=True)
-    looks, at = looks_of(list(dict.fromkeys(frame["series"]))) | {"exact": Look(BLACK, "*")}, ("milliseconds", "recall")
-    lines = set(frame.loc[frame["parameter"] > 0, "series"])
-    series = [
-        Series(name, {"series": name}, *at, look, note="note", kind="line" if name in lines else "points")
-        for name, look in looks.items()
-    ]
-    labels = [
-        Label(row.milliseconds, row.recall, row.note, looks[row.series].colour, "below")
-        for row in rows_in(frame[frame["parameter"] > 0])
-    ]
-    most = [
-        Line(f"the most that {row.representation} can find", row.recall, Look(GREY, "", ":"))
-        for row in rows_in(frame[frame["index"] == FLAT])
-    ]
-    low, high = frame["milliseconds"].min() / 1.5, frame["milliseconds"].max() * 1.5
-    x = Axis("Milliseconds a query", "log", low, high, ticks=round_numbers(low, high), text="{:,.3g} ms a query")
-    y = Axis(f"Recall of the exact first {k} (%)", low=0, high=105, text="{:.1f}%")
-    panel = Panel("", x, y, tuple(series), tuple(most))
-    notes = search_notes(found)
-    return on_free_sides(Figure(frame, (panel,), notes=notes, size=(5.4, 3.4)), labels)
-
-
-def searches(study: WebStudy) -> pd.DataFrame:
-    """Recall in percent and time of every index at every k, in the order in which they were measured."""
-    metrics = study.table("metrics").rename(columns={"method": "index", "x": "parameter"})
-    recalls = metrics[metrics["metric"].str.startswith("recall@")]
-    recalls = recalls.assign(k=recalls["metric"].str.removeprefix("recall@").astype(int), recall=100 * recalls["value"])
-    times = study.table("searched").drop(columns="recall")
-    times = times.assign(representation=times["rank"].map(searched_in))
-    keys = ["representation", "index", "parameter", "k"]
-    table = times.merge(recalls[[*keys, "recall"]], on=keys, how="left")
-    indices = zip(table["index"], table["rank"], strict=True)
-    return table.assign(
-        series=[f"{index}, {rank} dims" if rank else index for index, rank in indices],
-        note=[parameter_words(*pair) for pair in zip(table["index"], table["parameter"], strict=True)],
-    )
-
-
-def parameter_words(index: str, parameter: int) -> str:
-    """Say what an index was asked for: ``16 clusters`` to visit, or ``64 candidates`` to keep."""
-    unit = next((unit for start, unit in PARAMETERS.items() if index.startswith(start)), "parameter")
-    return f"{parameter:,} {unit}{'s' * (parameter != 1)}" if parameter else ""
-
-
-def search_notes(found: pd.DataFrame) -> tuple[str, ...]:
-    """Queries, gallery, and what parameters and dimensions are."""
-    return (
-        f"Means over {found['n_queries'].max():,} query images, each searched for among {found['n_gallery'].max():,}.",
-        "Recall: the share of the first k images of the exact search, by the learned matrix, that an index finds too.",
-        "Exact search compares the query with all images by the whole learned matrix. An index holds images projected "
-        "to few dimensions. Flat compares with all of them: what Flat misses is lost by the projection, and no index "
-        "of as many dimensions finds more.",
-        "IVF visits some of its clusters, and HNSW keeps some candidates. How many stands beside each point.",
-    )
-
-
-def round_numbers(low: float, high: float) -> tuple[tuple[float, str], ...]:
-    """Ticks of a logarithmic axis: 1, 2 and 5 times powers of ten, or these powers alone where there are many."""
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    digits = (1,) if len(powers) > 4 else (1, 2, 5)
-    ticks = [digit * 10.0**power for power in powers for digit in digits]
-    return tuple((tick, f"{tick:g}") for tick in ticks if low <= tick <= high)

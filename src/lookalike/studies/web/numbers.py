@@ -36,11 +36,7 @@ RUNTIME_TYPES = {
 
 
 def study_metrics(
-    precision: pd.DataFrame,
-    curve: pd.DataFrame,
-    counts: pd.DataFrame,
-    marginals: pd.DataFrame,
-    searched: pd.DataFrame | None = None,
+    precision: pd.DataFrame, curve: pd.DataFrame, counts: pd.DataFrame, marginals: pd.DataFrame
 ) -> pd.DataFrame:
     """Join every number of a study in the one form; `precision` has it already, the other tables are the jobs' own."""
     scores = [
@@ -53,17 +49,7 @@ def study_metrics(
     shares["metric"] = SHARE_BY + shares.pop("quantity")
     collected = pd.concat([counted, shares], ignore_index=True)
     tables = [precision, *(metrics_frame(table.assign(representation=VISTERMS)) for table in (scored, collected))]
-    if searched is not None:
-        named = searched.rename(columns={"index": "method", "parameter": "x", "recall": "value"})
-        metric, holds = "recall@" + named["k"].astype(str), named["rank"].map(searched_in)
-        recall = named[["method", "x", "value"]].assign(metric=metric, representation=holds, subset=TEST)
-        tables.append(metrics_frame(recall))
     return pd.concat(tables, ignore_index=True)
-
-
-def searched_in(rank: int) -> str:
-    """Representation that an index holds: images mapped to so many dimensions, or the visterms themselves (0)."""
-    return f"{rank} dims" if rank else VISTERMS
 
 
 def timed_run(

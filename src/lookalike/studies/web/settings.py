@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from lookalike.core.settings.model import ABSENT, Absent, Distinct, Number, Section, left_out
+from lookalike.core.settings.model import Absent, Distinct, Number, Section, left_out
 
 
 class LogLearning(Section):
@@ -54,26 +54,6 @@ class LogTest(Section):
 
     queries: int = Field(10000, ge=2, description="How many; all of them where there are fewer.")
     neighbours: int = Field(50, ge=1, description="Longest list of retrieved images that precision is computed for.")
-
-
-class Index(Section):
-    """One approximate index."""
-
-    rank: int = Field(ge=1, le=1024)
-    """Leading eigenvectors of the positive semidefinite part of W that rows are projected on."""
-    index: str = Field(description="Factory string of faiss, such as `Flat`, `HNSW32` or `IVF1024,Flat`.")
-    parameters: Absent[Distinct[Annotated[int, Field(ge=1)]]] = ABSENT
-    """Values of efSearch or nprobe, one measurement each. Leave it out for an index without such a parameter."""
-
-
-class Approximate(Section):
-    """Approximate indices whose recall and time are compared with the exact search; not run if left out."""
-
-    queries: int = Field(1000, ge=1, description="Test images that query.")
-    neighbours: Distinct[Annotated[int, Field(ge=1)]] = Field([1, 10], min_length=1)
-    """Lengths of the lists that recall is computed for."""
-    indices: list[Index] = Field(min_length=1)
-    """Dimensions of the projection, faiss factory string, and values of its search parameter."""
 
 
 class OasisTimes(Section):

@@ -24,7 +24,6 @@ from lookalike.studies.batches import Batch, batch_of_fits
 from lookalike.studies.metrics import rows_in, select
 from lookalike.studies.web.numbers import TEST, TWIN
 from lookalike.studies.web.settings import (
-    Approximate,
     HeldOutLog,
     LmnnTimes,
     LogLearning,
@@ -57,7 +56,6 @@ class WebStudy(Study):
     """Whether a second ranker is trained, with irrelevant negatives only (JMLR section 2.3)."""
     validation: HeldOutLog = HeldOutLog()
     test: LogTest = LogTest()
-    approximate: Absent[Approximate] = ABSENT
     runtime: Absent[Runtime] = ABSENT
 
     def check(self) -> None:
@@ -88,7 +86,7 @@ class WebStudy(Study):
     def showing(self, exhibits: Sequence[Exhibit], roles: Collection[str]) -> Self:
         """Return the study without times over sizes, unless they are shown, and without what no paper prints."""
         runtime = self.runtime if "runtime" in roles else None
-        return self.anew(runtime=runtime, approximate=None, irrelevant_negatives=False)
+        return self.anew(runtime=runtime, irrelevant_negatives=False)
 
     def reads(self, job: str, fitted: Sequence[str] = (), **names: str) -> Mapping[str, Any]:
         """Return what a job of a rule reads of the settings; which other fits and sizes there are it does not."""
@@ -110,8 +108,6 @@ class WebStudy(Study):
                 return {"learning": self.learning}
             case "score_web_retrieval":
                 return {"words": words, "test": self.test, "seed": seed}
-            case "compare_indices":
-                return {"words": words, "approximate": self.approximate, "seed": seed}
             case "time_size" if self.runtime is not None:
                 lmnn: dict[str, Any] = {"lmnn": only(LmnnTimes, self.runtime)}
                 oasis = {"oasis": only(OasisTimes, self.runtime), "held_out": self.validation, "simulation": simulation}
@@ -175,16 +171,11 @@ class WebStudy(Study):
         """Return the folders of the data set's visterms."""
         return [f"{self.folder}/visterms/shard-{shard:03d}" for shard in range(self.data_set.shards)]
 
-    def searched(self) -> list[str]:
-        """Return the file of approximate search; none where the settings do not ask for it."""
-        return [] if self.approximate is None else [f"{self.folder}/approximate.parquet"]
-
     def planned_files(self) -> Files:
         """Return the files that exhibits are drawn from."""
         names = {"metrics": "metrics", "fits": "timing", "curve_times": "curve_times", "runtime": "runtime"}
         tables = {name: f"{self.folder}/web/{file}.parquet" for name, file in names.items()}
-        searched = {"searched": self.searched()[0]} if self.approximate is not None else {}
-        return {**tables, **super().planned_files(), **searched}
+        return {**tables, **super().planned_files()}
 
     @property
     def method_titles(self) -> dict[str, str]:

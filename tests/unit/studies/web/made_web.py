@@ -17,7 +17,6 @@ SECTION = {
     "training": {"rankers": 2, "threads": 1, "steps": 4096, "triplets_per_query": 32},
     "validation": {"images": 50, "queries": 10},
     "runtime": {"images": [60, 600], "lmnn": [100], "patience": 3, "max_iter": 5, "time_limit": 7},
-    "approximate": {"queries": 5, "indices": [{"index": "Flat", "rank": 64}]},
     "irrelevant_negatives": True,
 }
 DATA = {"kind": "websim", "title": "made web images", "shards": 2, "simulation": {"topics": 3}}
@@ -94,14 +93,6 @@ def toy_marginals():
     return pd.concat(parts, ignore_index=True)
 
 
-def toy_search():
-    rows = [("exact", 0, 0, k, 1.0, 210.0) for k in (1, 10)]
-    rows += [("Flat", 64, 0, k, 0.7, 6.0) for k in (1, 10)]
-    rows += [("IVF64,Flat", 64, n, k, 0.5 + n / 100 - k / 1000, 0.05 * n) for n in (1, 4, 16) for k in (1, 10)]
-    columns = ["index", "rank", "parameter", "k", "recall", "milliseconds"]
-    return pd.DataFrame(rows, columns=columns).assign(n_queries=200, n_gallery=2_090)
-
-
 def toy_study(folder, exhibit, **changed):
     """The study as one of its exhibits is given it; tables may be `changed`."""
     found = {
@@ -110,13 +101,12 @@ def toy_study(folder, exhibit, **changed):
         "counts": toy_counts(),
         "fits": toy_fits(),
         "marginals": toy_marginals(),
-        "searched": toy_search(),
         "runtime": toy_runtime(),
     }
     found |= changed
-    tables = {name: found[name] for name in ("fits", "runtime", "searched")}
+    tables = {name: found[name] for name in ("fits", "runtime")}
     tables["curve_times"] = found["curve"][["ranker", "step", "seconds"]]
-    names = ("precision", "curve", "counts", "marginals", "searched")
+    names = ("precision", "curve", "counts", "marginals")
     tables["metrics"] = study_metrics(*(found[name] for name in names))
     for name, table in tables.items():
         write_table(table, folder / f"{name}.parquet")

@@ -13,13 +13,11 @@ from made_web import (
     toy_curve,
     toy_fits,
     toy_runtime,
-    toy_search,
     toy_study,
     web_study,
 )
 from scipy.stats import linregress, t
 
-from lookalike.exhibits.drawing import points_of
 from lookalike.exhibits.headline import headline
 from lookalike.studies.web import runtime_figure
 
@@ -112,20 +110,6 @@ def test_speed_is_the_mean_over_rankers_beside_the_papers(tmp_path):
     assert "OASIS 1.6 ± 0.1" in " ".join(said.split())
     assert "over 10,000 test images" in said
     assert "2,000 steps a second on 1 thread" in " ".join(said.split())
-
-
-def test_recall_is_set_beside_the_time_of_the_same_index_and_parameter(tmp_path):
-    table = drawn(tmp_path, "web/approximate").frame.set_index(["series", "parameter", "metric"])
-    assert table.loc[("IVF64,Flat, 64 dims", 4, "recall@10 (%)"), "value"] == pytest.approx(53)
-    assert table.loc[("IVF64,Flat, 64 dims", 4, "exact / index"), "value"] == pytest.approx(210 / 0.2)
-    figure = drawn(tmp_path, "web/recall")
-    assert set(figure.frame["k"]) == {10}
-    (panel,) = figure.panels
-    line = next(points for series, points in points_of(panel, figure.frame) if series.name.startswith("IVF"))
-    assert [*line.x, *line.y] == pytest.approx([0.05, 0.2, 0.8, 50, 53, 65])
-    assert [label.text for label in panel.labels] == ["1 cluster", "4 clusters", "16 clusters"]
-    without = drawn(tmp_path, "web/recall", searched=toy_search().query("k == 1"))
-    assert "first 1 " in without.panels[0].y.label
 
 
 def test_marginals_have_means_slopes_and_tails(tmp_path):
@@ -235,7 +219,7 @@ def test_every_ranker_size_and_shard_is_planned_one_by_one_or_in_one_job():
     assert study.timed_runs() == runs
     assert study.runtime_batch().files == ["results/{dataset}/runtime/{learner}-{size}.parquet"]
     assert [file.format(dataset="made") for file in together.runtime_batch().files] == runs
-    assert web_study("runtime").timed_runs() == web_study("approximate").searched() == []
+    assert web_study("runtime").timed_runs() == []
     one_by_one, files = study.ranker_batch(), together.ranker_batch().files
     assert one_by_one.files[0] == "results/{dataset}/rankers/{ranker}/W.npy"
     assert one_by_one.allowed["ranker"] == [file.split("/")[3] for file in files[::3]] == ["0", "1", "irrelevant"]
@@ -256,10 +240,9 @@ def test_jobs_read_only_what_decides_their_results():
 
 def test_exhibits_follow_the_settings():
     every = check_plan(web_study())
-    assert len(every) == 13
+    assert len(every) == 11
     for study, gone in (
         (web_study("runtime"), {"oasis-jmlr-2010/fig4", "oasis-nips-2009/fig1b"}),
-        (web_study("approximate"), {"web/approximate", "web/recall"}),
         (web_study(irrelevant_negatives=False), {"web/negatives"}),
     ):
         assert every - check_plan(study) == gone
