@@ -133,7 +133,6 @@ rule score_web_retrieval:
         visterms=lambda wildcards: WEB[wildcards.dataset].visterm_folders(),
         rows=f"{RESULTS}/training",
         matrices=lambda wildcards: WEB[wildcards.dataset].of_rankers("W.npy"),
-        twin=lambda wildcards: WEB[wildcards.dataset].of_twin("W.npy"),
     output:
         f"{RESULTS}/precision.parquet",
     log:

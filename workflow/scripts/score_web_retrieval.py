@@ -9,7 +9,6 @@ with logged(snakemake):
     from lookalike.data.query_log import QueryLog
     from lookalike.features.visterm_store import VistermStore
     from lookalike.learners.compact_rows import CompactRows
-    from lookalike.studies.web.numbers import IRRELEVANT
     from lookalike.studies.web.protocol import averaged, score_retrieval, test_rows
     from lookalike.studies.web.settings import LogTest
 
@@ -21,8 +20,6 @@ with logged(snakemake):
     if len(matrices) > 1:
         systems["oasis-averaged"] = lambda: averaged(matrices)
     systems["euclidean"] = lambda: None
-    if twin := list(snakemake.input.twin):
-        systems[IRRELEVANT] = lambda: np.load(twin[0])
     precision = score_retrieval(
         systems,
         ids,

@@ -272,21 +272,6 @@ def _positive(
 
 
 @kernel
-def _irrelevant(states: States, log: Incidence, image: Index, theta: float, tries: int) -> int:
-    """Draw uniformly from the other images that are not above `theta`, of which there is one at least."""
-    n_images = log.image_start.shape[0] - 1
-    for _ in range(tries):
-        other = below(states, n_images)
-        if not (other == image or relevance_of(log, image, other)[0] > theta):
-            return other
-    excluded = np.sort(np.append(relevant_to(log, image, theta)[0], np.int32(image)))
-    place = below(states, n_images - excluded.shape[0])
-    for other in excluded:  # ascending: every excluded image at or below the place moves it up by one
-        place += 1 if other <= place else 0
-    return place
-
-
-@kernel
 def draw_triplets(
     key: States,
     first: int,
@@ -296,7 +281,6 @@ def draw_triplets(
     queries: Ints,
     theta: float,
     tries: int,
-    exclude_relevant: bool,
     per_query: int,
     triplets: Ints,
 ) -> None:
@@ -313,6 +297,4 @@ def draw_triplets(
         positive = _propose(states, log, proposal, lists, image)
         if lists.slot[image] < 0 and not _is_positive(log, image, positive, theta):
             positive = _positive(states, log, proposal, lists, image, theta, tries - 1)
-        if exclude_relevant and (negative == image or relevance_of(log, image, negative)[0] > theta):
-            negative = _irrelevant(states, log, image, theta, tries - 1)
         triplets[row, 0], triplets[row, 1], triplets[row, 2] = image, positive, negative

@@ -36,7 +36,6 @@ BLUE, VERMILLION, PURPLE = "#0072B2", "#D55E00", "#CC79A7"
 METHODS = {
     "oasis": ("OASIS", Look(VERMILLION, "o")),
     "oasis-averaged": ("OASIS, averaged", Look(ORANGE, "<", "--")),
-    "oasis-irrelevant": ("OASIS with irrelevant negatives", Look(PURPLE, "v", "--")),
     "mcml": ("MCML", Look(BLUE, "s")),
     "lego": ("LEGO", Look(GREEN, "^")),
     "lmnn": ("LMNN", Look(PURPLE, "D")),

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lookalike.core.arrays import Doubles, Ints, Longs, Truths
+from lookalike.core.arrays import Doubles, Ints, Longs
 from lookalike.core.seeds import RandomState, as_seed
 from lookalike.data.query_kernels import (
     Incidence,
@@ -16,7 +16,6 @@ from lookalike.data.query_kernels import (
     Proposal,
     count_positives,
     draw_triplets,
-    relevant_to,
     running_sums,
     sample_pairs,
     write_lists,
@@ -25,7 +24,7 @@ from lookalike.data.query_log import QueryLog, check_theta
 from lookalike.learners.triplets import stream_key
 
 TRIES = 64
-"""Rejections after which a positive or a negative is drawn from the written-out candidates instead."""
+"""Rejections after which a positive is drawn from the written-out candidates instead."""
 
 EASY = 0.5
 """Images of which at least this share of the proposals is accepted need no list: two tries or fewer on average."""
@@ -62,9 +61,6 @@ class QueryTripletSampler:
     share : float, optional
         For "co_clicks": the share of the non-zero values between two different images that is kept, e.g. 0.01. Values
         equal to the smallest one kept are kept too.
-    exclude_relevant : bool, default=False
-        Draw the negative uniformly from the images that are neither p nor relevant to it. An image to which all
-        others are relevant is then no query image.
     triplets_per_query : int, default=1
         How many triplets in a row, from the first on, share their p; each has a p+ and a p- of its own. Every triplet
         alone is distributed as before, and training is faster (`lookalike.learners.query_groups`).
@@ -100,7 +96,6 @@ class QueryTripletSampler:
         theta: float = 0.0,
         relevance: str = "joint",
         share: float | None = None,
-        exclude_relevant: bool = False,
         triplets_per_query: int = 1,
     ) -> None:
         if triplets_per_query < 1:
@@ -118,21 +113,16 @@ class QueryTripletSampler:
             self._theta = float(np.nextafter(self.threshold_, 0)) if share < 1 else 0.0
         elif share is not None:
             raise ValueError("share goes with relevance='co_clicks' only: cut the joint relevance with theta")
-        self._exclude_relevant, self._per_query = bool(exclude_relevant), int(triplets_per_query)
+        self._per_query = int(triplets_per_query)
         self._proposal = _proposal(self._log)
         with_positive, accepted = _positives(self._log, self._proposal, self._theta)
         self._lists = _lists(self._log, with_positive[accepted < EASY], self._theta)
-        queries = with_positive
-        self.n_without_positive_ = log.n_images - len(queries)
-        if self._exclude_relevant:
-            queries = queries[~_without_negative(self._log, queries, self._theta)]
-        if not len(queries):
+        self.n_without_positive_ = log.n_images - len(with_positive)
+        if not len(with_positive):
             raise ValueError(
-                "no image has a relevant other image"
-                + (" and an irrelevant one" if self._exclude_relevant and len(with_positive) else "")
-                + ": lower theta, raise share or give a log with more queries"
+                "no image has a relevant other image: lower theta, raise share or give a log with more queries"
             )
-        self.queries_ = queries.astype(np.int32)
+        self.queries_ = with_positive.astype(np.int32)
 
     def draw(self, n: int) -> Ints:
         """Return the next `n` triplets, int32 rows of image numbers (query, positive, negative).
@@ -153,7 +143,7 @@ class QueryTripletSampler:
     def _rows(self, key: NDArray[np.uint64], first: int, n: int) -> Ints:
         triplets = np.empty((n, 3), dtype=np.int32)
         source = self._log, self._proposal, self._lists, self.queries_, self._theta
-        draw_triplets(key, first, *source, TRIES, self._exclude_relevant, self._per_query, triplets)
+        draw_triplets(key, first, *source, TRIES, self._per_query, triplets)
         return triplets
 
 
@@ -194,18 +184,6 @@ def _lists(log: Incidence, hard: Longs, theta: float) -> Lists:
     return Lists(slot, start, images, cumulative)
 
 
-def _without_negative(log: Incidence, queries: Longs, theta: float) -> Truths:
-    """Return which query images have all other images as relevant ones: few can, by the sizes of their queries."""
-    n_images = len(log.image_start) - 1
-    others = np.diff(log.query_start)[log.image_queries] - 1
-    sums = np.concatenate([[0], np.cumsum(others)])
-    reach = sums[log.image_start[queries + 1]] - sums[log.image_start[queries]]
-    answers = np.zeros(len(queries), dtype=np.bool_)
-    for i in np.flatnonzero(reach >= n_images - 1):
-        answers[i] = len(relevant_to(log, int(queries[i]), theta)[0]) == n_images - 1
-    return answers
-
-
 def _co_click_threshold(log: Incidence, share: float) -> tuple[float, bool]:
     """Return the smallest value in the top `share` of the co-clicks of different images, and whether it is exact."""
     sizes = np.diff(log.query_start).astype(np.float64)
@@ -230,6 +208,6 @@ def warm_up() -> None:
     log = QueryLog.from_pairs([0, 0, 1, 1, 1], [0, 1, 1, 2, 3])
     log.joint(0, 1)
     log.relevant(0)
-    QueryTripletSampler(log, 0, exclude_relevant=True).draw(2)
+    QueryTripletSampler(log, 0).draw(2)
     QueryTripletSampler(log, 0, relevance="co_clicks", share=0.5).draw(2)
     sample_pairs(stream_key(0), log.incidence(), np.array([1.0, 4.0]), 1)

@@ -37,14 +37,12 @@ def cut_matrix(log, theta=0.0, share=None):
     return np.where(matrix > theta, matrix, 0)
 
 
-def expected(matrix, exclude_relevant):
+def expected(matrix):
     n = len(matrix)
-    negative = (matrix == 0) & ~np.eye(n, dtype=bool) if exclude_relevant else np.ones((n, n))
-    is_query = (matrix.sum(axis=1) > 0) & (negative.sum(axis=1) > 0)
+    is_query = matrix.sum(axis=1) > 0
     probability = np.zeros((n, n, n))
     for p in np.flatnonzero(is_query):
-        positives, negatives = matrix[p] / matrix[p].sum(), negative[p] / negative[p].sum()
-        probability[p] = np.outer(positives, negatives) / is_query.sum()
+        probability[p] = np.outer(matrix[p] / matrix[p].sum(), np.full(n, 1 / n)) / is_query.sum()
     return probability
 
 
@@ -57,32 +55,30 @@ def quantile(log, share):
 @pytest.mark.parametrize(
     "limits", [(0.0, 1000, 99), (0.0, 1, 99), (2.0, 1000, 99), (2.0, 1000, 7)], ids=["try", "collect", "list", "list 7"]
 )
-@pytest.mark.parametrize("exclude_relevant", [False, True])
 @pytest.mark.parametrize(("seed", "weighted", "cut"), [(0, True, None), (1, True, 0.3), (2, False, 0.8)])
-def test_triplets_follow_the_cut_matrix(monkeypatch, seed, weighted, cut, exclude_relevant, limits):
+def test_triplets_follow_the_cut_matrix(monkeypatch, seed, weighted, cut, limits):
     log = random_log(seed, weighted)
     theta = 0.0 if cut is None else quantile(log, cut)
     for name, value in zip(("EASY", "TRIES", "LIST_ENTRIES"), limits, strict=True):
         monkeypatch.setattr(query_triplets, name, value)
-    sampler = QueryTripletSampler(log, seed, theta=theta, exclude_relevant=exclude_relevant)
+    sampler = QueryTripletSampler(log, seed, theta=theta)
     matrix = cut_matrix(log, theta)
     assert sampler.n_without_positive_ == np.count_nonzero(matrix.sum(axis=1) == 0) >= 2
     assert (sampler.threshold_, sampler.threshold_is_exact_) == (theta, True)
     assert (len(sampler._lists.images) > 0) == (limits[0] > 0)
-    probability = expected(matrix, exclude_relevant)
+    probability = expected(matrix)
     np.testing.assert_array_equal(sampler.queries_, np.flatnonzero(probability.sum(axis=(1, 2))))
     assert_drawn_from(sampler.draw(N_DRAWS), probability)
     assert_drawn_from(np.concatenate([sampler.chunk(i, N_DRAWS // 8) for i in range(8)]), probability)
 
 
-@pytest.mark.parametrize("exclude_relevant", [False, True])
 @pytest.mark.parametrize("share", [0.2, 0.6, 1.0])
-def test_co_clicks_are_cut_to_their_largest(share, exclude_relevant):
+def test_co_clicks_are_cut_to_their_largest(share):
     log = random_log(3)
-    sampler = QueryTripletSampler(log, 0, relevance="co_clicks", share=share, exclude_relevant=exclude_relevant)
+    sampler = QueryTripletSampler(log, 0, relevance="co_clicks", share=share)
     matrix = cut_matrix(log, share=share)
     assert (sampler.threshold_, sampler.threshold_is_exact_) == (matrix[matrix > 0].min(), True)
-    assert_drawn_from(sampler.draw(N_DRAWS), expected(matrix, exclude_relevant))
+    assert_drawn_from(sampler.draw(N_DRAWS), expected(matrix))
     # equal values are all kept
     equal = QueryLog.from_pairs([0, 0, 0, 1, 1], [0, 1, 2, 3, 4])
     assert QueryTripletSampler(equal, 0, relevance="co_clicks", share=0.01).n_without_positive_ == 0
@@ -103,25 +99,20 @@ def test_a_sample_finds_the_co_click_threshold(monkeypatch):
 
 
 @pytest.mark.parametrize("easy", [0.0, 0.25])
-def test_rare_positives_and_rare_negatives_end(easy, monkeypatch):
+def test_rare_positives_end(easy, monkeypatch):
     monkeypatch.setattr(query_triplets, "EASY", easy)
     # image 0 is almost all of its query's relevance: a proposal is another image once in a hundred million
     log = QueryLog.from_pairs([0, 0, 0], [0, 1, 2], [1e8, 1.0, 3.0], n_images=5)
     triplets = QueryTripletSampler(log, 0).draw(20_000)
     counts = np.bincount(triplets[triplets[:, 0] == 0, 1], minlength=3)[1:]
     assert chisquare(counts, counts.sum() * np.array([0.25, 0.75])).pvalue > LEVEL
-    log = QueryLog.from_pairs(np.zeros(998, int), np.arange(998), n_images=1000)
-    counts = np.bincount(QueryTripletSampler(log, 0, exclude_relevant=True).draw(2000)[:, 2], minlength=1000)
-    assert not counts[:998].any()
-    assert chisquare(counts[998:]).pvalue > LEVEL
 
 
-@pytest.mark.parametrize("exclude_relevant", [False, True])
-def test_triplets_that_share_their_query_are_each_distributed_as_before(exclude_relevant):
-    log, options = random_log(1), {"theta": quantile(random_log(1), 0.3), "exclude_relevant": exclude_relevant}
+def test_triplets_that_share_their_query_are_each_distributed_as_before():
+    log, options = random_log(1), {"theta": quantile(random_log(1), 0.3)}
     drawn = QueryTripletSampler(log, 0, triplets_per_query=3, **options).draw(3 * N_DRAWS).reshape(-1, 3, 3)
     assert (drawn[:, :, 0] == drawn[:, :1, 0]).all()
-    probability = expected(cut_matrix(log, options["theta"]), exclude_relevant)
+    probability = expected(cut_matrix(log, options["theta"]))
     for place in range(3):
         assert_drawn_from(drawn[:, place], probability)
     # given the query image, those of two places are independent
@@ -157,7 +148,6 @@ PAIRS = QueryLog.from_pairs([0, 0, 1, 1], [0, 1, 1, 2])
         (ALONE, {"relevance": "co_clicks", "share": 0.5}, "no image has a relevant other image"),
         (PAIRS, {"theta": float(PAIRS.joint(0, 1))}, "lower theta"),  # above it, not at it
         (PAIRS.of_images([]), {}, "give a log with more queries"),
-        (QueryLog.from_pairs([0, 0, 0], [0, 1, 2]), {"exclude_relevant": True}, "and an irrelevant one"),
         (PAIRS, {"theta": -1e-12}, "theta must be"),
         (PAIRS, {"relevance": "clicks"}, "joint, co_clicks"),
         *((PAIRS, {"relevance": "co_clicks", "share": share}, "cut by share") for share in (None, 0.0, 1.5, np.nan)),

@@ -18,7 +18,7 @@ from lookalike.exhibits.printed import MISSING, beside_print, human_time, plus_m
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, BLUE, GREY, LOOKS, TRAINING, Look, looks_of
 from lookalike.studies.metrics import rows_in, select
-from lookalike.studies.web.numbers import GAIN, IRRELEVANT, SHARE_BY, VALIDATION
+from lookalike.studies.web.numbers import SHARE_BY, VALIDATION
 from lookalike.studies.web.runtime_figure import JMLR, paper_images
 from lookalike.studies.web.study import PARTS, WebStudy
 
@@ -36,8 +36,6 @@ ABOUT_RELEVANT = "about 100 (JMLR section 5.2.1)"
 """Words of the text for the mean number of relevant images."""
 PAPER_WORDS = 10_000
 """Visterms of the papers' images (JMLR section 3)."""
-SHOWN_K = (1, 10, 50)
-"""Numbers of neighbours in the table of negatives, as far as precision was counted."""
 MARGIN_K = (1, 10)
 """Numbers of neighbours at which OASIS is set beside the Euclidean distance."""
 
@@ -109,31 +107,6 @@ def margin_at(study: WebStudy, k: int) -> Margin:
 def precision_by_topic(study: WebStudy) -> Figure:
     """How many of the first k images were made from the query image's own topic, which no learner is told."""
     return precision_figure(study, study.precision("topic_p@k"), "Top k of the query's topic (%)")
-
-
-@exhibit(
-    "web/negatives",
-    title="Negatives drawn from all images and from irrelevant ones",
-    needs=("metrics",),
-    when=lambda study: study.irrelevant_negatives,
-)
-def negatives(study: WebStudy) -> Table:
-    """How precise OASIS is if its negatives are any images, as in the papers, and if they are irrelevant ones alone."""
-    parts = (("any image", "p@k", "oasis"), ("irrelevant images", "p@k", IRRELEVANT), ("difference", GAIN, IRRELEVANT))
-    rows = [study.precision(metric, [method]).assign(negatives=name) for name, metric, method in parts]
-    frame = pd.concat(rows, ignore_index=True)
-    frame = frame[frame["k"].isin(SHOWN_K)].rename(columns={"precision": "ours", "standard_error": "error"})
-    forms = ["+.2f" if name == "difference" else ".2f" for name in frame["negatives"]]
-    frame["ours_cell"] = list(map(plus_minus, frame["ours"], frame["error"], forms, [".2f"] * len(forms)))
-    share = study.counts["train", "relevant_per_image"] / (study.counts["train", "images"] - 1)
-    notes = (
-        "Precision at top k by the log, in percent, ± standard error over the query images. The difference is taken "
-        "query by query.",
-        f"Both learn from the same triplets but for relevant negatives; {100 * share:.2g}% of the training images are "
-        "relevant to an image.",
-    )
-    titles = {"k": {k: f"top {k}" for k in SHOWN_K}}
-    return Table(frame, rows=("negatives",), columns="k", titles=titles, notes=notes)
 
 
 def precision_figure(

@@ -12,12 +12,6 @@ from lookalike.studies.metrics import metrics_frame
 
 VISTERMS, TEST, VALIDATION = "visterms", "test", "validation"
 """Representation and subsets of the study's numbers; counts of the training part have the subset ``train``."""
-TWIN = "irrelevant"
-"""Name of the first ranker's twin among the rankers, whose negatives are irrelevant to the query image."""
-IRRELEVANT = "oasis-irrelevant"
-"""The method of that twin."""
-GAIN = "p@k gain"
-"""Precision of the first ranker minus that of its twin, in the mean over the differences of single queries."""
 SHARE_BY = "share by "
 """How the metric of a marginal begins: the share of images or queries at each x."""
 RUNTIME_TYPES = {

@@ -27,7 +27,7 @@ from lookalike.learners.query_triplets import QueryTripletSampler
 from lookalike.learners.query_triplets import warm_up as warm_up_triplets
 from lookalike.ranking.exact_search import top_k
 from lookalike.studies.metrics import metrics_frame
-from lookalike.studies.web.numbers import GAIN, IRRELEVANT, TEST, TWIN, VISTERMS
+from lookalike.studies.web.numbers import TEST, VISTERMS
 from lookalike.studies.web.settings import HeldOutLog, LogLearning, LogTest
 from lookalike.studies.web.validation import Validation, hold_out
 
@@ -76,9 +76,7 @@ def train_ranker(
     """Train one ranker, on a stream of triplets of its own; return what it learned, and the content of ``fit.json``."""
     warm_up_training()
     warm_up_triplets()
-    # the twin of the first ranker has its number, and so its triplets
-    is_twin = ranker == TWIN
-    number = 0 if is_twin else int(ranker)
+    number = int(ranker)
     triplet_seed = ranker_seeds(integer_seed(seed, "web", "triplets"), number + 1)[number]
     try:
         source = QueryTripletSampler(
@@ -87,7 +85,6 @@ def train_ranker(
             theta=learning.theta,
             relevance=learning.relevance,
             share=learning.share,
-            exclude_relevant=is_twin,
             triplets_per_query=learning.triplets_per_query,
         )
     except ValueError as error:
@@ -132,7 +129,7 @@ def train_ranker(
         "n_validation": int(validation.rows.shape[0]),
         "n_without_positive": source.n_without_positive_,
         "processor": processor_name(),
-        "parameters": parameters | ({"exclude_relevant": True} if is_twin else {}),
+        "parameters": parameters,
     }
     if not run.best_step:
         report("no score beat that of the identity: W is the identity; try another aggressiveness, or more patience")
@@ -189,17 +186,13 @@ def score_retrieval(
     query_ids = draw_query_images(gallery_ids, test.queries, integer_seed(seed, "web", "test_queries"))
     own = np.searchsorted(gallery_ids, query_ids)
     longest = min(test.neighbours, len(gallery_ids) - 1)
-    tables, hits = [], {}
+    tables = []
     for method, matrix in systems.items():
         found, _ = top_k(matrix(), gallery[own], gallery, longest, own=own, n_threads=n_threads)
         table = precision_of_retrieval(found, query_ids, gallery_ids, log, topics, method=method)
-        hits[method] = np.asarray(log.are_relevant(query_ids, gallery_ids[found], theta=0.0), dtype=np.float64)
         best = table.iloc[0]
         report(f"{method}: P@1 {best['value']:.4f} +- {best['high'] - best['value']:.4f}")
         tables.append(table)
-    if IRRELEVANT in hits:
-        gain = _mean_shares(GAIN, hits["oasis"] - hits[IRRELEVANT])
-        tables.append(metrics_frame(gain.assign(representation=VISTERMS, subset=TEST, method=IRRELEVANT)))
     return pd.concat(tables, ignore_index=True)
 
 

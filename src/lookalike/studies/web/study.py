@@ -22,7 +22,7 @@ from lookalike.exhibits.statuses import Status
 from lookalike.exhibits.study import Files, Study
 from lookalike.studies.batches import Batch, batch_of_fits
 from lookalike.studies.metrics import rows_in, select
-from lookalike.studies.web.numbers import TEST, TWIN
+from lookalike.studies.web.numbers import TEST
 from lookalike.studies.web.settings import (
     HeldOutLog,
     LmnnTimes,
@@ -52,8 +52,6 @@ class WebStudy(Study):
     """`method`: a job for every ranker and every size of `runtime`; `subset`: one for all rankers and one for all
     sizes."""
     training: LogTraining = LogTraining()
-    irrelevant_negatives: bool = False
-    """Whether a second ranker is trained, with irrelevant negatives only (JMLR section 2.3)."""
     validation: HeldOutLog = HeldOutLog()
     test: LogTest = LogTest()
     runtime: Absent[Runtime] = ABSENT
@@ -84,9 +82,8 @@ class WebStudy(Study):
             )
 
     def showing(self, exhibits: Sequence[Exhibit], roles: Collection[str]) -> Self:
-        """Return the study without times over sizes, unless they are shown, and without what no paper prints."""
-        runtime = self.runtime if "runtime" in roles else None
-        return self.anew(runtime=runtime, irrelevant_negatives=False)
+        """Return the study without times over sizes, unless they are shown."""
+        return self.anew(runtime=self.runtime if "runtime" in roles else None)
 
     def reads(self, job: str, fitted: Sequence[str] = (), **names: str) -> Mapping[str, Any]:
         """Return what a job of a rule reads of the settings; which other fits and sizes there are it does not."""
@@ -101,7 +98,7 @@ class WebStudy(Study):
             case "prepare_training":
                 return {"words": words, "held_out": self.validation, "theta": self.training.theta, "seed": seed}
             case "train_on_log":
-                rankers = [names["ranker"]] if "ranker" in names else self.trained
+                rankers = [names["ranker"]] if "ranker" in names else self.rankers
                 every = self.training.checkpoint_seconds
                 return {"rankers": rankers, "learning": self.learning, "checkpoint_seconds": every, "seed": seed}
             case "average_web_rankers":
@@ -134,23 +131,14 @@ class WebStudy(Study):
         """Names of the rankers that are averaged."""
         return [str(ranker) for ranker in range(self.training.rankers)]
 
-    @property
-    def trained(self) -> list[str]:
-        """Names of all rankers, the twin of the first among them where the settings ask for it."""
-        return [*self.rankers, *([TWIN] if self.irrelevant_negatives else [])]
-
     def of_rankers(self, file: str) -> list[str]:
         """Return one file of every ranker that is averaged."""
         return [f"{self.folder}/rankers/{ranker}/{file}" for ranker in self.rankers]
 
-    def of_twin(self, file: str) -> list[str]:
-        """Return one file of the twin on irrelevant negatives; none where there is no twin."""
-        return [f"{self.folder}/rankers/{TWIN}/{file}"] if self.irrelevant_negatives else []
-
     def ranker_batch(self) -> Batch:
         """Return the jobs that train a ranker each, or the one job for all of them."""
         files = [f"rankers/{{}}/{file}" for file in RANKER_FILES]
-        return batch_of_fits(self.dataset, self.batch, "train_on_log", "{ranker}", self.trained, files)
+        return batch_of_fits(self.dataset, self.batch, "train_on_log", "{ranker}", self.rankers, files)
 
     @property
     def timed(self) -> list[str]:

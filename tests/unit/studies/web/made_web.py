@@ -8,7 +8,7 @@ from lookalike.core.files import write_table
 from lookalike.studies.metrics import metrics_frame
 from lookalike.studies.rooms import study_of
 from lookalike.studies.settings import checked
-from lookalike.studies.web.numbers import GAIN, IRRELEVANT, study_metrics
+from lookalike.studies.web.numbers import study_metrics
 
 FACTOR, EXPONENT = 2e-4, 0.95
 """Seconds of OASIS by number of images: a power law without noise."""
@@ -17,7 +17,6 @@ SECTION = {
     "training": {"rankers": 2, "threads": 1, "steps": 4096, "triplets_per_query": 32},
     "validation": {"images": 50, "queries": 10},
     "runtime": {"images": [60, 600], "lmnn": [100], "patience": 3, "max_iter": 5, "time_limit": 7},
-    "irrelevant_negatives": True,
 }
 DATA = {"kind": "websim", "title": "made web images", "shards": 2, "simulation": {"topics": 3}}
 
@@ -37,8 +36,6 @@ def toy_precision():
         topics = p.assign(metric="topic_p@k", value=12 * value, low=11 * value, high=13 * value)
         sizes = pd.DataFrame({"metric": ["n_queries", "n_gallery"], "value": [10_000.0, 402_164.0]})
         parts.append(pd.concat([p, topics, sizes]).assign(method=method))
-    gain = pd.DataFrame({"metric": GAIN, "x": k, "value": 0.001, "low": 0.0005, "high": 0.0015})
-    parts.append(pd.concat([p[p["metric"] == "p@k"].assign(value=0.005), gain]).assign(method=IRRELEVANT))
     return metrics_frame(pd.concat(parts).assign(representation="visterms", subset="test"))
 
 

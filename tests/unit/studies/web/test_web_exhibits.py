@@ -70,11 +70,6 @@ def test_precision_is_in_percent_with_its_standard_error_chance_and_print(tmp_pa
     assert any("prints 1.5% at top 1" in note for note in figure.notes)
     cell = figure.cells.iloc[0]
     assert (cell["ours"], cell["printed"], cell["status"]) == (pytest.approx(1.6), 1.5, "not comparable")
-    table = drawn(tmp_path, "web/negatives")
-    cells = table.frame.pivot(index="negatives", columns="k", values="ours_cell")[1]
-    words = {"any image": "1.60 ± 0.10", "irrelevant images": "0.50 ± 0.20", "difference": "+0.10 ± 0.05"}
-    assert cells.to_dict() == words
-    assert "relevant negatives; 0.0042% of the training images" in table.notes[1]
     figure = drawn(tmp_path, "web/topics")
     assert figure.frame["precision"].iloc[0] == pytest.approx(19.2)
     assert set(figure.frame["series"]) == {"oasis", "oasis-averaged", "euclidean"}
@@ -222,7 +217,7 @@ def test_every_ranker_size_and_shard_is_planned_one_by_one_or_in_one_job():
     assert web_study("runtime").timed_runs() == []
     one_by_one, files = study.ranker_batch(), together.ranker_batch().files
     assert one_by_one.files[0] == "results/{dataset}/rankers/{ranker}/W.npy"
-    assert one_by_one.allowed["ranker"] == [file.split("/")[3] for file in files[::3]] == ["0", "1", "irrelevant"]
+    assert one_by_one.allowed["ranker"] == [file.split("/")[3] for file in files[::3]] == ["0", "1"]
 
 
 def test_jobs_read_only_what_decides_their_results():
@@ -230,7 +225,7 @@ def test_jobs_read_only_what_decides_their_results():
     for job, names in (("train_on_log", {"ranker": "0"}), ("time_size", {"learner": "oasis", "size": "60"})):
         assert study.params(job, dataset="made", **names) == others.params(job, dataset="made", **names)
     training, fits = study.params("train_on_log"), study.params("time_size")
-    assert training["rankers"] == ["0", "1", "irrelevant"]
+    assert training["rankers"] == ["0", "1"]
     assert not {"threads", "rankers", "checkpoint_seconds"} & set(training["learning"])
     assert training["learning"]["triplets_per_query"] == 32
     assert study.params("time_size", learner="lmnn") == {"seed": 2010, "lmnn": {"max_iter": 5, "time_limit": 7}}
@@ -240,11 +235,8 @@ def test_jobs_read_only_what_decides_their_results():
 
 def test_exhibits_follow_the_settings():
     every = check_plan(web_study())
-    assert len(every) == 11
-    for study, gone in (
-        (web_study("runtime"), {"oasis-jmlr-2010/fig4", "oasis-nips-2009/fig1b"}),
-        (web_study(irrelevant_negatives=False), {"web/negatives"}),
-    ):
+    assert len(every) == 10
+    for study, gone in ((web_study("runtime"), {"oasis-jmlr-2010/fig4", "oasis-nips-2009/fig1b"}),):
         assert every - check_plan(study) == gone
     assert web_study().methods == ["oasis", "oasis-averaged", "euclidean"]
     assert web_study(rankers=1).methods == ["oasis", "euclidean"]
