@@ -52,7 +52,7 @@ def rows_of_rankers(arguments: argparse.Namespace, folder: Path) -> list[dict[st
     files = {"rows_folder": folder / "rows", "validation_path": folder / "validation.npz"}
     rows, validation = protocol.prepare_training(log, images, store, held_out, theta=0.0, seed=SEED, **files)
     ids, gallery = protocol.test_rows(rows, store, images)
-    interval, topics = BLOCK * max(1, arguments.steps // (SCORES * BLOCK)), images["topic"].to_numpy()
+    interval = BLOCK * max(1, arguments.steps // (SCORES * BLOCK))
     learning = {"aggressiveness": arguments.aggressiveness, "steps": arguments.steps, "block": BLOCK}
     learning |= {"mode": "sequential", "interval": interval, "patience": 0}
     test, machine = LogTest(queries=10_000, neighbours=10), {"n_threads": 1, "report": lambda line: None}
@@ -63,7 +63,7 @@ def rows_of_rankers(arguments: argparse.Namespace, folder: Path) -> list[dict[st
             run, _ = protocol.train_ranker(log, rows, validation, grouped, str(ranker), seed=SEED, **kept, **machine)
             (folder / "checkpoint" / "checkpoint.npz").unlink()
             systems = {"oasis": lambda W=run.W: W}
-            precision = protocol.score_retrieval(systems, ids, gallery, log, topics, test, seed=SEED, **machine)
+            precision = protocol.score_retrieval(systems, ids, gallery, log, test, seed=SEED, **machine)
             by_k = precision[precision["metric"] == "p@k"].set_index("x")
             row = {"triplets_per_query": per_query, "ranker": ranker, "n_train": len(rows), "steps": run.n_steps}
             row["best_map"] = 100 * max(point["map"] for point in run.curve)

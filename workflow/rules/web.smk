@@ -1,7 +1,7 @@
 """The web-scale study (OASIS, JMLR section 5.2): from a simulated query log to one similarity, and how well it retrieves.
 
 Needs: nothing; the log and the visterms are simulated. Makes: log.npz, images.parquet, visterms/, training/,
-validation.npz, rankers/, model.lookalike, precision.parquet, marginals.parquet and .csv, and of these
+validation.npz, rankers/, model.lookalike, precision.parquet, marginals.csv, and of these
 web/: metrics.parquet, and the times timing.parquet, curve_times.parquet and runtime.parquet. What the settings ask for
 is in studies/web/study.py.
 """
@@ -46,8 +46,7 @@ rule measure_marginals:
         images=f"{RESULTS}/images.parquet",
         visterms=lambda wildcards: WEB[wildcards.dataset].visterm_folders(),
     output:
-        histograms=f"{RESULTS}/marginals.parquet",
-        counts=f"{RESULTS}/marginals.csv",
+        f"{RESULTS}/marginals.csv",
     log:
         f"{LOGS}/measure_marginals.log",
     wildcard_constraints:
@@ -178,7 +177,6 @@ rule gather_web:
     input:
         precision=f"{RESULTS}/precision.parquet",
         counts=f"{RESULTS}/marginals.csv",
-        marginals=f"{RESULTS}/marginals.parquet",
         fits=lambda wildcards: WEB[wildcards.dataset].of_rankers("fit.json"),
         curves=lambda wildcards: WEB[wildcards.dataset].of_rankers("curve.parquet"),
         runs=lambda wildcards: WEB[wildcards.dataset].timed_runs(),

@@ -9,10 +9,10 @@ with logged(snakemake):
     from lookalike.studies.web.numbers import runtime_of_ranker, runtime_table, study_metrics
 
     given, target = snakemake.input, snakemake.output
-    precision, counts, marginals = (read_table(given[name]) for name in ("precision", "counts", "marginals"))
+    precision, counts = read_table(given.precision), read_table(given.counts)
     fits, curves = [read_json(file) for file in given.fits], [read_table(file) for file in given.curves]
     curve = pd.concat(curves, ignore_index=True)
-    write_table(study_metrics(precision, curve, counts, marginals), target.metrics)
+    write_table(study_metrics(precision, curve, counts), target.metrics)
     write_table(curve[["ranker", "step", "seconds"]], target.curve_times)
     write_table(pd.DataFrame(fits).drop(columns="parameters"), target.timing)
     sizes = [row for file in given.runs for row in read_table(file).to_dict("records")]

@@ -1,4 +1,4 @@
-"""Count what a simulated data set is like: the papers' Table 1, and the distributions behind it."""
+"""Count what a simulated data set is like: the papers' Table 1."""
 
 from lookalike.core.job_log import logged
 
@@ -13,6 +13,4 @@ with logged(snakemake):
     params = snakemake.params.settings
     store = VistermStore(snakemake.input.visterms, params["words"])
     seed = integer_seed(params["seed"], "web", "marginals")
-    histograms, counts = measure_marginals(log, parts, store, seed)
-    write_table(histograms, snakemake.output.histograms)
-    write_table(counts, snakemake.output.counts)
+    write_table(measure_marginals(log, parts, store, seed), snakemake.output[0])

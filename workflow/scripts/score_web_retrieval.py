@@ -25,7 +25,6 @@ with logged(snakemake):
         ids,
         gallery,
         QueryLog.load(snakemake.input.log),
-        images["topic"].to_numpy(),
         LogTest(**params["test"]),
         seed=params["seed"],
         n_threads=snakemake.threads,

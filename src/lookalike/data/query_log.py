@@ -159,10 +159,6 @@ class QueryLog:
         """Return how many images each query has."""
         return np.diff(self.query_start)
 
-    def queries_per_image(self) -> Longs:
-        """Return how many queries each image has."""
-        return np.diff(self.image_start)
-
     def incidence(self, relevance: str = "joint") -> Incidence:
         """Return the log as the compiled kernels take it, weights in double precision, for either of `RELEVANCES`."""
         if relevance not in RELEVANCES:

@@ -221,10 +221,10 @@ class WebSimulation:
         return QueryLog.from_pairs(self.log.query, self.log.image, self.log.relevance, self.n_queries, self.n_images)
 
     def write_images(self, path: PathLike) -> None:
-        """Write `image_id` int32, `part` ("train" or "test") and latent `topic` int32, as Parquet or CSV."""
+        """Write `image_id` int32 and `part` ("train" or "test"), as Parquet or CSV."""
         part = np.where(self.is_test(), "test", "train").astype(object)
         ids = np.arange(self.n_images, dtype=np.int32)
-        write_table(pd.DataFrame({"image_id": ids, "part": part, "topic": self.log.image_topic}), path)
+        write_table(pd.DataFrame({"image_id": ids, "part": part}), path)
 
 
 def _powers(n: int, exponent: float) -> Doubles:

@@ -11,7 +11,7 @@ from made_stores import write_store
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_table
-from lookalike.data import web_images, web_marginals, web_simulation
+from lookalike.data import web_images, web_simulation
 from lookalike.data.query_log import QueryLog
 from lookalike.data.web_marginals import measure_marginals
 from lookalike.data.web_simulation import FULL_QUERIES, QUERIES_PER_IMAGE, RARE_QUERIES, TEST_SHARE, WebSimulation
@@ -156,12 +156,12 @@ def test_files_hold_what_was_drawn_and_are_the_same_each_time(tmp_path):
         np.testing.assert_array_equal(found, drawn, strict=True)
     assert (again.n_images, again.n_queries) == (500, SMALL.n_queries)
     part = np.where(SMALL.is_test(), "test", "train")
-    images = {"image_id": np.arange(500, dtype=np.int32), "part": part, "topic": log.image_topic}
+    images = {"image_id": np.arange(500, dtype=np.int32), "part": part}
     pd.testing.assert_frame_equal(read_table(tmp_path / "a" / "images.parquet"), pd.DataFrame(images))
-    curves, _ = measure_marginals(again, part, VistermStore([tmp_path / "a" / "shard"], SMALL.words), 9, sample=200)
-    relevant = curves[curves["quantity"] == "relevant_per_image"]
+    counts = measure_marginals(again, part, VistermStore([tmp_path / "a" / "shard"], SMALL.words), 9, size=200)
+    relevant = counts[counts["quantity"] == "relevant_per_image"]
     size = relevant["part"].map({"train": 200, "test": SMALL.n_test})  # the sample asked for, or all if there are fewer
-    np.testing.assert_allclose(relevant["y"] * size, np.rint(relevant["y"] * size))
+    np.testing.assert_allclose(relevant["value"] * size, np.rint(relevant["value"] * size))
 
 
 # query 0: images 0 1 2; query 1: images 2 3; query 2: image 4; query 3: images 0 2
@@ -177,24 +177,12 @@ def store(tmp_path):
     return VistermStore([tmp_path / "shard-0", tmp_path / "shard-1"], 4)
 
 
-def test_marginals_are_what_one_counts_by_hand(store, monkeypatch):
-    monkeypatch.setattr(web_marginals, "BLOCK", 2)
-    curves, counts = measure_marginals(LOG, PARTS, store, seed=0)
+def test_marginals_are_what_one_counts_by_hand(store):
+    counts = measure_marginals(LOG, PARTS, store, seed=0)
     # images 0 and 2 share two queries and count once; image 3 shares a query only with a training image
     totals = counts.pivot(index="part", columns="quantity", values="value").loc[["train", "test"]]
     expected = {"images": [3, 2], "queries": [3, 2], "pairs": [6, 2]}
     assert totals.to_dict("list") == expected | {"nonzeros_per_image": [2, 2], "relevant_per_image": [2, 0]}
-    found = {key: rows[["x", "y"]].to_numpy() for key, rows in curves.groupby(["quantity", "part"])}
-    np.testing.assert_allclose(found.pop(("word_frequency", "train")), [[1, 1], [2, 2 / 3], [3, 1 / 3]])
-    np.testing.assert_allclose(found.pop(("word_frequency", "test")), [[1, 1], [2, 0.5], [3, 0.5]])
-    values = {"nonzeros_per_image": ([1, 2, 3], [1, 3]), "images_per_query": ([1, 2, 3], [1])}
-    values |= {"queries_per_image": ([1, 2, 3], [1]), "relevant_per_image": ([2], [0])}
-    expected = {
-        (name, part): x for name, both in values.items() for part, x in zip(("train", "test"), both, strict=True)
-    }
-    assert {key: rows[:, 0].tolist() for key, rows in found.items()} == expected
-    for rows in found.values():  # here all values of a quantity are as frequent
-        np.testing.assert_allclose(rows[:, 1], 1 / len(rows))
 
 
 def test_files_of_different_data_sets_are_refused(store):

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from lookalike.exhibits.drawing import lettered
 from lookalike.exhibits.margins import margin
 from lookalike.exhibits.model import Axis, Figure, Line, Margin, Panel, Series, Table
 from lookalike.exhibits.printed import MISSING, beside_print, human_time, plus_minus, times_over
 from lookalike.exhibits.registry import exhibit
-from lookalike.exhibits.style import BLACK, BLUE, GREY, LOOKS, TRAINING, Look, looks_of
+from lookalike.exhibits.style import BLACK, GREY, LOOKS, Look, looks_of
 from lookalike.studies.metrics import rows_in, select
-from lookalike.studies.web.numbers import SHARE_BY, VALIDATION
+from lookalike.studies.web.numbers import VALIDATION
 from lookalike.studies.web.runtime_figure import JMLR, paper_images
 from lookalike.studies.web.study import PARTS, WebStudy
 
@@ -103,12 +102,6 @@ def margin_at(study: WebStudy, k: int) -> Margin:
     )
 
 
-@exhibit("web/topics", title="Precision at top k by latent topic", needs=("metrics",))
-def precision_by_topic(study: WebStudy) -> Figure:
-    """How many of the first k images were made from the query image's own topic, which no learner is told."""
-    return precision_figure(study, study.precision("topic_p@k"), "Top k of the query's topic (%)")
-
-
 def precision_figure(
     study: WebStudy, frame: pd.DataFrame, label: str, cells: pd.DataFrame | None = None, notes: tuple[str, ...] = ()
 ) -> Figure:
@@ -129,160 +122,6 @@ def precision_figure(
         "images share styles that mean nothing to queries.",
     )
     return Figure(frame, (panel,), cells, (*common, *notes), size=(4.3, 2.85))
-
-
-@exhibit("web/calibration", title="Simulated marginals beside printed ones", needs=("metrics",))
-def calibration(study: WebStudy) -> Figure:
-    """How close the simulated query log and its images are to the counts and means that the papers print."""
-    records = [record for marginal in MARGINALS for record in marginal_records(study, marginal)]
-    frame = pd.DataFrame([*records, *count_records(study)], columns=["quantity", "part", "source", "x", "y"])
-    titles = lettered([*(marginal.title for marginal in MARGINALS), "Counts"])
-    panels = [marginal_panel(marginal, title, frame) for marginal, title in zip(MARGINALS, titles, strict=False)]
-    notes = tuple(calibration_notes(frame))
-    return Figure(frame, (*panels, counts_panel(titles[-1])), notes=notes, size=(2.47, 2.05))
-
-
-@dataclass(frozen=True)
-class Marginal:
-    """One quantity: its axes and how its distribution is drawn."""
-
-    quantity: str
-    title: str
-    x: str
-    y: str
-    form: str
-    """``histogram``, ``tail`` (share of at least x, both axes logarithmic) or ``rank`` (both logarithmic)."""
-
-
-BIN = 5
-"""Numbers of non-zeros that are counted together."""
-IN_BINS = f"Share of images\n(bins of {BIN})"
-OR_MORE = "Share of {} with\nso many or more"
-MARGINALS = (
-    Marginal("nonzeros_per_image", "Words of an image", "Different words of an image", IN_BINS, "histogram"),
-    Marginal("word_frequency", "Word frequencies", "Rank of the word", "Share of images\nwith the word", "rank"),
-    Marginal("relevant_per_image", "Relevant images", "Relevant images of an image", OR_MORE.format("images"), "tail"),
-    Marginal("images_per_query", "Images of a query", "Images of a query", OR_MORE.format("queries"), "tail"),
-    Marginal("queries_per_image", "Queries of an image", "Queries of an image", OR_MORE.format("images"), "tail"),
-)
-LOOKS_OF_PARTS = {"train": TRAINING, "test": Look(BLUE, "o")}
-MOST_POINTS = 300
-"""Points of a line on logarithmic axes."""
-SMALL_NUMBERS = (1, 2, 3, 5, 10, 20)
-"""Ticks of a logarithmic axis that reaches no further than 30."""
-ZIPF_RANKS = (10, 1000)
-"""Ranks of words between which the slope of their frequencies is told."""
-
-
-def marginal_records(study: WebStudy, marginal: Marginal) -> list[tuple[str, str, str, float, float]]:
-    """Return what is drawn of a marginal in both parts, its mean or slope, and the printed mean."""
-    records = []
-    quantity, printed = marginal.quantity, select(study.printed, paper=JMLR)
-    for part in PARTS:
-        rows = select(study.table("metrics"), metric=SHARE_BY + quantity, subset=part).sort_values("x", kind="stable")
-        shares, values = rows["value"].to_numpy(), rows["x"].to_numpy()
-        records += [(quantity, part, marginal.form, *point) for point in shape_of(values, shares, marginal.form)]
-        if marginal.form != "rank":
-            records.append((quantity, part, "counted mean", float(values @ shares / shares.sum()), math.nan))
-        elif not math.isnan(slope := zipf_slope(values, shares)):
-            records.append((quantity, part, "slope", slope, math.nan))
-    means = printed.loc[printed["metric"] == quantity, "value"]
-    return records + [(quantity, "", "printed mean", float(mean), math.nan) for mean in means]
-
-
-def shape_of(x: Floats, share: Floats, form: str) -> list[tuple[float, float]]:
-    """Points that are drawn: a coarser histogram, the shares of at least x above 0, or frequencies by rank."""
-    if form == "histogram":
-        # bins of whole numbers that begin at 0, the same ones in both parts
-        edges = np.arange(0, x[-1] + BIN + 1, BIN) - 0.5
-        share, _ = np.histogram(x, bins=edges, weights=share)
-        return list(zip((edges[:-1] + edges[1:]) / 2, share, strict=True))
-    x, share = x[share > 0], share[share > 0]
-    if form == "tail":
-        share = np.cumsum(share[::-1])[::-1] / share.sum()
-    x, share = x[x > 0], share[x > 0]
-    if len(x) > MOST_POINTS:
-        # those that a logarithmic axis can tell apart, the last one too
-        kept = np.unique(np.searchsorted(x, np.geomspace(x[0], x[-1] * (1 - 1e-12), MOST_POINTS)))
-        x, share = x[kept], share[kept]
-    return list(zip(x, share, strict=True))
-
-
-def zipf_slope(rank: Floats, share: Floats) -> float:
-    """Slope of log share over log rank between `ZIPF_RANKS`; NaN with fewer than three ranks there."""
-    chosen = (rank >= ZIPF_RANKS[0]) & (rank <= ZIPF_RANKS[1]) & (share > 0)
-    if chosen.sum() < 3:
-        return math.nan
-    return float(np.polyfit(np.log(rank[chosen]), np.log(share[chosen]), 1)[0])
-
-
-def marginal_panel(marginal: Marginal, title: str, frame: pd.DataFrame) -> Panel:
-    """A line a part, dotted means, and the printed mean."""
-    own = frame[frame["quantity"] == marginal.quantity]
-    is_histogram = marginal.form == "histogram"
-    kind: Literal["line", "steps"] = "steps" if is_histogram else "line"
-    scale: Literal["linear", "log"] = "linear" if is_histogram else "log"
-    short: Literal["", "short"] = "" if is_histogram else "short"
-    series, lines = [], []
-    for part, look in LOOKS_OF_PARTS.items():
-        where = {"quantity": marginal.quantity, "part": part, "source": marginal.form}
-        bare, dotted = Look(look.colour, "", look.line), Look(look.colour, "", ":")
-        series.append(Series(f"simulated, {PARTS[part]} part", where, "x", "y", bare, kind=kind))
-        means = own.loc[(own["source"] == "counted mean") & (own["part"] == part), "x"]
-        lines += [Line("simulated mean", mean, dotted, upright=True) for mean in means]
-    means = own.loc[own["source"] == "printed mean", "x"]
-    lines += [Line("printed mean", mean, Look(BLACK, "", "-"), upright=True) for mean in means]
-    largest = own.loc[own["source"] == marginal.form, "x"].max()
-    few = tuple((float(tick), str(tick)) for tick in SMALL_NUMBERS if tick <= largest)
-    ticks = few if scale == "log" and largest < 30 else None
-    x = Axis(marginal.x, scale, ticks=ticks, tick_form=short, text=f"{marginal.x}: {{:,.6g}}")
-    y = Axis(marginal.y, scale, low=0 if is_histogram else None, tick_form=short, text="{:.3g}")
-    return Panel(title, x, y, tuple(series), tuple(lines))
-
-
-def count_records(study: WebStudy) -> list[tuple[str, str, str, float, float]]:
-    """Queries and images of both parts, counted and printed; y is the row of the panel."""
-    printed = select(study.printed, exhibit="table1")
-    records = []
-    for row, (part, quantity) in enumerate(product(PARTS, IN_TABLE)):
-        records.append((quantity, part, "counted", study.counts[part, quantity], float(row)))
-        found = select(printed, setting=PARTS[part], metric=quantity)["value"]
-        records += [(quantity, part, "printed", float(value), float(row)) for value in found]
-    return records
-
-
-def counts_panel(title: str) -> Panel:
-    """Counts on one logarithmic axis: filled ours, black rings the printed ones."""
-    rows = [f"{name} {quantity}" for name, quantity in product(PARTS.values(), IN_TABLE)]
-    series = [
-        Series(f"simulated, {PARTS[part]} part", {"part": part, "source": "counted"}, "x", "y", look, kind="points")
-        for part, look in LOOKS_OF_PARTS.items()
-    ]
-    series.append(Series("printed", {"source": "printed"}, "x", "y", Look(BLACK, "o", ""), kind="points", hollow=True))
-    x = Axis("Number", "log", tick_form="short", text="{:,.0f}")
-    y = Axis("", low=-0.6, high=len(rows) - 0.4, ticks=tuple(enumerate(rows)), reversed=True)
-    return Panel(title, x, y, tuple(series))
-
-
-def calibration_notes(frame: pd.DataFrame) -> list[str]:
-    """Simulated means beside printed ones, the slope of frequencies, and what lines are."""
-    keys = zip(frame["source"], frame["quantity"], frame["part"], strict=True)
-    values = dict(zip(keys, frame["x"], strict=True))
-
-    def means(source: str, quantity: str, form: str) -> str:
-        found = {part: values[source, quantity, part] for part in ("", *PARTS) if (source, quantity, part) in values}
-        return ", ".join(f"{PARTS.get(part, '')} {x:{form}}".strip() for part, x in found.items()) or MISSING
-
-    nonzeros, relevant = (means("counted mean", f"{name}_per_image", ".3g") for name in ("nonzeros", "relevant"))
-    first, last = ZIPF_RANKS
-    return [
-        f"Mean number of different words of an image: {nonzeros}, in print "
-        f"{means('printed mean', 'nonzeros_per_image', 'g')}.",
-        f"Mean number of relevant images of an image: {relevant}, in print {ABOUT_RELEVANT}.",
-        "Slope of a word's log frequency over its log rank, between ranks "
-        f"{first} and {last:,}: {means('slope', 'word_frequency', '.2f')}.",
-        "Upright lines are means: dotted ones ours, black ones printed (JMLR Table 1 and running text).",
-    ]
 
 
 @exhibit("web/learning", title="Training", needs=("metrics", "curve_times", "fits"))

@@ -12,8 +12,6 @@ from lookalike.studies.metrics import metrics_frame
 
 VISTERMS, TEST, VALIDATION = "visterms", "test", "validation"
 """Representation and subsets of the study's numbers; counts of the training part have the subset ``train``."""
-SHARE_BY = "share by "
-"""How the metric of a marginal begins: the share of images or queries at each x."""
 RUNTIME_TYPES = {
     "learner": str,
     "n_images": np.int64,
@@ -29,9 +27,7 @@ RUNTIME_TYPES = {
 """Columns of ``runtime.parquet``; ``lower_bound``: not at its end yet; ``own_run``: the study's own training."""
 
 
-def study_metrics(
-    precision: pd.DataFrame, curve: pd.DataFrame, counts: pd.DataFrame, marginals: pd.DataFrame
-) -> pd.DataFrame:
+def study_metrics(precision: pd.DataFrame, curve: pd.DataFrame, counts: pd.DataFrame) -> pd.DataFrame:
     """Join every number of a study in the one form; `precision` has it already, the other tables are the jobs' own."""
     scores = [
         pd.DataFrame({"fold": curve["ranker"], "metric": metric, "x": curve["step"], "value": curve[column]})
@@ -39,10 +35,7 @@ def study_metrics(
     ]
     scored = pd.concat(scores, ignore_index=True).dropna(subset=["value"]).assign(subset=VALIDATION, method="oasis")
     counted = counts.rename(columns={"part": "subset", "quantity": "metric"})
-    shares = marginals.rename(columns={"part": "subset", "y": "value"})
-    shares["metric"] = SHARE_BY + shares.pop("quantity")
-    collected = pd.concat([counted, shares], ignore_index=True)
-    tables = [precision, *(metrics_frame(table.assign(representation=VISTERMS)) for table in (scored, collected))]
+    tables = [precision, *(metrics_frame(table.assign(representation=VISTERMS)) for table in (scored, counted))]
     return pd.concat(tables, ignore_index=True)
 
 

@@ -175,7 +175,6 @@ def score_retrieval(
     gallery_ids: NDArray[np.int32],
     gallery: Any,
     log: QueryLog,
-    topics: Array,
     test: LogTest,
     *,
     seed: int,
@@ -189,7 +188,7 @@ def score_retrieval(
     tables = []
     for method, matrix in systems.items():
         found, _ = top_k(matrix(), gallery[own], gallery, longest, own=own, n_threads=n_threads)
-        table = precision_of_retrieval(found, query_ids, gallery_ids, log, topics, method=method)
+        table = precision_of_retrieval(found, query_ids, gallery_ids, log, method=method)
         best = table.iloc[0]
         report(f"{method}: P@1 {best['value']:.4f} +- {best['high'] - best['value']:.4f}")
         tables.append(table)
@@ -210,21 +209,15 @@ def precision_of_retrieval(
     query_ids: ArrayLike,
     gallery_ids: ArrayLike,
     log: QueryLog,
-    topics: ArrayLike,
     *,
     method: str,
 ) -> pd.DataFrame:
-    """Precision at k by the log and by latent topics, with one standard error on both sides (JMLR 5.2, theta 0)."""
+    """Precision at k by the log, with one standard error on both sides (JMLR 5.2, theta 0)."""
     # every query image counts, also one without a relevant image in the gallery
-    queries, gallery, topics = (np.asarray(ids) for ids in (query_ids, gallery_ids, topics))
-    candidates = gallery[found]
-    hits = {
-        "p@k": np.asarray(log.are_relevant(queries, candidates, theta=0.0)),
-        "topic_p@k": topics[candidates] == topics[queries][:, None],
-    }
-    parts = [_mean_shares(metric, hit) for metric, hit in hits.items()]
-    parts.append(pd.DataFrame({"metric": ["n_queries", "n_gallery"], "value": [len(queries), len(gallery)]}))
-    table = pd.concat(parts, ignore_index=True)
+    queries, gallery = np.asarray(query_ids), np.asarray(gallery_ids)
+    shares = _mean_shares("p@k", np.asarray(log.are_relevant(queries, gallery[found], theta=0.0)))
+    sizes = pd.DataFrame({"metric": ["n_queries", "n_gallery"], "value": [len(queries), len(gallery)]})
+    table = pd.concat([shares, sizes], ignore_index=True)
     return metrics_frame(table.assign(representation=VISTERMS, subset=TEST, method=method))
 
 

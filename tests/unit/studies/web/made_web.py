@@ -33,9 +33,8 @@ def toy_precision():
     for method, level in (("oasis", 0.016), ("oasis-averaged", 0.0175), ("euclidean", 0.006)):
         value = level / k**0.5
         p = pd.DataFrame({"metric": "p@k", "x": k, "value": value, "low": value - 0.001, "high": value + 0.001})
-        topics = p.assign(metric="topic_p@k", value=12 * value, low=11 * value, high=13 * value)
         sizes = pd.DataFrame({"metric": ["n_queries", "n_gallery"], "value": [10_000.0, 402_164.0]})
-        parts.append(pd.concat([p, topics, sizes]).assign(method=method))
+        parts.append(pd.concat([p, sizes]).assign(method=method))
     return metrics_frame(pd.concat(parts).assign(representation="visterms", subset="test"))
 
 
@@ -80,16 +79,6 @@ def toy_counts():
     return pd.DataFrame(rows, columns=["part", "quantity", "value"])
 
 
-def toy_marginals():
-    parts = []
-    for part in ("train", "test"):
-        for quantity in ("nonzeros_per_image", "images_per_query", "queries_per_image", "relevant_per_image"):
-            parts.append(pd.DataFrame({"quantity": quantity, "x": [0.0, 2, 6], "y": [0.5, 0.25, 0.25], "part": part}))
-        rank = np.arange(1.0, 2001)
-        parts.append(pd.DataFrame({"quantity": "word_frequency", "x": rank, "y": 0.9 * rank**-0.9, "part": part}))
-    return pd.concat(parts, ignore_index=True)
-
-
 def toy_study(folder, exhibit, **changed):
     """The study as one of its exhibits is given it; tables may be `changed`."""
     found = {
@@ -97,13 +86,12 @@ def toy_study(folder, exhibit, **changed):
         "curve": toy_curve(),
         "counts": toy_counts(),
         "fits": toy_fits(),
-        "marginals": toy_marginals(),
         "runtime": toy_runtime(),
     }
     found |= changed
     tables = {name: found[name] for name in ("fits", "runtime")}
     tables["curve_times"] = found["curve"][["ranker", "step", "seconds"]]
-    names = ("precision", "curve", "counts", "marginals")
+    names = ("precision", "curve", "counts")
     tables["metrics"] = study_metrics(*(found[name] for name in names))
     for name, table in tables.items():
         write_table(table, folder / f"{name}.parquet")

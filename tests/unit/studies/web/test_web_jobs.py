@@ -113,7 +113,6 @@ def test_test_images_query_the_others_and_never_find_themselves(data):
         ids,
         gallery,
         log,
-        images["topic"].to_numpy(),
         LogTest(queries=10_000, neighbours=10_000),
         seed=1,
         n_threads=1,
@@ -131,20 +130,14 @@ def test_precision_by_hand():
     # images 0, 1, 2 share query 0; 2, 3 share query 1; 4 and 5 have a query each
     log, gallery = QueryLog.from_pairs([0, 0, 0, 1, 1, 2, 3], [0, 1, 2, 2, 3, 4, 5]), [5, 3, 2, 1, 0]
 
-    def score(*found):
-        return precision_of_retrieval(np.array(found), [0, 2], gallery, log, [0, 0, 1, 1, 1, 0], method="oasis")
-
-    # query image 0 finds 1, 5, 2: relevant yes, no, yes; same topic yes, yes, no
-    # query image 2 finds 5, 3, 0: relevant no, yes, yes; same topic no, yes, no
-    table = score([3, 0, 2], [0, 1, 4])
+    # query image 0 finds 1, 5, 2: relevant yes, no, yes; query image 2 finds 5, 3, 0: relevant no, yes, yes
+    table = precision_of_retrieval(np.array([[3, 0, 2], [0, 1, 4]]), [0, 2], gallery, log, method="oasis")
     assert tuple(table.columns) == COLUMNS
-    by_log, by_topic = select(table, metric="p@k"), select(table, metric="topic_p@k")
+    by_log = select(table, metric="p@k")
     assert by_log.x.tolist() == [1, 2, 3]
     np.testing.assert_allclose(by_log.value, [1 / 2, 1 / 2, 2 / 3])
     # the standard error of a mean: a standard deviation with n - 1 over the root of n
     np.testing.assert_allclose(by_log.high - by_log.value, [1 / 2, 0, 0], atol=1e-15)
-    np.testing.assert_allclose(by_topic.value, [1 / 2, 3 / 4, 1 / 2])
-    np.testing.assert_allclose(by_topic.value - by_topic.low, [1 / 2, 1 / 4, 1 / 6])
     assert select(table, metric=["n_queries", "n_gallery"]).value.tolist() == [2, 5]
 
 
