@@ -2,7 +2,7 @@
 
 Needs: nothing; the log and the visterms are simulated. Makes: log.npz, images.parquet, visterms/, training/,
 validation.npz, rankers/, model.lookalike, precision.parquet, marginals.csv, and of these
-web/: metrics.parquet, and the times timing.parquet, curve_times.parquet and runtime.parquet. What the settings ask for
+web/: metrics.parquet, and the times timing.parquet and runtime.parquet. What the settings ask for
 is in studies/web/study.py.
 """
 
@@ -183,7 +183,6 @@ rule gather_web:
     output:
         metrics=f"{WEB_TABLES}/metrics.parquet",
         timing=f"{WEB_TABLES}/timing.parquet",
-        curve_times=f"{WEB_TABLES}/curve_times.parquet",
         runtime=f"{WEB_TABLES}/runtime.parquet",
     log:
         f"{LOGS}/gather_web.log",

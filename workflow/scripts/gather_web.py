@@ -1,4 +1,4 @@
-"""Put the numbers of a web study into one table, and its times into others: of fits, of curves, and by size."""
+"""Put the numbers of a web study into one table, and its times into others: of fits, and by size."""
 
 from lookalike.core.job_log import logged
 
@@ -11,9 +11,7 @@ with logged(snakemake):
     given, target = snakemake.input, snakemake.output
     precision, counts = read_table(given.precision), read_table(given.counts)
     fits, curves = [read_json(file) for file in given.fits], [read_table(file) for file in given.curves]
-    curve = pd.concat(curves, ignore_index=True)
-    write_table(study_metrics(precision, curve, counts), target.metrics)
-    write_table(curve[["ranker", "step", "seconds"]], target.curve_times)
+    write_table(study_metrics(precision, counts), target.metrics)
     write_table(pd.DataFrame(fits).drop(columns="parameters"), target.timing)
     sizes = [row for file in given.runs for row in read_table(file).to_dict("records")]
     own = [runtime_of_ranker(fit, of_ranker) for fit, of_ranker in zip(fits, curves, strict=True)]

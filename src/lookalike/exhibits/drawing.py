@@ -193,7 +193,7 @@ def _draw_series(axis: Axes, series: Series, points: Points) -> None:
         axis.fill_between(x, low, high, color=look.colour, alpha=0.18, linewidth=0, zorder=1.5, label=name)
         if bare:
             return
-    axis.plot(x, y, zorder=2, drawstyle="steps-mid" if series.kind == "steps" else "default", **style)
+    axis.plot(x, y, zorder=2, **style)
     # the legend shows line and marker together
     axis.plot([], [], label=series.name, **marker, **style)
     kept = points.marked if look.marker or series.low else points.marked[:0]

@@ -137,7 +137,7 @@ class Series:
     low: str = ""
     """Column of the least value of each point; "" where there is no error."""
     high: str = ""
-    kind: Literal["line", "points", "steps"] = "line"
+    kind: Literal["line", "points"] = "line"
     hollow: bool = False
     """True for what a paper prints."""
     aside: Number = 0

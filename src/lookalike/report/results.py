@@ -36,7 +36,6 @@ GROUPS: Mapping[str, str] = {
     "human": "Human ratings",
     "representation": "How an image is represented",
     "landmark": "SOML beyond its paper",
-    "web": "The simulated web",
     "finegrained": "Fine-grained similarity beyond its paper",
 }
 """Titles of groups of exhibits that no paper prints; any other group has its name."""

@@ -43,7 +43,6 @@ def test_lines_show_all_points_with_their_error_bars_and_the_legend_names_each_o
     "series",
     [
         Series("band", {}, "x", "y", Look("#000000", "o"), "low", "high", band=True),
-        Series("steps", {}, "x", "y", Look("#000000", ""), kind="steps"),
         Series("thin", {}, "x", "y", Look("#000000", "o"), thin=True),
         Series("nowhere", {"y": -1}, "x", "y", Look("#000000", "o"), "low", "high"),
     ],

@@ -5,23 +5,18 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from itertools import product
-from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from lookalike.exhibits.margins import margin
 from lookalike.exhibits.model import Axis, Figure, Line, Margin, Panel, Series, Table
-from lookalike.exhibits.printed import MISSING, beside_print, human_time, plus_minus, times_over
+from lookalike.exhibits.printed import beside_print, plus_minus
 from lookalike.exhibits.registry import exhibit
-from lookalike.exhibits.style import BLACK, GREY, LOOKS, Look, looks_of
-from lookalike.studies.metrics import rows_in, select
-from lookalike.studies.web.numbers import VALIDATION
-from lookalike.studies.web.runtime_figure import JMLR, paper_images
+from lookalike.exhibits.style import GREY, Look, looks_of
+from lookalike.studies.metrics import select
+from lookalike.studies.web.runtime_figure import JMLR
 from lookalike.studies.web.study import PARTS, WebStudy
 
-Floats = npt.NDArray[np.float64]
 QUANTITIES = {
     "queries": ("Number of Queries", ",.0f"),
     "images": ("Number of Images", ",.0f"),
@@ -33,8 +28,6 @@ QUANTITIES = {
 IN_TABLE = ("queries", "images")
 ABOUT_RELEVANT = "about 100 (JMLR section 5.2.1)"
 """Words of the text for the mean number of relevant images."""
-PAPER_WORDS = 10_000
-"""Visterms of the papers' images (JMLR section 3)."""
 MARGIN_K = (1, 10)
 """Numbers of neighbours at which OASIS is set beside the Euclidean distance."""
 
@@ -122,146 +115,3 @@ def precision_figure(
         "images share styles that mean nothing to queries.",
     )
     return Figure(frame, (panel,), cells, (*common, *notes), size=(4.3, 2.85))
-
-
-@exhibit("web/learning", title="Training", needs=("metrics", "curve_times", "fits"))
-def learning(study: WebStudy) -> Figure:
-    """How OASIS improves while it learns: its mAP (mean average precision) on held-out images, and its loss."""
-    curves = ranker_curves(study)
-    stops = study.table("fits")[["ranker", "chosen_step", "stopped"]].rename(columns={"chosen_step": "step"})
-    frame = pd.concat([curves, mean_curve(curves), stops.assign(series="stop")], ignore_index=True)
-    panels = (
-        learning_panel(frame, "map", Axis("Validation mAP (%)", text="{:.2f}%")),
-        learning_panel(frame, "loss_rate", Axis("Steps with a loss (%)", low=0, text="{:.2f}%")),
-    )
-    notes = learning_notes(study, curves, stops)
-    return Figure(frame, panels, notes=tuple(notes), n_columns=1, size=(4.6, 2.0))
-
-
-def ranker_curves(study: WebStudy) -> pd.DataFrame:
-    """Validation mAP and rate of losses of every ranker in percent, with the hours that it had learned until then."""
-    metrics = select(study.table("metrics"), subset=VALIDATION).rename(columns={"fold": "ranker", "x": "step"})
-    numbers = 100 * metrics.pivot(index=["ranker", "step"], columns="metric", values="value")
-    table = study.table("curve_times").merge(numbers.reset_index(), on=["ranker", "step"])
-    notes = [f"{human_time(seconds)} of training" for seconds in table["seconds"]]
-    table = table.assign(series="ranker", hours=table["seconds"] / 3600, map=table["validation_map"], note=notes)
-    return table[["series", "ranker", "step", "hours", "map", "loss_rate", "note"]]
-
-
-def mean_curve(curves: pd.DataFrame) -> pd.DataFrame:
-    """Mean of several rankers at the steps that all of them have; no row of one alone."""
-    n_rankers = curves["ranker"].nunique()
-    by_step = curves.groupby("step")
-    means = by_step[["hours", "map", "loss_rate"]].mean()[by_step.size() == n_rankers]
-    return means.reset_index().assign(series="mean", ranker=-1).head(len(means) if n_rankers > 1 else 0)
-
-
-def learning_panel(frame: pd.DataFrame, quantity: str, y: Axis) -> Panel:
-    """Single rankers thin behind their mean, and the step whose matrix each keeps; one ranker alone is a line."""
-    rankers = sorted(set(frame.loc[frame["series"] == "ranker", "ranker"].astype(int).tolist()))
-    alone = len(rankers) == 1
-    name, look = ("OASIS", LOOKS["oasis"]) if alone else (f"{len(rankers)} rankers", Look(LOOKS["oasis"].colour, ""))
-    series = [
-        Series(name, {"series": "ranker", "ranker": ranker}, "step", quantity, look, thin=not alone, note="note")
-        for ranker in rankers
-    ]
-    if not alone:
-        series.append(Series("mean of the rankers' curves", {"series": "mean"}, "step", quantity, LOOKS["oasis"]))
-    steps = sorted(set(frame.loc[frame["series"] == "stop", "step"]))
-    stops = [Line("best step of a ranker", float(step), Look(BLACK, "", ":"), upright=True) for step in steps]
-    last = 1.04 * float(frame["step"].max())
-    x = Axis("Training steps", low=0, high=last, tick_form="short", text="{:,.0f} training steps")
-    return Panel("", x, y, tuple(series), tuple(stops))
-
-
-def learning_notes(study: WebStudy, curves: pd.DataFrame, stops: pd.DataFrame) -> list[str]:
-    """Say which images mAP is of, what is thin and thick, which step is kept, and how long it took."""
-    held_out, n_rankers = int(study.table("fits")["n_validation"].max()), curves["ranker"].nunique()
-    steps = ", ".join(f"{step:,}" for step in sorted(set(stops["step"])))
-    last = curves[curves["ranker"] == curves["ranker"].min()].iloc[-1]
-    notes = [
-        f"Validation mAP is over {held_out:,} training images that are held out.",
-        f"Dotted: the step with the best validation mAP, whose matrix is kept ({steps}).",
-        f"Ranker {last['ranker']} took {human_time(3600 * last['hours'])} for {last['step']:,} steps, not counting "
-        "validation.",
-    ]
-    if n_rankers > 1:
-        notes.append(
-            f"A ranker is one OASIS model. Thin: {n_rankers} rankers, each on triplets of its own; thick: the mean of "
-            "their curves, which is no model."
-        )
-    limited = sorted(stops.loc[stops["stopped"] == "limit", "ranker"])
-    if limited:
-        notes.append(
-            f"Training of ranker{'s' * (len(limited) > 1)} {' and '.join(map(str, limited))} ended at its limit of "
-            "steps, while mAP could still grow."
-        )
-    return notes
-
-
-SPEEDS = {
-    "n_threads": ("threads", ".0f"),
-    "n_rankers": ("rankers", ".0f"),
-    "n_train": ("images", ",.0f"),
-    "n_words": ("words", ",.0f"),
-    "n_steps": ("steps", ",.0f"),
-    "steps_per_second": ("steps/s", ",.0f"),
-    "steps_per_cpu_second": ("steps/CPU s", ",.0f"),
-    "over_printed": ("over the paper's", ""),
-    "hours": ("time", ""),
-    "peak_memory_gigabytes": ("peak memory (GB)", ".2f"),
-    "loss_rate": ("steps with a loss (%)", ".1f"),
-    "resumed": ("resumed", ".0f"),
-}
-
-
-@exhibit("web/speed", title="Speed of training", needs=("fits",), optional=("metrics",))
-def speed(study: WebStudy) -> Table:
-    """How fast OASIS trains, and how much time and memory it takes, beside what the paper prints."""
-    ours, printed = study.speeds().assign(n_words=study.words, source="ours"), printed_speed(study)
-    ours["training"] = [study.title_of(row.method) for row in rows_in(ours)]
-    alike = study.words == PAPER_WORDS and printed
-    ours["over_printed"] = ours["steps_per_second"] / printed["steps_per_second"] if alike else math.nan
-    records = pd.concat([ours, pd.DataFrame([printed] if printed else [])], ignore_index=True)
-    records = records.reindex(columns=["source", "training", *SPEEDS])
-    frame = records.melt(["source", "training"], var_name="metric", ignore_index=False).sort_index(kind="stable")
-    frame["ours_cell"] = [
-        speed_cell(value, metric) for value, metric in zip(frame["value"], frame["metric"], strict=True)
-    ]
-    titles = {"metric": {metric: heading for metric, (heading, _) in SPEEDS.items()}}
-    frame, notes = frame.reset_index(drop=True), speed_notes(study)
-    return Table(frame, rows=("training",), columns="metric", titles=titles, notes=notes)
-
-
-def speed_cell(value: float, metric: str) -> str:
-    """A quantity as the table of speed prints it."""
-    if math.isnan(value):
-        return MISSING
-    if metric == "over_printed":
-        return times_over(value)
-    return human_time(3600 * value) if metric == "hours" else format(value, SPEEDS[metric][1])
-
-
-def printed_speed(study: WebStudy) -> dict[str, Any]:
-    """Return what JMLR section 5.2.1 prints, triplets and minutes on one CPU; empty where that is not at hand."""
-    values = dict(zip(study.printed["metric"], study.printed["value"], strict=True))
-    if not {"web_triplets", "web_training_time"} <= set(values):
-        return {}
-    steps, hours = values["web_triplets"], values["web_training_time"] / 60
-    sizes = {"n_threads": 1, "n_rankers": 1, "n_train": paper_images(study), "n_words": PAPER_WORDS, "n_steps": steps}
-    return {"source": "printed", "training": "JMLR", **sizes, "hours": hours, "steps_per_second": steps / hours / 3600}
-
-
-def speed_notes(study: WebStudy) -> tuple[str, ...]:
-    """Say what rows are means of, and on what machine."""
-    notes = [
-        "A row is the mean over its rankers, each one OASIS model. Time is by the clock, from the first triplet to the "
-        "last, without validation; steps/CPU s is by processor time; memory is the largest peak of a process."
-    ]
-    if study.words != PAPER_WORDS:
-        notes.append(f"Speeds are compared with the paper's for {PAPER_WORDS:,} words only, the paper's number.")
-    if (per_query := study.training.triplets_per_query) > 1:
-        notes.append(f"{per_query} triplets in a row share their query image; in the paper, each has one of its own.")
-    if study.processors:
-        notes.append(f"Ours ran on {study.processors}.")
-    return (*notes, "The paper's run (JMLR section 5.2.1) was on one processor that it does not name: no verdict.")

@@ -10,8 +10,8 @@ import pandas as pd
 
 from lookalike.studies.metrics import metrics_frame
 
-VISTERMS, TEST, VALIDATION = "visterms", "test", "validation"
-"""Representation and subsets of the study's numbers; counts of the training part have the subset ``train``."""
+VISTERMS, TEST = "visterms", "test"
+"""Representation and subset of the study's numbers; counts of the training part have the subset ``train``."""
 RUNTIME_TYPES = {
     "learner": str,
     "n_images": np.int64,
@@ -27,16 +27,10 @@ RUNTIME_TYPES = {
 """Columns of ``runtime.parquet``; ``lower_bound``: not at its end yet; ``own_run``: the study's own training."""
 
 
-def study_metrics(precision: pd.DataFrame, curve: pd.DataFrame, counts: pd.DataFrame) -> pd.DataFrame:
-    """Join every number of a study in the one form; `precision` has it already, the other tables are the jobs' own."""
-    scores = [
-        pd.DataFrame({"fold": curve["ranker"], "metric": metric, "x": curve["step"], "value": curve[column]})
-        for metric, column in (("validation_map", "map"), ("loss_rate", "loss_rate"))
-    ]
-    scored = pd.concat(scores, ignore_index=True).dropna(subset=["value"]).assign(subset=VALIDATION, method="oasis")
-    counted = counts.rename(columns={"part": "subset", "quantity": "metric"})
-    tables = [precision, *(metrics_frame(table.assign(representation=VISTERMS)) for table in (scored, counted))]
-    return pd.concat(tables, ignore_index=True)
+def study_metrics(precision: pd.DataFrame, counts: pd.DataFrame) -> pd.DataFrame:
+    """Join the numbers of a study in the one form; `precision` has it already."""
+    counted = counts.rename(columns={"part": "subset", "quantity": "metric"}).assign(representation=VISTERMS)
+    return pd.concat([precision, metrics_frame(counted)], ignore_index=True)
 
 
 def timed_run(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -118,13 +117,11 @@ def train_ranker(
         "n_steps": run.n_steps,
         "n_updates": run.n_updates,
         "chosen_step": run.best_step,
-        "loss_rate": run.n_losses / max(run.n_steps, 1),
         "stopped": run.stopped,
         "resumed": run.resumed,
         "seconds_fit": run.seconds,
         "cpu_seconds_fit": run.cpu_seconds,
         "steps_per_second": run.n_steps / max(run.seconds, 1e-9),
-        "peak_memory_bytes": peak_memory(),
         "n_train": len(rows),
         "n_validation": int(validation.rows.shape[0]),
         "n_without_positive": source.n_without_positive_,
@@ -228,11 +225,3 @@ def _mean_shares(metric: str, hits: Array) -> pd.DataFrame:
     shares = np.cumsum(hits, axis=1)[:, ks - 1] / ks
     mean, error = shares.mean(axis=0), shares.std(axis=0, ddof=1) / np.sqrt(len(shares))
     return pd.DataFrame({"metric": metric, "x": ks, "value": mean, "low": mean - error, "high": mean + error})
-
-
-def peak_memory() -> int:
-    """Return the most memory that this process has had, in bytes; pages of mapped files count while they are there."""
-    import resource
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return int(peak) * (1 if platform.system() == "Darwin" else 1024)

@@ -21,7 +21,7 @@ from lookalike.exhibits.registry import Exhibit
 from lookalike.exhibits.statuses import Status
 from lookalike.exhibits.study import Files, Study
 from lookalike.studies.batches import Batch, batch_of_fits
-from lookalike.studies.metrics import rows_in, select
+from lookalike.studies.metrics import select
 from lookalike.studies.web.numbers import TEST
 from lookalike.studies.web.settings import (
     HeldOutLog,
@@ -161,7 +161,7 @@ class WebStudy(Study):
 
     def planned_files(self) -> Files:
         """Return the files that exhibits are drawn from."""
-        names = {"metrics": "metrics", "fits": "timing", "curve_times": "curve_times", "runtime": "runtime"}
+        names = {"metrics": "metrics", "fits": "timing", "runtime": "runtime"}
         tables = {name: f"{self.folder}/web/{file}.parquet" for name, file in names.items()}
         return {**tables, **super().planned_files()}
 
@@ -216,17 +216,6 @@ class WebStudy(Study):
         """Which processors learned; "" where that is not known."""
         return " and ".join(sorted(set(self.table("fits")["processor"].dropna()))) if self.has("fits") else ""
 
-    def speeds(self) -> pd.DataFrame:
-        """Return means over rankers of each method, number of threads and of images, and their largest peak."""
-        fits = self.table("fits")
-        rates = {"steps_per_cpu_second": fits["n_steps"] / fits["cpu_seconds_fit"], "hours": fits["seconds_fit"] / 3600}
-        rates |= {"loss_rate": 100 * fits["loss_rate"], "peak_memory_gigabytes": fits["peak_memory_bytes"] / 1e9}
-        means = ("n_steps", "chosen_step", "steps_per_second", "steps_per_cpu_second", "hours", "loss_rate")
-        columns = {"n_rankers": ("ranker", "nunique"), **{name: (name, "mean") for name in means}}
-        columns |= {"peak_memory_gigabytes": ("peak_memory_gigabytes", "max"), "resumed": ("resumed", "sum")}
-        rows = fits.assign(**rates).groupby(["method", "n_threads", "n_train"], sort=False).agg(**columns)
-        return rows.reset_index()
-
     def judge(self, cell: Mapping[str, Any]) -> tuple[str, str] | None:
         """Return status and reason of a printed number beside ours; None where there is no number of ours."""
         return None if math.isnan(cell["ours"]) else (Status.NOT_COMPARABLE, WHY_NOT_COMPARABLE)
@@ -240,13 +229,10 @@ class WebStudy(Study):
     def main_numbers(self) -> tuple[str, list[str], dict[str, list[str]], list[str]]:
         """Return precision at 1 and 10 of every method, and how fast OASIS learned."""
         rows = {method: [plus_minus(*self.precision_at(method, k), ".1f") for k in (1, 10)] for method in self.methods}
-        speeds = [
-            f"{row.steps_per_second:,.0f} steps a second on {row.n_threads} thread{'s' * (row.n_threads > 1)}"
-            for row in rows_in(self.speeds())
-        ]
+        speed = self.table("fits")["steps_per_second"].mean()
         sentence = (
             f"P@1 is how often the first image is relevant, over {self.size_of('n_queries'):,} test images; ± standard "
-            f"error over them. OASIS learned at {', '.join(speeds)}."
+            f"error over them. OASIS learned at {speed:,.0f} steps a second on 1 thread."
         )
         about = "retrieval learned from a query log (JMLR 2010, Figure 3A)"
         return about, ["P@1 (%)", "P@10 (%)"], rows, [sentence]

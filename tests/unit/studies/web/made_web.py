@@ -38,19 +38,9 @@ def toy_precision():
     return metrics_frame(pd.concat(parts).assign(representation="visterms", subset="test"))
 
 
-def toy_curve(rankers=(0, 1)):
-    step = np.arange(0, 90, 10)
-    parts = [
-        pd.DataFrame({"ranker": ranker, "step": step, "seconds": 60.0 * step, "map": 0.02 + step / 1e4 + ranker / 1e3})
-        for ranker in rankers
-    ]
-    curve = pd.concat(parts, ignore_index=True)
-    return curve.assign(loss_rate=np.where(curve["step"] > 0, 0.5, np.nan))
-
-
 def toy_fits():
     fit = {"method": "oasis", "n_threads": 1, "n_steps": 80, "seconds_fit": 4800.0}
-    fit |= {"cpu_seconds_fit": 2400.0, "steps_per_second": 2000.0, "loss_rate": 0.4, "peak_memory_bytes": 2e9}
+    fit |= {"cpu_seconds_fit": 2400.0, "steps_per_second": 2000.0}
     fit |= {"n_train": 2_292_259, "resumed": 0, "processor": "a processor", "n_validation": 20_000}
     ends = [
         {"ranker": 0, "chosen_step": 80, "stopped": "limit"},
@@ -83,16 +73,13 @@ def toy_study(folder, exhibit, **changed):
     """The study as one of its exhibits is given it; tables may be `changed`."""
     found = {
         "precision": toy_precision(),
-        "curve": toy_curve(),
         "counts": toy_counts(),
         "fits": toy_fits(),
         "runtime": toy_runtime(),
     }
     found |= changed
     tables = {name: found[name] for name in ("fits", "runtime")}
-    tables["curve_times"] = found["curve"][["ranker", "step", "seconds"]]
-    names = ("precision", "curve", "counts")
-    tables["metrics"] = study_metrics(*(found[name] for name in names))
+    tables["metrics"] = study_metrics(found["precision"], found["counts"])
     for name, table in tables.items():
         write_table(table, folder / f"{name}.parquet")
     study = given().finished({name: str(folder / f"{name}.parquet") for name in tables}, printed("web"))
