@@ -48,7 +48,6 @@ SAID = {
     "similarity_precision, out-of-class negatives": "{first} minus {second} on out-of-class negatives {gap}",
     "queries that reach the mean rater": "queries that reach the mean rater less 0.05: {first} minus {second} {gap}",
     "queries that reach the lowest rater": "queries that reach the lowest rater: {first} minus {second} {gap}",
-    "standard deviation over queries beyond that over raters": "mAP varies by {gap} more over queries than over raters",
     "sparsity": "sparsity of {first} minus that of {second} {gap}",
     "sparsity over codebooks": "sparsity of {first} changes by {gap}",
 }

@@ -33,7 +33,6 @@ UNREADABLE = (LookalikeError, ArithmeticError, AttributeError, LookupError, OSEr
 """What a sidecar or a CSV of another form ends in."""
 GROUPS: Mapping[str, str] = {
     "learning": "How OASIS and its competitors learn",
-    "human": "Human ratings",
     "representation": "How an image is represented",
     "landmark": "SOML beyond its paper",
     "finegrained": "Fine-grained similarity beyond its paper",

@@ -10,7 +10,7 @@ import pandas as pd
 
 from lookalike.core.arrays import Truths
 from lookalike.exhibits.contrasts import TOO_FEW, Contrast
-from lookalike.studies.human.statistics import BEYOND, OASIS, RANDOM
+from lookalike.studies.human.statistics import OASIS, RANDOM
 from lookalike.studies.human.study import NIPS, HumanStudy
 
 PAPERS = ("oasis-jmlr-2010", "oasis-2009-draft", NIPS)
@@ -26,23 +26,15 @@ def contrasts(study: HumanStudy) -> list[Contrast]:
 
 
 def of_raters(study: HumanStudy, paper: str) -> Iterator[Contrast]:
-    """On how many queries OASIS reaches the raters of a paper, and how much its precision varies over queries."""
-    row = partial(Contrast, paper, first="oasis", second="", unit="percent", data=study.origin)
-    without = partial(row, limits=f"oasis:{TOO_FEW}")
-    n_queries = int(study.number("n_queries", paper))
-    beside_random = partial(row, second=RANDOM_IMAGES, unit="points")
+    """On how many queries OASIS reaches the raters of a paper, beyond those on which random images do."""
+    row = partial(Contrast, paper, first="oasis", second=RANDOM_IMAGES, unit="points", data=study.origin)
     for rater, (oasis, random) in queries_that_reach(study, paper).items():
         metric = f"queries that reach the {rater}"
         if len(oasis):
             mean, low, high = (100 * end for end in paired_shares(oasis, random))
-            yield beside_random(metric, mean=mean, low=low, high=high, n=len(oasis), interval=QUERIES)
+            yield row(metric, mean=mean, low=low, high=high, n=len(oasis), interval=QUERIES)
         else:
-            yield beside_random(metric, interval="raters", limits=f"oasis:{TOO_FEW}")
-    spread = study.curve(BEYOND, paper=paper).dropna()
-    for mean, low, high in spread.to_numpy():
-        yield row(BEYOND, mean=mean, low=low, high=high, n=n_queries, interval=QUERIES, unit="")
-    if spread.empty:
-        yield without(BEYOND, interval="raters")
+            yield row(metric, interval="raters", limits=f"oasis:{TOO_FEW}")
 
 
 def queries_that_reach(study: HumanStudy, paper: str) -> dict[str, tuple[Truths, Truths]]:

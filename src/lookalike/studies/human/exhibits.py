@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from lookalike.exhibits.drawing import lettered
-from lookalike.exhibits.model import Axis, Figure, Gallery, Line, Panel, Series, Table
+from lookalike.exhibits.model import Axis, Figure, Gallery, Line, Panel, Series
 from lookalike.exhibits.printed import beside_print, plus_minus
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, BLUE, GREEN, GREY, LOOKS, ORANGE, PURPLE, RATERS, Look
@@ -23,16 +23,8 @@ K_MAX = 10
 SELECTED = (1, 6, 11, 16, 21)
 """Ranks, by mean average precision, of the queries in JMLR Figure 3C."""
 SELECTED_LOOKS = (Look(ORANGE, "P"), Look(BLUE, "s"), Look(GREEN, "^"), Look(PURPLE, "D"), Look(BLACK, "v"))
-_SPREAD = "Mean standard deviation of mAP over {}"
-QUANTITIES = {
-    "map_std_over_queries": (_SPREAD.format("queries"), "standard_deviation_over_queries", 1, ".2f"),
-    "map_std_over_evaluators": (_SPREAD.format("raters"), "standard_deviation_over_raters", 1, ".2f"),
-    "human_precision_peak": ("Highest precision at top k, in percent", "precision_peak", 100, ".1f"),
-    "human_p@10": ("Precision at top 10, in percent", "precision_at_10", 100, ".1f"),
-}
-"""Printed metric to its title, the single number of ours, by what ours is multiplied, and its format."""
-PRINTED_IN = {JMLR: "JMLR 2010, draft 2009", NIPS: "NIPS 2009"}
-"""Where a printed number stands; the draft prints those of JMLR too."""
+QUANTITIES = {"human_precision_peak": "precision_peak", "human_p@10": "precision_at_10"}
+"""Printed metric, in percent, to the single number of ours."""
 
 PRINTED_PEAK, PRINTED_AT_K = "oasis, printed peak", "oasis, printed"
 """Series of the precisions that JMLR prints: the largest of any k, and that of the first ten."""
@@ -96,36 +88,17 @@ def query_precision(study: HumanStudy) -> Figure:
     return Figure(frame, (_query_panel(study, frame),), cells, notes=(LEFT_OUT_RATER,), size=(4.6, 2.9))
 
 
-@exhibit("human/deviations", title="Deviations between queries and between raters", needs=("metrics", "nips"))
-def deviations(study: HumanStudy) -> Table:
-    """How much mean average precision (mAP) differs between queries, and how much between raters."""
-    of_jmlr = [(JMLR, metric) for metric in QUANTITIES]
-    cells = _cells(study, (*of_jmlr, (NIPS, "human_p@10")))
-    cells["n_raters"] = [int(study.number("n_raters", paper)) for paper in cells["paper"]]
-    heads = {"metric": "", "ours_cell": "ours", "n_raters": "raters", "printed_cell": "paper"}
-    heads |= {"paper": "printed in", "status": "status"}
-    titles = {"metric": {metric: row[0] for metric, row in QUANTITIES.items()}, "paper": PRINTED_IN}
-    notes = (
-        "The deviation over queries is computed for each rater and averaged over raters; that over raters is computed "
-        "for each query and averaged over queries.",
-    )
-    numbers = frozenset({"ours_cell", "n_raters", "printed_cell"})
-    return Table(cells, heads=heads, titles=titles, numbers=numbers, notes=notes)
-
-
 def _cells(study: HumanStudy, printed: Sequence[tuple[str, str]]) -> pd.DataFrame:
     """Ours beside printed numbers, each named by paper and metric."""
     rows = []
     for paper, metric in printed:
-        _, name, scale, form = QUANTITIES[metric]
-        ours = scale * study.number(name, paper)
-        cell = {"ours": ours, "ours_std": math.nan, "ours_cell": plus_minus(ours, math.nan, form)}
+        ours = 100 * study.number(QUANTITIES[metric], paper)
+        cell = {"ours": ours, "ours_std": math.nan, "ours_cell": plus_minus(ours, math.nan, ".1f")}
         rows.append({"paper": paper, "metric": metric, "method": "oasis", **cell})
     texts = study.printed[study.printed["exhibit"] == "text"]
     cells = beside_print(pd.DataFrame(rows), texts, on=("paper", "metric", "method"), judge=study.judge)
     cells["printed_cell"] = [plus_minus(value, math.nan, "g") for value in cells["printed"]]
-    cells["unit"] = ["percent" if QUANTITIES[metric][2] == 100 else "" for metric in cells["metric"]]
-    return cells.assign(simulated=study.simulated)
+    return cells.assign(unit="percent", simulated=study.simulated)
 
 
 def _curves(study: HumanStudy, *parts: Callable[[HumanStudy], tuple[str, pd.DataFrame, Panel]]) -> Figure:

@@ -5,7 +5,6 @@ Only "good" counts as relevant, precision is over the retrieved candidates, and 
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from lookalike.core.errors import LookalikeError
 from lookalike.studies.metrics import metrics_frame
 
 OASIS, RATERS, RANDOM = "oasis", "raters", "random"
-BEYOND = "standard deviation over queries beyond that over raters"
 
 
 def rating_metrics(ratings: pd.DataFrame, *, representation: str, subset: str, fold: int) -> pd.DataFrame:
@@ -44,8 +42,6 @@ def rating_metrics(ratings: pd.DataFrame, *, representation: str, subset: str, f
         means = rows.groupby("query")["precision"].agg(["mean", "sem"])
         parts.append(_rows(f"query p@{k}", means["mean"], means["sem"]))
     random = ratings[ratings["role"] == "random"].drop_duplicates(["query", "position"])
-    spread, error = queries_beyond_raters(ratings)
-    parts.append(_rows(BEYOND, pd.Series([spread]), pd.Series([2 * error])))
     singles = summary(ratings) | {"n_random": len(random) // ratings["query"].nunique()}
     parts.append(pd.DataFrame([{"metric": name, "value": value} for name, value in singles.items()]))
     table = pd.concat(parts, ignore_index=True).fillna({"method": ""})
@@ -86,24 +82,6 @@ def leave_one_rater_out(ratings: pd.DataFrame) -> pd.Series:
     possible = sums["good"] * others
     precision: pd.Series = sums["agreed"] / possible.where(possible > 0)
     return precision
-
-
-def queries_beyond_raters(ratings: pd.DataFrame) -> tuple[float, float]:
-    """By how much average precision varies more over queries than over raters (JMLR 5.2.3), with its standard error.
-
-    The error is that of leaving out one query at a time (the jackknife); NaN with fewer than three.
-    """
-    table = average_precisions(ratings).unstack("rater")
-    found = _spreads(table)
-    if len(table) < 3:
-        return found, math.nan
-    left = np.array([_spreads(table.drop(index=query)) for query in table.index])
-    return found, float(np.sqrt((len(left) - 1) * left.var()))
-
-
-def _spreads(table: pd.DataFrame) -> float:
-    """Mean standard deviation of each rater over queries, minus that of each query over raters."""
-    return float(table.std(axis=0).mean() - table.std(axis=1).mean())
 
 
 def summary(ratings: pd.DataFrame) -> dict[str, float]:

@@ -9,7 +9,7 @@ from made_human import IMAGES, LABEL_OF, RATING_COLUMNS, draw
 
 from lookalike.core.errors import LookalikeError
 from lookalike.studies.human.collect import ANSWERS, COLUMNS, same_class, simulated_panel
-from lookalike.studies.human.statistics import BEYOND, rating_metrics, summary
+from lookalike.studies.human.statistics import rating_metrics, summary
 
 DEPTH = 3
 
@@ -61,12 +61,6 @@ def deviation(values):
     return np.std(values, ddof=1) if len(values) > 1 else np.nan
 
 
-def beyond(average):
-    """How much more average precision varies over the queries of a rater than over the raters of a query."""
-    over_queries, over_raters = (average.groupby(level=level).apply(deviation).mean() for level in (1, 0))
-    return over_queries - over_raters
-
-
 def text(values):
     """Mean of what is known, and the mean less and plus its standard error."""
     known = [value for value in values if value == value]
@@ -104,9 +98,6 @@ def test_every_number_is_that_of_a_loop(seed, n_raters, n_queries):
         random = ratings[(ratings["query"] == query) & (ratings["role"] == "random")]
         expected["query precision", "random", query] = [(random["answer"] == "good").mean(), *none]
         expected["query range", "raters", query] = [agreed.mean(), agreed.min(), agreed.max()]
-    spread, left = beyond(average), [beyond(average.drop(query)) for query in range(1, n_queries + 1)]
-    error = np.sqrt((n_queries - 1) * np.var(left)) if n_queries > 2 else np.nan
-    expected[BEYOND, "oasis", 0] = [spread, spread - 2 * error, spread + 2 * error]
     assert set(rows) == set(expected)
     for key, numbers in expected.items():
         assert rows[key] == pytest.approx(numbers, nan_ok=True), key
