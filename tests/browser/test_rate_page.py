@@ -8,10 +8,11 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from lookalike.app.rated import plan_from_neighbours
 from lookalike.core.errors import LookalikeError
 from lookalike.studies.human.collect import read_ratings
 from lookalike.studies.human.page import write_page
-from lookalike.studies.human.questionnaire import plan_fingerprint, plan_from_neighbours
+from lookalike.studies.human.questionnaire import plan_fingerprint
 
 pytestmark = pytest.mark.browser
 

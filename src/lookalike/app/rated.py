@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -61,6 +62,13 @@ query>/ with the images to rank, and training/<category>/ with images to learn c
 from. Without a pool, score@K ranks the triplets' own images, and cannot be compared with
 scores of other pools. Features: wavelet, color, sift-like, fisher, hog,
 spmk-texton-1024-max, or all. Vectors of yours have the images' paths in DIR as ids."""
+NEIGHBOURS = ["query_path", "path", "rank"]
+"""Columns of a user's own table of neighbours; 1 is the nearest."""
+_RANK = (
+    "the table of neighbours has the path {path!r} for the query {query_path!r} with the rank {rank!r}: name both "
+    "images, and write 1 for the nearest, then 2, 3 and so on"
+)
+_TWICE = "{{query_path}} has {} twice: give each neighbour one line and a rank of its own"
 _INTERVAL = {"": "value", "_low": "low", "_high": "high"}
 
 Plan = Annotated[Path, Argument(metavar="PLAN.csv", help="the plan: which images are shown where")]
@@ -91,7 +99,7 @@ def rate(
     from lookalike.core.files import together, write_table
     from lookalike.core.tables import read_cells
     from lookalike.studies.human.page import write_page
-    from lookalike.studies.human.questionnaire import NEIGHBOURS, plan_from_neighbours, read_plan
+    from lookalike.studies.human.questionnaire import read_plan
 
     options.check_output(output, options.PAGES, plan, neighbours)
     if neighbours is None:
@@ -116,6 +124,31 @@ def rate(
         options.print_json({"page": str(output), "queries": n_queries, "candidates": len(drawn)})
     elif not quiet:
         options.tell([f"{output}: {n_queries} queries, {len(drawn)} candidates"])
+
+
+def plan_from_neighbours(table: pd.DataFrame, *, seed: int = 0, n_retrieved: int = 10, **sizes: int) -> pd.DataFrame:
+    """Draw a plan from a table of `NEIGHBOURS`; image ids are positions in the sorted list of paths."""
+    from lookalike.core.tables import filled, once, refuse, text_cells, within
+    from lookalike.studies.human.questionnaire import draw_plan
+
+    table = text_cells(table, NEIGHBOURS, "the table of neighbours")
+    refuse(table, (filled(_RANK, *NEIGHBOURS), within(_RANK, "rank", -sys.float_info.max, sys.float_info.max)))
+    table = table.assign(rank=table["rank"].astype("float64")).drop_duplicates()
+    for column, what in (("path", "the neighbour {path}"), ("rank", "the rank {rank:g}")):
+        refuse(table, [once(_TWICE.format(what), "query_path", column)])
+    table = table[table["query_path"] != table["path"]].sort_values("rank", kind="stable")
+    paths = sorted({*table["query_path"], *table["path"]})
+    id_of = {path: number for number, path in enumerate(paths)}
+    listed = {id_of[query]: [id_of[path] for path in found] for query, found in table.groupby("query_path")["path"]}
+    for query, found in listed.items():
+        if len(found) < n_retrieved:
+            raise LookalikeError(
+                f"{paths[query]} has {len(found)} neighbours other than itself, and {n_retrieved} are shown: "
+                "list more neighbours for it or ask for fewer"
+            )
+    # a neighbour that is listed and not shown is not drawn as unrelated either
+    related = {query: [query, *found] for query, found in listed.items()}
+    return draw_plan(listed, dict(enumerate(paths)), related, seed=seed, n_retrieved=n_retrieved, **sizes)
 
 
 @options.command("ratings", _RATINGS_EXAMPLES)

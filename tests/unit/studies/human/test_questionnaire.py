@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_human import IMAGES, LABEL_OF, NEIGHBOURS, PATH_OF, draw
 
+from lookalike.app.rated import plan_from_neighbours
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import write_table
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.human.questionnaire import (
     COLUMNS,
     plan_fingerprint,
-    plan_from_neighbours,
     plan_of_run,
     read_plan,
 )
@@ -74,7 +74,7 @@ def test_a_plan_of_a_run_relates_images_of_one_class():
     manifest = pd.DataFrame(words)
     bare = Rankings(np.arange(5), np.ones(4), 3, np.array([7, 9, 4, 5]))
     run = {"seed": 0, "n_queries": 3, "n_retrieved": 1, "n_random": 1}
-    with pytest.raises(LookalikeError, match="OASIS has no result that could be rated"):
+    with pytest.raises(LookalikeError, match="OASIS has 0 neighbours of each of its 4 test images, and 1 are"):
         plan_of_run(bare, manifest, **run)
     found = replace(bare, neighbours=np.array([[1], [2], [3], [1]]))
     plan = plan_of_run(found, manifest, **run)

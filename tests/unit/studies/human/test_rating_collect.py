@@ -54,20 +54,19 @@ def replaced(line, old, new):
         (replaced(1, "answer,", "rating,"), "lacks the column answer: it needs plan, rater"),
         (replaced(4, "plan-", "plan-0"), "line 4 belongs to plan-0.*made with another page"),
         (replaced(3, "cant_say", "perhaps"), "line 3 has the answer 'perhaps', which is none of"),
-        (replaced(3, "true", "yes"), "line 3 says 'yes' under answered"),
-        (replaced(2, "true", "false"), "line 2 has the answer good, but says that it was not answered"),
+        (replaced(3, "true", "yes"), "line 3 has 'yes' and 'true' where true or false stands"),
         (replaced(5, "Ada", "Bob"), "line 5 is by Bob, the lines above by Ada"),
-        (replaced(2, "Ada", ""), "line 2 is by nobody"),
+        (replaced(2, "Ada", ""), "line 2 is by , the lines above by somebody"),
         (replaced(2, ",1,", ",one,"), "line 2 has 'one' under query, which is no whole number"),
         (replaced(2, "Ada,1,", "Ada,99,"), "line 2 is candidate 1 of query 99, which the plan does not have"),
-        (replaced(4, "false,true", "false,maybe"), "line 4 says 'maybe' under done"),
+        (replaced(4, "false,true", "false,maybe"), "line 4 has 'false' and 'maybe' where"),
         (replaced(4, "false,true", "false,false"), "line 4 says false under done, the lines above of query 1 do not"),
         (lambda lines: [*lines, lines[4]], "line 26 rates candidate 4 of query 1 a second time"),
-        (lambda lines: lines[:10], r"ends at line 10 with 9 of 24 candidates \(candidate 2 of query 2 is missing\)"),
+        (lambda lines: lines[:10], "has 9 of 24 candidates: it is cut short"),
         (lambda lines: [*lines[:10], lines[10][:30]], "line 11 has . fields, the header has 7: put quotation"),
         (replaced(5, "Ada", "Ada, B"), "line 5 has 8 fields, the header has 7"),
         (replaced(2, "Ada", '"Ada'), "line .* is no CSV"),
-        (lambda lines: lines[:1], "ends at line 1 with 0 of 24"),
+        (lambda lines: lines[:1], "has 0 of 24"),
         (lambda lines: [""], "is empty: write"),
     ],
 )
@@ -86,8 +85,8 @@ def test_files_that_are_no_ratings_are_refused(tmp_path, plan):
         "there is no file of ratings .*none.csv": [tmp_path / "none.csv"],
         "is a folder: name a file of ratings": [tmp_path],
         "there are no files of ratings": [],
-        "no answer at all": [write(tmp_path, untouched)],
-        "no query that is done": [write(tmp_path, lines_of(plan, "Bob", done=()), "bob.csv")],
+        "ada.csv holds no answer in a query that is done": [write(tmp_path, untouched)],
+        "bob.csv holds no answer in a query that is done": [write(tmp_path, lines_of(plan, "Bob", done=()), "bob.csv")],
         r"ADA.csv and .*Ada.csv are both of the rater": [
             write(tmp_path, lines_of(plan, rater), f"{rater}.csv") for rater in ("Ada", "ADA")
         ],
@@ -99,7 +98,7 @@ def test_files_that_are_no_ratings_are_refused(tmp_path, plan):
 
 def test_queries_that_are_not_done_are_left_out(tmp_path, plan):
     bob = write(tmp_path, lines_of(plan, "Bob", good=(0, 9), done=(1, 3)), "bob.csv")
-    with pytest.warns(UserWarning, match=r"bob.csv: Bob has done 2 of 3 queries; left out: 1") as text:
+    with pytest.warns(UserWarning, match=r"bob.csv: Bob has done 2 of 3 queries; others are left out") as text:
         ratings = read_ratings([write(tmp_path, lines_of(plan)), bob], plan)
     assert len(text) == 1
     assert ratings.groupby("rater")["query"].unique().map(list).to_dict() == {"Ada": [1, 2, 3], "Bob": [1, 3]}
