@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, Option
@@ -126,7 +126,7 @@ def rate(
         options.tell([f"{output}: {n_queries} queries, {len(drawn)} candidates"])
 
 
-def plan_from_neighbours(table: pd.DataFrame, *, seed: int = 0, n_retrieved: int = 10, **sizes: int) -> pd.DataFrame:
+def plan_from_neighbours(table: pd.DataFrame, *, seed: int = 0, n_retrieved: int = 10, **sizes: Any) -> pd.DataFrame:
     """Draw a plan from a table of `NEIGHBOURS`; image ids are positions in the sorted list of paths."""
     from lookalike.core.tables import filled, once, refuse, text_cells, within
     from lookalike.studies.human.questionnaire import draw_plan

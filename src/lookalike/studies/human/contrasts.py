@@ -30,8 +30,8 @@ def contrasts(study: HumanStudy) -> list[Contrast]:
             reached = [(known[name] >= known["bar"]).to_numpy() for name in (OASIS, RANDOM)]
             names = (paper, f"queries that reach the {rater}", OASIS, "random images")
             if len(known):
-                shares = (100 * end for end in paired_shares(*reached))
-                found = Contrast(*names, *shares, n=len(known), interval="queries", data=study.origin)
+                mean, low, high = (100 * end for end in paired_shares(*reached))
+                found = Contrast(*names, mean, low, high, n=len(known), interval="queries", data=study.origin)
             else:
                 found = Contrast(*names, interval="raters", data=study.origin, limits=f"{OASIS}:{TOO_FEW}")
             rows.append(found)

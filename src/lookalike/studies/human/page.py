@@ -20,7 +20,7 @@ from lookalike.studies.human.questionnaire import plan_fingerprint
 
 QUERY_SIDE, CANDIDATE_SIDE = 400, 200
 """Pixels of the longer side of a query and of a candidate; smaller images stay as they are."""
-UNSAFE = {"<": "\\u003c", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+UNSAFE = str.maketrans({"<": "\\u003c", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 """Letters by which text in JSON could close its script element or break a line."""
 
 
@@ -49,7 +49,7 @@ def write_page(
         "query_pictures": [_data_uri(root, found[path], QUERY_SIDE) for path in query_paths],
         "pictures": [_data_uri(root, found[path], CANDIDATE_SIDE) for path in pictures],
     }
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":")).translate(str.maketrans(UNSAFE))
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":")).translate(UNSAFE)
     template = files("lookalike.studies.human").joinpath("page.html").read_text(encoding="utf-8")
     parts = [part.replace("@@TITLE@@", html.escape(title)) for part in template.split("@@CONTENT@@")]
     with replacing(output) as part:

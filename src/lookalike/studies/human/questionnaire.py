@@ -57,10 +57,11 @@ def draw_plan(
         warnings.warn(f"{few}: all are taken", stacklevel=2)
     rows: list[tuple[object, ...]] = []
     for number, query in enumerate(chosen, start=1):
-        # of equal pictures the first
-        free = {picture_of[image]: image for image in reversed(paths) if image not in set(related[query])}
-        unrelated = [image for image in paths if free.get(picture_of[image]) == image]
-        unrelated = [image for image in unrelated if picture_of[image] not in pictures[query]]
+        near, first = set(related[query]), dict[object, int]()
+        for other in paths:
+            if other not in near and picture_of[other] not in pictures[query]:
+                first.setdefault(picture_of[other], other)  # of equal pictures the first
+        unrelated = list(first.values())
         if len(unrelated) < n_random:
             raise LookalikeError(
                 f"only {len(unrelated)} images are unrelated to {paths[query]}, and {n_random} are shown beside its "
