@@ -170,7 +170,7 @@ def test_export_needs_a_name_and_asks_before_the_end(page, rating_page, tmp_path
     page.locator("#export").click()
     assert "You have not finished 3 queries" in page.locator("#confirm-text").inner_text()
     page.locator("#confirm-no").click()
-    with pytest.raises(LookalikeError, match="has no query that is done"):
+    with pytest.raises(LookalikeError, match="holds no answer in a query that is done"):
         read_ratings([export(page, tmp_path, unfinished=True)], rating_page.plan)
     # the second query is answered in part, but not left by Next: it does not count
     page.locator("#next").click()
