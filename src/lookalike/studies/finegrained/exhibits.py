@@ -140,24 +140,6 @@ def numbers_of_text(study: FinegrainedStudy) -> Table:
     return numbers_in_text(study, facts, lambda cell: (Status.NOT_COMPARABLE, OTHER_COLLECTION))
 
 
-@exhibit("finegrained/kinds", title="Precision by kind of negative", needs=("metrics",))
-def kinds(study: FinegrainedStudy) -> Table:
-    """How precise each system is where the negative is of the query's own category, and where it is of another."""
-    found = study.kinds
-    systems = ordered_systems(on_all_images(study.measured | set(study.systems()) | set(TABLE1)))
-    rows = []
-    for system, subset in product(systems, (*found, ALL)):
-        measured = study.value(system, PRECISION, subset)
-        rows.append((system, subset, *measured[:6], study.cell(measured, PRECISION, system)))
-    columns = ["system", "subset", PRECISION, "low", "high", "n_triplets", "n_queries", "n_ties", "ours_cell"]
-    heads = {kind: f"{kind} negatives" if "class" in kind else kind for kind in found} | {ALL: "all triplets"}
-    titles = {"system": {system: study.title_of(system) for system in systems}, "subset": heads}
-    notes = (_kinds_note(study, found), *study.losses())
-    compared: Any = {"compared": "system", "best": {"": max}, "number": PRECISION}
-    frame = pd.DataFrame(rows, columns=columns)
-    return Table(frame, rows=("system",), columns="subset", titles=titles, notes=notes, **compared)
-
-
 @exhibit("finegrained/features", title="Systems and what they cost", needs=("fits",), optional=("metrics",))
 def costs(study: FinegrainedStudy) -> Table:
     """What each system costs: its size, distance and speed, and what it learned from."""
@@ -431,14 +413,6 @@ def _metric_notes(study: FinegrainedStudy, ties: str = "") -> list[str]:
     whose = "the pool of the query" if study.has_pool else "the images of the query's triplets, as there is no pool"
     share = f", so that the top {k} are {k / pool:.0%} of them" if k < pool else ""
     return notes + ([f"It ranks {whose}: {pool:,} images in the median{share}."] if pool else [])
-
-
-def _kinds_note(study: FinegrainedStudy, found: Sequence[str]) -> str:
-    if len(found) < 2:
-        return "The data do not say of which kind a negative is."
-    counts = {kind: max(study.value(system, PRECISION, kind).n_triplets for system in study.measured) for kind in found}
-    kinds = ", ".join(f"{n:,} {kind}" for kind, n in counts.items())
-    return f"Triplets: {kinds}. A negative of the query's own category is in-class, any other is out-of-class."
 
 
 def _cost(study: FinegrainedStudy, system: str, fit: Mapping[Any, Any]) -> dict[str, Any]:

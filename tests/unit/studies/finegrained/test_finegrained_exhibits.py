@@ -167,16 +167,6 @@ def test_table_1_says_what_painted_triplets_overrate(tmp_path):
     assert "overrate" not in " ".join(made.drawn(found, "table2").notes)
 
 
-def test_kinds_stand_beside_each_other(tmp_path):
-    table = made.drawn(made.of_numbers(tmp_path, made.toy_intervals()), "kinds")
-    assert sheets_of(table)[0].heads == ("", "in-class negatives", "out-of-class negatives", "all triplets")
-    assert row(table, "Wavelet") == ("Wavelet", "56.2 [55.4, 57.0]", "68.2 [67.4, 69.0]", "62.2 [61.4, 63.0]")
-    assert row(table, "Multiscale, uniform, 0% out-of-class")[-1].startswith("84.2")
-    assert "7,000 in-class, 7,000 out-of-class" in table.notes[0]
-    rated = made.drawn(made.of_numbers(tmp_path, made.toy_intervals(kinds=("rated",)), **made.REAL), "kinds")
-    assert "do not say of which kind" in rated.notes[0]
-
-
 def test_costs_tell_dimensions_speed_and_settings(tmp_path):
     fits = {"fits": made.toy_fits(TABLE1[:6])}
     table = made.drawn(
@@ -285,7 +275,6 @@ def test_what_learning_to_rank_cost_a_network_is_said(tmp_path):
         levels = made.LEVELS | {"single-scale-ranking": (single_scale, 6.2)}
         study = made.of_numbers(tmp_path, made.toy_intervals(levels), made.toy_contrasts(levels))
         assert bool(study.undecided) == lost
-        assert (study.undecided in " ".join(made.drawn(study, "kinds").notes)) or not lost
     levels = made.LEVELS | {"single-scale-ranking": (80.0, 6.2)}
     assert not made.of_numbers(tmp_path, made.toy_intervals(levels, seeds=2), made.toy_contrasts(levels)).losses()
     study = made.of_numbers(tmp_path, made.toy_intervals(levels), made.toy_contrasts(levels))
