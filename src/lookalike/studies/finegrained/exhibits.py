@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate, product
+from itertools import product
 from textwrap import wrap
 from typing import Any
 
@@ -16,7 +16,7 @@ from lookalike.exhibits.claims import claims_of
 from lookalike.exhibits.in_text import Fact, numbers_in_text
 from lookalike.exhibits.margins import margin
 from lookalike.exhibits.model import Axis, Figure, Line, Margin, Panel, Series, Table
-from lookalike.exhibits.printed import MISSING, beside_print, human_time, plus_minus, significant
+from lookalike.exhibits.printed import MISSING, beside_print
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.statuses import Status
 from lookalike.exhibits.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, Look
@@ -27,7 +27,6 @@ from lookalike.studies.finegrained.numbers import COUNTS
 from lookalike.studies.finegrained.study import FORMS, PAPER_POOL, FinegrainedStudy, after_steps, has
 from lookalike.studies.finegrained.systems import (
     ALL,
-    CONVNET,
     DEEP,
     EMBEDDED,
     FEATURES,
@@ -47,7 +46,6 @@ from lookalike.studies.finegrained.systems import (
     on_all_images,
     ordered_systems,
     sampled_share,
-    system_and_images,
     system_title,
     with_images,
 )
@@ -55,15 +53,10 @@ from lookalike.studies.finegrained.systems import (
 BESIDE = ("pool", "fits")
 """What tables of systems show, or note, where it is there."""
 OTHER_COLLECTION = "another collection than the paper's"
-RELEVANCE = "training relevance"
 SPREAD_OF_INTERVAL = 2 * 1.959963985
 """Standard errors between the ends of a 95% interval."""
-FIT_NUMBERS = ("images_per_second", "n_images", "seconds")
-FIT_COLUMNS = ("dimensions", "distance", *FIT_NUMBERS, "codebook_from", "settings", "processor", "reason")
 BEST: Mapping[str, Any] = {"compared": "system", "best": dict.fromkeys((PRECISION, SCORE, PER_TRIPLET), max)}
 DISTANCES = {"l1": "L1", "l2": "Euclidean", "chi2": "chi-squared", "-similarity": "similarity, negative"}
-LONGEST_SETTINGS = 160
-"""Letters of a system's settings that a cell shows at most; the CSV has them in full."""
 SAMPLING_LOOKS = {WEIGHTED: Look(VERMILLION, "o"), UNIFORM: Look(BLUE, "D", "")}
 KIND_OF_RIVAL = dict.fromkeys(FEATURES, "hand-crafted") | {GOLDEN: "partly learned from labels"}
 """What has to be known of a rival: the golden feature mixes in three embeddings of training categories."""
@@ -138,25 +131,6 @@ def numbers_of_text(study: FinegrainedStudy) -> Table:
         Fact("embedding_dimensions", "Dimensions of L1HashKPCA", float(embedded.median())),
     ]
     return numbers_in_text(study, facts, lambda cell: (Status.NOT_COMPARABLE, OTHER_COLLECTION))
-
-
-@exhibit("finegrained/features", title="Systems and what they cost", needs=("fits",), optional=("metrics",))
-def costs(study: FinegrainedStudy) -> Table:
-    """What each system costs: its size, distance and speed, and what it learned from."""
-    fits = {str(system): fit for system, fit in study.fits.to_dict("index").items()}
-    systems = ordered_systems(on_all_images({*fits, *study.systems(), *TABLE1}))
-    frame = pd.DataFrame([_cost(study, system, fits.get(system, {})) for system in systems])
-    processors = sorted(set(frame["processor"]) - {""})
-    heads = {"system": "System", "dimensions_cell": "dimensions", "distance": "distance", "speed_cell": "images/s"}
-    heads |= {"time_cell": "time", "codebook_from": "learned from", "settings_cell": "settings"}
-    note = (
-        "Images/s: how many images are described in a second. For a feature that includes reading the file; L1HashKPCA "
-        "starts from ready features, and a network from decoded pixels. Time includes learning."
-    )
-    notes = (note, *([f"Measured on {' and '.join(processors)}."] if processors else []))
-    numbers = frozenset({"dimensions_cell", "speed_cell", "time_cell"})
-    titles = {"system": {system: study.title_of(system) for system in systems}, "distance": DISTANCES}
-    return Table(frame, heads=heads, numbers=numbers, titles=titles, notes=notes)
 
 
 @exhibit(
@@ -413,56 +387,6 @@ def _metric_notes(study: FinegrainedStudy, ties: str = "") -> list[str]:
     whose = "the pool of the query" if study.has_pool else "the images of the query's triplets, as there is no pool"
     share = f", so that the top {k} are {k / pool:.0%} of them" if k < pool else ""
     return notes + ([f"It ranks {whose}: {pool:,} images in the median{share}."] if pool else [])
-
-
-def _cost(study: FinegrainedStudy, system: str, fit: Mapping[Any, Any]) -> dict[str, Any]:
-    """Return what one system recorded, as numbers and as cells."""
-    row: dict[str, Any] = {"system": system}
-    for column in FIT_COLUMNS:
-        missing = math.nan if column in ("dimensions", *FIT_NUMBERS) else ""
-        row[column] = fit[column] if _is_there(fit.get(column)) else missing
-    row["codebook_from"] = _learned_from(study, system, str(row["codebook_from"]), fit)
-    named = {str(name).removeprefix("settings_"): fit[name] for name in fit if str(name).startswith("settings_")}
-    there = {name: value for name, value in named.items() if _is_there(value)}
-    settings = ", ".join(f"{name} {_setting(value)}" for name, value in there.items())
-    words = {name.removeprefix("n_").replace("_", " "): _setting(value, ",") for name, value in there.items()}
-    parts = [f"{name} {value}" for name, value in words.items()]
-    ends = accumulate(len(part) + len(", ") for part in parts)
-    fitting = [part for part, end in zip(parts, ends, strict=True) if end <= LONGEST_SETTINGS + len(", ")]
-    cell = ", ".join(fitting if len(fitting) == len(parts) else [*fitting, "..."])
-    reason = "" if fit else study.why_not_run(system) or Status.NO_RESULT
-    return row | {
-        "settings": settings,
-        "reason": reason,
-        "dimensions_cell": plus_minus(row["dimensions"], math.nan, ",.0f") if fit else "",
-        "speed_cell": significant(row["images_per_second"]) if fit else "",
-        "time_cell": human_time(row["seconds"]),
-        "settings_cell": cell if fit else reason,
-    }
-
-
-def _learned_from(study: FinegrainedStudy, system: str, recorded: str, fit: Mapping[Any, Any]) -> str:
-    """Return what a system learned from: images, their categories, relevance or ratings."""
-    pretraining, (network, _) = study.networks.pretraining, system_and_images(system)
-    if fit and network == GOLDEN:
-        categories = "" if study.surroundings.no_training else "; training categories"
-        return f"{fit.get('learned_from', RELEVANCE)}{categories}"
-    if fit and network == CONVNET and not (pretraining.images or pretraining.weights):
-        return "training categories"
-    return f"{recorded} by {study.title_of(GOLDEN)}" if recorded == RELEVANCE and study.golden.ratings else recorded
-
-
-def _setting(value: Any, thousands: str = "") -> str:
-    value = value.tolist() if hasattr(value, "tolist") else value
-    if isinstance(value, (list, tuple)):
-        return "/".join(_setting(part, thousands) for part in value)
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return format(value, f"{thousands}{'g' if isinstance(value, float) else ''}")
-    return {True: "yes", False: "no"}.get(value, str(value)) if thousands else str(value)
-
-
-def _is_there(value: object) -> bool:
-    return value is not None and not (isinstance(value, float) and math.isnan(value))
 
 
 def _sampled(study: FinegrainedStudy) -> list[tuple[Any, ...]]:

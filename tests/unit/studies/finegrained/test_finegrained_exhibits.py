@@ -9,7 +9,6 @@ import pytest
 from contract import check_exhibits, check_not_run, claims
 
 from lookalike.exhibits.headline import headline
-from lookalike.exhibits.printed import count_statuses
 from lookalike.exhibits.sheets import sheets_of
 from lookalike.exhibits.statuses import Status
 from lookalike.report.provenance import read_jobs
@@ -165,33 +164,6 @@ def test_table_1_says_what_painted_triplets_overrate(tmp_path):
     ):
         assert rated.overrated() == []
     assert "overrate" not in " ".join(made.drawn(found, "table2").notes)
-
-
-def test_costs_tell_dimensions_speed_and_settings(tmp_path):
-    fits = {"fits": made.toy_fits(TABLE1[:6])}
-    table = made.drawn(
-        made.toy_study(tmp_path, fits, surroundings={"no_networks": "not run: install torch"}), "features"
-    )
-    assert row(table, "Wavelet") == ("Wavelet", "64", "Euclidean", "100", "10 s", "", "step 8, sizes 16/24")
-    sentence = row(table, "HOG")[5], row(table, "DeepRanking")[-1], row(table, "OASIS")[-1]
-    learned = pd.DataFrame({"system": ["golden-features", "convnet", "oasis", "deep-ranking"], "seconds": 1.0})
-    learned["learned_from"] = ["ratings", *[None] * 3]
-    learned["codebook_from"] = [None, *["training relevance"] * 3]
-    rated = made.drawn(made.toy_study(tmp_path, {"fits": learned}, golden={"ratings": 0.25}), "features")
-    assert [row(rated, name)[5] for name in ("Golden Features", "ConvNet", "OASIS")] == [
-        "ratings; training categories",
-        "training categories",
-        "training relevance by Golden Features",
-    ]
-    assert sentence == ("training images", "not run: install torch", Status.NO_RESULT)
-    assert count_statuses(table.frame) == {}, "why a system was not run is no status of a number"
-    assert "Measured on a processor." in table.notes
-    long = {f"settings_number_{place}": place for place in range(40)} | {"settings_none": np.nan}
-    fits = pd.DataFrame([{"system": "hog", "dimensions": 3, **long}])
-    table = made.drawn(made.toy_study(tmp_path, {"fits": fits}), "features")
-    visible = row(table, "HOG")[-1]
-    assert len(visible) <= 165
-    assert visible.endswith(", ..."), "cut between two settings"
 
 
 def test_figure_6_shows_both_metrics_over_the_share(tmp_path):
