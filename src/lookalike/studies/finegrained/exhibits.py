@@ -56,7 +56,6 @@ OTHER_COLLECTION = "another collection than the paper's"
 SPREAD_OF_INTERVAL = 2 * 1.959963985
 """Standard errors between the ends of a 95% interval."""
 BEST: Mapping[str, Any] = {"compared": "system", "best": dict.fromkeys((PRECISION, SCORE, PER_TRIPLET), max)}
-DISTANCES = {"l1": "L1", "l2": "Euclidean", "chi2": "chi-squared", "-similarity": "similarity, negative"}
 SAMPLING_LOOKS = {WEIGHTED: Look(VERMILLION, "o"), UNIFORM: Look(BLUE, "D", "")}
 KIND_OF_RIVAL = dict.fromkeys(FEATURES, "hand-crafted") | {GOLDEN: "partly learned from labels"}
 """What has to be known of a rival: the golden feature mixes in three embeddings of training categories."""
@@ -131,33 +130,6 @@ def numbers_of_text(study: FinegrainedStudy) -> Table:
         Fact("embedding_dimensions", "Dimensions of L1HashKPCA", float(embedded.median())),
     ]
     return numbers_in_text(study, facts, lambda cell: (Status.NOT_COMPARABLE, OTHER_COLLECTION))
-
-
-@exhibit(
-    "finegrained/settings",
-    title="Settings of features",
-    needs=("fits",),
-    when=lambda study: study.has_choices(),
-    condition="several settings of a feature to choose from by `golden.ratings`",
-)
-def settings_tried(study: FinegrainedStudy) -> Table:
-    """Which settings of each hand-crafted feature were tried, and how precise they are on ratings set aside for it."""
-    fits, rows = study.fits, []
-    for system in FEATURES:
-        found = fits["tried"].get(system) if "tried" in fits else None
-        tried = [] if found is None else [dict(row) for row in found]
-        best = max(range(len(tried)), key=lambda place: tried[place]["precision"], default=0)
-        for place, row in enumerate(tried):
-            cells = {"distance": DISTANCES[row["distance"]], "precision": f"{100 * row['precision']:.1f}"}
-            rows.append({"system": system, "choice": row["choice"], **cells, "taken": "yes" if place == best else ""})
-    heads = {"system": "System", "choice": "settings", "distance": "distance"}
-    heads |= {"precision": "precision (%)", "taken": "taken"}
-    notes = (
-        "The precision is of the rated triplets that the golden feature learns from (golden.ratings), which are not "
-        "evaluated. The paper reports each feature by its best setting (section 6.4).",
-    )
-    titles = {"system": {system: study.title_of(system) for system in FEATURES}}
-    return Table(pd.DataFrame(rows), heads=heads, numbers=frozenset({"precision"}), titles=titles, notes=notes)
 
 
 @exhibit(

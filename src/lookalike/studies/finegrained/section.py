@@ -223,10 +223,6 @@ class FinegrainedSection(Study):
         """Settings of the networks, the defaults where none is asked for."""
         return self.network or Networks()
 
-    def has_choices(self) -> bool:
-        """Tell whether ratings choose among several settings of a feature."""
-        return bool(self.golden.ratings) and any(len(self.features.given(feature)) > 1 for feature in FEATURES)
-
     def sampled_networks(self) -> dict[str, tuple[float, bool]]:
         """Return networks of the sampling study that no table shows: share of out-of-class negatives, weighted."""
         if self.sampling_study is None or not self.surroundings.is_graded:

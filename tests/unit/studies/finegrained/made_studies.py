@@ -99,11 +99,10 @@ def toy_curves():
 
 
 BUFFER = {"at_hand": 1.0, "variation": 0.1, "precision": 0.7, "n_triplets": 9, "n_drawn": 90}
-TRIED_AND_BUFFERS = {
-    "tried": [[{"choice": "", "distance": "l1", "precision": 0.6}], *[None] * (len(LEVELS) - 1)],
+BUFFERS = {
     "buffers": [[BUFFER | {"capacity": size} for size in (12.0, None)] if name == OASIS else None for name in LEVELS],
 }
-"""Columns of what systems recorded that some of them alone have."""
+"""What OASIS alone recorded."""
 
 CURVES = {"learning_curves": {"steps": [50, 100], "images": [6]}}
 CURVES |= {"network": {"seeds": 3, "ranking": {"validation_interval": 50}}}

@@ -40,7 +40,7 @@ def test_every_exhibit_is_drawn_and_says_which_data_it_shows(tmp_path):
     tables = {
         "metrics": metrics_of(made.toy_intervals(), made.toy_curves(), traces=[made.toy_trace()]),
         "paired": made.toy_contrasts(),
-        "fits": made.toy_fits().assign(**made.TRIED_AND_BUFFERS),
+        "fits": made.toy_fits().assign(**made.BUFFERS),
         "pool": made.toy_pool(),
     }
     files = made.toy_filters(tmp_path) | made.toy_relevance(tmp_path)[1]
@@ -194,15 +194,14 @@ LEARNED = {"fig4", "buffers"}
         (SHARES, {"no_networks": "not run: install torch"}, {"fig6", *NETWORKS}),
         (SHARES, {"no_training": "not run: put it there"}, {"fig6", *NETWORKS, *LEARNED}),
         (
-            SHARES | {"golden": {}, "features": {}},
+            SHARES | {"golden": {}},
             {"no_training": "not run: put it there"},
-            {"fig6", "gallery", "contrasts", "settings", *NETWORKS, *LEARNED},
+            {"fig6", "gallery", "contrasts", *NETWORKS, *LEARNED},
         ),
     ],
 )
 def test_what_would_be_an_empty_frame_is_not_listed(settings, lacking, unlisted):
-    choices = {"golden": {"ratings": 0.25}, "features": {"hog": [{}, {"cell": 16}]}}
-    study = made.given(surroundings=lacking, **choices | settings)
+    study = made.given(surroundings=lacking, **{"golden": {"ratings": 0.25}} | settings)
     names = {exhibit.name for exhibit in study.known_exhibits().values()} - {"learning"}
     assert names - {exhibit.name for exhibit in study.own_exhibits()} == unlisted
 
