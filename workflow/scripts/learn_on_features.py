@@ -36,6 +36,6 @@ with logged(snakemake):
 
     if params["oasis"]:
         relevance = relevance if golden.relevance is None else golden.relevance
-        settings, buffers = EmbeddingOasis(**params["oasis"]), params["buffers"]
-        oasis = oasis_system(embedded.vectors, relevance, pairs, settings, sampling, seed=seed, buffers=buffers)
+        oasis_settings = EmbeddingOasis(**params["oasis"])
+        oasis = oasis_system(embedded.vectors, relevance, pairs, oasis_settings, sampling, seed=seed)
         write_system(oasis, snakemake.output)

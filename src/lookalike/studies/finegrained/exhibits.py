@@ -31,7 +31,6 @@ from lookalike.studies.finegrained.systems import (
     EMBEDDED,
     FEATURES,
     GOLDEN,
-    OASIS,
     PAPER,
     PAPER_K,
     PER_TRIPLET,
@@ -130,35 +129,6 @@ def numbers_of_text(study: FinegrainedStudy) -> Table:
         Fact("embedding_dimensions", "Dimensions of L1HashKPCA", float(embedded.median())),
     ]
     return numbers_in_text(study, facts, lambda cell: (Status.NOT_COMPARABLE, OTHER_COLLECTION))
-
-
-@exhibit(
-    "finegrained/buffers",
-    title="Buffers of the sampler",
-    needs=("fits",),
-    optional=("metrics",),
-    when=lambda study: study.buffers and OASIS in study.systems(),
-)
-def buffers(study: FinegrainedStudy) -> Table:
-    """What is lost if triplets come from buffers of some images of each category (Figure 4) and not from all images."""
-    fits = study.fits
-    found: Any = fits["buffers"][OASIS]
-    heads = {"size": "buffer", "hand": "images at hand", "far": "total variation", "right": "precision of OASIS (%)"}
-    frame = pd.DataFrame([dict(row) for row in found])
-    frame = frame.assign(
-        size=[f"{int(row):,}" if row > 0 else "all images" for row in frame["capacity"]],
-        hand=[f"{share:.0%}" for share in frame["at_hand"]],
-        far=[f"{value:.3f}" for value in frame["variation"]],
-        right=[f"{100 * value:.1f}" for value in frame["precision"]],
-    )
-    notes = (
-        f"Total variation: how far the queries of {found[0]['n_drawn']:,.0f} triplets are from equation 6, by which an "
-        "image is a query as often as its share of the total relevance says. With all images this is chance. A buffer "
-        "that holds all of its category draws uniformly.",
-        f"Precision: of OASIS, learned on L1HashKPCA from the first {found[0]['n_triplets']:,.0f} of these triplets, "
-        "on triplets of held-out training images.",
-    )
-    return Table(frame, heads=heads, numbers=frozenset(heads), notes=notes)
 
 
 @exhibit(

@@ -6,7 +6,7 @@ They learn from the relevance of training images alone, and never see rated eval
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -30,8 +30,6 @@ VALIDATION_SHARE, N_VALIDATION = 0.2, 5_000
 """Of OASIS: the share of each category's images that is held out for the choice, and triplets that measure it."""
 Parts = tuple[RelevanceData, npt.NDArray[np.int32]]
 """Relevance of the training images that are learned from, and triplets of the others to choose by."""
-BUFFER_DRAWS = 200_000
-"""Triplets whose queries are counted for each size of buffers."""
 
 
 def l1hashkpca_system(
@@ -108,10 +106,9 @@ def oasis_system(
     system: str = "oasis",
     repeat: int = 1,
     held_out_images: npt.ArrayLike | None = None,
-    buffers: Sequence[int] = (),
     n_validation: int = N_VALIDATION,
 ) -> SystemResult:
-    """Learn OASIS on vectors from training relevance, by itself and from `buffers` of sizes; measure by -similarity.
+    """Learn OASIS on vectors from training relevance, and measure the pairs by -similarity.
 
     `repeat` is the number of the seed of the network that gave the vectors; the first draws from `seed` itself.
     """
@@ -132,10 +129,6 @@ def oasis_system(
     ids = relevance.image_id
     model = oasis.OASIS(aggressiveness=aggressiveness).fit_triplets(rows[ids], training.local_rows(triplets, ids))
     fit_seconds = time.perf_counter() - start
-    compared = [
-        _from_buffers(rows, parts, sampling, capacity, (aggressiveness, n_steps or min(settings.steps)), seed)
-        for capacity in ([*sorted(buffers), None] if buffers else [])
-    ]
     start = time.perf_counter()
     asked = pairs["query"].to_numpy(), pairs["candidate"].to_numpy()
     distances = -(pair_similarities(rows, model, *asked) + pair_similarities(outside, None, *asked))
@@ -154,7 +147,6 @@ def oasis_system(
         "n_steps": n_steps,
         "n_updates": int(model.n_updates_),
         "n_triplets": n_steps,
-        "buffers": compared,
         "validation": choice,
         "n_fit_images": len(ids),
         "n_images": int(np.isfinite(rows).all(axis=1).sum()),
@@ -175,28 +167,6 @@ def _held_out(
         # what gave the vectors did not learn from these either
         held_out = np.isin(relevance.image_id, images)
     return relevance.subset(np.flatnonzero(~held_out)), relevance.subset(np.flatnonzero(held_out))
-
-
-def _from_buffers(
-    rows: Floats, parts: Parts, sampling: Sampler, capacity: int | None, chosen: tuple[float, int], seed: int
-) -> dict[str, Any]:
-    """Tell what buffers of a size do to the triplets, and to OASIS as chosen; None: all images at hand."""
-    (relevance, judged), (aggressiveness, n_steps) = parts, chosen
-    stream = integer_seed(seed, "finegrained", "buffers")
-    triplets = training.draw_triplets(relevance, max(BUFFER_DRAWS, n_steps), sampling, stream, capacity)
-    local = training.local_rows(triplets, relevance.image_id)
-    drawn = np.bincount(local[:, 0], minlength=relevance.n_images) / len(local)
-    model = oasis.OASIS(aggressiveness=aggressiveness)
-    model.fit_triplets(rows[relevance.image_id], local[:n_steps])
-    sizes = np.bincount(relevance.category)
-    return {
-        "capacity": capacity,
-        "at_hand": float(np.minimum(sizes, capacity or sizes.max()).sum() / sizes.sum()),
-        "variation": float(np.abs(drawn - relevance.total / relevance.total.sum()).sum() / 2),
-        "precision": similarity_precision(rows, model, judged),
-        "n_triplets": n_steps,
-        "n_drawn": len(local),
-    }
 
 
 def _choose_oasis(

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self
-
-from pydantic import Field
+from typing import Any, ClassVar, Literal, Self
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.data_sets import TRIPLET_KINDS
-from lookalike.core.settings.model import Absent, Distinct, left_out, only
+from lookalike.core.settings.model import only
 from lookalike.core.settings.sentences import refer_kind
 from lookalike.data.release_files import has_training_images, relevance_file
 from lookalike.exhibits.registry import Exhibit
@@ -83,8 +81,6 @@ class FinegrainedSection(Study):
     """The networks; without this section none is trained. `{}` trains them with all defaults."""
     sampling_study: SamplingStudy | None = None
     learning_curves: LearningCurves | None = None
-    buffers: Absent[Distinct[Annotated[int, Field(ge=3)]]] = left_out()
-    """Sizes of the sampler's buffers that `finegrained/buffers` compares with exact sampling; not run if left out."""
 
     _surroundings: Surroundings | None = None
     _has_conda: bool = False
@@ -124,7 +120,7 @@ class FinegrainedSection(Study):
     def showing(self, exhibits: Sequence[Exhibit], roles: Collection[str]) -> Self:
         """Return the study without the sampling study, unless it is shown, and without what no paper prints."""
         sampled = self.sampling_study if "sampling_study" in roles else None
-        return self.anew(sampling_study=sampled, learning_curves=None, buffers=None)
+        return self.anew(sampling_study=sampled, learning_curves=None)
 
     def reads(self, job: str, fitted: Sequence[str] = (), **names: str) -> Mapping[str, Any]:
         """Return what a job of a rule reads of the settings; how others are trained or sampled it does not."""
@@ -147,7 +143,7 @@ class FinegrainedSection(Study):
             case "learn_on_features":
                 own = {"golden": self.golden, "l1hashkpca": self.l1hashkpca, **sampling}
                 no_training = self.surroundings.no_training
-                own |= {"buffers": self.buffers or [], "images": [] if no_training else self.numbers_of_images()}
+                own["images"] = [] if no_training else self.numbers_of_images()
                 own["oasis"] = None if no_training else self.oasis
             case "learn_oasis_on_network":
                 own = {"oasis": self.oasis, **sampling, "seeds": network.seeds}

@@ -31,17 +31,14 @@ def recorded(settings: Section, sampling: Sampler) -> dict[str, object]:
     return own | {name: getattr(sampling, name) for name in ("out_of_class", "margin", "positive_threshold")}
 
 
-def draw_triplets(
-    relevance: RelevanceData, n: int, sampling: Sampler, seed: int, capacity: int | None = None
-) -> npt.NDArray[np.int32]:
-    """Draw triplets of image ids from training relevance, from buffers where these have a capacity."""
+def draw_triplets(relevance: RelevanceData, n: int, sampling: Sampler, seed: int) -> npt.NDArray[np.int32]:
+    """Draw triplets of image ids from training relevance."""
     try:
         sampler = RelevanceTripletSampler(
             relevance,
             out_of_class=sampling.out_of_class,
             positive_threshold=math.inf if sampling.positive_threshold is None else sampling.positive_threshold,
             margin=sampling.margin,
-            capacity=capacity,
             random_state=seed,
         )
         return relevance.image_id[sampler.draw(n)]

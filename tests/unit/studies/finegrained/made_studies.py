@@ -10,7 +10,7 @@ from PIL import Image
 from lookalike.core.files import write_array, write_table
 from lookalike.data.relevance import RelevanceData
 from lookalike.studies.finegrained.numbers import metrics_of
-from lookalike.studies.finegrained.systems import BY_CLASS, DEEP, OASIS, TABLE1, TABLE2, contrast_pairs, is_network
+from lookalike.studies.finegrained.systems import BY_CLASS, DEEP, TABLE1, TABLE2, contrast_pairs, is_network
 from lookalike.studies.rooms import room_exhibits, study_of
 
 PRINTED = printed("finegrained")
@@ -98,12 +98,6 @@ def toy_curves():
     }
 
 
-BUFFER = {"at_hand": 1.0, "variation": 0.1, "precision": 0.7, "n_triplets": 9, "n_drawn": 90}
-BUFFERS = {
-    "buffers": [[BUFFER | {"capacity": size} for size in (12.0, None)] if name == OASIS else None for name in LEVELS],
-}
-"""What OASIS alone recorded."""
-
 CURVES = {"learning_curves": {"steps": [50, 100], "images": [6]}}
 CURVES |= {"network": {"seeds": 3, "ranking": {"validation_interval": 50}}}
 
@@ -124,7 +118,6 @@ def toy_pool(source="pool"):
 
 def given(*, kind="synthetic_triplets", title="demo triplets", seed=1, surroundings=(), **section):
     """The study that a job for exhibits is given, of a section in which some keys are other than usual."""
-    section = {"buffers": [3]} | section
     found = {"folder": ".", "no_training": "", "no_networks": "", "is_graded": True} | dict(surroundings)
     shared = {"seed": seed, "datasets": {"made": {"kind": kind, "title": title}}}
     return study_of("finegrained", "made", {"study": section, "shared": shared, "surroundings": found})

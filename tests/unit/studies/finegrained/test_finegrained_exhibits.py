@@ -40,7 +40,7 @@ def test_every_exhibit_is_drawn_and_says_which_data_it_shows(tmp_path):
     tables = {
         "metrics": metrics_of(made.toy_intervals(), made.toy_curves(), traces=[made.toy_trace()]),
         "paired": made.toy_contrasts(),
-        "fits": made.toy_fits().assign(**made.BUFFERS),
+        "fits": made.toy_fits(),
         "pool": made.toy_pool(),
     }
     files = made.toy_filters(tmp_path) | made.toy_relevance(tmp_path)[1]
@@ -181,7 +181,7 @@ def test_figure_6_shows_both_metrics_over_the_share(tmp_path):
 
 SHARES = {"sampling_study": {"out_of_class": [0.0, 0.2]}, "network": {"seeds": 2}}
 NETWORKS = {"table2", "fig5", "fig7", "curves"}
-LEARNED = {"fig4", "buffers"}
+LEARNED = {"fig4"}
 
 
 @pytest.mark.parametrize(
@@ -446,15 +446,6 @@ def test_tables_note_triplets_seen_and_drawn_by_seed(tmp_path):
     assert made.drawn(study, "table1").notes[-1].endswith(counted)
     # print counts what training draws
     assert made.drawn(study, "text").frame.set_index("metric").loc["training_triplets", "ours"] == 1_760
-
-
-def test_buffers_stand_beside_exact_sampling(tmp_path):
-    numbers = {"at_hand": 0.25, "variation": 0.0512, "precision": 0.731, "n_triplets": 960}
-    found = [{**numbers, "n_drawn": 2_000, "capacity": capacity} for capacity in (12.0, None)]
-    fits = made.toy_fits().assign(buffers=[found if item == "oasis" else None for item in made.LEVELS])
-    study = made.toy_study(tmp_path, {"fits": fits})
-    assert row(made.drawn(study, "buffers"), "12") == ("12", "25%", "0.051", "73.1")
-    assert row(made.drawn(study, "buffers"), "all images")[0] == "all images"
 
 
 def test_queries_gain_the_most_or_lose_the_most():
