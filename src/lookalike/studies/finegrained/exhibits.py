@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lookalike.exhibits.claims import claims_of
 from lookalike.exhibits.in_text import Fact, numbers_in_text
 from lookalike.exhibits.margins import margin
 from lookalike.exhibits.model import Axis, Figure, Line, Margin, Panel, Series, Table
@@ -41,7 +40,6 @@ from lookalike.studies.finegrained.systems import (
     TABLE2,
     UNIFORM,
     WEIGHTED,
-    contrast_pairs,
     on_all_images,
     ordered_systems,
     sampled_share,
@@ -66,7 +64,6 @@ PHASES = {
 CURVES = {"training": "training", "validation": "held out"}
 """Part of a curve to its name."""
 SEED_COLOURS = (BLUE, VERMILLION, GREEN, ORANGE, SKY, PURPLE)
-RULE = Look(GREY, "", ":")
 
 
 STEPS, IMAGES = "Steps of training by ranking", "Training images of a category"
@@ -129,39 +126,6 @@ def numbers_of_text(study: FinegrainedStudy) -> Table:
         Fact("embedding_dimensions", "Dimensions of L1HashKPCA", float(embedded.median())),
     ]
     return numbers_in_text(study, facts, lambda cell: (Status.NOT_COMPARABLE, OTHER_COLLECTION))
-
-
-@exhibit(
-    "finegrained/contrasts",
-    title="Differences of systems",
-    needs=("metrics", "paired"),
-    optional=("pool",),
-    when=lambda study: study.compared_pairs(),
-)
-def contrasts(study: FinegrainedStudy) -> Figure:
-    """By how much one system is better than another, for every pair that a claim of the paper is about."""
-    printed = study.printed_study()
-    pairs = contrast_pairs(on_all_images(study.measured), study.chosen_percent)
-    found = [_contrast(study, printed, pair, metric) for metric, pair in product((PRECISION, SCORE), pairs)]
-    columns = ["system_a", "system_b", "metric", "difference", "low", "high", "p_value", "printed", "excludes_0"]
-    frame = pd.DataFrame([row for row in found if row], columns=columns)
-    of_rows = list(zip(frame["system_a"], frame["system_b"], strict=True))
-    drawn = [pair for pair in pairs if pair in of_rows]
-    frame["place"] = [drawn.index(pair) for pair in of_rows]
-    names = [" − ".join(system_title(system, short=True) for system in pair) for pair in drawn]
-    notes = (
-        "Each row is the first system minus the second on the same triplets (paired bootstrap). Intervals are not "
-        "adjusted for their number.",
-        *study.trainings_notes(system for pair in drawn for system in pair),
-        _sampling_names(study),
-        "Hollow markers are differences of the numbers in Tables 1 and 2 of the paper. Dotted lines part the claims.",
-    )
-    starts = _claim_starts(study, drawn)
-    panels = (
-        _contrast_panel(frame, PRECISION, "Precision, difference (points)", names, starts),
-        _contrast_panel(frame, SCORE, f"Score-{study.k}, difference (triplets)", [""] * len(names), starts),
-    )
-    return Figure(frame, panels, size=(4.6, 0.6 + 0.19 * max(8, len(drawn))), notes=notes)
 
 
 @exhibit(
@@ -365,51 +329,6 @@ def _sampling_names(study: FinegrainedStudy) -> str:
         "A name such as weighted 60% says how triplets were drawn, and how many of them have out-of-class negatives; "
         f"{study.title_of(DEEP)} is weighted {study.chosen_percent}%."
     )
-
-
-def _contrast(
-    study: FinegrainedStudy, printed: FinegrainedStudy, pair: tuple[str, str], metric: str
-) -> dict[str, Any] | None:
-    """Difference of one pair, and where scores may be held against each other the printed one; None without both."""
-    own = study.difference(*pair, metric)
-    beside_print = metric == PRECISION or not study.why_not_comparable(metric)
-    theirs = printed.difference(*pair, metric) if beside_print else None
-    if own is None and theirs is None:
-        return None
-    value, low, high, p = own or (math.nan,) * 4
-    numbers = {"difference": value, "low": low, "high": high, "p_value": p}
-    beside = {"printed": theirs.value if theirs else math.nan, "excludes_0": low > 0 or high < 0}
-    return {"system_a": pair[0], "system_b": pair[1], "metric": metric, **numbers, **beside}
-
-
-def _claim_starts(study: FinegrainedStudy, pairs: Sequence[tuple[str, str]]) -> list[int]:
-    """Return the rows whose pair is of another claim than that of the row above."""
-    claim_of: dict[frozenset[str], str] = {}
-    for claim in claims_of(study.claim_rows):
-        for part in claim.contrasts:
-            for pair in product(part.first, part.second):
-                claim_of.setdefault(frozenset(pair), claim.id)
-    ids = [claim_of.get(frozenset(pair), "") for pair in pairs]
-    return [place for place in range(1, len(ids)) if ids[place] != ids[place - 1]]
-
-
-def _contrast_panel(frame: pd.DataFrame, metric: str, title: str, names: Sequence[str], starts: Sequence[int]) -> Panel:
-    """Differences along x, a pair a row, coloured where their interval excludes 0."""
-    rows = frame[frame["metric"] == metric]
-    where = {"metric": metric}
-    columns = ("difference", "place")
-    kinds = {True: ("interval without 0", Look(BLACK, "o")), False: ("interval with 0", Look(GREY, "o"))}
-    series = [
-        Series(name, where | {"excludes_0": excludes}, *columns, look, "low", "high", "points", sideways=True)
-        for excludes, (name, look) in kinds.items()
-        if rows.loc[rows["excludes_0"] == excludes, "difference"].notna().any()
-    ]
-    if rows["printed"].notna().any():
-        series.append(Series("printed", where, "printed", "place", Look(BLACK, "D"), kind="points", hollow=True))
-    ticks = tuple((float(place), name) for place, name in enumerate(names))
-    x, y = Axis(title, text="{:+,.1f}"), Axis(low=-0.6, high=len(names) - 0.4, ticks=ticks, reversed=True)
-    lines = [Line("", 0.0, Look(BLACK, "", "-"), upright=True), *(Line("", at - 0.5, RULE) for at in starts)]
-    return Panel("", x, y, tuple(series), tuple(lines) if series else (), empty="" if series else "not run")
 
 
 def _curve_rows(study: FinegrainedStudy) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from lookalike.report.provenance import read_jobs
 from lookalike.report.results import Results, run_summary
 from lookalike.studies.finegrained import pictures
 from lookalike.studies.finegrained.numbers import metrics_of
-from lookalike.studies.finegrained.systems import FEATURES, TABLE1, TABLE2, contrast_pairs, is_learned
+from lookalike.studies.finegrained.systems import FEATURES, TABLE1, TABLE2, is_learned
 
 PRECISION, SCORE = "similarity_precision", "score@30"
 
@@ -145,8 +145,8 @@ def test_a_release_without_images_to_learn_from_says_what_the_golden_feature_lea
     notes = [*made.drawn(found, "table1").notes, *found.notes(made.drawn(found, "table1"))]
     assert "Golden Features learned from ratings that are not evaluated." in notes
     assert "Golden Features: a learned weighted sum of the distances of hand-crafted features." in notes
-    pairs = made.drawn(found, "contrasts").frame[["system_a", "system_b"]]
-    assert set(pairs.to_numpy().ravel()) == set(levels)
+    pairs = [(item.first, item.second) for item in found.contrasts.rows if item.second]
+    assert {system for pair in pairs for system in pair} == set(levels)
 
 
 def test_table_1_says_what_painted_triplets_overrate(tmp_path):
@@ -196,7 +196,7 @@ LEARNED = {"fig4"}
         (
             SHARES | {"golden": {}},
             {"no_training": "not run: put it there"},
-            {"fig6", "gallery", "contrasts", *NETWORKS, *LEARNED},
+            {"fig6", "gallery", *NETWORKS, *LEARNED},
         ),
     ],
 )
@@ -300,7 +300,7 @@ def test_systems_that_were_not_run_say_what_to_do(tmp_path):
     assert row(table, "DeepRanking")[2:5] == ("not run",) * 3
     assert statuses(table).loc[("oasis", SCORE)].tolist() == [Status.NO_RESULT, "not run: put training/ there"]
     assert "L1HashKPCA, OASIS, Golden Features: not run: put training/ there." in study.notes(table)
-    assert made.drawn(study, "contrasts").frame.empty, "no pair that was not measured has a row"
+    assert not [item for item in study.contrasts.rows if item.second], "no pair that was not measured has a row"
     assert "ConvNet, Single-scale Ranking, DeepRanking: not run: install torch." in " ".join(headline(study).split())
 
 
@@ -321,28 +321,6 @@ def test_curves_of_each_network_are_in_panels_of_their_own_on_axes_that_its_phas
     bare = {"deep-ranking": curves["deep-ranking"].drop(columns=["validation_loss", "validation_precision"])}
     figure = made.drawn(made.of_numbers(tmp_path, made.toy_intervals(), curves=bare), "curves")
     assert [[series.name for series in panel.series] for panel in figure.panels] == [["training"]] * 2
-
-
-def test_the_forest_has_a_row_for_every_pair_of_the_claims(tmp_path):
-    figure = made.drawn(made.of_numbers(tmp_path, made.toy_intervals(), made.toy_contrasts()), "contrasts")
-    own = figure.frame[figure.frame["metric"] == PRECISION]
-    assert list(zip(own["system_a"], own["system_b"], strict=True)) == list(contrast_pairs(made.LEVELS))
-    found = own.set_index(["system_a", "system_b"]).loc[("oasis-on-single-scale-ranking", "single-scale-ranking")]
-    assert found["difference"] == found["printed"] == pytest.approx(-2.1)
-    names = [name for _, name in figure.panels[0].y.ticks]
-    assert (names[0], names[-1]) == ("L1HashKPCA − Wavelet", "weighted 0% − uniform 0%")
-    ruled = made.of_numbers(tmp_path, made.toy_intervals(), made.toy_contrasts(), claims=claims("finegrained"))
-    rules = [line.at for line in made.drawn(ruled, "contrasts").panels[0].lines if not line.upright]
-    assert rules[:3] == [5.5, 6.5, 7.5], "below the features, below the golden feature, below OASIS minus L1HashKPCA"
-    assert not [line for line in figure.panels[0].lines if not line.upright]
-    # scores count triplets, so that print is drawn only where as many were rated
-    assert figure.frame.loc[figure.frame["metric"] == SCORE, "printed"].isna().all()
-    frame = made.drawn(
-        made.of_numbers(tmp_path, made.toy_intervals(), made.toy_contrasts(reach=2.0), **made.REAL), "contrasts"
-    ).frame
-    assert frame.loc[frame["metric"] == SCORE, "printed"].notna().any()
-    assert frame["excludes_0"].equals((frame["low"] > 0) | (frame["high"] < 0))
-    assert set(frame["excludes_0"]) == {True, False}
 
 
 @pytest.mark.parametrize(

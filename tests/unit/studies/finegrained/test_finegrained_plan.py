@@ -152,7 +152,7 @@ def test_files_lie_where_settings_say(demo, rated):
     assert demo.drawn_shards()[0] == f"results/{DEMO}/drawn/000.json"
     assert set(rated.params("read_triplets")) == {"kind", "ratings", "folder", "seed"}
     assert demo.params("read_triplets")["synthetic_triplets"]["categories"] > 0
-    assert len(check_plan(demo)) == 11
+    assert len(check_plan(demo)) == 10
     assert "results/demo_triplets/systems/convnet/distances.npy" in demo.planned_files()["distances"]
     without = study_of(DEMO, golden={})
     assert [study.relevance_path().split("/")[-2] for study in (without, demo)] == [DEMO, "golden-features"]
