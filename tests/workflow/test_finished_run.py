@@ -51,8 +51,6 @@ DATASETS = list(FILES_OF)
 HAND_CRAFTED = {"wavelet", "color", "sift-like", "fisher", "hog", "spmk-texton-1024-max"}
 LEARNED = {"l1hashkpca", "oasis", "golden-features"}
 NETWORKS = {"convnet", "single-scale-ranking", "deep-ranking", "multiscale-weighted-000", "multiscale-uniform-000"}
-NETWORKS |= {f"{network}-images006" for network in ("convnet", "single-scale-ranking", "deep-ranking")}
-LEARNED |= {"golden-features-images006"}
 ON_NETWORKS = {"oasis-on-single-scale-ranking", "single-scale-and-visual-feature"}
 
 

@@ -126,7 +126,7 @@ for studied_dataset, study in FINEGRAINED.items():
             relevance=lambda wildcards: FINEGRAINED[wildcards.dataset].relevance_path(),
             pairs=f"{RESULTS}/pairs.parquet",
         output:
-            [file for system in (CONVNET, *study.on_fewer_images(CONVNET)) for file in study.network_files(system)],
+            study.network_files(CONVNET),
             pixels=f"{RESULTS}/pixels.npy",
         log:
             f"{LOGS}/networks/convnet.log",
@@ -205,7 +205,6 @@ rule score_triplets:
         distances=lambda wildcards: FINEGRAINED[wildcards.dataset].of_systems("distances.npy"),
         fits=lambda wildcards: FINEGRAINED[wildcards.dataset].of_systems("fit.json"),
         curves=lambda wildcards: FINEGRAINED[wildcards.dataset].curve_files(),
-        traces=lambda wildcards: FINEGRAINED[wildcards.dataset].traced_files(),
     output:
         outcomes=f"{RESULTS}/outcomes.parquet",
         contrasts=f"{RESULTS}/contrasts.parquet",

@@ -4,30 +4,21 @@ from lookalike.core.job_log import logged
 
 with logged(snakemake):
     from lookalike.core.files import read_table
-    from lookalike.core.seeds import integer_seed
     from lookalike.data.rated_triplets import codebook_images
     from lookalike.data.relevance import RelevanceData
     from lookalike.studies.finegrained.files import vectors_by_system, write_system
     from lookalike.studies.finegrained.golden import golden_system
     from lookalike.studies.finegrained.protocol import l1hashkpca_system, oasis_system
     from lookalike.studies.finegrained.settings import EmbeddingOasis, GoldenFeature, L1HashKPCA, Sampling
-    from lookalike.studies.finegrained.systems import GOLDEN, with_images
 
     given, params = snakemake.input, snakemake.params.settings
     sampling, seed = Sampling(**params["sampling"]), params["seed"]
     features, pairs = vectors_by_system(given.vectors), read_table(given.pairs)
-    ratings = read_table(given.ratings)
     # without images to learn from there is no OASIS, and the golden feature learns from ratings alone
     relevance = RelevanceData.load(given.relevance) if params["oasis"] else None
     settings = GoldenFeature(**params["golden"])
-    golden = golden_system(features, relevance, pairs, settings, sampling, seed=seed, ratings=ratings)
+    golden = golden_system(features, relevance, pairs, settings, sampling, seed=seed, ratings=read_table(given.ratings))
     write_system(golden, snakemake.output, relevance=lambda path: golden.relevance.save(path))
-
-    for n_images in params["images"]:
-        few = relevance.fewer(n_images, integer_seed(seed, "finegrained", "fewer images"))
-        result = golden_system(features, few, pairs, settings, sampling, seed=seed, ratings=ratings)
-        named = result.fit | {"system": with_images(GOLDEN, n_images)}
-        write_system(result._replace(fit=named, relevance=None), snakemake.output)
 
     rows, learned_from = codebook_images(read_table(given.manifest))
     weights, hashes = golden.fit["l1_weights"], L1HashKPCA(**params["l1hashkpca"])

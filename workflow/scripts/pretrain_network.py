@@ -14,7 +14,7 @@ with logged(snakemake):
     from lookalike.deep.runs import NetworkRun, run_pretraining, stored_pixels
     from lookalike.deep.settings import NetworkSettings, Sampling
     from lookalike.studies.finegrained.files import write_system
-    from lookalike.studies.finegrained.systems import system_and_images, system_and_seed
+    from lookalike.studies.finegrained.systems import system_and_seed
 
     params, stored = snakemake.params.settings, snakemake.output.pixels
     settings = NetworkSettings(**params["network"])
@@ -44,8 +44,7 @@ with logged(snakemake):
         print(f"{name}:", flush=True)
         checkpoints.append(Path(stored).with_name("systems") / name / "checkpoint.pt")
         system, repeat = system_and_seed(name)
-        n_images = system_and_images(system)[1]
-        own = replace(run, repeat=repeat, n_images=n_images, checkpoint=checkpoints[-1])
+        own = replace(run, repeat=repeat, checkpoint=checkpoints[-1])
         result = run_pretraining(own, system)
         write_system(result, snakemake.output, model=result.save, filters=result.save_filters)
     # only now: the outputs of a job that was killed go, and what is finished comes back from its last checkpoint

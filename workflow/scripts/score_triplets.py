@@ -11,7 +11,7 @@ with logged(snakemake):
     from lookalike.core.files import read_json, read_table, write_table
     from lookalike.ranking.triplet_metrics import contrasts, intervals
     from lookalike.ranking.triplet_outcomes import outcomes
-    from lookalike.studies.finegrained.numbers import along_steps, metrics_of
+    from lookalike.studies.finegrained.numbers import metrics_of
     from lookalike.studies.finegrained.settings import Score
 
     given, params, target = snakemake.input, snakemake.params.settings, snakemake.output
@@ -33,6 +33,5 @@ with logged(snakemake):
     write_table(contrasts(ranked, triplets, **bootstrap, pairs_of_systems=asked), target.contrasts)
     fits = {Path(file).parent.name: read_json(file) for file in given.fits}
     finished = {name: fit["finished"] for name, fit in fits.items() if "finished" in fit}
-    traces = [along_steps(Path(file).parent.name, np.load(file), triplets, pairs, score.k) for file in given.traces]
-    write_table(metrics_of(scores, curves, finished, traces), target.metrics)
+    write_table(metrics_of(scores, curves, finished), target.metrics)
     write_table(pd.json_normalize(list(fits.values()), sep="_"), target.fits)

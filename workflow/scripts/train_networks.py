@@ -14,12 +14,9 @@ with logged(snakemake):
     from lookalike.studies.finegrained.files import write_system
     from lookalike.studies.finegrained.systems import (
         CONVNET,
-        DEEP,
         SINGLE,
-        system_and_images,
         system_and_seed,
         training_name,
-        with_images,
     )
 
     params = snakemake.params.settings
@@ -29,9 +26,7 @@ with logged(snakemake):
     for name, sampling in params["samplings"].items():
         print(f"{name}:", flush=True)
         system, repeat = system_and_seed(name)
-        architecture, n_images = system_and_images(system)
-        convnet = with_images(CONVNET, n_images) if n_images else CONVNET
-        pretrained = folder / training_name(convnet, repeat) / "model.lookalike"
+        pretrained = folder / training_name(CONVNET, repeat) / "model.lookalike"
         run = NetworkRun(
             pixels=pixels,
             relevance=relevance,
@@ -40,16 +35,14 @@ with logged(snakemake):
             sampling=Sampling(**sampling),
             seed=params["seed"],
             repeat=repeat,
-            n_images=n_images,
-            traced=tuple(params["traced"]) if system in (SINGLE, DEEP) else (),
             n_threads=snakemake.threads,
             checkpoint=folder / name / "checkpoint.pt",
             checkpoint_seconds=params["checkpoint_seconds"],
             report=lambda line: print(line, flush=True),
         )
         checkpoints.append(run.checkpoint)
-        result = run_ranking(run, system, pretrained, multiscale=architecture != SINGLE)
-        writers = {"model": result.save, "filters": result.save_filters, "trace": result.save_trace}
+        result = run_ranking(run, system, pretrained, multiscale=system != SINGLE)
+        writers = {"model": result.save, "filters": result.save_filters}
         write_system(result, snakemake.output, **writers)
     # only now: the outputs of a job that was killed go, and what is finished comes back from its last checkpoint
     for checkpoint in checkpoints:

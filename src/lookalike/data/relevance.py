@@ -134,13 +134,6 @@ class RelevanceData:
         used, category = np.unique(self.category[kept], return_inverse=True)
         return type(self)(self.image_id[kept], category, self.category_names[used], self.relevance[kept][:, kept])
 
-    def fewer(self, n_images: int, seed: int) -> Self:
-        """Return the data of so many random images of every category; a smaller number gives a part of them."""
-        random = np.random.Generator(np.random.PCG64(seed))
-        order = random.permutation(self.n_images)
-        drawn = [order[self.category[order] == category][:n_images] for category in range(self.n_categories)]
-        return self.subset(np.sort(np.concatenate(drawn)))
-
     def save(self, path: PathLike) -> None:
         """Write ``.npz``; the same data give the same bytes."""
         images = {name: getattr(self, name) for name in ("image_id", "category", "category_names")}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 
@@ -49,8 +49,6 @@ class Trained:
     """How it was trained, for ``fit.json``: settings, steps, and (only here) seconds, rate and the device."""
     kept_step: int
     """Step of the best look."""
-    traced: dict[int, torch.Tensor] = field(default_factory=dict)
-    """What the task measures, by step."""
 
 
 @dataclass(frozen=True)
@@ -132,9 +130,6 @@ class Task:
     curve: Curve
     origin: dict[str, object]
     """Plain values that decide the result, beside the settings, the stream and the initial weights."""
-    measure: Callable[[Network], torch.Tensor] | None = None
-    """Numbers that are kept of the network after the steps of `traced`."""
-    traced: Sequence[int] = ()
     weight: int = 1
     """What the mean loss of a batch is multiplied by: the number of its triplets makes it the sum of eq. 4."""
 
@@ -214,7 +209,6 @@ class _Run:
         self._scaler = torch.amp.GradScaler(device.type, enabled=self._precision == "float16")
         self._progress, self._plateau = _Progress(), settings.plateau()
         self._best: dict[str, torch.Tensor] = {}
-        self._traced: dict[int, torch.Tensor] = {}
         # loss, share that is right and steps since the last row; float64, because thousands of steps are added
         self._sums = torch.zeros(3, dtype=torch.float32 if device.type == "mps" else torch.float64, device=device)
 
@@ -233,7 +227,6 @@ class _Run:
         devices.set_random_states(state["random"], self._device)
         self._sums.copy_(state["sums"])
         self._plateau, self._best = Plateau(**state["plateau"]), state["best"]
-        self._traced = state["traced"]
         self._progress = _Progress(**{name: state[name] for name in asdict(self._progress)})
         self._progress.resumed += 1
         self._task.curve.rows.extend(state["curve"])
@@ -285,7 +278,7 @@ class _Run:
             "images_per_second": progress.n_images / progress.seconds if progress.seconds else 0.0,
             "resumed": progress.resumed,
         }
-        return Trained(self._network.eval(), self._task.curve.table(), fit, progress.kept, self._traced)
+        return Trained(self._network.eval(), self._task.curve.table(), fit, progress.kept)
 
     def _batches(self, first: int, end: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         """Yield images and target of every step."""
@@ -323,8 +316,6 @@ class _Run:
         self._network.eval()
         if self._task.validate is not None:
             held_out = self._task.validate(self._network)
-        if self._task.measure is not None and self._progress.step in self._task.traced:
-            self._traced[self._progress.step] = self._task.measure(self._network)
         self._network.train()
         self._report(self._task.curve.add(self._progress.step, self._progress.seconds, training, held_out))
         if held_out is None:
@@ -338,5 +329,5 @@ class _Run:
         parts = {"network": self._network, "optimiser": self._optimiser, "scaler": self._scaler}
         state = asdict(self._progress) | {name: part.state_dict() for name, part in parts.items()}
         state |= {"random": devices.random_states(self._device), "sums": self._sums.cpu()}
-        state |= {"plateau": asdict(self._plateau), "best": self._best, "traced": self._traced}
+        state |= {"plateau": asdict(self._plateau), "best": self._best}
         self._checkpoint.save(state | {"curve": self._task.curve.rows})

@@ -6,7 +6,6 @@ there; the triplets then pick its embedding. Gradients are those of three towers
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -22,7 +21,7 @@ from lookalike.deep.checkpoints import checksum
 from lookalike.deep.images import ImageSource
 from lookalike.deep.loop import Curve, Machine, Task, Trained, outputs, train, training_seeds
 from lookalike.deep.loss import squared_distances, triplet_hinges
-from lookalike.deep.network import DeepRankingNetwork, Network
+from lookalike.deep.network import DeepRankingNetwork
 from lookalike.deep.settings import RankingSettings
 from lookalike.deep.streams import TripletSource, TripletStream
 from lookalike.learners.relevance_triplets import RelevanceTripletSampler
@@ -41,8 +40,6 @@ def train_ranking(
     rows: ArrayLike | None = None,
     validation: ArrayLike | None = None,
     random_state: RandomState = 0,
-    measure: Callable[[Network], torch.Tensor] | None = None,
-    traced: Sequence[int] = (),
     **machine: Any,
 ) -> Trained:
     """Train a network to embed the more relevant image of a triplet nearer to its query (Deep Ranking, eq. 3 and 4).
@@ -63,8 +60,6 @@ def train_ranking(
         Rows of `source` (query, positive, negative) of images that are not learned from, such as `hold_out` gives.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=0
         Of the shifts and of dropout.
-    measure : callable (network), optional
-        Gives the numbers that ``Trained.traced`` keeps of the network after each step of `traced`, if it is a look.
     **machine
         Fields of `lookalike.deep.loop.Machine`.
     """
@@ -97,10 +92,7 @@ def train_ranking(
             "training": "ranking",
             "network": repr(network.configuration),
             "held out": checksum([held_out]),
-            "traced": list(traced),
         },
-        measure=measure,
-        traced=tuple(traced),
         weight=settings.batch,
     )
     trained = train(task, settings, where, dropout)

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-import torch
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, write_npz
@@ -72,10 +71,6 @@ class NetworkSystem(TrainedSystem):
         before = {f"start/{name}": filters for name, filters in self.start.items()}
         write_npz(first_layer_filters(self.trained.network) | before, path, compressed=False)
 
-    def save_trace(self, path: Path) -> None:
-        """Write the distances of all pairs after the steps that are traced."""
-        write_npz({str(step): distances.numpy() for step, distances in self.trained.traced.items()}, path)
-
 
 @dataclass(frozen=True, kw_only=True)
 class RankingRun:
@@ -90,8 +85,6 @@ class RankingRun:
     seed: int
     repeat: int = 1
     """Number of the seed, from 1: each gives other weights, batches and triplets, of the same images."""
-    n_images: int = 0
-    """Images of each category to learn from; 0 for all that are not held out."""
     n_threads: int = 1
     report: Callable[[str], None] | None = field(default=None, compare=False)
 
@@ -106,10 +99,7 @@ class RankingRun:
         with refused_in_a_sentence("validation"):
             # of the network's own mix of negatives: by another one, a network with few in-class ones stops at its start
             own = self.sampling.given()
-            learned, triplets = hold_out(self.relevance, wanted.share, wanted.triplets, random_state=seed, **own)
-        if self.n_images:
-            learned = learned.fewer(self.n_images, integer_seed(self.seed, "networks", "fewer images"))
-        return learned, triplets
+            return hold_out(self.relevance, wanted.share, wanted.triplets, random_state=seed, **own)
 
     @property
     def held_out_images(self) -> npt.NDArray[np.int32]:
@@ -145,8 +135,6 @@ class NetworkRun(RankingRun):
     checkpoint: Path | None = None
     """File that an interrupted training goes on from; the caller removes it."""
     checkpoint_seconds: float = 60.0
-    traced: tuple[int, ...] = ()
-    """Steps after which a ranking network measures all pairs."""
 
     @cached_property
     def images(self) -> ArrayImages:
@@ -280,8 +268,6 @@ def run_ranking(run: NetworkRun, system: str, pretrained: PathLike, *, multiscal
         rows=learned.image_id,
         validation=validation,
         random_state=run.seed_of("ranking"),
-        measure=lambda network: torch.from_numpy(run.distances(network)[1]),
-        traced=run.traced,
         **run.training(),
     )
     return run.measured(system, trained, settings.batch, start=start)

@@ -144,22 +144,12 @@ def test_every_row_is_measured_by_its_own_vectors_and_rated_images_teach_nothing
         run_ranking(run, "x", tmp_path / "x.lookalike", multiscale=True)
 
 
-def test_a_repeat_changes_all_but_the_images_and_fewer_images_are_a_part_of_them(tmp_path):
+def test_a_repeat_changes_all_but_the_images():
     run = small_run()
-    again, few = replace(run, repeat=2), replace(run, n_images=2, traced=(1,))
+    again = replace(run, repeat=2)
     assert np.array_equal(run.held_out[1], again.held_out[1])
     assert not np.array_equal(run.sampler().draw(50), again.sampler().draw(50))
-    learned = [set(item.held_out[0].image_id) for item in (run, again, few)]
-    assert learned[0] == learned[1] > learned[2]
-    assert len(learned[2]) == 2 * 2
-    assert np.array_equal(run.held_out[1], few.held_out[1])
-    few = replace(few, n_images=4)
-    run_pretraining(few).save(tmp_path / "convnet.lookalike")
-    result = run_ranking(few, "x", tmp_path / "convnet.lookalike", multiscale=True)
-    result.save_trace(tmp_path / "trace.npz")
-    assert list(np.load(tmp_path / "trace.npz")) == ["1"]
-    assert np.load(tmp_path / "trace.npz")["1"].shape == result.distances.shape
-    assert (result.fit["repeat"], result.fit["n_images"]) == (1, 8)
+    assert np.array_equal(run.held_out[0].image_id, again.held_out[0].image_id)
 
 
 def test_pretraining_takes_a_folder_of_images_or_given_weights(tmp_path):

@@ -15,18 +15,15 @@ import numpy as np
 
 from lookalike.core.arrays import Doubles
 from lookalike.exhibits.contrasts import Contrast, Unit
-from lookalike.studies.finegrained.numbers import TRACED
 from lookalike.studies.finegrained.pictures import SHARE, filters_of, started_from
-from lookalike.studies.finegrained.study import FinegrainedStudy, after_steps
+from lookalike.studies.finegrained.study import FinegrainedStudy
 from lookalike.studies.finegrained.systems import (
     ALL,
     CONVNET,
     DEEP,
-    GOLDEN,
     PER_TRIPLET,
     PRECISION,
     SCORE,
-    SINGLE,
 )
 
 QUERIES, SEEDS_AND_QUERIES, OVER_SEEDS = "query images", "seeds and query images", "seeds"
@@ -47,7 +44,7 @@ def contrasts(study: FinegrainedStudy) -> list[Contrast]:
         # counts of other triplets than print's do not stand beside its own
         levels_of = printed.measured if LEVELS[metric] != "count" else ()
         found |= {(ALL, metric, system, ""): printed.value(system, metric).value for system in levels_of}
-    ours = {row.key: row for row in (*differences(study), *levels(study), *along_steps(study), *colours(study))}
+    ours = {row.key: row for row in (*differences(study), *levels(study), *colours(study))}
     return [replace(row, printed=found.get(key, math.nan)) for key, row in ours.items()]
 
 
@@ -102,24 +99,6 @@ def colours(study: FinegrainedStudy) -> Iterator[Contrast]:
             mean, low, high = over_seeds(100 * np.array(gaps))
             row = Contrast(ALL, metric, DEEP, second, mean, low, high, n=len(gaps))
             yield replace(limited(study, row), interval=OVER_SEEDS, data=study.origin)
-
-
-def along_steps(study: FinegrainedStudy) -> Iterator[Contrast]:
-    """Return what networks reach after steps that all seeds took, also beyond the golden feature; over seeds alone."""
-    if not study.has("metrics"):
-        return
-    rows, data = study.numbers[study.numbers["subset"] == TRACED], study.origin
-    for (step, metric), found in rows.groupby(["x", "metric"]):
-        values = found.pivot(index="fold", columns="method", values="value").reindex(list(study.seeds))
-        values = values.assign(**{GOLDEN: study.value(GOLDEN, str(metric)).value, "": 0.0})
-        for first, second in ((DEEP, ""), (SINGLE, ""), (DEEP, GOLDEN), (SINGLE, GOLDEN), (DEEP, SINGLE)):
-            if {first, second} <= set(values):
-                gaps = (values[first] - values[second]).to_numpy()
-                row = Contrast(after_steps(float(str(step))), str(metric), first, second, n=len(gaps), data=data)
-                mean, low, high = over_seeds(gaps)
-                unit = UNITS[row.metric] if second else LEVELS[row.metric]
-                if not math.isnan(mean):
-                    yield replace(row, mean=mean, low=low, high=high, interval=OVER_SEEDS, unit=unit)
 
 
 def over_seeds(values: Doubles) -> tuple[float, float, float]:

@@ -23,7 +23,7 @@ from lookalike.exhibits.words import listed
 from lookalike.studies.finegrained import pictures as pictures
 from lookalike.studies.finegrained import sampler_drawing as sampler_drawing
 from lookalike.studies.finegrained.numbers import COUNTS
-from lookalike.studies.finegrained.study import FORMS, PAPER_POOL, FinegrainedStudy, after_steps, has
+from lookalike.studies.finegrained.study import FORMS, PAPER_POOL, FinegrainedStudy, has
 from lookalike.studies.finegrained.systems import (
     ALL,
     DEEP,
@@ -40,11 +40,9 @@ from lookalike.studies.finegrained.systems import (
     TABLE2,
     UNIFORM,
     WEIGHTED,
-    on_all_images,
     ordered_systems,
     sampled_share,
     system_title,
-    with_images,
 )
 
 BESIDE = ("pool", "fits")
@@ -64,11 +62,6 @@ PHASES = {
 CURVES = {"training": "training", "validation": "held out"}
 """Part of a curve to its name."""
 SEED_COLOURS = (BLUE, VERMILLION, GREEN, ORANGE, SKY, PURPLE)
-
-
-STEPS, IMAGES = "Steps of training by ranking", "Training images of a category"
-CURVE_TITLES = {PRECISION: "Precision (%)", SCORE: "Score (triplets)"}
-CURVE_LOOKS = {DEEP: Look(VERMILLION, "o"), SINGLE: Look(BLUE, "D"), GOLDEN: Look(BLACK, "s")}
 
 
 @exhibit(
@@ -139,7 +132,7 @@ def numbers_of_text(study: FinegrainedStudy) -> Table:
 def training_curves(study: FinegrainedStudy) -> Figure:
     """How each network learns: what it has right and its loss, on triplets that it learns from and on held-out ones."""
     frame = _curve_rows(study)
-    systems = ordered_systems(on_all_images(frame["system"]))
+    systems = ordered_systems(frame["system"])
     panels = [_curve_panel(study, frame, system, quantity) for system, quantity in product(systems, PHASES["ranking"])]
     drops = {study.networks.pretraining.drops, study.networks.ranking.drops}
     rates = "at its only learning rate" if drops == {0} else "at the last of its learning rates"
@@ -157,38 +150,6 @@ def training_curves(study: FinegrainedStudy) -> Figure:
         _sampling_names(study),
     )
     return Figure(frame, tuple(panels), n_columns=4, size=(1.95, 1.55), notes=notes)
-
-
-@exhibit(
-    "finegrained/learning",
-    title="When networks pass features",
-    needs=("metrics", "contrasts"),
-    when=lambda study: study.learning_curves is not None and DEEP in study.systems(),
-)
-def learning_curves(study: FinegrainedStudy) -> Figure:
-    """After how many steps, and with how many training images, networks pass the golden feature."""
-    steps, sizes = study.traced_steps(), study.numbers_of_images()
-    found = study.contrasts.intervals
-    rows = [
-        (along, at, metric, system, row.mean, row.low, row.high)
-        for metric, system in product(CURVE_TITLES, CURVE_LOOKS)
-        for along, at, intervals in (
-            *((STEPS, step, found(after_steps(step), metric, system)) for step in steps),
-            *((IMAGES, n_images, found(ALL, metric, with_images(system, n_images))) for n_images in sizes),
-        )
-        for row in intervals
-    ]
-    frame = pd.DataFrame(rows, columns=["along", "at", "metric", "system", "value", "low", "high"])
-    panels = [_learning_panel(study, frame, metric, along) for along, metric in product((STEPS, IMAGES), CURVE_TITLES)]
-    notes = [
-        "The rated triplets are measured after some steps, and choose nothing. Bands along steps are 95% intervals "
-        "over seeds (Student's t); those along images are of a bootstrap over seeds and query images. Dotted lines: "
-        "all images, and steps until held-out images no longer improve.",
-        "With fewer images, embeddings of the golden feature learn from these, and its weights from the same ratings. "
-        "The classifier that networks start from has as many images as they have.",
-        *study.trainings_notes([DEEP]),
-    ]
-    return Figure(frame, tuple(panels), n_columns=2, size=(2.6, 1.9), notes=tuple(notes))
 
 
 def systems_table(study: FinegrainedStudy, systems: Sequence[str]) -> Table:
@@ -333,7 +294,7 @@ def _sampling_names(study: FinegrainedStudy) -> str:
 
 def _curve_rows(study: FinegrainedStudy) -> pd.DataFrame:
     """Every curve, with the points that are kept; one with an accuracy is of classification."""
-    curves = study.numbers[study.numbers["x"].notna() & study.numbers["subset"].isin(list(CURVES))]
+    curves = study.numbers[study.numbers["x"].notna()]
     classifies = curves["method"].isin(curves.loc[curves["metric"] == "accuracy", "method"])
     frame = curves.rename(columns={"method": "system", "subset": "part", "fold": "seed"}).assign(
         phase=np.where(classifies, "classification", "ranking"),
@@ -380,24 +341,3 @@ def _curve_panel(study: FinegrainedStudy, frame: pd.DataFrame, system: str, quan
         tuple(series),
         empty="" if series else "not recorded",
     )
-
-
-def _learning_panel(study: FinegrainedStudy, frame: pd.DataFrame, metric: str, along: str) -> Panel:
-    """Return one metric along steps or images, with what all images and all steps give as lines."""
-    where = {"along": along, "metric": metric}
-    series, lines = [], []
-    for system, look in CURVE_LOOKS.items():
-        own = frame[(frame["along"] == along) & (frame["metric"] == metric) & (frame["system"] == system)]
-        title = study.title_of(system)
-        if len(own):
-            at = ("at", "value", look, "low", "high")
-            series.append(Series(title, where | {"system": system}, *at, band=True))
-        whole = study.value(system, metric).value
-        if not math.isnan(whole):
-            lines.append(Line("" if len(own) else title, whole, replace(look, marker="", line=":")))
-    x = Axis(
-        along,
-        scale="log",
-        ticks=tuple((float(at), f"{at:,}") for at in sorted(set(frame.loc[frame["along"] == along, "at"]))),
-    )
-    return Panel("", x, Axis(CURVE_TITLES[metric], text="{:,.1f}"), tuple(series), tuple(lines))

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 
 import pandas as pd
 
-from lookalike.core.arrays import Floats
-from lookalike.ranking.triplet_metrics import metric_names
-from lookalike.ranking.triplet_outcomes import outcomes
 from lookalike.studies.finegrained.systems import ALL, system_and_seed
 from lookalike.studies.metrics import metrics_frame
 
 REPRESENTATION = "images"
 COUNTS = ("n_triplets", "n_queries", "n_ties", "median_pool", "n_in_top", "n_seeds")
 """What the metrics of `lookalike.ranking.triplet_metrics.intervals` are counted over, metrics of their own."""
-TRACED = "traced"
-"""Subset of numbers along the steps of a training, of all rated triplets."""
 FINISHED = "finished"
 """Metric of one training: 1 where it ended because held-out images no longer improved, else 0."""
 OF_CURVES = {
@@ -35,12 +30,11 @@ def metrics_of(
     intervals: pd.DataFrame,
     curves: Mapping[str, pd.DataFrame],
     finished: Mapping[str, bool] = MappingProxyType({}),
-    traces: Sequence[pd.DataFrame] = (),
 ) -> pd.DataFrame:
     """Return every number, from `lookalike.ranking.triplet_metrics.intervals` and curves (``x``: what was seen).
 
     Curves, and whether a training ended because held-out images no longer improved, are by folder of a training; their
-    ``fold`` is the number of the seed, and 0 where all seeds are together. `traces` come from `along_steps`.
+    ``fold`` is the number of the seed, and 0 where all seeds are together.
     """
     scores = intervals.rename(columns={"system": "method"}).assign(fold=0)
     keys = ["subset", "method", "fold"]
@@ -49,22 +43,8 @@ def metrics_of(
     trainings = [(*system_and_seed(name), value) for name, value in finished.items()]
     ends = [{"method": system, "fold": seed, "value": float(value)} for system, seed, value in trainings]
     parts.append(pd.DataFrame(ends).assign(subset=ALL, metric=FINISHED))
-    parts += traces
     parts += [_curve_rows(*system_and_seed(name), curve) for name, curve in curves.items()]
     return metrics_frame(pd.concat(parts, ignore_index=True).assign(representation=REPRESENTATION))
-
-
-def along_steps(
-    name: str, distances: Mapping[str, Floats], triplets: pd.DataFrame, pairs: pd.DataFrame, k: int
-) -> pd.DataFrame:
-    """Return precision and score of one training after some steps (``x``), on all triplets."""
-    system, seed = system_and_seed(name)
-    precision, score, _ = metric_names(k)
-    rows = []
-    for step, found in outcomes(triplets, pairs, distances, k=k).groupby("system"):
-        values = {precision: 100 * found["outcome"].mean(), score: ((2 * found["outcome"] - 1) * found["in_top"]).sum()}
-        rows += [{"x": float(str(step)), "metric": metric, "value": float(value)} for metric, value in values.items()]
-    return pd.DataFrame(rows).assign(method=system, fold=seed, subset=TRACED)
 
 
 def _curve_rows(system: str, seed: int, curve: pd.DataFrame) -> pd.DataFrame:

@@ -21,7 +21,6 @@ from lookalike.studies.finegrained.settings import (
     GoldenFeature,
     HeldOutImages,
     L1HashKPCA,
-    LearningCurves,
     Network,
     Networks,
     Sampler,
@@ -50,7 +49,6 @@ from lookalike.studies.finegrained.systems import (
     is_network,
     system_and_seed,
     training_name,
-    with_images,
 )
 
 MEASURED = ("distances.npy", "fit.json")
@@ -80,7 +78,6 @@ class FinegrainedSection(Study):
     network: Networks | None = None
     """The networks; without this section none is trained. `{}` trains them with all defaults."""
     sampling_study: SamplingStudy | None = None
-    learning_curves: LearningCurves | None = None
 
     _surroundings: Surroundings | None = None
     _has_conda: bool = False
@@ -104,12 +101,6 @@ class FinegrainedSection(Study):
                 ) from error
         shares = [self.sampler.out_of_class, *(self.sampling_study.out_of_class if self.sampling_study else [])]
         fractions = [share for share in shares if abs(100 * share - round(100 * share)) > 1e-6]
-        traced, interval = self.traced_steps(), self.networks.ranking.validation_interval
-        if any(step % interval for step in traced):
-            raise LookalikeError(
-                f"config: {place}.learning_curves.steps: networks are looked at every {interval} steps "
-                "(network.ranking.validation_interval), and a step that is measured is one of these"
-            )
         if fractions:
             # the share is a part of file names
             raise LookalikeError(
@@ -118,9 +109,9 @@ class FinegrainedSection(Study):
             )
 
     def showing(self, exhibits: Sequence[Exhibit], roles: Collection[str]) -> Self:
-        """Return the study without the sampling study, unless it is shown, and without what no paper prints."""
+        """Return the study without the sampling study, unless it is shown."""
         sampled = self.sampling_study if "sampling_study" in roles else None
-        return self.anew(sampling_study=sampled, learning_curves=None)
+        return self.anew(sampling_study=sampled)
 
     def reads(self, job: str, fitted: Sequence[str] = (), **names: str) -> Mapping[str, Any]:
         """Return what a job of a rule reads of the settings; how others are trained or sampled it does not."""
@@ -143,18 +134,17 @@ class FinegrainedSection(Study):
             case "learn_on_features":
                 own = {"golden": self.golden, "l1hashkpca": self.l1hashkpca, **sampling}
                 no_training = self.surroundings.no_training
-                own["images"] = [] if no_training else self.numbers_of_images()
                 own["oasis"] = None if no_training else self.oasis
             case "learn_oasis_on_network":
                 own = {"oasis": self.oasis, **sampling, "seeds": network.seeds}
             case "pretrain_network":
                 own = {"network": {**trained, "pretraining": network.pretraining}, **sampling}
-                own["trainings"] = self.convnets()
+                own["trainings"] = self.trainings(CONVNET)
                 own |= {"checkpoint_seconds": network.checkpoint_seconds, "folder": self.images_folder()}
             case "train_networks":
                 own = {"network": {**trained, "ranking": network.ranking, "gap": network.gap}}
                 own["samplings"] = {name: self.sampling(system_and_seed(name)[0]) for name in fitted}
-                own |= {"checkpoint_seconds": network.checkpoint_seconds, "traced": self.traced_steps()}
+                own |= {"checkpoint_seconds": network.checkpoint_seconds}
             case "train_linear_embedding":
                 layer = {"ranking": network.ranking, "gap": network.gap, "linear_embedding": network.linear_embedding}
                 own = {"network": {**trained, **layer}, **sampling, "seeds": network.seeds}
@@ -241,37 +231,20 @@ class FinegrainedSection(Study):
 
     def convnet_files(self) -> list[str]:
         """Return the pre-trained networks, which ranking networks start from."""
-        return [f"{self.folder}/systems/{name}/model.lookalike" for name in self.convnets()]
+        return self.of_trainings("model.lookalike", CONVNET)
 
     def ranking_networks(self) -> list[str]:
         """Return the networks that are trained by the ranking loss."""
-        return [SINGLE, DEEP, *self.sampled_networks(), *self.on_fewer_images(SINGLE, DEEP)]
-
-    def on_fewer_images(self, *systems: str) -> list[str]:
-        """Return some systems as those that learn from fewer images, for the learning curves."""
-        return [with_images(system, n_images) for system in systems for n_images in self.numbers_of_images()]
-
-    def numbers_of_images(self) -> list[int]:
-        """Return the numbers of images of a category along the learning curves."""
-        return [] if self.learning_curves is None else sorted(self.learning_curves.images)
-
-    def traced_steps(self) -> list[int]:
-        """Return the steps along the learning curves."""
-        return [] if self.learning_curves is None else sorted(self.learning_curves.steps)
-
-    def convnets(self) -> list[str]:
-        """Return the folders of all pre-trained networks."""
-        return [name for system in (CONVNET, *self.on_fewer_images(CONVNET)) for name in self.trainings(system)]
+        return [SINGLE, DEEP, *self.sampled_networks()]
 
     def systems(self) -> list[str]:
         """Return every system that is run, in the order of the tables."""
         if self.surroundings.no_training:
             return [*FEATURES, *([EMBEDDED, GOLDEN] if self.golden.ratings else [])]
-        learned = [*FEATURES, EMBEDDED, OASIS, GOLDEN, *self.on_fewer_images(GOLDEN)]
+        learned = [*FEATURES, EMBEDDED, OASIS, GOLDEN]
         if self.surroundings.no_networks:
             return learned
-        convnets = [CONVNET, *self.on_fewer_images(CONVNET)]
-        return [*learned, *convnets, *self.ranking_networks(), OASIS_ON_TOP, EMBEDDING_ON_TOP]
+        return [*learned, CONVNET, *self.ranking_networks(), OASIS_ON_TOP, EMBEDDING_ON_TOP]
 
     def compared_pairs(self) -> list[tuple[str, str]]:
         """Return the pairs of systems that the paper's claims are about."""
@@ -284,7 +257,7 @@ class FinegrainedSection(Study):
 
     def network_batches(self) -> list[Batch]:
         """Return the jobs that train networks by the ranking loss: with `method` one each, else one for each seed."""
-        files = [f"systems/{{}}/{file}" for file in (*NETWORK_FILES, *self.trace_files())]
+        files = [f"systems/{{}}/{file}" for file in NETWORK_FILES]
         by_seed = [[training_name(system, seed) for system in self.ranking_networks()] for seed in self.seeds]
         if self.batch == "method":
             by_seed = [[name for names in by_seed for name in names]]
@@ -292,10 +265,6 @@ class FinegrainedSection(Study):
             batch_of_fits(self.dataset, self.batch, f"train_networks_{seed}", "{system}", names, files)
             for seed, names in enumerate(by_seed, start=1)
         ]
-
-    def trace_files(self) -> list[str]:
-        """Return what networks write besides, along their steps."""
-        return ["trace.npz"] if self.traced_steps() else []
 
     @property
     def seeds(self) -> range:
@@ -326,17 +295,11 @@ class FinegrainedSection(Study):
         networks = [CONVNET, *self.ranking_networks(), EMBEDDING_ON_TOP]
         return self.of_systems("curve.parquet", [system for system in self.systems() if system in networks])
 
-    def traced_files(self) -> list[str]:
-        """Return what DeepRanking and the single-scale network measured along their steps, where they are run."""
-        traced = [system for system in (SINGLE, DEEP) if system in self.systems()]
-        return [path for file in self.trace_files() for path in self.of_systems(file, traced)]
-
     def learned_files(self) -> list[str]:
         """Return the files of what is learned on features, of any data set; relevance too where one makes that."""
         files: dict[str, Sequence[str]] = {EMBEDDED: ["vectors.npy", *MEASURED], GOLDEN: MEASURED}
         if not self.surroundings.no_training:
             files |= {GOLDEN: [*MEASURED, *(["relevance.npz"] if self.golden.ratings else [])], OASIS: MEASURED}
-            files |= dict.fromkeys(self.on_fewer_images(GOLDEN), MEASURED)
         return [f"results/{{dataset}}/systems/{system}/{file}" for system, own in files.items() for file in own]
 
     def relevance_path(self) -> str:

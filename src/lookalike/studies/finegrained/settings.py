@@ -173,16 +173,6 @@ class SamplingStudy(Section):
     """Shares of out-of-class negatives. For the share in `sampler`, the figure shows DeepRanking itself."""
 
 
-class LearningCurves(Section):
-    """How networks get better with steps and with training images; not run if left out or null."""
-
-    steps: Distinct[Annotated[int, Field(ge=1)]] = Field(min_length=2)
-    """Steps after which DeepRanking and the single-scale network measure the rated triplets, multiples of
-    `validation_interval`. They choose nothing by them."""
-    images: Distinct[Annotated[int, Field(ge=3)]] = Field(min_length=1)
-    """Training images of each category that both networks and the golden feature learn from, besides all of them."""
-
-
 class Surroundings(Section):
     """What planning finds besides the settings, and jobs are given as it was."""
 

@@ -463,11 +463,6 @@ def has(*systems: str) -> Condition:
     return lambda study: not set(systems).isdisjoint(study.systems())
 
 
-def after_steps(step: float) -> str:
-    """Return the setting of numbers of networks after so many of their steps."""
-    return f"after {step:,.0f} steps"
-
-
 def with_interval(found: Measured, form: str) -> str:
     """Return ``61.8 [60.9, 62.7]``, the value alone without an interval, ``-`` without a value."""
     if math.isnan(found.value) or math.isnan(found.low) or math.isnan(found.high):

@@ -51,7 +51,6 @@ TITLES = {
 WEIGHTED, UNIFORM = "weighted", "uniform"
 """How the sampler draws images (section 6.6)."""
 _SAMPLED = re.compile(r"multiscale-(weighted|uniform)-(\d{3})")
-_FEWER = re.compile(r"(.+)-images(\d+)")
 _TRAINING = re.compile(r"(.+)-seed(\d+)")
 
 
@@ -74,37 +73,19 @@ def system_and_seed(training: str) -> tuple[str, int]:
     return (found[1], int(found[2])) if found else (training, 1)
 
 
-def with_images(system: str, n_images: int) -> str:
-    """Return the name of a system that learns from so many training images of each category."""
-    return f"{system}-images{n_images:03d}"
-
-
-def system_and_images(system: str) -> tuple[str, int]:
-    """Return the system and the images of `with_images`; 0 where it learns from all."""
-    found = _FEWER.fullmatch(system)
-    return (found[1], int(found[2])) if found else (system, 0)
-
-
-def on_all_images(systems: Iterable[str]) -> set[str]:
-    """Return the systems that learn from all training images."""
-    return {system for system in systems if not system_and_images(system)[1]}
-
-
 def is_network(system: str) -> bool:
     """Tell whether a system needs torch."""
-    return system_and_images(system)[0] in TABLE2 or sampled_share(system) is not None
+    return system in TABLE2 or sampled_share(system) is not None
 
 
 def is_learned(system: str) -> bool:
     """Tell whether a system learns from training relevance, or from what such a system has learned."""
-    return is_network(system) or system_and_images(system)[0] in (EMBEDDED, OASIS, GOLDEN)
+    return is_network(system) or system in (EMBEDDED, OASIS, GOLDEN)
 
 
 def system_title(system: str, *, short: bool = False) -> str:
     """Return the printed name of a system, or one in its manner for networks that only Figure 6 shows."""
-    share, (all_images, n_images) = sampled_share(system), system_and_images(system)
-    if n_images:
-        return f"{TITLES[all_images]}, {n_images} images"
+    share = sampled_share(system)
     if system in TITLES or share is None:
         return TITLES.get(system, system)
     return f"{share[0]} {share[1]}%" if short else f"Multiscale, {share[0]}, {share[1]}% out-of-class"
@@ -144,9 +125,6 @@ def contrast_pairs(systems: Iterable[str], chosen_percent: int = PAPER_PERCENT) 
         first, *others = shares.values()
         pairs += [(other, first) for other in others]
         pairs += [(shares[0], UNIFORM_SYSTEM)] if 0 in shares else []
-    sizes = dict.fromkeys(n_images for _, n_images in map(system_and_images, sorted(there)) if n_images)
-    curve = ((DEEP, GOLDEN), (DEEP, SINGLE))
-    pairs += [(with_images(first, n), with_images(second, n)) for n in sizes for first, second in curve]
     return tuple(dict.fromkeys(pair for pair in pairs if set(pair) <= there))
 
 

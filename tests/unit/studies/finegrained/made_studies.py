@@ -98,20 +98,6 @@ def toy_curves():
     }
 
 
-CURVES = {"learning_curves": {"steps": [50, 100], "images": [6]}}
-CURVES |= {"network": {"seeds": 3, "ranking": {"validation_interval": 50}}}
-
-
-def toy_trace(ended=()):
-    """Numbers of three seeds of two networks after 50 and 100 steps, which one training did not take."""
-    rows = []
-    for seed, step, system in product((1, 2, 3), (50, 100), (DEEP, "single-scale-ranking")):
-        value = {50: 70.0, 100: 86.0}[step] + seed
-        if step == 50 or (system, seed) != ended:
-            rows += [(step, metric, value, system, seed) for metric in ("similarity_precision", "score@30")]
-    return pd.DataFrame(rows, columns=["x", "metric", "value", "method", "fold"]).assign(subset="traced")
-
-
 def toy_pool(source="pool"):
     return pd.DataFrame({"text_query": ["a", "a", "b"], "image_id": [0, 1, 2], "source": source})
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from contract import claims, contrasted, verdict_on
 from made_studies import (
-    CURVES,
     KINDS,
     LEVELS,
     NONE,
@@ -16,7 +15,6 @@ from made_studies import (
     toy_intervals,
     toy_pool,
     toy_study,
-    toy_trace,
 )
 
 from lookalike.exhibits.claims import claims_of
@@ -24,7 +22,7 @@ from lookalike.exhibits.claims_table import claim_records
 from lookalike.exhibits.contrasts import SYNTHETIC
 from lookalike.exhibits.statuses import Outcome
 from lookalike.studies.finegrained.numbers import metrics_of
-from lookalike.studies.finegrained.systems import ALL, TABLE1
+from lookalike.studies.finegrained.systems import TABLE1
 
 HOLDS, FAILS, OPEN, NOT_RUN, _ = Outcome
 CLAIMS = {claim.id: claim for claim in claims_of(claims("finegrained"))}
@@ -80,15 +78,9 @@ def test_each_claim_follows_its_intervals(claim, tmp_path):
 
 
 def rows_of(folder, **settings):
-    """Our contrasts of a study whose networks were traced, on data of a kind."""
-    tables = {"metrics": metrics_of(toy_intervals(), {}, {}, [toy_trace()]), "paired": toy_contrasts()}
-    return toy_study(folder, tables, **CURVES | settings).contrasts.rows
-
-
-def test_print_says_nothing_of_networks_on_their_way(tmp_path):
-    rows = [row for row in rows_of(tmp_path) if row.setting != ALL]
-    assert {row.setting for row in rows} == {"after 50 steps", "after 100 steps"}
-    assert all(np.isnan(row.printed) for row in rows)
+    """Our contrasts of a study on data of a kind."""
+    tables = {"metrics": metrics_of(toy_intervals(), {}), "paired": toy_contrasts()}
+    return toy_study(folder, tables, **settings).contrasts.rows
 
 
 @pytest.mark.parametrize(("settings", "data"), [({}, SYNTHETIC), (REAL, "real")])

@@ -38,7 +38,7 @@ def statuses(table):
 
 def test_every_exhibit_is_drawn_and_says_which_data_it_shows(tmp_path):
     tables = {
-        "metrics": metrics_of(made.toy_intervals(), made.toy_curves(), traces=[made.toy_trace()]),
+        "metrics": metrics_of(made.toy_intervals(), made.toy_curves()),
         "paired": made.toy_contrasts(),
         "fits": made.toy_fits(),
         "pool": made.toy_pool(),
@@ -49,7 +49,7 @@ def test_every_exhibit_is_drawn_and_says_which_data_it_shows(tmp_path):
         tables=tables,
         files=files,
         claims=claims("finegrained"),
-        **made.REAL | made.CURVES | {"title": "our triplets"},
+        **made.REAL | {"title": "our triplets"},
     )
     printed = [f"deep-ranking-cvpr-2014/{name}" for name in ("table1", "table2", "text")]
     folder = tmp_path / "results" / "made" / "exhibits"
@@ -202,7 +202,7 @@ LEARNED = {"fig4"}
 )
 def test_what_would_be_an_empty_frame_is_not_listed(settings, lacking, unlisted):
     study = made.given(surroundings=lacking, **{"golden": {"ratings": 0.25}} | settings)
-    names = {exhibit.name for exhibit in study.known_exhibits().values()} - {"learning"}
+    names = {exhibit.name for exhibit in study.known_exhibits().values()}
     assert names - {exhibit.name for exhibit in study.own_exhibits()} == unlisted
 
 
@@ -264,25 +264,6 @@ def test_notes_say_how_networks_differ_from_the_papers(tmp_path):
     assert (own in small.about("deep-ranking"), own in large.about("deep-ranking")) == (True, False)
     given = made.of_numbers(tmp_path, made.toy_intervals(), network={"pretraining": {"weights": "net.lookalike"}})
     assert ("ImageNet" in small.about("convnet"), "ImageNet" in given.about("convnet")) == (True, False)
-
-
-def test_learning_curves_have_bands_over_seeds_where_all_seeds_are_still_learning(tmp_path):
-    few = {"deep-ranking-images006": (76.7, 6.0), "golden-features-images006": (71.3, 6.1)}
-    levels = made.LEVELS | few
-    # the third seed of the single-scale network ended before
-    metrics = metrics_of(made.toy_intervals(levels), {}, {}, [made.toy_trace(ended=("single-scale-ranking", 3))])
-    tables = {"metrics": metrics, "paired": made.toy_contrasts(levels)}
-    study = made.toy_study(tmp_path, tables, **made.CURVES)
-    found = study.contrasts.intervals("after 100 steps", PRECISION, "deep-ranking", "golden-features")
-    assert [row.mean for row in found] == [pytest.approx(88.0 - 80.3)]
-    assert (found[0].interval, found[0].n) == ("seeds", 3)
-    assert found[0].high - found[0].mean == pytest.approx(4.303 / 3**0.5, rel=1e-3), "Student's t of three seeds"
-    assert study.contrasts.intervals("after 50 steps", PRECISION, "deep-ranking", "single-scale-ranking")[0].mean == 0
-    assert not study.contrasts.intervals("after 100 steps", PRECISION, "single-scale-ranking")
-    figure = made.drawn(study, "learning")
-    assert len(figure.panels) == 4
-    images = figure.frame[figure.frame["along"].str.contains("images") & figure.frame["metric"].eq(PRECISION)]
-    assert dict(zip(images["system"], images["value"], strict=True)) == {"deep-ranking": 76.7, "golden-features": 71.3}
 
 
 LACKING = {"no_networks": "not run: install torch", "no_training": "not run: put training/ there"}

@@ -6,7 +6,6 @@ import pytest
 from contract import ROOT, check_plan
 from project import own_settings
 
-from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.model import plain
 from lookalike.studies.finegrained import section
 from lookalike.studies.finegrained.section import describer_module
@@ -77,21 +76,6 @@ def test_networks_have_a_job_each_or_one_for_every_seed(demo):
     assert [system_and_seed(batch.fitted[1]) for batch in by_seed] == [("deep-ranking", seed) for seed in (1, 2, 3)]
     assert demo.trainings("oasis") == ["oasis"]
     assert len(demo.curve_files()) == 3 * 8
-
-
-def test_learning_curves_add_networks_of_fewer_images_and_what_they_start_from():
-    curves = {"steps": [50, 100], "images": [14, 7]}
-    study = study_of(DEMO, learning_curves=curves)
-    added = set(study.systems()) - set(study_of(DEMO).systems())
-    bases = ("convnet", "single-scale-ranking", "deep-ranking", "golden-features")
-    assert added == {f"{base}-images{n:03d}" for base in bases for n in (7, 14)}
-    assert study.convnets()[:4] == ["convnet", "convnet-seed2", "convnet-seed3", "convnet-images007"]
-    assert ("deep-ranking-images007", "golden-features-images007") in study.compared_pairs()
-    assert [path.split("/")[-2] for path in study.traced_files()][:2] == study.trainings("single-scale-ranking")[:2]
-    assert is_network("deep-ranking-images007")
-    assert system_title("golden-features-images007") == "Golden Features, 7 images"
-    with pytest.raises(LookalikeError, match="looked at every 50 steps"):
-        study_of(DEMO, learning_curves=curves | {"steps": [50, 75]})
 
 
 def test_without_torch_there_are_no_networks(monkeypatch):
