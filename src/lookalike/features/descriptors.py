@@ -91,22 +91,6 @@ def normalise(counts: Integers, hellinger: bool = False) -> Floats:
     return np.sqrt(descriptors, out=descriptors) if hellinger else descriptors
 
 
-def block_positions(width: int, height: int) -> Ints:
-    """Return x, y and side in pixels of the original, and the level, of each block in the order of `describe`."""
-    positions = [np.empty((0, 4), np.int32)]
-    for level, (level_width, level_height) in enumerate(pyramid.level_sizes(width, height)):
-        rows, columns = pyramid.grid_shape(level_width, level_height)
-        y, x = np.mgrid[:rows, :columns].reshape(2, -1) * pyramid.STRIDE
-        size = int(pyramid.BLOCK * min(width / level_width, height / level_height))
-        block = np.empty((rows * columns, 4), np.int32)
-        block[:, 0] = np.minimum(np.rint(x * (width / level_width)), width - size)
-        block[:, 1] = np.minimum(np.rint(y * (height / level_height)), height - size)
-        block[:, 2] = size
-        block[:, 3] = level
-        positions.append(block)
-    return np.concatenate(positions)
-
-
 def describe_shard(rows: pd.DataFrame, root: PathLike, palette: Floats, progress: Progress | None = None) -> Blocks:
     """Describe the images of some rows of a manifest whose paths are relative to `root`; `progress` counts images."""
     counts = ((describe(image, palette),) for image in read_images(rows, root, progress))

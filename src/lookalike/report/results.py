@@ -33,8 +33,9 @@ UNREADABLE = (LookalikeError, ArithmeticError, AttributeError, LookupError, OSEr
 """What a sidecar or a CSV of another form ends in."""
 GROUPS: Mapping[str, str] = {
     "learning": "How OASIS and its competitors learn",
-    "representation": "How an image is represented",
+    "human": "Human ratings",
     "landmark": "SOML beyond its paper",
+    "web": "The simulated web",
     "finegrained": "Fine-grained similarity beyond its paper",
 }
 """Titles of groups of exhibits that no paper prints; any other group has its name."""

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from made_features import block_counts, flat, nearest, noise, write_blocks, write_images
+from made_features import block_counts, nearest, noise, write_blocks, write_images
 from PIL import Image
 from skimage.feature import local_binary_pattern
 from sklearn.utils.estimator_checks import check_estimator
@@ -157,29 +157,10 @@ def test_counts_are_those_of_block_by_block_counting(width, height, n_colours):
 
 @given(width=st.integers(1, 330), height=st.integers(1, 330))
 @settings(deadline=None, max_examples=20)
-def test_every_block_counts_each_of_its_pixels_twice_and_has_a_place(width, height):
+def test_every_block_counts_each_of_its_pixels_twice(width, height):
     counts = descriptors.describe(noise(0, width, height), PALETTE)
     assert counts.shape == (pyramid.count_blocks(width, height), 79)
     assert (np.add.reduceat(counts, [0, 59], axis=1, dtype=int) == 4096).all()
-    positions = descriptors.block_positions(width, height)
-    x, y, size, level = positions.T
-    assert positions.dtype == np.int32
-    assert len(np.unique(positions, axis=0)) == len(counts)
-    assert ((x >= 0) & (y >= 0) & (x + size <= width) & (y + size <= height)).all()
-    np.testing.assert_allclose(size, 64 * 1.25 ** level.astype(float), atol=2, rtol=0.02)
-
-
-def test_block_positions_are_in_the_order_of_describe():
-    """A bright spot changes exactly the blocks whose place covers it (full size and the levels below)."""
-    spotted = flat(0, 400, 300)
-    spotted[100:110, 210:220] = 255
-    touched = descriptors.describe(spotted, np.array([[0, 0, 0], [255, 255, 255]], np.float32))[:, 60] > 0
-    x, y, size, _ = descriptors.block_positions(400, 300).T
-    inside = (x <= 212) & (x + size >= 218) & (y <= 102) & (y + size >= 108)
-    outside = (x > 221) | (x + size < 209) | (y > 111) | (y + size < 99)
-    assert inside.any()
-    assert touched[inside].all()
-    assert not touched[outside].any()
 
 
 def test_descriptors_are_shares_of_edges_and_of_colours():

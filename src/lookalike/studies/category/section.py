@@ -52,7 +52,7 @@ SIDES = (*ONE_AGGRESSIVENESS, FEW)
 RUN_FILES = ("model.lookalike", "fit.json", "selection.parquet", "metrics.parquet", "ranks.npz")
 MAKERS = {"protocol": RUN_FILES, "traces": ("curve.parquet",)}
 """Module of this study to what it makes of a run."""
-OF_IMAGES = {"images", "palette", "codebook", "blocks"}
+OF_IMAGES = {"images"}
 """What exhibits need that only images have; a data set of visterm counts has none of it."""
 BEFORE, AFTER = "euclidean", "oasis"
 """Methods whose neighbours are shown beside each other."""
@@ -451,9 +451,6 @@ class CategorySection(MethodStudy):
             "manifest": f"{self.folder}/manifest.parquet",
             "images": f"{self.folder}/images.json",
             "pool": f"{self.folder}/codebook_pool.parquet",
-            "palette": self.palette(self.representation),
-            "codebook": f"{self.folder}/features/{self.representation}/codebook.npy",
-            "blocks": self.block_shards(self.representation),
             "dropped": [f"{self.folder}/splits/{subset}-dropped.csv" for subset in self.subsets],
         }
         if {BEFORE, AFTER} <= set(self.methods):

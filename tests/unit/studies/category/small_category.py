@@ -11,9 +11,6 @@ from PIL import Image
 
 from lookalike.core.files import write_json
 from lookalike.exhibits.registry import Exhibit
-from lookalike.features.codebook import learn_codebook
-from lookalike.features.descriptors import describe_shard, normalise
-from lookalike.features.shards import save_shard
 from lookalike.learners import Euclidean
 from lookalike.ranking.rankings import rank_leave_one_out
 from lookalike.studies.category import contrasts
@@ -53,7 +50,6 @@ METHODS |= {
 # rows are in an order of their own, so that rows are no image ids
 IDS = np.random.default_rng(0).permutation(np.arange(100, 124, 2)).astype(np.int32)
 LABELS = np.array(["001.mug", "002.dog", "003.fern"])[(IDS - 100) // 8]
-PALETTE = np.array([[0, 0, 0], [200, 60, 60], [60, 60, 200], [128, 128, 128]], np.float32)
 KINDS = dict.fromkeys(("representation", "subset", "method", "not_converged"), str) | {"fold": int}
 KINDS |= dict.fromkeys(("n_classes", "cpu_seconds_fit", "symmetry_index", "learned_symmetry"), float)
 NO_FITS = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in KINDS.items()})
@@ -133,7 +129,7 @@ def against(reach=0.004, **differences):
 
 
 def images(folder):
-    """Tables and files of twelve images, half black and half noise; the first four are described.
+    """Tables and files of twelve images, half black and half noise.
 
     Before learning their neighbours are random, after it those of their class.
     """
@@ -145,13 +141,7 @@ def images(folder):
     sums = [hashlib.sha256((folder / path).read_bytes()).hexdigest() for path in paths]
     columns = {"image_id": IDS, "path": paths, "label": LABELS, "sha256": sums, "status": "ok"}
     manifest = pd.DataFrame(columns | {"width": 300, "height": 224})
-    blocks = [describe_shard(manifest.iloc[part], folder, PALETTE) for part in ([0, 1, 2], [3])]
-    files = {name: str(folder / f"{name}.npy") for name in ("palette", "codebook")}
-    files |= {name: [str(folder / f"{name}-{number}.npz") for number in range(2)] for name in ("blocks", "ranks")}
-    for block, file in zip(blocks, files["blocks"], strict=True):
-        save_shard(block, file)
-    np.save(files["palette"], PALETTE)
-    np.save(files["codebook"], learn_codebook(normalise(np.concatenate([b.counts for b in blocks])), 5, seed=0))
+    files = {"ranks": [str(folder / f"ranks-{number}.npz") for number in range(2)]}
     noise = np.random.default_rng(3).random((12, 4))
     learned = np.hstack([0.1 * noise, LABELS[:, None] == np.unique(LABELS)])
     for X, file in zip((noise, learned), files["ranks"], strict=True):

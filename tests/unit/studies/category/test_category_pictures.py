@@ -10,8 +10,7 @@ from small_category import IDS, LABELS, images, study
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.image_grid import RIGHT
 from lookalike.exhibits.style import new_figure
-from lookalike.features import lbp, pyramid
-from lookalike.features.descriptors import block_positions
+from lookalike.features import lbp
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.category import lbp_example, neighbours, pictures, protocol
 
@@ -23,13 +22,6 @@ PATCH = np.array([row.split() for row in ROWS]).astype(np.uint8)
 def described(tmp_path_factory):
     tables, files = images(tmp_path_factory.mktemp("described"))
     return study(tables=tables, files=files)
-
-
-def words_of(picture):
-    canvas = new_figure(*picture.size)
-    picture.paint(canvas)
-    texts = [text.get_text() for axis in canvas.axes for text in axis.texts]
-    return texts + [axis.get_title(loc="left") for axis in canvas.axes]
 
 
 def test_the_example_shows_what_the_code_makes_of_its_pixels():
@@ -51,36 +43,6 @@ def test_the_example_patch_is_uniform_with_an_edge(described):
     assert lbp_example.example_patch(np.full((9, 9), 7, np.uint8)).tolist() == [[7] * 5] * 5
     # examples are of the pool, which is never in a split
     assert np.array_equal(pictures.example_image(described), pictures.load_image(described, f"{IDS[1]}.png"))
-
-
-@pytest.mark.parametrize(("width", "height", "n_drawn"), [(300, 200, 3), (640, 480, 6)])
-def test_the_grid_of_blocks_has_a_panel_per_level(width, height, n_drawn):
-    picture = pictures.picture_of_blocks(np.zeros((height, width, 3), np.uint8))
-    rows, columns = pyramid.grid_shape(width, height)
-    first, *others = words_of(picture)
-    assert first == f"level 0\n{width}×{height} pixels\n{columns}×{rows} = {rows * columns} blocks"
-    assert len(others) == n_drawn - 1
-    assert picture.frame["blocks"].sum() == pyramid.count_blocks(width, height)
-
-
-def test_the_palette_shows_colours_and_shares():
-    picture = pictures.picture_of_palette(np.array([[0, 0, 0], [200.5, 30, 30]], np.float32), np.array([1, 3]))
-    assert picture.frame["colour"].tolist() == ["#000000", "#c81e1e"]
-    assert {"25.0%", "75.0%"} <= set(words_of(picture))
-
-
-def test_visterms_are_rows_of_blocks_from_different_images(described, monkeypatch):
-    gallery = pictures.common_visterms(described)
-    assert len(gallery.rows) == gallery.frame["word"].nunique() == 4
-    assert all(rows["image_id"].is_unique for _, rows in gallery.frame.groupby("word"))
-    assert gallery.row_titles[0].splitlines()[1] == "100% of images"
-    first = next(gallery.frame.itertuples())
-    x, y, size, _ = block_positions(300, 224)[first.block]
-    image = pictures.load_image(described, f"{first.image_id}.png")
-    assert np.array_equal(gallery.rows[0][0].image, image[y : y + size, x : x + size])
-    monkeypatch.setattr(pictures, "N_IMAGES", 2)
-    images_drawn = set(pictures.common_visterms(described).frame["image_id"])
-    assert images_drawn == {IDS[0], IDS[3]}, "spread evenly over all"
 
 
 def test_neighbours_are_those_of_the_rankings_and_all_queries_are_counted(described, monkeypatch, tmp_path):

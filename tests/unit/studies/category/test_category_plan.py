@@ -121,7 +121,7 @@ def test_a_subset_has_methods_and_changes_of_its_own(settings):
 
 
 def test_exhibits_have_settings_and_files(settings):
-    pictured = {"learning/neighbours", "representation/palette", "representation/visterms"}
+    pictured = {"learning/neighbours", "oasis-jmlr-2010/fig2"}
     drawn = {dataset: check_plan(settings.category[dataset]) for dataset in ("demo", "caltech20", "caltech256")}
     assert pictured | {"oasis-jmlr-2010/table4"} <= drawn["demo"]
     # visterm counts have no pictures, and all curves of the paper
