@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import product
 
 import numpy as np
 import pandas as pd
 
-from lookalike.exhibits.model import Axis, Figure, Line, Panel, Series, Table
+from lookalike.exhibits.model import Axis, Figure, Line, Panel, Table
 from lookalike.exhibits.printed import PARTITIONS, STAR, Cell, beside_print, plus_minus, significant
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, Look, looks_of
@@ -127,29 +126,6 @@ def _variant_rows(study: CategoryStudy, subset: Subset, method: str) -> pd.DataF
         return curves.joined([])
     gaps = (own - oasis).loc[:K_MAX].rename_axis("x").reset_index().melt("x").dropna(subset="value")
     return curves.mean_curve(subset, method, gaps, "difference")
-
-
-@exhibit(
-    "learning/classes",
-    title="Precision and the number of classes",
-    needs=("metrics", "fits"),
-    when=lambda study: len(study.subsets) > 2,
-)
-def precision_by_classes(study: CategoryStudy) -> Figure:
-    """How much harder more classes are: mean average precision (mAP) of each method on subsets of several sizes."""
-    parts = [
-        curves.mean_curve(subset, method, study.values(subset, method).reset_index().assign(x=subset.n_classes))
-        for subset, method in product(study.parts, study.methods)
-    ]
-    frame = curves.joined(parts).rename(columns={"step": "n_classes"})
-    shift = [curves.aside(place, len(study.methods)) / 3 for place in range(len(study.methods))]
-    lines = tuple(
-        Series(study.title_of(method), {"series": method}, "n_classes", "map", look, "low", "high", aside=shift[place])
-        for place, (method, look) in enumerate(looks_of(study.methods).items())
-    )
-    ticks = tuple((n, str(n)) for n in sorted({subset.n_classes for subset in study.parts}))
-    x, y = Axis("Number of classes", "log", ticks=ticks), replace(curves.MAP, low=0)
-    return Figure(frame, (Panel("", x, y, lines),), notes=(curves.ASIDE,))
 
 
 @exhibit("representation/ablations", title="Representations compared", needs=("metrics", "fits"))
