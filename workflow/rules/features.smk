@@ -72,8 +72,6 @@ rule count_visterms:
         representation=one_of(SETTINGS.representations),
     conda:
         "../../envs/images.yaml"
-    params:
-        settings=settings_for(CATEGORY, "count_visterms"),
     script:
         "../scripts/count_visterms.py"
 

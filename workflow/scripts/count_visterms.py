@@ -11,7 +11,6 @@ with logged(snakemake):
     counts = count_visterms(
         snakemake.input.blocks,
         np.load(snakemake.input.codebook),
-        hellinger=snakemake.params.settings["hellinger"],
         n_rows=len(read_table(snakemake.input.manifest)),
     )
     write_csr(counts, snakemake.output[0])

@@ -20,7 +20,7 @@ with logged(snakemake):
     )
     print(f"{len(counts)} descriptors for {representation.words} words")
     codebook = learn_codebook(
-        normalise(counts, representation.hellinger),
+        normalise(counts),
         representation.words,
         seed=integer_seed(params["seed"], *names, "k-means"),
         n_iterations=representation.iterations,

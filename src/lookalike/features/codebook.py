@@ -109,12 +109,12 @@ def settle_nearest(
                     words[i] = j
 
 
-def count_visterms(block_files: Iterable[PathLike], codebook: Floats, hellinger: bool, n_rows: int) -> sp.csr_array:
+def count_visterms(block_files: Iterable[PathLike], codebook: Floats, n_rows: int) -> sp.csr_array:
     """Count how often each visterm occurs in each image: (n_rows, n_words), int32, row = image_id."""
 
     def words_of(counts: Shorts) -> Ints:
         starts = range(0, len(counts), _CHUNK)
-        parts = [assign(normalise(counts[start : start + _CHUNK], hellinger), codebook) for start in starts]
+        parts = [assign(normalise(counts[start : start + _CHUNK]), codebook) for start in starts]
         return np.concatenate([np.empty(0, np.int32), *parts])
 
     shards = ((path, load_shard(Blocks, path)) for path in block_files)

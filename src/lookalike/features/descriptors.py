@@ -82,13 +82,12 @@ def count_level(image: Bytes, padded: Bytes, bins: Bytes, n_lbp: int, keys: Ints
     return counts
 
 
-def normalise(counts: Integers, hellinger: bool = False) -> Floats:
+def normalise(counts: Integers) -> Floats:
     """Turn raw counts into descriptors: the edge part and the colour part each sum to 1."""
     descriptors = counts.astype(np.float32)
     for part in (descriptors[:, : lbp.N_BINS], descriptors[:, lbp.N_BINS :]):
         part /= np.maximum(part.sum(axis=1, keepdims=True), 1)
-    # Euclidean distances between square roots are Hellinger distances; the papers take none
-    return np.sqrt(descriptors, out=descriptors) if hellinger else descriptors
+    return descriptors
 
 
 def describe_shard(rows: pd.DataFrame, root: PathLike, palette: Floats, progress: Progress | None = None) -> Blocks:

@@ -165,10 +165,9 @@ def test_every_block_counts_each_of_its_pixels_twice(width, height):
 
 def test_descriptors_are_shares_of_edges_and_of_colours():
     counts = block_counts(5)
-    plain, roots = normalise(counts), normalise(counts, hellinger=True)
-    assert plain.dtype == roots.dtype == np.float32
+    plain = normalise(counts)
+    assert plain.dtype == np.float32
     np.testing.assert_allclose(plain, counts / 4096, rtol=1e-6)
-    np.testing.assert_array_equal(roots, np.sqrt(plain))
     np.testing.assert_array_equal(counts, block_counts(5))
     halved = np.hstack([counts[:, :59], counts[:, 59:] // 2])  # each part sums to 1
     np.testing.assert_allclose(normalise(halved)[:, 59:].sum(axis=1), 1, rtol=1e-6)
@@ -202,17 +201,16 @@ def test_a_sample_is_of_the_pool_uniform_and_all_where_there_are_few(tmp_path):
     np.testing.assert_array_equal(everything, np.concatenate([IMAGES[0], IMAGES[2]]))
 
 
-@pytest.mark.parametrize("hellinger", [False, True])
-def test_samples_and_counts_do_not_depend_on_the_files(tmp_path, hellinger):
-    codebook = cb.learn_codebook(normalise(np.concatenate(list(IMAGES.values())), hellinger), 8, seed=0)
+def test_samples_and_counts_do_not_depend_on_the_files(tmp_path):
+    codebook = cb.learn_codebook(normalise(np.concatenate(list(IMAGES.values()))), 8, seed=0)
     samples = []
     for number, split in enumerate(SPLITS):
         paths = write_blocks(tmp_path / str(number), IMAGES, split)
         samples.append(cb.sample_descriptors(paths, range(6), 15, np.random.default_rng(3)))
-        counts = cb.count_visterms(paths, codebook, hellinger, n_rows=9)
+        counts = cb.count_visterms(paths, codebook, n_rows=9)
         assert (counts.shape, counts.dtype, counts.has_sorted_indices) == ((9, 8), np.int32, True)
         for image, blocks in IMAGES.items():
-            words = nearest(normalise(blocks, hellinger), codebook)
+            words = nearest(normalise(blocks), codebook)
             np.testing.assert_array_equal(counts[[image]].toarray()[0], np.bincount(words, minlength=8))
         assert counts[[6, 7, 8]].nnz == 0
     np.testing.assert_array_equal(samples[1:], [samples[0]] * 2)
@@ -222,8 +220,8 @@ def test_samples_and_counts_do_not_depend_on_the_files(tmp_path, hellinger):
     ("split", "call", "sentence"),
     [
         (SPLITS[0], lambda paths: cb.sample_descriptors(paths, [1, 99], 9, np.random.default_rng(0)), "no block to"),
-        ([*SPLITS[0], [5]], lambda paths: cb.count_visterms(paths, WORDS, False, 6), "twice or one that is in another"),
-        (SPLITS[0], lambda paths: cb.count_visterms(paths, WORDS, False, 5), "not in the manifest"),
+        ([*SPLITS[0], [5]], lambda paths: cb.count_visterms(paths, WORDS, 6), "twice or one that is in another"),
+        (SPLITS[0], lambda paths: cb.count_visterms(paths, WORDS, 5), "not in the manifest"),
     ],
 )
 def test_what_cannot_be_is_a_users_mistake(tmp_path, split, call, sentence):

@@ -181,7 +181,6 @@ TWO_TRUTHS = {"ground_truth": "y", "distractors": ["z"]}
         ("category.demo.variants", ["oasis-prj"], ["category.demo.variants", "did you mean 'oasis-proj'?"]),
         ("category.demo.timed", ["oasis"], ["'oasis'", "more than once", "timed, set_aside, projected"]),
         ("category.demo.projected", ["rca"], ["'rca'", "needs a `trace`"]),
-        ("category.demo.ablation_methods", ["rca"], ["category.demo.ablation_methods", "there are: euclidean"]),
         ("representations.words500.descriptor", "sift", ["'sift'", "lbp59-rgb20"]),
         (
             "datasets.mine",

@@ -25,8 +25,6 @@ class Representation(Section):
     descriptor: str = Field(description="Id of the descriptor that it is made from.")
     words: int = Field(ge=2)
     """Words of the codebook; the papers use 1,000 for the comparisons and 10,000 at web scale."""
-    hellinger: bool = False
-    """Take square roots of the histograms before clustering; not in the papers."""
     max_descriptors: int = Field(1000000, ge=2)
     """At most this many blocks, drawn evenly over the pool's images, train the codebook."""
     iterations: int = Field(25, ge=1, description="Iterations of k-means.")

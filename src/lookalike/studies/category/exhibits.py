@@ -30,7 +30,7 @@ WORDS_IN_TEXT = 10_000
     "oasis-2009-draft/text",
     title="Numbers in its text",
     needs=("fits", "manifest"),
-    shows=("oasis", "ablations"),
+    shows=("oasis", "euclidean", "ablations"),
 )
 def numbers_of_text(study: CategoryStudy) -> Table:
     """What the paper says in its text: images kept, visterms of an image, and how symmetric W is after training."""

@@ -34,6 +34,4 @@ def reads_of_images(job: str, shared: Shared, dataset: str, names: Mapping[str, 
             return {"n_shards": data.shards}
         case "learn_codebook":
             return {"representation": shared.representations[representation], **seed}
-        case "count_visterms":
-            return {"hellinger": shared.representations[representation].hellinger}
     return None

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from lookalike.exhibits.model import Axis, Figure, Line, Panel, Table
-from lookalike.exhibits.printed import PARTITIONS, STAR, Cell, beside_print, plus_minus, significant
+from lookalike.exhibits.printed import PARTITIONS, STAR, Cell, beside_print, plus_minus
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, Look, looks_of
 from lookalike.exhibits.words import listed
@@ -19,20 +19,14 @@ from lookalike.ranking.statistics import summarise
 from lookalike.studies.category import curves
 from lookalike.studies.category.comparison import comparison_below, margins
 from lookalike.studies.category.study import DRAFT, K_MAX, PRINTED_TABLE, CategoryStudy, Subset
-from lookalike.studies.metrics import not_converged, rows_in, select
+from lookalike.studies.metrics import rows_in, select
 
 TABLE_METHODS = ("oasis", "mcml", "lego", "lmnn", "euclidean")
 """Columns of these tables, in their order."""
 TABLE_METRICS = {"map": "Mean avg. prec.", "p@1": "Top 1 prec.", "p@10": "Top 10 prec.", "p@50": "Top 50 prec."}
 EQUAL_METRICS = {f"{metric}, equal": f"{title}, equal settings" for metric, title in TABLE_METRICS.items()}
 """The same of methods that all choose from as many settings."""
-BEST = {**dict.fromkeys((*TABLE_METRICS, *EQUAL_METRICS), max), "cpu_seconds_fit": min}
-QUANTITIES = {
-    "map": ("Mean avg. prec.", "percent"),
-    "nonzeros_per_image_train": ("Different visterms", "an image"),
-    "cpu_seconds_fit": ("Training time", "seconds"),
-}
-"""What representations are compared by: metric, or column of the fits, to its title and unit."""
+BEST = dict.fromkeys((*TABLE_METRICS, *EQUAL_METRICS), max)
 DRAFTS_SIGN = (
     "The draft names no ± in its tables, and standard errors in its figures. JMLR prints the same numbers as standard "
     "deviations over folds, and so they are read here."
@@ -126,39 +120,6 @@ def _variant_rows(study: CategoryStudy, subset: Subset, method: str) -> pd.DataF
         return curves.joined([])
     gaps = (own - oasis).loc[:K_MAX].rename_axis("x").reset_index().melt("x").dropna(subset="value")
     return curves.mean_curve(subset, method, gaps, "difference")
-
-
-@exhibit("representation/ablations", title="Representations compared", needs=("metrics", "fits"))
-def ablations(study: CategoryStudy) -> Table:
-    """Whether the image representation matters: mAP, different visterms of a training image, and training time."""
-    numbers, fits, own = study.table("metrics"), study.table("fits"), study.representation
-    parts = [select(numbers, metric="map").assign(value=lambda rows: 100 * rows["value"])]
-    parts += [fits.assign(metric=name, value=fits[name]) for name in QUANTITIES if name in fits]
-    keys = ["subset", "representation", "metric", "method"]
-    summary = summarise(pd.concat([part[[*keys, "value"]] for part in parts]), by=keys)
-    representations = [own, *sorted(set(numbers["representation"]) - {own})]
-    rows = product([subset.id for subset in study.parts], representations, QUANTITIES, study.methods)
-    cells = pd.DataFrame(rows, columns=keys).merge(summary, on=keys, how="left")
-    cells = cells.rename(columns={"mean": "ours", "std": "ours_std"}).drop(columns="sem")
-    stopped = not_converged(fits, ["subset", "representation", "method"], "folds")
-    is_stopped = [(row.subset, row.representation, row.method) in stopped for row in rows_in(cells)]
-    # the folds that happened to end would be the easier ones
-    cells.loc[is_stopped, ["ours", "ours_std", "n_folds"]] = math.nan
-    cells["ours_cell"] = [
-        significant(row.ours, row.ours_std)
-        if row.metric == "cpu_seconds_fit"
-        else plus_minus(row.ours, row.ours_std, ".1f")
-        for row in rows_in(cells)
-    ]
-    cells.loc[is_stopped, "ours_cell"] = STAR
-    cells["n_folds"] = cells["n_folds"].fillna(0).astype(int)
-    cells["n_classes"] = cells["subset"].map({subset.id: subset.n_classes for subset in study.parts})
-    cells["unit"] = cells["metric"].map({name: unit for name, (_, unit) in QUANTITIES.items()})
-    quantities = {name: f"{title}, {unit}" for name, (title, unit) in QUANTITIES.items()}
-    methods = {method: study.title_of(method) for method in study.methods}
-    titles = {"method": methods, "subset": study.titles, "metric": quantities}
-    keys_of_rows = ("representation", "metric")
-    return Table(cells, keys_of_rows, "method", "subset", titles=titles, compared="method", best=BEST)
 
 
 def main_cells(study: CategoryStudy) -> pd.DataFrame:

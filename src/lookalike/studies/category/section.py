@@ -80,7 +80,7 @@ class CategorySection(MethodStudy):
 
     room: ClassVar = "category"
     contrasted: ClassVar = ("metrics", "results", "fits", "selections")
-    without_effect: ClassVar = dict.fromkeys(("batch", "like", "ablations", "ablation_methods"), True) | {
+    without_effect: ClassVar = dict.fromkeys(("batch", "like", "ablations"), True) | {
         "ratings": {"path", "queries", "retrieved", "random"}
     }
 
@@ -109,9 +109,8 @@ class CategorySection(MethodStudy):
     transfer: Absent[Transfer] = ABSENT
     few_images: Absent[FewImages] = ABSENT
     ablations: Distinct[str] = Field([])
-    """Ids of further representations to run with the same subsets."""
-    ablation_methods: Absent[Distinct[str]] = Field(ABSENT, min_length=1)
-    """Ids of the methods that are run in the further representations; all of `methods` if left out."""
+    """Ids of further representations, in which the Euclidean distance alone is run: the papers' text tells how many of
+    10,000 visterms an image has (JMLR section 3)."""
     splits: Splits = Splits()
     subsets: dict[Id, ClassSubset] = Field(min_length=1, description="The subsets of classes, by id.")
     halves: Absent[Halves] = ABSENT
@@ -143,8 +142,8 @@ class CategorySection(MethodStudy):
         """Refuse methods that do not exist, have two roles, or cannot take theirs, and those of a subset alone."""
         known = self._shared.methods
         refer_once(place, {role: getattr(self, role) for role in ROLES} | {"equal": [*self.equal.values()]}, known)
-        for method in self.ablation_methods or ():
-            refer(f"{place}.ablation_methods", method, self.methods)
+        if self.ablations:
+            refer(f"{place}.ablations: a method", BEFORE, self.methods)
         for method in self.projected:
             if known[method].trace is None:
                 raise LookalikeError(f"config: {place}.projected names {method!r}, which needs a `trace` to be drawn")
@@ -346,8 +345,7 @@ class CategorySection(MethodStudy):
 
     def methods_by_representation(self) -> dict[str, list[str]]:
         """Return representation to the methods that are run in it, the study's own first."""
-        others = dict.fromkeys(self.ablations, self.ablation_methods or self.methods)
-        return {self.representation: self.run_methods()} | others
+        return {self.representation: self.run_methods()} | {further: [BEFORE] for further in self.ablations}
 
     def runs(self, file: str, *, ablations: bool = True, timed: bool = True) -> list[str]:
         """Return one file of every run, or without further representations, or without what no ranking compares."""

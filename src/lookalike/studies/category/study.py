@@ -561,9 +561,8 @@ class CategoryStudy(CategorySection):
         if other:
             return f"other splits than the paper's ({'; '.join(other)})"
         representation = self.own_representation
-        if representation.words != PAPER_WORDS or representation.hellinger:
-            roots = ", square roots" if representation.hellinger else ""
-            return f"another representation ({representation.words:,} words{roots})"
+        if representation.words != PAPER_WORDS:
+            return f"another representation ({representation.words:,} words)"
         return ""
 
 

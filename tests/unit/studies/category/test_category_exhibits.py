@@ -1,7 +1,6 @@
 """Tables and figures of the category study: numbers of cells by hand, marks, columns, and that each is written."""
 
 import math
-from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -44,7 +43,7 @@ CANDIDATES = (
     pd.DataFrame(scores(oasis_equal=0)).drop(columns=["x", "value"]).assign(aggressiveness=0.3, step=100, map=0.25)
 )
 SYNTHETIC = {"kind": "synthetic"}
-ROOTS_OF_500 = {"representation": {"words": 500, "hellinger": True}}
+WORDS_500 = {"representation": {"words": 500}}
 
 
 def whole(id, tables=None, **more):
@@ -213,19 +212,6 @@ def test_tables_have_the_papers_form():
     ratios = [row[0] for row in sheets_of(times.below)[0].rows]
     assert ratios == ["Paper / ours", "Over OASIS, ours", "Over OASIS, paper (Matlab)", "Over OASIS, paper (Matlab+C)"]
     assert any("a processor" in note for note in times.notes)
-    # of several representations the own one comes first
-    other = [{**row, "representation": "a-words", "value": 0.4} for row in scores(oasis=0.3)]
-    took = fits(nonzeros_per_image_train=60.0, cpu_seconds_fit=2.0)
-    table = EVERY["representation/ablations"].draw(study([*other, *scores(oasis=0.3)], methods=["oasis"], fits=took))
-    quantities = ("Mean avg. prec., percent", "Different visterms, an image", "Training time, seconds")
-    assert [row[:2] for row in sheets_of(table)[0].rows] == list(product(("words1000", "a-words"), quantities))
-    cells = ["30.0 ± 0.2", "60.0 ± 0.0", "2.0 ± 0.0", "40.0 ± 0.0", "-", "-"]
-    assert table.frame["ours_cell"].tolist() == cells
-    # a single fold that did not end is enough
-    took.loc[0, "not_converged"] = UNFINISHED
-    table = EVERY["representation/ablations"].draw(study([*other, *scores(oasis=0.3)], methods=["oasis"], fits=took))
-    assert table.frame["ours_cell"].tolist() == ["*", "*", "*", *cells[3:]]
-    assert table.frame["ours"].isna().tolist() == [True] * 3 + [False, True, True]
 
 
 def test_numbers_of_other_data_get_no_verdict():
@@ -251,7 +237,7 @@ def test_numbers_of_other_data_get_no_verdict():
         ({}, {"classes": ["cats", "dogs"]}, 10, "other classes than the paper's"),
         ({}, {}, 9, "9 of the paper's 10 classes"),
         ({"splits": {"test": 10}}, {}, 10, "other splits than the paper's (test 10, the paper 25)"),
-        (ROOTS_OF_500, {}, 10, "another representation (500 words, square roots)"),
+        (WORDS_500, {}, 10, "another representation (500 words)"),
     ],
 )
 def test_why_a_subset_may_not_be_held_against_print(changed, subset, n_classes, why):
