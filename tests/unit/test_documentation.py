@@ -187,7 +187,7 @@ def test_adding_a_learner_is_done_by_what_the_page_says(copy):
     runs = re.findall(r"results/demo/runs/words500/(\w+)/shrunk-rca/0/model\.lookalike", planned)
     assert set(runs) == {"demo10"}
     assert "rule run_subset_words500_demo10_demo:" in planned
-    for exhibit in ("oasis-jmlr-2010/table4", "oasis-jmlr-2010/fig6", "learning/comparison"):
+    for exhibit in ("oasis-jmlr-2010/table4", "oasis-jmlr-2010/fig6"):
         assert f"results/demo/exhibits/{exhibit}.csv" in planned
 
 

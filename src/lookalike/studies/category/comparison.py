@@ -1,9 +1,9 @@
-"""Is OASIS better than a method? The differences of mAP with their intervals, alone and below the papers' tables."""
+"""Is OASIS better than a method? The differences of mAP with their intervals, below the papers' tables."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -13,7 +13,6 @@ from lookalike.exhibits.contrasts import Contrast
 from lookalike.exhibits.margins import margin
 from lookalike.exhibits.model import Margin, Table
 from lookalike.exhibits.printed import MISSING, p_value, status_of
-from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.statuses import Status
 from lookalike.studies.category.section import MINIMUM_OF
 from lookalike.studies.category.study import PRINTED_TABLE, CategoryStudy, Subset
@@ -23,16 +22,8 @@ RULE = (
     "One 95% interval is of the corrected resampled t-test over partitions (Nadeau and Bengio 2003), the other of a "
     "bootstrap over images; p is of the t-test."
 )
-FAMILIES = {
-    "compared": "compared methods",
-    "minima": "at the minimum of their objective",
-    "variants": "symmetric variants",
-    "set_aside": "set aside by the papers",
-}
-"""Families of methods, with their titles."""
 INTERVAL = "95%, the wider of a t-test over folds and a bootstrap over images"
 T_INTERVAL = "95%, of a t-test over folds"
-PROJECTED = "PSD-OASIS is OASIS whose W is projected onto positive semidefinite matrices after learning."
 EQUAL_INTERVAL = f"{T_INTERVAL}, with equal settings"
 POINTS = ("difference", "t_low", "t_high", "bootstrap_low", "bootstrap_high")
 SHOWN = {
@@ -48,66 +39,36 @@ PRINTED = {"printed_cell": "printed difference", "status": "status"}
 """Further ones where the paper at hand prints both methods."""
 
 
-@exhibit(
-    "learning/comparison", title="Methods compared", needs=("contrasts", "fits"), when=lambda study: study.can_compare()
-)
-def comparison(study: CategoryStudy) -> Table:
-    """Whether OASIS is better than each other method: differences in mAP, in points (1 point = 0.01)."""
-    table = _table(study, study.families())
-    return replace(table, margins=tuple(_projected_margins(study)))
-
-
-def _projected_margins(study: CategoryStudy) -> Iterator[Margin]:
-    """Yield OASIS minus itself projected onto positive matrices after learning, on every subset that has both."""
-    for subset in study.parts:
-        pair = ("oasis", "oasis-psd")
-        ours, rows = (
-            {name: 100 * study.values(subset, name).mean() for name in pair},
-            oasis_minus(study, subset, pair[1]),
-        )
-        if rows:
-            titled = {"setting": subset.title, "metric": "mAP", "interval": INTERVAL, "note": PROJECTED}
-            yield margin(study, rows, ours, {}, **titled)
-
-
 def comparison_below(study: CategoryStudy, methods: Sequence[str]) -> Table:
-    """Return the comparison of a table's own columns, which stands below it."""
-    return _table(study, {"compared": methods}, heading=HEADING)
-
-
-def _table(study: CategoryStudy, families: Mapping[str, Sequence[str]], heading: str = "") -> Table:
-    """A block for each subset and family, which have titles where there are several."""
-    heads = FAMILIES if len(families) > 1 else {}
+    """Return the comparison of a table's own columns, which stands below it: a block for each subset."""
     # of images made by code no difference can be held against print
     is_printed = study.paper in PRINTED_TABLE and not study.synthetic
     records = [
-        _record(study, subset, family, method)
-        | {"block": ", ".join(filter(None, (study.block_title(subset), heads.get(family))))}
+        _record(study, subset, method)
+        | {"block": study.block_title(subset)}
         | _equal_gap(study, subset, method)
         | (_printed_gap(study, subset, method) if is_printed else {})
         for subset in study.parts
-        for family, methods in families.items()
         for method in methods
         # a method that runs on other subsets alone, or was not asked for, has no difference here
         if method in subset.methods
     ]
     frame, heads = pd.DataFrame(records), SHOWN | (EQUAL if study.twins else {}) | (PRINTED if is_printed else {})
-    titles = {"method": {method: study.title_of(method) for methods in families.values() for method in methods}}
+    titles = {"method": {method: study.title_of(method) for method in methods}}
     numbers = frozenset(
         ("printed_cell", "equal_cell", "equal_p", "difference_cell", "t_cell", "bootstrap_cell", "p_cell")
     )
     equal = ["With equal settings the interval is of the t-test."] if study.twins else []
     notes = (RULE, *equal)
-    return Table(frame, heads=heads, blocks="block", titles=titles, numbers=numbers, heading=heading, notes=notes)
+    return Table(frame, heads=heads, blocks="block", titles=titles, numbers=numbers, heading=HEADING, notes=notes)
 
 
-def _record(study: CategoryStudy, subset: Subset, family_name: str, method: str) -> dict[str, object]:
+def _record(study: CategoryStudy, subset: Subset, method: str) -> dict[str, object]:
     """One row; where there is no difference its cell is ``*`` or ``-``."""
     rows = oasis_minus(study, subset, method)
     names = {
         "subset": subset.id,
         "n_classes": subset.n_classes,
-        "family": family_name,
         "method": method,
         "unit": "points",
     }

@@ -95,8 +95,7 @@ class CategorySection(MethodStudy):
     timed: Distinct[str] = Field([])
     """Ids of further methods, run only for their training times (JMLR Table 5, draft Table 2)."""
     set_aside: Distinct[str] = Field([])
-    """Ids of methods that the papers tried and set aside (JMLR section 5.3.1). They appear in claims and in the
-    comparison with OASIS, and in no table of a paper."""
+    """Ids of methods that the papers tried and set aside (JMLR section 5.3.1). They appear in claims alone."""
     projected: Distinct[str] = Field([])
     """Ids of OASIS with projections onto positive semidefinite matrices. Only their curves are made (JMLR Figure 9)."""
     minima: Distinct[str] = Field([])
@@ -275,13 +274,6 @@ class CategorySection(MethodStudy):
         known = [method for method in methods if method not in unshown]
         return [method for method in known if chosen is None or originals.get(method, method) in chosen]
 
-    def families(self) -> dict[str, list[str]]:
-        """Return the methods to compare OASIS with, by question: competitors, its variants, and what was set aside."""
-        families = {"compared": self.methods, "minima": self.minima}
-        families |= {"variants": self.variants, "set_aside": self.set_aside}
-        others = {name: [method for method in methods if method != AFTER] for name, methods in families.items()}
-        return {name: methods for name, methods in others.items() if methods}
-
     def with_minima(self, methods: Iterable[str]) -> list[str]:
         """Return some methods, each with the run to its minimum behind it, if the study has one."""
         minima = {MINIMUM_OF[run]: run for run in self.minima if run in MINIMUM_OF}
@@ -289,7 +281,7 @@ class CategorySection(MethodStudy):
 
     def can_compare(self) -> bool:
         """Tell whether the study runs OASIS and something to hold it against."""
-        return AFTER in self.methods and bool(self.families())
+        return AFTER in self.methods and len({*self.methods, *self.minima, *self.variants, *self.set_aside}) > 1
 
     def subset_settings(self, subset: str) -> ClassSubset:
         """Return the settings of one subset, or say in a sentence which there are."""

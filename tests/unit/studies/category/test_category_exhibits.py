@@ -84,7 +84,7 @@ def cell(frame, **keys):
 
 def test_every_exhibit_is_drawn_or_says_what_to_do(tmp_path):
     tables, files = images(tmp_path)
-    toys = whole("learning/comparison", tables=tables, files=files)
+    toys = whole("learning/transfer", tables=tables, files=files)
     check_exhibits("category", toys, tmp_path / "all", printed=PRINTED)
     toys = study().finished({}, not_run="not run: put images at data/toys")
     check_not_run("category", toys, tmp_path / "not run")
@@ -158,10 +158,6 @@ WHY = f"{UNFINISHED} (5 of 5 folds)"
         # 0.43 ± 0.04 and 0.33 ± 0.016 are printed, standard deviations over five folds
         (f"{JMLR}/fig6", {"series": "oasis, printed", "k": 1},
          {"precision": 0.43, "high": 0.43 + 0.04 / math.sqrt(5), "error": 0.04 / math.sqrt(5), "error_is": "s.e.m."}),
-        ("learning/comparison", {"method": "lego"},
-         {"difference": -2, "difference_cell": "-2.0", "t_cell": "-2.4 to -1.6", "p_cell": "0.002",
-          "equal_cell": "+7.0 (+7.0 to +7.0)"}),
-        ("learning/comparison", {"method": "mcml"}, {"difference_cell": "*"}),
         (f"{JMLR}/table5", {"column": "lego"},
          {"ours": 1, "printed": 143, "status": "not comparable", "ours_over_oasis": 10, "printed_over_ours": 143,
           "printed_over_oasis_matlab": 143 / 42}),
@@ -201,13 +197,13 @@ def test_tables_have_the_papers_form():
     gaps = {row[0]: row[-2:] for row in below[0].rows}
     assert (gaps["LEGO"], gaps["MCML"]) == (("+6 ± 1.8", "agrees"), ("+4 ± 2.3", "no result"))
     assert sheets_of(drawn(f"{DRAFT}/table1"))[0].title == "Var10"
-    families = (
-        "compared methods",
-        "at the minimum of their objective",
-        "symmetric variants",
-        "set aside by the papers",
-    )
-    assert set(drawn("learning/comparison").frame["block"]) == {f"Var10, {family}" for family in families}
+    compared = drawn(f"{JMLR}/table4").below.frame
+    assert set(compared["block"]) == {"10 classes"}
+    expected = {"difference": -2, "difference_cell": "-2.0", "t_cell": "-2.4 to -1.6", "p_cell": "0.002"}
+    row = cell(compared, method="lego")
+    assert {name: row[name] for name in expected} == pytest.approx(expected)
+    assert row["equal_cell"] == "+7.0 (+7.0 to +7.0)"
+    assert cell(compared, method="mcml")["difference_cell"] == "*"
     times = drawn(f"{JMLR}/table5")
     ratios = [row[0] for row in sheets_of(times.below)[0].rows]
     assert ratios == ["Paper / ours", "Over OASIS, ours", "Over OASIS, paper (Matlab)", "Over OASIS, paper (Matlab+C)"]
@@ -350,4 +346,4 @@ def test_notes_say_which_sets_methods_and_axes_of_the_paper_are_missing():
     assert said(f"{JMLR}/fig8")[-1] == "The paper draws precision itself; here it is the difference from OASIS."
     assert said(f"{JMLR}/table4")[0] == lacking
     assert lacking in whole(f"{JMLR}/table4").notes(drawn(f"{JMLR}/table4"))
-    assert said("learning/comparison") == []
+    assert said("learning/transfer") == []
