@@ -42,7 +42,6 @@ METHODS = {
     "euclidean": ("Euclidean", Look(BLACK, "X")),
     "lmnn-naive": ("LMNN (naive)", Look(PURPLE, "d", "--")),
     "rca": ("RCA", Look(SKY, "<", "--")),
-    "mmc": ("Xing et al.", Look(ORANGE, "*", "--")),
     "oasis-proj": ("Proj-OASIS", Look(ORANGE, ">", "--")),
     "oasis-online-proj": ("Online-Proj-OASIS", Look(SKY, "s")),
     "oasis-dissim": ("Dissim-OASIS", Look(BLUE, "^", "-.")),

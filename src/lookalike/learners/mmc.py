@@ -1,7 +1,6 @@
 """MMC, distances learned from similar and dissimilar pairs (Xing, Ng, Jordan and Russell, 2003), full matrix version.
 
-The papers found it too slow for their experiments (JMLR section 5.3.1); here it is an optional row of the comparison,
-off by default in the workflow.
+The papers found it too slow for their experiments (JMLR section 5.3.1), and no study runs it.
 """
 
 from __future__ import annotations
@@ -16,15 +15,8 @@ from lookalike.core.arrays import Array, Doubles
 from lookalike.learners.base import class_deviations
 from lookalike.learners.batch import BatchLearner, Point
 from lookalike.learners.factor_descent import quasi_newton
-from lookalike.learners.projections import project_psd
 from lookalike.learners.span import Span, principal_axes
 from lookalike.learners.triplets import class_codes
-
-FIRST_STEP, LENGTHENED, SHORTENED = 0.1, 1.05, 0.5
-"""Of the ascent by projections: the first step tried, as a share of the norm of M, and what becomes of its length."""
-PROJECTIONS, EXCESS = 100, 0.01
-"""Alternating projections end, at most so many, where the constraint is kept up to this share; what is left of it is
-scaled away."""
 
 
 @dataclass(eq=False, repr=False)
@@ -41,10 +33,7 @@ class MMC(BatchLearner):
     max_iter : int, default=100
         The most steps; 0 leaves M = I.
     tol : float, default=0.001
-        Not negative. ``"factor"`` stops when a bound proves that the objective is within this share of its maximum,
-        ``"projected"`` when the step to be tried is shorter than this share of the norm of the matrix.
-    solver : {"factor", "projected"}, default="factor"
-        ``"factor"`` goes to the maximum; ``"projected"`` is the ascent of Xing et al., which is slow and stops early.
+        Not negative. Learning stops when a bound proves that the objective is within this share of its maximum.
     verbose : int, default=0
         Above 0: a progress bar with the objective.
 
@@ -57,20 +46,15 @@ class MMC(BatchLearner):
     objective_ : float
         Mean distance (not squared) of pairs of different classes at M.
     converged_ : bool
-        Whether learning stopped by `tol`, or because no step raised the objective, before `max_iter` steps.
+        Whether learning stopped by `tol` before `max_iter` steps.
     n_steps_, n_iter_, curve_, metric_, n_features_in_
         As of `MCML`.
 
     Notes
     -----
     The problem is concave, and its constraint is a bound on the trace where the covariance within classes is I.
-    ``"factor"`` sets M = LL' there and climbs in L, whose length is fixed, by limited-memory BFGS: no step needs an
+    This sets M = LL' there and climbs in L, whose length is fixed, by limited-memory BFGS: no step needs an
     eigenvalue. The largest eigenvalue of the gradient bounds how far the maximum can be, which is where `tol` stops.
-
-    ``"projected"`` is projected gradient ascent (Xing et al., Figure 1): a step goes along the part of the gradient
-    that leaves the constraint's sum as it is, then projections onto the constraint and onto the positive semidefinite
-    matrices alternate until both hold. A step that does not raise the objective is tried again at half the length; one
-    that does makes the next 1.05 times as long.
 
     In a direction in which no class varies the constraint holds nothing back and the objective has no upper bound. With
     more features than rows there always are such directions. M is the identity in them, and learned in the others only.
@@ -89,16 +73,10 @@ class MMC(BatchLearner):
     max_iter: int = 100
     tol: float = 0.001
     _: KW_ONLY
-    solver: str = "factor"
     verbose: int = 0
 
     def _descend(self, span: Span, y: Array) -> Iterator[Point]:
-        ascent = ascend if self.solver == "factor" else ascend_by_projections
-        return ascent(SpreadingProblem(span.coordinates, y), self.tol)
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        self._require(self.solver in ("factor", "projected"), "solver", "'factor' or 'projected'")
+        return ascend(SpreadingProblem(span.coordinates, y), self.tol)
 
 
 class SpreadingProblem:
@@ -183,50 +161,6 @@ def ascend(problem: SpreadingProblem, tol: float) -> Iterator[Point]:
         yield Point(value, cache(partial(problem.in_span, feasible)), finished=finished)
         if finished:
             return
-
-
-def ascend_by_projections(problem: SpreadingProblem, tol: float) -> Iterator[Point]:
-    """Yield the identity and then a feasible point of higher objective after every step, until none reaches `tol`."""
-    factor = problem.identity
-    value, distances = problem.value(factor)
-    # in the learned directions the matrix is RR' for the scaled factor lengths * R, and the constraint is diagonal
-    lengths = np.diag(factor)[:, None]
-    similar, matrix, share = factor**2, np.eye(len(factor)), FIRST_STEP
-    yield Point(value, cache(partial(problem.in_span, factor)))
-    while len(matrix):
-        gradient = lengths * problem.gradient(value, distances) * lengths.T
-        # the part of the gradient that leaves <matrix, similar> as it is
-        direction = gradient - (np.vdot(gradient, similar) / np.vdot(similar, similar)) * similar
-        norm = np.linalg.norm(direction)
-        # what is left of a gradient that is a multiple of the constraint's is rounding
-        if norm <= 1e-14 * np.linalg.norm(gradient):
-            return
-        direction *= np.linalg.norm(matrix) / norm
-        last = value
-        while value <= last:
-            if share < max(tol, np.finfo(np.float64).eps):
-                return
-            candidate, root = _feasible(matrix + share * direction, similar, problem.bound)
-            factor = np.zeros_like(matrix)
-            factor[:, : root.shape[1]] = lengths * root
-            value, distances = problem.value(factor)
-            share *= SHORTENED
-        matrix, share = candidate, share / SHORTENED * LENGTHENED
-        yield Point(value, cache(partial(problem.in_span, factor)))
-
-
-def _feasible(matrix: Doubles, similar: Doubles, bound: float) -> tuple[Doubles, Doubles]:
-    """Return a feasible matrix near a symmetric one, by alternating projections, and a root of it."""
-    for _ in range(PROJECTIONS):
-        excess = float(np.vdot(matrix, similar)) - bound
-        if excess > 0:
-            matrix = matrix - (excess / float(np.vdot(similar, similar))) * similar
-        matrix, root = project_psd(matrix)
-        used = float(np.vdot(matrix, similar))
-        if used <= (1 + EXCESS) * bound:
-            break
-    kept = min(1.0, bound / used) if used > 0 else 1.0
-    return kept * matrix, np.sqrt(kept) * root
 
 
 def _squared_distances(rows: Doubles) -> Doubles:

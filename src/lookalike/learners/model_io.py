@@ -21,6 +21,8 @@ LEARNER = Kind("lookalike model", 3, "name another model, or fit it again and sa
 CSR_PARTS = ("data", "indices", "indptr")
 FILLED_PARTS = ("most", "places", "values")
 INDEX_TYPES = (np.int32, np.int64)
+DROPPED = {"MMC": {"solver"}}
+"""Learner to parameters that files of version 1.1 have and it no longer takes: they only said how it learned."""
 SAMPLED = 997
 """One of so many values is looked at to see whether nearly all of an array are equal."""
 
@@ -108,7 +110,8 @@ def put_together(kept: dict[str, Any], arrays: Arrays, path: PathLike, kind: Kin
                 f"{path} holds a {name!r}, which this version of lookalike does not know "
                 f"(it knows {', '.join(sorted(MODULES))}): load it with the version that it names under made_by"
             )
-        parameters = {key: _as_parameter(value) for key, value in kept["parameters"].items()}
+        dropped = DROPPED.get(name, ())
+        parameters = {key: _as_parameter(value) for key, value in kept["parameters"].items() if key not in dropped}
         try:
             model = learner_class(name)(**parameters)
         except TypeError as error:

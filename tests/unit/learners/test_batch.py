@@ -68,7 +68,6 @@ CASES = [
     (MCML(max_iter=15, tol=0), divergence, -1, 1e-9),
     (MCML(max_iter=15, tol=1e-4, solver="factor"), divergence, -1, 1e-4),
     (MMC(max_iter=15), spread, 1, 1e-9),
-    (MMC(max_iter=15, solver="projected"), spread, 1, 1e-9),
 ]
 every = pytest.mark.parametrize(
     ("learner", "literal", "sign", "share"), CASES, ids=[str(case[0])[:40] for case in CASES]

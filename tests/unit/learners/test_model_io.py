@@ -8,7 +8,7 @@ from model_files import parts, write_parts
 
 import lookalike
 from lookalike.core.errors import LookalikeError
-from lookalike.learners import LEGO, OASIS, SOMLDA
+from lookalike.learners import LEGO, MMC, OASIS, SOMLDA
 
 X = np.array([[1.0, 0.0, 0.5], [0.9, 0.1, 0.5], [0.0, 1.0, 0.0], [0.1, 0.9, 0.0]])
 Y = [0, 0, 1, 1]
@@ -81,6 +81,15 @@ def test_special_numbers_names_and_what_json_cannot_hold(saved):
     assert np.isnan(loaded.curve_["loss_rate"][0])
     with pytest.raises(ValueError, match="feature names"):
         loaded.similarity(frame[["sea", "sky", "sand"]], frame)
+
+
+def test_a_parameter_that_a_learner_no_longer_takes_is_passed_over(saved):
+    model = MMC(5).fit(X, Y)
+    model.save(saved)
+    about, arrays = parts(saved)
+    about["parameters"]["solver"] = "projected"
+    write_parts(saved, about, arrays)
+    np.testing.assert_array_equal(lookalike.load(saved).M_, model.M_)
 
 
 def test_parameters_that_are_new_have_their_default(saved):

@@ -80,7 +80,7 @@ def test_examples_of_the_documentation_are_valid(settings, example):
     config = checked(settings)
     assert all(name in getattr(config, part) for part, entries in laid_over.items() for name in entries)
     if example.stem == "fast":
-        assert not {"mcml", "lmnn", "lmnn-naive", "mmc"} & set(config.category["caltech256"].run_methods())
+        assert not {"mcml", "lmnn", "lmnn-naive"} & set(config.category["caltech256"].run_methods())
         assert config.landmark["oxford5k"].codebooks == ["sift-10k"]
 
 

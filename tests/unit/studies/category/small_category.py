@@ -31,7 +31,7 @@ SECTION = {
     "representation": "words1000",
     "subsets": {"var10": VAR10},
     "methods": ["oasis", "mcml", "lego", "lmnn", "euclidean"],
-    "set_aside": ["rca", "mmc", "rca-full"],
+    "set_aside": ["rca", "rca-full"],
     "variants": ["oasis-proj", "oasis-online-proj", "oasis-dissim", "oasis-psd"],
     "timed": ["lmnn-naive", "oasis-rows"],
     "minima": ["lmnn-factor"],
