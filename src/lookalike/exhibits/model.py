@@ -100,8 +100,6 @@ class Table:
     """Of a table of cells: the key whose values are compared, such as methods; the best of them is bold."""
     best: Mapping[str, Callable[[Iterable[float]], float]] = field(default_factory=dict)
     """Metric of its cells, "" where they have one alone, to ``max`` or ``min``; other metrics have no best."""
-    number: str = "ours"
-    """Column of the frame with the number of each cell."""
     margins: tuple[Margin, ...] = ()
 
 

@@ -110,7 +110,7 @@ def _with_best(table: Table, frame: pd.DataFrame) -> pd.DataFrame:
     others = [key for key in (*table.rows, table.columns) if key != table.compared]
     for _, cells in frame.groupby(others, sort=False, dropna=False):
         best = table.best.get(cells["metric"].iloc[0] if "metric" in cells else "")
-        for mark, number in (("ours_best", table.number), ("printed_best", "printed")):
+        for mark, number in (("ours_best", "ours"), ("printed_best", "printed")):
             known = cells[number].dropna() if number in cells else pd.Series(dtype=float)
             if best is not None and known.nunique() > 1:
                 frame.loc[known.index[known == best(known)], mark] = True

@@ -25,7 +25,6 @@ RULE = (
 INTERVAL = "95%, the wider of a t-test over folds and a bootstrap over images"
 T_INTERVAL = "95%, of a t-test over folds"
 EQUAL_INTERVAL = f"{T_INTERVAL}, with equal settings"
-POINTS = ("difference", "t_low", "t_high", "bootstrap_low", "bootstrap_high")
 SHOWN = {
     "method": "",
     "difference_cell": "difference",
@@ -44,8 +43,8 @@ def comparison_below(study: CategoryStudy, methods: Sequence[str]) -> Table:
     # of images made by code no difference can be held against print
     is_printed = study.paper in PRINTED_TABLE and not study.synthetic
     records = [
-        _record(study, subset, method)
-        | {"block": study.block_title(subset)}
+        {"block": study.block_title(subset), "method": method}
+        | _gap(study, subset, method)
         | _equal_gap(study, subset, method)
         | (_printed_gap(study, subset, method) if is_printed else {})
         for subset in study.parts
@@ -55,38 +54,26 @@ def comparison_below(study: CategoryStudy, methods: Sequence[str]) -> Table:
     ]
     frame, heads = pd.DataFrame(records), SHOWN | (EQUAL if study.twins else {}) | (PRINTED if is_printed else {})
     titles = {"method": {method: study.title_of(method) for method in methods}}
-    numbers = frozenset(
-        ("printed_cell", "equal_cell", "equal_p", "difference_cell", "t_cell", "bootstrap_cell", "p_cell")
-    )
+    numbers = frozenset({*SHOWN, *EQUAL, "printed_cell"} - {"method"})
     equal = ["With equal settings the interval is of the t-test."] if study.twins else []
     notes = (RULE, *equal)
     return Table(frame, heads=heads, blocks="block", titles=titles, numbers=numbers, heading=HEADING, notes=notes)
 
 
-def _record(study: CategoryStudy, subset: Subset, method: str) -> dict[str, object]:
-    """One row; where there is no difference its cell is ``*`` or ``-``."""
+def _gap(study: CategoryStudy, subset: Subset, method: str) -> dict[str, str]:
+    """Cells of OASIS minus a method; where there is no difference the first is ``*`` or ``-``."""
     rows = oasis_minus(study, subset, method)
-    names = {
-        "subset": subset.id,
-        "n_classes": subset.n_classes,
-        "method": method,
-        "unit": "points",
-    }
     if not rows:
         failed = next((side for side in (method, "oasis") if (subset.id, side) in study.not_converged), method)
-        nothing = dict.fromkeys((*POINTS, "p"), math.nan) | dict.fromkeys(("n_folds", "n_images"), 0)
-        cell = study.without_number(subset.id, failed)
-        return names | nothing | dict.fromkeys(SHOWN, "") | {"method": method, "difference_cell": cell}
+        nothing = dict.fromkeys(("t_cell", "bootstrap_cell", "p_cell"), "")
+        return {"difference_cell": study.without_number(subset.id, failed), **nothing}
     by_t, by_bootstrap = rows
-    ends = (by_t.mean, by_t.low, by_t.high, by_bootstrap.low, by_bootstrap.high)
-    counts = {"p": by_t.p, "n_folds": by_t.n, "n_images": by_bootstrap.n}
-    cells = {
+    return {
         "difference_cell": f"{by_t.mean:+.1f}",
         "t_cell": _ends(by_t),
         "bootstrap_cell": _ends(by_bootstrap),
         "p_cell": p_value(by_t.p),
     }
-    return names | dict(zip(POINTS, ends, strict=True)) | counts | cells
 
 
 def _ends(row: Contrast) -> str:
@@ -115,15 +102,15 @@ def _equal_rows(study: CategoryStudy, subset: Subset, method: str) -> list[Contr
     return [replace(row, metric="map with equal settings", first="oasis", second=method) for row in known]
 
 
-def _printed_gap(study: CategoryStudy, subset: Subset, method: str) -> dict[str, object]:
+def _printed_gap(study: CategoryStudy, subset: Subset, method: str) -> dict[str, str]:
     """The printed difference of OASIS and a method, in points, and the status of ours beside it."""
     printed = study.printed_in(PRINTED_TABLE[study.paper])
     printed = printed[(printed["setting"] == study.setting_of(subset)) & (printed["metric"] == "map")]
     both = printed.set_index("method").reindex(["oasis", method])
     gap, std = both["value"].iloc[0] - both["value"].iloc[1], math.hypot(*both["spread"])
     if math.isnan(gap):
-        return {"printed": math.nan, "printed_std": math.nan, "printed_cell": "", "status": ""}
-    cell = {"printed": gap, "printed_std": std, "printed_cell": f"{gap:+.0f} ± {std:.1f}"}
+        return dict.fromkeys(PRINTED, "")
+    cell = {"printed_cell": f"{gap:+.0f} ± {std:.1f}"}
     ours = 100 * (study.values(subset, "oasis") - study.values(subset, method)).dropna()
     if subset.why_not_comparable or ours.empty:
         return cell | {"status": subset.unjudged if subset.why_not_comparable else Status.NO_RESULT}

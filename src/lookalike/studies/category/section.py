@@ -52,8 +52,6 @@ SIDES = (*ONE_AGGRESSIVENESS, FEW)
 RUN_FILES = ("model.lookalike", "fit.json", "selection.parquet", "metrics.parquet", "ranks.npz")
 MAKERS = {"protocol": RUN_FILES, "traces": ("curve.parquet",)}
 """Module of this study to what it makes of a run."""
-OF_IMAGES = {"images"}
-"""What exhibits need that only images have; a data set of visterm counts has none of it."""
 BEFORE, AFTER = "euclidean", "oasis"
 """Methods whose neighbours are shown beside each other."""
 
@@ -405,14 +403,9 @@ class CategorySection(MethodStudy):
 
     def own_exhibits(self) -> list[Exhibit]:
         """Return the exhibits that the study has, by its settings and by what its data set is."""
-        without = self._not_made()
-        found = [exhibit for exhibit in super().own_exhibits() if not without & set(exhibit.needs)]
+        found = [exhibit for exhibit in super().own_exhibits() if self.has_pictures or "images" not in exhibit.needs]
         # each half by itself is no set of classes that a paper prints
         return found if self.halves is None else [exhibit for exhibit in found if exhibit.id == OF_HALVES]
-
-    def _not_made(self) -> set[str]:
-        """Return what exhibits may need and this data set has not."""
-        return set() if self.has_pictures else OF_IMAGES
 
     def inputs(self, job: str) -> Files:
         """Return the files that a job for ``contrasts`` or ``exhibits`` is given; OASIS is compared by rankings."""
@@ -451,7 +444,8 @@ class CategorySection(MethodStudy):
         if self.halves is not None:
             files |= {"results": f"{self.folder}/results.parquet"}
             del files["metrics"]
-        return {name: paths for name, paths in files.items() if name not in self._not_made()}
+        # visterm counts have no images
+        return {name: paths for name, paths in files.items() if self.has_pictures or name != "images"}
 
 
 def makers(batch: Batch) -> dict[str, str]:

@@ -199,9 +199,8 @@ def test_tables_have_the_papers_form():
     assert sheets_of(drawn(f"{DRAFT}/table1"))[0].title == "Var10"
     compared = drawn(f"{JMLR}/table4").below.frame
     assert set(compared["block"]) == {"10 classes"}
-    expected = {"difference": -2, "difference_cell": "-2.0", "t_cell": "-2.4 to -1.6", "p_cell": "0.002"}
     row = cell(compared, method="lego")
-    assert {name: row[name] for name in expected} == pytest.approx(expected)
+    assert row[["difference_cell", "t_cell", "p_cell"]].tolist() == ["-2.0", "-2.4 to -1.6", "0.002"]
     assert row["equal_cell"] == "+7.0 (+7.0 to +7.0)"
     assert cell(compared, method="mcml")["difference_cell"] == "*"
     times = drawn(f"{JMLR}/table5")
