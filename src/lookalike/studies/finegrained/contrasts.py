@@ -16,7 +16,7 @@ import numpy as np
 from lookalike.core.arrays import Doubles
 from lookalike.exhibits.contrasts import Contrast, Unit
 from lookalike.studies.finegrained.pictures import SHARE, filters_of, started_from
-from lookalike.studies.finegrained.study import FinegrainedStudy
+from lookalike.studies.finegrained.study import PAPER_TRIPLETS, FinegrainedStudy
 from lookalike.studies.finegrained.systems import (
     ALL,
     CONVNET,
@@ -39,13 +39,19 @@ def contrasts(study: FinegrainedStudy) -> list[Contrast]:
     found = {}
     for metric in UNITS:
         for first, second in permutations(printed.measured, 2):
-            gap = printed.difference(first, second, metric)
-            found[ALL, metric, first, second] = math.nan if gap is None else gap.value
+            found[ALL, metric, first, second] = printed_gap(printed, first, second, metric)
         # counts of other triplets than print's do not stand beside its own
         levels_of = printed.measured if LEVELS[metric] != "count" else ()
         found |= {(ALL, metric, system, ""): printed.value(system, metric).value for system in levels_of}
     ours = {row.key: row for row in (*differences(study), *levels(study), *colours(study))}
     return [replace(row, printed=found.get(key, math.nan)) for key, row in ours.items()]
+
+
+def printed_gap(printed: FinegrainedStudy, first: str, second: str, metric: str) -> float:
+    """Printed number of a system minus that of another; the paper's score a triplet follows from its score."""
+    if metric == PER_TRIPLET:
+        return 100 / PAPER_TRIPLETS * printed_gap(printed, first, second, SCORE)
+    return printed.value(first, metric).value - printed.value(second, metric).value
 
 
 def differences(study: FinegrainedStudy) -> Iterator[Contrast]:

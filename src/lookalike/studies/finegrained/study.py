@@ -92,19 +92,17 @@ class Measured(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """One system minus another, with its 95% interval; the interval is NaN for printed numbers."""
+    """One system minus another, with its 95% interval."""
 
-    value: float = math.nan
-    low: float = math.nan
-    high: float = math.nan
-    p: float = math.nan
+    value: float
+    low: float
+    high: float
+    p: float
     """Two-sided p-value of no difference."""
 
 
 class FinegrainedStudy(FinegrainedSection):
     """The fine-grained study (Deep Ranking, CVPR 2014) on one data set."""
-
-    _in_print: bool = False
 
     @property
     def k(self) -> int:
@@ -176,13 +174,6 @@ class FinegrainedStudy(FinegrainedSection):
         ends = self.numbers[self.numbers["metric"] == FINISHED]
         return set(ends.loc[ends["value"] == 0, "method"])
 
-    @cached_property
-    def fits(self) -> pd.DataFrame:
-        """Return what every system recorded, by system: with its first seed, but the time of the mean seed."""
-        table = self.table("fits")
-        first = table.drop_duplicates("system").set_index("system")
-        return first.assign(**table.groupby("system")[[name for name in ("seconds",) if name in table]].mean())
-
     def about(self, system: str) -> str:
         """Return what a system is; of networks also how far from the paper's, "" where its name says all."""
         # the networks' own room, of which nothing is imported before it is asked for
@@ -197,7 +188,8 @@ class FinegrainedStudy(FinegrainedSection):
         if system == DEEP and self.networks.size == "small":
             own, theirs = (f"{size.input_size} x {size.input_size} pixels" for size in (SMALL, LARGE))
             return f"{about}. It sees {own} and gives {SMALL.width} numbers; the paper's {theirs} and {LARGE.width:,}"
-        fit = self.fits.to_dict("index").get(system, {}) if system == DEEP and self.paths("fits") else {}
+        fits = self.table("fits").to_dict("records") if system == DEEP and self.paths("fits") else []
+        fit = next((row for row in fits if row["system"] == system), {})
         if isinstance(fit.get("device"), str):
             weights = f"{fit['n_parameters'] / 1e6:.0f} million weights, in the layout of the paper's"
             return f"{about}. It has {weights}, and was trained on {fit['device']}"
@@ -280,29 +272,12 @@ class FinegrainedStudy(FinegrainedSection):
         """Return the same study with the paper's own numbers in place of ours, which have no intervals."""
         rows = self.printed[self.printed["paper"].eq(PAPER) & self.printed["value"].notna()]
         study = copy.copy(self)
-        study._in_print, study.differences = True, {}
         study.values = {
             (row.method, ALL, row.metric): Measured(float(row.value), n_triplets=PAPER_TRIPLETS)
             for row in rows_in(rows)
         }
         study.measured = {system for system, _, _ in study.values}
         return study
-
-    def difference(self, a: str, b: str, metric: str, subset: str = ALL) -> Difference | None:
-        """A minus b in one metric, whichever way it was taken; None where it is not known."""
-        known = self.differences.get((a, b, subset, metric))
-        if known is None and metric == PER_TRIPLET:
-            # worked out from the score where it was not taken itself
-            score, n = self.difference(a, b, SCORE, subset), self.value(a, SCORE, subset).n_triplets
-            if score is None or not n:
-                return None
-            share = 100 / n
-            return Difference(share * score.value, share * score.low, share * score.high, score.p)
-        if self._in_print:
-            known = Difference(self.value(a, metric, subset).value - self.value(b, metric, subset).value)
-        elif (turned := self.differences.get((b, a, subset, metric))) is not None:
-            known = Difference(-turned.value, -turned.high, -turned.low, turned.p)
-        return None if known is None or math.isnan(known.value) else known
 
     def scope_of(self, claim: Claim) -> Scope:
         """Return the one part that it has: all triplets, of which some metrics count a kind."""
