@@ -383,7 +383,7 @@ class CategorySection(MethodStudy):
         sides = [side for side in SIDES if getattr(self, side) is not None]
         pairs = [(side, subset) for side, subset in product(sides, self.subsets) if (subset, Side(side)) in asked]
         sides = [f"{self.folder}/{side}/{own}/{subset}.parquet" for side, subset in pairs]
-        return [*self.runs("metrics.parquet"), *curves, *sides]
+        return [*self.runs("metrics.parquet", ablations=False), *curves, *sides]
 
     def showing(self, exhibits: Sequence[Exhibit], roles: Collection[str]) -> Self:
         """Return the study with the methods, subsets and side studies that these exhibits show, and no others."""

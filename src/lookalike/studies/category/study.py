@@ -144,18 +144,14 @@ class CategoryStudy(CategorySection):
         """Subset id to its heading in the paper at hand."""
         return {subset.id: self.block_title(subset) for subset in self.all_subsets}
 
-    def own(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Rows of a table that are in the study's own representation."""
-        return select(table, representation=self.representation)
-
     @cached_property
     def numbers(self) -> pd.DataFrame:
-        """The study's numbers in its own representation (`lookalike.studies.metrics`).
+        """The study's numbers (`lookalike.studies.metrics`).
 
         A number of a half is the mean over its folds.
         """
         if self.halves is None:
-            return self.own(self.table("metrics"))
+            return self.table("metrics")
         keys, halves = ["setting", "method", "metric", "x"], self.halves.numbers()
         means = self.table("results").groupby(keys, sort=False, dropna=False)["value"].mean().reset_index()
         return metrics_frame(means.assign(subset=self.pool, fold=means["setting"].map(halves)))
@@ -210,7 +206,7 @@ class CategoryStudy(CategorySection):
     @cached_property
     def fits(self) -> pd.DataFrame:
         """Return the records of each fit in the study's own representation, by fold."""
-        fits = self.own(self.table("fits"))
+        fits = select(self.table("fits"), representation=self.representation)
         if self.halves is not None:
             halves = fits["subset"].map(self.halves.numbers()).astype("int64")
             fits = fits.assign(subset=self.pool, fold=len(self.folds()) * halves + fits["fold"])
@@ -307,9 +303,7 @@ class CategoryStudy(CategorySection):
     def data_sentence(self, drawn: Drawn | None) -> str:
         """Name the data, the number of folds, and what ± or error bars are."""
         columns = set() if drawn is None else set(drawn.frame)
-        n_words = self.own_representation.words
-        words = "" if "representation" in columns else f", {n_words:,} visterms"
-        what, is_figure = f"{self.data}{words}", isinstance(drawn, Figure)
+        what, is_figure = f"{self.data}, {self.own_representation.words:,} visterms", isinstance(drawn, Figure)
         if drawn is None or not (is_figure or any(str(column).endswith("_std") for column in columns)):
             return f"{what}."
         counts = sorted({int(n) for n in drawn.frame.get("n_folds", ()) if n > 0}) or [self.splits.folds]

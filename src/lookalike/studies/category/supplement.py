@@ -136,7 +136,7 @@ def budget(study: CategoryStudy) -> Figure:
     def draw(subset: Subset, own: pd.DataFrame) -> Panel:
         drawn = [series(subset, method, study.title_of(method), looks[method], x="seconds") for method in learned]
         # without a step OASIS ranks as the Euclidean distance does
-        rows = select(study.own(study.table("selections")), subset=subset.id, method=study.twins.get("oasis", "oasis"))
+        rows = select(study.table("selections"), subset=subset.id, method=study.twins.get("oasis", "oasis"))
         start = rows.loc[rows["step"] == 0, "map"]
         look = replace(LOOKS["euclidean"], marker="", line="--")
         lines = [Line("Euclidean", float(start.mean()), look)] if len(start) else []
@@ -163,7 +163,7 @@ def _budget_rows(study: CategoryStudy, subset: Subset, method: str) -> pd.DataFr
     """A curve of the chosen values, from the first step on: the axis is logarithmic."""
     run = study.twins.get(method, method)
     fits = select(study.fits, subset=subset.id, method=method)
-    rows = select(study.own(study.table("selections")), subset=subset.id, method=run)
+    rows = select(study.table("selections"), subset=subset.id, method=run)
     if rows.empty or not fits["n_steps"].sum() > 0:
         return joined([])
     by_fold = select(study.fits, subset=subset.id, method=run).set_index("fold")
