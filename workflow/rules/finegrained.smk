@@ -152,7 +152,7 @@ for studied_dataset, batch in [
             f"{batch.name}_{studied_dataset}"
         input:
             pixels=f"{RESULTS}/pixels.npy",
-            pretrained=lambda wildcards: FINEGRAINED[wildcards.dataset].convnet_files(),
+            pretrained=lambda wildcards: FINEGRAINED[wildcards.dataset].of_trainings("model.lookalike", CONVNET),
             relevance=lambda wildcards: FINEGRAINED[wildcards.dataset].relevance_path(),
             pairs=f"{RESULTS}/pairs.parquet",
         output:

@@ -133,8 +133,7 @@ class FinegrainedSection(Study):
                 own["folder"] = self.images_folder()
             case "learn_on_features":
                 own = {"golden": self.golden, "l1hashkpca": self.l1hashkpca, **sampling}
-                no_training = self.surroundings.no_training
-                own["oasis"] = None if no_training else self.oasis
+                own["oasis"] = None if self.surroundings.no_training else self.oasis
             case "learn_oasis_on_network":
                 own = {"oasis": self.oasis, **sampling, "seeds": network.seeds}
             case "pretrain_network":
@@ -228,10 +227,6 @@ class FinegrainedSection(Study):
     def chosen_percent(self) -> int:
         """Share of out-of-class negatives that networks of the tables are trained with."""
         return round(100 * self.sampling().out_of_class)
-
-    def convnet_files(self) -> list[str]:
-        """Return the pre-trained networks, which ranking networks start from."""
-        return self.of_trainings("model.lookalike", CONVNET)
 
     def ranking_networks(self) -> list[str]:
         """Return the networks that are trained by the ranking loss."""
