@@ -51,7 +51,7 @@ for room in rooms.ROOMS:
             params:
                 room=room,
                 dataset=drawn_dataset,
-                study=code_of(f"studies/{room}/exhibits.py", f"studies/{room}/study.py"),
+                study=code_of(*rooms.drawing_code(room)),
                 exhibits=[exhibit.id for exhibit in drawn],
                 settings=lambda wildcards, study=study: study.params("exhibits"),
                 not_run=lambda wildcards, dataset=drawn_dataset: not_run(dataset),

@@ -30,7 +30,10 @@ _READER = f"{sys.version}\n".encode() + Path(__file__).read_bytes()  # what a tr
 
 
 def fingerprint(*modules: str | os.PathLike[str], package: Path = PACKAGE) -> str:
-    """Hash modules (``"learners/oasis.py"``, or a script's absolute path) and all that they import at any depth."""
+    """Hash modules (``"learners/oasis.py"``, or a script's absolute path) and all that they import at any depth.
+
+    A file of settings among them counts by its text.
+    """
     hashes = sorted(_parsed(path, package, _version(path))[0] for path in imported_modules(*modules, package=package))
     return hashlib.sha256("".join(hashes).encode()).hexdigest()[:16]
 
@@ -80,7 +83,9 @@ def _parsed(path: Path, package: Path, _edited: tuple[int, int]) -> tuple[str, l
 
 
 def _read(source: bytes, path: Path) -> tuple[str, list[str]]:
-    """Hash of a syntax tree, and the paths inside the package that its imports may be."""
+    """Hash of a syntax tree, or of a file that is no module, and the paths that its imports may be."""
+    if path.suffix != ".py":
+        return hashlib.sha256(source).hexdigest(), []
     code = _Code()
     was_enabled = gc.isenabled()
     gc.disable()  # a tree holds no garbage, and looking for it takes longer than parsing

@@ -137,3 +137,12 @@ def pairwise_gaps(
     for first, second in pairs:
         known = {first, second} <= set(wide)
         yield first, second, (wide[first] - wide[second]).dropna() if known else pd.Series(dtype="float64")
+
+
+def over_folds(row: Contrast, gaps: pd.Series, n_train: float, n_test: float) -> Contrast:
+    """Return a row with the corrected t-test over folds of the sizes given, in the unit of the gaps."""
+    # heavy, and every plan imports this module
+    from lookalike.ranking.comparison import corrected_t_test
+
+    test = corrected_t_test(gaps.to_numpy(dtype="float64"), n_train, n_test)
+    return replace(row, mean=test.mean, low=test.low, high=test.high, p=test.p, n=len(gaps), interval="folds")

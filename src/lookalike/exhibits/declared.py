@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ from lookalike.exhibits.model import Margin, Table
 from lookalike.exhibits.printed import STAR, plus_minus, significant
 from lookalike.exhibits.registry import Exhibit, declare
 from lookalike.exhibits.results import TIMED_OUT
+from lookalike.exhibits.words import gap
 
 if TYPE_CHECKING:
     from lookalike.exhibits.study import Study
@@ -53,6 +54,8 @@ class Layout(Section):
     """Format of a printed number."""
     best: str = ""
     """``max`` or ``min``: which number of a row is bold."""
+    minus: str = ""
+    """Method that is taken from all others, in a column of differences with their intervals behind each."""
 
 
 class Declared(Section):
@@ -77,8 +80,9 @@ class Declared(Section):
     notes: list[str] = Field([])
 
 
+@cache
 def declare_all(room: str, path: Path) -> None:
-    """Make every entry of a study's exhibits.yaml an exhibit."""
+    """Make every entry of a study's exhibits.yaml an exhibit, once."""
     entries = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
     for id, entry in entries.items():
         declare(exhibit_of(id, room, Declared.model_validate(entry)))
@@ -130,7 +134,9 @@ def table_of(declared: Declared, study: Study) -> Table:
     axes = [axis for axis in (layout.blocks, layout.rows, layout.columns) if axis]
     fixed = {axis: [value] for axis, value in declared.of.items() if axis in axes}
     values = {axis: fixed.get(axis) or _kept(list(study.titles_of(axis)), declared.without.get(axis)) for axis in axes}
-    numbers = chosen(study.results, declared.of).groupby(axes)["value"].agg(ours="mean", ours_std="std", n="count")
+    rows = chosen(study.results, declared.of)
+    rows = rows.assign(value=rows["value"].where(rows["unit"] != "fraction", 100 * rows["value"]))
+    numbers = rows.groupby(axes)["value"].agg(ours="mean", ours_std="std", n="count")
     printed = chosen(study.printed_results(), declared.of).rename(columns={"value": "printed", "spread": "printed_std"})
     cells = pd.DataFrame(product(*values.values()), columns=axes).assign(metric=declared.of.get("metric", ""))
     cells = cells.merge(numbers.reset_index(), on=axes, how="left")
@@ -144,6 +150,12 @@ def table_of(declared: Declared, study: Study) -> Table:
     cells["printed_cell"] = ["" if math.isnan(value) else format(value, layout.printed) for value in cells["printed"]]
     cells["unit"] = declared.unit
     titles = {axis: {**study.titles_of(axis), **declared.titles.get(axis, {})} for axis in axes}
+    if layout.minus:
+        cells = pd.concat([cells, differences(declared, layout, study, cells)], ignore_index=True)
+        columns = [name for value in values[layout.columns] for name in (value, f"{value}, minus")]
+        cells = cells.sort_values(layout.columns, key=lambda names: names.map(columns.index), kind="stable")
+        minus = f"minus {titles['method'][layout.minus]}"
+        titles[layout.columns] |= {f"{value}, minus": minus for value in values[layout.columns]}
     return Table(
         cells,
         (layout.rows,),
@@ -155,6 +167,22 @@ def table_of(declared: Declared, study: Study) -> Table:
         best={str(cells["metric"].iloc[0]) if len(cells) else "": BEST[layout.best]} if layout.best else {},
         margins=margins_of(declared, study),
     )
+
+
+def differences(declared: Declared, layout: Layout, study: Study, cells: pd.DataFrame) -> pd.DataFrame:
+    """Return a cell behind each, with the difference from the method that is taken from all, and its interval."""
+    found = []
+    for cell in cells.to_dict("records"):
+        setting = cell.get("setting", "")
+        rows = study.contrasts.intervals(setting, cell["metric"], cell["method"], layout.minus)
+        names = {axis: cell[axis] for axis in (layout.blocks, layout.rows, layout.columns) if axis}
+        names |= {layout.columns: f"{cell[layout.columns]}, minus", "metric": cell["metric"], "unit": "points"}
+        numbers: dict[str, object] = {"ours_cell": "", "printed_cell": ""}
+        if rows:
+            numbers |= {"ours": rows[0].mean, "low": rows[0].low, "high": rows[0].high, "n": rows[0].n}
+            numbers["ours_cell"] = gap(rows).replace(" points", "")
+        found.append(names | numbers)
+    return pd.DataFrame(found)
 
 
 def _kept(values: list[str], left_out: list[str] | None) -> list[str]:

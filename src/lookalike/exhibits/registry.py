@@ -182,11 +182,15 @@ def exhibit(
             if id in _FOUND and _FOUND[id].draw.__module__ != function.__module__:
                 raise ValueError(f"two exhibits are called {id}")
             about = (title, kind.lower(), function, needs, optional, asks, shows, when, condition)
-            caption = " ".join((function.__doc__ or "").partition("\n\n")[0].split())
-            declare(Exhibit(id, study, *about, caption, f"{function.__module__}.{function.__name__}"))
+            declare(Exhibit(id, study, *about, caption_of(function), f"{function.__module__}.{function.__name__}"))
         return function
 
     return register
+
+
+def caption_of(function: Callable[..., Drawn]) -> str:
+    """Return the first sentence of a function's docstring."""
+    return " ".join((function.__doc__ or "").partition("\n\n")[0].split())
 
 
 def declare(exhibit: Exhibit) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -147,12 +148,11 @@ class Study(Section):
     @classmethod
     def known_exhibits(cls) -> dict[str, Exhibit]:
         """Return the exhibits that studies of the room may have by id, of its exhibits.yaml and its functions."""
-        if not exhibits_of(cls.room):
-            # both import this module
-            from lookalike.exhibits.declared import declare_all
-
-            package = cls.__module__.removesuffix(".study")
-            declare_all(cls.room, Path(str(import_module(package).__file__)).with_name("exhibits.yaml"))
+        package = cls.__module__.removesuffix(".study")
+        # by name, because what draws exhibits is no code behind contrasts
+        declared = import_module("lookalike.exhibits.declared")
+        declared.declare_all(cls.room, Path(str(import_module(package).__file__)).with_name("exhibits.yaml"))
+        if find_spec(f"{package}.exhibits"):
             import_module(f"{package}.exhibits")
         return exhibits_of(cls.room)
 

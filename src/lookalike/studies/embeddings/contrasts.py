@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from lookalike.exhibits.contrasts import Contrast
-from lookalike.ranking.comparison import corrected_t_test
+from lookalike.exhibits.contrasts import Contrast, over_folds, pairwise_gaps
 from lookalike.studies.embeddings.study import HALVES, EmbeddingsStudy
+from lookalike.studies.metrics import select
 
 
 def contrasts(study: EmbeddingsStudy) -> list[Contrast]:
     """Return mAP of each method minus that of the cosine, in points, with the corrected t-test over halvings."""
-    rows = []
-    for half in HALVES:
-        for method in study.all_methods():
-            gaps = 100 * (study.values(half, method) - study.values(half, "cosine"))
-            if method != "cosine":
-                test = corrected_t_test(gaps.to_numpy(dtype=np.float64), study.sizes.train, study.sizes.test)
-                ends = (test.mean, test.low, test.high, test.p)
-                rows.append(Contrast(half, "map", method, "cosine", *ends, n=len(gaps), interval="folds"))
-    return rows
+    pairs = [(method, "cosine") for method in study.titles_of("method") if method != "cosine"]
+    return [
+        over_folds(Contrast(half, "map", first, second), 100 * gaps, study.sizes.train, study.sizes.test)
+        for half in HALVES
+        for first, second, gaps in pairwise_gaps(select(study.results, setting=half), ["repeat"], pairs)
+    ]

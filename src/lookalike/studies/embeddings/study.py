@@ -16,11 +16,10 @@ from lookalike.exhibits.model import Drawn
 from lookalike.exhibits.printed import plus_minus
 from lookalike.exhibits.study import Files
 from lookalike.studies.method_study import MethodStudy, fit_of
-from lookalike.studies.metrics import select
 
 BASELINES = {"cosine": "Cosine", "euclidean": "Euclidean", "lda": "LDA", "logistic": "Logistic regression"}
 """What learners are compared with, by id: two that do not learn, and two of scikit-learn."""
-HALVES = {"learned": "classes learned from", "new": "new classes"}
+HALVES = {"learned": "mAP (%), classes learned from", "new": "mAP (%), new classes"}
 """Half of the classes, as results name it, to its title."""
 
 
@@ -71,15 +70,14 @@ class EmbeddingsStudy(MethodStudy):
         titles = {method: self.changed(method).title for method in self.methods}
         return {**BASELINES, **{method: title for method, title in titles.items() if title}}
 
-    def all_methods(self) -> list[str]:
-        """Return everything that ranks, what learns last."""
-        return [*BASELINES, *self.methods]
+    def titles_of(self, column: str) -> Mapping[str, str]:
+        """Return the values of a column of results with their titles; what learns comes last."""
+        return HALVES if column == "setting" else {m: self.title_of(m) for m in (*BASELINES, *self.methods)}
 
-    def values(self, half: str, method: str) -> pd.Series:
-        """Return mAP of a method on a half of the classes, by halving."""
-        rows = select(self.table("results"), setting=half, method=method, metric="map")
-        values: pd.Series = rows.set_index("repeat")["value"]
-        return values
+    def _of_halves(self) -> tuple[pd.Series, pd.Series]:
+        """Return mean and standard deviation of mAP over halvings, by method and half."""
+        values = self.results.groupby(["method", "setting"])["value"]
+        return values.mean(), values.std(ddof=1)
 
     @property
     def size(self) -> str:
@@ -95,12 +93,10 @@ class EmbeddingsStudy(MethodStudy):
 
     def main_numbers(self) -> tuple[str, list[str], dict[str, list[str]], list[str]]:
         """Return mAP of every method on both halves of the classes."""
+        means, stds = (100 * part for part in self._of_halves())
         cells = {
-            method: [
-                plus_minus(100 * values.mean(), 100 * values.std(ddof=1), ".1f")
-                for values in (self.values(half, method) for half in HALVES)
-            ]
-            for method in self.all_methods()
+            method: [plus_minus(float(means[method, half]), float(stds[method, half]), ".1f") for half in HALVES]
+            for method in self.titles_of("method")
         }
         spread = f"± is the standard deviation over {self.halvings} halvings of the classes."
         return "mAP (%) on embeddings of today", list(HALVES.values()), cells, [spread]

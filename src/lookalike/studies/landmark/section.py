@@ -282,10 +282,6 @@ class LandmarkSection(MethodStudy):
         """Return every shard of the words of a codebook."""
         return [f"{self.folder}/features/{codebook}/words-{shard}.npz" for shard in self.shards()]
 
-    def of_codebooks(self, file: str) -> list[str]:
-        """Return one file of every codebook."""
-        return [f"{self.folder}/features/{codebook}/{file}" for codebook in self.codebooks]
-
     def batches(self) -> list[Batch]:
         """Return every batch of runs, one rule each; a job makes all draws of what it learns."""
         sizes = {size: self.methods_in(size, self.methods) for size in SIZES}

@@ -10,10 +10,11 @@ from contract import contrasted, with_tables
 from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.methods import Fit, Trace
 from lookalike.data.subsets import half_of
+from lookalike.exhibits import words
 from lookalike.exhibits.results import results_frame
 from lookalike.ranking.comparison import corrected_t_test
 from lookalike.studies.embeddings import protocol
-from lookalike.studies.embeddings.exhibits import then_and_now
+from lookalike.studies.embeddings.study import STUDY
 from lookalike.studies.rooms import study_of
 
 RESOURCES = Path(__file__).resolve().parents[4] / "workflow" / "resources"
@@ -55,7 +56,15 @@ def test_every_method_ranks_both_halves_and_none_sees_the_new_one():
 
 def test_the_table_has_each_method_beside_the_cosine():
     rows = [
-        {"study": "embeddings", "setting": half, "method": method, "repeat": str(fold), "metric": "map", "value": value}
+        {
+            "study": "embeddings",
+            "setting": half,
+            "method": method,
+            "repeat": str(fold),
+            "metric": "map",
+            "value": value,
+            "unit": "fraction",
+        }
         for half, levels in {"learned": (0.8, 0.7, 0.9, 0.9, 0.95), "new": (0.8, 0.7, 0.5, 0.5, 0.7)}.items()
         for method, level in zip(("cosine", "euclidean", "lda", "logistic", "oasis"), levels, strict=True)
         for fold, value in enumerate((level, level + 0.01 * (method == "oasis")))
@@ -71,10 +80,12 @@ def test_the_table_has_each_method_beside_the_cosine():
     (row,) = study.contrasts.intervals("new", "map", "oasis", "cosine")
     expected = corrected_t_test([-10, -9], 40, 25)
     assert (row.mean, row.low, row.p) == pytest.approx((-9.5, expected.low, expected.p))
-    frame = then_and_now(study).frame.set_index("method")
-    assert frame.loc["oasis", ["learned_cell", "new_cell"]].tolist() == ["95.5 ± 0.7", "70.5 ± 0.7"]
-    assert frame.loc["oasis", "new_gap_cell"] == f"-9.5 [{expected.low:+.1f}, {expected.high:+.1f}]"
-    assert pd.isna(frame.loc["cosine", "new_gap"])
+    table = STUDY.known_exhibits()["learning/embeddings"].draw(study)
+    frame = table.frame.set_index(["method", "setting"])
+    assert frame.loc["oasis", "ours_cell"][["learned", "new"]].tolist() == ["95.5 ± 0.7", "70.5 ± 0.7"]
+    written = words.gap([row]).replace(" points", "")
+    assert frame.loc[("oasis", "new, minus"), "ours_cell"] == written
+    assert frame.loc[("cosine", "new, minus"), "ours_cell"] == ""
     assert study.main_numbers()[2]["euclidean"] == ["70.0 ± 0.0", "70.0 ± 0.0"]
 
 
