@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
@@ -23,41 +24,13 @@ from lookalike.exhibits.contrasts import (
 )
 from lookalike.exhibits.model import Margin
 from lookalike.exhibits.printed import p_value, significant
-from lookalike.exhibits.statuses import Outcome, Status
+from lookalike.exhibits.statuses import Outcome
 
 if TYPE_CHECKING:
     from lookalike.exhibits.study import Study
 
-DIFFERENCE, LEVEL = "{first} minus {second} {gap}", "{first} {gap}"
-SAID = {
-    "map at stop": "{first} minus {second} {gap} at the validation stop",
-    "map at the peak": "peak of {first} minus that of {second} {gap}",
-    "map of rankers": "{first} minus {second} {gap}, in the mean over traced steps",
-    **{
-        f"map of {n} images a class": f"{{first}} minus {{second}} {{gap}} with {n} images a class" for n in (5, 10, 20)
-    },
-    "decline after the peak": "{first} lost {gap} more of its peak than {second} by the last traced step",
-    "symmetry of what was learned": "symmetry index of W minus I {gap}",
-    "map of new classes": "{first} minus {second} {gap} on classes that it did not learn from",
-    "standard deviation of rankers": "standard deviation over rankers {gap}",
-    "colour of filters": "share of colour of {first}'s filters minus that of {second}'s {gap}",
-    "colour of filters beyond their start": "shallow filters of {first} gained {gap} of colour over their random start",
-    "score@30": "{first} minus {second} {gap} at the top",
-    "score@30_per_triplet": "{first} minus {second} {gap} at the top",
-    "similarity_precision, in-class negatives": "{first} minus {second} on in-class negatives {gap}",
-    "similarity_precision, out-of-class negatives": "{first} minus {second} on out-of-class negatives {gap}",
-    "queries that reach the mean rater": "queries that reach the mean rater less 0.05: {first} minus {second} {gap}",
-    "queries that reach the lowest rater": "queries that reach the lowest rater: {first} minus {second} {gap}",
-    "sparsity": "sparsity of {first} minus that of {second} {gap}",
-    "sparsity over codebooks": "sparsity of {first} changes by {gap}",
-}
-"""Metric to how a row of it is said; `DIFFERENCE` or, of one method alone, `LEVEL` where it is not here."""
-SAID_OF_ONE = {
-    "decline after the peak": "{first} lost {gap} of its peak by the last traced step",
-    "score@30": "{first} {gap} at the top",
-    "score@30_per_triplet": "{first} {gap} at the top",
-}
-"""Metric to how a level of it is said where `SAID` has its difference."""
+METRICS = {"map_full": "mAP", "p@k": "precision at top k", "similarity_precision": "precision"}
+"""Metrics that are called otherwise in sentences; any other is called as it is, with spaces."""
 
 
 class Form(NamedTuple):
@@ -86,13 +59,11 @@ AMOUNTS: dict[Unit, Form] = {
 }
 """Unit to how an amount is written."""
 NAMED: dict[Unit, str] = {"points": " points", "triplets": " triplets", "% of triplets": "% of triplets"}
-"""What stands behind an amount and its interval."""
+"""What stands behind an amount."""
 SMALL = 0.5
 """Differences in points below it have two decimals."""
 NO_NUMBER = "–"
 """Stands where print has no number, or no order of methods."""
-OVER_PARTS = ("sparsity over codebooks",)
-"""Metrics of changes from one part to another, which are always named."""
 OUTCOMES = (Outcome.HOLDS, Outcome.FAILS, Outcome.OPEN, Outcome.NOT_RUN)
 """What claims are counted by."""
 LIMITS = {
@@ -120,26 +91,57 @@ def amount(value: float, unit: Unit) -> str:
 
 def gap(rows: Sequence[Contrast]) -> str:
     """Write a number with the widest of its intervals: ``+1.6 points [−1.1, +4.4]``."""
-    row, low, high = rows[0], min(row.low for row in rows), max(row.high for row in rows)
-    # small differences have another digit
-    is_small = row.unit == "points" and max(abs(row.mean), abs(high - low)) < SMALL
-    unit: Unit = "small points" if is_small else row.unit
-    said = amount(row.mean, unit)
-    if math.isinf(row.mean):
-        return "never"
-    if math.isfinite(low + high) and low < high:
-        said += f"{NAMED.get(row.unit, '')} [{amount(low, unit)}, {amount(high, unit)}]"
-    else:
-        said += NAMED.get(row.unit, "")
-    open_ended = " so far" if math.isinf(low) or math.isinf(high) else ""
-    in_print = "" if math.isnan(row.printed) or row.second else f" ({amount(row.printed, row.unit)} in print)"
-    return said + open_ended + in_print
+    row, low, high = _widest(rows)
+    unit = _unit(row, low, high)
+    interval = f" [{amount(low, unit)}, {amount(high, unit)}]" if _is_known(low, high) else ""
+    return f"{amount(row.mean, unit)}{NAMED.get(row.unit, '')}{interval}"
+
+
+def _widest(rows: Sequence[Contrast]) -> tuple[Contrast, float, float]:
+    """Return a contrast with the ends of the widest of its intervals."""
+    return rows[0], min(row.low for row in rows), max(row.high for row in rows)
+
+
+def _is_known(low: float, high: float) -> bool:
+    return math.isfinite(low + high) and low < high
+
+
+def _unit(row: Contrast, low: float, high: float) -> Unit:
+    """Return the unit of a number; small differences have another digit."""
+    return "small points" if row.unit == "points" and max(abs(row.mean), abs(high - low)) < SMALL else row.unit
+
+
+def metric_words(metric: str) -> str:
+    """Name a metric in a sentence."""
+    return METRICS.get(metric, re.sub(r"^map\b", "mAP", metric.replace("_", " ")))
+
+
+def difference_words(
+    first: str, second: str, metric: str, row: Contrast, low: float, high: float, printed: str = ""
+) -> str:
+    """Say ``OASIS is 2.4 points higher than LEGO in mAP (95% interval 0.6 to 4.1; the paper: 4)``.
+
+    Without a `second` it is a level: ``sparsity of S-TG: 12.0 (95% interval 8.0 to 16.0)``.
+    """
+    unit = _unit(row, low, high)
+    plain = AMOUNTS[unit]._replace(has_plus=False)
+    beside = [f"95% interval {written(low, plain)} to {written(high, plain)}"] if _is_known(low, high) else []
+    beside += [f"the paper: {printed}"] if printed else []
+    told = f" ({'; '.join(beside)})" if beside else ""
+    told = f" so far{told}" if math.isinf(low) or math.isinf(high) else told
+    named = NAMED.get(row.unit, "")
+    if not second:
+        return f"{metric} of {first}: {written(row.mean, plain)}{named}{told}"
+    if written(row.mean, plain) == written(0.0, plain):
+        return f"{first} and {second} are alike in {metric}{told}"
+    way = "lower" if row.mean < 0 else "higher"
+    return f"{first} is {plain.size(abs(row.mean))}{named} {way} than {second} in {metric}{told}"
 
 
 def contrast_words(rows: Sequence[Contrast], title_of: Callable[[str], str]) -> str:
     """Tell of all intervals of one contrast, or why it has no number."""
-    row = rows[0]
-    first, second = title_of(row.first), title_of(row.second)
+    row, low, high = _widest(rows)
+    first, second = title_of(row.first), title_of(row.second) if row.second else ""
     if unknown(list(rows)) is not None:
         ended = [title_of(side) for side, limit in row.codes if limit == NO_RESULT]
         absent = [title_of(side) for side, limit in row.codes if limit == NOT_RUN and side]
@@ -151,20 +153,25 @@ def contrast_words(rows: Sequence[Contrast], title_of: Callable[[str], str]) -> 
         return f"{' and '.join(absent)} not run" if absent else f"no {row.metric} here"
     if row.metric == "p@k" and len(rows) > 1:
         return at_every_k(rows, first, second)
-    forms = SAID if row.second else SAID | SAID_OF_ONE
-    usual = DIFFERENCE if row.second else LEVEL
-    said = forms.get(row.metric, usual).format(first=first, second=second, gap=gap(rows))
+    printed = "" if math.isnan(row.printed) else _printed(row)
+    said = difference_words(first, second, metric_words(row.metric), row, low, high, printed)
     tested = [interval.p for interval in rows if not math.isnan(interval.p)]
-    is_gap = row.second and row.unit == "points"
-    return f"{said}, p of no difference {p_value(tested[0])}" if tested and is_gap else said
+    return f"{said}, p {p_value(tested[0])}" if tested and row.second and row.unit == "points" else said
+
+
+def _printed(row: Contrast) -> str:
+    """Return the printed difference without digits that are not printed."""
+    is_whole = round(row.printed, 1) == round(row.printed)
+    return written(row.printed, rounded(0) if is_whole else AMOUNTS[row.unit]._replace(has_plus=False))
 
 
 def at_every_k(rows: Sequence[Contrast], first: str, second: str) -> str:
     """Say at how many k the first is more precise, and how sure it is that it is not at the others."""
     average, *single = rows
     lower = [row.p for row in single if row.mean <= 0]
-    where = f"at {len(single) - len(lower)} of {len(single)} values of k, on average by {gap([average])}"
-    return f"{first} above {second} {where}" + (f", p {p_value(min(lower))} where it is not" if lower else "")
+    mean = difference_words(first, second, "precision on average over k", average, average.low, average.high)
+    where = f"; it is higher at {len(single) - len(lower)} of {len(single)} values of k"
+    return mean + where + (f", p {p_value(min(lower))} where it is not" if lower else "")
 
 
 def listed(names: Sequence[str]) -> str:
@@ -191,7 +198,7 @@ def scope_words(verdict: str, tried: str, untried: str) -> str:
 
 def names_parts(verdict: Verdict) -> bool:
     """Tell whether numbers behind a verdict stand with the parts of a study that they are of."""
-    return len({row.setting for row in verdict.rows}) > 1 or any(row.metric in OVER_PARTS for row in verdict.rows)
+    return len({row.setting for row in verdict.rows}) > 1
 
 
 def evidence(verdict: Verdict, study: Study) -> list[str]:
@@ -249,10 +256,12 @@ def signed(value: float, unit: Unit = "points") -> str:
 
 
 def printed_words(margin: Margin) -> str:
-    """Return the printed difference without digits that are not printed: ``+4``; a dash where none is printed."""
-    value, unit = margin.contrast.printed, margin.contrast.unit
-    is_whole = not math.isnan(value) and round(value, 1) == round(value)
-    return written(value, rounded(0, has_plus=True)) if is_whole else signed(value, unit)
+    """Return the printed difference with its sign: ``+4``; a dash where none is printed."""
+    row = margin.contrast
+    if math.isnan(row.printed):
+        return NO_NUMBER
+    text = _printed(row)
+    return f"+{text}" if row.printed > 0 and not text.startswith("0") else text
 
 
 def interval_words(margin: Margin) -> tuple[str, str]:
@@ -263,20 +272,14 @@ def interval_words(margin: Margin) -> tuple[str, str]:
 
 
 def margin_words(margin: Margin) -> str:
-    """Say ``OASIS is 1.7 points above LEGO in mAP [−5.2, +8.7], which may be chance (in the paper +6)``."""
-    row, (_, interval), printed = margin.contrast, interval_words(margin), printed_words(margin)
-    gap, side = AMOUNTS[row.unit].size(abs(row.mean)), "below" if row.mean < 0 else "above"
-    doubt = ", of too few seeds to decide" if margin.is_of_too_few else ", which may be chance"
-    parts = (
-        f"{margin.method} is {gap} {row.unit} {side} {margin.rival} in {margin.metric}",
-        f" {interval}" if interval else "",
-        doubt if margin.may_be_chance else "",
-        "" if printed == NO_NUMBER else f" (in the paper {printed})",
-    )
-    return "".join(parts)
+    """Say a margin as `difference_words` does, and whether it is of too few seeds to decide."""
+    row = margin.contrast
+    printed = "" if math.isnan(row.printed) else _printed(row)
+    said = difference_words(margin.method, margin.rival, margin.metric, row, row.low, row.high, printed)
+    return f"{said}, of too few seeds to decide" if margin.is_of_too_few else said
 
 
-def unlike_print(margins: Iterable[Margin], *, is_elsewhere: bool) -> str:
+def unlike_print(margins: Iterable[Margin]) -> str:
     """Say which differences in points have the printed one outside of their intervals; "" where none has."""
     in_points = [(margin, margin.contrast) for margin in margins if margin.contrast.unit == "points"]
     apart: dict[str, list[Margin]] = {"Unlike": [], "Smaller than": [], "Larger than": []}
@@ -286,10 +289,7 @@ def unlike_print(margins: Iterable[Margin], *, is_elsewhere: bool) -> str:
             is_smaller = abs(row.mean) < abs(row.printed)
             how = "Unlike" if row.mean * row.printed < 0 else "Smaller than" if is_smaller else "Larger than"
             apart[how].append(margin)
-    where = ", which is of other data" if is_elsewhere else ""
-    return " ".join(
-        f"{how} in print{where}: {'; '.join(map(margin_words, there))}." for how, there in apart.items() if there
-    )
+    return " ".join(f"{how} in print: {'; '.join(map(margin_words, there))}." for how, there in apart.items() if there)
 
 
 def level_words(margin: Margin, *, is_printed: bool) -> tuple[str, str]:
@@ -340,13 +340,6 @@ def predicate_words(claim: Claim) -> str:
 def sentence(words: str) -> str:
     """Return words, such as why something was not run, as a sentence; what ends in a full stop is one."""
     return f"{words[:1].upper()}{words[1:].removesuffix('.')}." if words else ""
-
-
-def status_counts(statuses: Mapping[Status, int]) -> str:
-    """Say how many numbers have each status, such as ``12 agree, 3 higher``."""
-    return ", ".join(
-        f"{n} {'agree' if status is Status.AGREES and n > 1 else status}" for status, n in statuses.items()
-    )
 
 
 def counts_words(rows: Iterable[Mapping[str, str]]) -> str:

@@ -131,11 +131,12 @@ GRID = gap(1, 2, limits="mcml:grid")
 @pytest.mark.parametrize(
     ("asked", "study", "outcome", "reason", "first"),
     [
-        (claim(), Study(GRID), HOLDS, Reason.DECIDED, "ten classes: OASIS minus MCML +1.0 points [+1.0, +2.0], p of"),
+        (claim(), Study(GRID), HOLDS, Reason.DECIDED,
+         "ten classes: OASIS is 1.0 points higher than MCML in mAP (95% interval 1.0 to 2.0), p 0.010"),
         # whichever way it was taken
         (claim("map: mcml - oasis"), Study(GRID), FAILS, Reason.DECIDED,
-         "ten classes: MCML minus OASIS −1.0 points [−2.0, −1.0], p of no difference 0.010"),
-        (claim("map: learned - learned"), Study(GRID), FAILS, Reason.DECIDED, "ten classes: MCML minus OASIS"),
+         "ten classes: MCML is 1.0 points lower than OASIS in mAP (95% interval −2.0 to −1.0), p 0.010"),
+        (claim("map: learned - learned"), Study(GRID), FAILS, Reason.DECIDED, "ten classes: MCML is 1.0 points lower"),
         (claim(limits="grid"), Study(GRID), OPEN, Reason.LIMIT, "MCML chose an end of its grid (ten classes)."),
         (claim(limits="steps"), Study(GRID), HOLDS, Reason.DECIDED, "ten classes"),
         (claim(protocol="it is ours"), Study(GRID), OPEN, Reason.PROTOCOL, "It is about another protocol: it is ours."),

@@ -11,7 +11,7 @@ from lookalike.exhibits.claims import Scope, Verdict, claims_of
 from lookalike.exhibits.contrasts import Contrast
 from lookalike.exhibits.model import Margin
 from lookalike.exhibits.registry import ROOMS
-from lookalike.exhibits.statuses import Outcome, Status
+from lookalike.exhibits.statuses import Outcome
 
 NAN = math.nan
 COLUMNS = ("id", "paper", "place", "exhibit", "text", "study", "settings", "contrasts", "limits", "protocol")
@@ -56,13 +56,20 @@ def test_print_has_the_digits_that_are_printed():
     assert words.printed_words(margin(1, 0, 2, 4269.0, unit="triplets")) == "+4,269"
 
 
-def test_a_margin_says_who_is_ahead_and_whether_that_may_be_chance():
+def test_a_difference_is_said_in_one_form():
     said = words.margin_words(margin(1.7, -5.2, 8.7, 6.0))
-    assert said == "OASIS is 1.7 points above LEGO in mAP [−5.2, +8.7], which may be chance (in the paper +6)"
+    assert said == "OASIS is 1.7 points higher than LEGO in mAP (95% interval −5.2 to 8.7; the paper: 6)"
     said = words.margin_words(margin(-3.2, -4.0, -2.0, kind="hand-crafted"))
-    assert said == "OASIS is 3.2 points below LEGO (hand-crafted) in mAP [−4.0, −2.0]"
-    one_fold = replace(margin(1.7, 0.5, 3.0), lacks_interval=True)
-    assert words.margin_words(one_fold) == "OASIS is 1.7 points above LEGO in mAP [+0.5, +3.0], which may be chance"
+    assert said == "OASIS is 3.2 points lower than LEGO (hand-crafted) in mAP (95% interval −4.0 to −2.0)"
+    row = Contrast("10", "decline after the peak", "oasis", "often", 3.5, 1.0, 6.0)
+    assert words.contrast_words([row], str) == (
+        "oasis is 3.5 points higher than often in decline after the peak (95% interval 1.0 to 6.0)"
+    )
+    level = replace(row, second="", unit="percent", printed=3.0)
+    assert words.contrast_words([level], str) == (
+        "decline after the peak of oasis: 3.5% (95% interval 1.0% to 6.0%; the paper: 3)"
+    )
+    assert words.contrast_words([replace(row, high=math.inf)], str).endswith("in decline after the peak so far")
 
 
 @pytest.mark.parametrize(
@@ -128,31 +135,15 @@ def test_a_verdict_names_the_parts_that_it_was_tried_on():
     assert words.scope_words("holds", "", "") == ""
 
 
-def test_differences_that_print_lies_outside_of_are_named_with_whose_data_that_is():
+def test_differences_that_print_lies_outside_of_are_named():
     rows = margin(5.0, 3.0, 7.0, 10.0), margin(8.9, 5.2, 13.0, 1.1), margin(2.0, 1.0, 3.0, 2.5), margin(2.0, 1.0, 3.0)
     first, second = (
-        "OASIS is 5.0 points above LEGO in mAP [+3.0, +7.0] (in the paper +10)",
-        "OASIS is 8.9 points above LEGO in mAP [+5.2, +13.0] (in the paper +1.1)",
+        "OASIS is 5.0 points higher than LEGO in mAP (95% interval 3.0 to 7.0; the paper: 10)",
+        "OASIS is 8.9 points higher than LEGO in mAP (95% interval 5.2 to 13.0; the paper: 1.1)",
     )
-    elsewhere = "in print, which is of other data"
-    said = f"Smaller than {elsewhere}: {first}. Larger than {elsewhere}: {second}."
-    assert words.unlike_print(rows, is_elsewhere=True) == said
-    assert words.unlike_print([margin(5.0, 3.0, 7.0, -10.0)], is_elsewhere=False).startswith(
-        "Unlike in print: OASIS is 5.0"
-    )
-    assert words.unlike_print([*rows[2:], margin(70, 0, 90, 4269, unit="triplets")], is_elsewhere=True) == ""
-
-
-@pytest.mark.parametrize(
-    ("second", "text"),
-    [
-        ("often", "oasis lost +3.5 points [+1.0, +6.0] more of its peak than often by the last traced step"),
-        ("", "oasis lost +3.5 points [+1.0, +6.0] of its peak by the last traced step"),
-    ],
-)
-def test_a_method_loses_of_its_peak_or_more_of_it_than_another(second, text):
-    row = Contrast("10", "decline after the peak", "oasis", second, 3.5, 1.0, 6.0)
-    assert words.contrast_words([row], str) == text
+    assert words.unlike_print(rows) == f"Smaller than in print: {first}. Larger than in print: {second}."
+    assert words.unlike_print([margin(5.0, 3.0, 7.0, -10.0)]).startswith("Unlike in print: OASIS is 5.0")
+    assert words.unlike_print([*rows[2:], margin(70, 0, 90, 4269, unit="triplets")]) == ""
 
 
 def test_a_rule_is_said_with_its_bounds():
@@ -166,8 +157,7 @@ def test_a_rule_is_said_with_its_bounds():
         assert found.startswith(f"Holds if every 95% interval lies {said}; fails if one lies beyond")
 
 
-def test_statuses_and_outcomes_are_counted_in_words():
-    assert words.status_counts({Status.AGREES: 2, Status.HIGHER: 1}) == "2 agree, 1 higher"
+def test_outcomes_are_counted_in_words():
     rows = [
         {"verdict": "holds", "primary": "yes"},
         {"verdict": "not run", "primary": "yes"},

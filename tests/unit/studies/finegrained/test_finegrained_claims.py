@@ -90,9 +90,10 @@ def test_every_number_says_whether_its_images_are_made_by_code(tmp_path, setting
 
 def test_evidence_has_both_metrics_of_a_pair_with_intervals(tmp_path):
     _, words = verdict(tmp_path, "oasis-beats-embedding")
-    assert words.startswith("OASIS minus L1HashKPCA +3.0 points [+2.7, +3.3], p of no difference 0.001; ")
-    assert "OASIS minus L1HashKPCA +457 triplets [+415, +499] at the top" in words
-    assert "−1.2% of triplets [−1.5, −0.9]" in verdict(tmp_path, "golden-at-the-top")[1]
+    first = "OASIS is 3.0 points higher than L1HashKPCA in precision (95% interval 2.7 to 3.3; the paper: 3), p 0.001; "
+    assert words.startswith(first)
+    assert "OASIS is 457 triplets higher than L1HashKPCA in score@30 (95% interval 415 to 499" in words
+    assert "1.2% of triplets lower than" in verdict(tmp_path, "golden-at-the-top")[1]
 
 
 def test_filters_have_colour_where_they_gained_it_over_a_random_start(tmp_path):
