@@ -15,7 +15,7 @@ from lookalike.exhibits.claims_table import COLUMNS, claims_markdown, decided
 from lookalike.exhibits.contrasts import Contrast
 from lookalike.exhibits.model import Axis, Entry, Figure, Found, Gallery, Line, Mark, Panel, Ranking, Series, Table
 from lookalike.exhibits.neighbours import GAIN, RANDOM, gallery_of
-from lookalike.exhibits.registry import Exhibit
+from lookalike.exhibits.registry import Exhibit, caption_of
 from lookalike.exhibits.study import Study
 from lookalike.exhibits.style import LOOKS, Look
 from lookalike.exhibits.writing import write_exhibits
@@ -36,8 +36,7 @@ def table(study) -> Table:
          "ours": [41.0, 39, 36, 56, 50, 44], "ours_std": 1.6, "printed": [33.0, 39, np.nan, 43, 39, 39],
          "ours_cell": ["41 ± 1.6", "39 ± 1.6", "36 ± 1.6", "56", "50", "-"],
          "printed_cell": ["33 ± 1.6", "39 ± 1.7", "*", "43", "39", "39"],
-         "status": ["higher", "agrees", "no printed value", "higher", "higher", "no result"],
-         "reason": ["", "", "did not converge", "", "", "LEGO <i>was</i> not run"]}
+         "note": ["", "", "did not converge", "", "", ""]}
     )  # fmt: skip
     titles = {"method": {"oasis": "OASIS", "mcml": "MCML", "lego": "LEGO"}, "subset": {"ten": "10 classes"}}
     parts = {"setting": "ten", "metric": "mAP", "method": "OASIS", "interval": "95%, over folds", "best": "OASIS",
@@ -207,7 +206,17 @@ def write_study(results, dataset, room, *, synthetic=True, not_run=""):
     """Write all exhibits of one toy study; images are found from the folder that holds the results."""
     needs = ("metrics",) if not_run else ()
     exhibits = [
-        Exhibit(id, room, title, draw.__annotations__["return"].__name__.lower(), draw, needs, order=order)
+        Exhibit(
+            id,
+            room,
+            title,
+            draw.__annotations__["return"].__name__.lower(),
+            draw,
+            needs,
+            order=order,
+            caption=caption_of(draw),
+            drawn_by=f"{draw.__module__}.{draw.__name__}",
+        )
         for order, (id, title, draw) in enumerate(EXHIBITS[room])
     ]
     study = toy_study(dataset, synthetic=synthetic).finished({}, not_run=not_run)

@@ -25,7 +25,6 @@ from sphinx.util.docutils import SphinxDirective
 from lookalike.exhibits.claims import claims_of
 from lookalike.exhibits.claims_table import decided, read_claims
 from lookalike.exhibits.registry import PAPERS
-from lookalike.exhibits.statuses import Status, count_badges
 from lookalike.exhibits.words import NO_NUMBER, interval_words, printed_words
 from lookalike.report.costs import REHEARSED, duration, read_rows, scaled, seconds_of
 from lookalike.report.front import KINDS
@@ -283,7 +282,6 @@ def _facts(run: Run) -> nodes.table:
     jobs = sum(rule["jobs"] for rule in run["rules"])
     peak = max(rule["peak_megabytes"] for rule in run["rules"])
     stored = sum(run["stored_megabytes"].values())
-    states = count_badges({Status(status): n for status, n in run["statuses"].items()})
     commits = ", ".join(commit[:10] for commit in run["commits"]) + (", changed since" if run["modified"] else "")
     facts = {
         "Data": f"{run['size']}; {_kind(run)}",
@@ -292,8 +290,6 @@ def _facts(run: Run) -> nodes.table:
         "Machine": f"{', '.join(run['processors'])}, {run['cores']} cores, {run['memory_gigabytes']} GB of memory",
         "Took": f"{duration(_cpu_seconds(run))} of processor time in {jobs} jobs",
         "Needed": f"{_gigabytes(peak / 1000)} of memory for the largest job, {_gigabytes(stored / 1000)} of files",
-        "Printed numbers": ", ".join(f"{badge.words}: {n:,}" for badge, n in states.items() if n)
-        or "none to compare with",
     }
     return table((), facts.items(), widths=(1, 6))
 

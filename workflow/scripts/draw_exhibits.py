@@ -9,7 +9,7 @@ with logged(snakemake):
     from lookalike.exhibits.claims_table import claim_records
     from lookalike.exhibits.headline import headline
     from lookalike.exhibits.registry import PAPERS
-    from lookalike.exhibits.statuses import Status
+    from lookalike.exhibits.statuses import State
     from lookalike.exhibits.writing import write_exhibits
     from lookalike.studies.rooms import room_exhibits, study_of
 
@@ -24,6 +24,6 @@ with logged(snakemake):
         of_papers = sorted(written, key=lambda exhibit: exhibit.paper not in PAPERS)
         margins = [margin for exhibit in of_papers for margin in exhibit.margins]
         write_text(headline(study, *margins[:1]), snakemake.output.headline)
-    failed = [exhibit.id for exhibit in written if exhibit.state == Status.FAILED]
+    failed = [exhibit.id for exhibit in written if exhibit.state == State.FAILED]
     if failed:
         print(f"failed: {', '.join(failed)}; the report says why")

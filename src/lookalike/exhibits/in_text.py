@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from lookalike.exhibits.model import Table
-from lookalike.exhibits.printed import Judge, beside_print, plus_minus
+from lookalike.exhibits.printed import beside_print, plus_minus
 from lookalike.exhibits.study import Study
 
 
@@ -26,14 +26,13 @@ class Fact(NamedTuple):
     """Size of the codebook that it depends on; 0 where it depends on none."""
 
 
-def numbers_in_text(study: Study, facts: Sequence[Fact], judge: Judge, notes: tuple[str, ...] = ()) -> Table:
+def numbers_in_text(study: Study, facts: Sequence[Fact], notes: tuple[str, ...] = ()) -> Table:
     """Set facts beside the printed ones of the paper at hand; what it does not print is left out."""
-    cells = beside_print(pd.DataFrame(facts), study.printed_in("text"), on=("method", "metric"), judge=judge)
-    cells = cells[cells["status"] != ""].assign(unit="")
+    cells = beside_print(pd.DataFrame(facts), study.printed_in("text"), on=("method", "metric"))
+    cells = cells[cells["is_printed"]].assign(unit="")
     records = cells.to_dict("records")
     cells["title"] = [row["title"] + f" ({row['words']:,} words)" * (row["words"] > 0) for row in records]
     cells["ours_cell"] = [plus_minus(row["ours"], row["ours_std"], row["form"]) for row in records]
     cells["printed_cell"] = [plus_minus(row["printed"], row["printed_std"], ",.10g") for row in records]
-    cells["status_cell"] = [": ".join(filter(None, (row["status"], row["reason"]))) for row in records]
-    heads = {"title": study.title, "ours_cell": "ours", "printed_cell": "paper", "status_cell": "status"}
+    heads = {"title": study.title, "ours_cell": "ours", "printed_cell": "paper"}
     return Table(cells, heads=heads, numbers=frozenset(("ours_cell", "printed_cell")), notes=notes)

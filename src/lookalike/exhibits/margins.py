@@ -58,7 +58,6 @@ def margin(
         printed_best=in_print[0] if len(in_print) == 1 else "",
         in_order=pairs_in_order(ours, printed),
         note=note,
-        lacks_interval=any(math.isnan(interval.low + interval.high) for interval in rows),
     )
 
 

@@ -52,13 +52,6 @@ class Margin:
     """Pairs of methods that come as in print, and all that print has; 0 and 0 without print."""
     note: str = ""
     """A sentence that has to be known besides."""
-    lacks_interval: bool = False
-    """Whether one of its intervals has no ends, as that over a single fold, so that nothing is sure."""
-
-    @property
-    def may_be_chance(self) -> bool:
-        """Tell whether an interval holds 0 or is not known, or is of too few seeds to decide anything."""
-        return self.lacks_interval or self.is_of_too_few or not (self.contrast.low > 0 or self.contrast.high < 0)
 
     @property
     def is_of_too_few(self) -> bool:

@@ -1,8 +1,7 @@
-"""Statuses of numbers beside print and outcomes of claims, each with its words, its sign and its colour."""
+"""States of exhibits and outcomes of claims, each with its words, its sign and its colour."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
@@ -11,7 +10,7 @@ Colour = Literal["good", "bad", "open", "absent"]
 
 
 class Badge(NamedTuple):
-    """How a reader sees a status or an outcome; several statuses may share one."""
+    """How a reader sees a state or an outcome."""
 
     words: str
     sign: str
@@ -20,51 +19,21 @@ class Badge(NamedTuple):
     meaning: str
 
 
-SAME = Badge("agrees", "=", "good", "every number that can be compared agrees with the printed one")
-NEAR = Badge("close", "≈", "good", "some numbers differ from print, all by less than two standard deviations")
-APART = Badge("differs", "≠", "bad", "some numbers are clearly higher or lower than the printed ones")
-ELSEWHERE = Badge(
-    "other data", "○", "open", "the paper's numbers are of other images or another machine, so there is no verdict"
-)
-ABSENT = Badge("not run", "–", "absent", "this run has no result here, and its section says why")
-BADGES = (SAME, NEAR, APART, ELSEWHERE, ABSENT)
-"""Badges of statuses, in the order in which pages count them."""
-
-
-class Status(StrEnum):
-    """How a number compares with the printed one, or all numbers of an exhibit; or that it does not."""
+class State(StrEnum):
+    """What became of an exhibit."""
 
     badge: Badge | None
-    """None where no paper prints a number to agree with."""
+    """None where it was drawn, which a page shows."""
 
-    def __new__(cls, words: str, badge: Badge | None = None) -> Status:
-        """Make a status that is its words."""
-        status = str.__new__(cls, words)
-        status._value_, status.badge = words, badge
-        return status
+    def __new__(cls, words: str, badge: Badge | None = None) -> State:
+        """Make a state that is its words."""
+        state = str.__new__(cls, words)
+        state._value_, state.badge = words, badge
+        return state
 
-    AGREES = "agrees", SAME
-    CLOSE = "close", NEAR
-    HIGHER = "higher", APART
-    LOWER = "lower", APART
-    MIXED = "mixed", APART
-    """Some numbers of an exhibit are higher than in print, and others lower."""
-    OTHER_CLASSES = "other classes", ELSEWHERE
-    """The number is of real images of other classes than the paper's: it stands beside print to be looked at."""
-    NOT_COMPARABLE = "not comparable", ELSEWHERE
-    NOT_RUN = "not run", ABSENT
-    FAILED = "failed", ABSENT
-    NO_RESULT = "no result", ABSENT
-    """The paper has a number and this run has none."""
-    NO_PRINTED_NUMBER = "no printed number", None
-    """Of an exhibit of which no paper prints a number."""
-    NO_PRINTED_VALUE = "no printed value", None
-    """The paper has a cell for it and no number there."""
-
-
-def count_badges(statuses: Mapping[Status, int]) -> dict[Badge, int]:
-    """Return how many numbers or exhibits have each badge, from how many have each status."""
-    return {badge: sum(n for status, n in statuses.items() if status.badge is badge) for badge in BADGES}
+    DRAWN = "drawn", None
+    NOT_RUN = "not run", Badge("not run", "–", "absent", "this run has no result here, and its section says why")
+    FAILED = "failed", Badge("failed", "!", "bad", "drawing it ended in an error, which its section tells")
 
 
 class Outcome(StrEnum):

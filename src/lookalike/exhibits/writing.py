@@ -14,10 +14,10 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import write_json, write_table, write_text
 from lookalike.exhibits.drawing import save
 from lookalike.exhibits.model import Axis, Drawn, Entry, Figure, Gallery, Margin, Panel, Table
-from lookalike.exhibits.printed import CELLS, count_statuses, state_of
+from lookalike.exhibits.printed import CELLS
 from lookalike.exhibits.registry import Exhibit
 from lookalike.exhibits.sheets import Sheet, latex, markdown, sheets_of
-from lookalike.exhibits.statuses import Status
+from lookalike.exhibits.statuses import State
 
 if TYPE_CHECKING:
     from lookalike.exhibits.study import Study
@@ -49,9 +49,7 @@ class Sidecar:
     """A sentence on what it shows, and one on which data."""
     notes: tuple[str, ...]
     """What has to be known besides."""
-    state: Status
-    statuses: Mapping[Status, int]
-    """Status to how many printed numbers have it; empty where none stands beside ours."""
+    state: State
     problem: str
     """``not run: put X at Y``, or the error of one that failed; else ""."""
     sources: tuple[str, ...]
@@ -90,7 +88,6 @@ def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
     written = drawn if drawn is not None else _nothing(exhibit)
     _write(written, exhibit, study, folder, " ".join(caption), problem)
     margins = getattr(drawn, "margins", ())
-    statuses = count_statuses(drawn.frame if isinstance(drawn, Table) else getattr(drawn, "cells", None))
     files = [study.files.get(name) or () for name in (*exhibit.needs, *exhibit.optional)]
     sources = [[paths] if isinstance(paths, str) else paths for paths in files]
     sidecar = Sidecar(
@@ -107,8 +104,7 @@ def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
         synthetic=study.synthetic,
         caption=caption,
         notes=() if drawn is None else (*drawn.notes, *study.notes(drawn)),
-        state=absence or state_of(statuses),
-        statuses=statuses,
+        state=absence or State.DRAWN,
         problem=problem,
         sources=tuple(sorted({str(path) for paths in sources for path in paths})),
         drawn_by=exhibit.drawn_by,
@@ -136,20 +132,20 @@ def _titles(drawn: Drawn | None) -> dict[str, dict[str, str]]:
     return found
 
 
-def _draw(exhibit: Exhibit, study: Study) -> tuple[Drawn | None, Status | None, str]:
-    """Return what an exhibit's function returns; or None, the status of what is absent, and why in a sentence."""
+def _draw(exhibit: Exhibit, study: Study) -> tuple[Drawn | None, State | None, str]:
+    """Return what an exhibit's function returns; or None, the state of what is absent, and why in a sentence."""
     missing = [name for name in exhibit.needs if not study.has(name)]
     if missing:
-        why = study.not_run or f"{Status.NOT_RUN}: run the jobs that make {', '.join(missing)}"
-        return None, Status.NOT_RUN, why
+        why = study.not_run or f"{State.NOT_RUN}: run the jobs that make {', '.join(missing)}"
+        return None, State.NOT_RUN, why
     try:
         drawn = exhibit.draw(study)
         why = _why_empty(drawn)
-        return (None, Status.NOT_RUN, why) if why else (drawn, None, "")
+        return (None, State.NOT_RUN, why) if why else (drawn, None, "")
     except Exception as problem:  # noqa: BLE001 - whatever goes wrong in one exhibit must not stop the others
         traceback.print_exc()
         error = str(problem) if isinstance(problem, LookalikeError) else f"{type(problem).__name__}: {problem}"
-        return None, Status.FAILED, f"{Status.FAILED}: {error}"
+        return None, State.FAILED, f"{State.FAILED}: {error}"
 
 
 def _why_empty(drawn: Drawn) -> str:
@@ -157,10 +153,10 @@ def _why_empty(drawn: Drawn) -> str:
     why = ""
     if isinstance(drawn, Figure) and all(panel.empty for panel in drawn.panels):
         why = drawn.panels[0].empty if drawn.panels else "nothing was measured"
-        why = drawn.notes[0] if why == Status.NOT_RUN and drawn.notes else why
+        why = drawn.notes[0] if why == State.NOT_RUN and drawn.notes else why
     elif isinstance(drawn, Gallery) and not drawn.rows:
         why = drawn.notes[0] if drawn.notes else "there is no image to show"
-    return f"{Status.NOT_RUN}: {why.removeprefix(f'{Status.NOT_RUN}: ')}" if why else ""
+    return f"{State.NOT_RUN}: {why.removeprefix(f'{State.NOT_RUN}: ')}" if why else ""
 
 
 def _nothing(exhibit: Exhibit) -> Drawn:

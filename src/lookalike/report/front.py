@@ -20,7 +20,6 @@ from lookalike.exhibits import words
 from lookalike.exhibits.drawing import draw
 from lookalike.exhibits.model import Axis, Figure, Line, Margin, Panel, Series
 from lookalike.exhibits.registry import PAPERS
-from lookalike.exhibits.statuses import ELSEWHERE
 from lookalike.exhibits.style import BLACK, BLUE, GREY, Look, paper_style
 from lookalike.report.pages import address_of, twin_of
 from lookalike.report.results import Exhibit, Results
@@ -135,9 +134,8 @@ def synthetic_words(results: Results) -> str:
 
 def _item(row: Row) -> Item:
     """Return how the methods of a line compare; of what a paper prints, what it reaches and what is unlike in print."""
-    elsewhere = row.exhibit.state.badge is ELSEWHERE
     if row.exhibit.paper in PAPERS:
-        parts = [result_words(row), words.unlike_print(row.margins, is_elsewhere=elsewhere)]
+        parts = [result_words(row), words.unlike_print(row.margins)]
     else:
         parts = [words.sentence("; ".join(map(words.margin_words, row.margins)))]
     notes = dict.fromkeys(margin.note for margin in row.margins)

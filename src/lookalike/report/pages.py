@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits import words
 from lookalike.exhibits.registry import PAPERS
-from lookalike.exhibits.statuses import Badge, Status, count_badges
 from lookalike.report.facts import Fact
 from lookalike.report.pictures import Picture, encode
 from lookalike.report.results import UNREADABLE, Exhibit, Results
@@ -28,8 +27,6 @@ WIDE = 1000
 FILES = {".csv": "CSV", "_compare.csv": "CSV of ours beside print", ".tex": "TeX", ".md": "Markdown"}
 """Endings of an exhibit's files to what a page calls them, of others by the letters of their own."""
 PICTURES = (".svg", ".png", ".pdf", ".json")
-DECIDED = {Status.AGREES, Status.CLOSE, Status.HIGHER, Status.LOWER}
-"""Statuses of single numbers that a reader of a table cannot see from the numbers alone."""
 
 
 class View(NamedTuple):
@@ -49,8 +46,6 @@ class View(NamedTuple):
     notes: list[str]
     files: Mapping[str, str]
     """What a file is called to its address beside the page."""
-    states: Mapping[Badge, int]
-    """How many printed numbers have each badge."""
     claims: Sequence[DecidedClaim]
     """What `lookalike.report.claims.claims_of` returns about it."""
 
@@ -153,7 +148,6 @@ def view_of(
         problems=problems,
         notes=[*filter(None, [exhibit.undecided]), *exhibit.notes],
         files=_files(exhibit, folder),
-        states={badge: n for badge, n in count_badges(exhibit.statuses).items() if n},
         claims=claims,
     )
 
@@ -165,17 +159,15 @@ def _files(exhibit: Exhibit, folder: Path) -> dict[str, str]:
     return {
         title: Path(os.path.relpath(kinds[suffix], folder)).as_posix()
         for suffix, title in titles.items()
-        if suffix in kinds and (suffix != "_compare.csv" or exhibit.statuses)
+        if suffix in kinds and (suffix != "_compare.csv" or exhibit.compare() is not None)
     }
 
 
 def _comparison(exhibit: Exhibit, title: str, id: str) -> Grid | None:
-    cells = exhibit.compare()
+    """Return printed numbers beside ours; a table has them in its rows."""
+    cells = exhibit.compare() if exhibit.kind != "table" else None
     caption = f"Ours beside the printed numbers: {title}"
-    # a table has the printed numbers in its rows, and where none is decided there is no more to say
-    if cells is None or (exhibit.kind == "table" and not set(exhibit.statuses) & DECIDED):
-        return None
-    return comparison_grid(cells, caption, f"{id}-beside", exhibit.titles)
+    return None if cells is None else comparison_grid(cells, caption, f"{id}-beside", exhibit.titles)
 
 
 def _numbers(exhibit: Exhibit, title: str, id: str) -> Grid | None:

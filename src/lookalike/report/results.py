@@ -21,21 +21,19 @@ from lookalike.exhibits import words
 from lookalike.exhibits.claims_table import read_claims
 from lookalike.exhibits.registry import PAPERS, ROOMS
 from lookalike.exhibits.sheets import html
-from lookalike.exhibits.statuses import Status
+from lookalike.exhibits.statuses import State
 from lookalike.exhibits.writing import Sidecar
 from lookalike.report.provenance import Jobs
 
 ENVIRONMENT = "LOOKALIKE_RESULTS"
 """Environment variable that names the folder of results."""
-TEXTS = ("ours_cell", "printed_cell", "unit", "status", "reason")
+TEXTS = ("ours_cell", "printed_cell", "unit", "note")
 """Columns of an exhibit's CSV that hold text, whatever it looks like."""
 UNREADABLE = (LookalikeError, ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError)
 """What a sidecar or a CSV of another form ends in."""
 GROUPS: Mapping[str, str] = {
     "learning": "How OASIS and its competitors learn",
-    "human": "Human ratings",
     "landmark": "SOML beyond its paper",
-    "web": "The simulated web",
     "finegrained": "Fine-grained similarity beyond its paper",
 }
 """Titles of groups of exhibits that no paper prints; any other group has its name."""
@@ -51,7 +49,7 @@ class Exhibit(Sidecar):
     @property
     def was_drawn(self) -> bool:
         """Tell whether it was run and did not fail."""
-        return self.state not in (Status.NOT_RUN, Status.FAILED)
+        return self.state not in (State.NOT_RUN, State.FAILED)
 
     @property
     def source(self) -> str:
@@ -80,13 +78,13 @@ class Exhibit(Sidecar):
         return read_csv(self.folder / f"{self.name}{suffix}.csv", dtype=dict.fromkeys([*self.titles, *TEXTS], str))
 
     def compare(self) -> pd.DataFrame | None:
-        """Read ours beside the printed numbers: the rows of a CSV that have a status, or None."""
+        """Read ours beside the printed numbers: the rows of a CSV that have one, or None."""
         suffix = "" if self.kind == "table" else "_compare"
-        if not self.statuses or not (self.folder / f"{self.name}{suffix}.csv").is_file():
+        if not (self.folder / f"{self.name}{suffix}.csv").is_file():
             return None
         cells = self.table(suffix)
-        decided = cells[cells["status"].notna()] if "status" in cells else cells.iloc[:0]
-        return None if decided.empty else decided
+        beside = cells[cells["printed"].notna()] if "printed" in cells else cells.iloc[:0]
+        return None if beside.empty else beside
 
     def _repr_html_(self) -> str:
         """Return a ``<figure>`` with heading, picture or table, state, caption and notes, or why it cannot be read."""
@@ -94,8 +92,8 @@ class Exhibit(Sidecar):
             body = self._body() if self.was_drawn else f"<p>{escape(words.sentence(self.problem))}</p>"
         except UNREADABLE as error:
             body = f"<p>{escape(words.sentence(str(error)))}</p>"
-        badge, counts = self.state.badge, words.status_counts(self.statuses)
-        state = f"<p>{badge.sign} {escape(': '.join(filter(None, (badge.words, counts))))}</p>\n" if badge else ""
+        badge = self.state.badge
+        state = f"<p>{badge.sign} {escape(badge.words)}</p>\n" if badge else ""
         notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
         head = f"<strong>{escape(self.heading)}</strong>, {escape(self.source)}"
         caption = f"<figcaption>{escape(' '.join(self.caption))}</figcaption>\n"
@@ -217,11 +215,11 @@ class Results:
             raise LookalikeError(f"{dataset} has no exhibit {paper}/{name}: choose one of {', '.join(found)}")
         return found[f"{paper}/{name}"]
 
-    def states(self, papers: Iterable[str] | None = None) -> dict[Status, int]:
-        """Return how many exhibits, or those of some papers, have each status."""
+    def states(self, papers: Iterable[str] | None = None) -> dict[State, int]:
+        """Return how many exhibits, or those of some papers, have each state."""
         wanted = None if papers is None else set(papers)
         found = Counter(exhibit.state for exhibit in self.exhibits() if wanted is None or exhibit.paper in wanted)
-        return {status: found[status] for status in Status}
+        return {state: found[state] for state in State}
 
 
 def _source(title: str, synthetic: bool) -> str:
@@ -250,7 +248,7 @@ def _dataset(folder: Path, exhibits: list[Exhibit]) -> Dataset:
         title=telling.dataset_title,
         synthetic=telling.synthetic,
         headline=headline.read_text(encoding="utf-8").strip("\n") if headline.is_file() else "",
-        not_run=telling.problem if all(exhibit.state == Status.NOT_RUN for exhibit in exhibits) else "",
+        not_run=telling.problem if all(exhibit.state == State.NOT_RUN for exhibit in exhibits) else "",
         exhibits=tuple(exhibits),
     )
 
@@ -273,8 +271,8 @@ def read_exhibit(sidecar: Path) -> Exhibit:
         blank |= dict.fromkeys(("caption", "notes", "sources", "sheets", "entries"), ())
         again = f"{sidecar} cannot be read ({reason}): delete it and run the same command again"
         problem = str(error) if isinstance(error, LookalikeError) else again
-        known = {"title": name, "dataset_title": dataset, "state": Status.FAILED, "problem": problem}
-        return Exhibit(**{**blank, **where, **known, "order": 0, "synthetic": False, "statuses": {}})
+        known = {"title": name, "dataset_title": dataset, "state": State.FAILED, "problem": problem}
+        return Exhibit(**{**blank, **where, **known, "order": 0, "synthetic": False})
 
 
 def read_csv(path: Path, **options: Any) -> pd.DataFrame:
@@ -316,7 +314,6 @@ def run_summary(dataset: Dataset, folder: Path, jobs: Jobs, command: str) -> dic
         "headline": dataset.headline,
         "notes": next(([*exhibit.notes] for exhibit in drawn if exhibit.notes), []),
         "undecided": next((exhibit.undecided for exhibit in drawn if exhibit.undecided), ""),
-        "statuses": dict(sum((Counter(exhibit.statuses) for exhibit in drawn), Counter())),
         "margins": [asdict(margin) | {"exhibit": exhibit.id} for exhibit in drawn for margin in exhibit.margins],
     }
 

@@ -18,9 +18,9 @@ from lookalike.core.errors import escaped_in_page
 from lookalike.core.files import PathLike, write_text
 from lookalike.exhibits import words
 from lookalike.exhibits.neighbours import RANDOM
-from lookalike.exhibits.printed import RULE, human_time
+from lookalike.exhibits.printed import human_time
 from lookalike.exhibits.registry import PAPERS
-from lookalike.exhibits.statuses import ABSENT, APART, NEAR, SAME, Status, count_badges
+from lookalike.exhibits.statuses import State
 from lookalike.report import SNAKEMAKE, claims, facts, front, names, pages
 from lookalike.report.facts import Configuration
 from lookalike.report.gallery import CLASSES, galleries_of
@@ -88,7 +88,7 @@ class _Site:
         self.unreadable = jobs.unreadable if jobs is not None else 0
         self.jobs = jobs_behind(results.exhibits(), jobs) if jobs else None
         self.seed = configuration.get("seed")
-        self.failed = [exhibit for exhibit in results.exhibits() if exhibit.state is Status.FAILED]
+        self.failed = [exhibit for exhibit in results.exhibits() if exhibit.state is State.FAILED]
         """What could not be drawn; pages add what they cannot show."""
         self.all_claims = claims.claims_of(results)
         self.kept: list[KeptRun] = []
@@ -110,7 +110,7 @@ class _Site:
             kept=self.kept,
             papers={paper: front.rows_of(results, paper) for paper in PAPERS},
             drawn=lambda id: sorted({exhibit.label for exhibit in results.exhibits(id) if exhibit.was_drawn}),
-            states=count_badges(results.states()),
+            states=results.states(),
             matrices=[pages.matrix(results, paper) for paper in PAPERS],
             n_further=len(every) - len(primary),
             unmade=[dataset for dataset in results.datasets if dataset.not_run],
@@ -202,7 +202,7 @@ class _Site:
     def _fails(self, exhibit: Exhibit, problem: str) -> None:
         """Remember what a page cannot show of an exhibit; "" is no problem."""
         if problem:
-            self.failed.append(replace(exhibit, state=Status.FAILED, problem=problem))
+            self.failed.append(replace(exhibit, state=State.FAILED, problem=problem))
 
     def _exhibits(self, papers: list[str], page: str, heading: str, lead: str, commands: Sequence[str]) -> str:
         """Write a page with a group for each paper, whose sections have an exhibit of every data set that has it."""
@@ -230,8 +230,6 @@ class _Site:
                 for paper, own in sections.items()
             ],
             absent=[named for paper in papers for named in pages.absent(self.results, paper)],
-            states=count_badges(self.results.states(papers)),
-            has_status=any(view.states.keys() & {SAME, NEAR, APART} for view in views),
             has_points=any(view.picture and view.picture.points for view in views),
         )
 
@@ -250,7 +248,7 @@ class _Site:
             navigation=NAVIGATION,
             css=_static("report.css"),
             script=_static("report.js"),
-            absent_badge=ABSENT,
+            absent_badge=State.NOT_RUN.badge,
             words=words,
             front=front,
             paper_of=PAPERS,
@@ -258,7 +256,6 @@ class _Site:
             address_of=pages.address_of,
             command_of=facts.command_of,
             snakemake=SNAKEMAKE,
-            status_rule=RULE,
             version=lookalike.__version__,
         )
         return environment

@@ -11,7 +11,6 @@ import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from lookalike.exhibits.sheets import Sheet, html
-from lookalike.exhibits.statuses import Status
 from lookalike.exhibits.style import METHODS
 from lookalike.report import names
 
@@ -28,8 +27,6 @@ NUMBERS = ("ours", "printed")
 """Those with the numbers, whatever their texts."""
 KEY = re.compile(r"[a-z]+(_[a-z0-9]+)+")
 """A value that is a key of the code and has no words of its own is shown with spaces."""
-BADGED = {str(status): status.badge.words for status in Status if status.badge}
-"""Status of a file to the words that pages have for it."""
 Titles = Mapping[str, Mapping[str, str]]
 
 
@@ -60,14 +57,12 @@ def grids_of(sheets: Sequence[Sheet], caption: str, name: str) -> list[Grid]:
 
 
 def _in_words(sheet: Sheet) -> Sheet:
-    """Return the same sheet with a dash where a number is missing, and the statuses that pages show."""
+    """Return the same sheet with a dash where a number is missing."""
 
-    def words(cell: str, head: str, is_number: bool) -> str:
-        if head == "status":
-            return BADGED.get(cell, cell)
+    def words(cell: str, is_number: bool) -> str:
         return MISSING if is_number and cell in ("", "-") else cell
 
-    return replace(sheet, rows=tuple(tuple(map(words, row, sheet.heads, sheet.numbers)) for row in sheet.rows))
+    return replace(sheet, rows=tuple(tuple(map(words, row, sheet.numbers)) for row in sheet.rows))
 
 
 def frame_grid(
@@ -102,12 +97,10 @@ def comparison_grid(cells: pd.DataFrame, caption: str, name: str, titles: Titles
         written = cells.get(f"{column}_cell", pd.Series(index=cells.index, dtype=str))
         texts[column] = written.where(written.notna(), cells[column].map(text_of))
     # texts of cells have their unit where that is not clear
-    further = ("reason",) if "ours_cell" in cells else ("unit", "reason")
-    status = cells["status"].map(lambda status: BADGED.get(status, status))
-    known = {name: cells[name] for name in further if name in cells and cells[name].notna().any()}
-    unit = {"unit": known.pop("unit")} if "unit" in known else {}
-    frame = telling(cells[keys]).assign(**texts, **unit, status=status, **known)
-    return frame_grid(frame, caption, name, titles=titles or {})
+    further = {"unit": cells["unit"]} if "unit" in cells and "ours_cell" not in cells else {}
+    further |= {"remark": cells["remark"]} if "remark" in cells else {}
+    further = {name: column for name, column in further.items() if column.notna().any()}
+    return frame_grid(telling(cells[keys]).assign(**texts, **further), caption, name, titles=titles or {})
 
 
 def text_of(value: object, titles: Mapping[str, str] | None = None) -> str:

@@ -11,7 +11,7 @@ def table(study):
     """Cells of a toy table."""
     frame = pd.DataFrame({"subset": ["a", "a", "b", "b"], "metric": "map", "method": ["oasis", "lmnn"] * 2})
     frame = frame.assign(ours=[1.0, 2, 3, 4], ours_cell=["1 | x", "2", "3", "4 & 5"])
-    frame = frame.assign(printed_cell=["9", "", "", ""], status=["higher", "", "", ""])
+    frame = frame.assign(printed_cell=["9", "", "", ""])
     titles = {"metric": {"map": "mAP_%"}, "method": {"oasis": "OASIS"}, "subset": {"a": "Ten", "b": "Twenty"}}
     return Table(frame, rows=("metric",), columns="method", blocks="subset", titles=titles, notes=("A note.",))
 

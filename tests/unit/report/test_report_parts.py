@@ -49,23 +49,22 @@ def test_keys_of_the_code_are_words_and_columns_that_tell_nothing_are_left_out()
 
 def test_ours_beside_print_has_the_texts_of_the_cells_and_only_columns_that_tell_something():
     frame = pd.DataFrame(
-        {"status": "higher", "method": ["oasis", "mcml"], "setting": "a", "empty": np.nan, "ours": [41.0, 2],
-         "ours_std": 1.6, "printed": 33.0, "ours_cell": ["41 ± 1.6", "2"], "printed_cell": "33 ± 1.6",
-         "last_digit": 1.0}
+        {"method": ["oasis", "mcml"], "setting": "a", "empty": np.nan, "ours": [41.0, 2],
+         "ours_std": 1.6, "printed": 33.0, "ours_cell": ["41 ± 1.6", "2"], "printed_cell": "33 ± 1.6"}
     )  # fmt: skip
     grid = comparison_grid(frame, "T", "t")
-    assert heads(grid.html) == ["method", "ours", "printed", "status"]
-    assert cells(grid.html) == [["OASIS", "41 ± 1.6", "33 ± 1.6", "differs"], ["MCML", "2", "33 ± 1.6", "differs"]]
+    assert heads(grid.html) == ["method", "ours", "printed"]
+    assert cells(grid.html) == [["OASIS", "41 ± 1.6", "33 ± 1.6"], ["MCML", "2", "33 ± 1.6"]]
     without = comparison_grid(frame.drop(columns=["ours_cell", "printed_cell"]), "T", "t")
-    assert cells(without.html)[0] == ["OASIS", "41", "33", "differs"]
+    assert cells(without.html)[0] == ["OASIS", "41", "33"]
 
 
 def test_cells_and_names_that_look_like_numbers_stay_what_they_are(folder):
     exhibit = Results(folder).exhibit("demo", JMLR, "fig6")
-    (exhibit.folder / "fig6_compare.csv").write_text("series,ours,ours_cell,printed,status\n10,35.96,36.0,35,agrees\n")
-    titled = replace(exhibit, titles={"series": {"10": "ten"}}, statuses={"agrees": 1})
+    (exhibit.folder / "fig6_compare.csv").write_text("series,ours,ours_cell,printed\n10,35.96,36.0,35\n")
+    titled = replace(exhibit, titles={"series": {"10": "ten"}})
     grid = comparison_grid(pd.concat([titled.compare()] * 2), "T", "t", titled.titles)
-    assert cells(grid.html)[0] == ["36.0", "35", "agrees"]
+    assert cells(grid.html)[0] == ["36.0", "35"]
     assert cells(frame_grid(titled.table("_compare"), "T", "t", titles=titled.titles).html)[0][0] == "ten"
 
 

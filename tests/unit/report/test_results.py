@@ -8,7 +8,7 @@ from made_report import DEEP, DRAFT, JMLR, NOT_RUN
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import write_json
-from lookalike.exhibits.statuses import Status, count_badges
+from lookalike.exhibits.statuses import State
 from lookalike.report.kept import kept_runs
 from lookalike.report.provenance import read_jobs
 from lookalike.report.readme import readme_numbers
@@ -50,12 +50,10 @@ def test_exhibits_come_by_paper_and_its_numbering_whichever_study_they_are_of(to
 
 def test_states_are_those_of_the_sidecars(toys):
     states = Results(toys).states()
-    assert list(states) == list(Status)
+    assert list(states) == list(State)
     found = {state: n for state, n in states.items() if n}
-    assert found == {"higher": 1, "not run": 5, "failed": 1, "no printed number": 5}
+    assert found == {"drawn": 6, "not run": 5, "failed": 1}
     assert sum(Results(toys).states([DRAFT]).values()) == 2
-    counts = {badge.words: n for badge, n in count_badges(states).items()}
-    assert counts == {"agrees": 0, "close": 0, "differs": 1, "other data": 0, "not run": 6}
 
 
 def test_files_of_an_exhibit_and_none_of_another_whose_name_it_begins(folder):
@@ -65,11 +63,11 @@ def test_files_of_an_exhibit_and_none_of_another_whose_name_it_begins(folder):
     table, figure = (Results(folder).exhibit("demo", JMLR, name) for name in ("table4", "fig6"))
     assert [path.name for path in table.paths] == [f"table4.{kind}" for kind in ("csv", "json", "md", "tex")]
     cells = table.table()
-    cells.loc[1, "status"] = None
+    cells.loc[1, "printed"] = None
     cells.to_csv(exhibits / "table4.csv", index=False)
     compared = table.compare()
     assert compared is not None
-    assert compared["method"].tolist() == ["oasis", "lego", "oasis", "mcml", "lego"], "what has a status"
+    assert compared["method"].tolist() == ["oasis", "oasis", "mcml", "lego"], "what is printed"
     assert table.picture() is None
     assert figure.picture() == exhibits / "fig6.png"
     assert figure.compare() is None
@@ -97,7 +95,7 @@ def test_what_is_not_there_is_one_sentence_with_what_is(toys, ask, words):
 
 
 STRANGE = (
-    {"kind": None}, {"statuses": {"agrees": "many"}}, {"sources": "one"}, {"caption": "a"}, {"state": "splendid"},
+    {"kind": None}, {"sources": "one"}, {"caption": "a"}, {"state": "splendid"},
     {"notes": [1]}, {"sheets": [{"title": "no rows"}]}, {"entries": [{"words": "a"}]},
 )  # fmt: skip
 
@@ -157,7 +155,6 @@ def test_a_run_is_summed_up_in_one_file(toys):
     assert (kept["dataset"], kept["synthetic"], kept["headline"]) == ("demo", False, "mAP 41 %")
     assert (kept["commits"], kept["processors"], kept["date"]) == (["aaaa"], ["a processor"], "2026-01-01")
     assert [kept["rules"][0][column] for column in ("rule", "cpu_seconds")] == ["learn_lego", 6.0]
-    assert kept["statuses"] == {"agrees": 1, "higher": 3, "no printed value": 1, "no result": 1}
     assert set(kept["stored_megabytes"]) == {"exhibits", "images"}
     first = json.loads(json.dumps(kept))["margins"][0]
     assert (first["exhibit"], first["other"]) == (f"{JMLR}/table4", "MCML")
@@ -170,7 +167,7 @@ def test_a_kept_run_stands_on_readme_and_front_page_until_its_data_set_is_at_han
         write_json(kept | {"dataset": name, "title": f"{name} run"} | changed, tmp_path / "runs" / f"{name}.json")
     files = sorted((tmp_path / "runs").glob("*.json"))
     long, noted = kept_runs(files, at_hand=["demo"])
-    gap = "OASIS is 2.0 points above MCML in mAP [−1.0, +5.0], which may be chance (in the paper −6)."
+    gap = "OASIS is 2.0 points higher than MCML in mAP (95% interval −1.0 to 5.0; the paper: −6)."
     assert long.sentences[0] == f"OASIS, JMLR 2010, Table 4, ten: {gap}"
     assert noted.sentences == ["A note.", "Open."]
     assert kept_runs(files, at_hand=["long"]) == [noted]

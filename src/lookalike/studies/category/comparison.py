@@ -12,8 +12,7 @@ import pandas as pd
 from lookalike.exhibits.contrasts import Contrast
 from lookalike.exhibits.margins import margin
 from lookalike.exhibits.model import Margin, Table
-from lookalike.exhibits.printed import MISSING, p_value, status_of
-from lookalike.exhibits.statuses import Status
+from lookalike.exhibits.printed import MISSING, p_value
 from lookalike.studies.category.section import MINIMUM_OF
 from lookalike.studies.category.study import PRINTED_TABLE, CategoryStudy, Subset
 
@@ -34,7 +33,7 @@ SHOWN = {
 }
 EQUAL = {"equal_cell": "difference, equal settings", "equal_p": "p, equal settings"}
 """Further ones where methods run with equal settings too."""
-PRINTED = {"printed_cell": "printed difference", "status": "status"}
+PRINTED = {"printed_cell": "printed difference"}
 """Further ones where the paper at hand prints both methods."""
 
 
@@ -103,20 +102,14 @@ def _equal_rows(study: CategoryStudy, subset: Subset, method: str) -> list[Contr
 
 
 def _printed_gap(study: CategoryStudy, subset: Subset, method: str) -> dict[str, str]:
-    """The printed difference of OASIS and a method, in points, and the status of ours beside it."""
+    """The printed difference of OASIS and a method, in points."""
     printed = study.printed_in(PRINTED_TABLE[study.paper])
     printed = printed[(printed["setting"] == study.setting_of(subset)) & (printed["metric"] == "map")]
     both = printed.set_index("method").reindex(["oasis", method])
     gap, std = both["value"].iloc[0] - both["value"].iloc[1], math.hypot(*both["spread"])
     if math.isnan(gap):
         return dict.fromkeys(PRINTED, "")
-    cell = {"printed_cell": f"{gap:+.0f} ± {std:.1f}"}
-    ours = 100 * (study.values(subset, "oasis") - study.values(subset, method)).dropna()
-    if subset.why_not_comparable or ours.empty:
-        return cell | {"status": subset.unjudged if subset.why_not_comparable else Status.NO_RESULT}
-    spread = float(ours.std()) if len(ours) > 1 else 0.0
-    # each of the two printed numbers is rounded
-    return cell | {"status": status_of(ours.mean(), gap, spread, std, both["last_digit"].sum(), len(ours))}
+    return {"printed_cell": f"{gap:+.0f} ± {std:.1f}"}
 
 
 def margins(study: CategoryStudy) -> tuple[Margin, ...]:

@@ -6,9 +6,7 @@ import math
 
 from lookalike.exhibits.in_text import Fact, numbers_in_text
 from lookalike.exhibits.model import Table
-from lookalike.exhibits.printed import Cell
 from lookalike.exhibits.registry import exhibit
-from lookalike.exhibits.statuses import Status
 from lookalike.studies.category import comparison as comparison
 from lookalike.studies.category import neighbours as neighbours
 from lookalike.studies.category import pictures as pictures
@@ -17,7 +15,7 @@ from lookalike.studies.category import supplement as supplement
 from lookalike.studies.category import tens as tens
 from lookalike.studies.category import times as times
 from lookalike.studies.category import training as training
-from lookalike.studies.category.study import PAPER_SPLITS, PAPERS_OTHER_CLASSES, CategoryStudy, Subset
+from lookalike.studies.category.study import CategoryStudy, Subset
 
 TEN = 10
 """Classes of the subsets whose triplets the papers count."""
@@ -37,7 +35,7 @@ def numbers_of_text(study: CategoryStudy) -> Table:
     # the first subset that the paper of the text prints, else the first
     among = study.parts or study.all_subsets
     subset = next((part for part in among if study.setting_of(part)), among[0])
-    return numbers_in_text(study, facts_of(study, subset), lambda cell: _judged(study, subset, cell))
+    return numbers_in_text(study, facts_of(study, subset))
 
 
 def facts_of(study: CategoryStudy, subset: Subset) -> list[Fact]:
@@ -64,23 +62,3 @@ def facts_of(study: CategoryStudy, subset: Subset) -> list[Fact]:
         Fact("nonzeros_per_image", "Mean non-zeros per image", *means[0], subset=subset.id, words=words),
         Fact("symmetry_index", "Symmetry index of OASIS", *means[1], method="oasis", subset=subset.id),
     ]
-
-
-def _judged(study: CategoryStudy, subset: Subset, cell: Cell) -> tuple[str, str] | None:
-    """Say why a number in running text may not be held against print; None where it may."""
-    why = ""
-    if math.isnan(cell["printed"]) or math.isnan(cell["ours"]):
-        return None
-    if study.synthetic:
-        why = "synthetic images"
-    elif cell["metric"] == "triplets_of_ten_classes":
-        # arithmetic that agrees bears nothing out
-        same = study.splits.train == PAPER_SPLITS["train"]
-        why = f"{'it follows from the' if same else 'another'} number of training images"
-    elif cell["metric"] == "symmetry_index":
-        why = subset.why_not_comparable or ("" if study.setting_of(subset) else PAPERS_OTHER_CLASSES)
-    elif study.data_set.kind != "caltech256":
-        why = "other images than the paper's"
-    elif cell["metric"] == "nonzeros_per_image" and cell["words"] != WORDS_IN_TEXT:
-        why = f"{cell['words']:,} words here, {WORDS_IN_TEXT:,} in the paper"
-    return (Status.NOT_COMPARABLE, why) if why else None

@@ -66,7 +66,7 @@ def precision_at_k(study: CategoryStudy) -> Figure:
     """How precise each method is among the first k neighbours of a test image."""
     parts = [_precision_rows(study, subset, study.methods) for subset in study.parts]
     cells = main_cells(study)
-    cells = cells[(cells["status"] != "") & cells["method"].isin(TABLE_METHODS) & (cells["metric"] != "map")]
+    cells = cells[cells["is_printed"] & cells["method"].isin(TABLE_METHODS) & (cells["metric"] != "map")]
     parts.append(_printed_precision(study, cells))
     looks = looks_of(study.methods)
 
@@ -132,7 +132,7 @@ def main_cells(study: CategoryStudy) -> pd.DataFrame:
     ]
     columns = ["subset", "n_classes", "setting", "metric", "method"]
     ours = pd.DataFrame(rows, columns=columns).merge(summary_of(study), on=["subset", "metric", "method"], how="left")
-    cells = beside_print(ours, study.printed_in(PRINTED_TABLE[study.paper]), judge=study.judge)
+    cells = beside_print(ours, study.printed_in(PRINTED_TABLE[study.paper]))
     cells["unit"] = "percent"
     fraction = study.paper == DRAFT
     cells["ours_cell"] = [
@@ -158,7 +158,7 @@ def equal_cells(study: CategoryStudy) -> pd.DataFrame:
     ]
     cells = pd.concat([summary.iloc[:0], *parts], ignore_index=True)
     ours = [percent_cell(row.ours, row.ours_std, study.paper == DRAFT) for row in rows_in(cells)]
-    cells = cells.assign(metric=cells["metric"] + ", equal", unit="percent", status="", printed=math.nan)
+    cells = cells.assign(metric=cells["metric"] + ", equal", unit="percent", is_printed=False, printed=math.nan)
     return cells.assign(ours_cell=ours, printed_cell="")
 
 
@@ -194,7 +194,7 @@ def percent_cell(mean: float, std: float, fraction: bool) -> str:
 
 def _printed_cell(row: Cell, fraction: bool) -> str:
     """As printed; ``*`` where the learner did not converge, "" where the paper has no such cell."""
-    if not row["status"]:
+    if not row["is_printed"]:
         return ""
     return STAR if math.isnan(row["printed"]) else percent_cell(row["printed"], row["printed_std"], fraction)
 

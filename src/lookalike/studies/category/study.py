@@ -19,9 +19,8 @@ from lookalike.exhibits.claims import Claim, Scope
 from lookalike.exhibits.contrasts import GRID, ITERATIONS, LIMITED, NOT_RUN, STEPS, TIME
 from lookalike.exhibits.contrasts import NO_RESULT as UNFINISHED
 from lookalike.exhibits.model import Drawn, Figure
-from lookalike.exhibits.printed import MISSING, STAR, Cell, plus_minus, swapped
+from lookalike.exhibits.printed import MISSING, STAR, plus_minus, swapped
 from lookalike.exhibits.registry import PAPERS
-from lookalike.exhibits.statuses import Status
 from lookalike.learners.curve import log_spaced_steps
 from lookalike.studies.category.section import CategorySection
 from lookalike.studies.category.settings import Halves
@@ -63,11 +62,6 @@ class Subset:
     """Why its numbers may not be held against the printed ones (``synthetic images``); "" where they may."""
     methods: tuple[str, ...] = field(default=(), hash=False)
     """Methods that run on it."""
-
-    @property
-    def unjudged(self) -> str:
-        """Status of its numbers that stand beside printed ones and may not be held against them."""
-        return Status.OTHER_CLASSES if self.why_not_comparable == PAPERS_OTHER_CLASSES else Status.NOT_COMPARABLE
 
 
 TEN, TWENTY, FIFTY = "classes=10", "classes=20", "classes=50"
@@ -287,19 +281,6 @@ class CategoryStudy(CategorySection):
         """Cell of ours that has no number: ``*`` where the learner did not converge, else ``-``."""
         return STAR if (subset, method) in self.not_converged else MISSING
 
-    def judge(self, cell: Cell) -> tuple[str, str] | None:
-        """Status and reason of a printed number that gets no verdict; None where it gets one."""
-        if math.isnan(cell["printed"]):
-            return None
-        subset = next(subset for subset in self.all_subsets if subset.id == cell["subset"])
-        if math.isnan(cell["ours"]):
-            reason = self.not_converged.get((cell["subset"], cell["method"]))
-            if reason:
-                return Status.NO_RESULT, f"did not converge: {reason}"
-            absent = cell["method"] not in subset.methods
-            return (Status.NO_RESULT, f"{self.title_of(cell['method'])} was not run") if absent else None
-        return (subset.unjudged, subset.why_not_comparable) if subset.why_not_comparable else None
-
     def data_sentence(self, drawn: Drawn | None) -> str:
         """Name the data, the number of folds, and what ± or error bars are."""
         columns = set() if drawn is None else set(drawn.frame)
@@ -365,7 +346,7 @@ class CategoryStudy(CategorySection):
         parts: dict[str, list[str]] = {}
         for head, part in self._of_fits(methods, selected=not along):
             parts.setdefault(head, []).append(part)
-        if "status" in drawn.frame or getattr(drawn, "cells", None) is not None:
+        if "is_printed" in drawn.frame or getattr(drawn, "cells", None) is not None:
             parts["Not comparable with the printed numbers"] = self._not_comparable()
         return sentences + [f"{head}: {'; '.join(found)}." for head, found in parts.items() if found]
 

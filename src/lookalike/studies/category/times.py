@@ -12,7 +12,6 @@ import pandas as pd
 from lookalike.exhibits.model import Names, Table
 from lookalike.exhibits.printed import MISSING, STAR, Cell, beside_print, minutes_text, plus_minus, times_over
 from lookalike.exhibits.registry import exhibit
-from lookalike.exhibits.statuses import Status
 from lookalike.ranking.statistics import summarise
 from lookalike.studies.category.section import MINIMUM_OF
 from lookalike.studies.category.study import CategoryStudy
@@ -23,7 +22,6 @@ Minutes = Mapping[tuple[str, str], tuple[float, float]]
 Counts = Mapping[tuple[str, str], float]
 ON_ROWS = "oasis-rows"
 """OASIS by steps on the rows of images, as the papers took them; those of OASIS here are on inner products."""
-OTHER_MACHINE = "other machine and implementation"
 PRINTED_COLUMNS = {
     "oasis-matlab": ("oasis", "OASIS (Matlab)"),
     "oasis-matlab+c": ("oasis", "OASIS (Matlab+C)"),
@@ -89,7 +87,7 @@ def _cells(study: CategoryStudy) -> pd.DataFrame:
     names = ["subset", "n_classes", "setting", "column", "method", "metric", "ours", "ours_std"]
     printed = study.printed_in().rename(columns={"method": "column"})
     on = ("setting", "column", "metric")
-    cells = beside_print(pd.DataFrame(rows, columns=names), printed, on=on, judge=lambda cell: _judged(study, cell))
+    cells = beside_print(pd.DataFrame(rows, columns=names), printed, on=on)
     cells["unit"] = "minutes"
     records = cells.to_dict("records")
     ours = [_our_cell(study, row, columns) for row in records]
@@ -130,19 +128,9 @@ def triplets_of(study: CategoryStudy) -> Counts:
     return {(row.subset, row.method): row.n_steps for row in rows_in(means)}
 
 
-def _judged(study: CategoryStudy, cell: Cell) -> tuple[str, str] | None:
-    """No time gets a verdict: those of other machines and implementations cannot be judged."""
-    if cell["column"] == MATLAB and math.isnan(cell["ours"]):
-        return Status.NOT_COMPARABLE, "ours is compiled and has no such implementation"
-    if math.isnan(cell["printed"]) or math.isnan(cell["ours"]):
-        return study.judge(cell)
-    why = next(subset.why_not_comparable for subset in study.all_subsets if subset.id == cell["subset"])
-    return Status.NOT_COMPARABLE, "; ".join(filter(None, (why, OTHER_MACHINE)))
-
-
 def _printed_cell(row: Cell) -> str:
     """As printed: ``*`` where the learner did not converge, ``-`` where the time is left out for other reasons."""
-    if not row["status"]:
+    if not row["is_printed"]:
         return ""
     if math.isnan(row["printed"]):
         return STAR if "converge" in row["note"] else MISSING
@@ -190,7 +178,7 @@ def _notes(study: CategoryStudy, cells: pd.DataFrame) -> tuple[str, ...]:
         MACHINES[study.paper],
     ]
     notes += _solver_notes(study)
-    dashes = sorted(set(cells.loc[cells["printed_cell"] == MISSING, "reason"]))
+    dashes = sorted(set(cells.loc[cells["printed_cell"] == MISSING, "note"]))
     return (*notes, *(f"{MISSING} in the paper's row means: {reason}." for reason in dashes))
 
 

@@ -14,7 +14,6 @@ from lookalike.exhibits.drawing import lettered
 from lookalike.exhibits.model import Axis, Figure, Line, Panel
 from lookalike.exhibits.printed import PARTITIONS, beside_print
 from lookalike.exhibits.registry import exhibit
-from lookalike.exhibits.statuses import Status
 from lookalike.exhibits.style import BLACK, BLUE, GREY, LOOKS, TRAINING, VERMILLION, Look, looks_of
 from lookalike.studies.category.curves import (
     ASIDE,
@@ -38,7 +37,6 @@ from lookalike.studies.metrics import select
 
 PARTS = {"test": "test images", "train": "training images"}
 """Series of the images that are ranked along training, to what they are called."""
-STOP_IS_NO_SATURATION = "the paper reads saturation off its test curve; ours is the validation stop"
 EASY10 = "The caption of the paper's figure names Var10 and Var20; its text tells of Easy10 as well (section 5.2.3)."
 MEAN_OF_STEPS = "The claim that averages are more precise is decided by the mean over traced steps, without the start."
 AVERAGES = (Look(BLUE, "s"), Look(VERMILLION, "o"))
@@ -75,7 +73,7 @@ def training_curves(study: CategoryStudy) -> Figure:
 
     frame = joined([part for subset in study.parts for part in _training_rows(study, subset)])
     cells = main_cells(study)
-    cells = cells[(cells["status"] != "") & cells["method"].isin(("oasis", "euclidean")) & (cells["metric"] == "map")]
+    cells = cells[cells["is_printed"] & cells["method"].isin(("oasis", "euclidean")) & (cells["metric"] == "map")]
     cells = joined([cells, _stop_cells(study)])
     frame = joined([frame, _printed_map(study, cells, frame)])
     return replace(_apart(study, frame, draw), cells=cells, notes=_stop_notes(study))
@@ -113,9 +111,8 @@ def _stop_cells(study: CategoryStudy) -> pd.DataFrame:
         ours.astype({"ours": np.float64, "ours_std": np.float64}),
         study.printed_in("text", JMLR),
         on=("method", "metric"),
-        judge=lambda cell: None if math.isnan(cell["ours"]) else (Status.NOT_COMPARABLE, STOP_IS_NO_SATURATION),
     )
-    return cells[cells["status"] != ""].assign(metric="saturation_steps", unit="steps")
+    return cells[cells["is_printed"]].assign(metric="saturation_steps", unit="steps")
 
 
 def _printed_map(study: CategoryStudy, cells: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:

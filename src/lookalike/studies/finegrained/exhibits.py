@@ -17,7 +17,6 @@ from lookalike.exhibits.margins import margin
 from lookalike.exhibits.model import Axis, Figure, Line, Margin, Panel, Series, Table
 from lookalike.exhibits.printed import MISSING, beside_print
 from lookalike.exhibits.registry import exhibit
-from lookalike.exhibits.statuses import Status
 from lookalike.exhibits.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, Look
 from lookalike.exhibits.words import listed
 from lookalike.studies.finegrained import pictures as pictures
@@ -47,7 +46,6 @@ from lookalike.studies.finegrained.systems import (
 
 BESIDE = ("pool", "fits")
 """What tables of systems show, or note, where it is there."""
-OTHER_COLLECTION = "another collection than the paper's"
 SPREAD_OF_INTERVAL = 2 * 1.959963985
 """Standard errors between the ends of a 95% interval."""
 BEST: Mapping[str, Any] = {"compared": "system", "best": dict.fromkeys((PRECISION, SCORE, PER_TRIPLET), max)}
@@ -118,7 +116,7 @@ def numbers_of_text(study: FinegrainedStudy) -> Table:
         Fact("evaluation_triplets", "Rated triplets", study.n_triplets),
         Fact("embedding_dimensions", "Dimensions of L1HashKPCA", float(embedded.median())),
     ]
-    return numbers_in_text(study, facts, lambda cell: (Status.NOT_COMPARABLE, OTHER_COLLECTION))
+    return numbers_in_text(study, facts)
 
 
 @exhibit(
@@ -159,9 +157,9 @@ def systems_table(study: FinegrainedStudy, systems: Sequence[str]) -> Table:
     heads |= {"n_in_top": f"in top {k}", "median_pool": "pool"}
     rows = [_system_row(study, system, metric) for system, metric in product(systems, heads)]
     printed = study.printed_in().rename(columns={"method": "system"})
-    cells = beside_print(pd.DataFrame(rows), printed, on=("system", "metric"), judge=study.judge)
-    found = zip(cells["printed"], cells["metric"], cells["status"], strict=True)
-    cells["printed_cell"] = [f"{value:{FORMS[metric]}}" if status else "" for value, metric, status in found]
+    cells = beside_print(pd.DataFrame(rows), printed, on=("system", "metric"))
+    found = zip(cells["printed"], cells["metric"], cells["is_printed"], strict=True)
+    cells["printed_cell"] = [f"{value:{FORMS[metric]}}" if is_printed else "" for value, metric, is_printed in found]
     titles = {"metric": heads, "system": {system: study.title_of(system) for system in systems}}
     notes = _system_notes(study, set(systems) & study.measured)
     margins = tuple(margin for metric in (PRECISION, SCORE) for margin in _margins(study, systems, metric))

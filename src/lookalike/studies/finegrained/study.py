@@ -16,7 +16,6 @@ from lookalike.exhibits.contrasts import SEEDS, TRAINING, Contrast
 from lookalike.exhibits.model import Drawn, Figure, Table
 from lookalike.exhibits.printed import MISSING, plus_minus
 from lookalike.exhibits.registry import Condition
-from lookalike.exhibits.statuses import Status
 from lookalike.studies.finegrained.numbers import COUNTS, FINISHED
 from lookalike.studies.finegrained.section import FinegrainedSection
 from lookalike.studies.finegrained.systems import (
@@ -74,7 +73,6 @@ MADE = {SYNTHETIC: "images and ratings made by code", BY_CLASS: "photographs, wh
 NOT_LIKE_PRINT = {SYNTHETIC: "synthetic images and ratings", BY_CLASS: "other images, rated by machine"}
 """Kind of data to why its numbers are not to be held against the paper's."""
 SOURCES = {SYNTHETIC: "synthetic", BY_CLASS: "rated by machine", REAL: "rated by people"}
-OTHER_DATA = "learned from other images than the paper's"
 
 
 class Measured(NamedTuple):
@@ -340,24 +338,10 @@ class FinegrainedStudy(FinegrainedSection):
             return f"a count over {self.n_triplets:,} triplets, the paper's over about {PAPER_TRIPLETS:,}"
         return ""
 
-    def judge(self, cell: Mapping[str, Any]) -> tuple[str, str]:
-        """Status of a printed number, and why it is no verdict or what to know about it."""
-        system, metric = cell["system"], cell["metric"]
-        if math.isnan(cell["ours"]):
-            return Status.NO_RESULT, self.why_not_run(system) or f"this run has no {metric} of {self.title_of(system)}"
-        reason = self.why_not_comparable(metric) or (OTHER_DATA if is_learned(system) else "")
-        if reason or math.isnan(cell["low"]) or math.isnan(cell["high"]):
-            return Status.NOT_COMPARABLE, reason or "too few query images for an interval"
-        # rounding in the last bits must not decide for a number at the very end
-        half = cell["last_digit"] / 2 + 1e-9 * abs(cell["printed"])
-        agrees = cell["low"] - half <= cell["printed"] <= cell["high"] + half
-        status = Status.AGREES if agrees else Status.HIGHER if cell["low"] > cell["printed"] else Status.LOWER
-        return status, ""
-
     def cell(self, found: Measured, metric: str, system: str) -> str:
         """Cell of ours: ``61.8 [60.9, 62.7]``; ``not run`` where there is a reason for it, else ``-``, without one."""
         if math.isnan(found.value):
-            return Status.NOT_RUN if self.why_not_run(system) else MISSING
+            return "not run" if self.why_not_run(system) else MISSING
         return with_interval(found, FORMS[metric])
 
     def data_sentence(self, drawn: Drawn | None) -> str:

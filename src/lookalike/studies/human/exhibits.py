@@ -123,7 +123,7 @@ def _cells(study: HumanStudy, paper: str, *metrics: str) -> pd.DataFrame:
     """Ours beside what a paper prints, in percent."""
     rows = [(paper, metric, "oasis", 100 * study.number(PRINTED[metric]), math.nan) for metric in metrics]
     ours = pd.DataFrame(rows, columns=["paper", "metric", "method", "ours", "ours_std"])
-    cells = beside_print(ours, study.printed_in("text", paper), on=("paper", "metric", "method"), judge=study.judge)
+    cells = beside_print(ours, study.printed_in("text", paper), on=("paper", "metric", "method"))
     for name, form in (("ours", ".1f"), ("printed", "g")):
         cells[f"{name}_cell"] = [plus_minus(value, math.nan, form) for value in cells[name]]
     return cells.assign(unit="percent")

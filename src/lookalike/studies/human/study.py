@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -12,7 +11,6 @@ import pandas as pd
 from lookalike.core.settings.ratings import Ratings
 from lookalike.exhibits.claims import Claim, Scope
 from lookalike.exhibits.model import Drawn, Figure
-from lookalike.exhibits.statuses import Status
 from lookalike.exhibits.study import Files, Study
 from lookalike.studies.metrics import select
 
@@ -101,13 +99,6 @@ class HumanStudy(Study):
     def scope_of(self, claim: Claim) -> Scope:
         """Return the raters of a claim's paper."""
         return Scope([claim.paper])
-
-    def judge(self, cell: Mapping[str, Any]) -> tuple[str, str]:
-        """Return status and reason of a printed number, which is of other raters and images: never a verdict."""
-        if math.isnan(cell["ours"]):
-            return Status.NO_RESULT, "too few images, queries or raters for it"
-        images = "synthetic images" if self.synthetic else "other images than the paper's"
-        return Status.NOT_COMPARABLE, ", ".join(filter(None, (images, self.raters)))
 
     def data_sentence(self, drawn: Drawn | None) -> str:
         """Say which data, how many queries and raters, and what error bars are."""

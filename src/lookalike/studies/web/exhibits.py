@@ -45,7 +45,7 @@ def collection(study: WebStudy) -> Table:
     ours.insert(1, "setting", ours["part"].map(PARTS).where(ours["metric"].isin(IN_TABLE), ""))
     ours["ours"] = [study.counts.get(place, math.nan) for place in zip(ours["part"], ours["metric"], strict=True)]
     printed = select(study.printed, paper=study.paper or JMLR, exhibit=["table1", "table3", "text"])
-    cells = beside_print(ours.assign(ours_std=math.nan), printed, on=("setting", "metric"), judge=study.judge)
+    cells = beside_print(ours.assign(ours_std=math.nan), printed, on=("setting", "metric"))
     values = zip(cells["ours"], cells["metric"], strict=True)
     cells["ours_cell"] = [plus_minus(value, math.nan, QUANTITIES[quantity][1]) for value, quantity in values]
     cells["printed_cell"] = ["" if math.isnan(value) else f"{value:,.10g}" for value in cells["printed"]]
@@ -69,7 +69,7 @@ def precision_by_log(study: WebStudy) -> Figure:
     levels = [("chance", chance, int(images)), *(("oasis, printed", value, 0) for value in printed["value"])]
     beside = pd.DataFrame(levels, columns=["series", "precision", "n_gallery"]).assign(k=1, n_queries=0)
     ours = {"setting": "", "method": "oasis", "metric": "p@1", "ours": study.precision_at("oasis", 1)[0]}
-    cells = beside_print(pd.DataFrame([ours | {"ours_std": math.nan}]), printed, judge=study.judge)
+    cells = beside_print(pd.DataFrame([ours | {"ours_std": math.nan}]), printed)
     notes = (
         "One shared query is enough: the papers' threshold theta on relevance is 0 here.",
         "The papers' figure shows OASIS alone: it has no curve of Euclidean and none of averaged models.",

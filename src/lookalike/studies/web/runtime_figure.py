@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -16,10 +16,9 @@ from lookalike.exhibits.labels import on_free_sides
 from lookalike.exhibits.model import Axis, Figure, Label, Panel, Series
 from lookalike.exhibits.printed import DAY, HOUR, MINUTE, MISSING, YEAR, beside_print, human_time
 from lookalike.exhibits.registry import exhibit
-from lookalike.exhibits.statuses import Status
 from lookalike.exhibits.style import GREY, LOOKS, Look
 from lookalike.studies.metrics import rows_in
-from lookalike.studies.web.study import WHY_NOT_COMPARABLE, WebStudy
+from lookalike.studies.web.study import WebStudy
 
 JMLR, NIPS = "oasis-jmlr-2010", "oasis-nips-2009"
 LEARNER_OF = {"oasis": "OASIS", "fast-lmnn": "LMNN"}
@@ -187,7 +186,7 @@ def beside(study: WebStudy, measured: pd.DataFrame) -> pd.DataFrame:
     found = [time_at(measured, LEARNER_OF[row.method], row.n_images) for row in rows_in(rows)]
     minutes, remarks = [seconds / MINUTE for seconds, _ in found], [remark for _, remark in found]
     ours = rows.assign(ours=minutes, ours_std=math.nan, remark=remarks)
-    cells = beside_print(ours, printed.drop(columns="n_images"), judge=_without_verdict).drop(columns="remark")
+    cells = beside_print(ours, printed.drop(columns="n_images"))
     cells["ours_cell"] = [human_time(MINUTE * value) or MISSING for value in cells["ours"]]
     return cells.assign(unit="minutes", printed_cell=[f"{minutes:,g} min" for minutes in cells["printed"]])
 
@@ -204,15 +203,6 @@ def time_at(measured: pd.DataFrame, learner: str, n_images: int) -> tuple[float,
     if learner != "LMNN" or through.empty or n_images > BELIEVED * through["n_images"].max():
         return math.nan, ""
     return float(polyval(n_images, second_degree(through))), "extrapolated"
-
-
-def _without_verdict(cell: Mapping[str, Any]) -> tuple[str, str]:
-    """Status and reason of a printed time."""
-    learner = LEARNER_OF[cell["method"]]
-    if math.isnan(cell["ours"]):
-        return Status.NO_RESULT, f"this run has no time of {learner} on about {cell['n_images']:,} images"
-    data = WHY_NOT_COMPARABLE if learner == "OASIS" else "synthetic vectors"
-    return Status.NOT_COMPARABLE, "; ".join(filter(None, (cell["remark"], data, "other machine and implementation")))
 
 
 def panel_of(frame: pd.DataFrame) -> Panel:

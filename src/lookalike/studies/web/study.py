@@ -18,7 +18,6 @@ from lookalike.core.settings.model import ABSENT, Absent, only
 from lookalike.core.settings.sentences import refer_kind
 from lookalike.exhibits.printed import plus_minus
 from lookalike.exhibits.registry import Exhibit
-from lookalike.exhibits.statuses import Status
 from lookalike.exhibits.study import Files, Study
 from lookalike.studies.batches import Batch, batch_of_fits
 from lookalike.studies.metrics import select
@@ -216,10 +215,6 @@ class WebStudy(Study):
         """Which processors learned; "" where that is not known."""
         return " and ".join(sorted(set(self.table("fits")["processor"].dropna()))) if self.has("fits") else ""
 
-    def judge(self, cell: Mapping[str, Any]) -> tuple[str, str] | None:
-        """Return status and reason of a printed number beside ours; None where there is no number of ours."""
-        return None if math.isnan(cell["ours"]) else (Status.NOT_COMPARABLE, WHY_NOT_COMPARABLE)
-
     @property
     def size(self) -> str:
         """Images of both parts."""
@@ -246,8 +241,8 @@ class WebStudy(Study):
 
     def notes(self, drawn: Any) -> list[str]:
         """Say why no printed number has a verdict, where there is one."""
-        cells = drawn.frame if "status" in getattr(drawn, "frame", ()) else getattr(drawn, "cells", None)
-        is_printed = cells is not None and bool((cells["status"] != "").any())
+        cells = drawn.frame if "is_printed" in getattr(drawn, "frame", ()) else getattr(drawn, "cells", None)
+        is_printed = cells is not None and bool(cells["is_printed"].any())
         return [f"Not comparable with the printed numbers: {WHY_NOT_COMPARABLE}."] if is_printed else []
 
 
