@@ -1,6 +1,7 @@
 """Plant the faults of faults.yaml one by one in a copy of the project, and say which tests catch each.
 
-The work tree itself is never changed. Exit status 1: a fault was found by no test, or could not be planted.
+The work tree itself is never changed. Without --tests, the files whose tests caught a fault before are run, and where
+none of these fails, all tests of its room. Exit status 1: a fault was found by no test, or could not be planted.
 """
 
 from __future__ import annotations
@@ -45,12 +46,12 @@ class Fault(NamedTuple):
             raise ValueError(f"{self.id} must be planted anew: {why}; what it breaks: {self.breaks}")
         return text.replace(self.before, self.after)
 
-    def tests(self) -> list[str]:
-        """Return the tests of its room, and the files whose tests caught it before."""
-        files = (name.partition("::")[0] for name in self.caught)
-        named = [f"tests/unit/{self.room}", *(["tests/learners"] if self.room == "learners" else []), *files]
-        there = [name for name in dict.fromkeys(named) if (ROOT / name).exists()]
-        return [name for name in there if not any(name.startswith(f"{other}/") for other in there)]
+    def stages(self) -> list[list[str]]:
+        """Return the files whose tests caught it before, and the tests of its room for where none of these fails."""
+        files = dict.fromkeys(name.partition("::")[0] for name in self.caught)
+        room = [f"tests/unit/{self.room}", *["tests/learners"] * (self.room == "learners")]
+        found = [[name for name in names if (ROOT / name).exists()] for names in (files, room)]
+        return [names for names in found if names]
 
 
 def read_faults(path: Path = LIST) -> list[Fault]:
@@ -98,7 +99,8 @@ def plant(fault: Fault, folder: Path, tests: Sequence[str]) -> list[str]:
     whole = file.read_text(encoding="utf-8")
     file.write_text(fault.planted(whole), encoding="utf-8")
     try:
-        caught = failing(folder, tests or fault.tests())
+        stages = (failing(folder, chosen) for chosen in ([tests] if tests else fault.stages()))
+        caught: list[str] = next(filter(None, stages), [])
     finally:
         file.write_text(whole, encoding="utf-8")
     without = failing(folder, caught) if caught else []
@@ -110,7 +112,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("ids", metavar="ID", nargs="*", help="faults to plant (default: all)")
     parser.add_argument("--room", help="only those of a folder of src/lookalike")
-    parser.add_argument("--tests", nargs="+", default=[], metavar="PATH", help="tests to run (default: the room's own)")
+    parser.add_argument("--tests", nargs="+", default=[], metavar="PATH", help="tests to run")
     asked = parser.parse_args()
     faults = [fault for fault in read_faults() if asked.room in (None, fault.room)]
     if unknown := sorted({*asked.ids} - {fault.id for fault in faults}):
@@ -127,7 +129,7 @@ def main() -> int:
                 print(f"  error: {error}")
                 continue
             found[fault.room] += bool(caught)
-            print(f"  {len(caught)} tests fail" if caught else "  no test fails: write one")
+            print(f"  found by {len(caught)}:" if caught else "  found by no test: write one")
             print("".join(f"    {test}\n" for test in caught[:SHOWN]), end="", flush=True)
     rooms = ", ".join(f"{room} {found[room]} of {n}" for room, n in planted.items())
     print(f"found {found.total()} of {len(faults)}: {rooms}")
