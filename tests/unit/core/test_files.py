@@ -38,6 +38,15 @@ def test_a_reader_sees_the_old_file_until_the_new_one_is_whole(tmp_path):
     assert list(tmp_path.iterdir()) == [target]
 
 
+def test_a_private_file_stays_private(tmp_path):
+    target = tmp_path / "key"
+    target.touch(0o600)
+    with files.replacing(target) as part:
+        assert part.stat().st_mode & 0o777 == 0o600
+        part.write_text("new")
+    assert target.stat().st_mode & 0o777 == 0o600
+
+
 def test_a_file_that_another_process_changed_meanwhile_is_left_as_it_is(tmp_path):
     target, stamp = tmp_path / "gallery", ()
     for text in ("mine", "theirs"):

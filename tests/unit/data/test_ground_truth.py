@@ -118,6 +118,7 @@ OTHER_B = {"hall_1_query": "b 1 2 30 40\n", "hall_1_good": "a\n", "hall_1_junk":
         ({"hall_1_query": "oxc1_a 1 two 30 40\n"}, "hall_1_query.txt, line 1: 'two' is not a number"),
         ({"hall_1_query": "oxc1_a 1 2 1 40\n"}, "hall_1_query.txt, line 1: .*is empty"),
         ({"hall_1_query": "oxc1_a 1 50 30 40\n"}, "hall_1_query.txt, line 1: .*is empty"),
+        ({"hall_1_query": "oxc1_a 1 2 30 2\n"}, "hall_1_query.txt, line 1: .*is empty"),
         ({"hall_1_query": ""}, "hall_1_query.txt, line 1: a query is one line"),
         ({"hall_1_query": "a 1 2 3 4\nb 1 2 3 4\n"}, "hall_1_query.txt, line 2: a query is one line"),
         ({"hall_1_query": "oxc1_z 1 2 30 40\n"}, "hall_1_query.txt, line 1: there is no image z"),

@@ -54,6 +54,7 @@ CASES = [
     ("within", {"high": 1}, [], NOT_RUN),
     ("at_every_k", {}, [[gap(1, 2), gap(-1, 3, mean=1), gap(0, 2, mean=1)]], HOLDS),
     ("at_every_k", {}, [[gap(1, 2), gap(-3, 1, 0.3, mean=-1)]], OPEN),
+    ("at_every_k", {}, [[gap(1, 2), gap(-1, 1, 1.0, mean=0)]], OPEN),
     ("at_every_k", {}, [[gap(1, 2), gap(-3, -1, 0.01, mean=-2)]], FAILS),
     ("at_every_k", {}, [[gap(-2, -1), gap(0, 2, mean=1)]], FAILS),
 ]

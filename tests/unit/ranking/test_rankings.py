@@ -18,6 +18,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 import lookalike
 from lookalike.learners import SOMLTG, TFIDF, Euclidean
 from lookalike.ranking import exact_search, oxford
+from lookalike.ranking.evaluation import intervals
 from lookalike.ranking.rankings import Rankings, rank_gallery, rank_leave_one_out
 from lookalike.ranking.statistics import summarise
 
@@ -281,6 +282,14 @@ def test_oxfords_measure_of_ranks_of_any_type_and_of_none():
 def test_what_are_no_ranks_is_refused(ranks, junk, missing, sentence):
     with pytest.raises(ValueError, match=sentence):
         oxford.average_precision(ranks, junk, n_missing=missing)
+
+
+def test_intervals_are_of_95_percent():
+    random = np.random.default_rng(0)
+    values = random.normal(size=1000)
+    found = intervals({"mean": values}, np.arange(1000), random)["mean"]
+    reach = 1.96 * values.std() / math.sqrt(1000)
+    assert (found.low, found.high) == pytest.approx((values.mean() - reach, values.mean() + reach), abs=0.1 * reach)
 
 
 def test_evaluate_lets_queries_rank_a_gallery_or_each_other():
