@@ -249,7 +249,7 @@ def test_folders_of_photographs_and_their_published_counts_give_the_same_numbers
     config = write_settings(finished, "folders", settings)
     finished.snakemake("results/folders/landmark/results.parquet", f"{published}/manifest.csv", config=config)
     finished.snakemake("results/counts/landmark/results.parquet", config=config)
-    pixels, counts = (finished.folder / "results" / name / "landmark/metrics.parquet" for name in ("folders", "counts"))
+    pixels, counts = (finished.folder / "results" / name / "landmark/results.parquet" for name in ("folders", "counts"))
     assert pixels.read_bytes() == counts.read_bytes()
     names = [f"my_{landmark}" for landmark in set(queries["landmark"])] + ["mean"]
     assert set(pd.read_parquet(pixels)["setting"]) == {"", *(f"codebook=100;landmark={name}" for name in names)}

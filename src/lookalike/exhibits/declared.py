@@ -63,7 +63,7 @@ class Declared(Section):
 
     title: str
     caption: str
-    of: dict[str, str] = Field({})
+    where: dict[str, str] = Field({})
     """Column to the value that all rows have. A study without one of its settings has no such exhibit."""
     without: dict[str, list[str]] = Field({})
     """Column to values that are left out."""
@@ -90,7 +90,7 @@ def declare_all(room: str, path: Path) -> None:
 
 def exhibit_of(id: str, room: str, declared: Declared) -> Exhibit:
     """Return the exhibit that an entry declares."""
-    parts = {column: value for column, value in declared.of.items() if column != "metric"}
+    parts = {column: value for column, value in declared.where.items() if column != "metric"}
 
     def is_had(study: Study) -> bool:
         return not (declared.real and study.synthetic) and all(
@@ -105,7 +105,7 @@ def exhibit_of(id: str, room: str, declared: Declared) -> Exhibit:
         partial(numbers_in_text if declared.text else table_of, declared),
         needs=("results",),
         optional=("times",),
-        asks=tuple(declared.of.values()),
+        asks=tuple(declared.where.values()),
         shows=("methods",),
         when=is_had,
         condition=declared.condition,
@@ -119,9 +119,9 @@ def path_of(declared: Declared) -> str:
     return repr(declared.model_dump(exclude={"title", "condition"}))
 
 
-def chosen(rows: pd.DataFrame, of: Mapping[str, str]) -> pd.DataFrame:
+def chosen(rows: pd.DataFrame, where: Mapping[str, str]) -> pd.DataFrame:
     """Return the rows that have these values."""
-    for column, value in of.items():
+    for column, value in where.items():
         rows = rows[rows[column] == value]
     return rows
 
@@ -132,13 +132,15 @@ def table_of(declared: Declared, study: Study) -> Table:
     if layout is None:
         raise ValueError(f"{declared.title} has no table")
     axes = [axis for axis in (layout.blocks, layout.rows, layout.columns) if axis]
-    fixed = {axis: [value] for axis, value in declared.of.items() if axis in axes}
+    fixed = {axis: [value] for axis, value in declared.where.items() if axis in axes}
     values = {axis: fixed.get(axis) or _kept(list(study.titles_of(axis)), declared.without.get(axis)) for axis in axes}
-    rows = chosen(study.results, declared.of)
+    rows = chosen(study.results, declared.where)
     rows = rows.assign(value=rows["value"].where(rows["unit"] != "fraction", 100 * rows["value"]))
     numbers = rows.groupby(axes)["value"].agg(ours="mean", ours_std="std", n="count")
-    printed = chosen(study.printed_results(), declared.of).rename(columns={"value": "printed", "spread": "printed_std"})
-    cells = pd.DataFrame(product(*values.values()), columns=axes).assign(metric=declared.of.get("metric", ""))
+    printed = chosen(study.printed_results(), declared.where).rename(
+        columns={"value": "printed", "spread": "printed_std"}
+    )
+    cells = pd.DataFrame(product(*values.values()), columns=axes).assign(metric=declared.where.get("metric", ""))
     cells = cells.merge(numbers.reset_index(), on=axes, how="left")
     cells = cells.merge(printed[[*axes, "printed", "printed_std"]].drop_duplicates(axes), on=axes, how="left")
     lost = pd.MultiIndex.from_frame(cells[axes]).isin(lost_fits(study, declared, axes))
@@ -180,7 +182,7 @@ def differences(declared: Declared, layout: Layout, study: Study, cells: pd.Data
         numbers: dict[str, object] = {"ours_cell": "", "printed_cell": ""}
         if rows:
             numbers |= {"ours": rows[0].mean, "low": rows[0].low, "high": rows[0].high, "n": rows[0].n}
-            numbers["ours_cell"] = gap(rows).replace(" points", "")
+            numbers["ours_cell"] = gap(rows, has_unit=False)
         found.append(names | numbers)
     return pd.DataFrame(found)
 
@@ -192,7 +194,7 @@ def _kept(values: list[str], left_out: list[str] | None) -> list[str]:
 
 def lost_fits(study: Study, declared: Declared, axes: list[str]) -> pd.MultiIndex:
     """Return the cells of fits that ran into their time limit."""
-    rows = chosen(study.results, declared.of | {"metric": TIMED_OUT})
+    rows = chosen(study.results, declared.where | {"metric": TIMED_OUT})
     return pd.MultiIndex.from_frame(rows.loc[rows["value"] > 0, axes].drop_duplicates())
 
 
@@ -201,8 +203,8 @@ def margins_of(declared: Declared, study: Study) -> tuple[Margin, ...]:
     about = declared.margins
     if about is None:
         return ()
-    metric = declared.of["metric"]
-    setting = ";".join(f"{column}={value}" for column, value in declared.of.items() if column != "metric")
+    metric = declared.where["metric"]
+    setting = ";".join(f"{column}={value}" for column, value in declared.where.items() if column != "metric")
     ours, printed = (study.means(rows, setting, metric) for rows in (study.results, study.printed_results()))
     title = " ".join(filter(None, (study.setting_title(setting), about.setting)))
     names = {"setting": title, "metric": about.metric, "interval": about.interval}

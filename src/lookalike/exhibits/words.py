@@ -89,12 +89,12 @@ def amount(value: float, unit: Unit) -> str:
     return written(value, AMOUNTS[unit])
 
 
-def gap(rows: Sequence[Contrast]) -> str:
+def gap(rows: Sequence[Contrast], *, has_unit: bool = True) -> str:
     """Write a number with the widest of its intervals: ``+1.6 points [−1.1, +4.4]``."""
     row, low, high = _widest(rows)
     unit = _unit(row, low, high)
     interval = f" [{amount(low, unit)}, {amount(high, unit)}]" if _is_known(low, high) else ""
-    return f"{amount(row.mean, unit)}{NAMED.get(row.unit, '')}{interval}"
+    return f"{amount(row.mean, unit)}{NAMED.get(row.unit, '') * has_unit}{interval}"
 
 
 def _widest(rows: Sequence[Contrast]) -> tuple[Contrast, float, float]:
@@ -127,15 +127,15 @@ def difference_words(
     plain = AMOUNTS[unit]._replace(has_plus=False)
     beside = [f"95% interval {written(low, plain)} to {written(high, plain)}"] if _is_known(low, high) else []
     beside += [f"the paper: {printed}"] if printed else []
-    told = f" ({'; '.join(beside)})" if beside else ""
-    told = f" so far{told}" if math.isinf(low) or math.isinf(high) else told
+    brackets = f" ({'; '.join(beside)})" if beside else ""
+    brackets = f" so far{brackets}" if math.isinf(low) or math.isinf(high) else brackets
     named = NAMED.get(row.unit, "")
     if not second:
-        return f"{metric} of {first}: {written(row.mean, plain)}{named}{told}"
+        return f"{metric} of {first}: {written(row.mean, plain)}{named}{brackets}"
     if written(row.mean, plain) == written(0.0, plain):
-        return f"{first} and {second} are alike in {metric}{told}"
+        return f"{first} and {second} are alike in {metric}{brackets}"
     way = "lower" if row.mean < 0 else "higher"
-    return f"{first} is {plain.size(abs(row.mean))}{named} {way} than {second} in {metric}{told}"
+    return f"{first} is {plain.size(abs(row.mean))}{named} {way} than {second} in {metric}{brackets}"
 
 
 def contrast_words(rows: Sequence[Contrast], title_of: Callable[[str], str]) -> str:

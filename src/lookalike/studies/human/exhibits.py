@@ -63,16 +63,18 @@ def _gallery(study: HumanStudy, n: int, which: str, among: str) -> Gallery:
         queries = queries[found.ranks[found.offsets[queries.index]] > N_RESULTS]
     queries["label"] = images["label"].loc[queries["id"]].to_numpy()
     ordered = queries.sort_values(["precision", "id"], ascending=[which == "lowest", True])
-    shown = ordered.drop_duplicates("label").head(n)
-    rule = f"No query was picked by hand: of {among} ({len(queries):,}), these are the {len(shown)} of {which} average "
-    rule += f"precision (AP), at most one of each class{'' if len(shown) == n else f'; the paper shows {n}'}. Of equal "
-    rule += "ones, the one with the lower image id is shown."
-    if shown.empty:
+    selected = ordered.drop_duplicates("label").head(n)
+    fewer = "" if len(selected) == n else f"; the paper shows {n}"
+    rule = (
+        f"No query was picked by hand: of {among} ({len(queries):,}), these are the {len(selected)} of {which} average "
+        f"precision (AP), at most one of each class{fewer}. Of equal ones, the one with the lower image id is shown."
+    )
+    if selected.empty:
         rule = f"Not drawn: of {found.n_queries:,} queries that OASIS answers, none is one of {among}."
     elif found.neighbours is None or found.neighbour_scores is None:
         raise LookalikeError(f"these rankings have no neighbours: rank again with n_neighbours of {N_RESULTS} or more")
     records, rows = [], []
-    for place, (row, query) in enumerate(zip(shown.index.to_numpy(), rows_in(shown), strict=True), start=1):
+    for place, (row, query) in enumerate(zip(selected.index.to_numpy(), rows_in(selected), strict=True), start=1):
         ids = [query.id, *found.query_ids[np.asarray(found.neighbours)[row, :N_RESULTS]].tolist()]
         scores, tiles = [math.nan, *np.asarray(found.neighbour_scores)[row, :N_RESULTS].tolist()], []
         for rank, (id, score) in enumerate(zip(ids, scores, strict=True)):
@@ -80,8 +82,8 @@ def _gallery(study: HumanStudy, n: int, which: str, among: str) -> Gallery:
             mark = (OWN if label == query.label else OTHER) if rank else None
             words = class_name(label) + ("" if rank else f"\nAP {100 * query.precision:.1f}%")
             tiles.append(tile_of(root / path, words, mark))
-            told = ("result", "yes" if mark is OWN else "no") if rank else ("query", "")
-            records.append((place, told[0], id, path, label, rank, score, told[1], query.precision))
+            role, relevant = ("result", "yes" if mark is OWN else "no") if rank else ("query", "")
+            records.append((place, role, id, path, label, rank, score, relevant, query.precision))
         rows.append(tuple(tiles))
     columns = ["row", "role", "image_id", "file", "class", "rank", "score", "relevant", "average_precision"]
     heads = ("query", *(f"rank {rank}" for rank in range(1, N_RESULTS + 1))) if rows else ()

@@ -45,9 +45,9 @@ def draw_plan(
     order = [queries[place] for place in np.lexsort((rng.permutation(len(queries)), falling))]
     # contents are digests of the images' bytes: a picture that has two ids is shown once, as in the paper
     picture_of: Mapping[int, object] = contents or {image: image for image in paths}
-    shown = {query: [query, *neighbours[query][:n_retrieved]] for query in order}
-    pictures = {query: {picture_of[image] for image in images} for query, images in shown.items()}
-    chosen = [query for query in order if len(pictures[query]) == len(shown[query])][:n_queries]
+    images_of = {query: [query, *neighbours[query][:n_retrieved]] for query in order}
+    pictures = {query: {picture_of[image] for image in images} for query, images in images_of.items()}
+    chosen = [query for query in order if len(pictures[query]) == len(images_of[query])][:n_queries]
     if not chosen:
         raise LookalikeError(
             "there is no test image to ask raters about: choose a subset with test images whose neighbours differ"
@@ -67,7 +67,7 @@ def draw_plan(
                 f"only {len(unrelated)} images are unrelated to {paths[query]}, and {n_random} are shown beside its "
                 "neighbours: use more images or ask for fewer random candidates"
             )
-        candidates = [(image, "retrieved", rank) for rank, image in enumerate(shown[query][1:], start=1)]
+        candidates = [(image, "retrieved", rank) for rank, image in enumerate(images_of[query][1:], start=1)]
         drawn = rng.choice(np.array(unrelated, dtype=np.int64), size=n_random, replace=False)
         candidates += [(int(image), "random", 0) for image in drawn]
         for position, place in enumerate(rng.permutation(len(candidates)), start=1):

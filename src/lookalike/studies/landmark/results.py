@@ -49,8 +49,8 @@ def results_of(
     # OASIS draws as many triplets as it takes steps
     seen = fits.loc[fits["method"] != "oasis-diagonal", "n_triplets"].median()
     text = {"images": n_images, "triplets_per_landmark": seen, "retrieved_images": fits["n_test"].median()}
-    told = ({"study": "landmark", "metric": metric, "value": value} for metric, value in text.items())
-    return pd.concat([_named(rows, codebooks), results_frame(told)], ignore_index=True)
+    text_rows = ({"study": "landmark", "metric": metric, "value": value} for metric, value in text.items())
+    return pd.concat([_named(rows, codebooks), results_frame(text_rows)], ignore_index=True)
 
 
 def times_of(fits: pd.DataFrame, codebooks: Mapping[str, int], landmarks: Sequence[str]) -> pd.DataFrame:

@@ -203,8 +203,8 @@ class LandmarkStudy(LandmarkSection):
         """Say what ours of a method is, limits that ended a fit, and how the data differ from the paper's."""
         if self.not_run or drawn is None:
             return []
-        shown = set(drawn.frame.get("method", ()))
-        methods = [method for method in self.methods if method in shown]
+        drawn_methods = set(drawn.frame.get("method", ()))
+        methods = [method for method in self.methods if method in drawn_methods]
         codebooks = list(dict.fromkeys(drawn.frame.get("codebook", ())))
         own = ((method, self.spec(method).note) for method in self.methods)
         said = [*ABOUT_METHODS.items(), *((method, note) for method, note in own if note)]

@@ -83,7 +83,7 @@ def test_the_table_has_each_method_beside_the_cosine():
     table = STUDY.known_exhibits()["learning/embeddings"].draw(study)
     frame = table.frame.set_index(["method", "setting"])
     assert frame.loc["oasis", "ours_cell"][["learned", "new"]].tolist() == ["95.5 ± 0.7", "70.5 ± 0.7"]
-    written = words.gap([row]).replace(" points", "")
+    written = words.gap([row], has_unit=False)
     assert frame.loc[("oasis", "new, minus"), "ours_cell"] == written
     assert frame.loc[("cosine", "new, minus"), "ours_cell"] == ""
     assert study.main_numbers()[2]["euclidean"] == ["70.0 ± 0.0", "70.0 ± 0.0"]
