@@ -133,7 +133,7 @@ def difference_words(
     if not second:
         return f"{metric} of {first}: {written(row.mean, plain)}{named}{brackets}"
     if written(row.mean, plain) == written(0.0, plain):
-        return f"{first} and {second} are alike in {metric}{brackets}"
+        return f"{first} and {second} differ by {plain.size(0.0)}{named} in {metric}{brackets}"
     way = "lower" if row.mean < 0 else "higher"
     return f"{first} is {plain.size(abs(row.mean))}{named} {way} than {second} in {metric}{brackets}"
 

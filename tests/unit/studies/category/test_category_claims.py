@@ -198,7 +198,8 @@ LAST_STOP = {"aggressiveness": 0.1, "n_steps": 1000.0, "at_last_step": True}
         # a curve that still rises decides nothing
         ("jmlr-declines", RISES_LATE, OPEN, "of OASIS: 0.0% so far"),
         ("jmlr-declines", oasis(0.2, 0.22, 0.3, 0.29), OPEN, "of OASIS: 3.3% so far"),
-        ("jmlr-early-stop", oasis(*LATE, and_=scores(oasis=0.3)), OPEN, "OASIS and best stop are alike in mAP so far"),
+        ("jmlr-early-stop", oasis(*LATE, and_=scores(oasis=0.3)), OPEN,
+         "OASIS and best stop differ by 0.0 points in mAP so far"),
         ("jmlr-psd-rarely", psd(psd_100=0.3, psd_1000=(0.3, 0.33)), OPEN, "3.0 points higher than"),
         ("jmlr-psd-end", psd(psd_100=0.3, psd_1000=0.3, psd_end=(0.2, 0.33)), OPEN,
          "10.0 points lower than psd-1000 in mAP at stop so far"),
@@ -210,7 +211,7 @@ LAST_STOP = {"aggressiveness": 0.1, "n_steps": 1000.0, "at_last_step": True}
         ("jmlr-psd-end", psd(psd_100=0.3, psd_1000=0.33, psd_end=0.33) | {"specs": {"psd-1000": LATE_PROJECTION}}, OPEN,
          "no map at stop here"),
         ("jmlr-psd-decline", psd(oasis=(0.3, 0.299), psd_100=(0.3, 0.299)), OPEN,
-         "alike in decline after the peak so far"),
+         "differ by 0.0 points in decline after the peak so far"),
         # schemes are scored at the validation stop and not at their peaks, which are read on their own steps
         ("jmlr-psd-end", psd(psd_100=(0.3, 0.31, 0.3), psd_1000=(0.3, 0.31, 0.3), psd_end=(0.28, 0.4, 0.3)), FAILS,
          "psd-end is 2.0 points lower than psd-1000 in mAP at stop"),
