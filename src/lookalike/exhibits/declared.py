@@ -92,7 +92,7 @@ def exhibit_of(id: str, room: str, declared: Declared) -> Exhibit:
     """Return the exhibit that an entry declares."""
     parts = {column: value for column, value in declared.where.items() if column != "metric"}
 
-    def is_had(study: Study) -> bool:
+    def has_all(study: Study) -> bool:
         return not (declared.real and study.synthetic) and all(
             value in study.titles_of(column) for column, value in parts.items()
         )
@@ -107,16 +107,11 @@ def exhibit_of(id: str, room: str, declared: Declared) -> Exhibit:
         optional=("times",),
         asks=tuple(declared.where.values()),
         shows=("methods",),
-        when=is_had,
+        when=has_all,
         condition=declared.condition,
         caption=declared.caption,
-        drawn_by=str(path_of(declared)),
+        drawn_by=f"studies/{room}/exhibits.yaml",
     )
-
-
-def path_of(declared: Declared) -> str:
-    """Name what is drawn alike: two entries of the same numbers and layout are one drawing in two papers."""
-    return repr(declared.model_dump(exclude={"title", "condition"}))
 
 
 def chosen(rows: pd.DataFrame, where: Mapping[str, str]) -> pd.DataFrame:

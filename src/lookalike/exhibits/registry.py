@@ -102,7 +102,7 @@ class Exhibit:
     caption: str = ""
     """First sentence of its caption."""
     drawn_by: str = ""
-    """What draws it: two papers' exhibits that one function draws show the same."""
+    """The function or file that draws it. Exhibits of two papers show the same if it and their numbers are the same."""
     order: int = 0
     """Its place in its module."""
 
