@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass, fields, replace
-from itertools import combinations
 from typing import Literal
 
 import pandas as pd
@@ -119,11 +118,6 @@ class Contrasts:
         if found is None:
             found = [row.reversed() for row in self._found.get((setting, metric, second, first), ())]
         return found
-
-
-def pairs_in(methods: Sequence[str]) -> list[tuple[str, str]]:
-    """Return every pair of methods, each before those that come after it."""
-    return list(combinations(methods, 2))
 
 
 def pairwise_gaps(

@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 import pandas as pd
 
 from lookalike.core.seeds import generator
-from lookalike.exhibits.contrasts import NO_RESULT, Contrast, pairs_in, pairwise_gaps
+from lookalike.exhibits.contrasts import NO_RESULT, Contrast, pairwise_gaps
 from lookalike.ranking.comparison import CONFIDENCE, CorrectedT, corrected_t_test
 from lookalike.ranking.statistics import repeat_weights, resampled_counts
 from lookalike.studies.landmark.lead import PAIRS
@@ -26,7 +26,7 @@ from lookalike.studies.landmark.study import LandmarkStudy
 
 LANDMARKS, BOOTSTRAP = "landmarks", "landmarks and draws"
 RESAMPLES = 2000
-OVER_CODEBOOKS = "sparsity over codebooks"
+OVER_CODEBOOKS = "growth of sparsity over codebooks"
 RANKED = ("soml-da", "soml-tg", "qpao", "oasis-diagonal", "tfidf")
 """Order in which the paper's claims take one method's number from another's."""
 COMPARED = {MAP: RANKED, SPARSITY: RANKED[:-1]}
@@ -43,7 +43,7 @@ def precision_and_sparsity(study: LandmarkStudy) -> Iterator[Contrast]:
     for codebook, id in study.codebook_ids.items():
         setting = f"codebook={codebook}"
         for metric, ranked in COMPARED.items():
-            pairs = pairs_in([method for method in ranked if method in study.methods])
+            pairs = combinations([method for method in ranked if method in study.methods], 2)
             rows = _single(study.results, codebook=codebook, metric=metric)
             printed = _single(study.printed_numbers, codebook=codebook, metric=metric).groupby("method")["value"].mean()
             for first, second, gaps in pairwise_gaps(rows, REPEATS, pairs):

@@ -44,7 +44,7 @@ def results_of(
     }
     flags = [fits.assign(metric=metric, value=value) for metric, value in recorded.items()]
     numbers, lost = (pd.concat(parts, ignore_index=True) for parts in ([metrics], flags))
-    # a mean without what did not end says that it lacks it
+    # the means of the flags tell which means leave out a fit that did not end
     rows = [numbers, _means(numbers, landmarks), lost, _means(lost[lost["metric"] == TIMED_OUT], landmarks)]
     # OASIS draws as many triplets as it takes steps
     seen = fits.loc[fits["method"] != "oasis-diagonal", "n_triplets"].median()
