@@ -1,7 +1,7 @@
 """The category study (OASIS, JMLR 5.3): splits, one run per subset, method and fold, and their numbers in one table.
 
-Needs: manifest.parquet, codebook_pool.parquet, counts.npz. Makes: splits/, runs/, rankers/, transfer/, few_images/, and the tables that
-exhibits are drawn from: category/metrics.parquet (results.parquet for halves), timing.parquet and selections.parquet. What the settings ask for is in studies/category/section.py.
+Needs: manifest.parquet, codebook_pool.parquet, counts.npz. Makes: splits/, runs/, rankers/, transfer/, few_images/, and the rows that exhibits are
+drawn from: results.parquet, and times.parquet, which differs between any two runs. What the settings ask for is in studies/category/section.py.
 """
 
 from lookalike.studies.category.section import SIDES, makers
@@ -56,32 +56,26 @@ for studied_dataset, study in CATEGORY.items():
                 "../scripts/run_folds.py"
 
 
-rule gather_category_numbers:
+rule gather_category_results:
     input:
-        metrics=lambda wildcards: CATEGORY[wildcards.dataset].number_files(),
+        numbers=lambda wildcards: CATEGORY[wildcards.dataset].number_files(),
         fits=lambda wildcards: CATEGORY[wildcards.dataset].runs("fit.json"),
         selections=lambda wildcards: CATEGORY[wildcards.dataset].runs("selection.parquet", ablations=False),
+        manifest=f"{RESULTS}/manifest.parquet",
     output:
-        metrics=f"{RESULTS}/category/metrics.parquet",
-        fits=f"{RESULTS}/timing.parquet",
-        selections=f"{RESULTS}/selections.parquet",
+        results=f"{RESULTS}/results.parquet",
+        times=f"{RESULTS}/times.parquet",
     log:
         f"{LOGS}/category/gather_numbers.log",
     wildcard_constraints:
-        dataset=one_of([dataset for dataset, study in CATEGORY.items() if study.halves is None]),
+        dataset=one_of(CATEGORY),
     conda:
         "../../envs/learning.yaml"
+    params:
+        settings=settings_for(CATEGORY, "gather"),
+        made_by=fingerprint("studies/category/results.py"),
     script:
-        "../scripts/gather_numbers.py"
-
-
-use rule gather_category_numbers as gather_numbers_of_halves with:
-    output:
-        results=f"{RESULTS}/results.parquet",
-        fits=f"{RESULTS}/timing.parquet",
-        selections=f"{RESULTS}/selections.parquet",
-    wildcard_constraints:
-        dataset=one_of([dataset for dataset, study in CATEGORY.items() if study.halves is not None]),
+        "../scripts/gather_category_results.py"
 
 
 rule run_side_study:

@@ -7,6 +7,7 @@ import os
 import shlex
 import sys
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 import psutil
@@ -226,10 +227,9 @@ def not_run(dataset, fetch=True):
 
 def was_drawn(dataset):
     """Tell whether all exhibits of a study of a data set were drawn from the numbers that are there."""
-    pairs = [
-        (tested.with_name("metrics.parquet"), tested) for tested in Path("results", dataset).glob("*/tested.parquet")
-    ]
-    return any(numbers.exists() and numbers.stat().st_mtime <= tested.stat().st_mtime for numbers, tested in pairs)
+    results = Path("results", dataset)
+    numbers, tested = (list(results.glob(pattern)) for pattern in ("**/results.parquet", "*/tested.parquet"))
+    return any(one.stat().st_mtime <= other.stat().st_mtime for one, other in product(numbers, tested))
 
 
 def drawn_from(id):

@@ -11,7 +11,7 @@ from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import pandas as pd
 from pydantic import PrivateAttr
@@ -27,6 +27,9 @@ from lookalike.exhibits.printed import printed_numbers
 from lookalike.exhibits.registry import Exhibit, exhibits_of
 from lookalike.exhibits.results import with_parts
 from lookalike.exhibits.style import title_of
+
+if TYPE_CHECKING:
+    from lookalike.exhibits.declared import Declared
 
 Files = Mapping[str, str | list[str]]
 """Name of a table or file, as exhibits need it, to its path or paths."""
@@ -296,6 +299,27 @@ class Study(Section):
         """Return the values of a column of results with their titles, in the order of tables."""
         return {}
 
+    def shown(self, names: Sequence[str]) -> list[str]:
+        """Return the methods that an exhibit shows, which names them or the settings that list them."""
+        return list(self.titles_of("method")) if list(names) == ["methods"] else list(names)
+
+    def settings_of(self, declared: Declared) -> list[str]:
+        """Return the settings whose methods an exhibit compares."""
+        parts = {column: value for column, value in declared.where.items() if column != "metric"}
+        return [";".join(f"{column}={value}" for column, value in parts.items())]
+
+    def measures(self, declared: Declared) -> bool:
+        """Tell by its settings whether the study measures what an exhibit shows."""
+        return True
+
+    def is_comparable(self, setting: str) -> bool:
+        """Tell whether numbers of a setting may stand on one axis with the printed ones."""
+        return True
+
+    def why_absent(self, setting: str, method: str) -> str:
+        """Say why a setting has no numbers of a method."""
+        return "not run here"
+
     def printed_results(self) -> pd.DataFrame:
         """Return printed numbers of the exhibit at hand, with a column for each part of their setting."""
         return with_parts(self.printed_in())
@@ -307,7 +331,9 @@ class Study(Section):
     def means(self, rows: pd.DataFrame, setting: str, metric: str) -> dict[str, float]:
         """Return the mean of a metric over repeats, by method."""
         own = rows[(rows["setting"] == self.mean_setting(setting)) & (rows["metric"] == metric)]
-        means = own.groupby("method", sort=False)["value"].mean().dropna()
+        # a share stands as the papers print it, in percent
+        values = own["value"].where(own["unit"] != "fraction", 100 * own["value"])
+        means = values.groupby(own["method"], sort=False).mean().dropna()
         return {str(method): float(value) for method, value in means.items()}
 
     @cached_property

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import Field
 
@@ -23,18 +22,21 @@ from lookalike.exhibits.registry import Exhibit
 from lookalike.exhibits.study import Files
 from lookalike.studies.batches import SIZES, Batch, run_files
 from lookalike.studies.category.images import reads_of_images
+from lookalike.studies.category.results import FEW_IMAGES, OVER_TIME, RANKERS, TRACED, Gathered
 from lookalike.studies.category.settings import (
     ChosenClasses,
     ClassSubset,
     FewImages,
     FewImagesOfMethods,
     Halves,
-    OneAggressiveness,
     Rankers,
     Splits,
     Transfer,
 )
 from lookalike.studies.method_study import MethodStudy, fit_of, without_batches
+
+if TYPE_CHECKING:
+    from lookalike.exhibits.declared import Declared
 
 RESOURCES = Path(__file__).resolve().parents[4] / "workflow" / "resources"
 ROLES = ("methods", "variants", "timed", "set_aside", "projected", "minima")
@@ -59,25 +61,15 @@ BEFORE, AFTER = "euclidean", "oasis"
 _published = cache(read_published_subsets)
 
 
-@dataclass(frozen=True)
-class Traces:
-    """What an exhibit asks for: traces of methods along training; without any, of all ways of projecting."""
-
-    methods: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Side:
-    """What an exhibit asks for: one of `SIDES`."""
-
-    name: str
+SIDE_OF = {RANKERS: "rankers", "map of new classes": "transfer", FEW_IMAGES: FEW}
+"""Metric to the part of the settings that has it."""
 
 
 class CategorySection(MethodStudy):
     """The section of the category study: what its jobs read and write."""
 
     room: ClassVar = "category"
-    contrasted: ClassVar = ("metrics", "results", "fits", "selections")
+    contrasted: ClassVar = ("results", "manifest")
     without_effect: ClassVar = dict.fromkeys(("batch", "like", "ablations"), True) | {
         "ratings": {"path", "queries", "retrieved", "random"}
     }
@@ -188,7 +180,75 @@ class CategorySection(MethodStudy):
                 n_folds = self.rankers.folds if side == "rankers" and self.rankers is not None else None
                 own = self._few_images_on(names["subset"]) if side == FEW else getattr(self, side)
                 return {"side": own, "folds": self.folds()[:n_folds], "seed": self.seed}
+            case "gather":
+                return {"about": self.gathered()}
         return {**super().reads(job, fitted, **names), "published": self.published}
+
+    def gathered(self) -> Gathered:
+        """Return what the job that gathers its numbers reads."""
+        return Gathered(
+            representation=self.representation,
+            methods=self.methods,
+            equal=self.twins,
+            averages=self.averages,
+            aggressiveness=self.traced_aggressiveness,
+            n_train=self.splits.train,
+            n_test=self.splits.test,
+            few_images=self.few_images is not None,
+            printed=next(
+                (id for id, subset in self.subsets.items() if plain(subset.printed)), next(iter(self.subsets))
+            ),
+            halves={} if self.halves is None else self.halves.numbers(),
+            pool=self.pool,
+        )
+
+    @property
+    def traced_aggressiveness(self) -> float:
+        """C of the curves along training: that of the first method that is OASIS, or the papers'."""
+        specs = map(self.spec, self.methods)
+        traces = [spec.trace for spec in specs if spec.trace is not None and spec.learner == "OASIS"]
+        return float(traces[0].aggressiveness) if traces else 0.1
+
+    @property
+    def averages(self) -> dict[str, int]:
+        """Averages of rankers, as the numbers name them, to how many each is of."""
+        return {} if self.rankers is None else {f"average of {n}": n for n in self.rankers.averages}
+
+    @property
+    def pool(self) -> str:
+        """Setting that all halves together stand for: the first that a paper prints, if any."""
+        printed = {} if self.halves is None else plain(self.halves.printed)
+        return str(next(iter(printed.values()), "halves"))
+
+    def shown(self, names: Iterable[str]) -> list[str]:
+        """Return the methods of roles, and others by their ids; those that go to a minimum stand behind their own."""
+        names = list(names)
+        groups = {role: getattr(self, role) for role in ROLES if role != "minima"}
+        singles = range(0 if self.rankers is None else self.rankers.count)
+        groups |= {
+            "rankers": [*self.averages, *(f"ranker {n}" for n in singles)],
+            FEW: self.learned_in(FEW),
+            "minima": [],
+        }
+        found = list(dict.fromkeys(method for name in names for method in groups.get(name, [name])))
+        return self.with_minima(found) if "minima" in names else found
+
+    def measures(self, declared: Declared) -> bool:
+        """Tell by its settings whether the study measures what an exhibit shows."""
+        sides = [SIDE_OF[metric] for metric in declared.metrics if metric in SIDE_OF]
+        if TRACED in declared.metrics:
+            traced = self.traced_methods()
+            return bool(set(self.shown(declared.shows[-1:])) & set(traced))
+        is_over_time = OVER_TIME in declared.metrics
+        return (
+            all(getattr(self, side) is not None for side in sides)
+            and (declared.figure is None or bool(self.shown(declared.shows)))
+            and (bool(self.twins) or not is_over_time)
+        )
+
+    def settings_of(self, declared: Declared) -> list[str]:
+        """Return the subsets whose methods an exhibit compares."""
+        return list(self.titles_of("setting"))
 
     def section(self) -> dict[str, Any]:
         """Return its own keys on which a number or an exhibit depends."""
@@ -226,12 +286,6 @@ class CategorySection(MethodStudy):
     def own_representation(self) -> Representation:
         """Settings of the representation that the exhibits show."""
         return self._shared.representations[self.representation]
-
-    @property
-    def sides(self) -> dict[str, OneAggressiveness]:
-        """Those of `ONE_AGGRESSIVENESS` that are run."""
-        sides = {side: getattr(self, side) for side in ONE_AGGRESSIVENESS}
-        return {side: settings for side, settings in sides.items() if settings is not None}
 
     def _few_images_on(self, subset: str) -> FewImagesOfMethods:
         """Return what decides the numbers of few images on a subset."""
@@ -352,12 +406,11 @@ class CategorySection(MethodStudy):
     def _run_file(self, *parts: str | int) -> str:
         return "/".join(map(str, (self.folder, "runs", *parts)))
 
-    def asked(self) -> set[tuple[str, object]]:
-        """Return each subset with what an exhibit asks for of it."""
+    def asked(self) -> set[tuple[str, Exhibit]]:
+        """Return each exhibit that asks for something of its own, with each subset that it shows."""
         return {
-            (subset, asked)
+            (subset, exhibit)
             for exhibit in self.own_exhibits()
-            for asked in exhibit.asks
             for subset in (self.exhibits or {}).get(exhibit.id, self.subsets)
         }
 
@@ -367,29 +420,34 @@ class CategorySection(MethodStudy):
         return sorted(
             {
                 (subset, method)
-                for subset, asked in self.asked()
-                if isinstance(asked, Traces)
-                for method in self.on_subset(subset, asked.methods or self.projected)
+                for subset, exhibit in self.asked()
+                if TRACED in exhibit.asks
+                for method in self.on_subset(subset, self.shown(exhibit.shows or ()))
                 if method in named and self.spec(method, subset).trace is not None
             }
         )
 
     def number_files(self) -> list[str]:
-        """Return every table of numbers that is put into the study's own: of runs, traces and side studies."""
-        asked, own = self.asked(), self.representation
-        curves = [
-            self._run_file(own, *trace, fold, "curve.parquet") for trace, fold in product(self.traces(), self.folds())
+        """Return every table of numbers that results are made of: of runs, traces and side studies."""
+        own, curves = self.representation, product(self.traces(), self.folds())
+        asked = {
+            (SIDE_OF[metric], subset)
+            for subset, exhibit in self.asked()
+            for metric in exhibit.asks
+            if metric in SIDE_OF
+        }
+        sides = [pair for pair in product(SIDES, self.subsets) if pair in asked and getattr(self, pair[0]) is not None]
+        return [
+            *self.runs("metrics.parquet", ablations=False),
+            *(self._run_file(own, *trace, fold, "curve.parquet") for trace, fold in curves),
+            *(f"{self.folder}/{side}/{own}/{subset}.parquet" for side, subset in sides),
         ]
-        sides = [side for side in SIDES if getattr(self, side) is not None]
-        pairs = [(side, subset) for side, subset in product(sides, self.subsets) if (subset, Side(side)) in asked]
-        sides = [f"{self.folder}/{side}/{own}/{subset}.parquet" for side, subset in pairs]
-        return [*self.runs("metrics.parquet", ablations=False), *curves, *sides]
 
     def showing(self, exhibits: Sequence[Exhibit], roles: Collection[str]) -> Self:
         """Return the study with the methods, subsets and side studies that these exhibits show, and no others."""
         if not set(self._chosen or ()) <= self.known_exhibits().keys():
             return self  # those of raters, who judge one of its runs
-        asked = {asked.name for exhibit in exhibits for asked in exhibit.asks if isinstance(asked, Side)}
+        asked = {SIDE_OF[metric] for exhibit in exhibits for metric in exhibit.asks if metric in SIDE_OF}
         subsets = {subset for exhibit in exhibits for subset in (self.exhibits or {}).get(exhibit.id, self.subsets)}
         methods = {role: [id for id in getattr(self, role) if {role, id} & set(roles)] for role in ROLES}
         return self.anew(
@@ -405,14 +463,12 @@ class CategorySection(MethodStudy):
         """Return the exhibits that the study has, by its settings and by what its data set is."""
         found = [exhibit for exhibit in super().own_exhibits() if self.has_pictures or "images" not in exhibit.needs]
         # each half by itself is no set of classes that a paper prints
-        return found if self.halves is None else [exhibit for exhibit in found if exhibit.id == OF_HALVES]
+        return [exhibit for exhibit in found if (exhibit.id == OF_HALVES) == (self.halves is not None)]
 
     def inputs(self, job: str) -> Files:
         """Return the files that a job for ``contrasts`` or ``exhibits`` is given; OASIS is compared by rankings."""
         files = super().inputs(job)
-        if job == "contrasts" and self.halves is not None:
-            return {**files, "manifest": self.planned_files()["manifest"]}
-        if job != "contrasts" or not self.can_compare():
+        if job != "contrasts" or self.halves is not None or not self.can_compare():
             return files
         return {**files, "rankings": self.runs("ranks.npz", ablations=False, timed=False)}
 
@@ -428,9 +484,8 @@ class CategorySection(MethodStudy):
     def planned_files(self) -> Files:
         """Return the files that exhibits are drawn from."""
         files: dict[str, str | list[str]] = {
-            "metrics": f"{self.folder}/{self.room}/metrics.parquet",
-            "fits": f"{self.folder}/timing.parquet",
-            "selections": f"{self.folder}/selections.parquet",
+            "results": f"{self.folder}/results.parquet",
+            "times": f"{self.folder}/times.parquet",
             "manifest": f"{self.folder}/manifest.parquet",
             "images": f"{self.folder}/images.json",
             "pool": f"{self.folder}/codebook_pool.parquet",
@@ -441,9 +496,6 @@ class CategorySection(MethodStudy):
             run = partial(self._run_file, self.representation, subset)
             files["ranks"] = [run(method, fold, "ranks.npz") for method in (BEFORE, AFTER)]
         files |= super().planned_files()
-        if self.halves is not None:
-            files |= {"results": f"{self.folder}/results.parquet"}
-            del files["metrics"]
         # visterm counts have no images
         return {name: paths for name, paths in files.items() if self.has_pictures or name != "images"}
 

@@ -1,14 +1,12 @@
-"""What the exhibits of the category study ask of it: subsets, methods, and what the fits recorded (JMLR 5.3)."""
+"""What the exhibits of the category study ask of it: subsets, methods, and limits that ended fits (JMLR 5.3)."""
 
 from __future__ import annotations
 
-import copy
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Self
 
 import pandas as pd
 
@@ -17,22 +15,27 @@ from lookalike.core.settings.model import plain
 from lookalike.data.subsets import class_labels, half_of
 from lookalike.exhibits.claims import Claim, Scope
 from lookalike.exhibits.contrasts import GRID, ITERATIONS, LIMITED, NOT_RUN, STEPS, TIME
-from lookalike.exhibits.contrasts import NO_RESULT as UNFINISHED
+from lookalike.exhibits.contrasts import NO_RESULT as UNFINISHED_FIT
 from lookalike.exhibits.model import Drawn, Figure
-from lookalike.exhibits.printed import MISSING, STAR, plus_minus, swapped
-from lookalike.exhibits.registry import PAPERS
+from lookalike.exhibits.printed import MISSING, STAR, plus_minus
+from lookalike.exhibits.results import TIMED_OUT, UNFINISHED
+from lookalike.exhibits.style import title_of
 from lookalike.learners.curve import log_spaced_steps
+from lookalike.studies.category.results import CLASSES, GRID_END, LAST_STEP, OF_RANKERS, SHARE, TRACED
 from lookalike.studies.category.section import CategorySection
 from lookalike.studies.category.settings import Halves
-from lookalike.studies.metrics import metrics_frame, not_converged, rows_in, select
 
 JMLR, DRAFT = "oasis-jmlr-2010", "oasis-2009-draft"
 PRINTED_TABLE = {JMLR: "table4", DRAFT: "table1"}
 """The table that prints the numbers which the figures of the same paper show."""
-TEN_CLASSES = {"classes=10", "var10"}
-"""Printed settings whose saturation the papers tell."""
-K_MAX = 60
-"""Neighbours that precision curves show; the papers' text does not say how many they show."""
+OTHER_TABLES = ("table5", "table2", "text")
+"""Exhibits with printed numbers of their own."""
+PRINTED_AS = {
+    "oasis-matlab+c": "oasis",
+    "dissim-oasis-matlab": "oasis-dissim",
+    "fast-lmnn": "lmnn",
+}
+"""Printed columns of training times to our methods, where names differ; the draft's OASIS is of Matlab alone."""
 PAPER_SPLITS = {"folds": 5, "train": 40, "test": 25, "validation": 8}
 """Partitions per subset and images per class of the papers (JMLR 5.3.2); 8 is the 20% that selection scores on."""
 PAPERS_OTHER_CLASSES = "other classes than the paper's"
@@ -42,8 +45,8 @@ PAPER_TIME_LIMIT = 432_000
 """Seconds after which the papers gave a method up (JMLR 5.3.3): what takes longer has no result in print either."""
 PAPER_GRIDS = {"omega": {0.125, 0.25, 0.5}, "regularization": {0.02, 0.08, 0.32}}
 """Values of LMNN and LEGO that the papers chose from (draft section 5.2.2)."""
-RECORDED = {ITERATIONS: "converged", TIME: "not_converged", STEPS: "at_last_step", GRID: "at_grid_edge"}
-"""Limit of ours to the column of the fits that tells of it."""
+LIMITS = {ITERATIONS: UNFINISHED, TIME: TIMED_OUT, STEPS: LAST_STEP, GRID: GRID_END}
+"""Limit of ours to the metric that tells of each fold whether it ended its fit or its choice."""
 PROJECTED = ("projected", "often", "rarely", "end")
 """Names in claims.csv that stand for ways of projecting."""
 
@@ -64,40 +67,23 @@ class Subset:
     """Methods that run on it."""
 
 
-TEN, TWENTY, FIFTY = "classes=10", "classes=20", "classes=50"
-PRINTED_SETS: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys((f"{JMLR}/table4", f"{JMLR}/table5", f"{JMLR}/fig6"), (TEN, TWENTY, FIFTY)),
-    **dict.fromkeys((f"{JMLR}/fig5", f"{JMLR}/fig8"), (TEN, TWENTY)),
-    f"{JMLR}/fig7": ("classes=249",),
-    f"{JMLR}/fig9": (TWENTY,),
-    **{f"{DRAFT}/{name}": ("easy10", "var10", "var20") for name in ("table1", "table2", "fig3", "fig4", "fig5")},
-}
-"""Exhibit to the sets of classes that the paper shows in it."""
-WITH_METHODS = ("table4", "fig6", "table1", "fig4")
-"""Names of exhibits that set the methods of the papers' main tables beside each other."""
-DIFFERENCES = "The paper draws precision itself; here it is the difference from OASIS."
-OTHER_AXES = {f"{JMLR}/fig8": DIFFERENCES, f"{DRAFT}/fig5": DIFFERENCES}
-"""Exhibit to how its axes differ from the paper's."""
-
-
 class CategoryStudy(CategorySection):
     """The category study on one data set."""
 
-    _only: tuple[str, ...] | None = None
-    """The subsets to which a claim has narrowed it."""
-
     @cached_property
     def all_subsets(self) -> tuple[Subset, ...]:
-        """Every subset of the study; halves of the classes are one, of which each half is a fold."""
-        return tuple(map(self._subset, self.subsets)) if self.halves is None else (self._pool(self.halves),)
+        """Every subset of the study; halves of the classes are one, of which each half is a repeat."""
+        return tuple(map(self._subset, self.subsets)) if self.halves is None else (self._all_halves(self.halves),)
 
     @property
     def parts(self) -> list[Subset]:
-        """Subsets that the exhibit at hand shows, or that a claim is about."""
-        chosen: Sequence[str] | None = self._only
-        if chosen is None and self.exhibit is not None:
-            chosen = (self.exhibits or {}).get(self.exhibit.id)
+        """Subsets that the exhibit at hand shows."""
+        chosen = None if self.exhibit is None else (self.exhibits or {}).get(self.exhibit.id)
         return [subset for subset in self.all_subsets if chosen is None or subset.id in chosen]
+
+    def subset_of(self, setting: str) -> Subset | None:
+        """Return a subset by its id."""
+        return next((subset for subset in self.all_subsets if subset.id == setting), None)
 
     @cached_property
     def method_titles(self) -> Mapping[str, str]:
@@ -105,27 +91,17 @@ class CategoryStudy(CategorySection):
         titles = {method: self.spec(method).title for method in self._shared.methods}
         return {method: title for method, title in titles.items() if title}
 
-    @property
-    def traced_aggressiveness(self) -> float:
-        """C of the curves along training: that of the first method that is OASIS, or the papers'."""
-        specs = map(self.spec, self.methods)
-        traces = [spec.trace for spec in specs if spec.trace is not None and spec.learner == "OASIS"]
-        return traces[0].aggressiveness if traces else 0.1
+    def title_of(self, method: str) -> str:
+        """Name a method, or rankers and their averages."""
+        if method in self.averages:
+            return f"{method} rankers"
+        return "single rankers" if method.startswith("ranker ") else title_of(method, self.method_titles)
 
-    @property
-    def averages(self) -> dict[str, int]:
-        """Averages of rankers, as the numbers name them, to how many each is of."""
-        return {} if self.rankers is None else {f"average of {n}": n for n in self.rankers.averages}
-
-    def about(self, subsets: Iterable[Subset]) -> Self:
-        """Return the same study narrowed to some subsets."""
-        study = copy.copy(self)
-        study._only = tuple(subset.id for subset in subsets)
-        return study
-
-    def setting_of(self, subset: Subset) -> str:
-        """Setting of the printed numbers that a subset stands beside in the paper at hand."""
-        return str(subset.printed.get(self.paper, ""))
+    def titles_of(self, column: str) -> Mapping[str, str]:
+        """Return the values of a column of results with their titles, in the order of tables."""
+        if column == "setting":
+            return {subset.id: self.block_title(subset) for subset in self.parts}
+        return {method: self.title_of(method) for method in self.named_methods()}
 
     def block_title(self, subset: Subset) -> str:
         """Heading of a subset's block or panel: JMLR counts classes, the draft names subsets."""
@@ -133,28 +109,28 @@ class CategoryStudy(CategorySection):
             return f"{subset.n_classes} classes"
         return subset.title
 
-    @property
-    def titles(self) -> dict[str, str]:
-        """Subset id to its heading in the paper at hand."""
-        return {subset.id: self.block_title(subset) for subset in self.all_subsets}
+    def is_comparable(self, setting: str) -> bool:
+        """Tell whether numbers of a subset may stand on one axis with the printed ones."""
+        subset = self.subset_of(setting)
+        return subset is not None and not subset.why_not_comparable
 
-    @cached_property
-    def numbers(self) -> pd.DataFrame:
-        """The study's numbers (`lookalike.studies.metrics`).
+    def why_absent(self, setting: str, method: str) -> str:
+        """Say why a subset has no numbers of a method."""
+        ended = (setting, method) not in self.not_converged
+        return f"{self.title_of(method)} {'was not run here' if ended else 'did not end within its time limit (*)'}"
 
-        A number of a half is the mean over its folds.
-        """
-        if self.halves is None:
-            return self.table("metrics")
-        keys, halves = ["setting", "method", "metric", "x"], self.halves.numbers()
-        means = self.table("results").groupby(keys, sort=False, dropna=False)["value"].mean().reset_index()
-        return metrics_frame(means.assign(subset=self.pool, fold=means["setting"].map(halves)))
-
-    @property
-    def pool(self) -> str:
-        """Setting that all halves together stand for: the first that a paper prints, if any."""
-        printed = {} if self.halves is None else plain(self.halves.printed)
-        return str(next(iter(printed.values()), "halves"))
+    def printed_results(self) -> pd.DataFrame:
+        """Return the printed numbers that the exhibit at hand shows, under the ids of our subsets and methods."""
+        paper = JMLR if self.halves is not None else self.paper
+        name = self.exhibit.name if self.exhibit is not None else ""
+        exhibit = name if name in OTHER_TABLES else PRINTED_TABLE.get(paper, "")
+        rows = self.printed_in(exhibit, paper)
+        names = PRINTED_AS | ({"oasis-matlab": "oasis"} if paper == DRAFT else {})
+        rows = rows.assign(method=rows["method"].replace(names))
+        if name == "text":
+            return rows
+        settings = {subset.printed.get(paper, ""): subset.id for subset in self.all_subsets if subset.printed}
+        return rows.assign(setting=rows["setting"].map(settings)).dropna(subset="setting")
 
     @cached_property
     def classes_of_half(self) -> dict[int, list[str]]:
@@ -163,64 +139,32 @@ class CategoryStudy(CategorySection):
         return {number: half_of(labels, number, self.seed) for number in halves.values()}
 
     @cached_property
-    def _rows(self) -> dict[Hashable, pd.DataFrame]:
-        """Rows of the numbers by subset, method and metric."""
-        return dict(iter(self.numbers.groupby(["subset", "method", "metric"], sort=False)))
+    def _rows(self) -> dict[tuple[str, str, str], pd.DataFrame]:
+        """Rows of results by setting, method and metric."""
+        groups = self.results.groupby(["setting", "method", "metric"], sort=False)
+        return {(str(setting), str(method), str(metric)): rows for (setting, method, metric), rows in groups}
 
-    def _rows_of(self, subset: Subset, method: str, metric: str) -> pd.DataFrame:
-        return self._rows.get((subset.id, method, metric), self.numbers.iloc[:0])
+    def values(self, setting: str, method: str, metric: str = "map") -> pd.Series:
+        """Return a number of each repeat, index ``repeat``; none of a method that lost a fit: others are easier."""
+        rows = self._rows.get((setting, method, metric))
+        if rows is None or (metric not in LIMITS.values() and (setting, method) in self.not_converged):
+            return pd.Series(dtype="float64")
+        return rows.set_index("repeat")["value"]
 
-    def values(self, subset: Subset, method: str, metric: str = "map") -> pd.Series:
-        """One number of each fold, index ``fold``; empty where a fit did not converge: others are the easier folds."""
-        rows = self._rows_of(subset, method, metric)
-        values: pd.Series = rows.set_index("fold")["value"]
-        return values.iloc[:0] if (subset.id, method) in self.not_converged else values
-
-    def curves(self, subset: Subset, method: str, metric: str = "traced_map") -> pd.DataFrame | None:
-        """A number along training, steps x folds; None where it was not traced."""
-        return self.traced(subset, method, metric) if len(self._rows_of(subset, method, metric)) else None
-
-    def traced(self, subset: Subset, method: str, metric: str = "traced_map") -> pd.DataFrame:
-        """Return the same; without rows where it was not traced."""
-        rows = self._rows_of(subset, method, metric)
-        return rows.pivot(index="x", columns="fold", values="value").sort_index()
-
-    def stops(self, subset: Subset) -> pd.Series:
-        """Step of each fold at which validation stops OASIS, where its aggressiveness is the one that is traced."""
-        return self._at_traced(subset, "n_steps")
-
-    def late_stops(self, subset: Subset) -> pd.Series:
-        """Tell of each of these folds whether its stop is the last that could be chosen."""
-        return self._at_traced(subset, "at_last_step").astype(bool)
-
-    def _at_traced(self, subset: Subset, column: str) -> pd.Series:
-        chosen, recorded = (self.recorded(subset, "oasis", name) for name in ("aggressiveness", column))
-        return recorded[recorded.index.isin(chosen.index[chosen == self.traced_aggressiveness])]
-
-    @cached_property
-    def fits(self) -> pd.DataFrame:
-        """Return the records of each fit in the study's own representation, by fold."""
-        fits = select(self.table("fits"), representation=self.representation)
-        if self.halves is not None:
-            halves = fits["subset"].map(self.halves.numbers()).astype("int64")
-            fits = fits.assign(subset=self.pool, fold=len(self.folds()) * halves + fits["fold"])
-        return fits.sort_values("fold", kind="stable")
-
-    def recorded(self, subset: Subset, method: str, column: str) -> pd.Series:
-        """Return a column of the fits of one method on one subset, by fold, without folds that have none."""
-        fits = select(self.fits, subset=subset.id, method=method)
-        return fits[column].dropna() if column in fits else fits["fold"].iloc[:0]
+    def curves(self, setting: str, method: str, metric: str = TRACED) -> pd.DataFrame:
+        """Return a number along x, x times repeats; without rows where it was not measured."""
+        rows = self._rows.get((setting, method, metric), self.results.iloc[:0])
+        return rows.pivot(index="x", columns="repeat", values="value").sort_index()
 
     @cached_property
     def not_converged(self) -> dict[tuple[str, str], str]:
-        """(subset, method) to why it has no result, and in how many folds, where a fit ran into its time limit."""
-        return not_converged(self.fits, ["subset", "method"], "folds") if self.has("fits") else {}
-
-    def printed_number(self, metric: str) -> float:
-        """A number of OASIS or its data that the text of JMLR prints; NaN where it is not at hand."""
-        text = self.printed_in("text", JMLR)
-        rows = text.loc[text["metric"] == metric, "value"]
-        return float(rows.iloc[0]) if len(rows) else math.nan
+        """Subset and method to how many folds have no result, because a fit ran into its time limit."""
+        flags = self.results[self.results["metric"] == TIMED_OUT] if self.has("results") else pd.DataFrame()
+        if flags.empty:
+            return {}
+        lost = flags.groupby(["setting", "method"], sort=False)["value"].agg(["sum", "count"])
+        lost = lost[lost["sum"] > 0]
+        return {(str(setting), str(method)): f"{n:.0f} of {of} folds" for (setting, method), n, of in lost.itertuples()}
 
     def n_settings(self, method: str) -> int:
         """Count what a fold chooses from: combinations of values, by steps to stop at where these are chosen."""
@@ -231,27 +175,6 @@ class CategoryStudy(CategorySection):
         # not to learn is a choice
         return n_values * (1 + len(log_spaced_steps(trace.steps, trace.points, trace.first)))
 
-    def n_triplets(self, subset: Subset) -> int:
-        """Count the triplets of a subset as JMLR's Figure 5 does: cn (n - 1) (c - 1)n / 2 of c classes of n images."""
-        n_train = self.splits.train
-        n_images = subset.n_classes * n_train
-        return n_images * (n_train - 1) * (n_images - n_train) // 2
-
-    def maps(self, subset: Subset, runs: Mapping[str, str] | None = None) -> dict[str, float]:
-        """Mean average precision of each compared method on a subset, in percent; none where a fit did not end.
-
-        `runs` has another run of a method, such as that with equal settings.
-        """
-        own = {method: (runs or {}).get(method, method) for method in self.methods}
-        means = {method: 100 * self.values(subset, run).mean() for method, run in own.items()}
-        return {method: float(mean) for method, mean in means.items() if not math.isnan(mean)}
-
-    def printed_maps(self, subset: Subset, paper: str) -> dict[str, float]:
-        """The same of the methods that a paper prints, as it prints them."""
-        printed = self.printed_in(PRINTED_TABLE[paper], paper)
-        printed = printed[(printed["setting"] == subset.printed.get(paper, "")) & (printed["metric"] == "map")]
-        return {str(row.method): float(row.value) for row in rows_in(printed.dropna(subset="value"))}
-
     @property
     def size(self) -> str:
         """Images and classes that were kept."""
@@ -260,47 +183,25 @@ class CategoryStudy(CategorySection):
         kept = self.table("manifest").loc[lambda rows: rows["status"] == "ok", "label"]
         return f"{len(kept):,} images of {kept.nunique()} classes"
 
-    def order_beside_print(self, subset: Subset, paper: str) -> str:
-        """Tell whether the order of mAP is the printed one, and the gaps to Euclidean; empty without print."""
-        theirs, title = self.printed_maps(subset, paper), self.title_of
-        ours = {method: gap for method, gap in self.maps(subset).items() if method in theirs}
-        pairs = swapped(ours, theirs)
-        if pairs is None:
-            return ""
-        order = ", ".join(map(title, sorted(ours, key=ours.__getitem__, reverse=True)))
-        where = f" on {subset.title}" if len(self.parts) > 1 else ""
-        sentence = f"The order by mAP{where} is {order}: {'not ' if pairs else ''}that of {PAPERS[paper].title}"
-        others = "; ".join(f"{title(first)} and {title(second)}" for first, second in pairs)
-        sentence += f", which has {others} the other way round" if pairs else ""
-        if {"oasis", "euclidean"} <= set(ours):
-            gaps = [means["oasis"] - means["euclidean"] for means in (ours, theirs)]
-            sentence += f". OASIS minus Euclidean is {gaps[0]:.1f} points here, {gaps[1]:.0f} in print"
-        return f"{sentence}."
-
-    def without_number(self, subset: str, method: str) -> str:
-        """Cell of ours that has no number: ``*`` where the learner did not converge, else ``-``."""
-        return STAR if (subset, method) in self.not_converged else MISSING
-
     def data_sentence(self, drawn: Drawn | None) -> str:
         """Name the data, the number of folds, and what ± or error bars are."""
         columns = set() if drawn is None else set(drawn.frame)
         what, is_figure = f"{self.data}, {self.own_representation.words:,} visterms", isinstance(drawn, Figure)
         if drawn is None or not (is_figure or any(str(column).endswith("_std") for column in columns)):
             return f"{what}."
-        counts = sorted({int(n) for n in drawn.frame.get("n_folds", ()) if n > 0}) or [self.splits.folds]
+        counts = sorted({int(n) for n in drawn.frame.get("n", ()) if n > 1}) or [self.splits.folds]
         if counts == [1]:
             return f"{what}; one fold."
         repeats = "folds" if self.halves is None else "sets of classes"
         folds = f"{f'{counts[0]} to ' if counts[0] < counts[-1] else ''}{counts[-1]} {repeats}"
-        if not is_figure:
-            return f"{what}; mean ± standard deviation over {folds}."
-        bars = "error bars: standard error" if columns & {"sem", "error"} else "bands: lowest to highest fold"
-        return f"{what}; means over {folds}, {bars}."
+        return f"{what}; {'means over' if is_figure else 'mean ± standard deviation over'} {folds}" + (
+            ", error bars: standard error." if is_figure else "."
+        )
 
     def main_numbers(self) -> tuple[str, list[str], dict[str, list[str]], list[str]]:
         """Mean average precision of every method and subset, and which classes were left out."""
         subsets = [subset for subset in self.all_subsets if subset.printed] or self.all_subsets
-        rows = {method: [self._map_cell(subset, method) for subset in subsets] for method in self.methods}
+        rows = {method: [self._map_cell(subset.id, method) for subset in subsets] for method in self.methods}
         columns = [f"mAP (%), {subset.id}" if len(subsets) > 1 else "mAP (%)" for subset in subsets]
         n_folds = self.splits.folds
         spread = f"± is the standard deviation over {n_folds} folds." if n_folds > 1 else "There is one fold."
@@ -308,11 +209,11 @@ class CategoryStudy(CategorySection):
             spread = f"± is the standard deviation over {self.halves.count} sets of classes."
         return "retrieval by class (OASIS, JMLR 2010, Table 4)", columns, rows, [spread, *self._left_out()]
 
-    def _map_cell(self, subset: Subset, method: str) -> str:
+    def _map_cell(self, setting: str, method: str) -> str:
         """``24.1 ± 1.6``, in percent over the folds, or what stands for a missing number."""
-        values = 100 * self.values(subset, method)
-        if len(values) == 0 or (subset.id, method) in self.not_converged:
-            return self.without_number(subset.id, method)
+        values = 100 * self.values(setting, method)
+        if values.empty:
+            return STAR if (setting, method) in self.not_converged else MISSING
         return plus_minus(values.mean(), values.std(ddof=1), ".1f")
 
     def _left_out(self) -> list[str]:
@@ -334,38 +235,44 @@ class CategoryStudy(CategorySection):
         """Limits that ended a fit, ends of grids, and why numbers may not be held against print."""
         if self.not_run or drawn is None:
             return []
-        column = next((name for name in ("method", "series") if name in drawn.frame), None)
-        drawn_methods = set() if column is None else set(drawn.frame[column].astype(str))
+        drawn_methods = set(drawn.frame.get("method", ()))
         methods = [method for method in self.named_methods() if method in drawn_methods]
         # curves along training are of parameters that no selection chose
-        along = "step" in drawn.frame
+        chosen = TRACED not in (self.exhibit.asks if self.exhibit is not None else ())
         noted: dict[str, list[str]] = {}
-        for method, note, where in () if along else self._of_settings(methods):
+        for method, note, where in self._of_settings(methods) if chosen else ():
             noted.setdefault(note.rstrip("."), []).append(f"{self.title_of(method)}{where}")
-        sentences = [*self.unlike_paper(), *(f"{' and '.join(titles)}: {note}." for note, titles in noted.items())]
+        sentences = [f"{' and '.join(titles)}: {note}." for note, titles in noted.items()]
+        sentences += self._equal_settings(drawn)
         parts: dict[str, list[str]] = {}
-        for head, part in self._of_fits(methods, selected=not along):
+        for head, part in self._of_fits(methods):
             parts.setdefault(head, []).append(part)
         if "is_printed" in drawn.frame or getattr(drawn, "cells", None) is not None:
+            sentences += self._not_in_both()
             parts["Not comparable with the printed numbers"] = self._not_comparable()
         return sentences + [f"{head}: {'; '.join(found)}." for head, found in parts.items() if found]
 
-    def unlike_paper(self) -> list[str]:
-        """Say which sets, methods and axes the paper's exhibit has and ours has not, or the other way round."""
-        paper_sets = PRINTED_SETS.get(self.exhibit.id, ()) if self.exhibit is not None else ()
-        if self.exhibit is None or not paper_sets:
+    def _equal_settings(self, drawn: Drawn) -> list[str]:
+        """Say how methods with equal settings choose."""
+        if not any(str(metric).endswith(", equal") for metric in drawn.frame.get("metric", ())):
             return []
-        settings = {self.setting_of(subset): subset for subset in self.parts}
-        lacking = [self.setting_title(name) for name in paper_sets if name not in settings]
-        others = [self.block_title(subset) for subset in self.parts if self.setting_of(subset) not in paper_sets]
-        sentences = [f"The paper also shows {', '.join(lacking)}."] if lacking else []
-        sentences += [f"The paper does not show {', '.join(others)} here."] if others else []
-        for name, subset in settings.items() if self.exhibit.name in WITH_METHODS else ():
-            printed = self.printed_maps(subset, self.paper) if name in paper_sets else {}
-            absent = [self.title_of(method) for method in printed if method not in subset.methods]
-            if absent:
-                sentences.append(f"On {self.setting_title(name)} the paper also has {', '.join(absent)}, not run here.")
-        return [*sentences, *filter(None, [OTHER_AXES.get(self.exhibit.id, "")])]
+        counts = {self.n_settings(self.twins.get(method, method)) for method in self.methods} - {1}
+        many = " or ".join(map(str, sorted(counts)))
+        return [
+            f"With equal settings each learned method chooses one of {many} settings, values of its parameter and "
+            "stops, on the same validation images."
+        ]
+
+    def _not_in_both(self) -> list[str]:
+        """Say which printed sets of classes were not run, and which of ours the paper does not show."""
+        if self.exhibit is None or self.paper not in PRINTED_TABLE:
+            return []
+        printed = self.printed_in(self.exhibit.name)["setting"].unique()
+        own = {subset.printed.get(self.paper, ""): subset for subset in self.parts}
+        lacking = [self.setting_title(name) for name in printed if name not in own]
+        others = [self.block_title(subset) for name, subset in own.items() if len(printed) and name not in printed]
+        said = {"The paper also shows": lacking, "The paper does not show": others}
+        return [f"{head} {', '.join(names)}." for head, names in said.items() if names]
 
     def _of_settings(self, methods: Sequence[str]) -> Iterator[tuple[str, str, str]]:
         """Methods with their notes, and on which subsets where not on all that run them."""
@@ -376,30 +283,27 @@ class CategoryStudy(CategorySection):
                 where = [title for title, other in notes.items() if other == note]
                 yield method, note, "" if len(where) == len(notes) else f" on {' and '.join(where)}"
 
-    def _of_fits(self, methods: Sequence[str], *, selected: bool) -> Iterator[tuple[str, str]]:
+    def _of_fits(self, methods: Sequence[str]) -> Iterator[tuple[str, str]]:
         """Yield the limits that ended fits: the head of a note, and what it says of a method and a subset."""
         pairs = [(method, subset) for method in methods for subset in self.parts]
         for method, subset in pairs:
             if why := self.not_converged.get((subset.id, method)):
                 head = f"{STAR} marks a fit that did not end within its time limit"
-                yield head, f"{self.title_of(method)} on {subset.title}: {why}"
+                yield head, f"{self.title_of(method)} on {subset.title} in {why}"
         for method, subset in pairs:
-            shares = self.recorded(subset, method, "objective_share")
+            shares = self.values(subset.id, method, SHARE)
             if len(shares) and self.spec(method).learner == "MCML" and method not in self.minima:
                 part = f"{self.title_of(method)} at {100 * shares.mean():.0f}% of its starting objective"
                 yield "Stopped by a rule of ours", f"{part} ({subset.title})"
-        for method, subset in pairs:
-            if any(flags := self.ran_into("iterations", method, subset)):
-                part = f"{self.title_of(method)} in {sum(flags)} of {len(flags)} folds ({subset.title})"
-                yield "Fits were stopped at the limit of iterations", part
-        ends = {"grid": "an end of its grid", "steps": "the last traced step"}
-        for method in methods if selected else ():
-            counts = []
-            for limit, end in ends.items():
-                flags = [flag for subset in self.parts for flag in self.ran_into(limit, method, subset)]
-                counts += [f"{end} in {sum(flags)} of {len(flags)} folds"] if any(flags) else []
-            if counts:
-                yield "Chosen at the edge of what was tried", f"{self.title_of(method)} {' and '.join(counts)}"
+        heads = {ITERATIONS: "Fits were stopped at the limit of iterations"}
+        heads |= dict.fromkeys((GRID, STEPS), "Chosen at the edge of what was tried")
+        ends = {GRID: " at an end of its grid", STEPS: " at the last traced step"}
+        for limit, head in heads.items():
+            for method, subset in pairs:
+                flags = self.ran_into(limit, method, subset)
+                if flags.sum():
+                    where = f"{ends.get(limit, '')} in {flags.sum():.0f} of {len(flags)} folds ({subset.title})"
+                    yield head, f"{self.title_of(method)}{where}"
 
     def _not_comparable(self) -> list[str]:
         """The distinct reasons of the subsets, each with their titles unless it holds for all."""
@@ -422,7 +326,7 @@ class CategoryStudy(CategorySection):
         # ways of projecting may be traced on other classes: JMLR Figure 9 is of one subset
         projected = {name for part in claim.contrasts for name in (*part.first, *part.second)} & set(PROJECTED)
         ways = self.projected if projected and claim.settings else []
-        traced = [subset for subset in self.all_subsets if any(self.curves(subset, way) is not None for way in ways)]
+        traced = [subset for subset in self.all_subsets if any((subset.id, way, TRACED) in self._rows for way in ways)]
         is_elsewhere = bool(traced) and not {*chosen} & {*traced} and projected != {"projected"}
         chosen = sorted(traced if is_elsewhere else chosen, key=lambda subset: subset.n_classes)
         absent = [*claim.settings] if is_elsewhere else absent
@@ -430,19 +334,18 @@ class CategoryStudy(CategorySection):
 
     def role(self, name: str) -> list[str]:
         """Return the methods that a name in claims.csv stands for."""
-        projected = self.projected
-        given = {method: self.spec(method).parameters.get("projection_interval") for method in projected}
+        given = {method: self.spec(method).parameters.get("projection_interval") for method in self.projected}
         intervals = {method: steps for method, steps in given.items() if steps}
         during = sorted(intervals, key=intervals.__getitem__)
         several = during if len(during) > 1 else []
+        averages = (row.first for row in self.contrasts.rows if row.metric == OF_RANKERS)
         roles: dict[str, list[str]] = {
-            "projected": projected,
+            "projected": self.projected,
             "often": several[:1],
             "rarely": several[-1:],
-            "end": [method for method in projected if given[method] is None][:1],
+            "end": [method for method in self.projected if given[method] is None][:1],
+            "averages": list(dict.fromkeys(averages)) or ["averages"],
         }
-        averages = (row.first for row in self.contrasts.rows if row.metric == "map of rankers")
-        roles["averages"] = list(dict.fromkeys(averages)) or ["averages"]
         return roles.get(name, [name])
 
     def was_run(self, method: str, setting: str = "") -> bool:
@@ -452,63 +355,47 @@ class CategoryStudy(CategorySection):
 
     def setting_title(self, setting: str) -> str:
         """Name a subset, or what a paper prints: ``10 classes`` of ``classes=10``."""
-        named = {subset.id: subset.title for subset in self.all_subsets}
-        if setting in named:
-            return named[setting]
+        subset = self.subset_of(setting)
+        if subset is not None:
+            return subset.title
         # ``easy10`` is a name, ``classes=10`` counts
         name, _, value = setting.partition("=")
         return f"{value} {name}" if value else name.capitalize()
 
-    def ended_by(self, limit: str, method: str) -> Mapping[str, Sequence[bool]]:
-        """Subset to whether a limit of ours ended each fold's fit, or its choice; ends of the papers' grids are not."""
-        ours = [subset for subset in self.parts if limit != "grid" or not self.has_papers_grid(method, subset)]
-        return {subset.title: self.ran_into(limit, method, subset) for subset in ours}
-
-    @cached_property
-    def limits(self) -> dict[tuple[str, str], tuple[str, ...]]:
-        """Subset and method to why it has no number there, and the limits of ours that ended many of its fits."""
-        return {
-            (subset.id, method): tuple(self._limits_of(subset, method))
-            for subset in self.all_subsets
-            for method in self.named_methods()
-        }
-
-    def _limits_of(self, subset: Subset, method: str) -> Iterator[str]:
+    def limits_of(self, setting: str, method: str) -> Iterator[str]:
+        """Yield why a method has no number on a subset, and the limits of ours that ended many of its fits there."""
+        subset = self.subset_of(setting)
+        if subset is None or method not in self.named_methods():
+            return
         if method not in subset.methods:
             yield NOT_RUN
-        if (subset.id, method) in self.not_converged:
-            yield UNFINISHED
-        for limit in RECORDED:
-            ended = (
-                [] if limit == GRID and self.has_papers_grid(method, subset) else self.ran_into(limit, method, subset)
-            )
-            if sum(ended) >= max(1, LIMITED * len(ended)):
+        if (setting, method) in self.not_converged:
+            yield UNFINISHED_FIT
+        for limit in LIMITS:
+            ended = self.ran_into(limit, method, subset)
+            if ended.sum() >= max(1, LIMITED * len(ended)):
                 yield limit
 
-    def has_papers_grid(self, method: str, subset: Subset) -> bool:
-        """Tell whether a method chooses among all the values that it had in the papers, or more."""
-        select = self.spec(method, subset.id).select if method in subset.methods else {}
-        return any(set(select.get(name, ())) >= values for name, values in PAPER_GRIDS.items())
+    def ran_into(self, limit: str, method: str, subset: Subset) -> pd.Series:
+        """Tell of each fold whether a limit of ours ended its fit or its choice; limits of the papers are not ours."""
+        spec = self.spec(method, subset.id) if method in subset.methods else None
+        grids = {} if spec is None else spec.select
+        is_papers = limit == TIME and spec is not None and (spec.time_limit or 0) >= PAPER_TIME_LIMIT
+        # an end of a grid that is the papers', or reaches further
+        is_papers |= limit == GRID and any(set(grids.get(name, ())) >= values for name, values in PAPER_GRIDS.items())
+        return pd.Series(dtype="float64") if is_papers else self.values(subset.id, method, LIMITS[limit])
 
-    def ran_into(self, limit: str, method: str, subset: Subset) -> list[bool]:
-        """Tell of each fold whether one of `LIMITS` ended its fit or its choice; the papers' time limit is not ours."""
-        allowed = self.spec(method, subset.id).time_limit if method in subset.methods else None
-        if limit == TIME and (allowed or 0) >= PAPER_TIME_LIMIT:
-            return []
-        # the first column says of a fit that it ended by itself, the others that it did not
-        return [bool(value) != (limit == "iterations") for value in self.recorded(subset, method, RECORDED[limit])]
-
-    def _pool(self, halves: Halves) -> Subset:
+    def _all_halves(self, halves: Halves) -> Subset:
         n_classes = len(next(iter(self.classes_of_half.values()))) if self.has("manifest") else 0
         why, methods = "synthetic images" if self.synthetic else PAPERS_OTHER_CLASSES, tuple(self.named_methods())
         return Subset(self.pool, halves.title, n_classes, plain(halves.printed), why, methods)
 
     def _subset(self, id: str) -> Subset:
         subset, n_classes = self.subsets[id], len(self._listed(id))
-        if self.has("fits"):
+        if self.has("results"):
             # a class may have been dropped
-            used = self.table("fits").loc[lambda fits: fits["subset"] == id, "n_classes"].dropna()
-            n_classes = int(used.max()) if len(used) else n_classes
+            rows = self.results[(self.results["metric"] == CLASSES) & (self.results["setting"] == id)]
+            n_classes = int(rows["value"].max()) if len(rows) else n_classes
         why, methods = self._why_not_comparable(id, n_classes), tuple(self.on_subset(id, self.named_methods()))
         return Subset(id, subset.title or id, n_classes, plain(subset.printed), why, methods)
 

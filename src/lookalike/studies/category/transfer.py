@@ -38,10 +38,10 @@ def numbers_of(fold: Fold, settings: Transfer) -> pd.DataFrame:
             for method, model in (("euclidean", Euclidean().fit(X)), ("oasis", oasis)):
                 X_test = weights.transform(fold.counts[test.rows])
                 ranked = rank_leave_one_out(model, X_test, test.labels, n_neighbours=0)
-                rows.append((method, f"{which}_map", np.nan, ranked.mean_average_precision()))
-                rows.append((method, f"{which}_p@k", K, ranked.mean_precision_curve()[:K][-1]))
-    table = pd.DataFrame(rows, columns=["method", "metric", "x", "value"])
-    means = table.groupby(["method", "metric", "x"], dropna=False, sort=False)["value"].mean().reset_index()
+                rows.append((method, f"map of {which} classes", ranked.mean_average_precision()))
+                rows.append((method, f"top {K} of {which} classes", ranked.mean_precision_curve()[:K][-1]))
+    table = pd.DataFrame(rows, columns=["method", "metric", "value"])
+    means = table.groupby(["method", "metric"], sort=False)["value"].mean().reset_index()
     return metrics_frame(means.assign(subset=fold.subset, fold=fold.number))
 
 

@@ -14,6 +14,7 @@ from lookalike.exhibits.registry import Exhibit
 from lookalike.learners import Euclidean
 from lookalike.ranking.rankings import rank_leave_one_out
 from lookalike.studies.category import contrasts
+from lookalike.studies.category.results import results_of, times_of
 from lookalike.studies.metrics import metrics_frame
 from lookalike.studies.rooms import study_of
 
@@ -50,15 +51,21 @@ METHODS |= {
 # rows are in an order of their own, so that rows are no image ids
 IDS = np.random.default_rng(0).permutation(np.arange(100, 124, 2)).astype(np.int32)
 LABELS = np.array(["001.mug", "002.dog", "003.fern"])[(IDS - 100) // 8]
-KINDS = dict.fromkeys(("representation", "subset", "method", "not_converged"), str) | {"fold": int}
-KINDS |= dict.fromkeys(("n_classes", "cpu_seconds_fit", "symmetry_index", "learned_symmetry"), float)
+KINDS = dict.fromkeys(("representation", "subset", "method", "not_converged"), str) | {"fold": int, "converged": object}
+RECORDED = ("n_classes", "n_words", "n_steps", "n_updates", "aggressiveness", "cpu_seconds_fit", "symmetry_index")
+KINDS |= dict.fromkeys((*RECORDED, "learned_symmetry", "nonzeros_per_image_train"), float)
 NO_FITS = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in KINDS.items()})
+NO_IMAGES = pd.DataFrame({"status": pd.Series(dtype=str), "label": pd.Series(dtype=str)})
+NO_SELECTIONS = pd.DataFrame({"subset": pd.Series(dtype=str)})
 
 
 def study(metrics=(), exhibit="", drawn="figure", claims=(), *, fits=NO_FITS, tables=None, files=None, **section):
-    """The study with rows of numbers (`scores`, `curve`), tables by name, and settings that differ from the usual."""
-    fits = NO_FITS if fits is None else pd.concat([NO_FITS, fits.assign(representation="words1000")])
-    given = {"metrics": metrics_frame(list(metrics)), "fits": fits, **(tables or {})}
+    """The study with rows of numbers (`scores`, `curve`), tables by name, and settings that differ from the usual.
+
+    Its results are made of these numbers and of what fits recorded.
+    """
+    fits = pd.concat([NO_FITS, fits.assign(representation="words1000")])
+    given = dict(tables or {})
     kind, stand_in = section.pop("kind", "caltech256"), section.pop("stand_in", False)
     representation, specs = section.pop("representation", {}), section.pop("specs", {})
     shared = {
@@ -68,8 +75,12 @@ def study(metrics=(), exhibit="", drawn="figure", claims=(), *, fits=NO_FITS, ta
         "representations": {"words1000": {"descriptor": "lbp", "words": 1000, **representation}},
     }
     settings = {"study": SECTION | section, "shared": shared, "published": PUBLISHED}
+    toys = study_of("category", "toys", settings)
+    manifest, selections = given.get("manifest", NO_IMAGES), given.pop("selections", NO_SELECTIONS)
+    results = results_of(metrics_frame(list(metrics)), fits, manifest, toys.gathered())
+    given = {"results": results, "times": times_of(fits, selections, toys.gathered()), **given}
     names = {name: f"{name}.parquet" for name in given} | (files or {})
-    toys = study_of("category", "toys", settings).finished(names, printed("category"), list(claims))
+    toys.finished(names, printed("category"), list(claims))
     if exhibit:
         toys = toys.drawing(Exhibit(exhibit, "category", "", drawn, study))
     return with_tables(toys, **given)
@@ -77,8 +88,9 @@ def study(metrics=(), exhibit="", drawn="figure", claims=(), *, fits=NO_FITS, ta
 
 def contrasted(toys):
     """A study with its contrasts; a comparison among its tables stands for one of rankings."""
-    compared = toys._tables.get("comparison", pd.DataFrame({"difference": []}))
-    with patch.object(contrasts, "compared", lambda _: compared):
+    compared = toys._tables.get("comparison", pd.DataFrame({"difference": []})).to_dict("records")
+    by_images = {(row["subset"], row["reference"], row["method"]): row for row in compared}
+    with patch.object(contrasts, "image_by_image", lambda _: by_images):
         return contract.contrasted("category", toys)
 
 

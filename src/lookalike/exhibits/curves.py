@@ -1,0 +1,197 @@
+"""Figures that are declared: means of rows of results over repeats along x, a panel for each part of a setting.
+
+Error bars are standard errors over repeats. A point that some repeats lack is left out: its mean would be of others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from lookalike.exhibits import declared as declared_models
+from lookalike.exhibits.declared import Curves, Declared, Level, chosen, keyed, values_of
+from lookalike.exhibits.drawing import lettered
+from lookalike.exhibits.model import Axis, Figure, Line, Panel, Series
+from lookalike.exhibits.printed import PARTITIONS
+from lookalike.exhibits.results import TIMED_OUT
+from lookalike.exhibits.style import BLACK, GREY, TRAINING, Look, looks_of
+from lookalike.exhibits.tables import cells_of
+
+if TYPE_CHECKING:
+    from lookalike.exhibits.study import Study
+
+Where = Mapping[str, str]
+"""Column to value: the rows of one panel."""
+PRINTED, UPRIGHT, ZERO = ", printed", ", upright", "zero"
+"""What stands behind a method in the column ``method`` of rows that are no curve."""
+THIN = Look(GREY, "")
+
+
+def figure_of(declared: Declared, layout: Curves, study: Study) -> Figure:
+    """Return a figure with a curve of each method in the panels."""
+    titles = {axis: values_of(declared, study, axis) for axis in layout.panels}
+    methods = values_of(declared, study, "method")
+    places: list[Where] = [dict(zip(layout.panels, values, strict=True)) for values in product(*titles.values())]
+    frame = frame_of(declared, layout, study, places)
+    names = [", ".join(titles[axis][value] for axis, value in place.items()) for place in places]
+    panels = [panel_of(layout, study, frame, place, methods) for place in places]
+    titled = [replace(panel, title=title) for panel, title in zip(panels, lettered(names), strict=True)]
+    cells = compared(declared, layout, study, methods) if layout.printed else None
+    # panels of one part stand beside each other
+    n_columns = len(titles[layout.panels[-1]]) if len(layout.panels) > 1 else 0
+    return Figure(frame, tuple(titled), cells, tuple(declared.notes), n_columns=n_columns)
+
+
+def frame_of(declared: Declared, layout: Curves, study: Study, places: list[Where]) -> pd.DataFrame:
+    """Return the rows of the CSV: the curves, straight lines and printed points of all panels."""
+    curves = curves_of(declared, layout, study)
+    parts = [curves]
+    for place in places:
+        for level in (layout.level, layout.upright) if len(at(curves, place)) else ():
+            parts += [level_row(layout, level, study, place)] if level is not None else []
+        if layout.printed:
+            parts.append(printed_points(declared, layout, study, place, pd.concat(parts)))
+    full = [part for part in parts if len(part)]
+    return pd.concat(full, ignore_index=True) if full else curves
+
+
+def curves_of(declared: Declared, layout: Curves, study: Study) -> pd.DataFrame:
+    """Return means over repeats at each x, with standard errors."""
+    keys = [*dict.fromkeys((*layout.panels, "method")), "x"]
+    rows = chosen(study.results, declared.where)
+    rows = rows[rows["x"] <= layout.last]
+    shown = study.shown(declared.shows)
+    rows = rows[rows["method"].isin([*shown, *filter(None, [layout.minus])])]
+    rows = rows[~keyed(rows, ["setting", "method"]).isin(easier_parts(rows, study))]
+    if layout.minus:
+        wide = rows.pivot_table(index=[*layout.panels, "repeat", "x"], columns="method", values="value")
+        if layout.minus in wide:
+            gaps = wide.drop(columns=layout.minus).sub(wide[layout.minus], axis=0)
+            rows = gaps.melt(ignore_index=False).dropna().reset_index()
+        else:
+            rows = rows.iloc[:0]
+    found = rows.groupby(keys, sort=True)["value"].agg(mean="mean", std="std", n="count").reset_index()
+    most = found.groupby(keys[:-1])["n"].transform("max")
+    found = found[found["n"] == most].assign(sem=lambda frame: frame["std"] / np.sqrt(frame["n"]))
+    found = found.assign(low=found["mean"] - found["sem"], high=found["mean"] + found["sem"])
+    return found[[*keys, "mean", "low", "high", "sem", "n"]].reset_index(drop=True)
+
+
+def easier_parts(rows: pd.DataFrame, study: Study) -> pd.MultiIndex:
+    """Return settings and methods that lost fits: what is left is of the easier repeats; traces may have all."""
+    keys = ["setting", "method"]
+    fits = study.results[study.results["metric"] == TIMED_OUT].groupby(keys)["value"].agg(["sum", "count"])
+    n_repeats = rows.groupby(keys)["repeat"].nunique()
+    fits = fits[(fits["sum"] > 0) & (n_repeats.reindex(fits.index).fillna(0) < fits["count"])]
+    return pd.MultiIndex.from_tuples(list(fits.index), names=keys) if len(fits) else keyed(rows.iloc[:0], keys)
+
+
+def at(frame: pd.DataFrame, where: Where) -> pd.DataFrame:
+    """Return the rows of a panel."""
+    for column, value in where.items():
+        frame = frame[frame[column] == value]
+    return frame
+
+
+def level_row(layout: Curves, level: Level, study: Study, place: Where) -> pd.DataFrame:
+    """Return the mean of a straight line in a panel, as a row without x, or, of an upright line, at x."""
+    if any(place[column] != value for column, value in level.where.items()):
+        return pd.DataFrame()
+    rows = chosen(study.results, {"method": level.method, "metric": level.metric})
+    values = at(rows, {column: value for column, value in place.items() if column != "metric"})["value"].dropna()
+    if values.empty:
+        return pd.DataFrame()
+    numbers = {"sem": values.sem(), "n": len(values)}
+    if level == layout.upright:
+        return pd.DataFrame([{**place, "method": f"{level.method}{UPRIGHT}", "x": values.mean(), **numbers}])
+    return pd.DataFrame([{**place, "method": level.method, "mean": values.mean(), **numbers}])
+
+
+def printed_points(declared: Declared, layout: Curves, study: Study, place: Where, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return what the paper prints, at its x, on settings whose numbers may stand beside print."""
+    setting = place.get("setting", "")
+    level = layout.level
+    if not study.is_comparable(setting) or (level and any(place[name] != value for name, value in level.where.items())):
+        return pd.DataFrame()
+    shown = layout.printed_methods or study.shown(declared.shows)
+    rows = chosen(study.printed_results(), {"metric": list(layout.printed), "method": shown, "setting": setting})
+    rows = rows[rows["value"].notna()]
+    own = at(frame, place)
+    stop = own.loc[own["method"].str.endswith(UPRIGHT), "x"].mean() if len(own) else math.nan
+    where = {metric: stop if x == "upright" else x for metric, x in layout.printed.items()}
+    # standard deviations are printed, in percent, and all error bars are standard errors
+    mean, sem = rows["value"] / 100, rows["spread"] / 100 / math.sqrt(PARTITIONS)
+    points = pd.DataFrame({"method": rows["method"] + PRINTED, "x": rows["metric"].map(where), "mean": mean})
+    return points.assign(**place, low=mean - sem, high=mean + sem, sem=sem, n=0).dropna(subset="x")
+
+
+def panel_of(layout: Curves, study: Study, frame: pd.DataFrame, place: Where, methods: Mapping[str, str]) -> Panel:
+    """Return one panel: its curves, or why there are none."""
+    own = at(frame, place)
+    there = set(own.loc[own["x"].notna(), "method"]) if len(own) else set()
+    series = list(series_of(layout, place, methods, there))
+    axes = {name: axis_of(getattr(layout, name), own, name) for name in ("x", "y")}
+    lines = list(lines_of(layout, own)) if series else []
+    why = "" if series else study.why_absent(place.get("setting", ""), next(iter(methods), ""))
+    return Panel("", axes["x"], axes["y"], tuple(series), tuple(lines), empty=why)
+
+
+def series_of(layout: Curves, place: Where, methods: Mapping[str, str], there: set[str]) -> Iterator[Series]:
+    """Yield the curves and printed points of a panel; methods of one title have one place in the legend."""
+    usual = [method for method, title in methods.items() if title != layout.thin]
+    looks = looks_of(usual) | dict.fromkeys((method for method in methods if method not in usual), THIN)
+    # training images, of whatever method, have a look of their own
+    looks |= dict.fromkeys(methods, TRAINING) if "train" in place.get("metric", "") else {}
+    for method, title in sorted(methods.items(), key=lambda pair: pair[1] != layout.thin):
+        aside = layout.apart * (usual.index(method) - (len(usual) - 1) / 2) if method in usual else 0
+        curve = Series(title, {**place, "method": method}, "x", "mean", looks[method], "low", "high", aside=aside)
+        if method in there:
+            yield replace(curve, thin=True, low="", high="") if title == layout.thin else curve
+    for method in (name.removesuffix(PRINTED) for name in sorted(there) if name.endswith(PRINTED)):
+        title, look = methods.get(method, method), looks_of([*methods, method])[method]
+        where = {**place, "method": f"{method}{PRINTED}"}
+        yield Series(f"{title}{PRINTED}", where, "x", "mean", look, "low", "high", kind="points", hollow=True)
+
+
+def axis_of(given: declared_models.Axis, own: pd.DataFrame, name: str) -> Axis:
+    """Return an axis as declared; what it leaves open ends a little beyond the points."""
+    axis = Axis(given.label, given.scale, given.low, given.high, None, given.tick_form, given.text)
+    curves = own[~own["method"].str.endswith((PRINTED, UPRIGHT)) & own["x"].notna()] if len(own) else own
+    if name == "x" and given.at_points:
+        axis = replace(axis, ticks=tuple((float(x), f"{x:g}") for x in sorted(set(curves["x"]))))
+    if given.high is None and given.low is not None and given.scale == "linear" and len(curves):
+        most = float(curves["x" if name == "x" else "high"].max())
+        axis = replace(axis, high=1.02 * most if name == "x" else min(1.0, 1.08 * most))
+    return axis
+
+
+def lines_of(layout: Curves, own: pd.DataFrame) -> Iterator[Line]:
+    """Yield the straight lines of a panel."""
+    dashed, dotted = Look(BLACK, "", "--"), Look(GREY, "", ":")
+    if layout.zero:
+        yield Line(layout.zero, 0, dashed)
+    upright = own.loc[own["method"].str.endswith(UPRIGHT), "x"]
+    # the value of the level stands at the end of its line that is farther from the upright one
+    is_left = bool((upright > own["x"].max() / 2).any())
+    if layout.level is not None:
+        for mean in own.loc[own["x"].isna(), "mean"]:
+            yield Line(layout.level.name, float(mean), dashed, label=f"{mean:.2f}", label_left=is_left)
+    if layout.upright is not None:
+        for x in upright:
+            yield Line(layout.upright.name, float(x), dotted, upright=True)
+
+
+def compared(declared: Declared, layout: Curves, study: Study, methods: Mapping[str, str]) -> pd.DataFrame:
+    """Return the numbers beside print, which the figure shows as points."""
+    where = {**declared.where, "metric": list(layout.printed)}
+    named = [*(layout.printed_methods or methods)]
+    beside = declared.model_copy(update={"where": where, "shows": named, "figure": None})
+    titles = {"setting": values_of(declared, study, "setting"), "metric": dict.fromkeys(layout.printed, "")}
+    cells = cells_of(beside, study, [*titles, "method"], {**titles, "method": dict.fromkeys(named, "")})
+    return cells[cells["is_printed"]].drop(columns=["is_printed", "is_lost"])

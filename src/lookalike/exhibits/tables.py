@@ -1,0 +1,240 @@
+"""Tables that are declared: means of rows of results over their repeats, beside what the papers print."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from itertools import product
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from lookalike.exhibits.declared import Declared, Layout, Margins, chosen, keyed, values_of
+from lookalike.exhibits.margins import margin
+from lookalike.exhibits.model import Margin, Table
+from lookalike.exhibits.printed import (
+    MISSING,
+    STAR,
+    minutes_text,
+    p_value,
+    plus_minus,
+    significant,
+    swapped,
+    times_over,
+)
+from lookalike.exhibits.results import TIMED_OUT
+from lookalike.exhibits.words import gap
+
+if TYPE_CHECKING:
+    from lookalike.exhibits.study import Study
+
+BEST: Mapping[str, Callable[[Iterable[float]], float]] = {"max": max, "min": min}
+FORMS: Mapping[str, Callable[[float, float], str]] = {"significant": significant, "minutes": minutes_text}
+"""Forms of cells that no format can say."""
+OURS_OVER, PRINTED_OVER, PRINTED_OVER_OURS = "ours", "paper", "paper over ours"
+
+
+def table_of(declared: Declared, layout: Layout, study: Study) -> Table:
+    """Return a table: the mean of each cell over its repeats, the paper's number beneath, and ``*`` of lost fits."""
+    axes = [axis for axis in (layout.blocks, layout.rows, layout.columns) if axis]
+    titles = {axis: values_of(declared, study, axis) for axis in axes}
+    cells = cells_of(declared, study, axes, titles)
+    write_cells(cells, layout, study)
+    heads: dict[str, dict[str, str]] = {axis: dict(values) for axis, values in titles.items()}
+    if layout.minus:
+        cells = pd.concat([cells, differences(layout, study, cells)], ignore_index=True)
+        columns = [name for value in titles[layout.columns] for name in (value, f"{value}, minus")]
+        cells = cells.sort_values(layout.columns, key=lambda names: names.map(columns.index), kind="stable")
+        minus = f"minus {study.title_of(layout.minus)}"
+        heads[layout.columns] |= {f"{value}, minus": minus for value in titles[layout.columns]}
+    below = ratios_below(cells, layout, heads) if layout.over else differences_below(declared, layout, study)
+    best = dict.fromkeys(declared.metrics, BEST[layout.best]) if layout.best else {}
+    return Table(
+        cells,
+        (layout.rows,),
+        layout.columns,
+        layout.blocks,
+        titles=heads,
+        notes=(*declared.notes, *orders(declared, layout, study, cells), *(below.notes if below is not None else ())),
+        below=below,
+        compared=layout.columns if layout.best else "",
+        best=best,
+        margins=tuple(margins_of(declared.margins, declared, study)) if declared.margins is not None else (),
+    )
+
+
+def cells_of(
+    declared: Declared, study: Study, axes: list[str], titles: Mapping[str, Mapping[str, str]]
+) -> pd.DataFrame:
+    """Return a row for each cell: means and standard deviations, ours in printed units and the paper's."""
+    rows = chosen(study.results, declared.where)
+    # a share stands as the papers print it, in percent
+    rows = rows.assign(value=rows["value"].where(rows["unit"] != "fraction", 100 * rows["value"]))
+    numbers = rows.groupby(axes)["value"].agg(ours="mean", ours_std="std", n="count")
+    printed = chosen(study.printed_results(), declared.where).rename(
+        columns={"value": "printed", "spread": "printed_std"}
+    )
+    printed = printed.reindex(columns=[*axes, "printed", "printed_std", "note"]).drop_duplicates(axes)
+    cells = pd.DataFrame(product(*titles.values()), columns=axes)
+    cells = cells.merge(numbers.reset_index(), on=axes, how="left")
+    cells = cells.merge(printed, on=axes, how="left", indicator="is_printed")
+    cells = cells.assign(is_printed=cells["is_printed"] == "both", note=cells["note"].fillna(""))
+    if "metric" not in axes:
+        cells["metric"] = next(iter(declared.metrics), "")
+    else:  # a metric that nobody has, such as one of further runs, has no row
+        known = cells["ours"].notna() | cells["printed"].notna()
+        cells = cells[known.groupby([cells[axis] for axis in axes if axis != "method"]).transform("any")]
+    lost = keyed(cells, axes).isin(lost_fits(study, declared, axes))
+    # where a fit did not end, the others are the easier part
+    cells.loc[lost, ["ours", "ours_std"]] = math.nan
+    return cells.assign(is_lost=lost, unit=declared.unit)
+
+
+def write_cells(cells: pd.DataFrame, layout: Layout, study: Study) -> None:
+    """Add both columns of text to cells."""
+    form = FORMS.get(layout.form, partial(plus_minus, form=layout.form, std_form=layout.spread))
+    pairs = {
+        side: (layout.scale * cells[[side, f"{side}_std"]]).itertuples(index=False) for side in ("ours", "printed")
+    }
+    cells["ours_cell"] = pd.Series([form(*pair) for pair in pairs["ours"]], dtype=str, index=cells.index)
+    cells["ours_cell"] = cells["ours_cell"].mask(cells["is_lost"], STAR)
+    # a printed column that is no method of ours has no cell of ours
+    methods = cells["method"] if "method" in cells else pd.Series("", index=cells.index)
+    is_known = methods.map(study.was_run)
+    cells["ours_cell"] = cells["ours_cell"].mask(
+        cells["is_printed"] & cells["ours"].isna() & ~cells["is_lost"] & is_known, ""
+    )
+    as_ours = layout.printed == "as ours"
+    written = [
+        form(*pair) if as_ours else "" if math.isnan(pair[0]) else format(pair[0], layout.printed)
+        for pair in pairs["printed"]
+    ]
+    given = pd.Series(written, dtype=str, index=cells.index).where(cells["is_printed"], "")
+    # what did not end in print has a mark, and what it leaves out for other reasons a dash
+    absent = cells["note"].str.contains("converge").map({True: STAR, False: MISSING})
+    cells["printed_cell"] = given.mask(cells["is_printed"] & cells["printed"].isna(), absent)
+
+
+def lost_fits(study: Study, declared: Declared, axes: list[str]) -> pd.MultiIndex:
+    """Return the cells of fits that ran into their time limit, whatever their metric."""
+    where = {column: value for column, value in declared.where.items() if column != "metric"}
+    rows = chosen(study.results, where | {"metric": TIMED_OUT})
+    rows = rows[rows["value"] > 0].drop(columns="metric").merge(pd.DataFrame({"metric": declared.metrics}), how="cross")
+    return keyed(rows.drop_duplicates(axes), axes)
+
+
+def orders(declared: Declared, layout: Layout, study: Study, cells: pd.DataFrame) -> Iterator[str]:
+    """Say of each block with printed numbers whether methods come in their order, by the first metric."""
+    if layout.best != "max" or layout.rows != "metric" or study.synthetic or not layout.blocks:
+        return
+    own = cells[(cells["metric"] == declared.metrics[0]) & cells["printed"].notna() & cells["ours"].notna()]
+    blocks = values_of(declared, study, layout.blocks)
+    for block, rows in own.groupby(layout.blocks, sort=False):
+        ours, printed = (
+            {str(m): float(v) for m, v in zip(rows["method"], rows[side], strict=True)} for side in ("ours", "printed")
+        )
+        pairs = swapped(ours, printed)
+        if pairs is None:
+            continue
+        order = ", ".join(map(study.title_of, sorted(ours, key=ours.__getitem__, reverse=True)))
+        where = f" on {blocks[str(block)]}" if len(blocks) > 1 else ""
+        others = "; ".join(f"{study.title_of(first)} and {study.title_of(second)}" for first, second in pairs)
+        sentence = f"The order{where} is {order}: {'not ' if pairs else ''}that of the paper"
+        yield f"{sentence}{f', which has {others} the other way round' if pairs else ''}."
+
+
+def differences(layout: Layout, study: Study, cells: pd.DataFrame) -> pd.DataFrame:
+    """Return a cell behind each, with the difference from the method that is taken from all, and its interval."""
+    found = []
+    for cell in cells.to_dict("records"):
+        setting = cell.get("setting", "")
+        rows = study.contrasts.intervals(setting, cell["metric"], cell["method"], layout.minus)
+        names = {axis: cell[axis] for axis in (layout.blocks, layout.rows, layout.columns) if axis}
+        names |= {layout.columns: f"{cell[layout.columns]}, minus", "metric": cell["metric"], "unit": "points"}
+        numbers: dict[str, object] = {"ours_cell": "", "printed_cell": ""}
+        if rows:
+            numbers |= {"ours": rows[0].mean, "low": rows[0].low, "high": rows[0].high, "n": rows[0].n}
+            numbers["ours_cell"] = gap(rows, has_unit=False)
+        found.append(names | numbers)
+    return pd.DataFrame(found)
+
+
+def differences_below(declared: Declared, layout: Layout, study: Study) -> Table | None:
+    """Return the differences of the first method from all others, a column for each metric and interval."""
+    first, *others = study.shown(declared.shows)
+    records, heads = [], {"method": ""}
+    for setting, title in values_of(declared, study, layout.blocks).items() if layout.below else ():
+        for method in others:
+            record = {"block": title, "method": method}
+            for metric, name in layout.below.items():
+                rows = study.contrasts.intervals(setting, metric, first, method)
+                for row in rows if rows and rows[0].n else ():
+                    about = f"{metric}, {row.interval}"
+                    heads[about] = f"{name} [95%, over {row.interval}]"
+                    record[about] = gap([row], has_unit=False)
+                    if not math.isnan(row.p):
+                        heads[f"{about}, p"], record[f"{about}, p"] = "p", p_value(row.p)
+                    if not math.isnan(row.printed):
+                        heads["printed"], record["printed"] = "the paper", f"{row.printed:+.0f}"
+            records.append(record)
+    known = [record for record in records if len(record) > 2]
+    if not known:
+        return None
+    heads |= {"printed": heads.pop("printed")} if "printed" in heads else {}
+    frame = pd.DataFrame(known, columns=["block", *heads]).fillna("")
+    titles = {"method": {method: study.title_of(method) for method in others}}
+    heading = f"Differences: {study.title_of(first)} minus method, in points"
+    return Table(
+        frame, heads=heads, blocks="block", titles=titles, numbers=frozenset(heads) - {"method"}, heading=heading
+    )
+
+
+def ratios_below(cells: pd.DataFrame, layout: Layout, heads: Mapping[str, Mapping[str, str]]) -> Table:
+    """Return all numbers over those of one method, ours and the paper's, and the paper's over ours."""
+    keys = [layout.blocks, layout.rows]
+    base = cells[cells[layout.columns] == layout.over].set_index(keys)[["ours", "printed"]]
+    beside = cells[keys].merge(base, left_on=keys, right_index=True, how="left").set_index(cells.index)
+    parts = {
+        f"Over {heads[layout.columns][layout.over]}, ours": cells["ours"] / beside["ours"],
+        f"Over {heads[layout.columns][layout.over]}, paper": cells["printed"] / beside["printed"],
+        "Paper / ours": cells["printed"] / cells["ours"],
+    }
+    ratios = pd.concat([cells.assign(ratio=name, value=value) for name, value in parts.items()], ignore_index=True)
+    ratios = ratios[(ratios[layout.columns] != layout.over) | (ratios["ratio"] == "Paper / ours")]
+    ratios = ratios.assign(ours_cell=ratios["value"].map(times_over))
+    ratios = ratios[ratios["value"].notna().groupby([ratios[layout.blocks], ratios["ratio"]]).transform("any")]
+    shown = ratios[[layout.blocks, "ratio", layout.columns, "value", "ours_cell"]]
+    heading = "Ratios of these numbers"
+    return Table(shown, ("ratio",), layout.columns, layout.blocks, titles=heads, heading=heading)
+
+
+def margins_of(about: Margins, declared: Declared, study: Study) -> Iterator[Margin]:
+    """Yield the differences of a table that the front page shows, ours beside print."""
+    for setting in study.settings_of(declared):
+        for metric, name in about.metrics.items():
+            ours, printed = (study.means(rows, setting, metric) for rows in (study.results, study.printed_results()))
+            for first, second in about.pairs:
+                rows = study.contrasts.intervals(setting, metric, first, second)
+                if rows and {first, second} <= ours.keys() and not math.isnan(rows[0].mean):
+                    title = study.setting_title(setting) if setting else ""
+                    yield margin(study, rows, ours, printed, setting=title, metric=name, interval=about.interval)
+
+
+def numbers_in_text(declared: Declared, study: Study) -> Table:
+    """Return numbers that a paper prints in its text, ours beside them; what it does not print is left out."""
+    rows = study.results[(study.results["setting"] == "") & study.results["metric"].isin(declared.text)]
+    printed = study.printed_results()
+    cells = printed[printed["metric"].isin(declared.text)].drop_duplicates("metric")
+    cells = cells[["metric", "value", "spread"]].rename(columns={"value": "printed", "spread": "printed_std"})
+    ours = rows.groupby("metric")["value"].agg(ours="mean", ours_std="std").reset_index()
+    cells = cells.merge(ours, on="metric", how="left")
+    order = list(declared.text)
+    cells = cells.sort_values("metric", key=lambda names: names.map(order.index), ignore_index=True)
+    forms = [declared.forms.get(metric, ",.0f") for metric in cells["metric"]]
+    for side, side_forms in (("ours", forms), ("printed", [",.10g"] * len(forms))):
+        numbers = zip(cells[side], cells[f"{side}_std"], side_forms, strict=True)
+        cells[f"{side}_cell"] = [plus_minus(*number) for number in numbers]
+    heads = {"metric": study.title, "ours_cell": "ours", "printed_cell": "paper"}
+    numbers_are = frozenset(("ours_cell", "printed_cell"))
+    return Table(cells.assign(unit=""), heads=heads, titles={"metric": declared.text}, numbers=numbers_are)

@@ -1,0 +1,228 @@
+"""The category study's rows of results: what its jobs measured, and what follows from that in each fold.
+
+Names of metrics are those of claims.csv. Numbers of halves of the classes are means over the folds of each half.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pydantic import Field
+
+from lookalike.core.settings.model import Section
+from lookalike.exhibits.results import TIMED_OUT, UNFINISHED, results_frame
+
+PRECISIONS = {1: "p@1", 10: "p@10", 50: "p@50"}
+"""Places whose precision the papers' tables have a row of."""
+COMPARED = ("map", *PRECISIONS.values())
+TRACED, TRACED_TRAINING, RANKERS = "traced_map", "traced_train_map", "ranker_map"
+LAST_STEP, GRID_END = "chose the last step", "chose an end of its grid"
+VALIDATION_STOP, STEPS, CLASSES, CHANCE = "validation stop", "steps", "classes", "chance"
+DECLINE, PEAK = "decline after the peak", "map at the peak"
+OF_RANKERS, SPREAD_OF_RANKERS, SINGLE = "map of rankers", "standard deviation of rankers", "single"
+FEW_IMAGES, SYMMETRY, SHARE = "map of few images", "symmetry of what was learned", "share of its start"
+TRAIN_TIME, OVER_TIME = "train_time", "map over time"
+ON_ROWS = "oasis-rows"
+"""OASIS by steps on the rows of images, as the papers took them; those of OASIS here are on inner products."""
+WORDS_IN_TEXT = 10_000
+"""Size of the codebook for which the paper prints the non-zeros per image (JMLR section 3)."""
+FRACTIONS = {*COMPARED, "p@k", TRACED, TRACED_TRAINING, RANKERS, OF_RANKERS, SPREAD_OF_RANKERS, PEAK, FEW_IMAGES}
+FRACTIONS |= {"train_map", CHANCE, DECLINE, *(f"{metric}, equal" for metric in COMPARED)}
+KEYS = ["setting", "method", "metric", "x"]
+
+
+class Gathered(Section):
+    """What the job that gathers a study's numbers reads of the settings."""
+
+    representation: str = Field()
+    methods: list[str] = Field()
+    equal: dict[str, str] = Field()
+    """Method to its run with equal settings."""
+    averages: dict[str, int] = Field()
+    """Averages of rankers, as numbers name them."""
+    aggressiveness: float = Field()
+    """C of the curves along training."""
+    n_train: int = Field()
+    n_test: int = Field()
+    few_images: bool = Field()
+    printed: str = Field()
+    """The subset whose numbers the papers' text tells."""
+    halves: dict[str, int] = Field()
+    """Subset of each half to its number."""
+    pool: str = Field()
+    """Setting of all halves together."""
+
+
+def results_of(numbers: pd.DataFrame, fits: pd.DataFrame, manifest: pd.DataFrame, about: Gathered) -> pd.DataFrame:
+    """Return the rows of results of all runs; `numbers` and `fits` are their tables, one below the other."""
+    own = fits[fits["representation"] == about.representation]
+    numbers = pd.concat([numbers, *precisions(numbers)], ignore_index=True)
+    traced = numbers["metric"].isin((TRACED, TRACED_TRAINING))
+    parts = [numbers[~traced], kept_after_the_end(numbers[traced]), recorded(own, about), chance(own, about)]
+    parts += [equal(numbers, about), peaks(numbers[numbers["metric"] == TRACED]), rankers(numbers, about)]
+    if about.few_images:  # all images are the last point of the curves
+        few = numbers.loc[numbers["metric"] == FEW_IMAGES, "method"].unique()
+        every = numbers[(numbers["metric"] == "map") & numbers["method"].isin(few)]
+        parts.append(every.assign(metric=FEW_IMAGES, x=float(about.n_train)))
+    rows = named(pd.concat(parts, ignore_index=True), about)
+    return pd.concat([rows, in_text(fits, manifest, about)], ignore_index=True)
+
+
+def times_of(fits: pd.DataFrame, selections: pd.DataFrame, about: Gathered) -> pd.DataFrame:
+    """Return minutes of the final fits, and validation mAP over seconds of training."""
+    fits = fits[(fits["representation"] == about.representation) & fits["not_converged"].fillna("").eq("")]
+    steps = fits[fits["n_updates"].notna()].groupby(["subset", "method"])["n_steps"].mean().unstack("method")
+    minutes = fits.assign(metric=TRAIN_TIME, value=fits["cpu_seconds_fit"] / 60)
+    if {ON_ROWS, "oasis"} <= set(steps):
+        # it is run for the time of a step, and takes as many as validation gives OASIS
+        share = minutes["subset"].map(steps["oasis"] / steps[ON_ROWS])
+        minutes["value"] *= share.where(minutes["method"] == ON_ROWS, 1.0)
+    rows = [minutes[["subset", "method", "fold", "metric", "value"]], *over_time(fits, selections, about)]
+    return named(pd.concat(rows, ignore_index=True), about)
+
+
+def named(rows: pd.DataFrame, about: Gathered) -> pd.DataFrame:
+    """Return numbers of subsets and folds as rows of results; those of halves are pooled."""
+    rows = rows.assign(setting=rows["subset"], repeat=rows["fold"].astype(str))
+    rows["x"] = rows["x"].astype(float) if "x" in rows else np.nan
+    if about.halves:
+        halves = rows.groupby(KEYS, sort=False, dropna=False)["value"].mean().reset_index()
+        repeat = halves["setting"].map(about.halves).astype(str)
+        rows = pd.concat([rows, halves.assign(setting=about.pool, repeat=repeat)], ignore_index=True)
+    units = {TRAIN_TIME: "minutes"}
+    is_share = rows["metric"].isin(FRACTIONS) | rows["metric"].str.startswith(("map of ", "top 10 of "))
+    return results_frame(
+        rows.assign(study="category", unit=rows["metric"].map(units).fillna("").mask(is_share, "fraction"))
+    )
+
+
+def precisions(numbers: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """Yield precision at the places of the papers' tables as metrics of their own."""
+    for k, metric in PRECISIONS.items():
+        yield numbers[(numbers["metric"] == "p@k") & (numbers["x"] == k)].assign(metric=metric, x=np.nan)
+
+
+def equal(numbers: pd.DataFrame, about: Gathered) -> pd.DataFrame:
+    """Return the numbers of the equal protocol under the methods' own names, on subsets that have it.
+
+    A method without such a run chooses so anyway.
+    """
+    numbers = numbers[numbers["metric"].isin(COMPARED)]
+    subsets = numbers.loc[numbers["method"].isin(about.equal.values()), "subset"].unique()
+    numbers = numbers[numbers["subset"].isin(subsets)]
+    parts = [
+        numbers[numbers["method"] == about.equal.get(method, method)].assign(method=method) for method in about.methods
+    ]
+    found = pd.concat([numbers.iloc[:0], *parts], ignore_index=True)
+    return found.assign(metric=found["metric"] + ", equal")
+
+
+def kept_after_the_end(curves: pd.DataFrame) -> pd.DataFrame:
+    """Return curves along training, of which a fold that has ended by itself keeps its last number."""
+    parts = []
+    names: Any
+    for names, own in curves.groupby(["subset", "method", "metric"], sort=False):
+        table = own.pivot(index="x", columns="fold", values="value").sort_index()
+        # a fold may lack a step before its end: only what lies behind that has its last number
+        is_behind = table.bfill().isna()
+        rows = table.where(~is_behind, table.ffill()).reset_index().melt("x", value_name="value").dropna(subset="value")
+        parts.append(rows.assign(subset=names[0], method=names[1], metric=names[2]))
+    return pd.concat([curves.iloc[:0], *parts], ignore_index=True)
+
+
+def peaks(curves: pd.DataFrame) -> pd.DataFrame:
+    """Return the highest number of each traced fold, and how much of it was lost by its end."""
+    groups = curves.sort_values("x", kind="stable").groupby(["subset", "method", "fold"], sort=False)["value"]
+    found = groups.agg(highest="max", last="last").reset_index()
+    values = {PEAK: found["highest"], DECLINE: 1 - found["last"] / found["highest"]}
+    return pd.concat([found.assign(metric=metric, value=value) for metric, value in values.items()])
+
+
+def rankers(numbers: pd.DataFrame, about: Gathered) -> pd.DataFrame:
+    """Return the mean over traced steps of averages and of single rankers, and how single ones differ at the end."""
+    rows = numbers[(numbers["metric"] == RANKERS) & (numbers["x"] > 0)]
+    rows = rows.assign(method=rows["method"].where(rows["method"].isin(about.averages), SINGLE))
+    means = rows.groupby(["subset", "method", "fold"], sort=False)["value"].mean().reset_index()
+    last = rows[(rows["method"] == SINGLE) & (rows["x"] == rows["x"].max())]
+    spread = last.groupby(["subset", "method", "fold"], sort=False)["value"].std().reset_index()
+    return pd.concat([means.assign(metric=OF_RANKERS), spread.assign(metric=SPREAD_OF_RANKERS)], ignore_index=True)
+
+
+def recorded(fits: pd.DataFrame, about: Gathered) -> pd.DataFrame:
+    """Return what fits recorded of their steps, and of what ended them or their choice."""
+    columns = {
+        STEPS: fits.get("n_steps"),
+        SHARE: fits.get("objective_share"),
+        SYMMETRY: fits["learned_symmetry"].where(fits["method"] == "oasis"),
+        TIMED_OUT: fits["not_converged"].fillna("").ne("").astype(float),
+        UNFINISHED: fits["converged"].map({True: 0.0, False: 1.0}),
+        LAST_STEP: fits.get("at_last_step"),
+        GRID_END: fits.get("at_grid_edge"),
+        CLASSES: fits["n_classes"],
+        # of the aggressiveness that curves have
+        VALIDATION_STOP: fits["n_steps"].where(
+            (fits["method"] == "oasis") & (fits["aggressiveness"] == about.aggressiveness)
+        ),
+    }
+    keys = fits[["subset", "method", "fold"]]
+    parts = [keys.assign(metric=metric, value=values) for metric, values in columns.items() if values is not None]
+    found: pd.DataFrame = pd.concat(parts, ignore_index=True).astype({"value": float}).dropna(subset="value")
+    return found
+
+
+def chance(fits: pd.DataFrame, about: Gathered) -> pd.DataFrame:
+    """Return the share of a test image's class among the others, which precision has by chance."""
+    classes = fits.dropna(subset="n_classes").drop_duplicates("subset")
+    value = (about.n_test - 1) / (classes["n_classes"] * about.n_test - 1)
+    return classes[["subset"]].assign(method=CHANCE, fold=0, metric=CHANCE, value=value)
+
+
+def over_time(fits: pd.DataFrame, selections: pd.DataFrame, about: Gathered) -> Iterator[pd.DataFrame]:
+    """Yield validation mAP over seconds of training, of the parameters that each fold chose with equal settings.
+
+    Seconds are steps, each as long as on average in the method's fits on all training images.
+    """
+    for subset in selections["subset"].unique() if about.equal else ():
+        for method in about.methods:
+            run = about.equal.get(method, method)
+            own, chosen = (fits[(fits["subset"] == subset) & (fits["method"] == name)] for name in (method, run))
+            rows = selections[(selections["subset"] == subset) & (selections["method"] == run)]
+            if rows.empty or not own["n_steps"].sum() > 0:
+                continue
+            start = rows[rows["step"] == 0].drop_duplicates("fold")
+            for column in (name for name in chosen if name.startswith("selected_")):
+                name = column.removeprefix("selected_")
+                values = chosen.set_index("fold")[column].dropna()
+                if len(values) and name in rows:
+                    rows = rows[rows[name] == rows["fold"].map(values)]
+            seconds = own["cpu_seconds_fit"].sum() / own["n_steps"].sum()
+            rows = rows[rows["step"] > 0]
+            curve = {"x": seconds * rows["step"], "value": rows["map"], "metric": OVER_TIME}
+            yield rows[["subset", "fold"]].assign(method=method, **curve)
+            if method == "oasis":  # without a step it ranks as the Euclidean distance does
+                level = {"method": "euclidean", "metric": f"{OVER_TIME}, start", "value": start["map"]}
+                yield start[["subset", "fold"]].assign(**level)
+
+
+def in_text(fits: pd.DataFrame, manifest: pd.DataFrame, about: Gathered) -> pd.DataFrame:
+    """Return what the papers' text tells of images, of the visterms of an image, and of the symmetry of W."""
+    kept = manifest[manifest["status"] == "ok"]
+    fits = fits[fits["subset"] == about.printed]
+    own = fits[(fits["representation"] == about.representation) & (fits["method"] == "oasis")]
+    # the paper's number of words, where a representation that was run has it
+    large = fits[fits["n_words"] == WORDS_IN_TEXT]
+    words = (large if len(large) else fits[fits["representation"] == about.representation]).drop_duplicates("fold")
+    tens = fits.loc[fits["n_classes"] == 10, "n_classes"].head(1) * about.n_train
+    values = {
+        "images_kept": pd.Series([float(len(kept))]),
+        "categories_kept": pd.Series([float(kept["label"].nunique())]),
+        # cn (n - 1) (c - 1)n / 2 of c classes of n images (JMLR Figure 5)
+        "triplets_of_ten_classes": tens * (about.n_train - 1) * (tens - about.n_train) // 2,
+        "nonzeros_per_image": words["nonzeros_per_image_train"],
+        "symmetry_index": own["symmetry_index"].astype(float),
+    }
+    rows = [pd.DataFrame({"metric": metric, "value": value.dropna()}) for metric, value in values.items()]
+    return results_frame(pd.concat(rows, ignore_index=True).assign(study="category"))
