@@ -7,17 +7,12 @@ A study gives rows of results and printed rows with a column for each part of th
 from __future__ import annotations
 
 import math
-from functools import cache, partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
-import yaml
 from pydantic import Field
 
 from lookalike.core.settings.model import ABSENT, Absent, Section
-from lookalike.exhibits.model import Drawn
-from lookalike.exhibits.registry import Exhibit, declare
 
 if TYPE_CHECKING:
     from lookalike.exhibits.study import Study
@@ -136,51 +131,6 @@ class Declared(Section):
         """Metrics that it shows."""
         metric = self.where.get("metric", [])
         return [metric] if isinstance(metric, str) else metric
-
-
-@cache
-def declare_all(room: str, path: Path) -> None:
-    """Make every entry of a study's exhibits.yaml an exhibit, once."""
-    entries = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    for id, entry in entries.items():
-        if not id.startswith("."):  # what entries have in common
-            declare(exhibit_of(id, room, Declared.model_validate(entry)))
-
-
-def exhibit_of(id: str, room: str, declared: Declared) -> Exhibit:
-    """Return the exhibit that an entry declares."""
-    parts = {column: value for column, value in declared.where.items() if column not in ("metric", "method")}
-
-    def has_all(study: Study) -> bool:
-        has_parts = all(value in study.titles_of(column) for column, value in parts.items())
-        return has_parts and not (declared.real and study.synthetic) and study.measures(declared)
-
-    return Exhibit(
-        id,
-        room,
-        declared.title,
-        "figure" if declared.figure is not None else "table",
-        partial(draw, declared),
-        needs=("results",),
-        optional=("times", "contrasts"),
-        asks=(*declared.metrics, *(str(value) for value in parts.values())),
-        shows=tuple(declared.shows),
-        when=has_all,
-        condition=declared.condition,
-        caption=declared.caption,
-        drawn_by=f"studies/{room}/exhibits.yaml",
-    )
-
-
-def draw(declared: Declared, study: Study) -> Drawn:
-    """Draw the table, the figure or the numbers in the text that an entry declares."""
-    # heavy, and every plan reads the entries
-    from lookalike.exhibits.curves import figure_of
-    from lookalike.exhibits.tables import numbers_in_text, table_of
-
-    if declared.figure is not None:
-        return figure_of(declared, declared.figure, study)
-    return table_of(declared, declared.table, study) if declared.table is not None else numbers_in_text(declared, study)
 
 
 def chosen(rows: pd.DataFrame, where: dict[str, Any]) -> pd.DataFrame:

@@ -153,8 +153,8 @@ class Study(Section):
         """Return the exhibits that studies of the room may have by id, of its exhibits.yaml and its functions."""
         package = cls.__module__.removesuffix(".study")
         # by name, because what draws exhibits is no code behind contrasts
-        declared = import_module("lookalike.exhibits.declared")
-        declared.declare_all(cls.room, Path(str(import_module(package).__file__)).with_name("exhibits.yaml"))
+        entries = import_module("lookalike.exhibits.entries")
+        entries.declare_all(cls.room, Path(str(import_module(package).__file__)).with_name("exhibits.yaml"))
         if find_spec(f"{package}.exhibits"):
             import_module(f"{package}.exhibits")
         return exhibits_of(cls.room)

@@ -18,6 +18,8 @@ from lookalike.exhibits.results import TIMED_OUT, UNFINISHED, results_frame
 PRECISIONS = {1: "p@1", 10: "p@10", 50: "p@50"}
 """Places whose precision the papers' tables have a row of."""
 COMPARED = ("map", *PRECISIONS.values())
+EQUAL = {metric: f"{metric}, equal" for metric in COMPARED}
+"""Metric to its name where methods choose with equal settings."""
 TRACED, TRACED_TRAINING, RANKERS = "traced_map", "traced_train_map", "ranker_map"
 LAST_STEP, GRID_END = "chose the last step", "chose an end of its grid"
 VALIDATION_STOP, STEPS, CLASSES, CHANCE = "validation stop", "steps", "classes", "chance"
@@ -30,7 +32,7 @@ ON_ROWS = "oasis-rows"
 WORDS_IN_TEXT = 10_000
 """Size of the codebook for which the paper prints the non-zeros per image (JMLR section 3)."""
 FRACTIONS = {*COMPARED, "p@k", TRACED, TRACED_TRAINING, RANKERS, OF_RANKERS, SPREAD_OF_RANKERS, PEAK, FEW_IMAGES}
-FRACTIONS |= {"train_map", CHANCE, DECLINE, *(f"{metric}, equal" for metric in COMPARED)}
+FRACTIONS |= {"train_map", CHANCE, DECLINE, *EQUAL.values()}
 KEYS = ["setting", "method", "metric", "x"]
 
 
@@ -117,7 +119,7 @@ def equal(numbers: pd.DataFrame, about: Gathered) -> pd.DataFrame:
         numbers[numbers["method"] == about.equal.get(method, method)].assign(method=method) for method in about.methods
     ]
     found = pd.concat([numbers.iloc[:0], *parts], ignore_index=True)
-    return found.assign(metric=found["metric"] + ", equal")
+    return found.assign(metric=found["metric"].map(EQUAL))
 
 
 def kept_after_the_end(curves: pd.DataFrame) -> pd.DataFrame:

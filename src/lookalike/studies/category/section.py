@@ -215,6 +215,11 @@ class CategorySection(MethodStudy):
         return {} if self.rankers is None else {f"average of {n}": n for n in self.rankers.averages}
 
     @property
+    def single_rankers(self) -> list[str]:
+        """Single rankers, as the numbers name them."""
+        return [f"ranker {number}" for number in range(0 if self.rankers is None else self.rankers.count)]
+
+    @property
     def pool(self) -> str:
         """Setting that all halves together stand for: the first that a paper prints, if any."""
         printed = {} if self.halves is None else plain(self.halves.printed)
@@ -224,12 +229,7 @@ class CategorySection(MethodStudy):
         """Return the methods of roles, and others by their ids; those that go to a minimum stand behind their own."""
         names = list(names)
         groups = {role: getattr(self, role) for role in ROLES if role != "minima"}
-        singles = range(0 if self.rankers is None else self.rankers.count)
-        groups |= {
-            "rankers": [*self.averages, *(f"ranker {n}" for n in singles)],
-            FEW: self.learned_in(FEW),
-            "minima": [],
-        }
+        groups |= {"rankers": [*self.averages, *self.single_rankers], FEW: self.learned_in(FEW), "minima": []}
         found = list(dict.fromkeys(method for name in names for method in groups.get(name, [name])))
         return self.with_minima(found) if "minima" in names else found
 

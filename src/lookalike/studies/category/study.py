@@ -21,7 +21,7 @@ from lookalike.exhibits.printed import MISSING, STAR, plus_minus
 from lookalike.exhibits.results import TIMED_OUT, UNFINISHED
 from lookalike.exhibits.style import title_of
 from lookalike.learners.curve import log_spaced_steps
-from lookalike.studies.category.results import CLASSES, GRID_END, LAST_STEP, OF_RANKERS, SHARE, TRACED
+from lookalike.studies.category.results import CLASSES, EQUAL, GRID_END, LAST_STEP, OF_RANKERS, SHARE, TRACED
 from lookalike.studies.category.section import CategorySection
 from lookalike.studies.category.settings import Halves
 
@@ -95,7 +95,7 @@ class CategoryStudy(CategorySection):
         """Name a method, or rankers and their averages."""
         if method in self.averages:
             return f"{method} rankers"
-        return "single rankers" if method.startswith("ranker ") else title_of(method, self.method_titles)
+        return "single rankers" if method in self.single_rankers else title_of(method, self.method_titles)
 
     def titles_of(self, column: str) -> Mapping[str, str]:
         """Return the values of a column of results with their titles, in the order of tables."""
@@ -254,7 +254,7 @@ class CategoryStudy(CategorySection):
 
     def _equal_settings(self, drawn: Drawn) -> list[str]:
         """Say how methods with equal settings choose."""
-        if not any(str(metric).endswith(", equal") for metric in drawn.frame.get("metric", ())):
+        if not set(EQUAL.values()) & set(drawn.frame.get("metric", ())):
             return []
         counts = {self.n_settings(self.twins.get(method, method)) for method in self.methods} - {1}
         many = " or ".join(map(str, sorted(counts)))

@@ -1,6 +1,7 @@
 """Tables and figures of the category study: numbers of cells by hand, marks, columns, and that each is written."""
 
 import math
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -27,6 +28,7 @@ from small_category import (
 from lookalike.core.settings.model import plain
 from lookalike.exhibits.claims import claims_of
 from lookalike.exhibits.headline import headline
+from lookalike.exhibits.registry import Exhibit
 from lookalike.exhibits.sheets import sheets_of
 from lookalike.ranking.comparison import class_jackknife
 from lookalike.studies.category.results import kept_after_the_end
@@ -44,8 +46,13 @@ SYNTHETIC = {"kind": "synthetic"}
 WORDS_500 = {"representation": {"words": 500}}
 
 
-def whole(id, tables=None, **more):
+def whole(id, **more):
     """A study with all kinds of numbers, given an exhibit; MCML did not end on Var10."""
+    toys = made(**more) if more else made_once()
+    return toys.drawing(Exhibit(id, "category", "", EVERY[id].kind, study))
+
+
+def made(tables=None, **more):
     at_minimum = {"lmnn_factor": 0.2}
     rows = scores(**LEVELS, **at_minimum) + scores("train_map", **LEVELS, **at_minimum)
     k = np.arange(1, 100)
@@ -67,7 +74,10 @@ def whole(id, tables=None, **more):
     recorded = fits(**some, **of_oasis, **{name: dict.fromkeys(fitted, value) for name, value in alike.items()})
     manifest = pd.DataFrame({"status": ["ok", "ok", "small"], "label": ["a", "b", "b"]})
     given = against(euclidean=0.1, lego=-0.02) | {"manifest": manifest, "selections": CANDIDATES} | (tables or {})
-    return contrasted(study(rows, id, EVERY[id].kind, fits=recorded, tables=given, **more))
+    return contrasted(study(rows, fits=recorded, tables=given, **more))
+
+
+made_once = cache(made)
 
 
 def drawn(id, **more):

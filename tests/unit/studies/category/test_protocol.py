@@ -264,7 +264,9 @@ def test_new_classes_are_ranked_by_what_the_other_half_taught(fold):
         ranked = (taught.rankings, rank_leave_one_out(taught.model, X, labels))
         scores.append([rankings.mean_average_precision() for rankings in ranked])
     table = select(transfer.numbers_of(fold, Transfer(**settings)), method="oasis").set_index("metric")["value"]
-    assert table[["learned_map", "new_map"]].tolist() == pytest.approx(np.mean(scores, axis=0), abs=1e-3)
+    assert table[["map of learned classes", "map of new classes"]].tolist() == pytest.approx(
+        np.mean(scores, axis=0), abs=1e-3
+    )
 
 
 def test_rankers_have_streams_of_their_own_and_their_average_is_that_of_the_estimator(fold):
