@@ -147,9 +147,9 @@ def rankers(numbers: pd.DataFrame, about: Gathered) -> pd.DataFrame:
     """Return the mean over traced steps of averages and of single rankers, and how single ones differ at the end."""
     rows = numbers[(numbers["metric"] == RANKERS) & (numbers["x"] > 0)]
     rows = rows.assign(method=rows["method"].where(rows["method"].isin(about.averages), SINGLE))
-    means = rows.groupby(["subset", "method", "fold"], sort=False)["value"].mean().reset_index()
+    means: pd.DataFrame = rows.groupby(["subset", "method", "fold"], sort=False)["value"].mean().reset_index()
     last = rows[(rows["method"] == SINGLE) & (rows["x"] == rows["x"].max())]
-    spread = last.groupby(["subset", "method", "fold"], sort=False)["value"].std().reset_index()
+    spread: pd.DataFrame = last.groupby(["subset", "method", "fold"], sort=False)["value"].std().reset_index()
     return pd.concat([means.assign(metric=OF_RANKERS), spread.assign(metric=SPREAD_OF_RANKERS)], ignore_index=True)
 
 
