@@ -40,12 +40,18 @@ def figure_of(declared: Declared, layout: Curves, study: Study) -> Figure:
     places: list[Where] = [dict(zip(layout.panels, values, strict=True)) for values in product(*titles.values())]
     frame = frame_of(declared, layout, study, places)
     names = [", ".join(titles[axis][value] for axis, value in place.items()) for place in places]
-    panels = [panel_of(layout, study, frame, place, methods) for place in places]
+    panels = [panel_of(layout, study, frame, place, named(methods, place, titles)) for place in places]
     titled = [replace(panel, title=title) for panel, title in zip(panels, lettered(names), strict=True)]
     cells = compared(declared, layout, study, methods) if layout.printed else None
     # panels of one part stand beside each other
     n_columns = len(titles[layout.panels[-1]]) if len(layout.panels) > 1 else 0
     return Figure(frame, tuple(titled), cells, tuple(declared.notes), n_columns=n_columns)
+
+
+def named(methods: Mapping[str, str], place: Where, titles: Mapping[str, Mapping[str, str]]) -> Mapping[str, str]:
+    """Return the names of curves: where panels have several metrics, with the title of the metric."""
+    metric = titles.get("metric", {}).get(place.get("metric", ""), "")
+    return {method: f"{title}, {metric}" for method, title in methods.items()} if metric else methods
 
 
 def frame_of(declared: Declared, layout: Curves, study: Study, places: list[Where]) -> pd.DataFrame:
@@ -181,7 +187,8 @@ def lines_of(layout: Curves, own: pd.DataFrame) -> Iterator[Line]:
     is_left = bool((upright > own["x"].max() / 2).any())
     if layout.level is not None:
         for mean in own.loc[own["x"].isna(), "mean"]:
-            yield Line(layout.level.name, float(mean), dashed, label=f"{mean:.2f}", label_left=is_left)
+            label = f"{mean:.2f}" if layout.level.has_value else ""
+            yield Line(layout.level.name, float(mean), dashed, label=label, label_left=is_left)
     if layout.upright is not None:
         for x in upright:
             yield Line(layout.upright.name, float(x), dotted, upright=True)

@@ -72,6 +72,8 @@ class Level(Section):
     metric: str
     where: dict[str, str] = Field({})
     """Column to value: the panels that have it; all if left out."""
+    has_value: bool = False
+    """Whether its value stands beside it."""
 
 
 class Curves(Section):

@@ -8,6 +8,7 @@ from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from lookalike.exhibits.declared import Declared, Layout, Margins, chosen, keyed, values_of
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 BEST: Mapping[str, Callable[[Iterable[float]], float]] = {"max": max, "min": min}
 FORMS: Mapping[str, Callable[[float, float], str]] = {"significant": significant, "minutes": minutes_text}
 """Forms of cells that no format can say."""
-OURS_OVER, PRINTED_OVER, PRINTED_OVER_OURS = "ours", "paper", "paper over ours"
 
 
 def table_of(declared: Declared, layout: Layout, study: Study) -> Table:
@@ -48,7 +48,7 @@ def table_of(declared: Declared, layout: Layout, study: Study) -> Table:
         cells = cells.sort_values(layout.columns, key=lambda names: names.map(columns.index), kind="stable")
         minus = f"minus {study.title_of(layout.minus)}"
         heads[layout.columns] |= {f"{value}, minus": minus for value in titles[layout.columns]}
-    below = ratios_below(cells, layout, heads) if layout.over else differences_below(declared, layout, study)
+    below = ratios_below(cells, layout, heads, study) if layout.over else differences_below(declared, layout, study)
     best = dict.fromkeys(declared.metrics, BEST[layout.best]) if layout.best else {}
     return Table(
         cells,
@@ -79,7 +79,7 @@ def cells_of(
     cells = pd.DataFrame(product(*titles.values()), columns=axes)
     cells = cells.merge(numbers.reset_index(), on=axes, how="left")
     cells = cells.merge(printed, on=axes, how="left", indicator="is_printed")
-    cells = cells.assign(is_printed=cells["is_printed"] == "both", note=cells["note"].fillna(""))
+    cells = cells.assign(is_printed=cells["is_printed"] == "both", note=cells["note"].astype("object").fillna(""))
     if "metric" not in axes:
         cells["metric"] = next(iter(declared.metrics), "")
     else:  # a metric that nobody has, such as one of further runs, has no row
@@ -100,11 +100,11 @@ def write_cells(cells: pd.DataFrame, layout: Layout, study: Study) -> None:
     cells["ours_cell"] = pd.Series([form(*pair) for pair in pairs["ours"]], dtype=str, index=cells.index)
     cells["ours_cell"] = cells["ours_cell"].mask(cells["is_lost"], STAR)
     # a printed column that is no method of ours has no cell of ours
+    settings = cells["setting"] if "setting" in cells else pd.Series("", index=cells.index)
     methods = cells["method"] if "method" in cells else pd.Series("", index=cells.index)
-    is_known = methods.map(study.was_run)
-    cells["ours_cell"] = cells["ours_cell"].mask(
-        cells["is_printed"] & cells["ours"].isna() & ~cells["is_lost"] & is_known, ""
-    )
+    was_run = np.array([study.was_run(*names) for names in zip(methods, settings, strict=True)], dtype=bool)
+    is_other = was_run & cells["is_printed"] & cells["ours"].isna() & ~cells["is_lost"]
+    cells["ours_cell"] = cells["ours_cell"].mask(is_other, "")
     as_ours = layout.printed == "as ours"
     written = [
         form(*pair) if as_ours else "" if math.isnan(pair[0]) else format(pair[0], layout.printed)
@@ -147,7 +147,8 @@ def orders(declared: Declared, layout: Layout, study: Study, cells: pd.DataFrame
 def differences(layout: Layout, study: Study, cells: pd.DataFrame) -> pd.DataFrame:
     """Return a cell behind each, with the difference from the method that is taken from all, and its interval."""
     found = []
-    for cell in cells.to_dict("records"):
+    others = cells if layout.columns != "method" else cells[cells["method"] != layout.minus]
+    for cell in others.to_dict("records"):
         setting = cell.get("setting", "")
         rows = study.contrasts.intervals(setting, cell["metric"], cell["method"], layout.minus)
         names = {axis: cell[axis] for axis in (layout.blocks, layout.rows, layout.columns) if axis}
@@ -190,23 +191,23 @@ def differences_below(declared: Declared, layout: Layout, study: Study) -> Table
     )
 
 
-def ratios_below(cells: pd.DataFrame, layout: Layout, heads: Mapping[str, Mapping[str, str]]) -> Table:
+def ratios_below(cells: pd.DataFrame, layout: Layout, heads: Mapping[str, Mapping[str, str]], study: Study) -> Table:
     """Return all numbers over those of one method, ours and the paper's, and the paper's over ours."""
-    keys = [layout.blocks, layout.rows]
-    base = cells[cells[layout.columns] == layout.over].set_index(keys)[["ours", "printed"]]
-    beside = cells[keys].merge(base, left_on=keys, right_index=True, how="left").set_index(cells.index)
-    parts = {
-        f"Over {heads[layout.columns][layout.over]}, ours": cells["ours"] / beside["ours"],
-        f"Over {heads[layout.columns][layout.over]}, paper": cells["printed"] / beside["printed"],
-        "Paper / ours": cells["printed"] / cells["ours"],
+    keys, name = [layout.blocks, layout.rows], heads[layout.columns][layout.over]
+    is_base = cells[layout.columns] == layout.over
+    beside = cells[keys].merge(cells[is_base], on=keys, how="left").set_index(cells.index)
+    # numbers of problems of another size say nothing about machines
+    is_like = cells[layout.blocks].map(study.is_comparable)
+    ratios = {
+        f"Over {name}, ours": (cells["ours"] / beside["ours"]).mask(is_base),
+        f"Over {name}, paper": (cells["printed"] / beside["printed"]).mask(is_base),
+        "Paper / ours": (cells["printed"] / cells["ours"]).where(is_like),
     }
-    ratios = pd.concat([cells.assign(ratio=name, value=value) for name, value in parts.items()], ignore_index=True)
-    ratios = ratios[(ratios[layout.columns] != layout.over) | (ratios["ratio"] == "Paper / ours")]
-    ratios = ratios.assign(ours_cell=ratios["value"].map(times_over))
-    ratios = ratios[ratios["value"].notna().groupby([ratios[layout.blocks], ratios["ratio"]]).transform("any")]
-    shown = ratios[[layout.blocks, "ratio", layout.columns, "value", "ours_cell"]]
-    heading = "Ratios of these numbers"
-    return Table(shown, ("ratio",), layout.columns, layout.blocks, titles=heads, heading=heading)
+    parts = [cells.assign(ratio=ratio, value=values) for ratio, values in ratios.items()]
+    shown = pd.concat(parts, ignore_index=True)[[layout.blocks, "ratio", layout.columns, "value"]]
+    shown = shown[shown["value"].notna().groupby([shown[layout.blocks], shown["ratio"]]).transform("any")]
+    shown = shown.assign(ours_cell=shown["value"].map(times_over))
+    return Table(shown, ("ratio",), layout.columns, layout.blocks, titles=heads, heading="Ratios of these numbers")
 
 
 def margins_of(about: Margins, declared: Declared, study: Study) -> Iterator[Margin]:

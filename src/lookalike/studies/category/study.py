@@ -247,7 +247,7 @@ class CategoryStudy(CategorySection):
         parts: dict[str, list[str]] = {}
         for head, part in self._of_fits(methods):
             parts.setdefault(head, []).append(part)
-        if "is_printed" in drawn.frame or getattr(drawn, "cells", None) is not None:
+        if any(drawn.frame.get("is_printed", ())) or getattr(drawn, "cells", None) is not None:
             sentences += self._not_in_both()
             parts["Not comparable with the printed numbers"] = self._not_comparable()
         return sentences + [f"{head}: {'; '.join(found)}." for head, found in parts.items() if found]
