@@ -193,25 +193,27 @@ def test_adding_a_learner_is_done_by_what_the_page_says(copy):
 
 @pytest.mark.workflow
 def test_adding_an_exhibit_is_done_by_what_the_page_says(copy):
-    assert {path.name for path in apply_edits(DOCS / "how-to/add-an-exhibit.md", copy)} == {"exhibits.py"}
+    assert {path.name for path in apply_edits(DOCS / "how-to/add-an-exhibit.md", copy)} == {"exhibits.yaml"}
     planned = in_copy(copy, "-m", "snakemake", "category_demo", "--cores", "1", "--dry-run")
     assert "results/demo/exhibits/learning/chosen_steps.csv" in planned
-    assert in_copy(copy, "-c", DRAWING).split() == ["oasis", "3", "20", "10", "30"]
+    assert "results/demo/exhibits/learning/violations.svg" in planned
+    assert in_copy(copy, "-c", DRAWING).split() == ["20", "±", "10", "0.25"]
 
 
 DRAWING = """
-import pandas as pd
+from lookalike.exhibits.results import write_results
 from lookalike.studies.rooms import room_exhibits, study_of
 
-found = room_exhibits("category")["learning/chosen_steps"]
 section = {"representation": "words", "subsets": {"ten": {"classes": "all"}}, "methods": ["oasis"]}
 shared = {"datasets": {"demo": {"kind": "synthetic"}}, "methods": {"oasis": {"learner": "OASIS"}}}
 settings = {"study": section, "shared": shared, "published": {}}
-fits = pd.DataFrame({"subset": "ten", "representation": "words", "method": "oasis", "fold": range(3),
-                     "n_steps": [10, 30, 20], "n_classes": 10})
-fits.to_parquet("fits.parquet")
-table = found.draw(study_of("category", "demo", settings).finished({"fits": "fits.parquet"}))
-print(*table.frame.loc[0, ["method", "n_folds", "median", "least", "most"]])
+rows = [{"setting": "ten", "method": "oasis", "repeat": str(fold)} for fold in range(3)]
+numbers = [row | {"metric": "steps", "value": value} for row, value in zip(rows, (10, 30, 20))]
+numbers += [row | {"metric": "loss_rate", "x": 100, "value": 0.25} for row in rows]
+write_results(numbers, "steps.parquet")
+study, known = study_of("category", "demo", settings).finished({"results": "steps.parquet"}), room_exhibits("category")
+print(known["learning/chosen_steps"].draw(study).frame.loc[0, "ours_cell"])
+print(known["learning/violations"].draw(study).frame.loc[0, "mean"])
 """
 
 
