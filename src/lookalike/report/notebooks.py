@@ -106,14 +106,14 @@ class PaperReader:
 
     def claims(self) -> Shown:
         """Show the claims of the paper, primary ones first, each with its verdict and what decided it."""
-        claims = [claim for claim in claims_of(self.results) if claim.paper == self.paper] if self.results else []
+        claims = [claim for claim in claims_of(self.results) if claim["paper"] == self.paper] if self.results else []
         if not claims:
             return self._missing("No verdict on a claim of this paper is among the results")
         rows = [
             (
-                f"{claim.verdict.badge.sign} {claim.verdict}",
-                f"{'Primary: ' * claim.is_primary}{claim.claim} ({claim.place})",
-                f"{', '.join(filter(None, (claim.title, claim.scope)))}: {claim.evidence}",
+                f"{claim['verdict'].badge.sign} {claim['verdict']}",
+                f"{'Primary: ' * bool(claim['primary'])}{claim['claim']} ({claim['place']})",
+                f"{', '.join(filter(None, (claim['title'], claim['scope'])))}: {claim['evidence']}",
             )
             for claim in claims
         ]

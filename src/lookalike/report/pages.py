@@ -17,7 +17,7 @@ from lookalike.report.tables import Grid, comparison_grid, frame_grid, grids_of,
 from lookalike.studies.rooms import all_exhibits
 
 if TYPE_CHECKING:
-    from lookalike.report.claims import DecidedClaim
+    from lookalike.report.claims import Claim
 
 Part = TypeVar("Part")
 
@@ -46,7 +46,7 @@ class View(NamedTuple):
     notes: list[str]
     files: Mapping[str, str]
     """What a file is called to its address beside the page."""
-    claims: Sequence[DecidedClaim]
+    claims: Sequence[Claim]
     """What `lookalike.report.claims.claims_of` returns about it."""
 
     @property
@@ -121,7 +121,7 @@ def _shows(exhibit: Exhibit) -> object:
 
 
 def view_of(
-    exhibit: Exhibit, origin: list[Fact], folder: Path, claims: Sequence[DecidedClaim] = (), twin: Exhibit | None = None
+    exhibit: Exhibit, origin: list[Fact], folder: Path, claims: Sequence[Claim] = (), twin: Exhibit | None = None
 ) -> View:
     """Return one exhibit with all that is shown of it on a page in a folder."""
     problems = [words.sentence(exhibit.problem)] if exhibit.problem else []

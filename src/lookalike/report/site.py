@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -97,12 +98,11 @@ class _Site:
     def front(self) -> str:
         """Write what was reproduced, how well, and what went with the papers and against them."""
         results, every = self.results, self.all_claims
-        primary = [claim for claim in every if claim.is_primary]
+        primary = [claim for claim in every if claim["primary"]]
         return self.render(
             "index.html",
             heading="Learning image similarity, reproduced",
             primary=primary,
-            counts=claims.verdict_choices(primary),
             compared=front.compared(results),
             synthetic=front.synthetic_words(results),
             forest=front.forest(results),
@@ -139,9 +139,8 @@ class _Site:
             "claims.html",
             heading="Claims and verdicts",
             claims=every,
-            n_claims=len({claim.id for claim in every}),
-            verdicts_of=claims.verdict_choices,
-            papers=claims.paper_choices(every),
+            n_claims=len({claim["id"] for claim in every}),
+            papers=Counter(claim["paper"] for claim in every),
         )
 
     def ledger(self) -> str:
@@ -255,6 +254,7 @@ class _Site:
             view_id=pages.view_id,
             address_of=pages.address_of,
             command_of=facts.command_of,
+            counts=claims.verdict_counts,
             snakemake=SNAKEMAKE,
             version=lookalike.__version__,
         )
