@@ -8,9 +8,10 @@ with logged(snakemake):
     import pandas as pd
 
     from lookalike.core.files import read_table, write_json, write_table
+    from lookalike.report.kept import run_summary
     from lookalike.report.ledger import numbers_of
     from lookalike.report.provenance import read_jobs
-    from lookalike.report.results import Results, run_summary
+    from lookalike.report.results import Results
 
     dataset, command = Results("results")[snakemake.wildcards.dataset], snakemake.params.command
     folder, jobs = Path("results", dataset.id), read_jobs(Path("logs", dataset.id))

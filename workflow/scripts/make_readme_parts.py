@@ -9,16 +9,15 @@ with logged(snakemake):
     from lookalike.report.kept import kept_runs
     from lookalike.report.provenance import read_jobs
     from lookalike.report.readme import readme_numbers, replace_between_marks, write_readme_picture
-    from lookalike.report.results import Results, jobs_behind
+    from lookalike.report.results import Results
 
     results = Results("results")
-    jobs = jobs_behind(results.exhibits(), read_jobs("logs"))
+    jobs = read_jobs("logs").behind(exhibit.output for exhibit in results.exhibits()).records
     gallery = next(exhibit for exhibit in results.exhibits(dataset="demo") if exhibit.entries)
     write_readme_picture(gallery, snakemake.output.picture)
-    whole = jobs.whole
     origin = (
-        f"`make demo`: {len(whole.jobs)} jobs, {whole.total('cpu_seconds') / 60:.0f} minutes of processor time on "
-        f"{', '.join(whole.distinct('processor'))}; commit {', '.join(name[:10] for name in whole.distinct('commit'))}"
+        f"`make demo`: {len(jobs)} jobs, {jobs.total('cpu_seconds') / 60:.0f} minutes of processor time on "
+        f"{', '.join(jobs.distinct('processor'))}; commit {', '.join(name[:10] for name in jobs.distinct('commit'))}"
     )
     readme = Path(snakemake.input.readme).read_text(encoding="utf-8")
     kept = kept_runs(snakemake.input.kept, [dataset.id for dataset in results.datasets])

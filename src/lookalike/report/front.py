@@ -21,7 +21,7 @@ from lookalike.exhibits.drawing import draw
 from lookalike.exhibits.model import Axis, Figure, Line, Margin, Panel, Series
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.style import BLACK, BLUE, GREY, Look, paper_style
-from lookalike.report.pages import address_of, twin_of
+from lookalike.report.pages import address_of, same_earlier
 from lookalike.report.results import Exhibit, Results
 
 KINDS = {False: "real photographs", True: "synthetic"}
@@ -144,9 +144,9 @@ def _item(row: Row) -> Item:
 
 def repeated(results: Results, rows: Sequence[Row]) -> dict[str, str]:
     """Return the label of each exhibit to that of an earlier paper that shows the same; empty where one has none."""
-    twins = {row.exhibit.label: twin_of(row.exhibit, results) for row in rows}
-    found = {label: twin.label for label, twin in twins.items() if twin is not None}
-    return found if len(found) == len(twins) else {}
+    earlier = {row.exhibit.label: same_earlier(row.exhibit, results) for row in rows}
+    found = {label: other.label for label, other in earlier.items() if other is not None}
+    return found if len(found) == len(earlier) else {}
 
 
 def forest(results: Results) -> str:

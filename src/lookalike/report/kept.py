@@ -1,8 +1,11 @@
-"""Longer runs whose summaries were kept: README and front page name their main numbers beside those at hand."""
+"""Summaries of runs that are kept: README and front page name their main numbers beside those at hand."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from lookalike.core.files import PathLike, read_json
@@ -11,7 +14,40 @@ from lookalike.exhibits.contrasts import Contrast
 from lookalike.exhibits.model import Margin
 from lookalike.exhibits.registry import PAPERS
 from lookalike.report.front import KINDS
+from lookalike.report.provenance import Jobs
+from lookalike.report.results import Dataset
 from lookalike.studies.rooms import all_exhibits
+
+
+def run_summary(dataset: Dataset, folder: Path, jobs: Jobs, command: str) -> dict[str, object]:
+    """Sum up a finished run from ``results/{dataset}`` and its jobs' records; this is the machine that it ran on."""
+    jobs = jobs.behind(exhibit.output for exhibit in dataset.exhibits)
+    work, drawn = jobs.records, [exhibit for exhibit in dataset.exhibits if exhibit.was_drawn]
+    return {
+        "dataset": dataset.id,
+        "title": dataset.title,
+        "synthetic": dataset.synthetic,
+        "studies": dataset.studies,
+        "size": next((exhibit.size for exhibit in drawn if exhibit.size), ""),
+        "command": command,
+        "date": f"{work[0].started:%Y-%m-%d}" if work else "",
+        "commits": work.distinct("commit"),
+        "modified": work.modified,
+        "processors": work.distinct("processor"),
+        "cores": os.cpu_count(),
+        "memory_gigabytes": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9),
+        "stored_megabytes": {part.name: _megabytes(part) for part in sorted(folder.glob("[!.]*"))},
+        "rules": jobs.by_rule().round(3).to_dict("records"),
+        "headline": dataset.headline,
+        "notes": next(([*exhibit.notes] for exhibit in drawn if exhibit.notes), []),
+        "undecided": next((exhibit.undecided for exhibit in drawn if exhibit.undecided), ""),
+        "margins": [asdict(margin) | {"exhibit": exhibit.id} for exhibit in drawn for margin in exhibit.margins],
+    }
+
+
+def _megabytes(path: Path) -> float:
+    """Return the size of a file, or of all files in a folder."""
+    return round(sum(file.stat().st_size for file in (path, *path.rglob("*")) if file.is_file()) / 1e6, 3)
 
 
 class KeptRun(NamedTuple):

@@ -6,7 +6,7 @@ import base64
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -23,14 +23,11 @@ from lookalike.exhibits.registry import PAPERS, ROOMS
 from lookalike.exhibits.sheets import html
 from lookalike.exhibits.statuses import State
 from lookalike.exhibits.writing import Sidecar
-from lookalike.report.provenance import Jobs
 
 ENVIRONMENT = "LOOKALIKE_RESULTS"
 """Environment variable that names the folder of results."""
 TEXTS = ("ours_cell", "printed_cell", "unit", "note")
 """Columns of an exhibit's CSV that hold text, whatever it looks like."""
-UNREADABLE = (LookalikeError, ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError)
-"""What a sidecar or a CSV of another form ends in."""
 GROUPS: Mapping[str, str] = {
     "learning": "How OASIS and its competitors learn",
     "landmark": "SOML beyond its paper",
@@ -73,7 +70,7 @@ class Exhibit(Sidecar):
         return path if path.is_file() else None
 
     def table(self, suffix: str = "") -> pd.DataFrame:
-        """Read the numbers that it shows; a `LookalikeError` where there is no CSV or it cannot be read."""
+        """Read the numbers that it shows."""
         # a name such as "10", and a cell's text such as "36.0", stay what they are
         return read_csv(self.folder / f"{self.name}{suffix}.csv", dtype=dict.fromkeys([*self.titles, *TEXTS], str))
 
@@ -87,11 +84,8 @@ class Exhibit(Sidecar):
         return None if beside.empty else beside
 
     def _repr_html_(self) -> str:
-        """Return a ``<figure>`` with heading, picture or table, state, caption and notes, or why it cannot be read."""
-        try:
-            body = self._body() if self.was_drawn else f"<p>{escape(words.sentence(self.problem))}</p>"
-        except UNREADABLE as error:
-            body = f"<p>{escape(words.sentence(str(error)))}</p>"
+        """Return a ``<figure>`` with heading, picture or table, state, caption and notes."""
+        body = self._body() if self.was_drawn else f"<p>{escape(words.sentence(self.problem))}</p>"
         badge = self.state.badge
         state = f"<p>{badge.sign} {escape(badge.words)}</p>\n" if badge else ""
         notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
@@ -215,10 +209,9 @@ class Results:
             raise LookalikeError(f"{dataset} has no exhibit {paper}/{name}: choose one of {', '.join(found)}")
         return found[f"{paper}/{name}"]
 
-    def states(self, papers: Iterable[str] | None = None) -> dict[State, int]:
-        """Return how many exhibits, or those of some papers, have each state."""
-        wanted = None if papers is None else set(papers)
-        found = Counter(exhibit.state for exhibit in self.exhibits() if wanted is None or exhibit.paper in wanted)
+    def states(self) -> dict[State, int]:
+        """Return how many exhibits have each state."""
+        found = Counter(exhibit.state for exhibit in self.exhibits())
         return {state: found[state] for state in State}
 
 
@@ -240,15 +233,13 @@ def _place(exhibit: Exhibit) -> tuple[int, int, int, str]:
 def _dataset(folder: Path, exhibits: list[Exhibit]) -> Dataset:
     """Sum up the exhibits of one data set."""
     exhibits = sorted(exhibits, key=_place)
-    # a broken sidecar tells neither title nor kind of images
-    telling = next((exhibit for exhibit in exhibits if exhibit.study), exhibits[0])
     headline = folder / "exhibits" / "headline.txt"
     return Dataset(
         id=folder.name,
-        title=telling.dataset_title,
-        synthetic=telling.synthetic,
+        title=exhibits[0].dataset_title,
+        synthetic=exhibits[0].synthetic,
         headline=headline.read_text(encoding="utf-8").strip("\n") if headline.is_file() else "",
-        not_run=telling.problem if all(exhibit.state == State.NOT_RUN for exhibit in exhibits) else "",
+        not_run=exhibits[0].problem if all(exhibit.state == State.NOT_RUN for exhibit in exhibits) else "",
         exhibits=tuple(exhibits),
     )
 
@@ -257,67 +248,21 @@ _EXHIBIT = TypeAdapter(Exhibit)
 
 
 def read_exhibit(sidecar: Path) -> Exhibit:
-    """Read one exhibit; its sidecar's place, not its content, says which. A broken one has failed and says so."""
+    """Read one exhibit; its sidecar's place, not its content, says which."""
     dataset, paper, name = sidecar.parents[2].name, sidecar.parent.name, sidecar.stem
     where = {"dataset": dataset, "paper": paper, "name": name, "id": f"{paper}/{name}", "folder": sidecar.parent}
     try:
-        return _EXHIBIT.validate_python(dict(read_json(sidecar)) | where)
-    except (LookalikeError, OSError, ValueError, TypeError) as error:
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
-        if isinstance(error, ValidationError):
-            first = error.errors()[0]
-            reason = f"its {'.'.join(map(str, first['loc']))}: {first['msg']}"
-        blank: dict[str, Any] = dict.fromkeys(("label", "kind", "study", "drawn_by"), "")
-        blank |= dict.fromkeys(("caption", "notes", "sources", "sheets", "entries"), ())
-        again = f"{sidecar} cannot be read ({reason}): delete it and run the same command again"
-        problem = str(error) if isinstance(error, LookalikeError) else again
-        known = {"title": name, "dataset_title": dataset, "state": State.FAILED, "problem": problem}
-        return Exhibit(**{**blank, **where, **known, "order": 0, "synthetic": False})
+        return _EXHIBIT.validate_python(read_json(sidecar) | where)
+    except ValidationError as error:  # of another version
+        reason = f"{error.errors()[0]['loc'][0]}: {error.errors()[0]['msg']}"
+        again = f"delete {sidecar.parents[1]} and run the same command again"
+        raise LookalikeError(f"{sidecar} cannot be read ({reason}): {again}") from error
 
 
 def read_csv(path: Path, **options: Any) -> pd.DataFrame:
-    """Read a CSV file, which may have no column; a `LookalikeError` where it cannot be read."""
+    """Read a CSV file, which may have no column."""
     try:
         table: pd.DataFrame = pd.read_csv(path, **options)
     except pd.errors.EmptyDataError:  # a table without a column is written as an empty line
         table = pd.DataFrame()
-    except (OSError, ValueError) as error:  # of which the errors of parsing and of decoding are kinds
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise LookalikeError(f"cannot read {path} ({reason}): delete it and run the same command again") from error
     return table
-
-
-def jobs_behind(exhibits: Iterable[Exhibit], jobs: Jobs) -> Jobs:
-    """Return the jobs behind some exhibits, which pages, README and kept runs count."""
-    return jobs.behind(exhibit.output for exhibit in exhibits)
-
-
-def run_summary(dataset: Dataset, folder: Path, jobs: Jobs, command: str) -> dict[str, object]:
-    """Sum up a finished run from ``results/{dataset}`` and its jobs' records; this is the machine that it ran on."""
-    jobs = jobs_behind(dataset.exhibits, jobs)
-    work, drawn = jobs.whole, [exhibit for exhibit in dataset.exhibits if exhibit.was_drawn]
-    return {
-        "dataset": dataset.id,
-        "title": dataset.title,
-        "synthetic": dataset.synthetic,
-        "studies": dataset.studies,
-        "size": next((exhibit.size for exhibit in drawn if exhibit.size), ""),
-        "command": command,
-        "date": f"{work.jobs[0].started:%Y-%m-%d}" if work.jobs else "",
-        "commits": work.distinct("commit"),
-        "modified": work.modified,
-        "processors": work.distinct("processor"),
-        "cores": os.cpu_count(),
-        "memory_gigabytes": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9),
-        "stored_megabytes": {part.name: _megabytes(part) for part in sorted(folder.glob("[!.]*"))},
-        "rules": jobs.by_rule().round(3).to_dict("records"),
-        "headline": dataset.headline,
-        "notes": next(([*exhibit.notes] for exhibit in drawn if exhibit.notes), []),
-        "undecided": next((exhibit.undecided for exhibit in drawn if exhibit.undecided), ""),
-        "margins": [asdict(margin) | {"exhibit": exhibit.id} for exhibit in drawn for margin in exhibit.margins],
-    }
-
-
-def _megabytes(path: Path) -> float:
-    """Return the size of a file, or of all files in a folder."""
-    return round(sum(file.stat().st_size for file in (path, *path.rglob("*")) if file.is_file()) / 1e6, 3)

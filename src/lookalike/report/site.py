@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from importlib import resources
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
+import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
@@ -22,15 +24,17 @@ from lookalike.exhibits.neighbours import RANDOM
 from lookalike.exhibits.printed import human_time
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.statuses import State
-from lookalike.report import SNAKEMAKE, claims, facts, front, names, pages
-from lookalike.report.facts import Configuration
+from lookalike.report import SNAKEMAKE, claims, front, names, pages, provenance, tables
 from lookalike.report.gallery import CLASSES, galleries_of
-from lookalike.report.kept import KeptRun, kept_runs
+from lookalike.report.kept import kept_runs
 from lookalike.report.ledger import COLUMNS as LEDGER
 from lookalike.report.ledger import by_place
+from lookalike.report.pictures import encode
 from lookalike.report.provenance import Jobs
-from lookalike.report.results import GROUPS, Exhibit, Results, jobs_behind, read_csv
-from lookalike.report.tables import frame_grid
+from lookalike.report.results import GROUPS, Dataset, Results, read_csv
+
+Configuration = Mapping[str, Any]
+"""Settings as YAML has them."""
 
 
 class Link(NamedTuple):
@@ -50,11 +54,12 @@ NAVIGATION = (
     Link("gallery.html", "Gallery", "Neighbours before and after learning"),
     Link("made.html", "How it was made", "Jobs, versions and configuration"),
 )
+BEYOND_LEAD = "What no paper prints and a reader asks next: how the methods learn, what they rest on, where they break."
 
 
 def write_report(
     results: Results,
-    jobs: Jobs | None,
+    jobs: Jobs,
     output_folder: PathLike,
     *,
     configuration: Configuration | None = None,
@@ -64,38 +69,49 @@ def write_report(
 
     ``failed.txt`` beside them names in one sentence what could not be drawn or shown; it is empty where all was.
     """
-    site = _Site(results, jobs, configuration or {}, Path(output_folder))
-    site.kept = kept_runs(kept, [dataset.id for dataset in results.datasets])
-    papers = [partial(site.paper, paper) for paper in PAPERS]
-    others = (site.beyond, site.claims, site.ledger, site.gallery, site.provenance)
-    makers: list[Callable[[], str]] = [site.front, *papers, *others]
-    written: list[Path] = []
+    folder = Path(output_folder)
+    jobs = jobs.behind(exhibit.output for exhibit in results.exhibits())
+    site = _Site(results, jobs, configuration or {}, folder)
+    texts = [
+        *(site.paper(paper) for paper in PAPERS),
+        site.beyond(),
+        site.claims(),
+        site.ledger(),
+        site.gallery(),
+        site.provenance(),
+    ]
     # the first page comes last: where writing stops half-way, what it says is that of the pages that are there
-    for link, make in reversed(list(zip(NAVIGATION, makers, strict=True))):
-        text = make()
-        written.append(Path(output_folder) / link.page)
-        write_text(text, written[-1])
+    texts.insert(0, site.front(kept))
+    written = [folder / link.page for link in NAVIGATION]
+    for path, text in reversed(list(zip(written, texts, strict=True))):
+        write_text(text, path)
     named = ", ".join(dict.fromkeys(f"{exhibit.dataset}: {exhibit.id}" for exhibit in site.failed))
     sentence = f"exhibits that could not be drawn or shown: {named}; results/report/index.html says why\n"
-    write_text(sentence if named else "", Path(output_folder) / "failed.txt")
-    return written[::-1]
+    write_text(sentence if named else "", folder / "failed.txt")
+    return written
 
 
 class _Site:
     """Everything that pages share, and a method for each page that returns its text."""
 
-    def __init__(self, results: Results, jobs: Jobs | None, configuration: Configuration, folder: Path) -> None:
-        self.results, self.folder, self.configuration = results, folder, configuration
-        self.unreadable = jobs.unreadable if jobs is not None else 0
-        self.jobs = jobs_behind(results.exhibits(), jobs) if jobs else None
-        self.seed = configuration.get("seed")
+    def __init__(self, results: Results, jobs: Jobs, configuration: Configuration, folder: Path) -> None:
+        self.results, self.jobs, self.configuration = results, jobs, configuration
         self.failed = [exhibit for exhibit in results.exhibits() if exhibit.state is State.FAILED]
-        """What could not be drawn; pages add what they cannot show."""
+        """What could not be drawn; the gallery adds what it cannot show."""
         self.all_claims = claims.claims_of(results)
-        self.kept: list[KeptRun] = []
-        """Longer runs, which are not of this folder."""
+        seed = configuration.get("seed")
+        self.environment = _environment()
+        self.environment.globals.update(
+            results=results,
+            jobs=jobs,
+            seed=seed,
+            claims_about=partial(claims.claims_about, claims=self.all_claims),
+            facts_of=partial(provenance.facts_of, jobs=jobs, seed=seed),
+            files_of=partial(pages.files_of, folder=folder),
+            same_earlier=partial(pages.same_earlier, results=results),
+        )
 
-    def front(self) -> str:
+    def front(self, kept: Iterable[PathLike]) -> str:
         """Write what was reproduced, how well, and what went with the papers and against them."""
         results, every = self.results, self.all_claims
         primary = [claim for claim in every if claim["primary"]]
@@ -103,19 +119,11 @@ class _Site:
             "index.html",
             heading="Learning image similarity, reproduced",
             primary=primary,
-            compared=front.compared(results),
-            synthetic=front.synthetic_words(results),
-            forest=front.forest(results),
-            results=results,
-            kept=self.kept,
-            papers={paper: front.rows_of(results, paper) for paper in PAPERS},
-            drawn=lambda id: sorted({exhibit.label for exhibit in results.exhibits(id) if exhibit.was_drawn}),
-            states=results.states(),
-            matrices=[pages.matrix(results, paper) for paper in PAPERS],
             n_further=len(every) - len(primary),
-            unmade=[dataset for dataset in results.datasets if dataset.not_run],
+            kept=kept_runs(kept, [dataset.id for dataset in results.datasets]),
+            papers={paper: front.rows_of(results, paper) for paper in PAPERS},
+            sections={paper: pages.sections(results, paper) for paper in PAPERS},
             failed=self.failed,
-            work=self.jobs.whole if self.jobs else None,
             terms=names.terms(),
         )
 
@@ -123,14 +131,25 @@ class _Site:
         """Write every exhibit of one paper, in its order."""
         about = PAPERS[paper]
         commands = (f"{SNAKEMAKE} {about.page}", "make demo")
-        return self._exhibits([paper], pages.page_of(paper), about.title, f"{about.citation}.", commands)
+        return self._exhibits({paper: ""}, pages.page_of(paper), about.title, f"{about.citation}.", commands)
 
     def beyond(self) -> str:
         """Write exhibits that no paper prints, by group."""
-        lead = (
-            "What no paper prints and a reader asks next: how the methods learn, what they rest on, where they break."
+        groups = {group: GROUPS.get(group, group) for group in self.results.groups}
+        return self._exhibits(groups, pages.BEYOND, "Beyond the papers", BEYOND_LEAD, ("make demo",))
+
+    def _exhibits(self, groups: Mapping[str, str], page: str, heading: str, lead: str, commands: Sequence[str]) -> str:
+        """Write a page of papers or groups with their titles: a section an exhibit, of every data set that has it."""
+        found = [(paper, title, pages.sections(self.results, paper)) for paper, title in groups.items()]
+        return self.render(
+            "exhibits.html",
+            page=page,
+            heading=heading,
+            lead=lead,
+            commands=commands,
+            groups=[group for group in found if group[2]],
+            absent=[named for paper in groups for named in pages.absent(self.results, paper)],
         )
-        return self._exhibits(self.results.groups, pages.BEYOND, "Beyond the papers", lead, ("make demo",))
 
     def claims(self) -> str:
         """Write claims and their verdicts."""
@@ -168,97 +187,73 @@ class _Site:
             gallery_script=_static("gallery.js"),
         )
         for exhibit, problem in [*((gallery.exhibit, gallery.problem) for gallery in galleries), *left_out]:
-            self._fails(exhibit, problem)
+            if problem:
+                self.failed.append(replace(exhibit, state=State.FAILED, problem=problem))
         return page
 
     def provenance(self) -> str:
         """Write jobs by rule, versions and configuration."""
-        jobs = self.jobs
         return self.render(
             "made.html",
             heading="How it was made",
-            facts=facts.whole_run(jobs.whole) if jobs else (),
-            rules=frame_grid(jobs.by_rule(), "Jobs by rule, with their times in seconds", "rules") if jobs else None,
-            versions=[
-                facts.Fact(names.LIBRARIES.get(name, name), ", ".join(seen))
-                for name, seen in (jobs.whole.versions.items() if jobs else ())
-            ],
-            unreadable=self.unreadable,
-            configurations=facts.configuration_parts(self.configuration, self.results.datasets),
-            seed=self.seed,
+            rules=tables.frame_grid(self.jobs.by_rule(), "Jobs by rule, with their times in seconds", "rules"),
+            configurations=configuration_parts(self.configuration, self.results.datasets),
         )
 
     def render(self, template: str, *, page: str = "", **variables: object) -> str:
         """Write one page."""
-        return self._environment.get_template(template).render(page=page or template, **variables)
+        return self.environment.get_template(template).render(page=page or template, **variables)
 
-    def _view(self, exhibit: Exhibit) -> pages.View:
-        about, twin = claims.claims_about(exhibit, self.all_claims), pages.twin_of(exhibit, self.results)
-        view = pages.view_of(exhibit, facts.facts_of(exhibit, self.jobs, self.seed), self.folder, about, twin)
-        self._fails(exhibit, " ".join(view.problems) if exhibit.was_drawn else "")
-        return view
 
-    def _fails(self, exhibit: Exhibit, problem: str) -> None:
-        """Remember what a page cannot show of an exhibit; "" is no problem."""
-        if problem:
-            self.failed.append(replace(exhibit, state=State.FAILED, problem=problem))
+def _environment() -> Environment:
+    """Return the templates with what all of them call."""
+    environment = Environment(
+        loader=PackageLoader("lookalike.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=escaped_in_page,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(sentence=words.sentence, duration=human_time, slug=claims.slug)
+    environment.globals.update(
+        navigation=NAVIGATION,
+        css=_static("report.css"),
+        script=_static("report.js"),
+        absent_badge=State.NOT_RUN.badge,
+        paper_of=PAPERS,
+        snakemake=SNAKEMAKE,
+        version=lookalike.__version__,
+        words=words,
+        front=front,
+        address_of=pages.address_of,
+        command_of=pages.command_of,
+        view_id=pages.view_id,
+        counts=claims.verdict_counts,
+        encode=encode,
+        comparison_grid=tables.comparison_grid,
+        drawn_grid=tables.drawn_grid,
+        grids_of=tables.grids_of,
+        versions_of=provenance.versions_of,
+        whole_run=provenance.whole_run,
+    )
+    return environment
 
-    def _exhibits(self, papers: list[str], page: str, heading: str, lead: str, commands: Sequence[str]) -> str:
-        """Write a page with a group for each paper, whose sections have an exhibit of every data set that has it."""
-        sections = {
-            paper: {
-                pages.section_id(paper, name): list(map(self._view, own))
-                for name, own in pages.by_name(self.results, paper).items()
-            }
-            for paper in papers
-            if self.results.exhibits(paper)
-        }
-        views = [view for own in sections.values() for section in own.values() for view in section]
-        return self.render(
-            "exhibits.html",
-            page=page,
-            heading=heading,
-            lead=lead,
-            commands=commands,
-            groups=[
-                {
-                    "id": f"group-{paper}",
-                    "title": "" if paper in PAPERS else GROUPS.get(paper, paper),
-                    "sections": own,
-                }
-                for paper, own in sections.items()
-            ],
-            absent=[named for paper in papers for named in pages.absent(self.results, paper)],
-            has_points=any(view.picture and view.picture.points for view in views),
-        )
 
-    @cached_property
-    def _environment(self) -> Environment:
-        environment = Environment(
-            loader=PackageLoader("lookalike.report"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            finalize=escaped_in_page,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        environment.filters.update(sentence=words.sentence, duration=human_time, slug=claims.slug)
-        environment.globals.update(
-            navigation=NAVIGATION,
-            css=_static("report.css"),
-            script=_static("report.js"),
-            absent_badge=State.NOT_RUN.badge,
-            words=words,
-            front=front,
-            paper_of=PAPERS,
-            view_id=pages.view_id,
-            address_of=pages.address_of,
-            command_of=facts.command_of,
-            counts=claims.verdict_counts,
-            snakemake=SNAKEMAKE,
-            version=lookalike.__version__,
-        )
-        return environment
+def configuration_parts(configuration: Configuration, datasets: Sequence[Dataset]) -> list[tuple[str, str]]:
+    """Return the configuration by data set, then the whole: titles and YAML; none where it was not given."""
+    parts: list[tuple[str, Configuration]] = []
+    for dataset in datasets:
+        sections = [name for name in ("datasets", *dataset.studies) if dataset.id in configuration.get(name, {})]
+        own = {name: {dataset.id: configuration[name][dataset.id]} for name in sections}
+        parts += [(dataset.title, own)] * bool(own)
+    return [(title, _as_yaml(own)) for title, own in (*parts, *[("All settings", configuration)] * bool(configuration))]
+
+
+def _as_yaml(settings: Configuration) -> str:
+    """Return settings as YAML, in their order and without anchors; what YAML has no word for as text."""
+    plain = json.loads(json.dumps(settings, default=str))
+    return str(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=110))
 
 
 def _static(name: str) -> Markup:

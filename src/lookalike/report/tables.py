@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import pandas as pd
@@ -13,6 +13,8 @@ from pandas.api.types import is_bool_dtype, is_numeric_dtype
 from lookalike.exhibits.sheets import Sheet, html
 from lookalike.exhibits.style import METHODS
 from lookalike.report import names
+from lookalike.report.pages import view_id
+from lookalike.report.results import Exhibit
 
 MOST_ROWS = 250
 """Rows of a data frame that a page shows; the file has all."""
@@ -44,16 +46,20 @@ class Grid:
     """What it is of, where it is one of several parts; it stands in the table's head."""
 
 
-def grids_of(sheets: Sequence[Sheet], caption: str, name: str) -> list[Grid]:
-    """Return the tables of an exhibit's sheets, as its files show them; `name` makes ids unique on a page."""
-    grids = []
-    for place, sheet in enumerate(sheets):
+def grids_of(exhibit: Exhibit) -> list[Grid]:
+    """Return the tables of an exhibit's sheets, as its files show them."""
+    grids, n_sheets = [], len(exhibit.sheets)
+    for place, sheet in enumerate(exhibit.sheets):
         title = sheet.heading or sheet.title
-        part = f", part {place + 1} of {len(sheets)}{f': {title}' if title else ''}" if len(sheets) > 1 else ""
-        markup = html([_in_words(sheet)], f"{name}-{place}")
+        part = f", part {place + 1} of {n_sheets}{f': {title}' if title else ''}" if n_sheets > 1 else ""
+        markup = html([_in_words(sheet)], f"{view_id(exhibit)}-{place}")
         own = sheet.title if part else ""
-        grids.append(Grid(f"{caption}{part}", markup, len(sheet.rows), sortable=False, title=own))
+        grids.append(Grid(f"{_title(exhibit)}{part}", markup, len(sheet.rows), sortable=False, title=own))
     return grids
+
+
+def _title(exhibit: Exhibit) -> str:
+    return f"{exhibit.heading}, {exhibit.dataset_title}"
 
 
 def _in_words(sheet: Sheet) -> Sheet:
@@ -66,9 +72,12 @@ def _in_words(sheet: Sheet) -> Sheet:
 
 
 def frame_grid(
-    frame: pd.DataFrame, caption: str, name: str, limit: int = MOST_ROWS, titles: Titles | None = None
+    frame: pd.DataFrame, caption: str, name: str, titles: Titles | None = None, limit: int = MOST_ROWS
 ) -> Grid:
-    """Return a data frame as a sortable table of `limit` rows; with `titles` its values are in words."""
+    """Return a data frame as a sortable table of `limit` rows; with `titles` its values are in words.
+
+    `name` makes ids unique on a page.
+    """
     columns = [(str(column), values) for column, values in frame.head(limit).items()]
     heads = tuple(names.COLUMNS.get(column, column.removeprefix("n_").replace("_", " ")) for column, _ in columns)
     numbers = tuple(
@@ -89,8 +98,18 @@ def telling(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[[column for column in frame if frame[column].nunique() >= least]]
 
 
-def comparison_grid(cells: pd.DataFrame, caption: str, name: str, titles: Titles | None = None) -> Grid:
-    """Return ours beside the printed numbers: the texts of both cells, without columns that say nothing."""
+def drawn_grid(exhibit: Exhibit) -> Grid | None:
+    """Return what a figure draws, as a table; None for what is a table itself."""
+    frame = exhibit.table() if exhibit.kind != "table" else pd.DataFrame()
+    caption = f"What {_title(exhibit)} draws"
+    return None if frame.empty else frame_grid(telling(frame), caption, f"{view_id(exhibit)}-drawn", exhibit.titles)
+
+
+def comparison_grid(exhibit: Exhibit) -> Grid | None:
+    """Return ours of a figure beside the printed numbers: the texts of both cells, without columns that say nothing."""
+    cells = exhibit.compare() if exhibit.kind != "table" else None
+    if cells is None:
+        return None
     keys = [key for key in KEYS if key in cells and not (key == "method" and "column" in cells)]
     texts = {}
     for column in NUMBERS:
@@ -100,7 +119,9 @@ def comparison_grid(cells: pd.DataFrame, caption: str, name: str, titles: Titles
     further = {"unit": cells["unit"]} if "unit" in cells and "ours_cell" not in cells else {}
     further |= {"remark": cells["remark"]} if "remark" in cells else {}
     further = {name: column for name, column in further.items() if column.notna().any()}
-    return frame_grid(telling(cells[keys]).assign(**texts, **further), caption, name, titles=titles or {})
+    caption = f"Ours beside the printed numbers: {_title(exhibit)}"
+    frame = telling(cells[keys]).assign(**texts, **further)
+    return frame_grid(frame, caption, f"{view_id(exhibit)}-beside", exhibit.titles)
 
 
 def text_of(value: object, titles: Mapping[str, str] | None = None) -> str:

@@ -1,5 +1,6 @@
 """A number is followed back through the records of jobs, and what made it is told in words."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,8 +10,8 @@ import yaml
 from made_report import JMLR, add_record
 
 from lookalike.core.job_record import write_record
-from lookalike.report.facts import commits, configuration_parts
-from lookalike.report.provenance import COLUMNS, project_path, read_jobs
+from lookalike.report.provenance import COLUMNS, Work, commits, project_path, read_jobs, versions_of
+from lookalike.report.site import configuration_parts
 
 TABLE4 = f"results/demo/exhibits/{JMLR}/table4"
 
@@ -42,7 +43,7 @@ def followed(logs, file):
 
 def rules(logs, file):
     """Rules of a file's job and of all before it, one a job."""
-    return sorted(job.rule for job in followed(logs, file)[1].jobs)
+    return sorted(job.rule for job in followed(logs, file)[1])
 
 
 def test_a_job_and_all_before_it(logs):
@@ -52,7 +53,7 @@ def test_a_job_and_all_before_it(logs):
     assert "workflow/resources/reference-values.csv" in job.inputs
     every = ["describe", "describe", "draw_images", "draw_table", "gather", "learn", "learn", "scan"]
     assert rules(logs, f"{TABLE4}.csv") == every
-    assert (before.total("cpu_seconds"), before.total("seconds"), before.unrecorded) == (17.0, 19.0, ())
+    assert (before.total("cpu_seconds"), before.total("seconds")) == (17.0, 19.0)
 
 
 def test_folders_are_followed_both_ways_and_names_to_their_end(logs):
@@ -73,15 +74,9 @@ def test_commits_versions_and_processors_of_all_jobs(logs):
     assert work.distinct("commit") == ["bbbb", "aaaa"], "in the order in which jobs ran"
     assert work.modified
     assert work.distinct("processor") == ["an older one", "a processor"]
-    assert work.jobs[0].started == datetime(2025, 1, 1, tzinfo=UTC)
-    assert [work.versions[name] for name in ("numpy", "faiss", "python")] == [["2.9.0", "2.10.0"], ["1.9"], ["3.12.1"]]
-    assert work.version_note == "Versions differ between jobs: numpy (2.9.0 and 2.10.0)."
-
-
-def test_what_no_record_makes_is_told(tmp_path):
-    read = ["results/demo/metrics.parquet", "data/images", "/home/me/clone/workflow/resources/claims.csv"]
-    add_record(tmp_path, "draw", read, ["results/demo/exhibits/a/b.csv"])
-    assert followed(tmp_path, "results/demo/exhibits/a/b.csv")[1].unrecorded == ("results/demo/metrics.parquet",)
+    assert work[0].started == datetime(2025, 1, 1, tzinfo=UTC)
+    assert [work.versions[name] for name in ("numpy", "faiss", "python")] == [["2.10.0", "2.9.0"], ["1.9"], ["3.12.1"]]
+    assert [fact for fact in versions_of(work) if fact.term == "numpy"] == [("numpy", "2.10.0, 2.9.0", False)]
 
 
 def test_of_two_records_of_a_file_the_later_made_it_and_jobs_in_a_circle_end(tmp_path):
@@ -89,7 +84,7 @@ def test_of_two_records_of_a_file_the_later_made_it_and_jobs_in_a_circle_end(tmp
     add_record(tmp_path, "a_new", [], ["results/x"], started="2026-01-01T03:00:00+02:00")
     assert followed(tmp_path, "results/x")[0].rule == "a_new"
     jobs = read_jobs(tmp_path)
-    assert (len(jobs), jobs.whole.total("cpu_seconds")) == (1, 1.0), "nothing lies there of the older one"
+    assert (len(jobs.records), jobs.records.total("cpu_seconds")) == (1, 1.0), "nothing lies there of the older one"
     add_record(tmp_path, "one", ["results/b", "results/a"], ["results/a"])
     add_record(tmp_path, "two", ["results/a"], ["results/b"])
     assert rules(tmp_path, "results/a") == ["one", "two"]
@@ -102,30 +97,22 @@ def test_jobs_by_rule_and_the_whole(logs):
     assert tuple(table) == COLUMNS
     assert list(table["rule"])[:3] == ["unrelated", "draw_images", "describe"]
     assert table.set_index("rule").loc["describe"].to_list() == [2, 2.0, 4.0, 2.0, 100.0]
-    assert (len(jobs), len(jobs.whole.jobs), jobs.whole.distinct("commit"), jobs.whole.modified) == (
-        10,
-        10,
-        ["aaaa"],
-        False,
-    )
-    assert jobs.whole.version_note == ""
+    assert (len(jobs.records), jobs.records.distinct("commit"), jobs.records.modified) == (10, ["aaaa"], False)
 
 
 def test_jobs_behind_files_are_not_those_of_others_nor_those_that_read_them(logs):
     add_record(logs, "report_html", [f"{TABLE4}.json"], ["results/report/index.html"])
     behind = read_jobs(logs).behind([f"{TABLE4}.json", f"{TABLE4}.csv"])
     assert sorted(job.rule for job in behind.records) == rules(logs, f"{TABLE4}.csv")
-    assert len(read_jobs(logs).behind([])) == 0
+    assert len(read_jobs(logs).behind([]).records) == 0
 
 
-def test_no_records_are_no_jobs_and_broken_ones_are_passed_over(logs, tmp_path):
-    for content in ("", "{", "[]", "{}", '{"rule": "a", "inputs": "b", "outputs": []}'):
-        (logs / "draw_table" / "table4.job.json").write_text(content)
-        jobs = read_jobs(logs)
-        assert (jobs.unreadable, len(jobs), jobs.origin(f"{TABLE4}.csv")) == (1, 8, None)
+def test_no_records_are_no_jobs_and_those_of_another_version_are_passed_over(logs, tmp_path):
+    (logs / "draw_table" / "table4.job.json").write_text('{"rule": "a", "inputs": [], "outputs": []}')
+    jobs = read_jobs(logs)
+    assert (len(jobs.records), jobs.origin(f"{TABLE4}.csv")) == (8, None)
     jobs = read_jobs(tmp_path / "nowhere")
-    assert (len(jobs), jobs.origin("results/a"), tuple(jobs.by_rule())) == (0, None, COLUMNS)
-    assert (jobs.whole.jobs, jobs.whole.distinct("commit")) == ((), [])
+    assert (len(jobs.records), jobs.origin("results/a"), tuple(jobs.by_rule())) == (0, None, COLUMNS)
 
 
 def test_what_the_workflow_writes_is_read(tmp_path):
@@ -151,9 +138,11 @@ def test_no_path_shows_a_folder_of_one_machine(path, words):
     assert project_path(path) == words
 
 
-def test_commits_are_told_in_words():
-    assert commits([], False) == "outside a git work tree"
-    assert commits(["aaaa", "bbbb"], True) == "aaaa, bbbb, with files changed since"
+def test_commits_are_told_in_words(logs):
+    jobs = read_jobs(logs).records
+    assert commits(Work()) == "outside a git work tree"
+    other = replace(jobs[0], commit="bbbb", modified=True)
+    assert commits(Work((*jobs, other))) == "aaaa, bbbb, with files changed since"
 
 
 def test_settings_are_written_by_data_set_and_whole():
@@ -166,4 +155,4 @@ def test_settings_are_written_by_data_set_and_whole():
     assert (own[0], yaml.safe_load(own[1])) == ("Demo", demo)
     assert "&" not in own[1], "settings that are shared are written out"
     assert yaml.safe_load(whole[1]) == configuration | {"path": "data"}
-    assert configuration_parts(None, []) == []
+    assert configuration_parts({}, []) == []

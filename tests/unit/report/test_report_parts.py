@@ -47,31 +47,29 @@ def test_keys_of_the_code_are_words_and_columns_that_tell_nothing_are_left_out()
     assert [row[0] for row in cells(grid.html)] == ["OASIS", "by chance", "OASIS, printed"]
 
 
-def test_ours_beside_print_has_the_texts_of_the_cells_and_only_columns_that_tell_something():
-    frame = pd.DataFrame(
-        {"method": ["oasis", "mcml"], "setting": "a", "empty": np.nan, "ours": [41.0, 2],
-         "ours_std": 1.6, "printed": 33.0, "ours_cell": ["41 ± 1.6", "2"], "printed_cell": "33 ± 1.6"}
-    )  # fmt: skip
-    grid = comparison_grid(frame, "T", "t")
-    assert heads(grid.html) == ["method", "ours", "printed"]
-    assert cells(grid.html) == [["OASIS", "41 ± 1.6", "33 ± 1.6"], ["MCML", "2", "33 ± 1.6"]]
-    without = comparison_grid(frame.drop(columns=["ours_cell", "printed_cell"]), "T", "t")
-    assert cells(without.html)[0] == ["OASIS", "41", "33"]
-
-
-def test_cells_and_names_that_look_like_numbers_stay_what_they_are(folder):
+def test_ours_beside_print_has_the_texts_of_the_cells_and_only_columns_that_tell_something(folder):
     exhibit = Results(folder).exhibit("demo", JMLR, "fig6")
-    (exhibit.folder / "fig6_compare.csv").write_text("series,ours,ours_cell,printed\n10,35.96,36.0,35\n")
-    titled = replace(exhibit, titles={"series": {"10": "ten"}})
-    grid = comparison_grid(pd.concat([titled.compare()] * 2), "T", "t", titled.titles)
-    assert cells(grid.html)[0] == ["36.0", "35"]
-    assert cells(frame_grid(titled.table("_compare"), "T", "t", titles=titled.titles).html)[0][0] == "ten"
+    # cells and names that look like numbers stay what they are
+    exhibit = replace(exhibit, titles={"series": {"10": "ten"}})
+    frame = pd.DataFrame(
+        {"series": ["10", "mcml"], "setting": "a", "empty": np.nan, "ours": [41.04, 2], "ours_std": 1.6,
+         "printed": 33.0, "ours_cell": ["41.0", "2"], "printed_cell": "33 ± 1.6"}
+    )  # fmt: skip
+    for columns, ours in (([], "41.0"), (["ours_cell", "printed_cell"], "41.04")):
+        frame.drop(columns=columns).to_csv(exhibit.folder / "fig6_compare.csv", index=False)
+        grid = comparison_grid(exhibit)
+        assert grid
+        assert heads(grid.html) == ["line", "ours", "printed"]
+        assert cells(grid.html)[0] == ["ten", ours, "33" if columns else "33 ± 1.6"]
+        assert cells(grid.html)[1][0] == "MCML"
 
 
-def test_several_sheets_are_told_apart_and_a_missing_number_is_a_dash():
+def test_several_sheets_are_told_apart_and_a_missing_number_is_a_dash(toys):
     sheet = Sheet("10 classes", ("10 classes", "ours"), (("mAP", "-"),), (False, True))
-    first, second = grids_of([sheet, sheet], "Table 4", "table4")
-    assert [grid.caption for grid in (first, second)] == [f"Table 4, part {part} of 2: 10 classes" for part in (1, 2)]
+    exhibit = replace(Results(toys).exhibit("demo", JMLR, "table4"), sheets=(sheet, sheet))
+    first, second = grids_of(exhibit)
+    captions = [f"{exhibit.heading}, demo title, part {part} of 2: 10 classes" for part in (1, 2)]
+    assert [grid.caption for grid in (first, second)] == captions
     assert cells(first.html) == [["mAP", MISSING]]
     assert not first.sortable
 

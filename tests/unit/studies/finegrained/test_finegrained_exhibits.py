@@ -10,8 +10,9 @@ from contract import check_exhibits, check_not_run, claims
 
 from lookalike.exhibits.headline import headline
 from lookalike.exhibits.sheets import sheets_of
+from lookalike.report.kept import run_summary
 from lookalike.report.provenance import read_jobs
-from lookalike.report.results import Results, run_summary
+from lookalike.report.results import Results
 from lookalike.studies.finegrained import pictures
 from lookalike.studies.finegrained.numbers import metrics_of
 from lookalike.studies.finegrained.systems import FEATURES, TABLE1, TABLE2
