@@ -1,10 +1,10 @@
-"""Keep what the jobs of a rehearsal took, and what five partitions would take on 2 and on 16 cores.
+"""Keep what the jobs of a rehearsal took, and say what five partitions would take on 2 and on 16 cores.
 
     python benchmarks/full_size.py logs/rehearsal ../stand-in --output workflow/resources/runs/full-size/rehearsal.json
 
 Jobs of examples/rehearsal.yaml leave records beside their logs. This adds them to the file, at any time: jobs that it
 has already, and whose records are gone, stay. The documentation's table of costs reads the file. How five partitions
-are made from one, and put on the cores, is in lookalike.report.costs.
+are made from one, and share the cores, is in lookalike.report.costs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 from lookalike.core.files import replacing
 from lookalike.core.job_record import SUFFIX
-from lookalike.report.costs import ALL_PARTITIONS, ONE_PARTITION, PARTITIONS, full_run, schedule
+from lookalike.report.costs import ALL_PARTITIONS, ONE_PARTITION, PARTITIONS, full_run, full_seconds
 
 CORES = (2, 16)
 KEPT = ("rule", "started", "seconds", "cpu_seconds", "peak_megabytes", "threads", "processor", "commit", "modified")
@@ -73,24 +73,19 @@ def main() -> None:
         parser.error(f"there is no record of a job in {', '.join(map(str, arguments.folders))}: name a folder of logs")
     tasks, started = full_run(jobs), sorted(job["started"] for job in jobs.values())
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    schedules = {str(n_cores): schedule(tasks, n_cores) for n_cores in CORES}
     summary = {
         "dates": [started[0][:10], started[-1][:10]],
         "cores": os.cpu_count(),
         "memory_gigabytes": round(memory / 1e9),
         "megabytes": round(sum(job["megabytes"] * job["times"] for job in jobs.values())),
-        "on_cores": {
-            n_cores: {"seconds": round(seconds), "megabytes_at_once": round(megabytes)}
-            for n_cores, (seconds, megabytes) in schedules.items()
-        },
         "jobs": jobs,
     }
     # whole or not at all: it holds jobs whose records are gone
     with replacing(arguments.output) as part:
         part.write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
     print(f"{len(jobs)} jobs of one partition; {len(tasks)} of {PARTITIONS} partitions:")
-    for n_cores, (seconds, megabytes) in schedules.items():
-        print(f"on {n_cores} cores {seconds / 3600:.1f} h, {megabytes / 1000:.1f} GB of memory at once")
+    for n_cores in CORES:
+        print(f"on {n_cores} cores {full_seconds(tasks, n_cores) / 3600:.1f} h")
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from lookalike.exhibits.claims import claims_of
 from lookalike.exhibits.claims_table import decided, read_claims
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.words import NO_NUMBER, interval_words, printed_words
-from lookalike.report.costs import REHEARSED, duration, read_rows, scaled, seconds_of
+from lookalike.report.costs import REHEARSED, duration, full_run, full_seconds, read_rows, scaled, seconds_of
 from lookalike.report.front import KINDS
 from lookalike.report.kept import margin_of
 from lookalike.report.ledger import ledger
@@ -252,7 +252,7 @@ def _rehearsed_total(parts: dict[str, list[Run]], rehearsal: Run) -> tuple[str, 
     of_all = {part: sum(job["cpu_seconds"] * job["times"] for job in own) for part, own in parts.items()}
     dearest = max(of_all, key=of_all.__getitem__)
     return (
-        *(duration(rehearsal["on_cores"][n_cores]["seconds"]) for n_cores in ("2", "16")),
+        *(duration(full_seconds(full_run(rehearsal["jobs"]), n_cores)) for n_cores in (2, 16)),
         _gigabytes(max(job["peak_megabytes"] for job in jobs) / 1000),
         _gigabytes(rehearsal["megabytes"] / 1000),
         f"{dearest} ({of_all[dearest] / sum(of_all.values()):.0%})",

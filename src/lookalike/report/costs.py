@@ -1,15 +1,13 @@
 """What a study takes on some cores, from what was measured: a rehearsal, parts of other runs, or an earlier run of it.
 
 A rehearsal has one partition, a full run five. So each job of a partition is taken five times, and a job of all
-partitions five times as long; others stay. Then a list schedule puts all of them on the cores: of the jobs whose inputs
-are there, the one with the longest way to the end begins first. A job takes its processor seconds, divided by its
-threads: what else ran on the machine counts little. What starts a process, a second or two, is not in them.
+partitions five times as long; others stay. The cores share their processor seconds, and no run is shorter than its
+longest chain of jobs that wait for each other. What starts a process, a second or two, is not in them.
 """
 
 from __future__ import annotations
 
 import csv
-import heapq
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -27,11 +25,10 @@ Run = dict[str, Any]
 
 
 class Task(NamedTuple):
-    """A job as the schedule sees it."""
+    """A job of a full run."""
 
-    seconds: float
+    cpu_seconds: float
     threads: int
-    megabytes: float
     after: tuple[str, ...]
 
 
@@ -51,7 +48,7 @@ def study_cost(kept: Path, dataset: str, cores: int, is_done: Callable[[str], bo
     if dataset == REHEARSED:
         jobs = _read(kept / "full-size" / "rehearsal.json")["jobs"]
         tasks = {name: task for name, task in full_run(jobs).items() if not is_done(name)}
-        return Cost(schedule(tasks, cores)[0], is_least=any(job["fits_at_limit"] for job in jobs.values()))
+        return Cost(full_seconds(tasks, cores), is_least=any(job["fits_at_limit"] for job in jobs.values()))
     runs = {run["dataset"]: run for run in map(_read, (*kept.glob("*.json"), kept / "full-size" / "measured.json"))}
     parts = [part for part in read_rows(kept / "full-size" / "parts.csv") if part["study"] == dataset]
     if parts and {part["run"] for part in parts if part["run"]} <= runs.keys():
@@ -102,9 +99,8 @@ def full_run(jobs: Mapping[str, Run]) -> dict[str, Task]:
     }
     return {
         copy: Task(
-            seconds=job["cpu_seconds"] / job["threads"] * job["times"] / len(copies[name]),
+            cpu_seconds=job["cpu_seconds"] * job["times"] / len(copies[name]),
             threads=job["threads"],
-            megabytes=job["peak_megabytes"],
             after=tuple(before for other in job["after"] for before in copies.get(other, [])),
         )
         for name, job in jobs.items()
@@ -112,35 +108,17 @@ def full_run(jobs: Mapping[str, Run]) -> dict[str, Task]:
     }
 
 
-def schedule(tasks: Mapping[str, Task], n_cores: int) -> tuple[float, float]:
-    """Return seconds until the last job ends, and the most megabytes that jobs hold beside each other."""
-    followers: dict[str, list[str]] = {name: [] for name in tasks}
-    waiting = {name: sum(before in tasks for before in task.after) for name, task in tasks.items()}
-    for name, task in tasks.items():
-        for before in filter(tasks.__contains__, task.after):
-            followers[before].append(name)
+def full_seconds(tasks: Mapping[str, Task], cores: int) -> float:
+    """Return what jobs take on some cores: their share of the processor seconds, or the longest chain of them."""
 
     @cache
-    def way(name: str) -> float:
-        return tasks[name].seconds + max(map(way, followers[name]), default=0.0)
+    def until_end_of(name: str) -> float:
+        task = tasks[name]
+        before = (until_end_of(other) for other in task.after if other in tasks)
+        return task.cpu_seconds / task.threads + max(before, default=0.0)
 
-    ready = [name for name, n_before in waiting.items() if not n_before]
-    running: list[tuple[float, str]] = []
-    now, free, held, most = 0.0, n_cores, 0.0, 0.0
-    while ready or running:
-        for name in sorted(ready, key=way, reverse=True):
-            if (threads := min(tasks[name].threads, n_cores)) <= free:
-                ready.remove(name)
-                heapq.heappush(running, (now + tasks[name].seconds, name))
-                free, held = free - threads, held + tasks[name].megabytes
-        most = max(most, held)
-        now, name = heapq.heappop(running)
-        free, held = free + min(tasks[name].threads, n_cores), held - tasks[name].megabytes
-        for follower in followers[name]:
-            waiting[follower] -= 1
-            if not waiting[follower]:
-                ready.append(follower)
-    return now, most
+    shared = sum(task.cpu_seconds for task in tasks.values()) / cores
+    return max(shared, *map(until_end_of, tasks)) if tasks else 0.0
 
 
 def duration(seconds: float) -> str:

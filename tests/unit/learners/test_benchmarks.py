@@ -57,18 +57,17 @@ def test_diagonal_learners_with_the_study_s_parameters(written):
         assert result["learners"]["QPAO"]["parameters"] == parameters
 
 
-def test_a_schedule_of_five_partitions_from_the_jobs_of_one(tmp_path, monkeypatch):
+def test_five_partitions_are_made_from_the_jobs_of_one(tmp_path, monkeypatch, capsys):
     blank = dict.fromkeys(("started", "processor", "commit"), "") | {"seconds": 9, "modified": False, "threads": 1}
     makes = {"scan": ([], "a", 2), "run/lego/0": (["a"], "b", 3), "gather": (["b"], "c", 1)}
     for name, (inputs, output, seconds) in makes.items():
-        job = {"rule": name, "inputs": inputs, "outputs": [output], "cpu_seconds": seconds, "peak_megabytes": 5}
+        job = {"rule": name, "inputs": inputs, "outputs": [output], "cpu_seconds": seconds * 3600, "peak_megabytes": 5}
         (tmp_path / f"logs/{name}.job.json").parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / f"logs/{name}.job.json").write_text(json.dumps(blank | job))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["", "logs", "--output", "kept.json"])
     for _ in range(2):  # a job whose record is gone stays
         runpy.run_path(str(PROJECT / "benchmarks" / "full_size.py"), run_name="__main__")
-        times = json.loads(Path("kept.json").read_text())["on_cores"]
-        assert [times[n]["seconds"] for n in ("2", "16")] == [2 + 3 * 3 + 1, 2 + 3 + 1]
-        assert times["16"]["megabytes_at_once"] == 25
+        lines = ["3 jobs of one partition; 7 of 5 partitions:", "on 2 cores 9.0 h", "on 16 cores 6.0 h"]
+        assert capsys.readouterr().out.splitlines() == lines
         Path("logs/scan.job.json").unlink(missing_ok=True)
