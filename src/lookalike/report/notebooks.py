@@ -1,4 +1,4 @@
-"""One paper for the reader of a notebook: its exhibits, claims and metrics, or how to make those that are missing."""
+"""One paper for the reader of a notebook: its exhibits, claims and numbers, or how to make those that are missing."""
 
 from __future__ import annotations
 
@@ -11,11 +11,25 @@ import pandas as pd
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_table
 from lookalike.exhibits.registry import PAPERS
+from lookalike.exhibits.results import with_parts
 from lookalike.report import SNAKEMAKE
 from lookalike.report.claims import claims_of
 from lookalike.report.results import Dataset, Exhibit, Results
 
-METRIC_COLUMNS = ("dataset", "study", "representation", "subset", "fold", "method", "metric", "x", "value")
+COLUMNS = (
+    "dataset",
+    "study",
+    "representation",
+    "subset",
+    "fold",
+    "setting",
+    "method",
+    "metric",
+    "x",
+    "value",
+    "source",
+)
+"""Columns of `PaperReader.metrics` that are always there."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +65,7 @@ class PaperReader:
     def __init__(self, paper: str, results: Results | None = None) -> None:
         if paper not in PAPERS:
             raise LookalikeError(f"there is no paper {paper!r}; there are: {', '.join(PAPERS)}")
-        self.paper = paper
-        self.results, self.why_none = results, ""
+        self.paper, self.results, self.why_none = paper, results, ""
         if results is None:
             try:
                 self.results = Results.find()
@@ -66,30 +79,22 @@ class PaperReader:
         return self.overview().text
 
     @property
-    def datasets(self) -> list[Dataset]:
+    def _exhibits(self) -> list[Exhibit]:
+        return self.results.exhibits(self.paper) if self.results else []
+
+    @property
+    def _datasets(self) -> list[Dataset]:
         """The data sets that have exhibits of this paper, in the order of `Results.datasets`."""
         own = {exhibit.dataset for exhibit in self._exhibits}
         return [dataset for dataset in self.results.datasets if dataset.id in own] if self.results else []
 
-    @property
-    def _exhibits(self) -> list[Exhibit]:
-        return self.results.exhibits(self.paper) if self.results else []
-
-    def exhibits(self, name: str) -> list[Exhibit]:
-        """Return one exhibit, once for every data set that has it."""
-        return [exhibit for exhibit in self._exhibits if exhibit.name == name]
-
-    def titles(self) -> dict[str, str]:
-        """Return name and heading of every exhibit of this paper that any data set has, in their order."""
-        return {exhibit.name: exhibit.heading for exhibit in self._exhibits}
-
     def overview(self) -> Shown:
         """Show every exhibit of the paper with its state in every data set that has it."""
-        citation, rows = PAPERS[self.paper].citation, []
-        for name, heading in self.titles().items():
-            states = (f"{exhibit.source}: {exhibit.state}" for exhibit in self.exhibits(name))
-            rows.append((heading, "; ".join(states)))
-        note = self.why_none or f"Results: {', '.join(dataset.source for dataset in self.datasets) or 'none yet'}."
+        citation, states = PAPERS[self.paper].citation, dict[str, list[str]]()
+        for exhibit in self._exhibits:
+            states.setdefault(exhibit.heading, []).append(f"{exhibit.source}: {exhibit.state}")
+        rows = [(heading, "; ".join(own)) for heading, own in states.items()]
+        note = self.why_none or f"Results: {', '.join(dataset.source for dataset in self._datasets) or 'none yet'}."
         return Shown(
             f"<p><b>{escape(citation)}</b><br>{escape(note)}</p>{_table(('exhibit', 'state'), rows)}",
             "\n".join([citation, note, *map(": ".join, rows)]),
@@ -97,9 +102,9 @@ class PaperReader:
 
     def show(self, name: str) -> Shown:
         """Show one exhibit, such as ``"table4"``, as every data set has it, real ones first; or how to get it."""
-        found = self.exhibits(name)
+        found = [exhibit for exhibit in self._exhibits if exhibit.name == name]
         if not found:
-            there = ", ".join(self.titles())
+            there = ", ".join(dict.fromkeys(exhibit.name for exhibit in self._exhibits))
             return self._missing(f"{name} is not among the results" + (f" (there are: {there})" if there else ""))
         texts = (f"{exhibit.heading}, {exhibit.source}: {' '.join(exhibit.caption)}" for exhibit in found)
         return Shown("<hr>".join(exhibit._repr_html_() for exhibit in found), "\n\n".join(texts))
@@ -121,13 +126,18 @@ class PaperReader:
         return Shown(_table(("verdict", "claim", "by"), rows), text)
 
     def metrics(self) -> pd.DataFrame:
-        """Return the tidy metrics of all data sets that have exhibits of this paper, and the ``source`` of each."""
-        tables = [pd.DataFrame(columns=[*METRIC_COLUMNS, "source"])]
-        for dataset in self.datasets:
+        """Return the numbers of all data sets that have exhibits of this paper, and the ``source`` of each.
+
+        Rows of the one table of results have a column for each part of their setting besides.
+        """
+        tables = [pd.DataFrame(columns=list(COLUMNS))]
+        for dataset in self._datasets:
+            folder = dataset.exhibits[0].folder.parents[1]
             for study in dict.fromkeys(exhibit.study for exhibit in dataset.exhibits if exhibit.paper == self.paper):
-                path = dataset.exhibits[0].folder.parents[1] / study / "metrics.parquet"
-                table = read_table(path) if path.is_file() else tables[0]
-                tables += [table.assign(dataset=dataset.id, study=study, source=dataset.source)] * (len(table) > 0)
+                names = "results.parquet", f"{study}/results.parquet", f"{study}/metrics.parquet"
+                for table in [read_table(folder / name) for name in names if (folder / name).is_file()]:
+                    rows = with_parts(table[table["study"] == study]) if "study" in table else table
+                    tables += [rows.assign(dataset=dataset.id, study=study, source=dataset.source)] * (len(rows) > 0)
         return pd.concat(tables[1:] or tables, ignore_index=True)
 
     def _missing(self, what: str) -> Shown:

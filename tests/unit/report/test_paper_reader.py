@@ -5,6 +5,7 @@ import pytest
 from made_report import CLAIMS, DEEP, JMLR, SOML, edit_sidecar, write_claims
 
 from lookalike.core.errors import LookalikeError
+from lookalike.exhibits.results import write_results
 from lookalike.report.notebooks import PaperReader
 from lookalike.report.results import Results
 
@@ -78,6 +79,12 @@ def test_metrics_name_their_source_and_are_only_those_of_the_paper(folder):
     assert metrics["source"].tolist() == ["demo title", "websim_demo title (synthetic)"]
     assert metrics[["study", "value"]].to_numpy().tolist() == [["category", 0.0], ["web", 0.2]]
     assert PaperReader(SOML, Results(folder)).metrics().empty
+    # of the one table of results, the rows of the study
+    rows = [{"study": study, "setting": "codebook=10k", "metric": "map", "value": 0.5} for study in ("web", "human")]
+    write_results(rows, folder / "websim_demo" / "results.parquet")
+    found = PaperReader(JMLR, Results(folder)).metrics()
+    assert found.loc[found["codebook"] == "10k", ["study", "value"]].to_numpy().tolist() == [["web", 0.5]]
+    assert len(found) == 3
 
 
 def test_without_any_results_all_says_how_to_make_some(monkeypatch, tmp_path):
