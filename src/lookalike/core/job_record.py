@@ -1,7 +1,7 @@
 """What a job of the workflow took and what it ran on, in a small file beside its log.
 
-The report follows a table back to the images through them. Records differ from run to run, so they are no output of a
-rule and nothing depends on them.
+The report tells from them what made an exhibit, and what a run took. Records differ from run to run, so they are no
+output of a rule and nothing depends on them.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ from lookalike.studies.rooms import all_exhibits
 
 def run_summary(dataset: Dataset, folder: Path, jobs: Jobs, command: str) -> dict[str, object]:
     """Sum up a finished run from ``results/{dataset}`` and its jobs' records; this is the machine that it ran on."""
-    jobs = jobs.behind(exhibit.output for exhibit in dataset.exhibits)
-    work, drawn = jobs.records, [exhibit for exhibit in dataset.exhibits if exhibit.was_drawn]
+    jobs = jobs.of([dataset.id])
+    drawn = [exhibit for exhibit in dataset.exhibits if exhibit.was_drawn]
     return {
         "dataset": dataset.id,
         "title": dataset.title,
@@ -30,10 +30,10 @@ def run_summary(dataset: Dataset, folder: Path, jobs: Jobs, command: str) -> dic
         "studies": dataset.studies,
         "size": next((exhibit.size for exhibit in drawn if exhibit.size), ""),
         "command": command,
-        "date": f"{work[0].started:%Y-%m-%d}" if work else "",
-        "commits": work.distinct("commit"),
-        "modified": work.modified,
-        "processors": work.distinct("processor"),
+        "date": f"{jobs[0].started:%Y-%m-%d}" if jobs else "",
+        "commits": jobs.distinct("commit"),
+        "modified": jobs.modified,
+        "processors": jobs.distinct("processor"),
         "cores": os.cpu_count(),
         "memory_gigabytes": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9),
         "stored_megabytes": {part.name: _megabytes(part) for part in sorted(folder.glob("[!.]*"))},

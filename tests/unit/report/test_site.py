@@ -175,7 +175,7 @@ ARTICLES = {
         "jmlr2010", "table4-demo",
         ["<dt>Rule</dt><dd>draw_category</dd>", "<dt>Drawn by</dt><dd><code>made_report.table</code></dd>",
          "datasets.demo, category.demo", "<dt>Root seed</dt><dd>7</dd>",
-         "4 jobs, 8 s by the clock, 13 s of processor time"], [],
+         "2 s by the clock, 1 s of processor time"], [],
     ),
     "what was not run says what to do": (
         "jmlr2010", "fig6-caltech256", [f"N{NOT_RUN[1:]}.", ], ["<img"],
