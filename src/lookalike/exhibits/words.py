@@ -292,14 +292,6 @@ def unlike_print(margins: Iterable[Margin]) -> str:
     return " ".join(f"{how} in print: {'; '.join(map(margin_words, there))}." for how, there in apart.items() if there)
 
 
-def level_words(margin: Margin, *, is_printed: bool) -> tuple[str, str]:
-    """Write what each of both methods reaches, ``24.1%``; in print, "" where no number is printed."""
-    levels = margin.printed_levels if is_printed else margin.levels
-    form = "{:,.0f}" if margin.contrast.unit == "triplets" else "{:g}%" if is_printed else "{:.1f}%"
-    first, second = ("" if math.isnan(level) else form.format(level) for level in levels)
-    return first, second
-
-
 def margin_sentences(margin: Margin) -> list[str]:
     """Say which method is best, as in the paper or not, and how many pairs come in its order; a sentence each.
 

@@ -1,12 +1,13 @@
 """The front page: what was reproduced, on which data and how well, and which claims hold.
 
-All numbers are the margins of sidecars, or the evidence of claims: nothing is computed anew.
+All numbers are the margins of sidecars, or the evidence of claims: nothing is computed here.
 """
 
 from __future__ import annotations
 
 import base64
 import io
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -21,7 +22,7 @@ from lookalike.exhibits.drawing import draw
 from lookalike.exhibits.model import Axis, Figure, Line, Margin, Panel, Series
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.style import BLACK, BLUE, GREY, Look, paper_style
-from lookalike.report.pages import address_of, same_earlier
+from lookalike.report.pages import same_earlier
 from lookalike.report.results import Exhibit, Results
 
 KINDS = {False: "real photographs", True: "synthetic"}
@@ -46,14 +47,6 @@ class Row(NamedTuple):
         return ", ".join(filter(None, (self.exhibit.dataset_title, self.first.setting)))
 
 
-class Item(NamedTuple):
-    """A result in words, what it is of, and where it is shown."""
-
-    place: str
-    address: str
-    text: str
-
-
 def rows_of(results: Results, paper: str) -> list[Row]:
     """Return the lines of the table of a paper, or of a group of our own."""
     return [
@@ -65,13 +58,13 @@ def rows_of(results: Results, paper: str) -> list[Row]:
 
 def distinct_rows(results: Results) -> list[Row]:
     """Return the lines on photographs, each margin once: a paper and its draft share ours."""
-    seen: set[tuple[str, ...]] = set()
+    told: set[tuple[str, ...]] = set()
     rows = []
     for row in (row for paper in (*PAPERS, *results.groups) for row in rows_of(results, paper)):
         keys = {(row.exhibit.dataset, *margin.contrast.key): margin for margin in row.margins}
-        margins = tuple(margin for key, margin in keys.items() if key not in seen)
+        margins = tuple(margin for key, margin in keys.items() if key not in told)
         rows += [Row(row.exhibit, margins)] if margins and not row.exhibit.synthetic else []
-        seen |= {*keys}
+        told |= {*keys}
     return rows
 
 
@@ -104,26 +97,18 @@ def minimum_words(results: Results, row: Row) -> str:
     return f"Descents that go on to their minimum: {'; '.join(found)}." if found else ""
 
 
-def order_words(row: Row) -> str:
-    """Say how many methods come in the order of the paper; "" where it has none."""
-    return " ".join(words.margin_sentences(row.first)[1:])
-
-
 def _levels(row: Row) -> str:
     """Write ``OASIS reaches 24.1% (33% in the paper), MCML 21.3% (29%) and Euclidean 18.7% (23%)``."""
     levels: dict[str, str] = {}
     for margin in row.margins:
-        sides = (margin.method, margin.rival), *(words.level_words(margin, is_printed=side) for side in (False, True))
-        for name, ours, printed in zip(*sides, strict=True):
-            in_paper = f" ({printed}{'' if levels else ' in the paper'})" if printed else ""
-            levels.setdefault(name, f"{ours}{in_paper}")
+        ours, in_print = ("{:,.0f}", "{:,.0f}") if margin.contrast.unit == "triplets" else ("{:.1f}%", "{:g}%")
+        names = margin.method, margin.rival
+        for name, here, printed in zip(names, margin.levels, margin.printed_levels, strict=True):
+            where = "" if levels else " in the paper"
+            in_paper = "" if math.isnan(printed) else f" ({in_print.format(printed)}{where})"
+            levels.setdefault(name, f"{ours.format(here)}{in_paper}")
     (first, level), *others = levels.items()
     return words.listed([f"{first} reaches {level}", *(f"{name} {level}" for name, level in others)])
-
-
-def compared(results: Results) -> list[Item]:
-    """Return how the methods compare on photographs, each result once."""
-    return [_item(row) for row in distinct_rows(results)]
 
 
 def synthetic_words(results: Results) -> str:
@@ -132,14 +117,13 @@ def synthetic_words(results: Results) -> str:
     return f"Made by code, to show that the methods run: {words.listed(titles)}." if titles else ""
 
 
-def _item(row: Row) -> Item:
-    """Return how the methods of a line compare; of what a paper prints, what it reaches and what is unlike in print."""
+def compared_words(row: Row) -> str:
+    """Say how the methods of a line compare; of what a paper prints, what it reaches and what is unlike in print."""
     if row.exhibit.paper in PAPERS:
         parts = [result_words(row), words.unlike_print(row.margins)]
     else:
         parts = [words.sentence("; ".join(map(words.margin_words, row.margins)))]
-    notes = dict.fromkeys(margin.note for margin in row.margins)
-    return Item(row.place, address_of(row.exhibit), " ".join(filter(None, (*parts, *notes))))
+    return " ".join(filter(None, (*parts, *dict.fromkeys(margin.note for margin in row.margins))))
 
 
 def repeated(results: Results, rows: Sequence[Row]) -> dict[str, str]:

@@ -58,7 +58,8 @@ def _paragraph(results: Results, row: front.Row) -> str:
     """Say of a data set what it is, how well the paper's method does on it, and what leaves that open."""
     exhibit, title = row.exhibit, row.exhibit.dataset_title
     about = "; ".join(filter(None, (front.KINDS[exhibit.synthetic], exhibit.size, row.first.setting)))
-    sentences = (front.result_words(row), front.order_words(row), front.minimum_words(results, row), exhibit.undecided)
+    order = " ".join(words.margin_sentences(row.first)[1:])
+    sentences = (front.result_words(row), order, front.minimum_words(results, row), exhibit.undecided)
     text = " ".join(filter(None, sentences))
     return f"**{title[0].upper()}{title[1:]}** ({about}). {text}"
 
