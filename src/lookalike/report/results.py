@@ -98,7 +98,7 @@ class Exhibit(Sidecar):
         """Return the picture or the table itself."""
         picture = self.picture()
         if picture is None:
-            return html(self.sheets, f"{self.dataset}-{self.id.replace('/', '-')}")
+            return html(self.sheets, f"{self.dataset}-{self.paper}-{self.name}")
         data = base64.b64encode(picture.read_bytes()).decode("ascii")
         # the caption beneath describes it; here is what it is
         alternative = escape(f"{self.heading}, {self.kind} of {self.dataset_title}", quote=True)
@@ -170,12 +170,7 @@ class Results:
         for path in _sidecars(self.folder):
             by_dataset.setdefault(path.parents[2].name, []).append(read_exhibit(path))
         found = [_dataset(self.folder / name, exhibits) for name, exhibits in by_dataset.items()]
-        places = {room: place for place, room in enumerate(ROOMS)}
-
-        def place(dataset: Dataset) -> tuple[int, bool, str]:
-            return min((places[room] for room in dataset.studies), default=len(ROOMS)), dataset.synthetic, dataset.id
-
-        return sorted(found, key=place)
+        return sorted(found, key=lambda found: (ROOMS.index(found.studies[0]), found.synthetic, found.id))
 
     @cached_property
     def claims(self) -> list[dict[str, str]]:
@@ -225,21 +220,20 @@ def _sidecars(folder: Path) -> Iterable[Path]:
 
 
 def _place(exhibit: Exhibit) -> tuple[int, int, int, str]:
-    """Return a key to sort exhibits by: paper, then its numbering, then study; what is unknown comes last."""
-    paper, room = [*PAPERS, exhibit.paper].index(exhibit.paper), [*ROOMS, exhibit.study].index(exhibit.study)
-    return paper, exhibit.order, room, exhibit.id
+    """Return a key to sort exhibits by: paper, with our own groups last, then its numbering, then study."""
+    return [*PAPERS, exhibit.paper].index(exhibit.paper), exhibit.order, ROOMS.index(exhibit.study), exhibit.id
 
 
 def _dataset(folder: Path, exhibits: list[Exhibit]) -> Dataset:
     """Sum up the exhibits of one data set."""
     exhibits = sorted(exhibits, key=_place)
-    headline = folder / "exhibits" / "headline.txt"
+    first, headline = exhibits[0], folder / "exhibits" / "headline.txt"
     return Dataset(
         id=folder.name,
-        title=exhibits[0].dataset_title,
-        synthetic=exhibits[0].synthetic,
+        title=first.dataset_title,
+        synthetic=first.synthetic,
         headline=headline.read_text(encoding="utf-8").strip("\n") if headline.is_file() else "",
-        not_run=exhibits[0].problem if all(exhibit.state == State.NOT_RUN for exhibit in exhibits) else "",
+        not_run=first.problem if all(exhibit.state == State.NOT_RUN for exhibit in exhibits) else "",
         exhibits=tuple(exhibits),
     )
 
