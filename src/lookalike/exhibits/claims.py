@@ -39,7 +39,7 @@ class Reason(StrEnum):
     """It is sure by itself, and not among all primary claims of its paper (Holm)."""
 
 
-class Sought(NamedTuple):
+class Pairs(NamedTuple):
     """Contrasts that a claim is about: a metric, and names of methods or of roles that methods have in a study."""
 
     metric: str
@@ -61,7 +61,7 @@ class Claim:
     text: str
     study: str
     settings: tuple[str, ...]
-    contrasts: tuple[Sought, ...]
+    contrasts: tuple[Pairs, ...]
     predicate: str
     parameters: Mapping[str, Any]
     limits: tuple[str, ...]
@@ -114,19 +114,19 @@ def claims_of(rows: Iterable[Mapping[str, str]]) -> list[Claim]:
     """Return the claims in rows of claims.csv, whose values are text."""
     found = []
     for row in rows:
-        parts: dict[str, Any] = {**row, "contrasts": tuple(map(sought, filter(None, row["contrasts"].split(";"))))}
+        parts: dict[str, Any] = {**row, "contrasts": tuple(map(read_pairs, filter(None, row["contrasts"].split(";"))))}
         for name in ("settings", "limits", "run"):
             parts[name] = tuple(part for part in row[name].split(";") if part)
         found.append(Claim(**{**parts, "parameters": json.loads(row["parameters"] or "{}")}))
     return found
 
 
-def sought(text: str) -> Sought:
+def read_pairs(text: str) -> Pairs:
     """Read ``metric: first, first - second, second``; ``metric?: ...`` is left out where there is none."""
     metric, _, names = text.partition(": ")
     first, _, second = names.partition(" - ")
-    firsts, seconds = (tuple(name.strip() for name in side.split(",") if name.strip()) for side in (first, second))
-    return Sought(metric.replace("?", "").strip(), firsts, seconds, "?" in metric)
+    firsts, seconds = (tuple(name.strip() for name in names.split(",") if name.strip()) for names in (first, second))
+    return Pairs(metric.replace("?", "").strip(), firsts, seconds, "?" in metric)
 
 
 def decide(claim: Claim, study: Study) -> Verdict:
@@ -176,7 +176,7 @@ def groups_in(claim: Claim, study: Study, settings: Sequence[str]) -> list[Group
     return found
 
 
-def groups_of(study: Study, setting: str, part: Sought) -> list[Group]:
+def groups_of(study: Study, setting: str, part: Pairs) -> list[Group]:
     """Return the rows of each contrast of a part of a claim; one without a number stands for what there is not."""
     first, second = (
         [method for name in names for method in study.role(name)] for names in (part.first, part.second or ("",))

@@ -196,18 +196,14 @@ def scope_words(verdict: str, tried: str, untried: str) -> str:
     return f"{on} {tried}{f', {not_on} {untried}' if untried else ''}" if tried else ""
 
 
-def names_parts(verdict: Verdict) -> bool:
-    """Tell whether numbers behind a verdict stand with the parts of a study that they are of."""
-    return len({row.setting for row in verdict.rows}) > 1
-
-
 def evidence(verdict: Verdict, study: Study) -> list[str]:
-    """Say what decided a claim, a part each with its setting; what several settings say alike is said once."""
+    """Say what decided a claim, a part each, of several settings with its own; what these say alike is said once."""
+    has_parts = len({row.setting for row in verdict.rows}) > 1
     said: dict[str, dict[str, None]] = {}
     for (setting, *_), rows in groupby(verdict.rows, lambda row: row.key):
         said.setdefault(contrast_words(list(rows), study.title_of), {})[setting] = None
     return [
-        f"{' and '.join(map(study.setting_title, settings))}: {words}" if names_parts(verdict) else words
+        f"{' and '.join(map(study.setting_title, settings))}: {words}" if has_parts else words
         for words, settings in said.items()
     ]
 

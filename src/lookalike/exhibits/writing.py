@@ -88,16 +88,9 @@ def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
     written = drawn if drawn is not None else _nothing(exhibit)
     _write(written, exhibit, study, folder, " ".join(caption), problem)
     margins = getattr(drawn, "margins", ())
-    files = [study.files.get(name) or () for name in (*exhibit.needs, *exhibit.optional)]
-    sources = [[paths] if isinstance(paths, str) else paths for paths in files]
+    about = {name: getattr(exhibit, name) for name in ("id", "paper", "name", "label", "title", "kind", "study")}
     sidecar = Sidecar(
-        id=exhibit.id,
-        paper=exhibit.paper,
-        name=exhibit.name,
-        label=exhibit.label,
-        title=exhibit.title,
-        kind=exhibit.kind,
-        study=exhibit.study,
+        **about,
         order=exhibit.place,
         dataset=study.dataset,
         dataset_title=study.title,
@@ -106,7 +99,9 @@ def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
         notes=() if drawn is None else (*drawn.notes, *study.notes(drawn)),
         state=absence or State.DRAWN,
         problem=problem,
-        sources=tuple(sorted({str(path) for paths in sources for path in paths})),
+        sources=tuple(
+            sorted({str(path) for name in (*exhibit.needs, *exhibit.optional) for path in study.paths(name)})
+        ),
         drawn_by=exhibit.drawn_by,
         sheets=tuple(sheets_of(drawn)) if isinstance(drawn, Table) else (),
         entries=tuple(drawn.entries) if isinstance(drawn, Gallery) else (),
