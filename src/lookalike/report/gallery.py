@@ -53,8 +53,8 @@ class Query(NamedTuple):
             return ()
         left, top, right, bottom = self.entry.box
         width, height = self.thumbnail.picture.width, self.thumbnail.picture.height
-        sides = (width * left, height * top, width * (right - left), height * (bottom - top))
-        return tuple(round(side, 1) for side in sides)
+        lengths = (width * left, height * top, width * (right - left), height * (bottom - top))
+        return tuple(round(length, 1) for length in lengths)
 
 
 class Gallery(NamedTuple):
@@ -64,11 +64,6 @@ class Gallery(NamedTuple):
     exhibit: Exhibit
     queries: list[Query]
     album: Album
-
-    @property
-    def labels(self) -> list[str]:
-        """Labels of the queries, each once, in their order."""
-        return list(dict.fromkeys(query.entry.words for query in self.queries))
 
     @property
     def marks(self) -> list[Mark]:
@@ -82,7 +77,7 @@ class Gallery(NamedTuple):
         """Say which of the images that were asked for are missing or damaged; "" where none is."""
         missing = [image for image, thumbnail in self.album.items() if thumbnail is None]
         what = f"{len(missing)} of the gallery's {len(self.album)} images cannot be read, such as"
-        return f"{what} {missing[0]}: make or put them anew, and run the same command again." if missing else ""
+        return f"{what} {missing[0]}: put them back, and run the same command again." if missing else ""
 
     @property
     def square(self) -> bool:

@@ -352,11 +352,11 @@ def test_a_claim_leads_to_the_exhibits_that_it_names_and_these_lead_back(pages):
     assert 'href="claims.html#claim-demo-best"' in article(pages["jmlr2010.html"], "table4-demo")
 
 
-def test_entries_become_queries_with_their_rankings(toys):
+def test_entries_become_queries_with_their_rankings(toys, pages):
     (gallery,), left_out = galleries_of(Results(toys))
     assert left_out == []
     assert [query.entry.words for query in gallery.queries] == ["class 0", "class 0", "class 1", "class 1"], "by label"
-    assert gallery.labels == ["class 0", "class 1"]
+    assert re.findall(r"<option[^>]*>([^<]*)</option>", pages["gallery.html"]) == ["all 2", "class 0", "class 1"]
     query = gallery.queries[3]
     assert (query.entry.chosen, query.box) == ("largest gain", (28.0, 21.0, 56.0, 42.0))
     assert [mark.meaning for mark in gallery.marks] == ["same class", "other class"]
