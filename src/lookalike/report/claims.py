@@ -12,7 +12,7 @@ from lookalike.exhibits.printed import p_value
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.statuses import Outcome
 from lookalike.report.pages import address_of, page_of
-from lookalike.report.results import Exhibit, Results
+from lookalike.report.results import Results, ShownExhibit
 
 FURTHER = {
     "decided_by": "Rule",
@@ -60,7 +60,7 @@ def _told(row: Mapping[str, str], column: str) -> str:
     return p_value(float(row[column])) if column in ("p", "p_adjusted") else row[column]
 
 
-def claims_about(exhibit: Exhibit, claims: Iterable[Claim]) -> list[Claim]:
+def claims_about(exhibit: ShownExhibit, claims: Iterable[Claim]) -> list[Claim]:
     """Return the claims whose numbers an exhibit shows."""
     address = address_of(exhibit)
     return [claim for claim in claims if address in dict(claim["exhibits"]).values()]

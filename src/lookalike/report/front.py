@@ -23,7 +23,7 @@ from lookalike.exhibits.model import Axis, Figure, Line, Margin, Panel, Series
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.style import BLACK, BLUE, GREY, Look, paper_style
 from lookalike.report.pages import same_earlier
-from lookalike.report.results import Exhibit, Results
+from lookalike.report.results import Results, ShownExhibit
 
 KINDS = {False: "real photographs", True: "synthetic"}
 LETTERS = 38
@@ -33,7 +33,7 @@ LETTERS = 38
 class Row(NamedTuple):
     """A line of a paper's table: the margins of one exhibit, data set, setting and metric."""
 
-    exhibit: Exhibit
+    exhibit: ShownExhibit
     margins: tuple[Margin, ...]
 
     @property
@@ -156,7 +156,7 @@ def forest(results: Results) -> str:
     return f"data:image/svg+xml;base64,{base64.b64encode(file.getvalue()).decode('ascii')}"
 
 
-def _row_name(exhibit: Exhibit, margin: Margin, has_settings: bool) -> str:
+def _row_name(exhibit: ShownExhibit, margin: Margin, has_settings: bool) -> str:
     """Write ``20 Caltech-256 classes`` above ``OASIS − MCML, mAP``, in lines that leave the chart its room."""
     where = ", ".join(filter(None, (exhibit.dataset_title, margin.setting * has_settings)))
     return "\n".join((*wrap(where, LETTERS), *wrap(f"{margin.method} − {margin.other}, {margin.metric}", LETTERS)))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from lookalike.exhibits.model import Entry, Mark
 from lookalike.exhibits.neighbours import median_first
 from lookalike.report.pictures import Picture, encode_thumbnail
-from lookalike.report.results import Exhibit, Results
+from lookalike.report.results import Results, ShownExhibit
 
 SIDE, QUALITY = 112, 58
 """Longer side of a thumbnail in pixels, and its quality as WebP."""
@@ -57,11 +57,11 @@ class Query(NamedTuple):
         return tuple(round(length, 1) for length in lengths)
 
 
-class Gallery(NamedTuple):
+class QueryGallery(NamedTuple):
     """The queries of one exhibit."""
 
     id: str
-    exhibit: Exhibit
+    exhibit: ShownExhibit
     queries: list[Query]
     album: Album
 
@@ -85,7 +85,7 @@ class Gallery(NamedTuple):
         return median(query.thumbnail.picture.width / query.thumbnail.picture.height for query in self.queries) < 1.15
 
 
-def galleries_of(results: Results) -> tuple[list[Gallery], list[tuple[Exhibit, str]]]:
+def galleries_of(results: Results) -> tuple[list[QueryGallery], list[tuple[ShownExhibit, str]]]:
     """Return the galleries of all sidecars with entries, and the exhibits that cannot be shown, each with why."""
     galleries, left_out = [], []
     for exhibit in results.exhibits():
@@ -97,7 +97,7 @@ def galleries_of(results: Results) -> tuple[list[Gallery], list[tuple[Exhibit, s
         found = [(f"query-{id}-{place}", entry, album[entry.image]) for place, entry in entries]
         queries = [Query(name, entry, thumbnail) for name, entry, thumbnail in found if thumbnail is not None]
         if queries:
-            galleries.append(Gallery(id, exhibit, queries, album))
+            galleries.append(QueryGallery(id, exhibit, queries, album))
         else:
             left_out.append((exhibit, "its images are not in place any more; put them back."))
     return galleries, left_out

@@ -14,7 +14,7 @@ from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.results import with_parts
 from lookalike.report import SNAKEMAKE
 from lookalike.report.claims import claims_of
-from lookalike.report.results import Dataset, Exhibit, Results
+from lookalike.report.results import Dataset, Results, ShownExhibit
 
 COLUMNS = (
     "dataset",
@@ -79,7 +79,7 @@ class PaperReader:
         return self.overview().text
 
     @property
-    def _exhibits(self) -> list[Exhibit]:
+    def _exhibits(self) -> list[ShownExhibit]:
         return self.results.exhibits(self.paper) if self.results else []
 
     @property

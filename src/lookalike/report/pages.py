@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lookalike.exhibits.registry import PAPERS
 from lookalike.report import SNAKEMAKE
-from lookalike.report.results import Exhibit, Results
+from lookalike.report.results import Results, ShownExhibit
 from lookalike.studies.rooms import all_exhibits
 
 BEYOND = "beyond.html"
@@ -26,25 +26,25 @@ def section_id(paper: str, name: str) -> str:
     return name if paper in PAPERS else f"{paper}-{name}"
 
 
-def view_id(exhibit: Exhibit) -> str:
+def view_id(exhibit: ShownExhibit) -> str:
     """Return the id of an exhibit of one data set on its page."""
     return f"{section_id(exhibit.paper, exhibit.name)}-{exhibit.dataset}"
 
 
-def address_of(exhibit: Exhibit) -> str:
+def address_of(exhibit: ShownExhibit) -> str:
     """Return where an exhibit of one data set is shown."""
     return f"{page_of(exhibit.paper)}#{view_id(exhibit)}"
 
 
-def command_of(exhibit: Exhibit) -> str:
+def command_of(exhibit: ShownExhibit) -> str:
     """Return what makes an exhibit again, from the project's folder."""
     name = exhibit.paths[0].name if exhibit.paths else f"{exhibit.name}.json"
     return f"{SNAKEMAKE} --force results/{exhibit.dataset}/exhibits/{exhibit.paper}/{name}"
 
 
-def sections(results: Results, paper: str) -> dict[str, list[Exhibit]]:
+def sections(results: Results, paper: str) -> dict[str, list[ShownExhibit]]:
     """Return exhibits of a paper by the ids of their sections, in its order; those of several data sets in theirs."""
-    found: dict[str, list[Exhibit]] = {}
+    found: dict[str, list[ShownExhibit]] = {}
     for exhibit in results.exhibits(paper):
         found.setdefault(section_id(paper, exhibit.name), []).append(exhibit)
     return found
@@ -60,7 +60,7 @@ def absent(results: Results, paper: str) -> list[str]:
     return [f"{', '.join(named)} (a study needs {condition})" for condition, named in labels.items()]
 
 
-def same_earlier(exhibit: Exhibit, results: Results) -> Exhibit | None:
+def same_earlier(exhibit: ShownExhibit, results: Results) -> ShownExhibit | None:
     """Return the exhibit of an earlier paper that shows the same numbers of ours, drawn by the same function."""
     papers = list(PAPERS)
     for other in results.exhibits(dataset=exhibit.dataset) if exhibit.paper in papers and exhibit.was_drawn else ():
@@ -70,7 +70,7 @@ def same_earlier(exhibit: Exhibit, results: Results) -> Exhibit | None:
     return None
 
 
-def _shows(exhibit: Exhibit) -> object:
+def _shows(exhibit: ShownExhibit) -> object:
     """Return what two exhibits of the same have alike: a drawing, or the numbers of a table."""
     if exhibit.kind != "table":
         return (exhibit.folder / f"{exhibit.name}.svg").read_bytes()
@@ -78,7 +78,7 @@ def _shows(exhibit: Exhibit) -> object:
     return exhibit.id if ours is None else sorted(ours.dropna())
 
 
-def files_of(exhibit: Exhibit, folder: Path) -> dict[str, str]:
+def files_of(exhibit: ShownExhibit, folder: Path) -> dict[str, str]:
     """Return the files of an exhibit as a page in a folder links to them, without an empty table beside print."""
     kinds = {path.name.removeprefix(exhibit.name): path for path in exhibit.paths}
     return {

@@ -16,7 +16,7 @@ from lookalike.core.job_record import SUFFIX, JobRecord
 from lookalike.exhibits.printed import human_time
 from lookalike.report.names import LIBRARIES
 from lookalike.report.pages import command_of
-from lookalike.report.results import Exhibit
+from lookalike.report.results import ShownExhibit
 
 COLUMNS = ("rule", "jobs", "cpu_seconds", "seconds", "longest_seconds", "peak_megabytes")
 """Columns of `Jobs.by_rule`."""
@@ -96,7 +96,7 @@ class Fact(NamedTuple):
     is_code: bool = False
 
 
-def facts_of(exhibit: Exhibit, jobs: Jobs, seed: int | None) -> list[Fact]:
+def facts_of(exhibit: ShownExhibit, jobs: Jobs, seed: int | None) -> list[Fact]:
     """Return all that is known of how one exhibit came about."""
     job = jobs.maker(exhibit.output)
     kind = "made by code" if exhibit.synthetic else "real data"

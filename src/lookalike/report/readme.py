@@ -17,7 +17,7 @@ from lookalike.report import front
 
 if TYPE_CHECKING:
     from lookalike.report.kept import KeptRun
-    from lookalike.report.results import Exhibit, Results
+    from lookalike.report.results import Results, ShownExhibit
 
 BEGIN, END = "<!-- made by `make readme`: begin -->", "<!-- made by `make readme`: end -->"
 N_QUERIES = 3
@@ -64,7 +64,7 @@ def _paragraph(results: Results, row: front.Row) -> str:
     return f"**{title[0].upper()}{title[1:]}** ({about}). {text}"
 
 
-def write_readme_picture(gallery: Exhibit, path: PathLike) -> None:
+def write_readme_picture(gallery: ShownExhibit, path: PathLike) -> None:
     """Draw the first random queries of a gallery, with their neighbours before and after learning, as WebP."""
     queries = pictured([entry for entry in gallery.entries if entry.chosen == RANDOM])[:N_QUERIES]
     if not queries:

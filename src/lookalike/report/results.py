@@ -37,7 +37,7 @@ GROUPS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class Exhibit(Sidecar):
+class ShownExhibit(Sidecar):
     """One table, figure, gallery or picture of one data set, as its sidecar tells it."""
 
     folder: Path = field(repr=False, kw_only=True)
@@ -117,7 +117,7 @@ class Dataset:
     """Its main numbers in a few lines; "" where the study has written none."""
     not_run: str
     """What to do to run it, where no exhibit of it was run; else ""."""
-    exhibits: tuple[Exhibit, ...] = field(repr=False)
+    exhibits: tuple[ShownExhibit, ...] = field(repr=False)
     """In the papers' order."""
 
     @property
@@ -166,7 +166,7 @@ class Results:
     @cached_property
     def datasets(self) -> list[Dataset]:
         """Data sets that have an exhibit, by study, those of real images first, then by id."""
-        by_dataset: dict[str, list[Exhibit]] = {}
+        by_dataset: dict[str, list[ShownExhibit]] = {}
         for path in _sidecars(self.folder):
             by_dataset.setdefault(path.parents[2].name, []).append(read_exhibit(path))
         found = [_dataset(self.folder / name, exhibits) for name, exhibits in by_dataset.items()]
@@ -191,13 +191,13 @@ class Results:
         """Groups of our own that have an exhibit, in the order of studies."""
         return list(dict.fromkeys(exhibit.paper for exhibit in self.exhibits() if exhibit.paper not in PAPERS))
 
-    def exhibits(self, paper: str | None = None, dataset: str | None = None) -> list[Exhibit]:
+    def exhibits(self, paper: str | None = None, dataset: str | None = None) -> list[ShownExhibit]:
         """Return exhibits of all or one paper (or group of our own) and data set, by paper, its numbering and study."""
         every = [exhibit for found in self.datasets if dataset in (None, found.id) for exhibit in found.exhibits]
         # sorting is stable: data sets keep their order within an exhibit
         return sorted((exhibit for exhibit in every if paper in (None, exhibit.paper)), key=_place)
 
-    def exhibit(self, dataset: str, paper: str, name: str) -> Exhibit:
+    def exhibit(self, dataset: str, paper: str, name: str) -> ShownExhibit:
         """Return one exhibit; where there is none of this name, a `LookalikeError` with those that there are."""
         found = {exhibit.id: exhibit for exhibit in self[dataset].exhibits}
         if f"{paper}/{name}" not in found:
@@ -219,12 +219,12 @@ def _sidecars(folder: Path) -> Iterable[Path]:
     return (path for path in sorted(folder.glob("*/exhibits/*/*.json")) if not path.name.startswith("."))
 
 
-def _place(exhibit: Exhibit) -> tuple[int, int, int, str]:
+def _place(exhibit: ShownExhibit) -> tuple[int, int, int, str]:
     """Return a key to sort exhibits by: paper, with our own groups last, then its numbering, then study."""
     return [*PAPERS, exhibit.paper].index(exhibit.paper), exhibit.order, ROOMS.index(exhibit.study), exhibit.id
 
 
-def _dataset(folder: Path, exhibits: list[Exhibit]) -> Dataset:
+def _dataset(folder: Path, exhibits: list[ShownExhibit]) -> Dataset:
     """Sum up the exhibits of one data set."""
     exhibits = sorted(exhibits, key=_place)
     first, headline = exhibits[0], folder / "exhibits" / "headline.txt"
@@ -238,10 +238,10 @@ def _dataset(folder: Path, exhibits: list[Exhibit]) -> Dataset:
     )
 
 
-_EXHIBIT = TypeAdapter(Exhibit)
+_EXHIBIT = TypeAdapter(ShownExhibit)
 
 
-def read_exhibit(sidecar: Path) -> Exhibit:
+def read_exhibit(sidecar: Path) -> ShownExhibit:
     """Read one exhibit; its sidecar's place, not its content, says which."""
     dataset, paper, name = sidecar.parents[2].name, sidecar.parent.name, sidecar.stem
     where = {"dataset": dataset, "paper": paper, "name": name, "id": f"{paper}/{name}", "folder": sidecar.parent}

@@ -14,7 +14,7 @@ from lookalike.exhibits.sheets import Sheet, html
 from lookalike.exhibits.style import METHODS
 from lookalike.report import names
 from lookalike.report.pages import view_id
-from lookalike.report.results import Exhibit
+from lookalike.report.results import ShownExhibit
 
 MOST_ROWS = 250
 """Rows of a data frame that a page shows; the file has all."""
@@ -46,7 +46,7 @@ class Grid:
     """What it is of, where it is one of several parts; it stands in the table's head."""
 
 
-def grids_of(exhibit: Exhibit) -> list[Grid]:
+def grids_of(exhibit: ShownExhibit) -> list[Grid]:
     """Return the tables of an exhibit's sheets, as its files show them."""
     grids, n_sheets = [], len(exhibit.sheets)
     for place, sheet in enumerate(exhibit.sheets):
@@ -58,7 +58,7 @@ def grids_of(exhibit: Exhibit) -> list[Grid]:
     return grids
 
 
-def _title(exhibit: Exhibit) -> str:
+def _title(exhibit: ShownExhibit) -> str:
     return f"{exhibit.heading}, {exhibit.dataset_title}"
 
 
@@ -98,14 +98,14 @@ def telling(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[[column for column in frame if frame[column].nunique() >= least]]
 
 
-def drawn_grid(exhibit: Exhibit) -> Grid | None:
+def drawn_grid(exhibit: ShownExhibit) -> Grid | None:
     """Return what a figure draws, as a table; None for what is a table itself."""
     frame = exhibit.table() if exhibit.kind != "table" else pd.DataFrame()
     caption = f"What {_title(exhibit)} draws"
     return None if frame.empty else frame_grid(telling(frame), caption, f"{view_id(exhibit)}-drawn", exhibit.titles)
 
 
-def comparison_grid(exhibit: Exhibit) -> Grid | None:
+def comparison_grid(exhibit: ShownExhibit) -> Grid | None:
     """Return ours of a figure beside the printed numbers: the texts of both cells, without columns that say nothing."""
     cells = exhibit.compare() if exhibit.kind != "table" else None
     if cells is None:

@@ -30,6 +30,7 @@ def test_the_picture_shows_only_queries_that_were_drawn_at_random(toys, tmp_path
 
 def test_numbers_are_the_margins_and_sentences_on_each_data_set(toys, tmp_path):
     lines = readme_numbers(Results(toys), "a test").splitlines()
+    assert lines[0] == "| Exhibit | Data | Difference | Here | Paper |"
     assert lines[2] == "| OASIS, JMLR 2010, Table 4 | demo title, ten | OASIS − MCML, mAP | +2.0 [−1.0, +5.0] | −6 |"
     (sentences,) = (line for line in lines if line.startswith("**"))
     assert sentences.startswith("**Demo title** (real photographs; 1,234 images; ten). OASIS has the highest mAP (in")
