@@ -6,7 +6,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from lookalike.report import names
+from lookalike.report import tables
 
 
 class Terms(SphinxDirective):
@@ -14,10 +14,10 @@ class Terms(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return a list of definitions."""
-        self.env.note_dependency(str(names.GLOSSARY))
+        self.env.note_dependency(str(tables.GLOSSARY))
         items = [
             nodes.definition_list_item("", nodes.term("", term), nodes.definition("", nodes.paragraph("", sentence)))
-            for term, sentence in names.terms().items()
+            for term, sentence in tables.terms().items()
         ]
         return [nodes.definition_list("", *items)]
 

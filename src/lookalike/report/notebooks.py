@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -12,6 +12,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_table
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.results import with_parts
+from lookalike.exhibits.sheets import Sheet, html
 from lookalike.report import SNAKEMAKE
 from lookalike.report.claims import claims_of
 from lookalike.report.results import Dataset, Results, ShownExhibit
@@ -151,11 +152,5 @@ class PaperReader:
         return Shown(f"<p><i>{escape(sentence)}</i></p>", sentence)
 
 
-def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return an HTML table of text, its cells aligned to the left."""
-
-    def line(cells: Iterable[str], tag: str) -> str:
-        return "".join(f'<{tag} style="text-align:left;vertical-align:top">{escape(cell)}</{tag}>' for cell in cells)
-
-    body = "".join(f"<tr>{line(row, 'td')}</tr>" for row in rows)
-    return f"<table><thead><tr>{line(header, 'th')}</tr></thead><tbody>{body}</tbody></table>"
+def _table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    return html([Sheet("", heads, tuple(rows), (False,) * len(heads))], "-".join(heads))

@@ -14,9 +14,9 @@ from pydantic import TypeAdapter
 from lookalike.core.files import PathLike
 from lookalike.core.job_record import SUFFIX, JobRecord
 from lookalike.exhibits.printed import human_time
-from lookalike.report.names import LIBRARIES
 from lookalike.report.pages import command_of
 from lookalike.report.results import ShownExhibit
+from lookalike.report.tables import LIBRARIES
 
 COLUMNS = ("rule", "jobs", "cpu_seconds", "seconds", "longest_seconds", "peak_megabytes")
 """Columns of `Jobs.by_rule`."""

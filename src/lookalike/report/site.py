@@ -24,12 +24,11 @@ from lookalike.exhibits.neighbours import RANDOM
 from lookalike.exhibits.printed import human_time
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.statuses import State
-from lookalike.report import SNAKEMAKE, claims, front, names, pages, provenance, tables
+from lookalike.report import SNAKEMAKE, claims, front, pages, pictures, provenance, tables
 from lookalike.report.gallery import CLASSES, galleries_of
 from lookalike.report.kept import kept_runs
 from lookalike.report.ledger import COLUMNS as LEDGER
 from lookalike.report.ledger import by_place
-from lookalike.report.pictures import encode
 from lookalike.report.provenance import Jobs
 from lookalike.report.results import GROUPS, Dataset, Results, read_csv
 
@@ -124,7 +123,7 @@ class _Site:
             papers={paper: front.rows_of(results, paper) for paper in PAPERS},
             sections={paper: pages.sections(results, paper) for paper in PAPERS},
             failed=self.failed,
-            terms=names.terms(),
+            terms=tables.terms(),
         )
 
     def paper(self, paper: str) -> str:
@@ -226,16 +225,11 @@ def _environment() -> Environment:
         version=lookalike.__version__,
         words=words,
         front=front,
-        address_of=pages.address_of,
-        command_of=pages.command_of,
-        view_id=pages.view_id,
+        pages=pages,
+        pictures=pictures,
+        provenance=provenance,
+        tables=tables,
         counts=claims.verdict_counts,
-        encode=encode,
-        comparison_grid=tables.comparison_grid,
-        drawn_grid=tables.drawn_grid,
-        grids_of=tables.grids_of,
-        versions_of=provenance.versions_of,
-        whole_run=provenance.whole_run,
     )
     return environment
 

@@ -1,4 +1,4 @@
-"""Tables of the report that are no exhibit's own: data frames as sheets, in words for readers."""
+"""Tables of the report: sheets of exhibits and data frames, in words for readers from the files beside this one."""
 
 from __future__ import annotations
 
@@ -6,16 +6,23 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import cast
 
 import pandas as pd
+import yaml
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from lookalike.exhibits.sheets import Sheet, html
 from lookalike.exhibits.style import METHODS
-from lookalike.report import names
 from lookalike.report.pages import view_id
 from lookalike.report.results import ShownExhibit
 
+GLOSSARY, NAMES = (Path(__file__).with_name(name) for name in ("glossary.yaml", "names.yaml"))
+COLUMNS, VALUES, LIBRARIES = cast(
+    "tuple[dict[str, str], ...]", tuple(yaml.safe_load(NAMES.read_text(encoding="utf-8")).values())
+)
+"""Keys of the code to what pages call them."""
 MOST_ROWS = 250
 """Rows of a data frame that a page shows; the file has all."""
 MISSING = "–"
@@ -44,6 +51,12 @@ class Grid:
     sortable: bool = True
     title: str = ""
     """What it is of, where it is one of several parts; it stands in the table's head."""
+
+
+def terms() -> dict[str, str]:
+    """Return a plain sentence for every term of the glossary, in alphabetical order."""
+    written = yaml.safe_load(GLOSSARY.read_text(encoding="utf-8"))
+    return dict(sorted(written.items(), key=lambda item: item[0].lower()))
 
 
 def grids_of(exhibit: ShownExhibit) -> list[Grid]:
@@ -79,7 +92,7 @@ def frame_grid(
     `name` makes ids unique on a page.
     """
     columns = [(str(column), values) for column, values in frame.head(limit).items()]
-    heads = tuple(names.COLUMNS.get(column, column.removeprefix("n_").replace("_", " ")) for column, _ in columns)
+    heads = tuple(COLUMNS.get(column, column.removeprefix("n_").replace("_", " ")) for column, _ in columns)
     numbers = tuple(
         column in NUMBERS or (bool(is_numeric_dtype(values)) and not is_bool_dtype(values))
         for column, values in columns
@@ -133,7 +146,7 @@ def text_of(value: object, titles: Mapping[str, str] | None = None) -> str:
     if isinstance(value, str):
         if titles is None:
             return value
-        named = titles.get(value) or names.VALUES.get(value) or METHODS.get(value, ("",))[0]
+        named = titles.get(value) or VALUES.get(value) or METHODS.get(value, ("",))[0]
         return named or (value.replace("_", " ") if KEY.fullmatch(value) else value)
     is_short = isinstance(value, float) and not value.is_integer() and abs(value) < 1000
     return f"{value:.4g}" if is_short else f"{value:,.0f}"

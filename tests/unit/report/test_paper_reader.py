@@ -52,10 +52,8 @@ def test_the_overview_has_every_exhibit_with_its_state(toys):
     assert "Results: caltech256 title, demo title, websim_demo title (synthetic)." in lines
     states = "caltech256 title: not run; demo title: drawn"
     assert f"Table 4: Precision of the compared methods: {states}" in lines
-    assert (
-        f'Table 4: Precision of the compared methods</td><td style="text-align:left;vertical-align:top">{states}'
-        in (reader._repr_html_())
-    )
+    row = reader._repr_html_().partition("Table 4: Precision of the compared methods</td>")[2].partition("</tr>")[0]
+    assert f">{states}</td>" in row
 
 
 def test_claims_say_what_each_verdict_is_about(folder):
