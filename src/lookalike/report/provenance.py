@@ -107,23 +107,12 @@ def facts_of(exhibit: ShownExhibit, jobs: Jobs, seed: int | None) -> list[Fact]:
         Fact("Data set", f"{exhibit.dataset_title} ({exhibit.dataset}), {kind}"),
         Fact("Configuration", f"datasets.{exhibit.dataset}, {exhibit.study}.{exhibit.dataset}", True),
         Fact("Root seed", "" if seed is None else str(seed)),
-        *(_facts_of_job(job) if job else [Fact("Record", "no job has left a record of making it")]),
+        Fact("Made on", f"{job.started:%Y-%m-%d %H:%M} UTC" if job else ""),
+        Fact("Commit", commits(Jobs((job,))) if job else "", bool(job and job.commit)),
+        Fact("Record", "" if job else "no job has left a record of making it"),
         Fact("Made from", ", ".join(map(project_path, exhibit.sources)), True),
     ]
     return [fact for fact in facts if fact.text]
-
-
-def _facts_of_job(job: JobRecord) -> list[Fact]:
-    """Return time, machine, code and libraries of a job."""
-    own, memory = Jobs((job,)), f", at most {job.peak_megabytes:,.0f} MB of memory" if job.peak_megabytes else ""
-    clock, processor = human_time(job.seconds), human_time(job.cpu_seconds)
-    return [
-        Fact("Time of this job", f"{clock} by the clock, {processor} of processor time"),
-        Fact("Machine", f"{job.processor}, {job.threads} thread{'s' * (job.threads != 1)}{memory}"),
-        Fact("Made on", f"{job.started:%Y-%m-%d %H:%M} UTC"),
-        Fact("Commit", commits(own), bool(job.commit)),
-        Fact("Versions", ", ".join(f"{fact.term} {fact.text}" for fact in versions_of(own))),
-    ]
 
 
 def whole_run(jobs: Jobs) -> list[Fact]:

@@ -175,7 +175,7 @@ ARTICLES = {
         "jmlr2010", "table4-demo",
         ["<dt>Rule</dt><dd>draw_category</dd>", "<dt>Drawn by</dt><dd><code>made_report.table</code></dd>",
          "datasets.demo, category.demo", "<dt>Root seed</dt><dd>7</dd>",
-         "2 s by the clock, 1 s of processor time"], [],
+         "<dt>Made on</dt><dd>2026-01-01 00:00 UTC</dd>", "<dt>Commit</dt><dd><code>aaaa</code>"], [],
     ),
     "what was not run says what to do": (
         "jmlr2010", "fig6-caltech256", [f"N{NOT_RUN[1:]}.", ], ["<img"],
