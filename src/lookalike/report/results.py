@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
@@ -72,7 +71,11 @@ class ShownExhibit(Sidecar):
     def table(self, suffix: str = "") -> pd.DataFrame:
         """Read the numbers that it shows."""
         # a name such as "10", and a cell's text such as "36.0", stay what they are
-        return read_csv(self.folder / f"{self.name}{suffix}.csv", dtype=dict.fromkeys([*self.titles, *TEXTS], str))
+        texts = dict.fromkeys([*self.titles, *TEXTS], str)
+        try:
+            return pd.read_csv(self.folder / f"{self.name}{suffix}.csv", dtype=texts)
+        except pd.errors.EmptyDataError:  # a table without a row may have no column either
+            return pd.DataFrame()
 
     def compare(self) -> pd.DataFrame | None:
         """Read ours beside the printed numbers: the rows of a CSV that have one, or None."""
@@ -251,12 +254,3 @@ def read_exhibit(sidecar: Path) -> ShownExhibit:
         reason = f"{error.errors()[0]['loc'][0]}: {error.errors()[0]['msg']}"
         again = f"delete {sidecar.parents[1]} and run the same command again"
         raise LookalikeError(f"{sidecar} cannot be read ({reason}): {again}") from error
-
-
-def read_csv(path: Path, **options: Any) -> pd.DataFrame:
-    """Read a CSV file, which may have no column."""
-    try:
-        table: pd.DataFrame = pd.read_csv(path, **options)
-    except pd.errors.EmptyDataError:  # a table without a column is written as an empty line
-        table = pd.DataFrame()
-    return table

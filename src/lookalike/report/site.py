@@ -30,7 +30,7 @@ from lookalike.report.kept import kept_runs
 from lookalike.report.ledger import COLUMNS as LEDGER
 from lookalike.report.ledger import by_place
 from lookalike.report.provenance import Jobs
-from lookalike.report.results import GROUPS, Dataset, Results, read_csv
+from lookalike.report.results import GROUPS, Dataset, Results
 
 Configuration = Mapping[str, Any]
 """Settings as YAML has them."""
@@ -164,7 +164,7 @@ class _Site:
     def ledger(self) -> str:
         """Write every printed number and claim beside ours: of each paper a table a place, and one of its claims."""
         path = self.results.folder / "ledger.csv"
-        rows = read_csv(path, dtype=str, keep_default_na=False) if path.is_file() else pd.DataFrame(columns=LEDGER)
+        rows = pd.read_csv(path, dtype=str, keep_default_na=False) if path.is_file() else pd.DataFrame(columns=LEDGER)
         papers = {paper: rows[rows["paper"] == paper] for paper in PAPERS if paper in set(rows["paper"])}
         return self.render(
             "ledger.html",
