@@ -185,8 +185,10 @@ def tried_on(verdict: Verdict, study: Study) -> tuple[str, str]:
     if len(settings) < 2:
         return "", ""
     tried = {row.setting for row in verdict.rows if not math.isnan(row.mean)}
-    sides = ([study.setting_title(name) for name in settings if (name in tried) == side] for side in (True, False))
-    where, elsewhere = map(listed, sides)
+    where, elsewhere = (
+        listed([study.setting_title(name) for name in settings if (name in tried) == was_tried])
+        for was_tried in (True, False)
+    )
     return (where, elsewhere) if where else ("", "")
 
 

@@ -86,12 +86,12 @@ def margin_of(kept: dict[str, Any]) -> Margin:
 def _gaps(margins: list[dict[str, Any]]) -> list[str]:
     """Say the first gap of each exhibit of a paper and setting, each gap once: a draft has those of its paper."""
     gaps: dict[tuple[str, str], str] = {}
-    seen: set[tuple[str, ...]] = set()
+    told: set[tuple[str, ...]] = set()
     for kept in margins:
         margin, (paper, _, _) = margin_of(kept), kept["exhibit"].partition("/")
-        if paper in PAPERS and margin.contrast.key not in seen:
+        if paper in PAPERS and margin.contrast.key not in told:
             parts = (PAPERS[paper].title, all_exhibits()[kept["exhibit"]].label, margin.setting)
             place = ", ".join(filter(None, parts))
             gaps.setdefault((kept["exhibit"], margin.setting), f"{place}: {words.margin_words(margin)}.")
-        seen.add(margin.contrast.key)
+        told.add(margin.contrast.key)
     return list(gaps.values())

@@ -60,21 +60,17 @@ def ledger(
     rows = []
     for id, n_printed in Counter(f"{row['paper']}/{row['exhibit']}" for row in printed if row["value"]).items():
         about = known.get(id, {"run": "", "change": ""})
-        named = [run for run in about["run"].split(";") if run not in demo]
-        by_key: dict[str, dict[str, Mapping[str, str]]] = {}
-        for dataset in (*demo, *named):
-            for number in numbers.get(dataset, ()):
-                if number["exhibit"] == id:
-                    side = "demo" if dataset in demo else "longest"
-                    by_key.setdefault(number["key"], {}).setdefault(side, number)
         place = {"paper": id.partition("/")[0], "place": place_of(id), "change": about["change"]}
-        for sides in by_key.values():
-            first = sides.get("longest") or sides["demo"]
-            ours = {side: number["ours"] for side, number in sides.items()}
-            cells = {name: first[name] for name in ("what", "printed", "draws")}
-            rows.append({**place, **cells, **ours, "run": first["run"] if "longest" in sides else ""})
-        if not by_key:
-            rows.append({**place, "what": f"{n_printed} printed numbers, none of them run on photographs"})
+        found: dict[str, dict[str, str]] = {}
+        for dataset in (*demo, *(run for run in about["run"].split(";") if run not in demo)):
+            side = "demo" if dataset in demo else "longest"
+            for number in (number for number in numbers.get(dataset, ()) if number["exhibit"] == id):
+                row = found.setdefault(number["key"], dict(place))
+                if side not in row:  # the first run of each that has it
+                    row |= {name: number[name] for name in ("what", "printed", "draws")} | {side: number["ours"]}
+                    row |= {"run": number["run"]} if side == "longest" else {}
+        none = f"{n_printed} printed numbers, none of them run on photographs"
+        rows += list(found.values()) or [{**place, "what": none}]
     rows += claim_rows(claims, known, demo)
     order = [*PAPERS]
     rows.sort(key=lambda row: order.index(row["paper"]))
