@@ -43,7 +43,7 @@ FILES_OF = {
         """,
     "demo_triplets": """
         manifest.parquet triplets.parquet pool.parquet pairs.parquet rejected.csv relevance.npz outcomes.parquet
-        contrasts.parquet finegrained/metrics.parquet finegrained/timing.parquet finegrained/contrasts.parquet
+        results.parquet finegrained/contrasts.parquet
         systems/hog/vectors.npy systems/hog/distances.npy systems/oasis/distances.npy systems/oasis/fit.json
         """,
 }
@@ -153,10 +153,13 @@ def test_rated_triplets_never_teach(results):
 
 @needs_torch
 def test_every_row_of_deep_rankings_tables_is_measured(results):
-    metrics = metrics_of(results, "demo_triplets", "finegrained")
-    assert set(metrics["method"]) == HAND_CRAFTED | LEARNED | NETWORKS | ON_NETWORKS
-    precision = metrics[metrics["metric"].eq("similarity_precision") & metrics["subset"].eq("all")]
-    assert (precision["low"].between(0, precision["value"]) & precision["high"].between(precision["value"], 100)).all()
+    rows = read_results(results / "demo_triplets/results.parquet")
+    rows = rows[rows["metric"].eq("similarity_precision") & rows["setting"].eq("triplets=all")]
+    assert set(rows["method"]) == HAND_CRAFTED | LEARNED | NETWORKS | ON_NETWORKS
+    levels = pd.read_parquet(results / "demo_triplets/finegrained/contrasts.parquet").query("second == ''")
+    precision = levels[levels["metric"] == "similarity_precision"].set_index("first")
+    np.testing.assert_allclose(precision["mean"], rows.groupby("method")["value"].mean()[precision.index])
+    assert (precision["low"].between(0, precision["mean"]) & precision["high"].between(precision["mean"], 100)).all()
     for name in ("table1", "table2"):
         assert "not run" not in (results / f"demo_triplets/exhibits/deep-ranking-cvpr-2014/{name}.md").read_text()
 

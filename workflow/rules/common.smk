@@ -98,7 +98,6 @@ try:
         # read before planning, because a user's ground truth may have a line that cannot be read
         study.named_landmarks()
     PRINTED = {room: rooms.printed_rows(RESOURCES / "reference-values.csv", room) for room in rooms.ROOMS}
-    PRINTED["finegrained"] += rooms.measured_rows(RESOURCES / "rated-triplets.csv")
     CLAIMS = {room: rooms.claim_rows(RESOURCES / "claims.csv", room) for room in rooms.ROOMS}
     ARCHIVES = load_archives(RESOURCES / "archives.yaml")
 except LookalikeError as error:
@@ -194,7 +193,7 @@ def default_data():
 def has_results(dataset):
     """Tell whether there is a finished run of this data set to draw from."""
     results = Path(f"results/{dataset}")
-    return (results / "results.parquet").exists() or any(results.glob("*/metrics.parquet"))
+    return any(any(results.glob(name)) for name in ("results.parquet", "*/results.parquet", "*/metrics.parquet"))
 
 
 def shipped_files(dataset, names):

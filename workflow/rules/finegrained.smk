@@ -2,7 +2,7 @@
 
 Needs: a folder of rated triplets in place, a folder of class folders, or nothing (synthetic). Makes: manifest.parquet,
 triplets.parquet, ratings.parquet, pool.parquet, relevance.npz, pairs.parquet, systems/ (what each row of the tables measures),
-outcomes.parquet, contrasts.parquet, finegrained/metrics.parquet and finegrained/timing.parquet.
+outcomes.parquet and results.parquet, the one table of numbers.
 """
 
 from lookalike.studies.finegrained.section import describer_module
@@ -60,7 +60,7 @@ for studied_dataset, study in FINEGRAINED.items():
         conda:
             "../../envs/images.yaml"
         params:
-            settings=settings_for(FINEGRAINED, "describe_images"),
+            settings=settings_for(FINEGRAINED, "describe_images", batch),
             describers=describers_of(batch),
         script:
             "../scripts/describe_images.py"
@@ -99,8 +99,8 @@ for studied_dataset, study in FINEGRAINED.items():
         input:
             relevance=lambda wildcards: FINEGRAINED[wildcards.dataset].relevance_path(),
             pairs=f"{RESULTS}/pairs.parquet",
-            vectors=lambda wildcards: FINEGRAINED[wildcards.dataset].of_trainings("vectors.npy", SINGLE),
-            networks=lambda wildcards: FINEGRAINED[wildcards.dataset].of_trainings("fit.json", SINGLE),
+            vectors=lambda wildcards: FINEGRAINED[wildcards.dataset].of_systems("vectors.npy", SINGLE),
+            networks=lambda wildcards: FINEGRAINED[wildcards.dataset].of_systems("fit.json", SINGLE),
         output:
             study.network_files(OASIS_ON_TOP),
         log:
@@ -152,7 +152,7 @@ for studied_dataset, batch in [
             f"{batch.name}_{studied_dataset}"
         input:
             pixels=f"{RESULTS}/pixels.npy",
-            pretrained=lambda wildcards: FINEGRAINED[wildcards.dataset].of_trainings("model.lookalike", CONVNET),
+            pretrained=lambda wildcards: FINEGRAINED[wildcards.dataset].of_systems("model.lookalike", CONVNET),
             relevance=lambda wildcards: FINEGRAINED[wildcards.dataset].relevance_path(),
             pairs=f"{RESULTS}/pairs.parquet",
         output:
@@ -177,7 +177,7 @@ for studied_dataset, study in FINEGRAINED.items():
         name:
             f"train_linear_embedding_{studied_dataset}"
         input:
-            networks=lambda wildcards: FINEGRAINED[wildcards.dataset].of_trainings("vectors.npy", SINGLE),
+            networks=lambda wildcards: FINEGRAINED[wildcards.dataset].of_systems("vectors.npy", SINGLE),
             features=f"{RESULTS}/systems/{EMBEDDED}/vectors.npy",
             relevance=lambda wildcards: FINEGRAINED[wildcards.dataset].relevance_path(),
             pairs=f"{RESULTS}/pairs.parquet",
@@ -207,9 +207,7 @@ rule score_triplets:
         curves=lambda wildcards: FINEGRAINED[wildcards.dataset].curve_files(),
     output:
         outcomes=f"{RESULTS}/outcomes.parquet",
-        contrasts=f"{RESULTS}/contrasts.parquet",
-        metrics=f"{RESULTS}/finegrained/metrics.parquet",
-        fits=f"{RESULTS}/finegrained/timing.parquet",
+        results=f"{RESULTS}/results.parquet",
     log:
         f"{LOGS}/score_triplets.log",
     wildcard_constraints:

@@ -12,7 +12,7 @@ with logged(snakemake):
     manifest, pairs = read_table(snakemake.input.manifest), read_table(snakemake.input.pairs)
     rows, learned_from = codebook_images(manifest)
     params = snakemake.params.settings
-    paths = image_paths(manifest, params["folder"])
+    paths = image_paths(manifest, params["images_folder"])
     chosen = {"seed": params["seed"], "codebook_from": learned_from, "n_threads": snakemake.threads}
     ratings = read_table(snakemake.input.ratings)
     for system, choices in params["features"].items():

@@ -17,10 +17,11 @@ with logged(snakemake):
     from lookalike.studies.finegrained.systems import system_and_seed
 
     params, stored = snakemake.params.settings, snakemake.output.pixels
+    checkpoint_seconds = params["network"].pop("checkpoint_seconds")
     settings = NetworkSettings(**params["network"])
     pixels = stored_pixels(
         read_table(snakemake.input.manifest),
-        params["folder"],
+        params["images_folder"],
         size=settings.size,
         shift=settings.shift,
         n_threads=snakemake.threads,
@@ -36,11 +37,11 @@ with logged(snakemake):
         sampling=Sampling(**params["sampling"]),
         seed=params["seed"],
         n_threads=snakemake.threads,
-        checkpoint_seconds=params["checkpoint_seconds"],
+        checkpoint_seconds=checkpoint_seconds,
         report=lambda line: print(line, flush=True),
     )
     checkpoints = []
-    for name in params["trainings"]:
+    for name in dict.fromkeys(Path(file).parent.name for file in snakemake.output if file != stored):
         print(f"{name}:", flush=True)
         checkpoints.append(Path(stored).with_name("systems") / name / "checkpoint.pt")
         system, repeat = system_and_seed(name)

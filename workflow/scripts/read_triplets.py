@@ -14,7 +14,8 @@ with logged(snakemake):
     from lookalike.data.rated_triplets import read_release, split_ratings
     from lookalike.ranking.triplet_outcomes import candidate_pairs
 
-    params, folder = snakemake.params.settings, snakemake.params.settings["folder"]
+    params = snakemake.params.settings["source"]
+    folder = params["folder"]
     threads = {"n_threads": snakemake.threads, "progress": progress_lines("images")}
     if params["kind"] == "class_triplets":
         settings = ClassTriplets(**params["class_triplets"])

@@ -20,6 +20,7 @@ with logged(snakemake):
     )
 
     params = snakemake.params.settings
+    checkpoint_seconds = params["network"].pop("checkpoint_seconds")
     pixels = np.load(snakemake.input.pixels, mmap_mode="r")
     relevance, pairs = RelevanceData.load(snakemake.input.relevance), read_table(snakemake.input.pairs)
     checkpoints, folder = [], Path(snakemake.input.pixels).with_name("systems")
@@ -37,7 +38,7 @@ with logged(snakemake):
             repeat=repeat,
             n_threads=snakemake.threads,
             checkpoint=folder / name / "checkpoint.pt",
-            checkpoint_seconds=params["checkpoint_seconds"],
+            checkpoint_seconds=checkpoint_seconds,
             report=lambda line: print(line, flush=True),
         )
         checkpoints.append(run.checkpoint)

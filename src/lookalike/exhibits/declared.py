@@ -35,8 +35,12 @@ class Layout(Section):
     blocks: str = ""
     form: str = ".1f"
     """Format of a mean and its standard deviation, or the name of one of `lookalike.exhibits.tables.FORMS`."""
+    forms: dict[str, str] = Field({})
+    """Metric to its format, where it has another one."""
     spread: str = ""
     """Format of a standard deviation that has another one."""
+    interval: bool = False
+    """Whether a mean stands with the interval of its contrast in place of a standard deviation."""
     printed: str = "g"
     """Format of a printed number; ``as ours`` writes it, and its standard deviation, like ours."""
     scale: float = 1
@@ -118,7 +122,8 @@ class Declared(Section):
     condition: str = "settings that ask for it"
     titles: dict[str, dict[str, str]] = Field({})
     """Column to titles that differ from those of the study."""
-    unit: str = "percent"
+    unit: str | dict[str, str] = "percent"
+    """Unit of its numbers, or of those of each metric."""
     table: Absent[Layout] = ABSENT
     figure: Absent[Curves] = ABSENT
     text: dict[str, str] = Field({})

@@ -80,6 +80,12 @@ def plus_minus(mean: float, std: float, form: str, std_form: str = "") -> str:
     return format(mean, form) + ("" if math.isnan(std) else f" ± {format(std, std_form or form)}")
 
 
+def bracketed(value: float, low: float, high: float, form: str) -> str:
+    """Return ``61.8 [60.9, 62.7]``, the value alone without an interval, ``-`` for a NaN `value`."""
+    interval = "" if math.isnan(low + high) else f" [{low:{form}}, {high:{form}}]"
+    return plus_minus(value, math.nan, form) + ("" if math.isnan(value) else interval)
+
+
 MISSING = "-"
 """Cell of what was not run here."""
 STAR = "*"

@@ -17,6 +17,7 @@ from lookalike.exhibits.model import Margin, Table
 from lookalike.exhibits.printed import (
     MISSING,
     STAR,
+    bracketed,
     minutes_text,
     p_value,
     plus_minus,
@@ -40,6 +41,8 @@ def table_of(declared: Declared, layout: Layout, study: Study) -> Table:
     axes = [axis for axis in (layout.blocks, layout.rows, layout.columns) if axis]
     titles = {axis: values_of(declared, study, axis) for axis in axes}
     cells = cells_of(declared, study, axes, titles)
+    if layout.interval:
+        cells = with_intervals(cells, study, study.settings_of(declared)[0])
     write_cells(cells, layout, study)
     heads: dict[str, dict[str, str]] = {axis: dict(values) for axis, values in titles.items()}
     if layout.minus:
@@ -58,7 +61,7 @@ def table_of(declared: Declared, layout: Layout, study: Study) -> Table:
         titles=heads,
         notes=(*declared.notes, *orders(declared, layout, study, cells), *(below.notes if below is not None else ())),
         below=below,
-        compared=layout.columns if layout.best else "",
+        compared="method" if layout.best else "",
         best=best,
         margins=tuple(margins_of(declared.margins, declared, study)) if declared.margins is not None else (),
     )
@@ -88,17 +91,31 @@ def cells_of(
     lost = keyed(cells, axes).isin(lost_fits(study, declared, axes))
     # where a fit did not end, the others are the easier part
     cells.loc[lost, ["ours", "ours_std"]] = math.nan
-    return cells.assign(is_lost=lost, unit=declared.unit)
+    units = declared.unit
+    return cells.assign(is_lost=lost, unit=units if isinstance(units, str) else cells["metric"].map(units))
+
+
+def with_intervals(cells: pd.DataFrame, study: Study, setting: str) -> pd.DataFrame:
+    """Return cells with the interval of what each method reaches, NaN where there is none."""
+    names = zip(cells["metric"], cells["method"], strict=True)
+    rows = [study.contrasts.intervals(setting, *pair) for pair in names]
+    ends = {end: [getattr(own[0], end) if own else math.nan for own in rows] for end in ("low", "high")}
+    return cells.assign(**ends)
 
 
 def write_cells(cells: pd.DataFrame, layout: Layout, study: Study) -> None:
     """Add both columns of text to cells."""
-    form = FORMS.get(layout.form, partial(plus_minus, form=layout.form, std_form=layout.spread))
-    pairs = {
-        side: (layout.scale * cells[[side, f"{side}_std"]]).itertuples(index=False) for side in ("ours", "printed")
-    }
-    cells["ours_cell"] = pd.Series([form(*pair) for pair in pairs["ours"]], dtype=str, index=cells.index)
-    cells["ours_cell"] = cells["ours_cell"].mask(cells["is_lost"], STAR)
+    named = [layout.forms.get(metric, layout.form) for metric in cells["metric"]]
+    forms = [FORMS.get(name, partial(plus_minus, form=name, std_form=layout.spread)) for name in named]
+    ours, printed = (
+        (layout.scale * cells[[side, f"{side}_std"]]).itertuples(index=False) for side in ("ours", "printed")
+    )
+    if layout.interval:
+        ends = zip(cells["ours"], cells["low"], cells["high"], named, strict=True)
+        texts = [bracketed(*numbers) for numbers in ends]
+    else:
+        texts = [form(*pair) for form, pair in zip(forms, ours, strict=True)]
+    cells["ours_cell"] = pd.Series(texts, dtype=str, index=cells.index).mask(cells["is_lost"], STAR)
     # a printed column that is no method of ours has no cell of ours
     settings = cells["setting"] if "setting" in cells else pd.Series("", index=cells.index)
     methods = cells["method"] if "method" in cells else pd.Series("", index=cells.index)
@@ -108,7 +125,7 @@ def write_cells(cells: pd.DataFrame, layout: Layout, study: Study) -> None:
     as_ours = layout.printed == "as ours"
     written = [
         form(*pair) if as_ours else "" if math.isnan(pair[0]) else format(pair[0], layout.printed)
-        for pair in pairs["printed"]
+        for form, pair in zip(forms, printed, strict=True)
     ]
     given = pd.Series(written, dtype=str, index=cells.index).where(cells["is_printed"], "")
     # what did not end in print has a mark, and what it leaves out for other reasons a dash

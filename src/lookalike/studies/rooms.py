@@ -65,11 +65,6 @@ def printed_rows(path: Path, room: str) -> list[dict[str, str]]:
     return [row for row in rows if f"{row['paper']}/{row['exhibit']}" in own | texts]
 
 
-def measured_rows(path: Path) -> list[dict[str, str]]:
-    """Return the rows of rated-triplets.csv: what our code measured on photographs that cannot be shipped."""
-    return _rows(path, PRINTED_COLUMNS, {"value": float, "spread": float})
-
-
 def claim_rows(path: Path, room: str) -> list[dict[str, str]]:
     """Return the rows of claims.csv that a study decides."""
     rows = _rows(path, [field.name for field in fields(Claim)], {"parameters": json.loads})

@@ -14,14 +14,13 @@ from lookalike.exhibits.contrasts import contrasts_frame
 from lookalike.exhibits.statuses import State
 from lookalike.exhibits.writing import write_exhibits
 from lookalike.report.pictures import POINT
-from lookalike.studies.rooms import claim_rows, contrasts_of, measured_rows, printed_rows, room_exhibits
+from lookalike.studies.rooms import claim_rows, contrasts_of, printed_rows, room_exhibits
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
 def printed(room):
-    rows = printed_rows(ROOT / "workflow/resources/reference-values.csv", room)
-    return rows + measured_rows(ROOT / "workflow/resources/rated-triplets.csv") * (room == "finegrained")
+    return printed_rows(ROOT / "workflow/resources/reference-values.csv", room)
 
 
 def claims(room):
@@ -107,6 +106,7 @@ def check_plan(study):
     assert json.loads(json.dumps(settings)) == settings
     assert type(study).given(study.dataset, settings).params("exhibits") == settings
     exhibits, planned = study.own_exhibits(), study.planned_files()
-    assert {name for exhibit in exhibits for name in (*exhibit.needs, *exhibit.optional)} <= set(planned)
+    # declared exhibits show times where a study has any
+    assert {name for exhibit in exhibits for name in (*exhibit.needs, *exhibit.optional)} <= {*planned, "times"}
     assert set(study.contrasted) & set(planned) <= set(study.inputs("contrasts"))
     return {exhibit.id for exhibit in exhibits}

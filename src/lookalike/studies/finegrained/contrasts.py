@@ -9,76 +9,78 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import permutations
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from lookalike.core.arrays import Doubles
 from lookalike.exhibits.contrasts import Contrast, Unit
+from lookalike.ranking import triplet_metrics
 from lookalike.studies.finegrained.pictures import SHARE, filters_of, started_from
-from lookalike.studies.finegrained.study import PAPER_TRIPLETS, FinegrainedStudy
-from lookalike.studies.finegrained.systems import (
-    ALL,
-    CONVNET,
-    DEEP,
-    PER_TRIPLET,
-    PRECISION,
-    SCORE,
-)
+from lookalike.studies.finegrained.study import FinegrainedStudy
+from lookalike.studies.finegrained.systems import ALL, CONVNET, DEEP, PER_TRIPLET, PRECISION, SCORE
 
 QUERIES, SEEDS_AND_QUERIES, OVER_SEEDS = "query images", "seeds and query images", "seeds"
 UNITS: dict[str, Unit] = {PRECISION: "points", SCORE: "triplets", PER_TRIPLET: "% of triplets"}
 LEVELS: dict[str, Unit] = {PRECISION: "percent", SCORE: "count", PER_TRIPLET: "percent"}
+PAPER_TRIPLETS = 14_000
+"""About how many triplets the paper rates (section 6.2)."""
 LEARNED = 0.7
 """Filters whose median correlation with their random start is higher have half of their energy from that."""
 
 
 def contrasts(study: FinegrainedStudy) -> list[Contrast]:
-    """Every contrast of a study, each with its printed number."""
-    printed = study.printed_study()
-    found = {}
-    for metric in UNITS:
-        for first, second in permutations(printed.measured, 2):
-            found[ALL, metric, first, second] = printed_gap(printed, first, second, metric)
+    """Return every contrast of a study, each with its printed number."""
+    if not study.has("outcomes"):
+        return list(colours(study))
+    triplets = study.table("triplets")
+    given: dict[str, Any] = {
+        "seed": study.seed,
+        "k": study.k,
+        "n_resamples": study.score.resamples,
+        "manifest": study.table("manifest"),
+        "trainings": {system: study.trainings(system) for system in study.systems()},
+    }
+    outcomes, pairs = study.table("outcomes"), study.compared_pairs()
+    levels = triplet_metrics.intervals(outcomes, triplets, study.table("pairs"), **given)
+    differences = triplet_metrics.contrasts(outcomes, triplets, pairs_of_systems=pairs, **given)
+    return contrasts_of(study, levels, differences)
+
+
+def contrasts_of(study: FinegrainedStudy, levels: pd.DataFrame, differences: pd.DataFrame) -> list[Contrast]:
+    """Return contrasts of the levels and differences that a bootstrap gave."""
+    names = dict(zip(triplet_metrics.metric_names(study.k), UNITS, strict=True))
+    in_print = study.printed_numbers.set_index(["method", "metric"])["value"]
+    in_print = in_print[~in_print.index.duplicated()]
+
+    def printed(system: str, metric: str) -> float:
+        # the paper's score a triplet follows from its score
+        level = in_print.get((system, SCORE if metric == PER_TRIPLET else metric), math.nan)
+        return float(100 / PAPER_TRIPLETS * level if metric == PER_TRIPLET else level)
+
+    rows = []
+    for first, second, subset, metric, *numbers in differences.itertuples(index=False):
+        name = names[metric]
+        gap = printed(first, name) - printed(second, name) if subset == triplet_metrics.ALL else math.nan
+        called = name if subset == triplet_metrics.ALL else f"{name}, {subset} negatives"
+        row = limited(study, Contrast(ALL, called, first, second, *numbers))
+        rows.append(replace(row, unit=UNITS[name], printed=gap))
+    for level in levels[levels["subset"] == triplet_metrics.ALL].to_dict("records"):
+        name, system = names[level["metric"]], level["system"]
         # counts of other triplets than print's do not stand beside its own
-        levels_of = printed.measured if LEVELS[metric] != "count" else ()
-        found |= {(ALL, metric, system, ""): printed.value(system, metric).value for system in levels_of}
-    ours = {row.key: row for row in (*differences(study), *levels(study), *colours(study))}
-    return [replace(row, printed=found.get(key, math.nan)) for key, row in ours.items()]
-
-
-def printed_gap(printed: FinegrainedStudy, first: str, second: str, metric: str) -> float:
-    """Printed number of a system minus that of another; the paper's score a triplet follows from its score."""
-    if metric == PER_TRIPLET:
-        return 100 / PAPER_TRIPLETS * printed_gap(printed, first, second, SCORE)
-    return printed.value(first, metric).value - printed.value(second, metric).value
-
-
-def differences(study: FinegrainedStudy) -> Iterator[Contrast]:
-    """Paired differences of systems on all triplets and on those of a kind."""
-    for (first, second, subset, metric), found in study.differences.items():
-        name = metric if subset == ALL else f"{metric}, {subset} negatives"
-        # a share of the triplets is of as many queries as its score
-        n = study.value(first, SCORE if metric == PER_TRIPLET else metric, subset).n_queries
-        ends = (found.value, found.low, found.high, found.p)
-        row = Contrast(ALL, name, first, second, *ends, n=n, unit=UNITS[metric], data=study.origin)
-        yield limited(study, row)
-
-
-def levels(study: FinegrainedStudy) -> Iterator[Contrast]:
-    """Return what every system reaches on all triplets."""
-    for (system, subset, metric), found in study.values.items():
-        if subset == ALL:
-            row = Contrast(ALL, metric, system, "", found.value, found.low, found.high, data=study.origin)
-            yield limited(study, replace(row, n=found.n_queries, unit=LEVELS[metric]))
+        beside = printed(system, name) if name == PRECISION else math.nan
+        row = Contrast(ALL, name, system, "", n=level["n_queries"], unit=LEVELS[name], printed=beside)
+        rows.append(limited(study, replace(row, mean=level["value"], low=level["low"], high=level["high"])))
+    return [*rows, *colours(study)]
 
 
 def limited(study: FinegrainedStudy, row: Contrast) -> Contrast:
     """Return a row of query images with what limits the networks in it, and what its interval is over."""
     systems = [system for system in (row.first, row.second) if system]
     codes = [f"{system}:{limit}" for system in systems for limit in study.limits_of(system)]
-    has_seeds = any(study.value(system, PRECISION).n_seeds > 1 for system in systems)
-    return replace(row, interval=SEEDS_AND_QUERIES if has_seeds else QUERIES, limits=";".join(codes))
+    kind = SEEDS_AND_QUERIES if any(study.n_seeds(system) > 1 for system in systems) else QUERIES
+    return replace(row, interval=kind, limits=";".join(codes), data=study.origin)
 
 
 def colours(study: FinegrainedStudy) -> Iterator[Contrast]:
@@ -87,33 +89,27 @@ def colours(study: FinegrainedStudy) -> Iterator[Contrast]:
     Filters of shallow paths are left out where half of their energy is their random start's. The others have to gain
     colour over that start, because two thirds of the energy of random filters is colour.
     """
-    beside_classifier, beyond_start = [], []
+    gaps: dict[tuple[str, str], list[float]] = {}
     for path in study.paths("filters"):
         filters, before = filters_of(path), started_from(path)
         alike = filters.groupby("path")["like_start"].transform("median")
         learned = filters[(filters["path"] == CONVNET) | (alike < LEARNED)]
-        beside_classifier.append(learned["colour_share"].mean() - before.loc[before["path"] == CONVNET, SHARE].mean())
+        gap = learned[SHARE].mean() - before.loc[before["path"] == CONVNET, SHARE].mean()
+        gaps.setdefault(("colour of filters", CONVNET), []).append(gap)
         shallow = set(learned["path"]) - {CONVNET}
         if shallow:
-            pair = (frame.loc[frame["path"].isin(shallow), SHARE].mean() for frame in (learned, before))
-            beyond_start.append(next(pair) - next(pair))
-    for metric, second, gaps in (
-        ("colour of filters", CONVNET, beside_classifier),
-        ("colour of filters beyond their start", "", beyond_start),
-    ):
-        if gaps:
-            mean, low, high = over_seeds(100 * np.array(gaps))
-            row = Contrast(ALL, metric, DEEP, second, mean, low, high, n=len(gaps))
-            yield replace(limited(study, row), interval=OVER_SEEDS, data=study.origin)
+            after, start = (frame.loc[frame["path"].isin(shallow), SHARE].mean() for frame in (learned, before))
+            gaps.setdefault(("colour of filters beyond their start", ""), []).append(after - start)
+    for (metric, second), values in gaps.items():
+        row = replace(limited(study, Contrast(ALL, metric, DEEP, second)), interval=OVER_SEEDS)
+        yield over_seeds(row, 100 * np.array(values))
 
 
-def over_seeds(values: Doubles) -> tuple[float, float, float]:
-    """Return the mean of a number of several seeds, and the interval of Student's t; NaN ends for a single one."""
+def over_seeds(row: Contrast, values: Doubles) -> Contrast:
+    """Return a row with the mean of a number of several seeds, and the interval of Student's t; NaN ends of one."""
     # heavy, and every plan imports this room
-    from scipy import special
+    from scipy import stats
 
     mean, n = float(values.mean()), len(values)
-    if n < 2:
-        return mean, math.nan, math.nan
-    reach = float(special.stdtrit(n - 1, 0.975) * values.std(ddof=1) / math.sqrt(n))
-    return mean, mean - reach, mean + reach
+    reach = float(stats.sem(values) * stats.t.ppf(0.975, n - 1)) if n > 1 else math.nan
+    return replace(row, mean=mean, low=mean - reach, high=mean + reach, n=n)

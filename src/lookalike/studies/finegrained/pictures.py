@@ -59,7 +59,7 @@ PATTERN = 0.5
 """Correlation of neighbouring weights below which a filter shows more noise than pattern."""
 
 
-@exhibit(f"{PAPER}/fig1", title="Sample triplets", needs=("manifest", "triplets"), optional=("metrics",), shows=())
+@exhibit(f"{PAPER}/fig1", title="Sample triplets", needs=("manifest", "triplets"), optional=("results",), shows=())
 def sample_triplets(study: FinegrainedStudy) -> Gallery:
     """What a triplet is: a query, a positive that is more similar to it and a negative that is less, one a column."""
     triplets = study.table("triplets")
@@ -87,7 +87,7 @@ def sample_triplets(study: FinegrainedStudy) -> Gallery:
 @exhibit(
     f"{PAPER}/fig5",
     title="Filters of the first layers",
-    needs=("metrics", "filters"),
+    needs=("results", "filters"),
     when=has(DEEP),
     condition="networks",
     shows=(),
@@ -111,7 +111,7 @@ def first_filters(study: FinegrainedStudy) -> Gallery:
     f"{PAPER}/fig7",
     title="Ranking examples",
     needs=RANKED,
-    optional=("metrics",),
+    optional=("results",),
     when=has(DEEP),
     condition="networks",
     shows=(),
@@ -135,7 +135,7 @@ def ranking_examples(study: FinegrainedStudy) -> Gallery:
     "finegrained/gallery",
     title="Before and after learning",
     needs=RANKED,
-    optional=("metrics",),
+    optional=("results",),
     when=has(*AFTER),
     condition="ratings or images to learn from",
 )

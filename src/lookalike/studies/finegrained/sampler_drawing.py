@@ -71,7 +71,7 @@ class DrawnImage(NamedTuple):
     f"{PAPER}/fig4",
     title="The sampler of triplets",
     needs=("manifest", "relevance"),
-    optional=("metrics",),
+    optional=("results",),
     when=has(OASIS),
     condition="images to learn from",
     shows=(),
@@ -82,7 +82,7 @@ def sampler(study: FinegrainedStudy) -> Gallery:
 
     relevance = RelevanceData.load(study.path("relevance"))
     try:
-        step = find_step(relevance, study.sampling(), study.seed)
+        step = find_step(relevance, study.sampling, study.seed)
     except ValueError as error:
         return nothing("image_id", f"no triplet can be drawn: {error}")
     if step is None:
@@ -95,7 +95,7 @@ def sampler(study: FinegrainedStudy) -> Gallery:
 
 def _notes(step: Step, study: FinegrainedStudy) -> tuple[str, ...]:
     """Say how to read it, and what is smaller than in the study."""
-    sampling = study.sampling()
+    sampling = study.sampling
     capacity, without = sampling.capacity, "all training images at hand instead of buffers"
     size = f"buffers of {capacity:,} images" if capacity else without
     percent = f" and {100 * sampling.out_of_class:.0f}% out-of-class negatives"

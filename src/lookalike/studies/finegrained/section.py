@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.data_sets import TRIPLET_KINDS
@@ -54,15 +54,37 @@ from lookalike.studies.finegrained.systems import (
 MEASURED = ("distances.npy", "fit.json")
 FEATURE_FILES = ("vectors.npy", *MEASURED)
 NETWORK_FILES = ("model.lookalike", "filters.npz", "vectors.npy", "curve.parquet", *MEASURED)
+FILES_ON_TOP = {OASIS_ON_TOP: MEASURED, EMBEDDING_ON_TOP: ("vectors.npy", "curve.parquet", *MEASURED)}
+"""System to what is written of it, where it learns from a network."""
 NOT_ASKED = "not run: ask for networks with the setting `network`, as examples/rated-networks.yaml does"
 NO_TORCH = "not run: install torch with `.venv/bin/python -m pip install torch`, or `make demo` in the project's folder"
+
+
+class Reads(NamedTuple):
+    """What a job reads of the settings: names of the study, and parts of its networks'."""
+
+    names: tuple[str, ...]
+    network: tuple[str, ...] = ()
+
+
+READS = {
+    "read_triplets": Reads(("source",)),
+    "describe_images": Reads(("images_folder", "seed")),
+    "learn_on_features": Reads(("golden", "l1hashkpca", "oasis", "sampling", "seed")),
+    "learn_oasis_on_network": Reads(("oasis", "sampling", "seed")),
+    "pretrain_network": Reads(("sampling", "images_folder", "seed"), ("checkpoint_seconds", "pretraining")),
+    "train_networks": Reads(("seed",), ("checkpoint_seconds", "ranking", "gap")),
+    "train_linear_embedding": Reads(("sampling", "seed"), ("ranking", "gap", "linear_embedding")),
+    "score_triplets": Reads(("k",)),
+}
+"""Job to what it reads, besides the settings of its own fits; how others are trained or sampled it does not."""
 
 
 class FinegrainedSection(Study):
     """The section of the fine-grained study: what its jobs read and write."""
 
     room: ClassVar = "finegrained"
-    contrasted: ClassVar = ("metrics", "paired", "filters")
+    contrasted: ClassVar = ("results", "outcomes", "triplets", "pairs", "manifest", "filters")
     without_effect: ClassVar = {"batch": True, "network": {"threads", "checkpoint_seconds"}}
 
     batch: Literal["method", "subset"] = "method"
@@ -100,8 +122,7 @@ class FinegrainedSection(Study):
                     "the docstring of the describer"
                 ) from error
         shares = [self.sampler.out_of_class, *(self.sampling_study.out_of_class if self.sampling_study else [])]
-        fractions = [share for share in shares if abs(100 * share - round(100 * share)) > 1e-6]
-        if fractions:
+        if fractions := [share for share in shares if abs(100 * share - round(100 * share)) > 1e-6]:
             # the share is a part of file names
             raise LookalikeError(
                 f"config: {place}: a share of out-of-class negatives is a whole percent, such as 0.2, not "
@@ -110,49 +131,26 @@ class FinegrainedSection(Study):
 
     def showing(self, exhibits: Sequence[Exhibit], roles: Collection[str]) -> Self:
         """Return the study without the sampling study, unless it is shown."""
-        sampled = self.sampling_study if "sampling_study" in roles else None
-        return self.anew(sampling_study=sampled)
+        return self.anew(sampling_study=self.sampling_study if "sampling_study" in roles else None)
 
     def reads(self, job: str, fitted: Sequence[str] = (), **names: str) -> Mapping[str, Any]:
-        """Return what a job of a rule reads of the settings; how others are trained or sampled it does not."""
+        """Return what a job of a rule reads of the settings."""
         from lookalike.studies.recipes import reads_of_drawing
 
-        data, sampling, network = self.data_set, {"sampling": self.sampling()}, self.networks
-        trained = {**dict(only(Network, network)), "validation": self.validation}
-        own: dict[str, Any]
-        match job:
-            case "draw_images":
-                return reads_of_drawing(self._shared, self.dataset)
-            case "read_triplets":
-                own = {"kind": data.kind, "ratings": float(self.golden.ratings or 0), "folder": self.images_folder()}
-                own |= {} if data.kind == REAL else {data.kind: getattr(data, data.kind)}
-                return {**own, "seed": self.drawing_seed}
-            case "describe_images":
-                systems = [names["system"]] if "system" in names else FEATURES
-                own = {"features": {system: self.features.given(system) for system in systems}}
-                own["folder"] = self.images_folder()
-            case "learn_on_features":
-                own = {"golden": self.golden, "l1hashkpca": self.l1hashkpca, **sampling}
-                own["oasis"] = None if self.surroundings.no_training else self.oasis
-            case "learn_oasis_on_network":
-                own = {"oasis": self.oasis, **sampling, "seeds": network.seeds}
-            case "pretrain_network":
-                own = {"network": {**trained, "pretraining": network.pretraining}, **sampling}
-                own["trainings"] = self.trainings(CONVNET)
-                own |= {"checkpoint_seconds": network.checkpoint_seconds, "folder": self.images_folder()}
-            case "train_networks":
-                own = {"network": {**trained, "ranking": network.ranking, "gap": network.gap}}
-                own["samplings"] = {name: self.sampling(system_and_seed(name)[0]) for name in fitted}
-                own |= {"checkpoint_seconds": network.checkpoint_seconds}
-            case "train_linear_embedding":
-                layer = {"ranking": network.ranking, "gap": network.gap, "linear_embedding": network.linear_embedding}
-                own = {"network": {**trained, **layer}, **sampling, "seeds": network.seeds}
-            case "score_triplets":
-                own = {"score": self.score, "pairs": self.compared_pairs()}
-                own["trainings"] = {system: self.trainings(system) for system in self.systems()}
-            case _:
-                return {**super().reads(job, fitted, **names), "surroundings": self.surroundings}
-        return {**own, "seed": self.seed}
+        if job == "draw_images":
+            return reads_of_drawing(self._shared, self.dataset)
+        if job not in READS:
+            return {**super().reads(job, fitted, **names), "surroundings": self.surroundings}
+        reads = READS[job]
+        own: dict[str, Any] = {name: getattr(self, name) for name in reads.names}
+        if job == "describe_images":
+            own["features"] = {system: self.features.given(system) for system in fitted}
+        if job == "train_networks":
+            own["samplings"] = {name: self.sampling_of(system_and_seed(name)[0]) for name in fitted}
+        if reads.network:
+            own["network"] = {**dict(only(Network, self.networks)), "validation": self.validation}
+            own["network"] |= {name: getattr(self.networks, name) for name in reads.network}
+        return own
 
     @classmethod
     def given(cls, dataset: str, settings: Mapping[str, Any]) -> Self:
@@ -175,14 +173,13 @@ class FinegrainedSection(Study):
 
     def _found(self) -> Surroundings:
         """Look around; results stay when what they were made from is away."""
-        path = Path(str(self.data_set.path))
-        is_real = self.data_set.kind == REAL
+        path, is_real = Path(str(self.data_set.path)), self.kind == REAL
         has_training = not is_real or has_training_images(path) or self.was_measured(OASIS)
         has_torch = self._has_conda or find_spec("torch") is not None or self.was_measured(DEEP)
         is_graded = bool(self.golden.ratings) or not is_real or self.was_measured(UNIFORM_SYSTEM)
         no_training = f"not run: put images to learn from into {self.data_set.path}/training, in folders by category"
         return Surroundings(
-            folder=self.images_folder(),
+            folder=self.images_folder,
             no_training="" if has_training else no_training,
             no_networks=NOT_ASKED if self.network is None else "" if has_torch else NO_TORCH,
             is_graded=is_graded or relevance_file(path) is not None,
@@ -192,21 +189,44 @@ class FinegrainedSection(Study):
         """Tell whether a system was measured before."""
         return Path(self.folder, "systems", system, "distances.npy").exists()
 
+    @property
+    def k(self) -> int:
+        """First images that scores count."""
+        return self.score.k
+
+    @property
+    def kind(self) -> str:
+        """Kind of data: rated by people, synthetic, or photographs whose triplets a machine rated."""
+        return self.data_set.kind
+
+    @property
+    def source(self) -> dict[str, Any]:
+        """Where triplets come from, or what they are made by, and the share that the golden feature learns from."""
+        own = {"kind": self.kind, "ratings": float(self.golden.ratings or 0), "folder": self.images_folder}
+        rule = {} if self.kind == REAL else {self.kind: getattr(self.data_set, self.kind)}
+        return {**own, **rule, "seed": self.drawing_seed}
+
+    @property
     def images_folder(self) -> str:
-        """Return the folder that the paths of the manifest start from; other settings draw into another one."""
+        """Folder that the paths of the manifest start from; other settings draw into another one."""
         from lookalike.studies.recipes import painted_folder
 
-        is_painted = self.data_set.kind == SYNTHETIC
+        is_painted = self.kind == SYNTHETIC
         return painted_folder(self._shared, self.dataset) if is_painted else str(self.data_set.path)
-
-    def samples_shares(self) -> bool:
-        """Tell whether Figure 6 has several networks to show, and seeds enough to show what is chance."""
-        return DEEP in self.systems() and bool(self.sampled_networks()) and len(self.seeds) > 1
 
     @property
     def networks(self) -> Networks:
         """Settings of the networks, the defaults where none is asked for."""
         return self.network or Networks()
+
+    @property
+    def seeds(self) -> range:
+        """Numbers of the seeds that networks are trained with."""
+        return range(1, self.networks.seeds + 1)
+
+    def samples_shares(self) -> bool:
+        """Tell whether Figure 6 has several networks to show, and seeds enough to show what is chance."""
+        return DEEP in self.systems() and bool(self.sampled_networks()) and len(self.seeds) > 1
 
     def sampled_networks(self) -> dict[str, tuple[float, bool]]:
         """Return networks of the sampling study that no table shows: share of out-of-class negatives, weighted."""
@@ -216,8 +236,13 @@ class FinegrainedSection(Study):
         weighted = {f"multiscale-weighted-{round(100 * share):03d}": (share, True) for share in shares}
         return weighted | {UNIFORM_SYSTEM: (0.0, False)}
 
-    def sampling(self, system: str = "") -> Sampling:
-        """Return how the triplets of a network are sampled, or those of what else learns from them."""
+    @property
+    def sampling(self) -> Sampling:
+        """How triplets are sampled, but for the networks of the sampling study."""
+        return self.sampling_of("")
+
+    def sampling_of(self, system: str) -> Sampling:
+        """Return how the triplets of a system are sampled."""
         share, weighted = self.sampled_networks().get(system, (self.sampler.out_of_class, True))
         own = {name: value for name, value in self.sampler if value is not None}
         share = share if self.surroundings.is_graded else 1.0
@@ -226,7 +251,7 @@ class FinegrainedSection(Study):
     @property
     def chosen_percent(self) -> int:
         """Share of out-of-class negatives that networks of the tables are trained with."""
-        return round(100 * self.sampling().out_of_class)
+        return round(100 * self.sampling.out_of_class)
 
     def ranking_networks(self) -> list[str]:
         """Return the networks that are trained by the ranking loss."""
@@ -261,38 +286,28 @@ class FinegrainedSection(Study):
             for seed, names in enumerate(by_seed, start=1)
         ]
 
-    @property
-    def seeds(self) -> range:
-        """Numbers of the seeds that networks are trained with."""
-        return range(1, self.networks.seeds + 1)
-
     def trainings(self, system: str) -> list[str]:
         """Return the folders of a system: one for each seed where it is a network, or learns from one."""
         return [training_name(system, seed) for seed in self.seeds] if is_network(system) else [system]
 
-    def of_trainings(self, file: str, system: str) -> list[str]:
-        """Return one file of a system for every seed."""
-        return [f"{self.folder}/systems/{name}/{file}" for name in self.trainings(system)]
+    def of_systems(self, file: str, *systems: str) -> list[str]:
+        """Return one file of some systems, or of every one that is run, with all their seeds."""
+        names = [name for system in systems or self.systems() for name in self.trainings(system)]
+        return [f"{self.folder}/systems/{name}/{file}" for name in names]
 
     def network_files(self, system: str) -> list[str]:
         """Return what is written of a network, or of what learns from one, with all seeds, of any data set."""
-        own = {OASIS_ON_TOP: MEASURED, EMBEDDING_ON_TOP: ("vectors.npy", "curve.parquet", *MEASURED)}
-        files = own.get(system, NETWORK_FILES)
+        files = FILES_ON_TOP.get(system, NETWORK_FILES)
         return [f"results/{{dataset}}/systems/{name}/{file}" for name in self.trainings(system) for file in files]
-
-    def of_systems(self, file: str, systems: Iterable[str] | None = None) -> list[str]:
-        """Return one file of some systems, or of every one that is run, with all their seeds."""
-        names = self.systems() if systems is None else systems
-        return [path for system in names for path in self.of_trainings(file, system)]
 
     def curve_files(self) -> list[str]:
         """Return the training curves of the systems that are networks and are run."""
-        networks = [CONVNET, *self.ranking_networks(), EMBEDDING_ON_TOP]
-        return self.of_systems("curve.parquet", [system for system in self.systems() if system in networks])
+        networks = [system for system in self.systems() if is_network(system) and system != OASIS_ON_TOP]
+        return self.of_systems("curve.parquet", *networks) if networks else []
 
     def learned_files(self) -> list[str]:
         """Return the files of what is learned on features, of any data set; relevance too where one makes that."""
-        files: dict[str, Sequence[str]] = {EMBEDDED: ["vectors.npy", *MEASURED], GOLDEN: MEASURED}
+        files: dict[str, Sequence[str]] = {EMBEDDED: FEATURE_FILES, GOLDEN: MEASURED}
         if not self.surroundings.no_training:
             files |= {GOLDEN: [*MEASURED, *(["relevance.npz"] if self.golden.ratings else [])], OASIS: MEASURED}
         return [f"results/{{dataset}}/systems/{system}/{file}" for system, own in files.items() for file in own]
@@ -304,14 +319,12 @@ class FinegrainedSection(Study):
 
     def planned_files(self) -> Files:
         """Return the files that exhibits are drawn from."""
-        tables = {"metrics": "finegrained/metrics", "fits": "finegrained/timing", "paired": "contrasts"}
-        tables |= {name: name for name in ("pool", "manifest", "triplets", "pairs", "outcomes")}
+        tables = ("results", "manifest", "triplets", "pairs", "outcomes")
         ranked = [system for system in self.systems() if system in (*COMPARED, *BEFORE, *AFTER)]
-        files: dict[str, str | list[str]] = {name: f"{self.folder}/{file}.parquet" for name, file in tables.items()}
-        rankings = [f"{self.folder}/systems/{system}/distances.npy" for system in ranked]
-        files |= {"relevance": self.relevance_path(), "distances": rankings}
+        files: dict[str, str | list[str]] = {name: f"{self.folder}/{name}.parquet" for name in tables}
+        files |= {"relevance": self.relevance_path(), "distances": self.of_systems("distances.npy", *ranked)}
         if DEEP in self.systems():
-            files["filters"] = self.of_trainings("filters.npz", DEEP)
+            files["filters"] = self.of_systems("filters.npz", DEEP)
         return {**files, **super().planned_files()}
 
 

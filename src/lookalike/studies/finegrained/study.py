@@ -1,22 +1,21 @@
-"""What the exhibits of the fine-grained study ask; print agrees where it lies within our bootstrap's interval."""
+"""What the exhibits of the fine-grained study ask of it: titles, levels with intervals, limits and notes."""
 
 from __future__ import annotations
 
-import copy
-import math
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from lookalike.exhibits.claims import Claim, Scope
 from lookalike.exhibits.contrasts import SEEDS, TRAINING, Contrast
 from lookalike.exhibits.model import Drawn, Figure, Table
-from lookalike.exhibits.printed import MISSING, plus_minus
+from lookalike.exhibits.printed import bracketed
 from lookalike.exhibits.registry import Condition
-from lookalike.studies.finegrained.numbers import COUNTS, FINISHED
+from lookalike.exhibits.results import with_parts
+from lookalike.studies.finegrained.results import COUNTED, FINISHED
 from lookalike.studies.finegrained.section import FinegrainedSection
 from lookalike.studies.finegrained.systems import (
     ALL,
@@ -27,13 +26,12 @@ from lookalike.studies.finegrained.systems import (
     EMBEDDING_ON_TOP,
     FEATURES,
     GOLDEN,
+    IN_ORDER,
     OASIS,
     OASIS_ON_TOP,
     PAPER,
-    PAPER_K,
     PER_TRIPLET,
     PRECISION,
-    REAL,
     SCORE,
     SINGLE,
     SYNTHETIC,
@@ -44,18 +42,13 @@ from lookalike.studies.finegrained.systems import (
     system_title,
     weighted_systems,
 )
-from lookalike.studies.metrics import rows_in
+from lookalike.studies.metrics import rows_in, select
 
-FORMS = {PRECISION: ".1f", SCORE: ",.0f", PER_TRIPLET: ".1f"}
-"""Metric to the format of its cells; the paper prints the first two."""
-PAPER_TRIPLETS, PAPER_POOL = 14_000, 1_000
-"""About how many triplets the paper rates (section 6.2), and images of a text query that it ranks (section 6.3)."""
-RELEASE = "public release"
-"""What stands for a paper in rows of rated-triplets.csv."""
-LEAST_TRIPLETS = 1_000
-"""With fewer, an interval of precision spans several points, in which nearly anything agrees."""
-ALIKE = 1.1
-"""Up to this many times the paper's number of triplets, or of images ranked, a count of triplets is about the same."""
+if TYPE_CHECKING:
+    from lookalike.exhibits.declared import Declared
+
+FORMS = {PRECISION: ".1f", SCORE: ",.0f"}
+"""Metric of the main numbers to the format of its cells."""
 ROLES = ("largest share", "smallest share")
 """Names in claims.csv of networks by their share of out-of-class negatives."""
 OTHER_SHARES = "networks of several shares of out-of-class negatives"
@@ -69,48 +62,12 @@ ABOUT = {
     SINGLE: "the ConvNet, learning on from triplets",
     DEEP: "a multiscale network, which sees an image at three sizes and learns from triplets",
 }
-MADE = {SYNTHETIC: "images and ratings made by code", BY_CLASS: "photographs, whose triplets a machine rated"}
-NOT_LIKE_PRINT = {SYNTHETIC: "synthetic images and ratings", BY_CLASS: "other images, rated by machine"}
-"""Kind of data to why its numbers are not to be held against the paper's."""
-SOURCES = {SYNTHETIC: "synthetic", BY_CLASS: "rated by machine", REAL: "rated by people"}
-
-
-class Measured(NamedTuple):
-    """One number of a system with its 95% interval, and what it was counted over."""
-
-    value: float = math.nan
-    low: float = math.nan
-    high: float = math.nan
-    n_triplets: int = 0
-    n_queries: int = 0
-    n_ties: int = 0
-    median_pool: int = 0
-    n_in_top: int = 0
-    n_seeds: int = 1
-
-
-class Difference(NamedTuple):
-    """One system minus another, with its 95% interval."""
-
-    value: float
-    low: float
-    high: float
-    p: float
-    """Two-sided p-value of no difference."""
+ORIGINS = {SYNTHETIC: "images and ratings made by code", BY_CLASS: "photographs, whose triplets a machine rated"}
+"""Kind of data to where it comes from; any other is rated by people."""
 
 
 class FinegrainedStudy(FinegrainedSection):
     """The fine-grained study (Deep Ranking, CVPR 2014) on one data set."""
-
-    @property
-    def k(self) -> int:
-        """First images that scores count."""
-        return self.score.k
-
-    @property
-    def kind(self) -> str:
-        """Kind of data: rated by people, synthetic, or photographs whose triplets a machine rated."""
-        return self.data_set.kind
 
     @property
     def corner(self) -> str:
@@ -121,47 +78,48 @@ class FinegrainedStudy(FinegrainedSection):
         """Name of a system as the paper prints it."""
         return OTHER_SHARES if method in ROLES else system_title(method)
 
+    def titles_of(self, column: str) -> Mapping[str, str]:
+        """Return the values of a column of results with their titles, in the order of tables."""
+        if column == "triplets":
+            return {"all": "all triplets"}
+        if column == "metric":
+            score = f"Score-{self.k}"
+            return {PRECISION: "Precision (%)", SCORE: score, PER_TRIPLET: f"{score} a triplet (%)"}
+        return {system: self.title_of(system) for system in IN_ORDER}
+
+    def measures(self, declared: Declared) -> bool:
+        """Tell by its settings whether the study runs a system that an exhibit shows."""
+        return any(map(self.was_run, self.shown(declared.shows)))
+
+    def setting_title(self, setting: str) -> str:
+        """Name the one part that it has."""
+        return "all triplets" if setting == ALL else setting
+
+    @cached_property
+    def printed_numbers(self) -> pd.DataFrame:
+        """The paper's numbers."""
+        return self.printed[self.printed["paper"].eq(PAPER) & self.printed["value"].notna()]
+
+    def printed_results(self) -> pd.DataFrame:
+        """Return the paper's numbers of the exhibit at hand, which are of all its triplets."""
+        return with_parts(self.printed_in().assign(setting=ALL))
+
     @property
     def undecided(self) -> str:
-        """Sentences on networks that were trained too briefly or too seldom, or became worse by it; "" without any."""
-        networks = [system for system in (CONVNET, SINGLE, DEEP) if system in self.measured]
-        parts = []
+        """Sentence on networks that were trained too briefly or too seldom; "" without any."""
+        networks, parts = [system for system in (CONVNET, SINGLE, DEEP) if system in self.measured], []
         for limit, does in ((TRAINING, "still learned when training ended"), (SEEDS, "had fewer than three seeds")):
             limited = [self.title_of(system) for system in networks if limit in self.limits_of(system)]
             parts += [f"{'all networks' if len(limited) == 3 else ' and '.join(limited)} {does}"] if limited else []
         limits = "; ".join(parts)
-        sentence = f"{limits[:1].upper()}{limits[1:]}. That does not decide how they compare with other systems."
-        return " ".join([*([sentence] if parts else []), *self.losses()])
-
-    def losses(self) -> list[str]:
-        """Say on which negatives learning to rank made a network worse than the classifier that it started from."""
-        start, deep, sentences = self.title_of(CONVNET), self.title_of(DEEP), []
-        for system in (SINGLE, DEEP):
-            gaps = [(kind, self.on_kind(system, CONVNET, kind)) for kind in self.kinds]
-            # what limits a network limits this too
-            sure = [(kind, rows) for kind, rows in gaps if rows and rows[0].high < 0 and not rows[0].limits]
-            lost = [f"{_points(rows[0])} on {kind} negatives" for kind, rows in sure]
-            title = self.title_of(system)
-            sentences += [f"Learning to rank cost {title} precision beside {start}: {', '.join(lost)}."] if lost else []
-            ahead = [(kind, self.on_kind(DEEP, system, kind)) for kind in self.kinds if lost and system != DEEP]
-            leads = [f"{_points(rows[0])} on {kind} negatives" for kind, rows in ahead if rows]
-            sentences += [f"The lead of {deep} over {title} contains this: {', '.join(leads)}."] if leads else []
-        return sentences
-
-    def on_kind(self, first: str, second: str, kind: str) -> list[Contrast]:
-        """Return by how much one system is more precise than another on negatives of a kind."""
-        return self.contrasts.intervals(ALL, f"{PRECISION}, {kind} negatives", first, second)
-
-    @property
-    def kinds(self) -> list[str]:
-        """Kinds of negatives of which there are numbers."""
-        return list(dict.fromkeys(subset for _, subset, metric in self.values if subset != ALL and metric == PRECISION))
+        does_not = "That does not decide how they compare with other systems."
+        return f"{limits[:1].upper()}{limits[1:]}. {does_not}" if parts else ""
 
     def limits_of(self, system: str) -> list[str]:
         """Return what keeps the numbers of a network from deciding: too few seeds, or a training that was cut short."""
         if not is_network(system):
             return []
-        limits = [SEEDS] if self.value(system, PRECISION).n_seeds < LEAST_SEEDS else []
+        limits = [SEEDS] if self.n_seeds(system) < LEAST_SEEDS else []
         # what learns on top of a network is no further than that
         learned = [SINGLE] if system in (OASIS_ON_TOP, EMBEDDING_ON_TOP) else []
         return limits + ([TRAINING] if self.unfinished & {system, *learned} else [])
@@ -169,8 +127,40 @@ class FinegrainedStudy(FinegrainedSection):
     @cached_property
     def unfinished(self) -> set[str]:
         """Networks of which a training took all its steps while held-out images still improved."""
-        ends = self.numbers[self.numbers["metric"] == FINISHED]
+        ends = select(self.results, metric=FINISHED)
         return set(ends.loc[ends["value"] == 0, "method"])
+
+    @cached_property
+    def _seeds_of(self) -> Mapping[str, int]:
+        """System to the number of its trainings."""
+        if not self.has("results"):
+            return {}
+        sizes = select(self.results, metric=PRECISION, setting=ALL).groupby("method").size()
+        return {str(system): int(n) for system, n in sizes.items()}
+
+    @property
+    def measured(self) -> set[str]:
+        """Systems that have a number."""
+        return set(self._seeds_of)
+
+    def n_seeds(self, system: str) -> int:
+        """Return how many trainings a system has; 1 of what is no network."""
+        return self._seeds_of.get(system, 1)
+
+    def level(self, system: str, metric: str) -> Contrast:
+        """Return a number of a system with its interval; one without a number where it was not measured."""
+        rows = self.contrasts.intervals(ALL, metric, system) if self.has("contrasts") else []
+        return rows[0] if rows else Contrast(ALL, metric, system, "")
+
+    def cells(self, system: str) -> list[str]:
+        """Write the main numbers of a system."""
+        levels = {metric: self.level(system, metric) for metric in FORMS}
+        return [bracketed(row.mean, row.low, row.high, FORMS[metric]) for metric, row in levels.items()]
+
+    def counted(self, metric: str) -> int:
+        """Return how many triplets or query images were measured, or the median size of their pools; 0 without."""
+        rows = select(self.results, metric=metric, setting=ALL) if self.has("results") else pd.DataFrame()
+        return int(rows["value"].iloc[0]) if len(rows) else 0
 
     def about(self, system: str) -> str:
         """Return what a system is; of networks also how far from the paper's, "" where its name says all."""
@@ -186,96 +176,7 @@ class FinegrainedStudy(FinegrainedSection):
         if system == DEEP and self.networks.size == "small":
             own, theirs = (f"{size.input_size} x {size.input_size} pixels" for size in (SMALL, LARGE))
             return f"{about}. It sees {own} and gives {SMALL.width} numbers; the paper's {theirs} and {LARGE.width:,}"
-        fits = self.table("fits").to_dict("records") if system == DEEP and self.paths("fits") else []
-        fit = next((row for row in fits if row["system"] == system), {})
-        if isinstance(fit.get("device"), str):
-            weights = f"{fit['n_parameters'] / 1e6:.0f} million weights, in the layout of the paper's"
-            return f"{about}. It has {weights}, and was trained on {fit['device']}"
         return about
-
-    def trainings_notes(self, systems: Iterable[str]) -> list[str]:
-        """Say how often networks among some systems were trained; nothing without networks."""
-        n = {self.value(system, PRECISION).n_seeds for system in systems if is_network(system)}
-        if not n:
-            return []
-        if max(n) == 1:
-            return ["Each network was trained once; no interval contains the chance in that."]
-        times = f"Each network was trained {max(n)} times from other seeds."
-        return [f"{times} Numbers are means, and intervals contain the chance in that."]
-
-    @cached_property
-    def numbers(self) -> pd.DataFrame:
-        """The study's numbers (`lookalike.studies.metrics`), scores called ``score@30`` whatever k is."""
-        table = self.table("metrics")
-        return table.assign(metric=table["metric"].str.replace(r"^score@\d+", SCORE, regex=True))
-
-    @cached_property
-    def values(self) -> Mapping[tuple[str, str, str], Measured]:
-        """Numbers by system, subset and metric; empty where nothing was run."""
-        if not self.has("metrics"):
-            return {}
-        rows = self.numbers[self.numbers["x"].isna() & self.numbers["fold"].eq(0)]
-        counts = rows.pivot(index=["method", "subset"], columns="metric", values="value").reindex(columns=list(COUNTS))
-        counted: dict[Any, Any] = counts.fillna(0).round().astype(int).to_dict("index")
-        return {
-            (row.method, row.subset, row.metric): Measured(
-                row.value, row.low, row.high, **counted[row.method, row.subset]
-            )
-            for row in rows_in(rows[rows["metric"].isin(list(FORMS))])
-        }
-
-    def value(self, system: str, metric: str, subset: str = ALL) -> Measured:
-        """Return a number of a system; an empty one where it was not measured."""
-        return self.values.get((system, subset, metric), Measured())
-
-    @cached_property
-    def measured(self) -> set[str]:
-        """Systems that have a number."""
-        return {system for system, _, _ in self.values}
-
-    @cached_property
-    def differences(self) -> Mapping[tuple[str, str, str, str], Difference]:
-        """Paired differences by system a, system b, subset and metric; each pair in one order."""
-        if not self.has("paired"):
-            return {}
-        table = self.table("paired")
-        names = table["metric"].str.replace(r"^score@\d+", SCORE, regex=True)
-        keys = zip(table["system_a"], table["system_b"], table["subset"], names, strict=True)
-        numbers = table[["difference", "low", "high", "p_value"]].itertuples(index=False)
-        return {key: Difference(*found) for key, found in zip(keys, numbers, strict=True)}
-
-    def overrated(self) -> list[str]:
-        """Say which feature painted triplets overrate most, beside rated photographs and print; nothing of other data.
-
-        It is the one that is furthest above what it reached on the public release, by the low end of its interval.
-        """
-        rows = self.printed[self.printed["metric"].eq(PRECISION)]
-        rated, printed = (
-            dict(zip(own["method"], own["value"], strict=True))
-            for own in (rows[rows["paper"].eq(RELEASE)], rows[rows["paper"].eq(PAPER)])
-        )
-        found = {system: self.value(system, PRECISION) for system in rated if self.kind == SYNTHETIC}
-        gaps = {system: own.low - rated[system] for system, own in found.items() if own.low > rated[system]}
-        if not gaps:
-            return []
-        system = max(gaps, key=gaps.__getitem__)
-        own, other = found[system].value, rated[system]
-        return [
-            f"Painted triplets overrate {self.title_of(system)} by {own - other:.0f} points: its precision is "
-            f"{own:.1f}% here, {other:.1f}% on rated photographs (public release, our code) and "
-            f"{printed[system]:.1f}% in the paper."
-        ]
-
-    def printed_study(self) -> Self:
-        """Return the same study with the paper's own numbers in place of ours, which have no intervals."""
-        rows = self.printed[self.printed["paper"].eq(PAPER) & self.printed["value"].notna()]
-        study = copy.copy(self)
-        study.values = {
-            (row.method, ALL, row.metric): Measured(float(row.value), n_triplets=PAPER_TRIPLETS)
-            for row in rows_in(rows)
-        }
-        study.measured = {system for system, _, _ in study.values}
-        return study
 
     def scope_of(self, claim: Claim) -> Scope:
         """Return the one part that it has: all triplets, of which some metrics count a kind."""
@@ -297,112 +198,79 @@ class FinegrainedStudy(FinegrainedSection):
         """Tell whether the golden feature makes the relevance that networks learn from, as in the paper."""
         return bool(self.golden.ratings)
 
-    def _largest(self, count: str) -> int:
-        return max((getattr(found, count) for (_, subset, _), found in self.values.items() if subset == ALL), default=0)
-
-    @property
-    def n_triplets(self) -> int:
-        """Triplets that were measured; 0 where nothing was."""
-        return self._largest("n_triplets")
-
-    @property
-    def median_pool(self) -> int:
-        """Median number of images that are ranked for a query."""
-        return self._largest("median_pool")
-
-    @cached_property
-    def has_pool(self) -> bool:
-        """Tell whether the pools are images of their own and not just those of the triplets."""
-        return self.has("pool") and len(self.table("pool")) > 0 and bool((self.table("pool")["source"] == "pool").all())
-
     def why_not_run(self, system: str) -> str:
         """``not run: do X`` for one system of which there is no number; "" where it could be run."""
         if self.not_run or system in self.systems():
             return self.not_run
         return self.surroundings.no_networks * is_network(system) or self.surroundings.no_training * is_learned(system)
 
-    def why_not_comparable(self, metric: str) -> str:
-        """Why a number of ours is not to be held against the printed one with a verdict; "" where it is."""
-        if self.kind != REAL:
-            return NOT_LIKE_PRINT[self.kind]
-        if metric == PRECISION:
-            few = self.n_triplets < LEAST_TRIPLETS
-            return f"{self.n_triplets:,} triplets, and a verdict takes {LEAST_TRIPLETS:,}" if few else ""
-        if self.k != PAPER_K:
-            return f"scores of the top {self.k}, the paper's of the top {PAPER_K}"
-        if not self.has_pool:
-            return "there is no pool/ to rank, only the images of the triplets"
-        if not _about(self.median_pool, PAPER_POOL):
-            return f"pools of {self.median_pool:,} images, the paper's of {PAPER_POOL:,}"
-        if not _about(self.n_triplets, PAPER_TRIPLETS):
-            return f"a count over {self.n_triplets:,} triplets, the paper's over about {PAPER_TRIPLETS:,}"
-        return ""
-
-    def cell(self, found: Measured, metric: str, system: str) -> str:
-        """Cell of ours: ``61.8 [60.9, 62.7]``; ``not run`` where there is a reason for it, else ``-``, without one."""
-        if math.isnan(found.value):
-            return "not run" if self.why_not_run(system) else MISSING
-        return with_interval(found, FORMS[metric])
-
     def data_sentence(self, drawn: Drawn | None) -> str:
-        """Which data, how many triplets, and what brackets or bars are."""
-        origin = MADE.get(self.kind, "rated by people")
-        n_queries = self._largest("n_queries")
-        size = f", {self.n_triplets:,} triplets of {n_queries:,} query images" if self.n_triplets else ""
+        """Say which data, how many triplets, and what brackets or bars are."""
+        n_triplets, n_queries, _ = map(self.counted, COUNTED)
+        size = f", {n_triplets:,} triplets of {n_queries:,} query images" if n_triplets else ""
+        data = f"Data: {self.title} ({ORIGINS.get(self.kind, 'rated by people')}){size}"
         if drawn is None or not {"low", "high"} <= set(drawn.frame):
-            return f"Data: {self.title} ({origin}){size}."
+            return f"{data}."
         what = "brackets" if isinstance(drawn, Table) else "bars and bands"
-        return f"Data: {self.title} ({origin}){size}; {what}: 95% bootstrap intervals over {self.resampled}."
+        return f"{data}; {what}: 95% bootstrap intervals over {self.resampled}."
 
     @property
     def resampled(self) -> str:
-        """Return what bootstraps draw anew."""
-        several = any(found.n_seeds > 1 for found in self.values.values())
+        """Return what bootstraps sample."""
+        several = any(n > 1 for n in self._seeds_of.values())
         return "query images, and over seeds of networks" if several else "query images"
 
     def notes(self, drawn: Drawn | None) -> list[str]:
-        """Systems that were not run, and why numbers may not be held against print."""
+        """Say what is ranked, what systems are, and which of them were not run."""
         if self.not_run or drawn is None:
             return []
-        notes = []
-        if isinstance(drawn, (Table, Figure)) and "printed" in drawn.frame:
-            reasons = dict.fromkeys(self.why_not_comparable(metric) for metric in (PRECISION, SCORE))
-            notes = [f"Not comparable with the printed numbers: {why}." for why in reasons if why]
-            if self.kind == REAL and any(map(is_learned, self.measured)):
-                notes.append("Systems that learn did so from other images than the paper's: not comparable with it.")
-        systems = set(drawn.frame["system"]) if "system" in drawn.frame else set()
+        column = next((name for name in ("method", "system") if name in drawn.frame), "")
+        systems = set(drawn.frame[column]) if column else set()
+        notes = self._measured_notes(systems) if isinstance(drawn, (Table, Figure)) else []
         notes += [f"{self.title_of(system)}: {self.about(system)}." for system in ABOUT if system in systems]
         return [*notes, *self.not_run_notes(systems - self.measured)]
+
+    def _measured_notes(self, systems: set[str]) -> list[str]:
+        """Say what scores rank, what made the relevance, and how often networks were trained."""
+        if not systems:
+            return []
+        pool, notes = self.counted("pool"), []
+        share = f", of which the top {self.k} are {self.k / pool:.0%}" if self.k < pool else ""
+        notes += [f"Scores rank {pool:,} images in the median{share}; the paper ranks 1,000."] if pool else []
+        if GOLDEN in systems & self.measured:
+            learned = "ratings that are not evaluated" if self.golden.ratings else "the same relevance as the others"
+            notes.append(f"{self.title_of(GOLDEN)} learned from {learned}; in the paper they made the relevance.")
+        n = max((self.n_seeds(system) for system in systems & self.measured if is_network(system)), default=0)
+        if n == 1:
+            notes.append("Each network was trained once; no interval contains the chance in that.")
+        elif n:
+            notes.append(f"Each network was trained from {n} seeds; intervals contain the chance in that.")
+        return notes
 
     def not_run_notes(self, systems: Iterable[str]) -> list[str]:
         """``ConvNet, DeepRanking: not run: do X.``, systems with one reason together; nothing where all were run."""
         reasons: dict[str, list[str]] = {}
         for system in ordered_systems(systems):
-            why = self.why_not_run(system)
-            if why:
+            if why := self.why_not_run(system):
                 reasons.setdefault(why, []).append(self.title_of(system))
         return [f"{', '.join(titles)}: {why}." for why, titles in reasons.items()]
 
     @property
     def size(self) -> str:
         """Triplets and query images that were measured."""
-        return f"{self.n_triplets:,} triplets of {self._largest('n_queries'):,} query images" if self.values else ""
+        n_triplets, n_queries, _ = map(self.counted, COUNTED)
+        return f"{n_triplets:,} triplets of {n_queries:,} query images" if n_triplets else ""
 
     def main_numbers(self) -> tuple[str, list[str], dict[str, list[str]], list[str]]:
-        """Precision and score of the main systems that were measured, with their intervals, and why others were not."""
-        known = [feature for feature in FEATURES if feature in self.measured]
-        feature = max(known, key=lambda feature: self.value(feature, PRECISION).value, default=FEATURES[0])
-        main = (feature, OASIS, GOLDEN, CONVNET, SINGLE, DEEP)
-        rows = {
-            system: [with_interval(self.value(system, metric), FORMS[metric]) for metric in (PRECISION, SCORE)]
-            for system in main
-            if system in self.measured
-        }
+        """Return precision and score of the main systems with their intervals, and why others were not run."""
+        known = {feature: self.level(feature, PRECISION).mean for feature in FEATURES if feature in self.measured}
+        main = (max(known, key=known.__getitem__, default=FEATURES[0]), OASIS, GOLDEN, CONVNET, SINGLE, DEEP)
+        rows = {system: self.cells(system) for system in main if system in self.measured}
+        origin = ORIGINS.get(self.kind, "rated by people")
+        note = f"{self.size or 'No triplets'}, {origin}. Brackets: 95% bootstrap intervals over {self.resampled}."
         about = "triplets of images, rated (Deep Ranking, CVPR 2014, Table 1)"
-        size = self.size or "No triplets"
-        note = f"{size}, {SOURCES[self.kind]}. Brackets: 95% bootstrap intervals over {self.resampled}."
         notes = [note, *self.not_run_notes(set(main) - self.measured)]
-        return about, ["precision (%)", f"score-{self.k}"], rows, [*notes, *self.overrated()]
+        return about, ["precision (%)", f"score-{self.k}"], rows, notes
 
     @cached_property
     def images(self) -> dict[int, tuple[str, str]]:
@@ -420,20 +288,3 @@ STUDY = FinegrainedStudy
 def has(*systems: str) -> Condition:
     """Tell by its settings whether a study runs one of some systems, for exhibits that show nothing without."""
     return lambda study: not set(systems).isdisjoint(study.systems())
-
-
-def with_interval(found: Measured, form: str) -> str:
-    """Return ``61.8 [60.9, 62.7]``, the value alone without an interval, ``-`` without a value."""
-    if math.isnan(found.value) or math.isnan(found.low) or math.isnan(found.high):
-        return plus_minus(found.value, math.nan, form)
-    return f"{found.value:{form}} [{found.low:{form}}, {found.high:{form}}]"
-
-
-def _about(ours: int, printed: int) -> bool:
-    return printed / ALIKE <= ours <= printed * ALIKE
-
-
-def _points(row: Contrast) -> str:
-    """Write a difference with its interval: ``−11.4 points [−17.0, −4.8]``."""
-    # the sentences of `exhibits.words` are not behind contrasts, which this module is
-    return f"{row.mean:+.1f} points [{row.low:+.1f}, {row.high:+.1f}]".replace("-", "−")

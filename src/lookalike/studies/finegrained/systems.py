@@ -10,8 +10,8 @@ REAL, SYNTHETIC, BY_CLASS = "triplets", "synthetic_triplets", "class_triplets"
 """Kinds of data: rated by people, made by code, and photographs in class folders whose triplets a machine rated."""
 PRECISION, SCORE, PER_TRIPLET = "similarity_precision", "score@30", "score@30_per_triplet"
 """Metrics (section 6.3): percent, triplets, and percent of the triplets. Exhibits keep the 30 for any k."""
-ALL = "all"
-"""Subset of all triplets; others are by their negative: ``in-class``, ``out-of-class``."""
+ALL = "triplets=all"
+"""Setting of all triplets; others are by their negative: ``triplets=in-class``, ``triplets=out-of-class``."""
 PAPER_K = 30
 """First images that the paper's score counts (section 6.3)."""
 PAPER_PERCENT = 20
@@ -85,8 +85,8 @@ def is_learned(system: str) -> bool:
 
 def system_title(system: str, *, short: bool = False) -> str:
     """Return the printed name of a system, or one in its manner for networks that only Figure 6 shows."""
-    share = sampled_share(system)
-    if system in TITLES or share is None:
+    share = None if system in TITLES else sampled_share(system)
+    if share is None:
         return TITLES.get(system, system)
     return f"{share[0]} {share[1]}%" if short else f"Multiscale, {share[0]}, {share[1]}% out-of-class"
 

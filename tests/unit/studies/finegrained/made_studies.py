@@ -1,15 +1,20 @@
 """Made-up numbers of a fine-grained study, in the shapes that the workflow writes, and a study of them."""
 
+import re
 from itertools import product
 
 import numpy as np
 import pandas as pd
-from contract import contrasted, printed
+from contract import printed, with_tables
 from PIL import Image
 
 from lookalike.core.files import write_array, write_table
 from lookalike.data.relevance import RelevanceData
-from lookalike.studies.finegrained.numbers import metrics_of
+from lookalike.exhibits.contrasts import contrasts_frame
+from lookalike.exhibits.results import results_frame
+from lookalike.ranking.triplet_metrics import CONTRAST_COLUMNS
+from lookalike.studies.finegrained.contrasts import contrasts_of
+from lookalike.studies.finegrained.results import UNITS, of_curve, of_fits
 from lookalike.studies.finegrained.systems import BY_CLASS, DEEP, TABLE1, TABLE2, contrast_pairs, is_network
 from lookalike.studies.rooms import room_exhibits, study_of
 
@@ -60,26 +65,11 @@ def toy_contrasts(levels=None, *, n_triplets=14_000, reach=0.8, kinds=KINDS):
     return frame.assign(low=value - reach, high=value + reach, p_value=p, n_queries=n_triplets // 4)
 
 
-def toy_fits(systems=tuple(LEVELS)):
-    """Settings flat, as in timing.parquet: a column for each, empty for systems without it."""
-    return pd.DataFrame(
-        [
-            {
-                "system": system,
-                "seconds": 10.0 + place,
-                "images_per_second": 100.0 / (1 + place),
-                "n_images": 4000,
-                "dimensions": 64 * (1 + place),
-                "distance": "l1" if place % 2 else "l2",
-                "processor": "a processor",
-                "n_triplets": 9_600.0 if system == DEEP else np.nan,
-                "codebook_from": "training images" if place > 3 else "",
-                "settings_step": 8.0 if place < 4 else np.nan,
-                "settings_sizes": [16, 24] if place < 2 else None,
-            }
-            for place, system in enumerate(systems)
-        ]
-    )
+FITS = {
+    "deep-ranking": {"n_steps": 450, "kept_step": 300, "settings": {"batch": 32}, "finished": True},
+    "l1hashkpca": {"dimensions": 128},
+}
+"""How a training of DeepRanking ended, and what the paper's text tells of an embedding."""
 
 
 def toy_curves():
@@ -98,10 +88,6 @@ def toy_curves():
     }
 
 
-def toy_pool(source="pool"):
-    return pd.DataFrame({"text_query": ["a", "a", "b"], "image_id": [0, 1, 2], "source": source})
-
-
 def given(*, kind="synthetic_triplets", title="demo triplets", seed=1, surroundings=(), **section):
     """The study that a job for exhibits is given, of a section in which some keys are other than usual."""
     found = {"folder": ".", "no_training": "", "no_networks": "", "is_graded": True} | dict(surroundings)
@@ -109,26 +95,48 @@ def given(*, kind="synthetic_triplets", title="demo triplets", seed=1, surroundi
     return study_of("finegrained", "made", {"study": section, "shared": shared, "surroundings": found})
 
 
-def toy_study(folder, /, tables=None, *, files=None, claims=(), **settings):
-    """The study of some tables; of all of them where none is given."""
-    if tables is None:
-        tables = {
-            "metrics": metrics_of(toy_intervals(), toy_curves()),
-            "paired": toy_contrasts(),
-            "fits": toy_fits(),
-            "pool": toy_pool(),
-        }
+def toy_results(intervals=None, *, curves=None, finished=None, fits=None):
+    """Rows of results of these numbers, of every seed alike."""
+    rows, counts = [], {}
+    for row in (toy_intervals() if intervals is None else intervals).to_dict("records"):
+        setting = f"triplets={row['subset']}"
+        counts[setting] = {"triplets": row["n_triplets"], "queries": row["n_queries"], "pool": row["median_pool"]}
+        # results have one name for scores of any k
+        metric = re.sub(r"@\d+", "@30", row["metric"])
+        for seed in range(1, row["n_seeds"] + 1):
+            name = {"setting": setting, "method": row["system"], "repeat": str(seed), "metric": metric}
+            rows.append(name | {"value": row["value"], "unit": UNITS[metric]})
+    frame = pd.DataFrame(rows)
+    sizes = [
+        {"setting": name, "metric": metric, "value": n} for name, own in counts.items() for metric, n in own.items()
+    ]
+    fits = dict(fits or {}) | {name: {"finished": has_ended} for name, has_ended in (finished or {}).items()}
+    n_triplets = next(iter(counts.values()))["triplets"]
+    parts = [frame, pd.DataFrame(sizes), pd.DataFrame(list(of_fits(fits, n_triplets)))]
+    curves = [of_curve(name, curve) for name, curve in (curves or {}).items()]
+    return results_frame(pd.concat([*parts, *curves], ignore_index=True).assign(study="finegrained"))
+
+
+def toy_study(folder, /, tables, *, files=None, claims=(), **settings):
+    """The study of some tables."""
     paths = {name: str(folder / f"{name}.parquet") for name in tables}
     for name, table in tables.items():
         write_table(table, paths[name])
-    return contrasted("finegrained", given(**settings).finished(paths | (files or {}), PRINTED, claims))
+    return given(**settings).finished(paths | (files or {}), PRINTED, claims)
 
 
-def of_numbers(folder, /, intervals, contrasts=None, *, curves=None, pool=True, **settings):
-    tables = {"metrics": metrics_of(intervals, curves or {})}
-    tables |= {"paired": contrasts} if contrasts is not None else {}
-    tables |= {"pool": toy_pool()} if pool else {}
-    return toy_study(folder, tables, **settings)
+def of_numbers(folder, /, intervals, contrasts=None, *, curves=None, finished=None, fits=None, **settings):
+    """The study of these numbers, as if a bootstrap had given them."""
+    results = toy_results(intervals, curves=curves, finished=finished, fits=fits)
+    study = toy_study(folder, {"results": results}, **settings)
+    return bootstrapped(study, intervals, contrasts)
+
+
+def bootstrapped(study, intervals=None, contrasts=None):
+    """A study with the contrasts of these numbers."""
+    intervals = toy_intervals() if intervals is None else intervals
+    contrasts = pd.DataFrame(columns=list(CONTRAST_COLUMNS)) if contrasts is None else contrasts
+    return with_tables(study, contrasts=contrasts_frame(contrasts_of(study, intervals, contrasts)))
 
 
 def drawn(study, name):
@@ -185,7 +193,15 @@ def toy_images(folder):
 
 
 def study_of_images(
-    folder, /, *, systems=("convnet", "oasis", "deep-ranking"), outcomes=None, files=None, tables=None, **settings
+    folder,
+    /,
+    *,
+    systems=("convnet", "oasis", "deep-ranking"),
+    outcomes=None,
+    files=None,
+    intervals=None,
+    curves=None,
+    **settings,
 ):
     """The study of these images; distances rise along the pairs for OASIS, and fall for the networks."""
     pairs, distances = toy_pairs(), []
@@ -193,12 +209,14 @@ def study_of_images(
         path = folder / "systems" / system / "distances.npy"
         write_array(np.arange(len(pairs), dtype=np.float32)[:: 1 if system == "oasis" else -1], path)
         distances.append(str(path))
-    result = {"manifest": toy_images(folder / "images"), "triplets": toy_triplets(), "pairs": pairs}
-    result |= {"outcomes": toy_outcomes() if outcomes is None else outcomes}
-    result |= tables or {"metrics": metrics_of(toy_intervals({"oasis": (80.0, 7.0)}), {})}
+    intervals = toy_intervals({"oasis": (80.0, 7.0)}) if intervals is None else intervals
+    tables = {"manifest": toy_images(folder / "images"), "triplets": toy_triplets(), "pairs": pairs}
+    tables |= {"outcomes": toy_outcomes() if outcomes is None else outcomes}
+    tables |= {"results": toy_results(intervals, curves=curves, fits=FITS)}
     found = {"folder": str(folder / "images")} | settings.pop("surroundings", {})
     files = {"distances": distances, **(files or {})}
-    return toy_study(folder, result, files=files, surroundings=found, **{"kind": BY_CLASS} | settings)
+    study = toy_study(folder, tables, files=files, surroundings=found, **{"kind": BY_CLASS} | settings)
+    return bootstrapped(study, intervals, toy_contrasts())
 
 
 def toy_relevance(folder, *, graded=True):

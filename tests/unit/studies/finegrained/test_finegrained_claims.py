@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from contract import claims, contrasted, verdict_on
+from contract import claims, verdict_on
 from made_studies import (
     KINDS,
     LEVELS,
@@ -10,18 +10,16 @@ from made_studies import (
     PRINTED,
     REAL,
     UNIFORM,
+    bootstrapped,
     of_numbers,
     toy_contrasts,
     toy_intervals,
-    toy_pool,
-    toy_study,
 )
 
 from lookalike.exhibits.claims import claims_of
 from lookalike.exhibits.claims_table import claim_records
 from lookalike.exhibits.contrasts import SYNTHETIC
 from lookalike.exhibits.statuses import Outcome
-from lookalike.studies.finegrained.numbers import metrics_of
 from lookalike.studies.finegrained.systems import TABLE1
 
 HOLDS, FAILS, OPEN, NOT_RUN, _ = Outcome
@@ -77,15 +75,10 @@ def test_each_claim_follows_its_intervals(claim, tmp_path):
         assert verdict(tmp_path, claim, changes)[0] == expected, changes
 
 
-def rows_of(folder, **settings):
-    """Our contrasts of a study on data of a kind."""
-    tables = {"metrics": metrics_of(toy_intervals(), {}), "paired": toy_contrasts()}
-    return toy_study(folder, tables, **settings).contrasts.rows
-
-
 @pytest.mark.parametrize(("settings", "data"), [({}, SYNTHETIC), (REAL, "real")])
 def test_every_number_says_whether_its_images_are_made_by_code(tmp_path, settings, data):
-    assert {row.data for row in rows_of(tmp_path, **settings)} == {data}
+    rows = of_numbers(tmp_path, toy_intervals(), toy_contrasts(), **settings).contrasts.rows
+    assert {row.data for row in rows} == {data}
 
 
 def test_evidence_has_both_metrics_of_a_pair_with_intervals(tmp_path):
@@ -114,7 +107,8 @@ def test_filters_have_colour_where_they_gained_it_over_a_random_start(tmp_path):
             paths = {"convnet": drawn(convnet), "start/convnet": drawn(classifier)}
             np.savez(file, **paths, **{"every-4th-pixel": after, "start/every-4th-pixel": before})
         own = study.finished({**study.files, "filters": files[:n]}, PRINTED)
-        return verdict_on(CLAIMS["filters-have-colour"], contrasted("finegrained", own))[0]
+        vars(own).pop("contrasts", None)
+        return verdict_on(CLAIMS["filters-have-colour"], bootstrapped(own))[0]
 
     assert found("colour", "random", "colour", "random") == HOLDS
     assert found("grey", "random", "grey", "random") == FAILS
@@ -129,9 +123,8 @@ def test_one_seed_or_a_training_cut_short_decides_nothing_about_networks(tmp_pat
     assert len(about_networks) == 16
 
     def found(seeds=3, **finished):
-        metrics = metrics_of(toy_intervals(reach=0.3, seeds=seeds), {}, finished)
-        tables = {"metrics": metrics, "paired": toy_contrasts(reach=0.3), "pool": toy_pool()}
-        study = toy_study(tmp_path, tables, golden={"ratings": 0.4})
+        numbers = toy_intervals(reach=0.3, seeds=seeds), toy_contrasts(reach=0.3)
+        study = of_numbers(tmp_path, *numbers, finished=finished, golden={"ratings": 0.4})
         return {claim.id: verdict_on(claim, study) for claim in about_networks}
 
     whole, cut = found(), found(**{"deep-ranking": True, "deep-ranking-seed2": False})

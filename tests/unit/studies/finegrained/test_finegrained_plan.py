@@ -99,7 +99,6 @@ def test_what_a_release_holds_decides_what_is_learned_from_it(demo, rated):
     assert rated.systems() == [*FEATURES, "l1hashkpca", "golden-features"]
     assert study_of(RATED, golden={}).systems() == list(FEATURES)
     assert {path.split("/")[-2] for path in rated.learned_files()} == {"l1hashkpca", "golden-features"}
-    assert rated.params("learn_on_features")["oasis"] is None
     assert "examples/rated-networks.yaml" in rated.surroundings.no_networks
     assert demo.surroundings.no_training == ""
     # with images to learn from there may be networks; without grades, or ratings, they have no shares to vary
@@ -110,32 +109,32 @@ def test_what_a_release_holds_decides_what_is_learned_from_it(demo, rated):
     networks = {"network": {}, "sampling_study": {"out_of_class": [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]}}
     rated = study_of(RATED, golden={}, **networks)
     assert rated.ranking_networks() == rated.systems()[-4:-2]
-    assert rated.sampling().out_of_class == 1.0
-    assert study_of(RATED).sampling().out_of_class == 0.2
+    assert rated.sampling.out_of_class == 1.0
+    assert study_of(RATED).sampling.out_of_class == 0.2
     (image.parents[1] / "relevance.csv").touch()
     rated = study_of(RATED, golden={}, **networks)
     assert len(rated.ranking_networks()) == 2 + 6, "two of the tables, six of Figure 6"
-    assert rated.sampling().out_of_class == 0.2
+    assert rated.sampling.out_of_class == 0.2
 
 
 def test_a_network_depends_on_its_own_sampling_and_training_alone(demo):
     params = demo.params("train_networks", demo.network_batches()[1].fitted)
-    samplings, network, own = params["samplings"], params["network"], plain(demo.sampling())
+    samplings, network, own = params["samplings"], params["network"], plain(demo.sampling)
     assert samplings["multiscale-weighted-060-seed2"] == own | {"out_of_class": 0.6}
     assert samplings["multiscale-uniform-000-seed2"]["weighted"] is False
     assert samplings["deep-ranking-seed2"] == own
-    assert set(network) == {"size", "shift", "device", "validation", "ranking", "gap"}
+    assert set(network) == {"size", "shift", "device", "validation", "ranking", "gap", "checkpoint_seconds"}
     alone = demo.params("train_networks", ["deep-ranking"], system="deep-ranking")
     assert alone == params | {"samplings": {"deep-ranking": own}}
 
 
 def test_files_lie_where_settings_say(demo, rated):
-    assert rated.images_folder() == "data/triplets"
-    assert demo.images_folder().startswith(f"results/{DEMO}/images/")
+    assert rated.images_folder == "data/triplets"
+    assert demo.images_folder.startswith(f"results/{DEMO}/images/")
     assert rated.drawn_shards() == []
     assert demo.drawn_shards()[0] == f"results/{DEMO}/drawn/000.json"
-    assert set(rated.params("read_triplets")) == {"kind", "ratings", "folder", "seed"}
-    assert demo.params("read_triplets")["synthetic_triplets"]["categories"] > 0
+    assert set(rated.params("read_triplets")["source"]) == {"kind", "ratings", "folder", "seed"}
+    assert demo.params("read_triplets")["source"]["synthetic_triplets"]["categories"] > 0
     assert len(check_plan(demo)) == 10
     assert "results/demo_triplets/systems/convnet/distances.npy" in demo.planned_files()["distances"]
     without = study_of(DEMO, golden={})
