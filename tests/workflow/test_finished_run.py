@@ -21,7 +21,7 @@ RUN = "runs/words500/demo20/oasis/0"
 FILES_OF = {
     "demo": f"""
         manifest.parquet codebook_pool.parquet results.parquet times.parquet
-        category/contrasts.parquet human/metrics.parquet human/contrasts.parquet
+        category/contrasts.parquet human/results.parquet human/contrasts.parquet
         descriptors/lbp59-rgb20/palette.npy descriptors/lbp59-rgb20/blocks-000.npz
         features/words500/codebook.npy features/words500/counts.npz splits/demo10.parquet
         {RUN}/model.lookalike {RUN}/fit.json {RUN}/selection.parquet {RUN}/metrics.parquet

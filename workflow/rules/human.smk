@@ -2,8 +2,7 @@
 
 Needs: the ranks of one run of rules/category.smk, and raters' files in data/ratings/{dataset}/ if there are any. Makes:
 ratings/plan.csv (what is to be rated), ratings/page.html (the page that raters fill in), ratings/ratings.parquet (their
-answers, or a simulated panel's), human/metrics.parquet and human/nips.parquet (the study's numbers, by as many simulated
-raters as JMLR had, and by all, as many as NIPS had).
+answers, or those of a simulated panel of as many as JMLR had) and human/results.parquet, the rows of its numbers.
 """
 
 RATINGS = f"{RESULTS}/ratings"
@@ -14,8 +13,7 @@ rule write_questionnaire:
         unpack(lambda wildcards: HUMAN[wildcards.dataset].images_files()),
         template=SOURCE / "lookalike" / "studies" / "human" / "page.html",
     output:
-        # kept if the job fails: it does not replace a plan that raters have answered
-        plan=update(f"{RATINGS}/plan.csv"),
+        plan=f"{RATINGS}/plan.csv",
         page=f"{RATINGS}/page.html",
     log:
         f"{LOGS}/ratings/plan.log",
@@ -36,8 +34,7 @@ rule collect_ratings:
         raters=lambda wildcards: HUMAN[wildcards.dataset].raters_files(),
     output:
         ratings=f"{RATINGS}/ratings.parquet",
-        metrics=f"{RESULTS}/human/metrics.parquet",
-        nips=f"{RESULTS}/human/nips.parquet",
+        results=f"{RESULTS}/human/results.parquet",
     log:
         f"{LOGS}/ratings/ratings.log",
     wildcard_constraints:

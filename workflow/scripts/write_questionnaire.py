@@ -6,13 +6,11 @@ with logged(snakemake):
     from lookalike.core.files import read_json, read_table, write_table
     from lookalike.core.seeds import integer_seed
     from lookalike.ranking.rankings import Rankings
-    from lookalike.studies.human.collect import refuse_answers_to_other_plans
     from lookalike.studies.human.page import write_page
     from lookalike.studies.human.questionnaire import plan_of_run
 
     given, params = snakemake.input, snakemake.params.settings
     rankings, seed = Rankings.load(given.ranks), integer_seed(params["seed"], "ratings")
     plan = plan_of_run(rankings, read_table(given.manifest), seed=seed, **params["sizes"])
-    refuse_answers_to_other_plans(params["raters"], plan)
     write_table(plan, snakemake.output.plan)
     write_page(plan, read_json(given.images)["root"], snakemake.output.page)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,7 @@ import pandas as pd
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike
 from lookalike.core.seeds import generator
-from lookalike.core.tables import Rule, once, one_of, read_cells, read_rows, refuse, same, whole_numbers
+from lookalike.core.tables import Rule, once, one_of, read_cells, refuse, same, whole_numbers
 from lookalike.studies.human.questionnaire import plan_fingerprint
 
 FILE_COLUMNS = ("plan", "rater", "query", "position", "answer", "answered", "done")
@@ -29,8 +28,8 @@ THRESHOLD, STRICTNESS = 0.6, 0.2
 NOISE_RANGE, UNSURE_RANGE = (0.15, 0.5), (0.0, 0.06)
 SKIPPED = 0.4
 """Share of the candidates called not good that a rater leaves at the default instead of answering."""
-RATERS_OF_JMLR, RATERS_OF_NIPS = 20, 30
-"""Raters of JMLR 5.2.3 and its draft, and of the NIPS version (4.1)."""
+N_RATERS = 20
+"""Raters of JMLR 5.2.3."""
 
 
 def read_ratings(paths: Iterable[PathLike], plan: pd.DataFrame) -> pd.DataFrame:
@@ -64,7 +63,7 @@ def _read_file(path: Path, plan: pd.DataFrame) -> pd.DataFrame:
     answers["done_above"] = answers.groupby("query")["done"].transform("first")
     name, places = plan_fingerprint(plan), pd.MultiIndex.from_frame(plan[PLACE])
     rules = (
-        one_of(f"belongs to {{plan}}, not to {name}: it was made with another page", [name], "plan"),
+        one_of(f"belongs to {{plan}}, not to {name}: go back to the settings of its page", [name], "plan"),
         same("is by {rater}, the lines above by {above}: one file, one rater", "rater", "above"),
         Rule(
             "is candidate {position} of query {query}, which the plan does not have",
@@ -82,27 +81,13 @@ def _read_file(path: Path, plan: pd.DataFrame) -> pd.DataFrame:
     return answers.assign(answered=answers["answered"] == "true")
 
 
-def refuse_answers_to_other_plans(folder: PathLike, plan: pd.DataFrame) -> None:
-    """Refuse a new plan while raters' files in a folder answer another one, without which they would be worthless."""
-    fingerprint = plan_fingerprint(plan)
-    for path in sorted(Path(folder).glob("[!.]*.csv")):
-        for _, (answered, *_) in islice(read_rows(path, what="file of ratings"), 1, None):
-            if answered.startswith("plan-") and answered != fingerprint:
-                raise LookalikeError(
-                    f"{path} answers {answered}, but the plan would now be {fingerprint}: go back to the settings and "
-                    f"images that it was made with, or move the raters' files out of {folder} and let them rate anew"
-                )
-
-
-def simulated_panel(
-    plan: pd.DataFrame, labels: pd.Series, n_raters: int = RATERS_OF_NIPS, *, seed: int
-) -> pd.DataFrame:
-    """Simulate raters of a plan, ``simulated 01``, ..., by the label of each image; more change none of the first."""
+def simulated_panel(plan: pd.DataFrame, labels: pd.Series, *, seed: int) -> pd.DataFrame:
+    """Simulate raters of a plan, ``simulated 01``, ..., by the label of each image."""
     rng, tables = generator(seed, "ratings", "panel"), []
     number_of_query, queries = pd.factorize(plan["query"])
     agreement = labels.loc[plan["query_image"]].to_numpy() == labels.loc[plan["image"]].to_numpy()
     seen = agreement + rng.normal(0, PAIR, len(plan)) + rng.normal(0, QUERY, len(queries))[number_of_query]
-    for number in range(1, n_raters + 1):
+    for number in range(1, N_RATERS + 1):
         noise, unsure = rng.uniform(*NOISE_RANGE), rng.uniform(*UNSURE_RANGE)
         threshold = rng.normal(THRESHOLD, STRICTNESS)
         distance = seen + rng.normal(0, noise, len(plan)) - threshold

@@ -4,37 +4,31 @@ from __future__ import annotations
 
 import math
 
-import pandas as pd
-
 from lookalike.core.arrays import Truths
 from lookalike.exhibits.contrasts import TOO_FEW, Contrast
-from lookalike.studies.human.statistics import OASIS, RANDOM, RATERS
-from lookalike.studies.human.study import PAPERS, HumanStudy
+from lookalike.studies.human.statistics import OASIS, RANDOM
+from lookalike.studies.human.study import HumanStudy
 
 MARGIN = 0.05
 """About as precise as the mean rater is up to so much less."""
 
 
 def contrasts(study: HumanStudy) -> list[Contrast]:
-    """On how many queries OASIS reaches the raters of each paper, beyond those on which random images do.
+    """On how many queries OASIS reaches its raters, beyond those on which random images do.
 
     Random images are judged by the same raters of the same queries. They reach raters where these hardly agree, so a
     ranker's precision is near that of people by what it reaches beyond them.
     """
-    rows = []
-    for paper in PAPERS:
-        levels = study.curve("query range", RATERS, paper)
-        precision = {name: study.curve("query precision", name, paper)["precision"] for name in (OASIS, RANDOM)}
-        for rater, bar in (("mean rater", levels["precision"] - MARGIN), ("lowest rater", levels["low"])):
-            known = pd.DataFrame({**precision, "bar": bar}).dropna()
-            reached = [(known[name] >= known["bar"]).to_numpy() for name in (OASIS, RANDOM)]
-            names = (paper, f"queries that reach the {rater}", OASIS, "random images")
-            if len(known):
-                mean, low, high = (100 * end for end in paired_shares(*reached))
-                found = Contrast(*names, mean, low, high, n=len(known), interval="queries", data=study.origin)
-            else:
-                found = Contrast(*names, interval="raters", data=study.origin, limits=f"{OASIS}:{TOO_FEW}")
-            rows.append(found)
+    table, rows = study.by_query(), []
+    for rater, bar in (("mean rater", table["raters"] - MARGIN), ("lowest rater", table["lowest"])):
+        known = table[[OASIS, RANDOM]].assign(bar=bar).dropna()
+        reached = [(known[name] >= known["bar"]).to_numpy() for name in (OASIS, RANDOM)]
+        names = ("", f"queries that reach the {rater}", OASIS, "random images")
+        if len(known):
+            mean, low, high = (100 * end for end in paired_shares(*reached))
+            rows.append(Contrast(*names, mean, low, high, n=len(known), interval="queries", data=study.origin))
+        else:
+            rows.append(Contrast(*names, interval="raters", data=study.origin, limits=f"{OASIS}:{TOO_FEW}"))
     return rows
 
 

@@ -9,42 +9,26 @@ import numpy as np
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
-from lookalike.studies.metrics import metrics_frame
+from lookalike.exhibits.results import results_frame
 
 OASIS, RATERS, RANDOM = "oasis", "raters", "random"
+KEYS = ["query", "rater"]
 
 
-def rating_metrics(ratings: pd.DataFrame, *, representation: str, subset: str, fold: int) -> pd.DataFrame:
-    """Every number of the study, in the one form (`lookalike.studies.metrics`), of ratings of one run of OASIS."""
-    curves, human, by_query = precision_curves(ratings), leave_one_rater_out(ratings), ratings.groupby("query")
-    agreed, random = human.groupby("query"), ratings[ratings["role"] == "random"]
-    of_pairs = curves.groupby("k")["precision"]
-    parts = [
-        _rows("p@k", of_pairs.mean(), of_pairs.sem()),
-        _rows("query image", by_query["query_image"].first(), method=""),
-        _rows("query map", average_precisions(curves).groupby("query").mean()),
-        # an image counts with the share of raters who call it good
-        _rows("query precision", curves.groupby("query")["good"].mean()),
-        _rows("query precision", _good(random).groupby(random["query"]).mean(), method=RANDOM),
-        _rows("query precision", agreed.mean(), agreed.sem(), method=RATERS),
-        _rows("query range", agreed.mean(), method=RATERS).assign(
-            low=agreed.min().to_numpy(), high=agreed.max().to_numpy()
-        ),
-    ]
-    for k, own in curves.groupby("k"):
-        of_query = own.groupby("query")["precision"]
-        parts.append(_rows(f"query p@{k}", of_query.mean(), of_query.sem()))
-    n_random = len(random.drop_duplicates(["query", "position"])) // by_query.ngroups
-    singles = summary(ratings) | {"n_random": n_random}
-    parts.append(pd.DataFrame({"metric": list(singles), "value": list(singles.values()), "method": ""}))
-    table = pd.concat(parts, ignore_index=True)
-    return metrics_frame(table.assign(representation=representation, subset=subset, fold=fold))
-
-
-def _rows(metric: str, values: pd.Series, errors: pd.Series | float = np.nan, method: str = OASIS) -> pd.DataFrame:
-    """Rows of one metric, with the index as x and plus and minus the errors as interval."""
-    ends = {"value": values, "low": values - errors, "high": values + errors}
-    return pd.DataFrame(ends).rename_axis("x").reset_index().assign(metric=metric, method=method)
+def results_of(ratings: pd.DataFrame) -> pd.DataFrame:
+    """Return rows of results, a repeat a rater: numbers of each query, and those of all together."""
+    curves, random = precision_curves(ratings), ratings[ratings["role"] == "random"]
+    parts: dict[tuple[str, str], pd.Series] = {
+        ("p@k", OASIS): curves.set_index([*KEYS, "k"])["precision"].rename_axis([*KEYS, "x"]),
+        ("ap", OASIS): average_precisions(curves),
+        ("precision", RATERS): leave_one_rater_out(ratings),
+        ("precision", RANDOM): random.assign(good=_good(random)).groupby(KEYS)["good"].mean(),
+    }
+    named = [part.rename("value").reset_index().assign(metric=name[0], method=name[1]) for name, part in parts.items()]
+    rows = pd.concat(named, ignore_index=True)
+    rows = rows.assign(setting="query=" + rows["query"].astype(str), repeat=rows["rater"], unit="fraction")
+    singles = pd.DataFrame(summary(ratings).items(), columns=["metric", "value"])
+    return results_frame(pd.concat([rows, singles], ignore_index=True).assign(study="human"))
 
 
 def precision_curves(ratings: pd.DataFrame) -> pd.DataFrame:
@@ -52,14 +36,14 @@ def precision_curves(ratings: pd.DataFrame) -> pd.DataFrame:
     found = ratings[ratings["role"] == "retrieved"].rename(columns={"rank": "k"})
     if found.empty:
         raise LookalikeError("there are no ratings of retrieved candidates: rate the page of a plan that has some")
-    found = found.assign(good=_good(found)).sort_values(["query", "rater", "k"], ignore_index=True)
-    n_good = found.groupby(["query", "rater"], sort=False)["good"].cumsum()
-    return found.assign(precision=n_good / found["k"])[["query", "rater", "k", "precision", "good"]]
+    found = found.assign(good=_good(found)).sort_values([*KEYS, "k"], ignore_index=True)
+    n_good = found.groupby(KEYS, sort=False)["good"].cumsum()
+    return found.assign(precision=n_good / found["k"])[[*KEYS, "k", "precision", "good"]]
 
 
 def average_precisions(curves: pd.DataFrame) -> pd.Series:
     """Average precision by query and rater over the good ones among the retrieved; 0 where none is good."""
-    hits = curves.assign(precision=curves["precision"] * curves["good"]).groupby(["query", "rater"])
+    hits = curves.assign(precision=curves["precision"] * curves["good"]).groupby(KEYS)
     average: pd.Series = hits["precision"].sum() / hits["good"].sum().clip(lower=1)
     return average
 
@@ -68,7 +52,7 @@ def leave_one_rater_out(ratings: pd.DataFrame) -> pd.Series:
     """Precision of each rater by query and rater, the other raters being the truth (JMLR Figure 3D, NIPS Figure 1a)."""
     table = ratings.assign(good=_good(ratings))
     all_good = table.groupby(["query", "position"])["good"].transform("sum")
-    sums = table.assign(agreed=table["good"] * (all_good - table["good"])).groupby(["query", "rater"])
+    sums = table.assign(agreed=table["good"] * (all_good - table["good"])).groupby(KEYS)
     good, agreed = sums["good"].sum(), sums["agreed"].sum()
     # only who has done a query can agree about it
     possible = good * (good.groupby("query").transform("size") - 1)

@@ -12,17 +12,15 @@ from lookalike.core.settings.ratings import Ratings
 from lookalike.exhibits.claims import Claim, Scope
 from lookalike.exhibits.model import Drawn, Figure
 from lookalike.exhibits.study import Files, Study
+from lookalike.studies.human.statistics import OASIS, RANDOM, RATERS
 from lookalike.studies.metrics import select
-
-JMLR, DRAFT, NIPS = PAPERS = "oasis-jmlr-2010", "oasis-2009-draft", "oasis-nips-2009"
-"""Papers with raters: JMLR and its draft have the same ones, and NIPS had more."""
 
 
 class HumanStudy(Study):
     """What raters think of the images that OASIS finds: of one data set of the category study, which asks for it."""
 
     room: ClassVar = "human"
-    contrasted: ClassVar = ("metrics", "nips")
+    contrasted: ClassVar = ("results",)
     without_effect: ClassVar = {"ratings": {"path"}}
 
     ratings: Ratings
@@ -33,57 +31,54 @@ class HumanStudy(Study):
 
     def reads(self, job: str, fitted: Sequence[str] = (), **names: str) -> Mapping[str, Any]:
         """Return what a job of a rule reads of the settings."""
-        match job:
-            case "write_questionnaire":
-                sizes = {f"n_{name}": getattr(self.ratings, name) for name in ("queries", "retrieved", "random")}
-                return {"sizes": sizes, "raters": str(self.raters_folder), "seed": self.seed}
-            case "collect_ratings":
-                return {"run": self.rated_run, "seed": self.seed}
-        return super().reads(job, fitted, **names)
-
-    @property
-    def rated_run(self) -> dict[str, str | int]:
-        """Run of OASIS whose retrieved images are shown and rated."""
-        return {"representation": self.representation, "subset": self.ratings.subset, "fold": self.ratings.fold}
+        if job == "write_questionnaire":
+            sizes = {f"n_{name}": getattr(self.ratings, name) for name in ("queries", "retrieved", "random")}
+            return {"sizes": sizes, "seed": self.seed}
+        return {"seed": self.seed} if job == "collect_ratings" else super().reads(job, fitted, **names)
 
     def images_files(self) -> dict[str, str | list[str]]:
         """Return the files of the category study that galleries and questionnaires are made from."""
-        run = "{representation}/{subset}/oasis/{fold}".format(**self.rated_run)
+        run = f"{self.representation}/{self.ratings.subset}/oasis/{self.ratings.fold}"
         names = {"images": "images.json", "manifest": "manifest.parquet", "ranks": f"runs/{run}/ranks.npz"}
         return {name: f"{self.folder}/{file}" for name, file in names.items()}
 
     def planned_files(self) -> Files:
         """Return the files that exhibits are drawn from."""
-        numbers = {name: f"{self.folder}/human/{name}.parquet" for name in self.contrasted}
-        return {**self.images_files(), **numbers, **super().planned_files()}
-
-    @property
-    def raters_folder(self) -> Path:
-        """Where raters' files are put."""
-        return Path(self.ratings.path or f"data/ratings/{self.dataset}")
+        return {**self.images_files(), "results": f"{self.folder}/human/results.parquet", **super().planned_files()}
 
     def raters_files(self) -> list[str]:
         """Return the raters' files that are there."""
-        return sorted(map(str, self.raters_folder.glob("[!.]*.csv")))
-
-    def rows(self, paper: str = "", **values: str) -> pd.DataFrame:
-        """Return numbers of the raters of a paper, by default of the one at hand."""
-        return select(self.table("nips" if (paper or self.paper) == NIPS else "metrics"), **values)
+        folder = Path(self.ratings.path or f"data/ratings/{self.dataset}")
+        return sorted(map(str, folder.glob("[!.]*.csv")))
 
     def number(self, metric: str) -> float:
         """Return one single number of `lookalike.studies.human.statistics.summary`; NaN where there is none."""
-        return float(self.rows(metric=metric)["value"].sum(min_count=1))
+        return float(select(self.results, metric=metric)["value"].sum(min_count=1))
 
-    def curve(self, metric: str, method: str = "oasis", paper: str = "") -> pd.DataFrame:
-        """Return numbers along x: ``precision`` (the value), ``low`` and ``high`` by ``x``, an int."""
-        rows = self.rows(paper, metric=metric, method=method).rename(columns={"value": "precision"})
-        table: pd.DataFrame = rows.set_index(rows["x"].astype(int))[["precision", "low", "high"]].sort_index()
+    def curve(self, **where: object) -> pd.DataFrame:
+        """Return the mean of the first k images by ``k``, and it minus and plus its standard error."""
+        rows = select(self.results, metric="p@k", **where)
+        values = rows.groupby(rows["x"].astype(int).rename("k"))["value"]
+        mean, error = values.mean(), values.sem()
+        return pd.DataFrame({"precision": mean, "low": mean - error, "high": mean + error})
+
+    def by_query(self) -> pd.DataFrame:
+        """Return the precision of OASIS, of random images and of raters by query, with the spread of these."""
+        rows = self.results.dropna(subset="query")
+        rows = rows.assign(query=rows["query"].astype(int))
+        at_depth = rows[(rows["metric"] == "p@k") & (rows["x"] == rows["x"].max())]
+        precision = select(rows, metric="precision")
+        means = pd.concat([at_depth, precision]).pivot_table(index="query", columns="method", values="value")
+        raters = select(precision, method=RATERS).groupby("query")["value"]
+        spread = {"error": raters.sem(), "lowest": raters.min(), "highest": raters.max()}
+        maps = select(rows, metric="ap").groupby("query")["value"].mean()
+        table: pd.DataFrame = means.reindex(columns=[OASIS, RANDOM, RATERS]).assign(map=maps, **spread)
         return table
 
     @property
     def simulated(self) -> bool:
         """Tell whether any of the ratings is simulated."""
-        return self.has("metrics") and self.number("simulated") > 0
+        return self.has("results") and self.number("simulated") > 0
 
     @property
     def raters(self) -> str:
@@ -97,8 +92,8 @@ class HumanStudy(Study):
         return ", ".join(filter(None, (super().corner, self.raters))).capitalize()
 
     def scope_of(self, claim: Claim) -> Scope:
-        """Return the raters of a claim's paper."""
-        return Scope([claim.paper])
+        """Return the one part that it has."""
+        return Scope([""])
 
     def data_sentence(self, drawn: Drawn | None) -> str:
         """Say which data, how many queries and raters, and what error bars are."""
@@ -116,7 +111,7 @@ class HumanStudy(Study):
         answered = f"{100 * self.number('answered_share'):.1f}% of the images"
         by_class = "No person rated: simulated raters call images of the query's class good, with errors of their own."
         return [
-            f"{where}: each query is shown with its first images and {self.number('n_random'):.0f} random ones.",
+            f"{where}: each query is shown with its first images and {self.ratings.random} random ones.",
             f'Raters answered {answered}. No answer and "can\'t say" count as not good.',
             *([by_class] if self.simulated else []),
         ]

@@ -14,7 +14,7 @@ from lookalike.core.settings.ratings import Ratings
 from lookalike.core.settings.schema import Shared
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.human.questionnaire import draw_plan
-from lookalike.studies.human.statistics import rating_metrics
+from lookalike.studies.human.statistics import results_of
 from lookalike.studies.human.study import HumanStudy
 from lookalike.studies.rooms import room_exhibits, study_of
 
@@ -101,10 +101,7 @@ def make_study(folder, *, ratings=None, rankings=None, kind="folder"):
     write_json({"root": str(folder / "images")}, folder / "images.json")
     (rankings or make_rankings()).save(folder / "ranks.npz")
     ratings = make_ratings(n_queries=2) if ratings is None else ratings
-    of_jmlr = ratings[ratings["rater"] <= "simulated 20"]
-    for name, answers in (("metrics", of_jmlr), ("nips", ratings)):
-        metrics = rating_metrics(answers, representation="words", subset="ten", fold=0)
-        write_table(metrics, folder / f"{name}.parquet")
+    write_table(results_of(ratings), folder / "results.parquet")
     files = {path.stem: str(path) for path in folder.iterdir() if path.is_file()}
     return contrasted("human", given(kind).finished(files, printed("human"), claims("human")))
 

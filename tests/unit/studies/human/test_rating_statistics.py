@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from made_human import LABEL_OF, RATING_COLUMNS, draw
 
 from lookalike.core.errors import LookalikeError
-from lookalike.studies.human.collect import ANSWERS, COLUMNS, RATERS_OF_NIPS, simulated_panel
-from lookalike.studies.human.statistics import rating_metrics, summary
+from lookalike.studies.human.collect import ANSWERS, COLUMNS, simulated_panel
+from lookalike.studies.human.statistics import results_of, summary
 
 DEPTH = 3
 
@@ -61,42 +61,24 @@ def deviation(values):
     return np.std(values, ddof=1) if len(values) > 1 else np.nan
 
 
-def text(values):
-    """Mean of what is known, and the mean less and plus its standard error."""
-    known = [value for value in values if value == value]
-    mean, error = np.mean(known or np.nan), deviation(known) / np.sqrt(max(1, len(known)))
-    return [mean, mean - error, mean + error]
-
-
 @settings(max_examples=12, deadline=None)
 @given(seed=st.integers(0, 10**6), n_raters=st.integers(1, 4), n_queries=st.integers(1, 3))
 def test_every_number_is_that_of_a_loop(seed, n_raters, n_queries):
     ratings = random_ratings(seed, n_raters, n_queries)
-    result = rating_metrics(ratings, representation="words", subset="ten", fold=2)
-    assert result[["representation", "subset", "fold"]].drop_duplicates().to_numpy().tolist() == [["words", "ten", 2]]
-    rows = {
-        (row.metric, row.method, row.x): [row.value, row.low, row.high]
-        for row in result.dropna(subset="x").itertuples()
-    }
+    result = results_of(ratings)
+    keys = ["setting", "repeat", "method", "metric"]
+    rows = result[result["setting"] != ""].set_index([*keys, "x"])["value"].to_dict()
     precision, average, human = by_loops(ratings)
     expected = {}
-    for k in range(1, DEPTH + 1):
-        at = precision[k - 1]
-        expected["p@k", "oasis", k] = text(at)
-        expected |= {(f"query p@{k}", "oasis", query): text(name) for query, name in at.groupby(level=0)}
-    for query in range(1, n_queries + 1):
-        agreed, none = human[query], [np.nan] * 2
-        expected["query map", "oasis", query] = [average[query].mean(), *none]
-        expected["query image", "", query] = [10 * query, *none]
-        # an image counts with the share of raters who call it good
-        expected["query precision", "oasis", query] = [precision.loc[query][DEPTH - 1].mean(), *none]
-        expected["query precision", "raters", query] = text(agreed)
-        random = ratings[(ratings["query"] == query) & (ratings["role"] == "random")]
-        expected["query precision", "random", query] = [(random["answer"] == "good").mean(), *none]
-        expected["query range", "raters", query] = [agreed.mean(), agreed.min(), agreed.max()]
-    assert set(rows) == set(expected)
-    for key, numbers in expected.items():
-        assert rows[key] == pytest.approx(numbers, nan_ok=True), key
+    for (query, rater), own in precision.iterrows():
+        place = f"query={query}", rater
+        expected |= {(*place, "oasis", "p@k", k): own[k - 1] for k in range(1, DEPTH + 1)}
+        expected[*place, "oasis", "ap", None] = average[query, rater]
+        expected[*place, "raters", "precision", None] = human[query, rater]
+        answers = ratings[(ratings["query"] == query) & (ratings["rater"] == rater) & (ratings["role"] == "random")]
+        expected[*place, "random", "precision", None] = (answers["answer"] == "good").mean()
+    found = {(*key[:-1], None if np.isnan(key[-1]) else key[-1]): value for key, value in rows.items()}
+    assert found == pytest.approx(expected, nan_ok=True)
 
     curve, is_random = precision.mean(), ratings["role"] == "random"
     singles = {
@@ -116,8 +98,7 @@ def test_every_number_is_that_of_a_loop(seed, n_raters, n_queries):
         "cant_say_share": (ratings["answer"] == "cant_say").mean(),
     }
     assert summary(ratings) == pytest.approx(singles, nan_ok=True)
-    written = result[result["x"].isna()].set_index("metric")["value"].to_dict()
-    assert written == pytest.approx(singles | {"n_random": 2}, nan_ok=True)
+    assert result[result["setting"] == ""].set_index("metric")["value"].to_dict() == pytest.approx(singles, nan_ok=True)
     with pytest.raises(LookalikeError, match="no ratings of retrieved candidates"):
         summary(ratings[is_random])
 
@@ -125,11 +106,9 @@ def test_every_number_is_that_of_a_loop(seed, n_raters, n_queries):
 def test_a_simulated_panel_agrees_with_classes_but_not_always():
     plan = draw(n_queries=6)
     same, labels = plan["image"].map(LABEL_OF) == plan["query_image"].map(LABEL_OF), pd.Series(LABEL_OF)
-    panel = simulated_panel(plan, labels, RATERS_OF_NIPS, seed=0)
+    panel = simulated_panel(plan, labels, seed=0)
     assert (tuple(panel.columns), panel["simulated"].all()) == (COLUMNS, True)
-    assert panel.groupby("rater").size().tolist() == [len(plan)] * 30
-    # JMLR's numbers are of a panel of 20, who are the first of these
-    assert panel.head(20 * len(plan)).equals(simulated_panel(plan, labels, 20, seed=0))
+    assert panel.groupby("rater").size().tolist() == [len(plan)] * 20
     of_class = panel.merge(plan.assign(same=same), on=["query", "position"])["same"].to_numpy()
     good = (panel["answer"] == "good").to_numpy()
     assert 0.6 < good[of_class].mean() < 1
@@ -138,4 +117,4 @@ def test_a_simulated_panel_agrees_with_classes_but_not_always():
     assert panel.assign(good=good).groupby("rater")["good"].mean().std() > 0.02
     assert 0 < (panel["answer"] == "cant_say").mean() < 0.1
     assert set(panel.loc[~panel["answered"], "answer"]) == {"not_good"}
-    assert [panel.equals(simulated_panel(plan, labels, RATERS_OF_NIPS, seed=seed)) for seed in (0, 2)] == [True, False]
+    assert [panel.equals(simulated_panel(plan, labels, seed=seed)) for seed in (0, 2)] == [True, False]
